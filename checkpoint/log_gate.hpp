@@ -1,0 +1,212 @@
+#pragma once
+#include <algorithm>
+#include <array>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <stategraph/saver.hpp>
+
+namespace stategraph::checkpoint {
+
+/// Who writes to which log just now, and the heads that are known: what makes compare-and-swap of a plain atomic write.
+///
+/// A writer claims its log, compares the head, writes with no lock held and releases the claim; a rival waits for that
+/// and then sees the new head, or after a failure reads it again. Pending writes alone may overlap. Heads are kept for
+/// at most about `capacity` logs, those used last.
+/// Thread-safe. Cost: two short locks a claim, one in 64 shared by all threads.
+class LogGate {
+    struct Shard;
+
+public:
+    explicit LogGate(std::size_t capacity) : generation_max_(std::max<std::size_t>(1, capacity / (2 * shard_count))) {}
+
+    /// The right to write to a log, or to a whole thread. The names must outlive it.
+    class Claim {
+    public:
+        Claim(const Claim&) = delete;
+        Claim& operator=(const Claim&) = delete;
+        ~Claim() { gate_.release(*this); }
+
+        /// The head if it is known; nobody moves it while the claim lasts.
+        const std::optional<CheckpointId>& head() const noexcept { return head_; }
+        /// What the head is now. Without this call it is unknown afterwards.
+        void settle(CheckpointId head) noexcept { settled_ = head; }
+
+    private:
+        friend class LogGate;
+        enum class Kind : unsigned char { pending_writes, commits, thread };
+        Claim(LogGate& gate, const LogName& log, Kind kind);
+
+        LogGate& gate_;
+        Shard& shard_;
+        LogName log_;
+        Kind kind_;
+        std::optional<CheckpointId> head_;
+        std::optional<CheckpointId> settled_;
+    };
+
+    /// Waits until no rival writes to the log.
+    Claim claimLog(const LogName& log, bool moves_head) {
+        return {*this, log, moves_head ? Claim::Kind::commits : Claim::Kind::pending_writes};
+    }
+    /// Waits until nobody writes to the thread. Its heads are unknown afterwards.
+    Claim claimThread(std::string_view thread_id) { return {*this, {.thread_id = thread_id}, Claim::Kind::thread}; }
+
+    std::size_t size();
+
+private:
+    static constexpr std::size_t shard_count = 64;
+
+    struct LogKey {
+        std::string thread_id;
+        std::string checkpoint_ns;
+    };
+    struct Hash {
+        using is_transparent = void;
+        std::size_t operator()(const LogName& log) const noexcept {
+            const std::hash<std::string_view> hash;
+            return hash(log.thread_id) * 31 + (log.checkpoint_ns.empty() ? 0 : hash(log.checkpoint_ns));
+        }
+        std::size_t operator()(const LogKey& key) const noexcept {
+            return (*this)(LogName{key.thread_id, key.checkpoint_ns});
+        }
+    };
+    struct Equal {
+        using is_transparent = void;
+        static LogName view(const LogName& log) noexcept { return log; }
+        static LogName view(const LogKey& key) noexcept { return {key.thread_id, key.checkpoint_ns}; }
+        template <typename A, typename B>
+        bool operator()(const A& a, const B& b) const noexcept {
+            return view(a).thread_id == view(b).thread_id && view(a).checkpoint_ns == view(b).checkpoint_ns;
+        }
+    };
+    using Heads = std::unordered_map<LogKey, CheckpointId, Hash, Equal>;
+
+    // A thread's logs share a shard, so that a whole thread is claimed under one lock.
+    struct alignas(64) Shard {
+        std::mutex mutex;
+        std::condition_variable released;
+        std::size_t waiting = 0;
+        std::vector<const Claim*> claims;
+        // Two generations: what is used moves to the young one, and the old one goes when that is full.
+        Heads young;
+        Heads old;
+    };
+
+    Shard& shardOf(std::string_view thread_id) noexcept {
+        return shards_[(std::hash<std::string_view>()(thread_id) * 0x9E3779B97F4A7C15ULL) >> 58U];
+    }
+    static bool areRivals(const Claim& a, const Claim& b) noexcept;
+    std::optional<CheckpointId> find(Shard& shard, const LogName& log);
+    void remember(Shard& shard, const LogName& log, CheckpointId head);
+    static void forget(Shard& shard, const LogName& log);
+    static void forgetThread(Shard& shard, std::string_view thread_id);
+    void makeRoom(Shard& shard);
+    void release(const Claim& claim) noexcept;
+
+    std::size_t generation_max_;
+    std::array<Shard, shard_count> shards_;
+};
+
+inline LogGate::Claim::Claim(LogGate& gate, const LogName& log, Kind kind)
+    : gate_(gate), shard_(gate.shardOf(log.thread_id)), log_(log), kind_(kind) {
+    std::unique_lock lock(shard_.mutex);
+    const auto isFree = [this] {
+        return std::none_of(shard_.claims.begin(), shard_.claims.end(),
+                            [this](const Claim* other) { return areRivals(*this, *other); });
+    };
+    if (!isFree()) {
+        ++shard_.waiting;
+        shard_.released.wait(lock, isFree);
+        --shard_.waiting;
+    }
+    if (kind != Kind::thread) head_ = gate.find(shard_, log);
+    shard_.claims.push_back(this);  // last: what throws leaves no claim behind
+}
+
+inline bool LogGate::areRivals(const Claim& a, const Claim& b) noexcept {
+    if (a.log_.thread_id != b.log_.thread_id) return false;
+    if (a.kind_ == Claim::Kind::thread || b.kind_ == Claim::Kind::thread) return true;
+    return a.log_.checkpoint_ns == b.log_.checkpoint_ns &&
+           (a.kind_ == Claim::Kind::commits || b.kind_ == Claim::Kind::commits);
+}
+
+inline void LogGate::release(const Claim& claim) noexcept {
+    Shard& shard = claim.shard_;
+    bool wake = false;
+    {
+        const std::lock_guard lock(shard.mutex);
+        const auto at = std::find(shard.claims.begin(), shard.claims.end(), &claim);
+        *at = shard.claims.back();
+        shard.claims.pop_back();
+        if (claim.kind_ == Claim::Kind::thread) {
+            forgetThread(shard, claim.log_.thread_id);
+        } else if (!claim.settled_) {
+            forget(shard, claim.log_);
+        } else if (claim.settled_ != claim.head_) {
+            try {
+                remember(shard, claim.log_, *claim.settled_);
+            } catch (...) {  // no memory: an unknown head is read again
+                forget(shard, claim.log_);
+            }
+        }
+        wake = shard.waiting > 0;
+    }
+    if (wake) shard.released.notify_all();
+}
+
+inline std::optional<CheckpointId> LogGate::find(Shard& shard, const LogName& log) {
+    if (const auto at = shard.young.find(log); at != shard.young.end()) return at->second;
+    const auto at = shard.old.find(log);
+    if (at == shard.old.end()) return std::nullopt;
+    const CheckpointId head = at->second;
+    auto node = shard.old.extract(at);
+    makeRoom(shard);
+    shard.young.insert(std::move(node));
+    return head;
+}
+
+inline void LogGate::remember(Shard& shard, const LogName& log, CheckpointId head) {
+    if (const auto at = shard.young.find(log); at != shard.young.end()) {
+        at->second = head;
+        return;
+    }
+    makeRoom(shard);
+    forget(shard, log);
+    shard.young.try_emplace(LogKey{std::string(log.thread_id), std::string(log.checkpoint_ns)}, head);
+}
+
+inline void LogGate::makeRoom(Shard& shard) {
+    if (shard.young.size() < generation_max_) return;
+    shard.old.clear();
+    shard.old.swap(shard.young);
+}
+
+inline void LogGate::forget(Shard& shard, const LogName& log) {
+    for (Heads* heads : {&shard.young, &shard.old}) {
+        if (const auto at = heads->find(log); at != heads->end()) heads->erase(at);
+    }
+}
+
+inline void LogGate::forgetThread(Shard& shard, std::string_view thread_id) {
+    for (Heads* heads : {&shard.young, &shard.old}) {
+        std::erase_if(*heads, [&](const auto& entry) { return entry.first.thread_id == thread_id; });
+    }
+}
+
+inline std::size_t LogGate::size() {
+    std::size_t total = 0;
+    for (Shard& shard : shards_) {
+        const std::lock_guard lock(shard.mutex);
+        total += shard.young.size() + shard.old.size();
+    }
+    return total;
+}
+
+}  // namespace stategraph::checkpoint

@@ -1,0 +1,20 @@
+#pragma once
+#include <stategraph/saver.hpp>
+
+// What every saver checks of a put, and the sentences it refuses with. Defined in saver.cpp.
+namespace stategraph::checkpoint {
+
+/// Throws InvalidArgumentError if the request breaks the contract: no thread, ids that do not ascend from the expected
+/// head, a base or parent that is not older, a row of no checkpoint.
+void checkPut(const PutRequest& request);
+
+/// Throws ConcurrentUpdateError: the log's head is `actual`.
+[[noreturn]] void refuseHead(const LogName& log, CheckpointId expected, CheckpointId actual);
+
+/// Throws InvalidArgumentError: a copy's target has checkpoints.
+[[noreturn]] void refuseCopy(std::string_view from, std::string_view to);
+
+/// Throws InvalidArgumentError if a copy's target has no name.
+void checkCopyTarget(std::string_view to);
+
+}  // namespace stategraph::checkpoint

@@ -1,0 +1,494 @@
+#include "checkpoint/record.hpp"
+
+#include <array>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <stategraph/error.hpp>
+
+namespace stategraph {
+
+const char* toString(Source source) noexcept {
+    switch (source) {
+        case Source::input: return "input";
+        case Source::loop: return "loop";
+        case Source::update: return "update";
+        case Source::fork: return "fork";
+    }
+    return "?";
+}
+
+}  // namespace stategraph
+
+namespace stategraph::checkpoint {
+namespace {
+
+constexpr std::size_t frame_size = 9;
+
+std::uint64_t checksum(CheckpointId id, std::string_view body) {
+    return XXH3_64bits_withSeed(body.data(), body.size(), id.high() * 0x9E3779B97F4A7C15ULL ^ id.low());
+}
+
+// Writes version and a place for the checksum; `seal` fills it in.
+std::size_t openFrame(std::string& out) {
+    const std::size_t start = out.size();
+    out.push_back(static_cast<char>(format_version));
+    out.append(frame_size - 1, '\0');
+    return start;
+}
+
+void seal(CheckpointId id, std::string& out, std::size_t start) {
+    const std::uint64_t sum = checksum(id, std::string_view(out).substr(start + frame_size));
+    for (std::size_t i = 0; i < 8; ++i) out[start + 1 + i] = static_cast<char>(sum >> (56U - 8U * i));
+}
+
+[[noreturn]] void corrupt(const RowKey& key, std::string_view why) {
+    throw CorruptCheckpointError("the record " + key.toString() + " cannot be read: " + std::string(why));
+}
+
+std::string_view openRecord(const RowKey& key, std::string_view bytes) {
+    if (bytes.size() <= frame_size) corrupt(key, "it is too short");
+    const auto version = static_cast<unsigned char>(bytes[0]);
+    if (version > format_version) {
+        corrupt(key, "its format " + std::to_string(version) + " is newer than this library's " +
+                           std::to_string(format_version) + "; use a newer stategraph");
+    }
+    std::uint64_t stored = 0;
+    for (std::size_t i = 1; i < frame_size; ++i) stored = stored << 8U | static_cast<unsigned char>(bytes[i]);
+    const std::string_view body = bytes.substr(frame_size);
+    if (version != format_version || checksum(key.id, body) != stored) corrupt(key, "its checksum does not match");
+    return body;
+}
+
+void writeId(Encoder& out, CheckpointId id) {
+    std::array<char, 16> raw{};
+    id.toBytes(raw.data());
+    // A byte string whatever the bytes are.
+    out.bytes({raw.data(), raw.size()});
+}
+
+CheckpointId readId(Decoder& in) {
+    const std::string_view raw = in.bytes();
+    if (raw.size() != 16) throw WrongTypeError("expected an id of 16 bytes");
+    return CheckpointId::fromBytes(raw.data());
+}
+
+void writeRef(Encoder& out, CheckpointId own, CheckpointId other) {
+    if (own.low() == other.low() && own.high() >= other.high()) {
+        out.unsignedInteger(own.high() - other.high());
+    } else {
+        writeId(out, other);
+    }
+}
+
+CheckpointId readRef(Decoder& in, CheckpointId own) {
+    if (in.peek() != Decoder::Type::unsigned_integer) return readId(in);
+    return {own.high() - in.unsignedInteger(), own.low()};
+}
+
+void writeFingerprint(Encoder& out, std::uint64_t value) {
+    std::array<char, 8> raw{};
+    for (std::size_t i = 0; i < 8; ++i) raw[i] = static_cast<char>(value >> (56U - 8U * i));
+    out.bytes({raw.data(), raw.size()});
+}
+
+std::uint64_t readFingerprint(Decoder& in) {
+    const std::string_view raw = in.bytes();
+    if (raw.size() != 8) throw WrongTypeError("expected a fingerprint of 8 bytes");
+    std::uint64_t value = 0;
+    for (const char c : raw) value = value << 8U | static_cast<unsigned char>(c);
+    return value;
+}
+
+void writeNames(Encoder& out, const std::vector<std::string_view>& names) {
+    out.array(names.size());
+    for (const auto name : names) out.text(name);
+}
+
+std::vector<std::string_view> readNames(Decoder& in) {
+    std::vector<std::string_view> names(in.array());
+    for (auto& name : names) name = in.text();
+    return names;
+}
+
+void writeSends(Encoder& out, const std::vector<LoggedSend>& sends) {
+    out.array(sends.size());
+    for (const auto& send : sends) {
+        out.array(2);
+        out.text(send.node);
+        out.raw(send.payload);
+    }
+}
+
+std::vector<LoggedSend> readSends(Decoder& in) {
+    std::vector<LoggedSend> sends(in.array());
+    for (auto& send : sends) {
+        if (in.array() != 2) throw WrongTypeError("expected a send of node and payload");
+        send.node = in.text();
+        send.payload = in.raw();
+    }
+    return sends;
+}
+
+void writeInterrupts(Encoder& out, const std::vector<LoggedInterrupt>& interrupts) {
+    out.array(interrupts.size());
+    for (const auto& interrupt : interrupts) {
+        std::array<char, 16> raw{};
+        interrupt.id.toBytes(raw.data());
+        out.array(3);
+        out.bytes({raw.data(), raw.size()});
+        out.unsignedInteger(interrupt.index);
+        out.raw(interrupt.value);
+    }
+}
+
+std::vector<LoggedInterrupt> readInterrupts(Decoder& in) {
+    std::vector<LoggedInterrupt> interrupts(in.array());
+    for (auto& interrupt : interrupts) {
+        if (in.array() != 3) throw WrongTypeError("expected an interrupt of id, index and value");
+        const std::string_view raw = in.bytes();
+        if (raw.size() != 16) throw WrongTypeError("expected an id of 16 bytes");
+        interrupt.id = TaskId::fromBytes(raw.data());
+        interrupt.index = in.unsignedInteger();
+        interrupt.value = in.raw();
+    }
+    return interrupts;
+}
+
+Source readSource(Decoder& in) {
+    const std::string_view text = in.text();
+    for (const Source source : {Source::input, Source::loop, Source::update, Source::fork}) {
+        if (text == toString(source)) return source;
+    }
+    throw WrongTypeError("unknown source '" + std::string(text) + "'");
+}
+
+void readHeaderField(std::string_view key, Decoder& in, CommitFields& commit) {
+    if (key == "ran") {
+        if (in.tryNull()) {
+            commit.ran.kind = Ran::Kind::several;
+        } else {
+            commit.ran = {Ran::Kind::one, in.text()};
+        }
+    } else if (key == "base") {
+        commit.base = readRef(in, commit.id);
+    } else if (key == "next") {
+        commit.next = readNames(in);
+    } else if (key == "step") {
+        commit.step = in.integer();
+    } else if (key == "edges") {
+        commit.edges = readNames(in);
+    } else if (key == "folds") {
+        commit.folds = in.unsignedInteger();
+    } else if (key == "graph") {
+        commit.graph = readFingerprint(in);
+    } else if (key == "input") {
+        commit.input = in.raw();
+    } else if (key == "joins") {
+        commit.joins.resize(in.map());
+        for (auto& join : commit.joins) {
+            join.key = in.text();
+            join.arrived = readNames(in);
+        }
+    } else if (key == "sends") {
+        commit.sends = readSends(in);
+    } else if (key == "parent") {
+        commit.parent = readRef(in, commit.id);
+    } else if (key == "schema") {
+        commit.schema = readFingerprint(in);
+    } else if (key == "source") {
+        commit.source = readSource(in);
+    } else if (key == "parents") {
+        commit.parents.resize(in.map());
+        for (auto& parent : commit.parents) {
+            parent.checkpoint_ns = in.text();
+            parent.id = readId(in);
+        }
+    } else if (key == "deferred") {
+        commit.deferred.resize(in.map());
+        for (auto& deferred : commit.deferred) {
+            deferred.key = in.text();
+            const std::uint64_t state = in.unsignedInteger();
+            if (state > 2) throw WrongTypeError("unknown state of a deferred edge");
+            deferred.state = static_cast<Deferral>(state);
+        }
+    } else if (key == "metadata") {
+        commit.metadata = in.raw();
+    } else {
+        in.skip();  // of a later minor version
+    }
+}
+
+}  // namespace
+
+void writeCommit(const CommitFields& c, std::string& out) {
+    const std::size_t start = openFrame(out);
+    Encoder e(out);
+    e.array(c.writes ? 3 : 2);
+
+    const bool has_base = c.base && c.base != c.id;
+    const std::size_t count = (c.ran.kind != Ran::Kind::unchanged) + has_base + !c.next.empty() + 1 + c.edges.has_value() +
+                              (c.folds != 1) + c.graph.has_value() + c.input.has_value() + !c.joins.empty() +
+                              !c.sends.empty() + !c.parent.empty() + c.schema.has_value() + (c.source != Source::loop) +
+                              !c.parents.empty() + !c.deferred.empty() + !c.metadata.empty();
+    e.map(count);
+    if (c.ran.kind != Ran::Kind::unchanged) {
+        e.text("ran");
+        if (c.ran.kind == Ran::Kind::one) {
+            e.text(c.ran.node);
+        } else {
+            e.null();
+        }
+    }
+    if (has_base) {
+        e.text("base");
+        writeRef(e, c.id, c.base);
+    }
+    if (!c.next.empty()) {
+        e.text("next");
+        writeNames(e, c.next);
+    }
+    e.text("step");
+    e.integer(c.step);
+    if (c.edges) {
+        e.text("edges");
+        writeNames(e, *c.edges);
+    }
+    if (c.folds != 1) {
+        e.text("folds");
+        e.unsignedInteger(c.folds);
+    }
+    if (c.graph) {
+        e.text("graph");
+        writeFingerprint(e, *c.graph);
+    }
+    if (c.input) {
+        e.text("input");
+        e.raw(*c.input);
+    }
+    if (!c.joins.empty()) {
+        e.text("joins");
+        e.map(c.joins.size());
+        for (const auto& join : c.joins) {
+            e.text(join.key);
+            writeNames(e, join.arrived);
+        }
+    }
+    if (!c.sends.empty()) {
+        e.text("sends");
+        writeSends(e, c.sends);
+    }
+    if (c.parent) {
+        e.text("parent");
+        writeRef(e, c.id, c.parent);
+    }
+    if (c.schema) {
+        e.text("schema");
+        writeFingerprint(e, *c.schema);
+    }
+    if (c.source != Source::loop) {
+        e.text("source");
+        e.text(toString(c.source));
+    }
+    if (!c.parents.empty()) {
+        e.text("parents");
+        e.map(c.parents.size());
+        for (const auto& parent : c.parents) {
+            e.text(parent.checkpoint_ns);
+            writeId(e, parent.id);
+        }
+    }
+    if (!c.deferred.empty()) {
+        e.text("deferred");
+        e.map(c.deferred.size());
+        for (const auto& deferred : c.deferred) {
+            e.text(deferred.key);
+            e.unsignedInteger(static_cast<std::uint64_t>(deferred.state));
+        }
+    }
+    if (!c.metadata.empty()) {
+        e.text("metadata");
+        e.raw(c.metadata);
+    }
+    if (c.operations.empty()) {
+        e.map(0);
+    } else {
+        e.raw(c.operations);
+    }
+    if (c.writes) e.raw(*c.writes);
+    seal(c.id, out, start);
+}
+
+CommitFields readCommit(const RowKey& key, std::string_view bytes, bool header_only) {
+    CommitFields commit;
+    commit.id = key.id;
+    commit.base = key.id;
+    const std::string_view body = openRecord(key, bytes);
+    try {
+        Decoder in(body);
+        const std::size_t parts = in.array();
+        if (parts < 2 || parts > 3) throw WrongTypeError("expected a header and operations");
+        for (std::size_t fields = in.map(); fields > 0; --fields) {
+            const std::string_view field = in.text();
+            readHeaderField(field, in, commit);
+        }
+        if (header_only) return commit;
+        commit.operations = in.raw();
+        if (parts == 3) commit.writes = in.raw();
+        if (!in.atEnd()) throw WrongTypeError("there are bytes after its end");
+    } catch (const WrongTypeError& error) {
+        corrupt(key, error.message());
+    }
+    return commit;
+}
+
+void writeTask(CheckpointId id, const TaskFields& task, std::string& out) {
+    const std::size_t start = openFrame(out);
+    Encoder e(out);
+    e.map(!task.to.empty() + 1 + task.error.has_value() + !task.sends.empty() + task.writes.has_value() +
+          !task.answers.empty() + !task.interrupts.empty());
+    if (!task.to.empty()) {
+        e.text("to");
+        writeNames(e, task.to);
+    }
+    e.text("node");
+    e.text(task.node);
+    if (task.error) {
+        e.text("error");
+        e.text(*task.error);
+    }
+    if (!task.sends.empty()) {
+        e.text("sends");
+        writeSends(e, task.sends);
+    }
+    if (task.writes) {
+        e.text("writes");
+        e.raw(*task.writes);
+    }
+    if (!task.answers.empty()) {
+        e.text("answers");
+        writeInterrupts(e, task.answers);
+    }
+    if (!task.interrupts.empty()) {
+        e.text("interrupts");
+        writeInterrupts(e, task.interrupts);
+    }
+    seal(id, out, start);
+}
+
+TaskFields readTask(const RowKey& key, std::string_view bytes) {
+    TaskFields task;
+    const std::string_view body = openRecord(key, bytes);
+    try {
+        Decoder in(body);
+        for (std::size_t fields = in.map(); fields > 0; --fields) {
+            const std::string_view field = in.text();
+            if (field == "to") {
+                task.to = readNames(in);
+            } else if (field == "node") {
+                task.node = in.text();
+            } else if (field == "error") {
+                task.error = in.text();
+            } else if (field == "sends") {
+                task.sends = readSends(in);
+            } else if (field == "writes") {
+                task.writes = in.raw();
+            } else if (field == "answers") {
+                task.answers = readInterrupts(in);
+            } else if (field == "interrupts") {
+                task.interrupts = readInterrupts(in);
+            } else {
+                in.skip();
+            }
+        }
+        if (!in.atEnd()) throw WrongTypeError("there are bytes after its end");
+    } catch (const WrongTypeError& error) {
+        corrupt(key, error.message());
+    }
+    return task;
+}
+
+void writeLoggedWrite(Encoder& out, std::string_view channel, WriteKind kind) {
+    out.array(kind == WriteKind::clear ? 2 : 3);
+    out.text(channel);
+    const char letter = static_cast<char>(kind);
+    out.text({&letter, 1});
+}
+
+void writeLoggedOp(Encoder& out, std::string_view channel, LogOp op) {
+    out.text(channel);
+    out.array(op == LogOp::clear ? 1 : 2);
+    const char letter = static_cast<char>(op);
+    out.text({&letter, 1});
+}
+
+std::vector<LoggedOp> readOperations(std::string_view cbor) {
+    Decoder in(cbor);
+    std::vector<LoggedOp> operations(in.map());
+    for (auto& operation : operations) {
+        operation.channel = in.text();
+        const std::size_t parts = in.array();
+        const std::string_view kind = in.text();
+        if (kind.size() != 1 || std::string_view("=+|~-").find(kind[0]) == std::string_view::npos ||
+            parts != (kind[0] == '-' ? 1U : 2U)) {
+            throw WrongTypeError("unknown operation on channel '" + std::string(operation.channel) + "'");
+        }
+        operation.op = static_cast<LogOp>(kind[0]);
+        if (parts == 2) operation.value = in.raw();
+    }
+    return operations;
+}
+
+std::vector<LoggedWrite> readWrites(std::string_view cbor) {
+    Decoder in(cbor);
+    std::vector<LoggedWrite> writes(in.array());
+    for (auto& write : writes) {
+        const std::size_t parts = in.array();
+        if (parts < 2) throw WrongTypeError("expected a write of channel, kind and value");
+        write.channel = in.text();
+        const std::string_view kind = in.text();
+        if (kind.size() != 1 || std::string_view("=+!w-").find(kind[0]) == std::string_view::npos ||
+            parts != (kind[0] == '-' ? 2U : 3U)) {
+            throw WrongTypeError("unknown write to channel '" + std::string(write.channel) + "'");
+        }
+        write.kind = static_cast<WriteKind>(kind[0]);
+        if (parts == 3) write.value = in.raw();
+    }
+    return writes;
+}
+
+}  // namespace stategraph::checkpoint
+
+namespace stategraph {
+
+std::string RowKey::toString() const {
+    std::string text = "(thread '" + std::string(thread_id) + "', namespace '" + std::string(checkpoint_ns) +
+                       "', checkpoint " + id.toString();
+    if (!path.empty()) text += ", task '" + std::string(path) + "'";
+    return text + ")";
+}
+
+CommitHeader readHeader(const RowKey& key, std::string_view bytes) {
+    const checkpoint::CommitFields fields = checkpoint::readCommit(key, bytes, true);
+    CommitHeader header{.id = key.id, .parent = fields.parent, .base = fields.base, .step = fields.step,
+                        .source = fields.source, .next = {}, .metadata = std::string(fields.metadata)};
+    header.next.reserve(fields.next.size() + fields.sends.size() + 1);
+    if (fields.input) header.next.emplace_back("__start__");
+    for (const auto name : fields.next) header.next.emplace_back(name);
+    for (const auto& send : fields.sends) header.next.emplace_back(send.node);
+    return header;
+}
+
+bool hasOpenInterrupt(const RowKey& key, std::string_view bytes) {
+    const checkpoint::TaskFields task = checkpoint::readTask(key, bytes);
+    if (task.writes) return false;
+    for (const auto& interrupt : task.interrupts) {
+        bool answered = false;
+        for (const auto& answer : task.answers) answered |= answer.id == interrupt.id && answer.index == interrupt.index;
+        if (!answered) return true;
+    }
+    return false;
+}
+
+}  // namespace stategraph

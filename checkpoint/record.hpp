@@ -1,0 +1,145 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <stategraph/detail/log.hpp>
+#include <stategraph/encoding.hpp>
+#include <stategraph/ids.hpp>
+#include <stategraph/record.hpp>
+
+// The records of the log. Grammar (CBOR, deterministic encoding; maps list their keys in encoded order, and a key is left
+// out where its value is what "absent" says):
+//
+//   record      := version checksum body          version: one byte, 1
+//                                                 checksum: XXH3-64 of the body, seeded with the row's key, big endian
+//   commit body := [header, operations] | [header, operations, writes]
+//   header      := { "ran":      node | null      who ran last: a node, null: not one alone; absent: as in the parent
+//                    "base":     ref              oldest commit that reading this one needs; absent: itself
+//                    "next":     [node…]          nodes due by edge, join or release, by name
+//                    "step":     int
+//                    "edges":    [node…]          those of "next" due by an edge; absent: all
+//                    "folds":    uint             supersteps in this commit (exit durability); absent: one
+//                    "graph":    bytes(8)         fingerprint of the graph; absent: as in the parent
+//                    "input":    writes           input that the virtual start node has yet to take; absent: none
+//                    "joins":    {join: [node…]}  joins that changed: the sources that arrived
+//                    "sends":    [[node, value]…] payloads of the tasks sent
+//                    "parent":   ref              absent: none
+//                    "schema":   bytes(8)         fingerprint of the channels; absent: as in the parent
+//                    "source":   text             absent: "loop"
+//                    "parents":  {namespace: bytes(16)}   where the enclosing graphs were
+//                    "deferred": {node: 0|1|2}    deferred edges that changed: gone, waiting, released; of joins: "join …"
+//                    "metadata": {text: value} }
+//   ref         := uint                           this id's high half minus the other's; their low halves are equal
+//                | bytes(16)
+//   operations  := {channel: ["=", value]         the value is now this
+//                          | ["+", [item…]]       these were appended
+//                          | ["|", {key: value}]  these entries were put
+//                          | ["~", [[index, item] | [index]…]]   an element was replaced (appended at the end), erased
+//                          | ["-"]}               the channel is unset
+//   writes      := [[channel, kind, value?]…]     what a task wrote, before the reducers: kind "=" set, "+" add,
+//                                                 "!" overwrite, "w" write, "-" clear (no value)
+//   In a commit, "writes" are those of the one task of the superstep that led to it; absent: they equal the operations.
+//
+//   pending write body :=
+//                  { "to":         [node…]          where a goto or a branch leads (static edges come from the graph)
+//                    "node":       text
+//                    "error":      text             of the last failed attempt
+//                    "sends":      [[node, value]…]
+//                    "writes":     writes           present: the task has finished
+//                    "answers":    [[bytes(16), uint, value]…]   interrupt id, how many of it were answered before, answer
+//                    "interrupts": [[bytes(16), uint, value]…] } the last ones it stopped at
+namespace stategraph::checkpoint {
+
+inline constexpr unsigned char format_version = 1;
+
+struct LoggedOp {
+    std::string_view channel;
+    LogOp op;
+    std::string_view value;
+};
+struct LoggedWrite {
+    std::string_view channel;
+    WriteKind kind;
+    std::string_view value;
+};
+struct LoggedSend {
+    std::string_view node;
+    std::string_view payload;
+};
+struct LoggedJoin {
+    std::string_view key;
+    std::vector<std::string_view> arrived;
+};
+enum class Deferral : std::uint8_t { gone = 0, waiting = 1, released = 2 };
+struct LoggedDeferral {
+    std::string_view key;
+    Deferral state;
+};
+struct LoggedParent {
+    std::string_view checkpoint_ns;
+    CheckpointId id;
+};
+struct LoggedInterrupt {
+    TaskId id;
+    std::uint64_t index = 0;
+    std::string_view value;
+};
+
+/// "ran" of the header.
+struct Ran {
+    enum class Kind : std::uint8_t { unchanged, several, one } kind = Kind::unchanged;
+    std::string_view node = {};
+};
+
+/// One commit, to be written or as read: views into the caller's or the record's bytes.
+struct CommitFields {
+    CheckpointId id;
+    CheckpointId parent = {};
+    CheckpointId base = {};
+    std::int64_t step = 0;
+    Source source = Source::loop;
+    std::uint64_t folds = 1;
+    Ran ran = {};
+    std::vector<std::string_view> next = {};
+    std::optional<std::vector<std::string_view>> edges = {};
+    std::vector<LoggedJoin> joins = {};
+    std::vector<LoggedDeferral> deferred = {};
+    std::vector<LoggedSend> sends = {};
+    std::vector<LoggedParent> parents = {};
+    std::optional<std::uint64_t> graph = {};
+    std::optional<std::uint64_t> schema = {};
+    std::string_view metadata = {};           // a CBOR map
+    std::optional<std::string_view> input = {};   // writes: a CBOR array
+    std::optional<std::string_view> writes = {};  // writes: a CBOR array
+    std::string_view operations = {};         // a CBOR map
+};
+
+/// Appends the record of a commit to `out`.
+void writeCommit(const CommitFields& commit, std::string& out);
+
+/// Reads a commit's record. With `header_only`, `operations` and `writes` stay empty.
+/// Errors: CorruptCheckpointError naming the key.
+CommitFields readCommit(const RowKey& key, std::string_view bytes, bool header_only = false);
+
+/// One pending write: the record of a task.
+struct TaskFields {
+    std::string_view node = {};
+    std::vector<std::string_view> to = {};
+    std::vector<LoggedSend> sends = {};
+    std::optional<std::string_view> error = {};
+    std::optional<std::string_view> writes = {};  // a CBOR array
+    std::vector<LoggedInterrupt> answers = {};
+    std::vector<LoggedInterrupt> interrupts = {};
+};
+
+void writeTask(CheckpointId id, const TaskFields& task, std::string& out);
+TaskFields readTask(const RowKey& key, std::string_view bytes);
+
+std::vector<LoggedOp> readOperations(std::string_view cbor);
+std::vector<LoggedWrite> readWrites(std::string_view cbor);
+
+}  // namespace stategraph::checkpoint

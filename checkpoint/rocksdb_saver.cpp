@@ -1,0 +1,418 @@
+#include <stategraph/rocksdb_saver.hpp>
+
+#include <algorithm>
+#include <limits>
+
+#include <rocksdb/db.h>
+#include <rocksdb/snapshot.h>
+#include <rocksdb/write_batch.h>
+
+#include <stategraph/error.hpp>
+#include <stategraph/record.hpp>
+
+#include "checkpoint/log_gate.hpp"
+#include "checkpoint/prune.hpp"
+#include "checkpoint/put_check.hpp"
+#include "checkpoint/rocksdb_keys.hpp"
+#include "checkpoint/rocksdb_open.hpp"
+
+// Rows are those of rocksdb_keys.cpp. All that a call stores or removes goes through one WriteBatch (a prune: one a
+// thread); what a call reads comes from one iterator or one snapshot, so it is of one moment.
+namespace stategraph {
+namespace {
+
+using checkpoint::LogGate;
+using checkpoint::Table;
+
+constexpr std::size_t known_heads = 100'000;
+constexpr std::size_t copy_bytes_max = std::size_t{1} << 30U;
+// Dropped rows are removed from the files at once if they are that many, else when RocksDB gets to it.
+constexpr std::size_t compaction_rows_min = 50'000;
+constexpr std::size_t compaction_bytes_min = std::size_t{64} << 20U;
+
+rocksdb::Slice slice(std::string_view text) noexcept { return {text.data(), text.size()}; }
+
+// An iterator with bounds that it keeps alive, and with errors that throw.
+class Cursor {
+public:
+    Cursor(rocksdb::DB& db, const std::string& path, std::string lower, std::string upper,
+           const rocksdb::Snapshot* snapshot = nullptr)
+        : path_(path), lower_(std::move(lower)), upper_(std::move(upper)), lower_slice_(lower_), upper_slice_(upper_) {
+        rocksdb::ReadOptions options;
+        options.iterate_lower_bound = &lower_slice_;
+        options.iterate_upper_bound = &upper_slice_;
+        options.snapshot = snapshot;
+        rows_.reset(db.NewIterator(options));
+    }
+    Cursor(const Cursor&) = delete;
+    Cursor& operator=(const Cursor&) = delete;
+
+    bool seek(std::string_view key) { return rows_->Seek(slice(key)), valid(); }
+    bool seekBack(std::string_view key) { return rows_->SeekForPrev(slice(key)), valid(); }
+    bool seekToFirst() { return rows_->SeekToFirst(), valid(); }
+    bool seekToLast() { return rows_->SeekToLast(), valid(); }
+    bool next() { return rows_->Next(), valid(); }
+    bool previous() { return rows_->Prev(), valid(); }
+
+    bool valid() const {
+        if (rows_->Valid()) return true;
+        if (const rocksdb::Status status = rows_->status(); !status.ok())
+            checkpoint::failStatus(status, "read it", path_);
+        return false;
+    }
+    std::string_view key() const { return rows_->key().ToStringView(); }
+    std::string_view value() const { return rows_->value().ToStringView(); }
+    bool isIn(std::string_view prefix) const { return valid() && key().starts_with(prefix); }
+
+    checkpoint::ParsedKey parsed() const {
+        if (const auto parsed = checkpoint::parseKey(key())) return *parsed;
+        throw CorruptCheckpointError("the database '" + path_ + "' is damaged: it has a key that cannot be read, 0x" +
+                                     rows_->key().ToString(true) + "; restore it from a copy");
+    }
+
+private:
+    const std::string& path_;
+    std::string lower_;
+    std::string upper_;
+    rocksdb::Slice lower_slice_;
+    rocksdb::Slice upper_slice_;
+    std::unique_ptr<rocksdb::Iterator> rows_;
+};
+
+CheckpointId idAt(const Cursor& rows, std::size_t prefix_size) {
+    const std::string_view key = rows.key();
+    return key.size() - prefix_size == 16 ? CheckpointId::fromBytes(key.data() + prefix_size) : rows.parsed().id;
+}
+
+std::vector<StoredWrite> readWrites(Cursor& rows, const LogName& log, CheckpointId id) {
+    std::vector<StoredWrite> writes;
+    const std::string prefix = checkpoint::rowKey(Table::writes, log, id);
+    for (rows.seek(prefix); rows.isIn(prefix); rows.next()) {
+        writes.push_back({std::string(rows.key().substr(prefix.size())), std::string(rows.value())});
+    }
+    return writes;
+}
+
+}  // namespace
+
+struct RocksDBSaver::Impl {
+    struct Dropped {
+        std::size_t rows = 0;
+        std::size_t bytes = 0;
+        std::size_t commits = 0;
+    };
+
+    Impl(const std::string& folder, const RocksDBSaverOptions& options)
+        : path(folder), read_only(options.read_only), db(checkpoint::openDatabase(folder, options)) {}
+
+    void write(rocksdb::WriteBatch& batch, bool sync, const char* work);
+    void checkWritable() const;
+    CheckpointId readHead(const LogName& log);
+    bool hasRows(std::string_view thread_id);
+    void listLog(Cursor& rows, Cursor* writes, const LogName& log, const ListQuery& query,
+                 std::vector<ListedCheckpoint>& out);
+    void pruneThread(std::string_view thread_id, const PruneRequest& request, Dropped& total);
+    void pruneLog(Cursor& rows, Cursor& write_rows, const LogName& log, const PruneRequest& request,
+                  rocksdb::WriteBatch& batch, Dropped& total);
+    void compact(const PruneRequest& request);
+
+    std::string path;
+    bool read_only;
+    std::unique_ptr<rocksdb::DB> db;
+    LogGate gate{known_heads};
+};
+
+void RocksDBSaver::Impl::checkWritable() const {
+    if (read_only) throw SaverError("the database '" + path + "' is open read_only; open it for writing");
+}
+
+void RocksDBSaver::Impl::write(rocksdb::WriteBatch& batch, bool sync, const char* work) {
+    rocksdb::WriteOptions options;
+    options.sync = sync;
+    const rocksdb::Status status = db->Write(options, &batch);
+    if (!status.ok()) checkpoint::failStatus(status, work, path);
+}
+
+CheckpointId RocksDBSaver::Impl::readHead(const LogName& log) {
+    const std::string prefix = checkpoint::logPrefix(Table::commits, log);
+    Cursor rows(*db, path, prefix, checkpoint::prefixEnd(prefix));
+    return rows.seekToLast() ? idAt(rows, prefix.size()) : CheckpointId();
+}
+
+bool RocksDBSaver::Impl::hasRows(std::string_view thread_id) {
+    for (const Table table : {Table::commits, Table::writes}) {
+        const std::string prefix = checkpoint::threadPrefix(table, thread_id);
+        Cursor rows(*db, path, prefix, checkpoint::prefixEnd(prefix));
+        if (rows.seekToFirst()) return true;
+    }
+    return false;
+}
+
+RocksDBSaver::RocksDBSaver(const std::string& path, const RocksDBSaverOptions& options)
+    : impl_(std::make_unique<Impl>(path, options)) {}
+RocksDBSaver::~RocksDBSaver() = default;
+
+void RocksDBSaver::put(const PutRequest& request) {
+    impl_->checkWritable();
+    checkpoint::checkPut(request);
+    std::size_t bytes = 0;
+    for (const CommitRow& row : request.commits) bytes += row.bytes.size();
+    for (const WriteRow& row : request.writes) bytes += row.bytes.size() + row.path.size();
+    const std::size_t names = request.log.thread_id.size() + request.log.checkpoint_ns.size();
+    rocksdb::WriteBatch batch(bytes + (request.commits.size() + request.writes.size()) * (names + 48) + 16);
+    const auto add = [&](const std::string& key, std::string_view value) {
+        const rocksdb::Status status = batch.Put(slice(key), slice(value));
+        if (!status.ok()) checkpoint::failStatus(status, "store a row", impl_->path);
+    };
+    for (const CommitRow& row : request.commits)
+        add(checkpoint::rowKey(Table::commits, request.log, row.id), row.bytes);
+    for (const WriteRow& row : request.writes) {
+        add(checkpoint::rowKey(Table::writes, request.log, row.checkpoint_id, row.path), row.bytes);
+    }
+
+    auto claim = impl_->gate.claimLog(request.log, !request.commits.empty());
+    const CheckpointId head = claim.head() ? *claim.head() : impl_->readHead(request.log);
+    if (head != request.expected_head) {
+        claim.settle(head);
+        checkpoint::refuseHead(request.log, request.expected_head, head);
+    }
+    if (batch.Count() > 0) impl_->write(batch, request.sync, "store a commit");
+    claim.settle(request.commits.empty() ? head : request.commits.back().id);
+}
+
+std::optional<CheckpointTuple> RocksDBSaver::getTuple(const TupleQuery& query) {
+    const std::string prefix = checkpoint::logPrefix(Table::commits, query.log);
+    const std::string commits_end = checkpoint::prefixEnd(prefix);
+    // One iterator over both tables: all it reads is of one moment.
+    Cursor rows(*impl_->db, impl_->path, prefix,
+                checkpoint::prefixEnd(checkpoint::logPrefix(Table::writes, query.log)));
+    const auto keyOf = [&](CheckpointId id) { return checkpoint::rowKey(Table::commits, query.log, id); };
+
+    rows.seekBack(commits_end);
+    if (!rows.isIn(prefix)) return std::nullopt;
+    CheckpointTuple tuple{.id = {}, .head = idAt(rows, prefix.size()), .commits = {}, .writes = {}, .next = {}};
+    if (!query.checkpoint_id.empty()) {
+        const std::string key = keyOf(query.checkpoint_id);
+        if (query.checkpoint_id != tuple.head && (!rows.seek(key) || rows.key() != key)) return std::nullopt;
+    } else if (!query.before.empty() && tuple.head >= query.before) {
+        const std::string key = keyOf(query.before);
+        if (rows.seekBack(key) && rows.key() == key) rows.previous();
+        if (!rows.isIn(prefix)) return std::nullopt;
+    }
+
+    tuple.id = idAt(rows, prefix.size());
+    const CommitHeader header = readHeader({query.log.thread_id, query.log.checkpoint_ns, tuple.id}, rows.value());
+    if (header.base < tuple.id) rows.seek(keyOf(header.base));
+    for (; rows.isIn(prefix); rows.next()) {
+        const CheckpointId id = idAt(rows, prefix.size());
+        StoredCommit commit{id, std::string(rows.value())};
+        if (id > tuple.id) {
+            tuple.next = std::move(commit);
+            break;
+        }
+        tuple.commits.push_back(std::move(commit));
+        if (id == tuple.head) break;  // no need to look beyond
+    }
+    tuple.writes = readWrites(rows, query.log, tuple.id);
+    return tuple;
+}
+
+void RocksDBSaver::Impl::listLog(Cursor& rows, Cursor* writes, const LogName& log, const ListQuery& query,
+                                 std::vector<ListedCheckpoint>& out) {
+    const std::size_t limit = query.limit.value_or(std::numeric_limits<std::size_t>::max());
+    const std::string prefix = checkpoint::logPrefix(Table::commits, log);
+    const auto add = [&](CheckpointId id) {
+        out.push_back({std::string(log.thread_id), std::string(log.checkpoint_ns), id, std::string(rows.value()),
+                       writes ? readWrites(*writes, log, id) : std::vector<StoredWrite>()});
+    };
+    // The cursor stands on the log's oldest row. A log of one row is common, and needs no seek.
+    const CheckpointId first = idAt(rows, prefix.size());
+    if (!query.before.empty() && first >= query.before) return;
+    add(first);
+    if (!rows.next() || !rows.isIn(prefix)) return;
+    out.pop_back();
+    if (query.before.empty()) {
+        rows.seekBack(checkpoint::prefixEnd(prefix));
+    } else {
+        const std::string end = checkpoint::rowKey(Table::commits, log, query.before);
+        if (rows.seekBack(end) && rows.key() == end) rows.previous();
+    }
+    for (; out.size() < limit && rows.isIn(prefix); rows.previous()) add(idAt(rows, prefix.size()));
+}
+
+std::vector<ListedCheckpoint> RocksDBSaver::list(const ListQuery& query) {
+    const auto lowerKey = [&](Table table) {
+        if (!query.thread_id) return checkpoint::tablePrefix(table);
+        if (!query.checkpoint_ns) return checkpoint::threadPrefix(table, *query.thread_id);
+        return checkpoint::logPrefix(table, {*query.thread_id, *query.checkpoint_ns});
+    };
+    const std::string lower = lowerKey(Table::commits);
+    std::vector<ListedCheckpoint> listed;
+    if (query.limit == std::size_t{0}) return listed;
+
+    std::optional<rocksdb::ManagedSnapshot> snapshot;
+    std::optional<Cursor> writes;
+    if (query.with_writes) {
+        snapshot.emplace(impl_->db.get());
+        const std::string writes_lower = lowerKey(Table::writes);
+        writes.emplace(*impl_->db, impl_->path, writes_lower, checkpoint::prefixEnd(writes_lower),
+                       snapshot->snapshot());
+    }
+    Cursor rows(*impl_->db, impl_->path, lower, checkpoint::prefixEnd(lower),
+                snapshot ? snapshot->snapshot() : nullptr);
+
+    for (rows.seekToFirst(); rows.valid() && (!query.limit || listed.size() < *query.limit);) {
+        // Copies: the cursor moves under the views.
+        const checkpoint::ParsedKey at = rows.parsed();
+        const std::string thread_id(at.log.thread_id);
+        const std::string ns(at.log.checkpoint_ns);
+        const std::string prefix(at.log_prefix);
+        if (query.checkpoint_ns && ns != *query.checkpoint_ns) {
+            const std::string wanted = checkpoint::logPrefix(Table::commits, {thread_id, *query.checkpoint_ns});
+            rows.seek(wanted > prefix ? wanted
+                                      : checkpoint::prefixEnd(checkpoint::threadPrefix(Table::commits, thread_id)));
+            continue;
+        }
+        impl_->listLog(rows, writes ? &*writes : nullptr, {thread_id, ns}, query, listed);
+        if (!rows.valid() || rows.key() < checkpoint::prefixEnd(prefix)) rows.seek(checkpoint::prefixEnd(prefix));
+    }
+    return listed;
+}
+
+void RocksDBSaver::deleteThread(std::string_view thread_id) {
+    impl_->checkWritable();
+    const auto claim = impl_->gate.claimThread(thread_id);
+    if (!impl_->hasRows(thread_id)) return;
+    rocksdb::WriteBatch batch;
+    for (const Table table : {Table::commits, Table::writes}) {
+        const std::string prefix = checkpoint::threadPrefix(table, thread_id);
+        const rocksdb::Status status = batch.DeleteRange(slice(prefix), slice(checkpoint::prefixEnd(prefix)));
+        if (!status.ok()) checkpoint::failStatus(status, "delete a thread", impl_->path);
+    }
+    impl_->write(batch, true, "delete a thread");
+}
+
+void RocksDBSaver::copyThread(std::string_view from, std::string_view to) {
+    impl_->checkWritable();
+    checkpoint::checkCopyTarget(to);
+    const auto claim = impl_->gate.claimThread(to);
+    if (impl_->hasRows(to)) checkpoint::refuseCopy(from, to);
+    // One batch, so that nobody ever sees half a copy; it is in memory, so its size has a limit.
+    rocksdb::WriteBatch batch;
+    rocksdb::ManagedSnapshot snapshot(impl_->db.get());
+    for (const Table table : {Table::commits, Table::writes}) {
+        const std::string prefix = checkpoint::threadPrefix(table, from);
+        std::string key = checkpoint::threadPrefix(table, to);
+        const std::size_t key_prefix = key.size();
+        Cursor rows(*impl_->db, impl_->path, prefix, checkpoint::prefixEnd(prefix), snapshot.snapshot());
+        for (rows.seekToFirst(); rows.valid(); rows.next()) {
+            key.resize(key_prefix);
+            key.append(rows.key().substr(prefix.size()));
+            const rocksdb::Status status = batch.Put(slice(key), slice(rows.value()));
+            if (!status.ok()) checkpoint::failStatus(status, "copy a thread", impl_->path);
+            if (batch.GetDataSize() > copy_bytes_max) {
+                throw SaverError("cannot copy thread '" + std::string(from) + "' in the database '" + impl_->path +
+                                 "': it has more than 1 GiB; prune it first");
+            }
+        }
+    }
+    if (batch.Count() > 0) impl_->write(batch, true, "copy a thread");
+}
+
+std::size_t RocksDBSaver::prune(const PruneRequest& request) {
+    impl_->checkWritable();
+    checkpoint::checkPrune(request);
+    Impl::Dropped total;
+    if (request.thread_id) {
+        impl_->pruneThread(*request.thread_id, request, total);
+    } else {
+        const std::string lower = checkpoint::tablePrefix(Table::commits);
+        Cursor rows(*impl_->db, impl_->path, lower, checkpoint::prefixEnd(lower));
+        for (rows.seekToFirst(); rows.valid();) {
+            const std::string thread_id(rows.parsed().log.thread_id);
+            impl_->pruneThread(thread_id, request, total);
+            rows.seek(checkpoint::prefixEnd(checkpoint::threadPrefix(Table::commits, thread_id)));
+        }
+    }
+    if (total.rows >= compaction_rows_min || total.bytes >= compaction_bytes_min) impl_->compact(request);
+    return total.commits;
+}
+
+// One thread at a time: its writers wait meanwhile, so nothing builds on what is being dropped.
+void RocksDBSaver::Impl::pruneThread(std::string_view thread_id, const PruneRequest& request, Dropped& total) {
+    const auto claim = gate.claimThread(thread_id);
+    rocksdb::ManagedSnapshot snapshot(db.get());
+    const std::string prefix = checkpoint::threadPrefix(Table::commits, thread_id);
+    const std::string writes_prefix = checkpoint::threadPrefix(Table::writes, thread_id);
+    Cursor rows(*db, path, prefix, checkpoint::prefixEnd(prefix), snapshot.snapshot());
+    Cursor write_rows(*db, path, writes_prefix, checkpoint::prefixEnd(writes_prefix), snapshot.snapshot());
+    rocksdb::WriteBatch batch;
+    Dropped dropped;
+    for (rows.seekToFirst(); rows.valid();) {
+        const std::string ns(rows.parsed().log.checkpoint_ns);
+        pruneLog(rows, write_rows, {thread_id, ns}, request, batch, dropped);
+    }
+    if (batch.Count() > 0) write(batch, false, "prune a thread");
+    total.rows += dropped.rows;
+    total.bytes += dropped.bytes;
+    total.commits += dropped.commits;
+}
+
+// Leaves the cursor behind the log.
+void RocksDBSaver::Impl::pruneLog(Cursor& rows, Cursor& write_rows, const LogName& log, const PruneRequest& request,
+                                  rocksdb::WriteBatch& batch, Dropped& total) {
+    const std::string prefix = checkpoint::logPrefix(Table::commits, log);
+    const std::string writes_prefix = checkpoint::logPrefix(Table::writes, log);
+    const auto drop = [&](const std::string& key, std::size_t bytes) {
+        const rocksdb::Status status = batch.Delete(slice(key));
+        if (!status.ok()) checkpoint::failStatus(status, "prune a thread", path);
+        ++total.rows;
+        total.bytes += key.size() + bytes;
+    };
+
+    std::vector<checkpoint::CommitLinks> links;
+    std::vector<std::size_t> sizes;
+    for (; rows.isIn(prefix); rows.next()) {
+        const CheckpointId id = idAt(rows, prefix.size());
+        const CommitHeader header = readHeader({log.thread_id, log.checkpoint_ns, id}, rows.value());
+        links.push_back({id, header.parent, header.base});
+        sizes.push_back(rows.value().size());
+    }
+    std::vector<CheckpointId> interrupted;
+    for (write_rows.seek(writes_prefix); write_rows.isIn(writes_prefix); write_rows.next()) {
+        const checkpoint::ParsedKey key = write_rows.parsed();
+        const RowKey row{log.thread_id, log.checkpoint_ns, key.id, key.path};
+        if (hasOpenInterrupt(row, write_rows.value())) interrupted.push_back(key.id);
+    }
+
+    const std::vector<CheckpointId> dropped = checkpoint::droppable(links, interrupted, request);
+    if (dropped.empty()) return;
+    std::size_t place = 0;
+    for (const CheckpointId id : dropped) {
+        while (links[place].id != id) ++place;
+        drop(checkpoint::rowKey(Table::commits, log, id), sizes[place]);
+    }
+    for (write_rows.seek(writes_prefix); write_rows.isIn(writes_prefix); write_rows.next()) {
+        if (std::binary_search(dropped.begin(), dropped.end(), write_rows.parsed().id)) {
+            drop(std::string(write_rows.key()), write_rows.value().size());
+        }
+    }
+    total.commits += dropped.size();
+}
+
+void RocksDBSaver::Impl::compact(const PruneRequest& request) {
+    rocksdb::CompactRangeOptions options;
+    // Else a lone file is moved down as it is, marks of deletion and all.
+    options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
+    for (const Table table : {Table::commits, Table::writes}) {
+        const std::string lower =
+            request.thread_id ? checkpoint::threadPrefix(table, *request.thread_id) : checkpoint::tablePrefix(table);
+        const std::string upper = checkpoint::prefixEnd(lower);
+        const rocksdb::Slice begin = slice(lower);
+        const rocksdb::Slice end = slice(upper);
+        const rocksdb::Status status = db->CompactRange(options, &begin, &end);
+        if (!status.ok()) checkpoint::failStatus(status, "compact it", path);
+    }
+}
+
+}  // namespace stategraph

@@ -1,0 +1,72 @@
+#include <stategraph/saver.hpp>
+
+#include <stategraph/error.hpp>
+
+#include "checkpoint/put_check.hpp"
+
+namespace stategraph {
+
+BaseCheckpointSaver::~BaseCheckpointSaver() = default;
+
+void BaseCheckpointSaver::putWrites(const LogName& log, CheckpointId expected_head, std::span<const WriteRow> writes,
+                                    bool sync) {
+    put({.log = log, .expected_head = expected_head, .commits = {}, .writes = writes, .sync = sync});
+}
+
+}  // namespace stategraph
+
+namespace stategraph::checkpoint {
+namespace {
+
+std::string show(CheckpointId id) { return id.empty() ? "none (an empty log)" : id.toString(); }
+
+[[noreturn]] void refuseRow(const LogName& log, CheckpointId id, const std::string& why) {
+    throw InvalidArgumentError("put: " + why, {.thread_id = std::string(log.thread_id),
+                                               .checkpoint_ns = std::string(log.checkpoint_ns),
+                                               .checkpoint_id = id.empty() ? std::string() : id.toString()});
+}
+
+}  // namespace
+
+void checkPut(const PutRequest& request) {
+    const LogName& log = request.log;
+    if (log.thread_id.empty()) {
+        throw InvalidArgumentError("put: the thread id is empty; give every thread a name of at least one byte");
+    }
+    CheckpointId newest = request.expected_head;
+    for (const CommitRow& row : request.commits) {
+        if (row.id <= newest) {
+            refuseRow(log, row.id,
+                      "the id is not greater than " + show(newest) + ", which comes before it; ids must ascend");
+        }
+        if (row.base.empty() || row.base > row.id) {
+            refuseRow(log, row.id, "its base must be itself or an older commit, not " + show(row.base));
+        }
+        if (row.parent >= row.id)
+            refuseRow(log, row.id, "its parent " + show(row.parent) + " is not older than itself");
+        newest = row.id;
+    }
+    for (const WriteRow& row : request.writes) {
+        if (row.checkpoint_id.empty()) {
+            refuseRow(log, {}, "the pending write '" + std::string(row.path) + "' names no checkpoint");
+        }
+    }
+}
+
+void refuseHead(const LogName& log, CheckpointId expected, CheckpointId actual) {
+    throw ConcurrentUpdateError(
+        "another run committed first: the newest checkpoint is " + show(actual) + ", this run knew " + show(expected) +
+            "; nothing of it was stored. Read the thread again and retry",
+        {.thread_id = std::string(log.thread_id), .checkpoint_ns = std::string(log.checkpoint_ns)});
+}
+
+void refuseCopy(std::string_view from, std::string_view to) {
+    throw InvalidArgumentError("cannot copy thread '" + std::string(from) + "' to '" + std::string(to) +
+                               "': the target has checkpoints; delete it first or choose another name");
+}
+
+void checkCopyTarget(std::string_view to) {
+    if (to.empty()) throw InvalidArgumentError("copyThread: the target's thread id is empty; give it a name");
+}
+
+}  // namespace stategraph::checkpoint

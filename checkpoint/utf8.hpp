@@ -1,0 +1,43 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace stategraph::detail {
+
+/// Whether the bytes are UTF-8 as RFC 3629 has it: no overlong forms, no surrogates, nothing above U+10FFFF.
+inline bool isUtf8(std::string_view text) noexcept {
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    const auto tail = [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U; };
+    while (at != end) {
+        // Most text is ASCII: eight bytes at a time.
+        while (end - at >= 8) {
+            std::uint64_t word;
+            std::memcpy(&word, at, 8);
+            if ((word & 0x8080808080808080U) != 0) break;
+            at += 8;
+        }
+        if (at == end) return true;
+        const unsigned lead = static_cast<unsigned char>(*at);
+        if (lead < 0x80U) {
+            ++at;
+            continue;
+        }
+        const std::ptrdiff_t size = lead < 0xe0U ? 2 : lead < 0xf0U ? 3 : 4;
+        if (lead < 0xc2U || lead > 0xf4U || end - at < size) return false;
+        // The second byte rules out overlong forms, surrogates and what is above U+10FFFF.
+        const unsigned second = static_cast<unsigned char>(at[1]);
+        const unsigned low = lead == 0xe0U ? 0xa0U : lead == 0xf0U ? 0x90U : 0x80U;
+        const unsigned high = lead == 0xedU ? 0x9fU : lead == 0xf4U ? 0x8fU : 0xbfU;
+        if (second < low || second > high) return false;
+        for (std::ptrdiff_t i = 2; i < size; ++i) {
+            if (!tail(at[i])) return false;
+        }
+        at += size;
+    }
+    return true;
+}
+
+}  // namespace stategraph::detail

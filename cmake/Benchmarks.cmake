@@ -1,0 +1,22 @@
+# Each benchmarks/X.cpp is a Google Benchmark program bench_X. They are no tests: run them from the release preset.
+find_package(benchmark QUIET)
+if(NOT benchmark_FOUND)
+  message(STATUS "Google Benchmark was not found: the benchmarks are left out (Debian: apt-get install libbenchmark-dev)")
+  return()
+endif()
+
+foreach(file IN LISTS STATEGRAPH_BENCHMARK_SOURCES)
+  stategraph_uses_rocksdb(uses_rocksdb "${file}")
+  if(uses_rocksdb AND NOT STATEGRAPH_WITH_ROCKSDB)
+    continue()
+  endif()
+  cmake_path(GET file STEM name)
+  add_executable(bench_${name} "${file}")
+  stategraph_own(bench_${name})
+  set_target_properties(bench_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/benchmarks")
+  target_link_libraries(bench_${name} PRIVATE stategraph Boost::json Cbor::cbor stategraph_xxhash benchmark::benchmark
+                                              benchmark::benchmark_main)
+  if(uses_rocksdb)
+    target_link_libraries(bench_${name} PRIVATE stategraph_rocksdb RocksDB::rocksdb-shared)
+  endif()
+endforeach()

@@ -1,0 +1,50 @@
+# What stategraph is built on. Every missing piece stops with one sentence that names it and its Debian package.
+
+if(POLICY CMP0167)
+  cmake_policy(SET CMP0167 NEW) # Boost's own package file; CMake's FindBoost is on its way out.
+endif()
+
+find_package(Threads REQUIRED)
+
+find_package(Boost 1.81 QUIET COMPONENTS json)
+if(NOT Boost_FOUND OR NOT TARGET Boost::json)
+  message(
+    FATAL_ERROR
+      "stategraph needs Boost 1.81 or newer with Boost.JSON, and none was found. "
+      "On Debian 12: apt-get install libboost-json1.81-dev (it replaces the headers of Boost 1.74, if those are installed; "
+      "./scripts/quickstart.sh and ./scripts/test.sh put it beside them instead). "
+      "A Boost elsewhere: -DCMAKE_PREFIX_PATH=<its prefix>.")
+endif()
+
+find_package(Cbor REQUIRED)
+
+# xxHash is used as a header (a .cpp that wants it defines XXH_INLINE_ALL), by the library's own files only.
+find_path(XXHASH_INCLUDE_DIR xxhash.h DOC "The folder of xxhash.h")
+mark_as_advanced(XXHASH_INCLUDE_DIR)
+if(NOT XXHASH_INCLUDE_DIR)
+  message(FATAL_ERROR "stategraph needs xxhash.h to build, and it was not found. On Debian: apt-get install libxxhash-dev. "
+                      "Elsewhere: -DXXHASH_INCLUDE_DIR=<the folder of xxhash.h>.")
+endif()
+add_library(stategraph_xxhash INTERFACE)
+target_include_directories(stategraph_xxhash SYSTEM INTERFACE "${XXHASH_INCLUDE_DIR}")
+
+# RocksDB's package file asks for all that RocksDB itself links (gflags, snappy, zlib, bzip2, lz4, zstd); Debian's
+# librocksdb-dev depends on their -dev packages, so it is enough.
+if(NOT DEFINED STATEGRAPH_WITH_ROCKSDB OR STATEGRAPH_WITH_ROCKSDB)
+  find_package(RocksDB CONFIG QUIET)
+endif()
+if(RocksDB_FOUND AND TARGET RocksDB::rocksdb-shared)
+  set(STATEGRAPH_ROCKSDB_FOUND ON)
+else()
+  set(STATEGRAPH_ROCKSDB_FOUND OFF)
+  if(NOT DEFINED STATEGRAPH_WITH_ROCKSDB)
+    message(STATUS "RocksDB was not found: stategraph::rocksdb is left out (Debian: apt-get install librocksdb-dev)")
+  endif()
+endif()
+
+function(stategraph_require_rocksdb)
+  if(NOT STATEGRAPH_ROCKSDB_FOUND)
+    message(FATAL_ERROR "STATEGRAPH_WITH_ROCKSDB is on, and RocksDB (with its shared library and CMake package) was not found. "
+                        "On Debian: apt-get install librocksdb-dev. Without it: -DSTATEGRAPH_WITH_ROCKSDB=OFF.")
+  endif()
+endfunction()

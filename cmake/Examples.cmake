@@ -1,0 +1,26 @@
+# Each examples/X.cpp is a program example_X and a test example.X: it runs in an empty folder and must print what
+# examples/expected/X.txt says (cmake/RunExample.cmake has the rules).
+foreach(file IN LISTS STATEGRAPH_EXAMPLE_SOURCES)
+  stategraph_uses_rocksdb(uses_rocksdb "${file}")
+  if(uses_rocksdb AND NOT STATEGRAPH_WITH_ROCKSDB)
+    continue()
+  endif()
+  cmake_path(GET file STEM name)
+  add_executable(example_${name} "${file}")
+  set_target_properties(example_${name} PROPERTIES CXX_EXTENSIONS OFF RUNTIME_OUTPUT_DIRECTORY
+                                                                     "${PROJECT_BINARY_DIR}/examples")
+  # Only what a user's program would link.
+  target_link_libraries(example_${name} PRIVATE stategraph::stategraph stategraph_warnings)
+  if(uses_rocksdb)
+    target_link_libraries(example_${name} PRIVATE stategraph::rocksdb)
+  endif()
+  if(STATEGRAPH_BUILD_TESTS)
+    add_test(
+      NAME example.${name}
+      COMMAND
+        ${CMAKE_COMMAND} "-DPROGRAM=$<TARGET_FILE:example_${name}>"
+        "-DEXPECTED=${PROJECT_SOURCE_DIR}/examples/expected/${name}.txt"
+        "-DFOLDER=${PROJECT_BINARY_DIR}/examples/run/${name}" -P "${PROJECT_SOURCE_DIR}/cmake/RunExample.cmake")
+    set_tests_properties(example.${name} PROPERTIES TIMEOUT 120)
+  endif()
+endforeach()

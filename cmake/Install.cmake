@@ -1,0 +1,22 @@
+# `cmake --install`: the libraries, the headers, and a package for find_package(stategraph [COMPONENTS rocksdb]).
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+set(_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/stategraph")
+
+# The component has an export set of its own, so that the package can be used where RocksDB is not installed.
+install(TARGETS stategraph EXPORT stategraphTargets FILE_SET HEADERS)
+install(EXPORT stategraphTargets NAMESPACE stategraph:: DESTINATION "${_package_dir}")
+if(STATEGRAPH_WITH_ROCKSDB)
+  install(TARGETS stategraph_rocksdb EXPORT stategraphRocksdbTargets FILE_SET HEADERS)
+  install(EXPORT stategraphRocksdbTargets NAMESPACE stategraph:: DESTINATION "${_package_dir}")
+endif()
+
+get_target_property(STATEGRAPH_LIBRARY_TYPE stategraph TYPE)
+configure_package_config_file(cmake/stategraphConfig.cmake.in "${PROJECT_BINARY_DIR}/stategraphConfig.cmake"
+                              INSTALL_DESTINATION "${_package_dir}" NO_SET_AND_CHECK_MACRO)
+# Before 1.0 a minor version may change anything.
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/stategraphConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/stategraphConfig.cmake" "${PROJECT_BINARY_DIR}/stategraphConfigVersion.cmake"
+              cmake/FindCbor.cmake DESTINATION "${_package_dir}")
+install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+unset(_package_dir)

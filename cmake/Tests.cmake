@@ -1,0 +1,115 @@
+find_package(doctest QUIET)
+if(NOT doctest_FOUND)
+  message(FATAL_ERROR "The tests need doctest, and it was not found. On Debian: apt-get install doctest-dev. "
+                      "Without tests: -DSTATEGRAPH_BUILD_TESTS=OFF.")
+endif()
+
+# ----------------------------------------------------------------------------------------------- stategraph-tests
+# One program. CTest gets one entry per source file and not one per case (doctest_discover_tests): names of cases are
+# sentences, whose commas and brackets that script mangles; hundreds of processes under a sanitizer cost more than the
+# cases in them; and a file is what somebody works on: `ctest -R history/replay`.
+set(_test_seconds 300)
+
+add_executable(stategraph-tests tests/main.cpp ${STATEGRAPH_TEST_SUPPORT} ${STATEGRAPH_TEST_SOURCES})
+stategraph_own(stategraph-tests)
+target_compile_definitions(
+  stategraph-tests PRIVATE STATEGRAPH_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests" # golden files and other data
+                           STATEGRAPH_HAS_ROCKSDB=$<BOOL:${STATEGRAPH_WITH_ROCKSDB}>)
+target_link_libraries(stategraph-tests PRIVATE stategraph Boost::json Cbor::cbor stategraph_xxhash doctest::doctest)
+if(STATEGRAPH_WITH_ROCKSDB)
+  target_link_libraries(stategraph-tests PRIVATE stategraph_rocksdb RocksDB::rocksdb-shared)
+endif()
+
+foreach(file IN LISTS STATEGRAPH_TEST_SOURCES)
+  cmake_path(RELATIVE_PATH file BASE_DIRECTORY "${PROJECT_SOURCE_DIR}/tests" OUTPUT_VARIABLE path)
+  string(REGEX REPLACE "_test\\.cpp$" "" name "${path}")
+  # Each runs in an empty folder of its own, so that files they leave behind do not meet.
+  add_test(
+    NAME ${name}
+    COMMAND
+      ${CMAKE_COMMAND} "-DFOLDER=${PROJECT_BINARY_DIR}/tests/run/${name}" -P
+      "${PROJECT_SOURCE_DIR}/cmake/RunInEmptyFolder.cmake" -- $<TARGET_FILE:stategraph-tests> "-sf=*/tests/${path}"
+      --no-intro --no-path-filenames)
+  # A filter that fits nothing would pass.
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${_test_seconds} FAIL_REGULAR_EXPRESSION "test cases: +0 ")
+endforeach()
+
+# ----------------------------------------------------------------------------------------------------- conformance
+if(STATEGRAPH_CONFORMANCE_SOURCES)
+  add_executable(stategraph-conformance ${STATEGRAPH_CONFORMANCE_SOURCES})
+  stategraph_own(stategraph-conformance)
+  target_compile_definitions(stategraph-conformance PRIVATE STATEGRAPH_HAS_ROCKSDB=$<BOOL:${STATEGRAPH_WITH_ROCKSDB}>)
+  target_link_libraries(stategraph-conformance PRIVATE stategraph Boost::json)
+  add_test(NAME conformance.memory COMMAND stategraph-conformance --saver memory ${STATEGRAPH_CONFORMANCE_SCENARIOS})
+  set_tests_properties(conformance.memory PROPERTIES TIMEOUT ${_test_seconds})
+  if(STATEGRAPH_WITH_ROCKSDB)
+    target_link_libraries(stategraph-conformance PRIVATE stategraph_rocksdb)
+    set(_folder "${PROJECT_BINARY_DIR}/tests/run/conformance")
+    add_test(
+      NAME conformance.rocksdb
+      COMMAND
+        ${CMAKE_COMMAND} "-DFOLDER=${_folder}" -P "${PROJECT_SOURCE_DIR}/cmake/RunInEmptyFolder.cmake" --
+        $<TARGET_FILE:stategraph-conformance> --saver "rocksdb:${_folder}/db" ${STATEGRAPH_CONFORMANCE_SCENARIOS})
+    set_tests_properties(conformance.rocksdb PROPERTIES TIMEOUT ${_test_seconds})
+  endif()
+endif()
+
+if(NOT STATEGRAPH_TEST_COMPILER)
+  return()
+endif()
+
+# ---------------------------------------------------------------------------------------------------- compile_fail
+# Each file's build must fail with the sentence of its "// EXPECT: " lines; that of ok_*.cpp must succeed, which shows that
+# the others fail for the reason they name. They are built while ctest runs, one at a time.
+foreach(file IN LISTS STATEGRAPH_COMPILE_FAIL_SOURCES)
+  cmake_path(GET file STEM name)
+  add_library(compile_fail_${name} OBJECT EXCLUDE_FROM_ALL "${file}")
+  target_link_libraries(compile_fail_${name} PRIVATE stategraph)
+  set_target_properties(compile_fail_${name} PROPERTIES CXX_EXTENSIONS OFF CXX_COMPILER_LAUNCHER "")
+  add_test(
+    NAME compile_fail.${name}
+    COMMAND ${CMAKE_COMMAND} "-DSOURCE=${file}" "-DBUILD=${PROJECT_BINARY_DIR}"
+            "-DTARGET=compile_fail_${name}" -P "${PROJECT_SOURCE_DIR}/cmake/CompileFail.cmake")
+  set_tests_properties(compile_fail.${name} PROPERTIES TIMEOUT 120 RESOURCE_LOCK build)
+endforeach()
+
+# -------------------------------------------------------------------------------------------------------- includes
+# What stategraph.hpp costs its users: neither Boost.Graph, RocksDB, Boost.JSON, libcbor nor xxHash may come in with it.
+get_target_property(_boost_include_dirs Boost::headers INTERFACE_INCLUDE_DIRECTORIES)
+list(JOIN _boost_include_dirs "|" _boost_include_dirs)
+add_test(
+  NAME includes
+  COMMAND
+    ${CMAKE_COMMAND} "-DCOMPILER=${CMAKE_CXX_COMPILER}" "-DINCLUDES=${PROJECT_SOURCE_DIR}/include|${_boost_include_dirs}"
+    "-DHEADER=stategraph/stategraph.hpp"
+    "-DFORBIDDEN=/boost/graph/|/boost/json|/rocksdb/[^/]*\\.h$|/cbor\\.h$|/xxhash\\.h$" -P
+    "${PROJECT_SOURCE_DIR}/cmake/CheckIncludes.cmake")
+set_tests_properties(includes PROPERTIES TIMEOUT 60)
+
+# -------------------------------------------------------------------------------------------------------- consumer
+# tests/consumer is a user's project. It is built against an installed stategraph and with add_subdirectory.
+set(_consumer_cache "${PROJECT_BINARY_DIR}/tests/consumer_cache.cmake")
+set(_lines "")
+foreach(variable CMAKE_CXX_COMPILER CMAKE_CXX_COMPILER_LAUNCHER CMAKE_PREFIX_PATH BUILD_SHARED_LIBS Boost_DIR RocksDB_DIR
+                 Cbor_INCLUDE_DIR Cbor_LIBRARY XXHASH_INCLUDE_DIR STATEGRAPH_WITH_ROCKSDB)
+  if(DEFINED ${variable} AND NOT "${${variable}}" STREQUAL "")
+    string(APPEND _lines "set(${variable} [==[${${variable}}]==] CACHE STRING \"\")\n")
+  endif()
+endforeach()
+file(CONFIGURE OUTPUT "${_consumer_cache}" CONTENT "${_lines}" @ONLY)
+
+foreach(how install subdirectory)
+  if(how STREQUAL "install" AND NOT STATEGRAPH_INSTALL)
+    continue()
+  endif()
+  add_test(
+    NAME consumer.${how}
+    COMMAND
+      ${CMAKE_COMMAND} "-DHOW=${how}" "-DSOURCE=${PROJECT_SOURCE_DIR}" "-DBUILD=${PROJECT_BINARY_DIR}"
+      "-DFOLDER=${PROJECT_BINARY_DIR}/tests/run/consumer_${how}" "-DCACHE=${_consumer_cache}"
+      "-DGENERATOR=${CMAKE_GENERATOR}" "-DCONFIG=$<CONFIG>" -P "${PROJECT_SOURCE_DIR}/cmake/BuildConsumer.cmake")
+endforeach()
+set_tests_properties(consumer.subdirectory PROPERTIES TIMEOUT 900 PROCESSORS 2)
+if(STATEGRAPH_INSTALL)
+  set_tests_properties(consumer.install PROPERTIES TIMEOUT 120 RESOURCE_LOCK build)
+endif()

@@ -1,0 +1,225 @@
+#pragma once
+#include <array>
+#include <concepts>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <stategraph/codec.hpp>
+#include <stategraph/fields.hpp>
+#include <stategraph/detail/arity.hpp>
+#include <stategraph/detail/behaviours.hpp>
+
+namespace stategraph {
+
+/// Reducers and channel kinds: how a channel takes the values that tasks write to it. Each is an object to give to
+/// `channel()`, with a stable name that is stored with the graph's fingerprint.
+///
+/// A reducer's initial value is what the member's default initialiser says. It is called on the thread that drives the
+/// run, once for each written value, in the order of tasks, never of completion.
+namespace reducers {
+
+template <class T>
+concept List = requires(T list, typename T::value_type item) {
+    list.push_back(std::move(item));
+    list.insert(list.end(), list.begin(), list.end());
+    { list.size() } -> std::convertible_to<std::size_t>;
+} && !std::is_same_v<T, std::string>;
+
+template <class T>
+concept Map = requires(T map, typename T::key_type key, typename T::mapped_type value) {
+    map.insert_or_assign(key, value);
+    map.find(key);
+};
+
+/// One value a superstep (two are an InvalidUpdateError); it stays until replaced. What a channel without reducer is.
+struct LastValue {
+    static constexpr std::string_view name = "";
+    static constexpr detail::ChannelKind kind = detail::ChannelKind::last_value;
+    template <class T>
+    using Fold = detail::ReplaceFold<T>;
+    template <class T>
+    static consteval void check() {}
+};
+
+/// Several tasks may write in one superstep and the last one's value holds; gone after a superstep that wrote none.
+struct AnyOf : LastValue {
+    static constexpr detail::ChannelKind kind = detail::ChannelKind::any_value;
+};
+
+/// One value a superstep, which the next superstep sees and none after it.
+struct Ephemeral : LastValue {
+    static constexpr detail::ChannelKind kind = detail::ChannelKind::ephemeral;
+};
+
+/// Like a last value, but never stored: gone when the run ends.
+struct Untracked : LastValue {
+    static constexpr detail::ChannelKind kind = detail::ChannelKind::untracked;
+};
+
+struct Reduced {
+    static constexpr detail::ChannelKind kind = detail::ChannelKind::reduced;
+};
+
+/// Adds the written elements at the end of a list.
+struct Append : Reduced {
+    static constexpr std::string_view name = "append";
+    template <class T>
+    using Fold = detail::AppendFold<T>;
+    template <class T>
+    static consteval void check() {
+        static_assert(List<T>, "stategraph: sg::append needs a list, such as std::vector");
+    }
+};
+
+/// A list of what one superstep wrote; the next superstep starts anew.
+struct Topic {
+    static constexpr std::string_view name = "topic";
+    static constexpr detail::ChannelKind kind = detail::ChannelKind::topic;
+    template <class T>
+    using Fold = detail::TopicFold<T>;
+    template <class T>
+    static consteval void check() {
+        static_assert(List<T>, "stategraph: sg::topic needs a list, such as std::vector");
+    }
+};
+
+/// Puts the written entries into a map; later ones win. `sg::merge` is the reducer and, called, the write.
+struct Merge : Reduced {
+    static constexpr std::string_view name = "merge";
+    template <class S, class T>
+    auto operator()(T S::*member, std::type_identity_t<T> entries) const;  // update.hpp
+    template <class T>
+    using Fold = detail::MergeFold<T>;
+    template <class T>
+    static consteval void check() {
+        static_assert(Map<T>, "stategraph: sg::merge needs a map, such as std::map<std::string, int>");
+    }
+};
+
+/// Any binary operation: `value = f(value, written)`.
+template <class F>
+struct Binary : Reduced {
+    constexpr Binary(std::string_view name_, F reduce_) : name(name_), reduce(std::move(reduce_)) {}
+    std::string_view name;
+    F reduce;
+
+    template <class T>
+    using Fold = detail::BinaryFold<T, F>;
+    template <class T>
+    static consteval void check() {
+        static_assert(std::is_invocable_r_v<T, const F&, const T&, const T&>,
+                      "stategraph: a reducer must be callable as T f(const T& value, const T& written) for its member's type T");
+    }
+};
+
+struct Sum {
+    template <class T>
+    constexpr T operator()(const T& a, const T& b) const {
+        return static_cast<T>(a + b);
+    }
+};
+struct Min {
+    template <class T>
+    constexpr T operator()(const T& a, const T& b) const {
+        return b < a ? b : a;
+    }
+};
+struct Max {
+    template <class T>
+    constexpr T operator()(const T& a, const T& b) const {
+        return a < b ? b : a;
+    }
+};
+
+template <class R>
+concept Reducer = requires { R::kind; };
+
+}  // namespace reducers
+
+inline constexpr reducers::LastValue last_value{};
+inline constexpr reducers::AnyOf any_value{};
+inline constexpr reducers::Ephemeral ephemeral{};
+inline constexpr reducers::Untracked untracked{};
+inline constexpr reducers::Append append{};
+inline constexpr reducers::Topic topic{};
+inline constexpr reducers::Merge merge{};
+inline constexpr reducers::Binary<reducers::Sum> sum{"sum", {}};
+inline constexpr reducers::Binary<reducers::Min> min{"min", {}};
+inline constexpr reducers::Binary<reducers::Max> max{"max", {}};
+
+/// A reducer of your own. `name` is stored; change it when the operation changes.
+template <class F>
+constexpr auto reduce(std::string_view name, F f) {
+    return reducers::Binary<F>(name, std::move(f));
+}
+
+namespace detail {
+
+/// One row of a state's table.
+template <class S, class T, class R, std::size_t N>
+struct ChannelEntry {
+    using State = S;
+    using Type = T;
+    using Reducer = R;
+    std::string_view name;
+    T S::*member;
+    R reducer;
+    std::array<std::string_view, N> former;
+};
+
+template <class R>
+constexpr auto asReducer(R reducer) {
+    if constexpr (reducers::Reducer<R>) {
+        return reducer;
+    } else {
+        return reducers::Binary<R>("custom", std::move(reducer));
+    }
+}
+
+template <class S, class T, class R, std::size_t N>
+constexpr auto makeChannel(std::string_view name, T S::*member, R reducer, std::array<std::string_view, N> former) {
+    requireStorable<T>();
+    R::template check<T>();
+    return ChannelEntry<S, T, R, N>{name, member, std::move(reducer), former};
+}
+
+/// The table of a state: what `channels()` makes.
+template <class... Entries>
+struct ChannelTable {
+    std::tuple<Entries...> entries;
+};
+
+}  // namespace detail
+
+/// A row of a state's table: the member `member` is the channel `name`. The name is its identity on disk: keep it when you
+/// rename the member, or list the old one with `formerly`.
+template <class S, class T>
+constexpr auto channel(std::string_view name, T S::*member) {
+    return detail::makeChannel(name, member, last_value, std::array<std::string_view, 0>{});
+}
+template <class S, class T, std::size_t N>
+constexpr auto channel(std::string_view name, T S::*member, Formerly<N> former) {
+    return detail::makeChannel(name, member, last_value, former.names);
+}
+template <class S, class T, class R>
+constexpr auto channel(std::string_view name, T S::*member, R reducer) {
+    return detail::makeChannel(name, member, detail::asReducer(std::move(reducer)), std::array<std::string_view, 0>{});
+}
+template <class S, class T, class R, std::size_t N>
+constexpr auto channel(std::string_view name, T S::*member, R reducer, Formerly<N> former) {
+    return detail::makeChannel(name, member, detail::asReducer(std::move(reducer)), former.names);
+}
+
+/// A state's table, to be returned by `static constexpr auto channels()`. Lists every member exactly once.
+template <class... Entries>
+constexpr auto channels(Entries... entries) {
+    return detail::ChannelTable<Entries...>{std::tuple<Entries...>(std::move(entries)...)};
+}
+
+/// A type that can be a graph's state (or a node's input): a struct with a table of its members.
+template <class S>
+concept ChannelState = requires { S::channels().entries; };
+
+}  // namespace stategraph

@@ -1,0 +1,127 @@
+#pragma once
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <stategraph/detail/value_ops.hpp>
+#include <stategraph/ids.hpp>
+#include <stategraph/update.hpp>
+#include <stategraph/value.hpp>
+
+namespace stategraph {
+
+/// The virtual nodes at which every graph begins and may end.
+inline constexpr const char* START = "__start__";
+inline constexpr const char* END = "__end__";
+
+/// "Go on with what the thread has": the input of a run that resumes or replays.
+struct ResumeTag {
+    explicit ResumeTag() = default;
+};
+inline constexpr ResumeTag RESUME{};
+
+/// One task of the next superstep: runs `node` with exactly this payload as its input, beside other tasks of the same node.
+class Send {
+public:
+    template <class P>
+    Send(std::string node, P payload) : node_(std::move(node)), payload_(detail::AnyValue::of<P>(std::move(payload))) {}
+    Send(std::string node, const char* payload) : Send(std::move(node), std::string(payload)) {}
+
+    const std::string& node() const noexcept { return node_; }
+    const detail::AnyValue& payload() const noexcept { return payload_; }
+
+private:
+    std::string node_;
+    detail::AnyValue payload_;
+};
+
+/// The name of a node with the type of the payload it takes, so that both ends of a Send are checked by the compiler:
+///
+///     constexpr sg::NodeId<Item> work{"work"};
+///     graph.addNode(work, [](const Item& item) { … });      // takes an Item
+///     return sg::Command<State>{.go_to = {work(Item{…})}};  // sends one
+template <class Payload>
+struct NodeId {
+    const char* name;
+    Send operator()(Payload payload) const { return Send(name, std::move(payload)); }
+};
+
+/// Where a Command or a router leads: nodes' names and Sends, in order.
+class Target {
+public:
+    Target(const char* node) : node_(node) {}
+    Target(std::string node) : node_(std::move(node)) {}
+    Target(std::string_view node) : node_(node) {}
+    Target(const Send& send) : node_(send.node()), payload_(send.payload()), is_send_(true) {}
+
+    const std::string& node() const noexcept { return node_; }
+    bool isSend() const noexcept { return is_send_; }
+    const detail::AnyValue& payload() const noexcept { return payload_; }
+
+private:
+    std::string node_;
+    detail::AnyValue payload_;
+    bool is_send_ = false;
+};
+
+class Targets {
+public:
+    Targets() = default;
+    Targets(std::initializer_list<Target> targets) : targets_(targets) {}
+    template <class T>
+        requires std::is_constructible_v<Target, const T&>
+    Targets(const T& target) {
+        targets_.emplace_back(target);
+    }
+    template <class T>
+        requires std::is_constructible_v<Target, const T&>
+    Targets(const std::vector<T>& targets) : targets_(targets.begin(), targets.end()) {}
+
+    void add(Target target) { targets_.push_back(std::move(target)); }
+    bool empty() const noexcept { return targets_.empty(); }
+    auto begin() const noexcept { return targets_.begin(); }
+    auto end() const noexcept { return targets_.end(); }
+
+private:
+    std::vector<Target> targets_;
+};
+
+/// Whom a Command addresses: the graph of the node that returns it, or the graph around that one.
+enum class CommandGraph : std::uint8_t { current, parent };
+inline constexpr CommandGraph PARENT = CommandGraph::parent;
+
+/// The answer to one interrupt, named by its id.
+struct Answer {
+    TaskId interrupt_id;
+    Value value;
+};
+
+namespace detail {
+struct NoState {};
+}  // namespace detail
+
+/// No update: what `Command{.resume = …}` carries.
+template <>
+class Update<detail::NoState> : public detail::Writes {
+public:
+    Update() = default;
+};
+
+/// Update and control flow in one.
+///
+/// Returned by a node: `update` and `go_to` (beside the node's static edges), or with `graph = PARENT` both for the graph around
+/// this one. Given to a run: `resume` answers the one interrupt that is open, `answers` several or named ones; `update`
+/// joins the superstep that waits; `go_to` adds tasks.
+template <class S = detail::NoState>
+struct Command {
+    Value resume = {};
+    std::vector<Answer> answers = {};
+    Update<S> update = {};
+    Targets go_to = {};
+    CommandGraph graph = CommandGraph::current;
+};
+
+}  // namespace stategraph

@@ -1,0 +1,278 @@
+#pragma once
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <stategraph/command.hpp>
+#include <stategraph/config.hpp>
+#include <stategraph/detail/core.hpp>
+#include <stategraph/detail/inputs.hpp>
+#include <stategraph/snapshot.hpp>
+#include <stategraph/stream.hpp>
+
+namespace stategraph {
+
+/// How a run ended, and the state it left.
+template <class Output>
+struct Result {
+    /// The graph's output; of a paused run, with what its finished tasks wrote.
+    Output values = {};
+    Status status = Status::done;
+    /// The questions that wait for an answer.
+    std::vector<Interrupt> interrupts = {};
+    /// The newest checkpoint; empty without a saver.
+    Config config = {};
+};
+
+/// State to be written without a node's running.
+template <class S>
+struct StateUpdate {
+    Update<S> values = {};
+    /// Whose writes these are, so that this node's edges fire. None: whoever ran last, if that is one node.
+    std::optional<std::string> as_node = {};
+};
+struct UpdateOptions {
+    std::optional<std::string> as_node = {};
+};
+
+namespace detail {
+
+/// From the engine's object of a state type to what users get; specialised where the two differ.
+template <class S>
+struct StateBox {
+    S state = {};
+    void* object() { return &state; }
+};
+
+template <class Output, class S>
+Output project(S&& state) {
+    if constexpr (std::is_same_v<Output, std::remove_cvref_t<S>>) {
+        return std::forward<S>(state);
+    } else {
+        return projectChannels<Output>(state);
+    }
+}
+
+}  // namespace detail
+
+/// The events of a run, one after the other: a range to be walked once. The run advances while it is walked; whoever stops early stops the run after
+/// the superstep under way, and the thread can go on from there.
+template <class Output, class S>
+class Stream {
+public:
+    explicit Stream(std::unique_ptr<detail::StreamRun> run) : run_(std::move(run)) { advance(); }
+
+    class Iterator {
+    public:
+        using iterator_category = std::input_iterator_tag;
+        using value_type = StreamEvent;
+        using difference_type = std::ptrdiff_t;
+        using pointer = const StreamEvent*;
+        using reference = const StreamEvent&;
+
+        Iterator() = default;
+        explicit Iterator(Stream* stream) : stream_(stream) {}
+        reference operator*() const { return *stream_->event_; }
+        pointer operator->() const { return &*stream_->event_; }
+        Iterator& operator++() {
+            stream_->advance();
+            return *this;
+        }
+        void operator++(int) { ++*this; }
+        bool operator==(std::default_sentinel_t) const { return stream_ == nullptr || !stream_->event_; }
+
+    private:
+        Stream* stream_ = nullptr;
+    };
+
+    Iterator begin() { return Iterator(this); }
+    std::default_sentinel_t end() const { return {}; }
+    /// How the run ended. Only after the last event.
+    const detail::RunOutcome& outcome() const { return run_->outcome(); }
+
+private:
+    void advance() { event_ = run_->next(); }
+
+    std::unique_ptr<detail::StreamRun> run_;
+    std::optional<StreamEvent> event_;
+};
+
+/// A thread's history as a range to be walked once, read as it is walked.
+template <class S>
+class StateHistory {
+public:
+    explicit StateHistory(std::unique_ptr<detail::HistoryReader> reader) : reader_(std::move(reader)) {}
+
+    class Iterator {
+    public:
+        using iterator_category = std::input_iterator_tag;
+        using value_type = StateSnapshot<S>;
+        using difference_type = std::ptrdiff_t;
+        using pointer = const StateSnapshot<S>*;
+        using reference = const StateSnapshot<S>&;
+
+        Iterator() = default;
+        explicit Iterator(StateHistory* history) : history_(history) {}
+        reference operator*() const { return *history_->current_; }
+        pointer operator->() const { return &*history_->current_; }
+        Iterator& operator++() {
+            history_->advance();
+            return *this;
+        }
+        void operator++(int) { ++*this; }
+        bool operator==(std::default_sentinel_t) const { return history_ == nullptr || !history_->current_; }
+
+    private:
+        StateHistory* history_ = nullptr;
+    };
+
+    Iterator begin() {
+        if (!started_) advance();
+        return Iterator(this);
+    }
+    std::default_sentinel_t end() const { return {}; }
+
+private:
+    void advance() {
+        started_ = true;
+        StateSnapshot<S> snapshot;
+        detail::StateBox<S> box;
+        if (reader_->next(snapshot, {detail::typeKey<S>(), box.object(), &snapshot.present})) {
+            snapshot.values = std::move(box.state);
+            current_ = std::move(snapshot);
+        } else {
+            current_.reset();
+        }
+    }
+
+    std::unique_ptr<detail::HistoryReader> reader_;
+    std::optional<StateSnapshot<S>> current_;
+    bool started_ = false;
+};
+
+/// A graph that has been checked and can be run. It never changes; copies are cheap and share it; every method is safe from any
+/// thread. `S` is its state, `Input` and `Output` the parts it takes and returns.
+///
+/// Errors of all methods, beside those they name: InvalidArgumentError (an unknown checkpoint, a limit below 1, no thread id where there is a saver),
+/// SaverError and CorruptCheckpointError. On an error the thread is as its last whole superstep left it, with the results of
+/// tasks that finished after it.
+template <class S, class Input = S, class Output = S>
+class CompiledGraph {
+public:
+    using State = S;
+
+    explicit CompiledGraph(std::shared_ptr<const detail::Core> core) : core_(std::move(core)) {}
+
+    /// Runs until nothing is due, a breakpoint or an interrupt. A thread that has state goes on with the input added to it; tasks
+    /// that were due are dropped. With `config.checkpoint_id` it branches off there.
+    /// Errors: NodeError, InvalidUpdateError, GraphRecursionError, ConcurrentUpdateError.
+    Result<Output> invoke(Update<Input> input, const RunConfig& config = {}) const {
+        return invokeWith(detail::inputOf<S>(std::move(input)), config);
+    }
+
+    /// Goes on where the thread is: unfinished tasks run, finished ones are not repeated. With `config.checkpoint_id` it travels in
+    /// time: a fork is made there and everything after it runs again. Errors: also EmptyInputError on a thread without state.
+    Result<Output> invoke(ResumeTag, const RunConfig& config) const {
+        detail::RunInput input;
+        input.kind = detail::RunInput::Kind::resume;
+        return invokeWith(std::move(input), config);
+    }
+
+    /// Answers interrupts, edits state and redirects, then goes on.
+    /// Errors: also InvalidArgumentError, listing the open interrupts, if an answer fits none or several.
+    template <class C>
+    Result<Output> invoke(Command<C> command, const RunConfig& config) const {
+        return invokeWith(detail::commandOf<S>(std::move(command)), config);
+    }
+
+    /// The same runs, told event by event to `take(const StreamEvent&)` as they happen, on the thread where they happen.
+    template <class In, class F>
+    Result<Output> stream(In input, const RunConfig& config, const StreamOptions& options, F take) const {
+        struct Sink final : detail::EventSink {
+            explicit Sink(F& f) : take_(f) {}
+            void take(StreamEvent&& event) override { take_(event); }
+            F& take_;
+        } sink(take);
+        Result<Output> result;
+        detail::StateBox<S> box;
+        outcome(detail::run(*core_, detail::toRunInput<S, Input>(std::move(input)), config, options, sink, box.object()), result);
+        result.values = detail::project<Output>(std::move(box.state));
+        return result;
+    }
+    template <class F>
+    Result<Output> stream(Update<Input> input, const RunConfig& config, const StreamOptions& options, F take) const {
+        return stream<Update<Input>, F>(std::move(input), config, options, std::move(take));
+    }
+
+    /// The same runs as a range of events.
+    template <class In>
+    Stream<Output, S> stream(In input, const RunConfig& config, const StreamOptions& options) const {
+        return Stream<Output, S>(std::make_unique<detail::StreamRun>(core_, detail::toRunInput<S, Input>(std::move(input)), config, options));
+    }
+    Stream<Output, S> stream(Update<Input> input, const RunConfig& config, const StreamOptions& options) const {
+        return stream<Update<Input>>(std::move(input), config, options);
+    }
+
+    /// The thread's state. Without `checkpoint_id` the newest, with what finished tasks of an unfinished superstep wrote; with it, the
+    /// checkpoint as stored. `subgraphs` adds the state of subgraphs that are due.
+    /// Errors: MissingCheckpointerError.
+    StateSnapshot<S> getState(const Config& config, bool subgraphs = false) const {
+        StateSnapshot<S> snapshot;
+        detail::StateBox<S> box;
+        static_cast<SnapshotData&>(snapshot) =
+            detail::readState(*core_, config, subgraphs, {detail::typeKey<S>(), box.object(), &snapshot.present});
+        snapshot.values = std::move(box.state);
+        return snapshot;
+    }
+
+    /// The thread's checkpoints, newest first, as stored. Errors: as getState, when it is walked.
+    StateHistory<S> getStateHistory(const Config& config, const HistoryOptions& options = {}) const {
+        return StateHistory<S>(std::make_unique<detail::HistoryReader>(core_, config, options));
+    }
+
+    /// Writes state as if a node had: through the reducers, and the node's edges fire. Makes a checkpoint whose parent is the one
+    /// that `config` names, and returns its config; other tasks that were due no longer are.
+    /// Errors: InvalidUpdateError (an unknown node, or none given and not clear which).
+    Config updateState(const Config& config, Update<S> values, const UpdateOptions& options = {}) const {
+        return bulkUpdateState(config, {{StateUpdate<S>{.values = std::move(values), .as_node = options.as_node}}});
+    }
+
+    /// Several edits, each inner list as one superstep: one checkpoint each. Where a superstep has several, each says as which node it acts.
+    Config bulkUpdateState(const Config& config, const std::vector<std::vector<StateUpdate<S>>>& supersteps) const {
+        std::vector<std::vector<detail::StateEdit>> edits;
+        for (const auto& superstep : supersteps) {
+            auto& into = edits.emplace_back();
+            for (const auto& update : superstep) {
+                into.push_back({.writes = static_cast<const detail::Writes&>(update.values), .as_node = update.as_node, .go_to = {}});
+            }
+        }
+        return detail::editState(*core_, config, std::move(edits));
+    }
+
+    /// Drawings of the graph.
+    std::string toMermaid() const { return detail::toMermaid(detail::specOf(*core_)); }
+    std::string toDot() const { return detail::toDot(detail::specOf(*core_)); }
+
+    const std::shared_ptr<const detail::Core>& core() const noexcept { return core_; }
+
+private:
+    static void outcome(detail::RunOutcome&& from, Result<Output>& to) {
+        to.status = from.status;
+        to.interrupts = std::move(from.interrupts);
+        to.config = std::move(from.config);
+    }
+    Result<Output> invokeWith(detail::RunInput input, const RunConfig& config) const {
+        Result<Output> result;
+        detail::StateBox<S> box;
+        outcome(detail::run(*core_, std::move(input), config, box.object()), result);
+        result.values = detail::project<Output>(std::move(box.state));
+        return result;
+    }
+
+    std::shared_ptr<const detail::Core> core_;
+};
+
+}  // namespace stategraph

@@ -1,0 +1,74 @@
+#pragma once
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <stategraph/ids.hpp>
+#include <stategraph/value.hpp>
+
+namespace stategraph {
+
+/// When a run's checkpoints reach the saver, and so what a crash can lose.
+enum class Durability : std::uint8_t {
+    sync,   // each is on disk (fsync) before the next superstep begins: at most the superstep under way is repeated
+    async,  // each is written while the next superstep runs: at most the last superstep, never the input
+    exit,   // one, when the run ends, pauses or fails: the whole run
+};
+
+/// How a run ended, if it did not throw.
+enum class Status : std::uint8_t { done, interrupted, breakpoint };
+const char* toString(Status status) noexcept;
+
+/// Names of nodes; "*" stands for all.
+class NodeNames {
+public:
+    NodeNames() = default;
+    NodeNames(std::initializer_list<std::string> names) : names_(names) {}
+    NodeNames(std::vector<std::string> names) : names_(std::move(names)) {}
+    const std::vector<std::string>& names() const noexcept { return names_; }
+
+private:
+    std::vector<std::string> names_;
+};
+
+/// One entry of the metadata that a run's checkpoints carry beside source and step.
+struct MetadataEntry {
+    std::string key;
+    Value value;
+    friend bool operator==(const MetadataEntry&, const MetadataEntry&) = default;
+};
+using Metadata = std::vector<MetadataEntry>;
+
+/// How one run is done.
+struct RunConfig {
+    /// Needed where the graph has a saver.
+    ThreadId thread_id = {};
+    /// Start from this checkpoint instead of the newest.
+    CheckpointId checkpoint_id = {};
+    Durability durability = Durability::async;
+    /// Supersteps that the run may take, that of START not counted; at least 1.
+    int recursion_limit = 25;
+    /// How many tasks may run at once; at least 1, none: as many as the executor has threads.
+    std::optional<int> max_concurrency = {};
+    /// Breakpoints instead of the compiled ones; an empty list means none.
+    std::optional<NodeNames> interrupt_before = {};
+    std::optional<NodeNames> interrupt_after = {};
+    /// Stored with each checkpoint of the run. The keys "source", "step" and "parents" are taken.
+    Metadata metadata = {};
+};
+
+/// Names a checkpoint, or with no `checkpoint_id` the newest of its thread.
+struct Config {
+    ThreadId thread_id = {};
+    CheckpointId checkpoint_id = {};
+    /// Of a subgraph's log; "" is the root.
+    std::string checkpoint_ns = {};
+
+    /// To run from here. Throws InvalidArgumentError for a subgraph's checkpoint.
+    operator RunConfig() const;
+    friend bool operator==(const Config&, const Config&) = default;
+};
+
+}  // namespace stategraph

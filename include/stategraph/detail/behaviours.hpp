@@ -1,0 +1,298 @@
+#pragma once
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include <stategraph/codec.hpp>
+#include <stategraph/detail/schema.hpp>
+#include <stategraph/error.hpp>
+
+// How a channel of a state struct behaves, for each reducer: the templates behind the tables of function pointers in
+// schema.hpp. They are instantiated once for each pair of a member's type and a reducer.
+namespace stategraph::detail {
+
+using checkpoint::LogOp;
+using checkpoint::LogPiece;
+using checkpoint::WriteKind;
+
+/// The op that replaces the value instead of being folded into it: the last clear or overwrite.
+inline Op* replacing(std::span<Op* const> ops) noexcept {
+    for (Op* op : ops) {
+        if (op->kind == WriteKind::overwrite || op->kind == WriteKind::clear) return op;
+    }
+    return nullptr;
+}
+
+template <class T>
+const T& initialOf(const ChannelSpec& channel) noexcept {
+    return *static_cast<const T*>(channel.initial);
+}
+
+template <class T>
+void replaceBy(const ChannelSpec& channel, T& value, Op& op) {
+    if (op.kind == WriteKind::clear) {
+        op.keep(std::exchange(value, initialOf<T>(channel)));
+    } else {
+        std::swap(value, op.as<T>());
+    }
+}
+
+template <class T>
+void logSet(const ChannelSpec& channel, const T& value, Encoder& log) {
+    writeLoggedOp(log, channel.name, LogOp::set);
+    Codec<T>::encode(log, value);
+}
+
+// What each reducer adds to the common parts below:
+//   fold(channel, value, ops, log): folds and logs
+//   unfold(value, ops):             takes it back
+//   load(value, piece):             one operation of the log that is not a set
+
+template <class T>
+struct ReplaceFold {
+    static void fold(const ChannelSpec& channel, T& value, std::span<Op* const> ops, Encoder* log) {
+        std::swap(value, ops.back()->as<T>());
+        if (log) logSet(channel, value, *log);
+    }
+    static void unfold(T& value, std::span<Op* const> ops) { std::swap(value, ops.back()->as<T>()); }
+};
+
+/// Any binary operation: each op is left holding the value before it.
+template <class T, class F>
+struct BinaryFold {
+    static void fold(const ChannelSpec& channel, T& value, std::span<Op* const> ops, Encoder* log) {
+        const F& reduce = *static_cast<const F*>(channel.context.get());
+        std::size_t done = 0;
+        try {
+            for (; done < ops.size(); ++done) {
+                T& operand = ops[done]->as<T>();
+                T next = reduce(std::as_const(value), std::as_const(operand));
+                operand = std::exchange(value, std::move(next));
+            }
+        } catch (...) {
+            unfold(value, ops.first(done));
+            throw;
+        }
+        if (log) logSet(channel, value, *log);
+    }
+    static void unfold(T& value, std::span<Op* const> ops) {
+        for (auto op = ops.rbegin(); op != ops.rend(); ++op) value = std::move((*op)->as<T>());
+    }
+};
+
+template <class T>
+struct AppendFold {
+    using Item = typename T::value_type;
+
+    static void fold(const ChannelSpec& channel, T& value, std::span<Op* const> ops, Encoder* log) {
+        const std::size_t before = value.size();
+        for (Op* op : ops) {
+            if (op->is_item) {
+                value.push_back(std::move(op->as<Item>()));
+            } else {
+                T& items = op->as<T>();
+                value.insert(value.end(), std::make_move_iterator(items.begin()), std::make_move_iterator(items.end()));
+            }
+        }
+        if (log) {
+            writeLoggedOp(*log, channel.name, LogOp::append);
+            encodeTail(channel, &value, before, *log);
+        }
+    }
+    static void unfold(T& value, std::span<Op* const> ops) {
+        std::size_t added = 0;
+        for (Op* op : ops) added += op->is_item ? 1 : op->as<T>().size();
+        value.erase(std::prev(value.end(), static_cast<std::ptrdiff_t>(added)), value.end());
+    }
+    static void load(T& value, const LogPiece& piece) {
+        Decoder in(piece.value);
+        if (piece.op == LogOp::append) {
+            for (std::size_t count = in.array(); count > 0; --count) {
+                Item item{};
+                Codec<Item>::decode(in, item);
+                value.push_back(std::move(item));
+            }
+            return;
+        }
+        if (piece.op != LogOp::edit) throw WrongTypeError("an operation that a list does not have");
+        for (std::size_t count = in.array(); count > 0; --count) {
+            const std::size_t parts = in.array();
+            const std::uint64_t at = in.unsignedInteger();
+            if (parts == 1 && at < value.size()) {
+                value.erase(std::next(value.begin(), static_cast<std::ptrdiff_t>(at)));
+            } else if (parts == 2 && at <= value.size()) {
+                if (at == value.size()) value.emplace_back();
+                Item item{};
+                Codec<Item>::decode(in, item);
+                *std::next(value.begin(), static_cast<std::ptrdiff_t>(at)) = std::move(item);
+            } else {
+                throw WrongTypeError("an edit outside the list");
+            }
+        }
+    }
+    static std::size_t length(const void* value) { return static_cast<const T*>(value)->size(); }
+    static void encodeTail(const ChannelSpec&, const void* value, std::size_t from, Encoder& out) {
+        const T& items = *static_cast<const T*>(value);
+        out.array(items.size() - from);
+        for (auto item = std::next(items.begin(), static_cast<std::ptrdiff_t>(from)); item != items.end(); ++item) {
+            Codec<Item>::encode(out, *item);
+        }
+    }
+};
+
+/// A list that each superstep starts anew.
+template <class T>
+struct TopicFold : AppendFold<T> {
+    using Item = typename T::value_type;
+
+    static void fold(const ChannelSpec& channel, T& value, std::span<Op* const> ops, Encoder* log) {
+        T items{};
+        for (Op* op : ops) {
+            if (op->is_item) {
+                items.push_back(std::move(op->as<Item>()));
+            } else {
+                T& more = op->as<T>();
+                items.insert(items.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+            }
+        }
+        value = std::move(items);
+        if (log) logSet(channel, value, *log);
+    }
+    static void unfold(T&, std::span<Op* const>) {}  // nothing reads a topic between its superstep and the next
+};
+
+/// Entries of later ops win. The first op is left holding what the merge replaced and added.
+template <class T>
+struct MergeFold {
+    struct Undo {
+        T replaced;
+        std::vector<typename T::key_type> added;
+    };
+    static void fold(const ChannelSpec& channel, T& value, std::span<Op* const> ops, Encoder* log) {
+        T changed = std::move(ops.front()->as<T>());
+        for (Op* op : ops.subspan(1)) {
+            for (auto& [key, entry] : op->as<T>()) changed.insert_or_assign(key, std::move(entry));
+        }
+        if (log) {
+            writeLoggedOp(*log, channel.name, LogOp::put);
+            Codec<T>::encode(*log, changed);
+        }
+        Undo undo{};
+        for (auto& [key, entry] : changed) {
+            const auto found = value.find(key);
+            if (found == value.end()) {
+                undo.added.push_back(key);
+                value.emplace(key, std::move(entry));
+            } else {
+                undo.replaced.emplace(key, std::exchange(found->second, std::move(entry)));
+            }
+        }
+        ops.front()->keep(std::move(undo));
+    }
+    static void unfold(T& value, std::span<Op* const> ops) {
+        Undo& undo = ops.front()->as<Undo>();
+        for (const auto& key : undo.added) value.erase(key);
+        for (auto& [key, entry] : undo.replaced) value.insert_or_assign(key, std::move(entry));
+    }
+    static void load(T& value, const LogPiece& piece) {
+        if (piece.op != LogOp::put) throw WrongTypeError("an operation that a map does not have");
+        Decoder in(piece.value);
+        T entries{};
+        Codec<T>::decode(in, entries);
+        for (auto& [key, entry] : entries) value.insert_or_assign(key, std::move(entry));
+    }
+};
+
+// What every channel does alike. `Fold` is one of the above.
+template <class T, class Fold>
+struct ChannelBehaviour {
+    static void apply(const ChannelSpec& channel, void* place, std::span<Op* const> ops, Encoder* log) {
+        T& value = *static_cast<T*>(place);
+        Op* op = replacing(ops);
+        if (op == nullptr) {
+            Fold::fold(channel, value, ops, log);
+            return;
+        }
+        const bool unsets = op->kind == WriteKind::clear && channel.kind != ChannelKind::reduced;
+        replaceBy(channel, value, *op);
+        if (log == nullptr) return;
+        if (unsets) {
+            writeLoggedOp(*log, channel.name, LogOp::clear);
+        } else {
+            logSet(channel, value, *log);
+        }
+    }
+    static void undo(const ChannelSpec&, void* place, std::span<Op* const> ops) {
+        T& value = *static_cast<T*>(place);
+        if (Op* op = replacing(ops)) {
+            std::swap(value, op->as<T>());
+        } else {
+            Fold::unfold(value, ops);
+        }
+    }
+    static void reset(const ChannelSpec& channel, void* place) { *static_cast<T*>(place) = initialOf<T>(channel); }
+    static void encode(const ChannelSpec&, const void* value, Encoder& out) {
+        Codec<T>::encode(out, *static_cast<const T*>(value));
+    }
+    static void load(const ChannelSpec&, void* place, std::span<const LogPiece> pieces) {
+        T& value = *static_cast<T*>(place);
+        for (const LogPiece& piece : pieces) {
+            if (piece.op == LogOp::set) {
+                Decoder in(piece.value);
+                value = T{};
+                Codec<T>::decode(in, value);
+            } else if constexpr (requires { Listed::load(value, piece); }) {
+                Listed::load(value, piece);
+            } else {
+                throw WrongTypeError("an operation that this type does not have");
+            }
+        }
+    }
+    static void copy(void* to, const void* from) { *static_cast<T*>(to) = *static_cast<const T*>(from); }
+    static void write(const ChannelSpec& channel, const void* value, Writes& writes) {
+        const bool reduces = channel.kind == ChannelKind::reduced || channel.kind == ChannelKind::topic;
+        writes.add<T>(channel.index, reduces ? WriteKind::add : WriteKind::set, *static_cast<const T*>(value));
+    }
+    static void decodeWrite(const ChannelSpec& channel, WriteKind kind, Decoder& in, Writes& writes) {
+        if (kind == WriteKind::clear) {
+            writes.addClear(channel.index);
+        } else {
+            writes.addDecoded(value_ops<T>, channel.index, kind, in);
+        }
+    }
+
+private:
+    // Reading the log must not depend on the reducer of today: a list or a map reads what its type can hold.
+    template <class U>
+    static auto listed() {
+        if constexpr (requires { typename U::mapped_type; }) {
+            return MergeFold<U>{};
+        } else if constexpr (requires(U u) { u.push_back(std::declval<typename U::value_type>()); u.emplace_back(); } &&
+                             !std::is_same_v<U, std::string>) {
+            return AppendFold<U>{};
+        } else {
+            return 0;
+        }
+    }
+    struct None {};
+    using Found = decltype(listed<T>());
+    using Listed = std::conditional_t<std::is_class_v<Found>, Found, None>;
+};
+
+template <class T, class Fold>
+constexpr Behaviour makeBehaviour() {
+    using C = ChannelBehaviour<T, Fold>;
+    Behaviour behaviour{.apply = C::apply, .undo = C::undo, .reset = C::reset, .encode = C::encode, .load = C::load,
+                        .copy = C::copy, .write = C::write, .decodeWrite = C::decodeWrite};
+    if constexpr (requires { Fold::encodeTail; }) {
+        behaviour.length = Fold::length;
+        behaviour.encodeTail = Fold::encodeTail;
+    }
+    if constexpr (requires { Fold::prepare; }) behaviour.prepare = Fold::prepare;
+    return behaviour;
+}
+
+template <class T, class Fold>
+inline constexpr Behaviour behaviour_of = makeBehaviour<T, Fold>();
+
+}  // namespace stategraph::detail

@@ -1,0 +1,144 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <stategraph/detail/log.hpp>
+#include <stategraph/detail/writes.hpp>
+#include <stategraph/ids.hpp>
+
+namespace stategraph::detail {
+
+/// How long a channel's value lives and how many values a superstep may give it.
+enum class ChannelKind : std::uint8_t {
+    last_value,  // one value a superstep; stays until replaced
+    any_value,   // several equal values a superstep; gone after a superstep that wrote none
+    ephemeral,   // one value; lives for one superstep
+    untracked,   // one value; never stored
+    reduced,     // any number, folded by a reducer; has a value from the start
+    topic,       // a list of one superstep's values
+};
+
+struct ChannelSpec;
+
+/// What the engine can do with the value of a channel. `value` points at it inside a state.
+struct Behaviour {
+    /// Folds `ops` (one superstep's, in order; conflicts are already refused) into the value, and appends what came of it
+    /// to `log`, if given, as one entry of a commit's operations. Afterwards the ops hold what `undo` needs.
+    void (*apply)(const ChannelSpec& channel, void* value, std::span<Op* const> ops, Encoder* log);
+    /// Takes an `apply` back, given the same ops.
+    void (*undo)(const ChannelSpec& channel, void* value, std::span<Op* const> ops);
+    /// Makes the value what it is before any write.
+    void (*reset)(const ChannelSpec& channel, void* value);
+    void (*encode)(const ChannelSpec& channel, const void* value, Encoder& out);
+    /// Rebuilds the value from operations of the log; the first is a set, or the value has just been reset.
+    void (*load)(const ChannelSpec& channel, void* value, std::span<const checkpoint::LogPiece> pieces);
+    void (*copy)(void* to, const void* from);
+    /// Adds a write of the whole value, through the reducer.
+    void (*write)(const ChannelSpec& channel, const void* value, Writes& writes);
+    void (*decodeWrite)(const ChannelSpec& channel, checkpoint::WriteKind kind, Decoder& in, Writes& writes);
+    /// For lists: the number of elements, and the encoding of those from `from` on, as an array. Null for others.
+    std::size_t (*length)(const void* value) = nullptr;
+    void (*encodeTail)(const ChannelSpec& channel, const void* value, std::size_t from, Encoder& out) = nullptr;
+    /// Completes a task's write with what depends on the task (ids of messages). Null if nothing does.
+    void (*prepare)(const ChannelSpec& channel, Op& op, const TaskId& task, std::size_t index) = nullptr;
+};
+
+struct ChannelSpec {
+    std::string name;
+    std::vector<std::string> former_names;
+    ChannelKind kind = ChannelKind::last_value;
+    std::string reducer;  // its stable name; empty without one
+    TypeKey type = nullptr;
+    ChannelIndex index = 0;
+    std::uint32_t offset = 0;
+    const Behaviour* behaviour = nullptr;
+    std::shared_ptr<const void> context;  // a reducer's own data
+    const void* initial = nullptr;        // the value before any write; owned by the schema
+};
+
+/// Encodes one write as it goes into pending writes, inputs and task results.
+void encodeWrite(const ChannelSpec& channel, const Op& op, Encoder& out);
+/// Its value alone: an item as a list of one.
+void encodeWriteValue(const Op& op, Encoder& out);
+
+/// A set of channels.
+class ChannelSet {
+public:
+    ChannelSet() = default;
+    explicit ChannelSet(std::size_t size) : words_((size + 63) / 64) {}
+    bool test(std::size_t i) const noexcept { return (words_[i >> 6U] >> (i & 63U) & 1U) != 0; }
+    void set(std::size_t i, bool on = true) noexcept {
+        const std::uint64_t bit = std::uint64_t{1} << (i & 63U);
+        words_[i >> 6U] = on ? words_[i >> 6U] | bit : words_[i >> 6U] & ~bit;
+    }
+    void reset() noexcept {
+        for (auto& word : words_) word = 0;
+    }
+    friend bool operator==(const ChannelSet&, const ChannelSet&) = default;
+
+private:
+    std::vector<std::uint64_t> words_;
+};
+
+/// How the state's object itself is handled.
+struct StateType {
+    TypeKey type = nullptr;
+    void* (*create)(const void* context) = nullptr;  // in its initial state
+    void (*destroy)(void* state) noexcept = nullptr;
+    void (*copy)(void* to, const void* from) = nullptr;
+    void (*move)(void* to, void* from) = nullptr;
+    void* (*base)(void* state) noexcept = nullptr;  // what channel offsets count from; null: the state itself
+    const void* context = nullptr;
+};
+
+/// All that the engine knows of a state type: its channels and how to handle its object. Built once, then never changed.
+class Schema {
+public:
+    Schema(StateType state, std::vector<ChannelSpec> channels);
+    Schema(const Schema&) = delete;
+    Schema& operator=(const Schema&) = delete;
+
+    const StateType& state() const noexcept { return state_; }
+    std::span<const ChannelSpec> channels() const noexcept { return channels_; }
+    const ChannelSpec& channel(std::size_t index) const noexcept { return channels_[index]; }
+    std::size_t size() const noexcept { return channels_.size(); }
+    /// By present or former name; null if there is none.
+    const ChannelSpec* find(std::string_view name) const noexcept;
+    /// In the order of their encoded names, as maps list them.
+    std::span<const ChannelIndex> encodedOrder() const noexcept { return encoded_order_; }
+    /// A channel's place in that order.
+    ChannelIndex rank(ChannelIndex channel) const noexcept { return ranks_[channel]; }
+    /// Those that a superstep without a write to them changes.
+    std::span<const ChannelIndex> transient() const noexcept { return transient_; }
+    /// Those that have a value before any write.
+    const ChannelSet& present() const noexcept { return present_; }
+    /// Of names, kinds and reducers.
+    std::uint64_t fingerprint() const noexcept { return fingerprint_; }
+
+    void* value(void* state, const ChannelSpec& channel) const noexcept {
+        return static_cast<char*>(state_.base ? state_.base(state) : state) + channel.offset;
+    }
+    const void* value(const void* state, const ChannelSpec& channel) const noexcept {
+        return value(const_cast<void*>(state), channel);
+    }
+    /// Gives each write that carries its channel's name the channel's index, and refuses what a channel cannot take.
+    /// Errors: InvalidUpdateError naming the channel.
+    void check(Writes& writes) const;
+
+private:
+    StateType state_;
+    std::vector<ChannelSpec> channels_;
+    std::vector<std::pair<std::string_view, ChannelIndex>> by_name_;  // sorted
+    std::vector<ChannelIndex> encoded_order_;
+    std::vector<ChannelIndex> ranks_;
+    std::vector<ChannelIndex> transient_;
+    ChannelSet present_;
+    std::uint64_t fingerprint_ = 0;
+    std::shared_ptr<void> initial_;
+};
+
+}  // namespace stategraph::detail

@@ -1,0 +1,169 @@
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include <stategraph/encoding.hpp>
+
+// What structs with a table of named members have in common, whether it is fields() or channels(): any object with a
+// std::tuple `entries` whose elements have `name`, `member` and `former`.
+namespace stategraph::detail {
+
+template <class T>
+concept HasFields = requires {
+    T::fields().entries;
+};
+
+template <class T>
+concept HasChannels = requires {
+    T::channels().entries;
+};
+
+template <class T>
+concept HasTable = HasFields<T> || HasChannels<T>;
+
+template <class T>
+constexpr auto makeTable() {
+    if constexpr (HasFields<T>) {
+        return T::fields();
+    } else {
+        return T::channels();
+    }
+}
+
+template <class T>
+inline constexpr auto table_of = makeTable<T>();
+
+/// One name under which a member can be found, and how to read that member of the struct behind the pointer.
+struct TableName {
+    std::string_view name;
+    std::size_t index;
+    bool former;
+};
+
+using DecodeMember = void (*)(Decoder& decoder, void* object);
+
+/// A struct's table without its types, so that the loop that reads it is compiled once.
+struct TableView {
+    const TableName* names;  // the current names in the order they are stored, then the former ones
+    std::size_t names_size;
+    const DecodeMember* members;
+};
+
+/// Reads a CBOR map into a struct: unknown keys are passed over, former names count unless the current one is there,
+/// and errors name the member. `seen` has one zero for each member.
+void decodeTable(Decoder& decoder, void* object, TableView table, unsigned char* seen);
+
+constexpr bool storedBefore(std::string_view a, std::string_view b) noexcept {
+    // The order of their encoded bytes: the length comes first in them.
+    return a.size() != b.size() ? a.size() < b.size() : a < b;
+}
+
+constexpr std::size_t headSize(std::size_t count) noexcept {
+    return count < 24 ? 1 : count < 0x100 ? 2 : count < 0x10000 ? 3 : 5;
+}
+
+/// Writes the head of a text or map at compile time; `major` is its type's bits.
+constexpr char* putHead(char* out, unsigned major, std::size_t count) noexcept {
+    const std::size_t extra = headSize(count) - 1;
+    const std::size_t info = extra == 0 ? count : extra == 1 ? 24 : extra == 2 ? 25 : 26;
+    *out++ = static_cast<char>(major | info);
+    for (std::size_t i = extra; i-- > 0;) *out++ = static_cast<char>(count >> (8 * i) & 0xffU);
+    return out;
+}
+
+/// What is known about the table of T at compile time.
+template <class T>
+struct TableLayout {
+    using Entries = std::remove_cvref_t<decltype(table_of<T>.entries)>;
+    static constexpr std::size_t count = std::tuple_size_v<Entries>;
+    using Indices = std::make_index_sequence<count>;
+
+    static constexpr auto names = std::apply(
+        [](const auto&... entry) { return std::array<std::string_view, count>{entry.name...}; }, table_of<T>.entries);
+
+    /// The entries in the order in which they are stored.
+    static constexpr auto order = [] {
+        std::array<std::size_t, count> out{};
+        for (std::size_t i = 0; i < count; ++i) {
+            std::size_t at = i;
+            for (; at > 0 && storedBefore(names[i], names[out[at - 1]]); --at) out[at] = out[at - 1];
+            out[at] = i;
+        }
+        return out;
+    }();
+
+    static constexpr std::size_t former_count = std::apply(
+        [](const auto&... entry) { return (std::size_t{0} + ... + entry.former.size()); }, table_of<T>.entries);
+
+    static constexpr auto lookup = [] {
+        std::array<TableName, count + former_count> out{};
+        std::size_t at = 0;
+        for (const std::size_t index : order) out[at++] = {names[index], index, false};
+        std::size_t index = 0;
+        const auto add = [&](const auto& former) {
+            for (const std::string_view name : former) out[at++] = {name, index, true};
+            ++index;
+        };
+        std::apply([&](const auto&... entry) { (add(entry.former), ...); }, table_of<T>.entries);
+        return out;
+    }();
+
+    /// Whether no two names, former ones included, are the same.
+    static constexpr bool has_unique_names = [] {
+        for (std::size_t i = 0; i < lookup.size(); ++i) {
+            for (std::size_t j = 0; j < i; ++j) {
+                if (lookup[i].name == lookup[j].name) return false;
+            }
+        }
+        return true;
+    }();
+
+    static constexpr std::size_t keys_size = [] {
+        std::size_t size = headSize(count);
+        for (const std::string_view name : names) size += headSize(name.size()) + name.size();
+        return size;
+    }();
+
+    struct Keys {
+        std::array<char, keys_size> bytes{};
+        std::array<std::size_t, count + 1> begin{};
+    };
+
+    /// The encoded keys in stored order; the first is preceded by the head of the map.
+    static constexpr Keys keys = [] {
+        Keys out;
+        char* at = putHead(out.bytes.data(), 0xa0U, count);
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::string_view name = names[order[i]];
+            at = putHead(at, 0x60U, name.size());
+            for (const char c : name) *at++ = c;
+            out.begin[i + 1] = static_cast<std::size_t>(at - out.bytes.data());
+        }
+        return out;
+    }();
+};
+
+template <class A, class B>
+constexpr bool isSameMember(A, B) noexcept {
+    return false;
+}
+template <class M>
+constexpr bool isSameMember(M a, M b) noexcept {
+    return a == b;
+}
+
+/// Whether no member is in the table twice.
+template <class T, std::size_t... I>
+consteval bool hasUniqueMembers(std::index_sequence<I...>) {
+    [[maybe_unused]] const auto count = [](auto member) {
+        return (0 + ... + int{isSameMember(member, std::get<I>(table_of<T>.entries).member)});
+    };
+    return (true && ... && (count(std::get<I>(table_of<T>.entries).member) == 1));
+}
+
+}  // namespace stategraph::detail

@@ -1,0 +1,92 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include <stategraph/codec.hpp>
+
+namespace stategraph::detail {
+
+/// Identifies a type within the process.
+using TypeKey = const void*;
+template <class T>
+inline constexpr char type_key_anchor = 0;
+template <class T>
+constexpr TypeKey typeKey() noexcept {
+    return &type_key_anchor<std::remove_cv_t<T>>;
+}
+
+/// What the engine can do with a value whose type it does not know.
+struct ValueOps {
+    TypeKey type;
+    std::uint32_t size;
+    bool in_place;  // small and nothrow movable: lives in the write buffer; else behind a pointer
+    void (*destroy)(void*) noexcept;
+    void (*relocate)(void* to, void* from) noexcept;
+    void (*copy)(void* to, const void* from);
+    void (*encode)(Encoder&, const void*);
+    void (*decode)(Decoder&, void* to);            // constructs
+    std::string_view (*name)(const void*) = nullptr;  // of the channel, for values that carry it themselves
+};
+
+template <class T>
+constexpr bool storedInPlace() {
+    return std::is_nothrow_move_constructible_v<T> && sizeof(T) <= 128 && alignof(T) <= 16;
+}
+
+template <class T>
+inline constexpr ValueOps value_ops = {
+    .type = typeKey<T>(),
+    .size = sizeof(T),
+    .in_place = storedInPlace<T>(),
+    .destroy = [](void* value) noexcept { static_cast<T*>(value)->~T(); },
+    .relocate =
+        [](void* to, void* from) noexcept {
+            ::new (to) T(std::move(*static_cast<T*>(from)));
+            static_cast<T*>(from)->~T();
+        },
+    .copy = [](void* to, const void* from) { ::new (to) T(*static_cast<const T*>(from)); },
+    .encode = [](Encoder& out, const void* value) { Codec<T>::encode(out, *static_cast<const T*>(value)); },
+    .decode =
+        [](Decoder& in, void* to) {
+            auto* value = ::new (to) T();
+            try {
+                Codec<T>::decode(in, *value);
+            } catch (...) {
+                value->~T();
+                throw;
+            }
+        },
+};
+
+/// A value of any storable type, shared and never changed: a Send's payload.
+class AnyValue {
+public:
+    AnyValue() noexcept = default;
+    AnyValue(const ValueOps& type, std::shared_ptr<const void> value) noexcept : type_(&type), value_(std::move(value)) {}
+
+    template <class T>
+    static AnyValue of(T value) {
+        return {value_ops<T>, std::make_shared<const T>(std::move(value))};
+    }
+
+    bool empty() const noexcept { return value_ == nullptr; }
+    TypeKey type() const noexcept { return type_ ? type_->type : nullptr; }
+    const void* get() const noexcept { return value_.get(); }
+    void encode(Encoder& out) const {
+        if (value_) {
+            type_->encode(out, value_.get());
+        } else {
+            out.null();
+        }
+    }
+
+private:
+    const ValueOps* type_ = nullptr;
+    std::shared_ptr<const void> value_;
+};
+
+}  // namespace stategraph::detail

@@ -1,0 +1,152 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string_view>
+#include <utility>
+
+#include <stategraph/detail/log.hpp>
+#include <stategraph/detail/value_ops.hpp>
+
+namespace stategraph::detail {
+
+using ChannelIndex = std::uint16_t;
+/// An operation that carries its channel's name and does not know its index yet.
+inline constexpr ChannelIndex channel_by_name = 0xFFFF;
+
+/// One operation on one channel. The value lies right behind it, or behind a pointer there.
+struct alignas(16) Op {
+    const ValueOps* type;  // null: no value (a clear)
+    std::uint32_t next;    // offset of the operation after it
+    ChannelIndex channel;
+    checkpoint::WriteKind kind;
+    bool is_item;  // the value is one element for a channel that holds many
+
+    void* value() noexcept {
+        void* place = this + 1;
+        return type == nullptr || type->in_place ? place : *static_cast<void**>(place);
+    }
+    const void* value() const noexcept { return const_cast<Op*>(this)->value(); }
+    template <class T>
+    T& as() noexcept {
+        return *static_cast<T*>(value());
+    }
+    template <class T>
+    bool holds() const noexcept {
+        return type != nullptr && type->type == typeKey<T>();
+    }
+    /// Replaces the value by one that undoing needs.
+    template <class T>
+    void keep(T old) {
+        auto* kept = new T(std::move(old));
+        destroyValue();
+        *reinterpret_cast<void**>(this + 1) = kept;
+        type = &kept_ops<T>;
+    }
+    void destroyValue() noexcept {
+        if (type == nullptr) return;
+        void* old = value();
+        type->destroy(old);
+        if (!type->in_place) ::operator delete(old);
+    }
+
+private:
+    template <class T>
+    static constexpr ValueOps kept_ops = {
+        .type = typeKey<T>(),
+        .size = sizeof(T),
+        .in_place = false,
+        .destroy = [](void* value) noexcept { static_cast<T*>(value)->~T(); },
+        .relocate = nullptr,
+        .copy = nullptr,
+        .encode = nullptr,
+        .decode = nullptr,
+    };
+};
+
+/// The operations a task returned, in order. Small ones live in the object itself, so a node that sets a few members
+/// allocates nothing.
+class Writes {
+public:
+    Writes() noexcept = default;
+    Writes(Writes&& other) noexcept { take(other); }
+    Writes(const Writes& other) { append(other); }
+    Writes& operator=(Writes&& other) noexcept {
+        if (this != &other) {
+            clear();
+            take(other);
+        }
+        return *this;
+    }
+    Writes& operator=(const Writes& other) {
+        if (this != &other) {
+            clear();
+            append(other);
+        }
+        return *this;
+    }
+    ~Writes() { clear(); }
+
+    bool empty() const noexcept { return size_ == 0; }
+    void clear() noexcept;
+    void append(const Writes& other);
+
+    template <class T, class V>
+    void add(ChannelIndex channel, checkpoint::WriteKind kind, V&& value, bool is_item = false) {
+        Op* op = push(&value_ops<T>, channel, kind, is_item);
+        if constexpr (storedInPlace<T>()) {
+            ::new (static_cast<void*>(op + 1)) T(std::forward<V>(value));
+        } else {
+            *reinterpret_cast<void**>(op + 1) = new T(std::forward<V>(value));
+        }
+        commit(op);
+    }
+    void addClear(ChannelIndex channel) { commit(push(nullptr, channel, checkpoint::WriteKind::clear, false)); }
+    /// A clear of a channel that is known by name alone: `name` must be a type whose ValueOps tell the name.
+    template <class T, class V>
+    void addNamedClear(V&& value) {
+        add<T>(channel_by_name, checkpoint::WriteKind::clear, std::forward<V>(value));
+    }
+    /// The value comes from CBOR.
+    void addDecoded(const ValueOps& type, ChannelIndex channel, checkpoint::WriteKind kind, Decoder& in);
+
+    class Iterator {
+    public:
+        Iterator(std::byte* data, std::uint32_t offset) noexcept : data_(data), offset_(offset) {}
+        Op& operator*() const noexcept { return *reinterpret_cast<Op*>(data_ + offset_); }
+        Iterator& operator++() noexcept {
+            offset_ = (**this).next;
+            return *this;
+        }
+        bool operator!=(const Iterator& other) const noexcept { return offset_ != other.offset_; }
+
+    private:
+        std::byte* data_;
+        std::uint32_t offset_;
+    };
+    Iterator begin() noexcept { return {data_, 0}; }
+    Iterator end() noexcept { return {data_, size_}; }
+
+private:
+    static constexpr std::uint32_t inline_size = 208;
+
+    Op* push(const ValueOps* type, ChannelIndex channel, checkpoint::WriteKind kind, bool is_item) {
+        const std::uint32_t value_size = type == nullptr || !type->in_place ? sizeof(void*) : type->size;
+        const std::uint32_t next = size_ + static_cast<std::uint32_t>(sizeof(Op)) + ((value_size + 15U) & ~15U);
+        if (next > capacity_) grow(next);
+        return ::new (data_ + size_) Op{type, next, channel, kind, is_item};
+    }
+    void commit(Op* op) noexcept { size_ = op->next; }
+    void grow(std::uint32_t needed);
+    void take(Writes& other) noexcept;
+    static void relocate(std::byte* to, std::byte* from, std::uint32_t size) noexcept;
+
+    std::byte* data_ = inline_;
+    std::uint32_t size_ = 0;
+    std::uint32_t capacity_ = inline_size;
+    alignas(16) std::byte inline_[inline_size];
+};
+
+}  // namespace stategraph::detail

@@ -1,0 +1,114 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace stategraph {
+
+/// Appends CBOR items (RFC 8949, core deterministic encoding: shortest forms, definite lengths) to a buffer.
+///
+/// Whoever writes a map writes its keys in the order of their encoded bytes. Not thread-safe. Cost: a few nanoseconds
+/// an item; the buffer grows as a std::string does.
+class Encoder {
+public:
+    explicit Encoder(std::string& out) noexcept : out_(&out) {}
+
+    void null();
+    void boolean(bool value);
+    void integer(std::int64_t value);
+    void unsignedInteger(std::uint64_t value);
+    /// The shortest of half, float and double that keeps the value; every NaN is written as the one quiet NaN.
+    void real(double value);
+    /// A text string if `value` is valid UTF-8, else a byte string.
+    void text(std::string_view value);
+    void bytes(std::string_view value);
+    /// Exactly `count` items follow.
+    void array(std::size_t count);
+    /// Exactly `count` pairs of key and value follow.
+    void map(std::size_t count);
+    /// One or more items that are CBOR already.
+    void raw(std::string_view cbor) { out_->append(cbor); }
+
+    std::string& out() noexcept { return *out_; }
+
+private:
+    std::string* out_;
+};
+
+/// Reads CBOR items from bytes that it trusts in nothing.
+///
+/// The bytes must outlive it and every view it returns. Errors: malformed or truncated bytes, an indefinite length, a
+/// tag, an item of another type, or nesting deeper than `depth_max` throw WrongTypeError; never undefined behaviour,
+/// and never an allocation larger than the input. Not thread-safe.
+class Decoder {
+public:
+    /// Held by a codec while it reads what is inside an array or a map, so that hostile bytes cannot make a type that
+    /// contains itself recurse until the stack ends. Making one too many throws WrongTypeError.
+    class Nesting {
+    public:
+        explicit Nesting(Decoder& decoder) : decoder_(decoder) {
+            if (decoder.depth_ >= depth_max) failDepth();
+            ++decoder.depth_;
+        }
+        Nesting(const Nesting&) = delete;
+        Nesting& operator=(const Nesting&) = delete;
+        ~Nesting() { --decoder_.depth_; }
+
+    private:
+        Decoder& decoder_;
+    };
+
+    enum class Type : std::uint8_t {
+        unsigned_integer,
+        negative_integer,
+        bytes,
+        text,
+        array,
+        map,
+        boolean,
+        null,
+        real,
+        end
+    };
+    static constexpr int depth_max = 256;
+
+    explicit Decoder(std::string_view bytes) noexcept : rest_(bytes) {}
+
+    /// The type of the next item; `end` when there is none.
+    Type peek() const;
+    bool atEnd() const noexcept { return rest_.empty(); }
+    /// Consumes the next item if it is null.
+    bool tryNull();
+    bool boolean();
+    std::int64_t integer();
+    std::uint64_t unsignedInteger();
+    /// Any number: an integer is converted.
+    double real();
+    /// A text or a byte string (what `Encoder::text` wrote); the view points into the input.
+    std::string_view text();
+    std::string_view bytes() { return text(); }
+    /// The number of items that follow; never more than the bytes that are left.
+    std::size_t array();
+    std::size_t map();
+    /// Passes over one whole item.
+    void skip();
+    /// One whole item as the bytes it is made of.
+    std::string_view raw();
+    /// The bytes not read yet.
+    std::string_view rest() const noexcept { return rest_; }
+
+    [[noreturn]] static void fail(std::string_view expected, Type found);
+
+private:
+    [[noreturn]] static void failDepth();
+
+    std::string_view rest_;
+    int depth_ = 0;
+};
+
+/// The JSON text of one CBOR item, for people and APIs: bytes as base64url text, NaN and infinities as null, a map key
+/// that is not text as its JSON text. Throws WrongTypeError on malformed input. Cost: linear.
+std::string cborToJson(std::string_view cbor);
+
+}  // namespace stategraph

@@ -1,0 +1,162 @@
+#pragma once
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace stategraph {
+
+struct Interrupt;
+
+/// What kind of thing went wrong; one per exception type below.
+enum class Errc : std::uint8_t {
+    invalid_graph,
+    invalid_update,
+    invalid_argument,
+    empty_input,
+    recursion_limit,
+    node_failed,
+    concurrent_update,
+    corrupt_checkpoint,
+    wrong_type,
+    missing_checkpointer,
+    saver_failed,
+};
+
+/// The name of a code as LangGraph spells it where it has one, e.g. "GRAPH_RECURSION_LIMIT".
+const char* toString(Errc code) noexcept;
+
+/// Where an error happened. Empty fields are unknown; they are filled in while the error unwinds.
+struct ErrorContext {
+    std::string thread_id = {};
+    std::string checkpoint_ns = {};
+    std::string checkpoint_id = {};
+    std::string node = {};
+    std::string channel = {};
+    std::optional<std::int64_t> step = {};
+};
+
+/// Base of everything this library throws on purpose.
+///
+/// `what()` is the message followed by the known context; `message()` is the message alone.
+class Error : public std::runtime_error {
+public:
+    Error(Errc code, std::string message, ErrorContext context = {});
+
+    Errc code() const noexcept { return code_; }
+    const std::string& message() const noexcept { return message_; }
+    const ErrorContext& context() const noexcept { return context_; }
+    const char* what() const noexcept override { return text_.c_str(); }
+
+    /// Fills the fields of the context that are still unknown. Called in catch blocks on the way up.
+    void addContext(const ErrorContext& context);
+
+private:
+    Errc code_;
+    std::string message_;
+    ErrorContext context_;
+    std::string text_;
+};
+
+/// `compile()` found faults; `faults()` has all of them, each with the names it is about.
+class InvalidGraphError : public Error {
+public:
+    explicit InvalidGraphError(std::vector<std::string> faults);
+    const std::vector<std::string>& faults() const noexcept { return faults_; }
+
+private:
+    std::vector<std::string> faults_;
+};
+
+/// A write that its channel cannot take: unknown channel, two values for a last-value channel in one superstep, …
+class InvalidUpdateError : public Error {
+public:
+    explicit InvalidUpdateError(std::string message, ErrorContext context = {})
+        : Error(Errc::invalid_update, std::move(message), std::move(context)) {}
+};
+
+/// A call that asks for something that does not exist or makes no sense: unknown checkpoint, node or option,
+/// an impossible limit, a resume value where no interrupt waits for it.
+class InvalidArgumentError : public Error {
+public:
+    explicit InvalidArgumentError(std::string message, ErrorContext context = {})
+        : Error(Errc::invalid_argument, std::move(message), std::move(context)) {}
+};
+
+/// Nothing to run: no input on a thread without state, or an empty Command.
+class EmptyInputError : public Error {
+public:
+    explicit EmptyInputError(std::string message, ErrorContext context = {})
+        : Error(Errc::empty_input, std::move(message), std::move(context)) {}
+};
+
+/// The run took `recursion_limit` supersteps and was not done. What it committed is kept; RESUME goes on.
+class GraphRecursionError : public Error {
+public:
+    explicit GraphRecursionError(std::string message, ErrorContext context = {})
+        : Error(Errc::recursion_limit, std::move(message), std::move(context)) {}
+};
+
+/// Another run committed to the thread first. Nothing of this run's last superstep was stored.
+class ConcurrentUpdateError : public Error {
+public:
+    explicit ConcurrentUpdateError(std::string message, ErrorContext context = {})
+        : Error(Errc::concurrent_update, std::move(message), std::move(context)) {}
+};
+
+/// Stored bytes that cannot be read; the message names the key.
+class CorruptCheckpointError : public Error {
+public:
+    explicit CorruptCheckpointError(std::string message, ErrorContext context = {})
+        : Error(Errc::corrupt_checkpoint, std::move(message), std::move(context)) {}
+};
+
+/// A value that is not of the type asked for: a resume value, a payload, a decoded member.
+class WrongTypeError : public Error {
+public:
+    explicit WrongTypeError(std::string message, ErrorContext context = {})
+        : Error(Errc::wrong_type, std::move(message), std::move(context)) {}
+};
+
+/// The call needs a saver and the graph was compiled without one.
+class MissingCheckpointerError : public Error {
+public:
+    explicit MissingCheckpointerError(std::string message, ErrorContext context = {})
+        : Error(Errc::missing_checkpointer, std::move(message), std::move(context)) {}
+};
+
+/// A saver could not do its work: the database is missing, locked, read-only, full.
+class SaverError : public Error {
+public:
+    explicit SaverError(std::string message, ErrorContext context = {})
+        : Error(Errc::saver_failed, std::move(message), std::move(context)) {}
+};
+
+/// A node (or a router of its edges) threw. The original exception is `original()`; siblings that finished are kept.
+class NodeError : public Error {
+public:
+    NodeError(std::string message, std::exception_ptr original, std::string task_id, ErrorContext context);
+    const std::exception_ptr& original() const noexcept { return original_; }
+    /// The text of the original exception alone.
+    const std::string& reason() const noexcept { return reason_; }
+    const std::string& taskId() const noexcept { return task_id_; }
+    /// The questions that other tasks of the superstep stopped at meanwhile; they are open (stategraph/interrupt.hpp).
+    const std::vector<Interrupt>& interrupts() const noexcept;
+    void setInterrupts(std::vector<Interrupt> interrupts);
+
+private:
+    std::exception_ptr original_;
+    std::string reason_;
+    std::string task_id_;
+    std::shared_ptr<const std::vector<Interrupt>> interrupts_;
+};
+
+namespace detail {
+/// The message of any exception, "unknown exception" if it is not a std::exception.
+std::string describe(const std::exception_ptr& error);
+}  // namespace detail
+
+}  // namespace stategraph

@@ -1,0 +1,41 @@
+#pragma once
+#include <cstddef>
+#include <memory>
+
+namespace stategraph {
+
+struct ExecutorOptions {
+    /// The most threads there may be, the callers' own not counted; at least 1. They are started when work waits and end after
+    /// `idle_ms` without any.
+    std::size_t threads_max = 64;
+    int idle_ms = 1000;
+};
+
+/// Threads that help with the tasks of supersteps. Safe from any thread; shared by any number of graphs.
+///
+/// The thread that drives a run takes part in its tasks, so a run makes progress even if every thread is busy. A graph compiled
+/// without one uses a common executor that is made at first use.
+class Executor {
+public:
+    explicit Executor(const ExecutorOptions& options = {});
+    ~Executor();
+    Executor(const Executor&) = delete;
+    Executor& operator=(const Executor&) = delete;
+
+    /// Calls `run(context, i)` for each i below `count`, at most `concurrency` at once, and returns when all have returned.
+    /// `run` must not throw. With `elsewhere`, the calling thread takes no part.
+    void forEach(std::size_t count, std::size_t concurrency, void (*run)(void* context, std::size_t index), void* context,
+                 bool elsewhere = false);
+
+    /// Calls `run(context)` on one of the threads, some time. `run` must not throw.
+    void submit(void (*run)(void* context), void* context);
+
+    /// The common one.
+    static const std::shared_ptr<Executor>& common();
+
+private:
+    struct Impl;
+    std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace stategraph

@@ -1,0 +1,107 @@
+#pragma once
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <string_view>
+#include <tuple>
+
+#include <stategraph/codec.hpp>
+#include <stategraph/detail/arity.hpp>
+#include <stategraph/detail/table.hpp>
+
+namespace stategraph {
+
+/// Names that a member had in earlier versions of the program.
+template <std::size_t N>
+struct Formerly {
+    std::array<std::string_view, N> names;
+};
+
+/// Says under which names a member may still be stored. Its current name wins where both are there.
+template <class... Name>
+constexpr Formerly<sizeof...(Name)> formerly(const Name&... name) {
+    static_assert(sizeof...(Name) > 0 && (std::convertible_to<const Name&, std::string_view> && ...),
+                  "stategraph: formerly() takes one or more names; write sg::formerly(\"oldName\")");
+    return {{std::string_view(name)...}};
+}
+
+/// One entry of a fields() table.
+template <class Member, std::size_t N>
+struct Field {
+    std::string_view name;
+    Member member;
+    std::array<std::string_view, N> former;
+};
+
+template <class... Entry>
+struct Fields {
+    std::tuple<Entry...> entries;
+};
+
+/// Stores a member under a name, which is its identity on disk: renaming the member is free, renaming the name needs
+/// formerly(). A compile-time constant; no errors, no cost.
+template <class T, class Struct>
+constexpr Field<T Struct::*, 0> field(std::string_view name, T Struct::*member) {
+    return {name, member, {}};
+}
+template <class T, class Struct, std::size_t N>
+constexpr Field<T Struct::*, N> field(std::string_view name, T Struct::*member, Formerly<N> former) {
+    return {name, member, former.names};
+}
+
+/// The table that makes a struct storable, returned by its `static constexpr auto fields()`. It lists every member
+/// once, in any order; the struct is an aggregate without base classes or C arrays, else a missing one goes unnoticed.
+template <class... Entry>
+constexpr Fields<Entry...> fields(Entry... entry) {
+    return {{entry...}};
+}
+
+/// Structs with a table, as a CBOR map from name to value. Unknown keys are passed over and members without a key stay
+/// as they are, so members can be added and removed. Of equal keys the first counts.
+template <detail::HasTable T>
+struct Codec<T> {
+    using Layout = detail::TableLayout<T>;
+    static_assert(Layout::has_unique_names,
+                  "stategraph: two entries of a table have the same name; give each member its own");
+    // A channels() table has a sentence of its own, where it is made.
+    static_assert(
+        !detail::HasFields<T> || !std::is_aggregate_v<T> ||
+            (detail::hasArity<T, Layout::count>() && detail::hasUniqueMembers<T>(typename Layout::Indices())),
+        "stategraph: fields() must list every member exactly once; add the missing sg::field(\"name\", &T::member)");
+
+    static void encode(Encoder& encoder, const T& value) { encodeMembers(encoder, value, typename Layout::Indices()); }
+
+    static void decode(Decoder& decoder, T& value) { decodeMembers(decoder, value, typename Layout::Indices()); }
+
+private:
+    template <std::size_t Index>
+    static constexpr auto memberAt() {
+        return std::get<Index>(detail::table_of<T>.entries).member;
+    }
+
+    template <std::size_t... I>
+    static void encodeMembers(Encoder& encoder, const T& value, std::index_sequence<I...>) {
+        if constexpr (sizeof...(I) == 0) encoder.map(0);
+        (encodeMember<I>(encoder, value), ...);
+    }
+    template <std::size_t I>
+    static void encodeMember(Encoder& encoder, const T& value) {
+        constexpr std::size_t begin = Layout::keys.begin[I];
+        encoder.raw({Layout::keys.bytes.data() + begin, Layout::keys.begin[I + 1] - begin});
+        detail::encodeItem(encoder, value.*memberAt<Layout::order[I]>());
+    }
+
+    template <std::size_t Index>
+    static void decodeMember(Decoder& decoder, void* object) {
+        detail::decodeItem(decoder, static_cast<T*>(object)->*memberAt<Index>());
+    }
+    template <std::size_t... I>
+    static void decodeMembers(Decoder& decoder, T& value, std::index_sequence<I...>) {
+        // One more than needed, so that an empty table is no special case.
+        static constexpr detail::DecodeMember members[] = {&decodeMember<I>..., nullptr};
+        unsigned char seen[sizeof...(I) + 1] = {};
+        detail::decodeTable(decoder, &value, {Layout::lookup.data(), Layout::lookup.size(), members}, seen);
+    }
+};
+
+}  // namespace stategraph

@@ -1,0 +1,210 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <stategraph/compiled_graph.hpp>
+#include <stategraph/detail/graph_builder.hpp>
+#include <stategraph/retry.hpp>
+#include <stategraph/runtime.hpp>
+#include <stategraph/saver.hpp>
+
+namespace stategraph {
+
+class Executor;
+class IdSource;
+
+struct NodeOptions {
+    /// Run only when nothing else is due.
+    bool defer = false;
+    RetryPolicy retry = {};
+    /// Shown in drawings.
+    Value metadata = {};
+    /// Where the node's Commands may lead. Declare them where no edge leads there, so that compile() can tell what is reachable.
+    std::optional<std::vector<std::string>> ends = {};
+};
+
+/// What a graph's saver is, from a saver or one of the constants below.
+class Checkpointer {
+public:
+    /// As a node, use the saver of the graph around it and begin afresh at each visit; at the root, none.
+    Checkpointer() = default;
+    template <class Saver>
+    Checkpointer(std::shared_ptr<Saver> saver) : kind_(detail::CheckpointerKind::own), saver_(std::move(saver)) {}
+    constexpr explicit Checkpointer(detail::CheckpointerKind kind) : kind_(kind) {}
+
+    detail::CheckpointerKind kind() const noexcept { return kind_; }
+    const std::shared_ptr<BaseCheckpointSaver>& saver() const noexcept { return saver_; }
+
+private:
+    detail::CheckpointerKind kind_ = detail::CheckpointerKind::inherit;
+    std::shared_ptr<BaseCheckpointSaver> saver_;
+};
+
+/// For a subgraph: never store anything; a pause inside runs it again from its beginning.
+inline const Checkpointer NO_CHECKPOINTER{detail::CheckpointerKind::none};
+/// For a subgraph: one log for all visits in a thread, so that its state accumulates.
+inline const Checkpointer PER_THREAD{detail::CheckpointerKind::per_thread};
+
+struct CompileOptions {
+    Checkpointer checkpointer = {};
+    /// Breakpoints: stop before, or after, these nodes run; "*" means all.
+    NodeNames interrupt_before = {};
+    NodeNames interrupt_after = {};
+    /// For tasks that run at once; none: the common one.
+    std::shared_ptr<Executor> executor = {};
+    /// For tests: where ids come from.
+    std::shared_ptr<IdSource> ids = {};
+};
+
+/// One way a router may go: what it returns, and the node it leads to.
+struct PathEntry {
+    PathEntry(const char* name) : label(name), node(name) {}
+    PathEntry(std::string name) : label(name), node(std::move(name)) {}
+    PathEntry(std::string path_label, std::string leads_to) : label(std::move(path_label)), node(std::move(leads_to)) {}
+    std::string label;
+    std::string node;
+};
+/// A router's ends: {"a", "b"}, or with labels {{"yes", "a"}, {"no", "b"}}.
+using PathMap = std::vector<PathEntry>;
+
+/// A graph in the making: a value, to be filled, copied and compiled. Nothing is checked before `compile()`, which reports all faults at
+/// once. Not safe from several threads.
+///
+/// `S` is the state; `Input` and `Output` are parts of it, structs whose channels have names and types of S's.
+template <class S, class Input = S, class Output = S>
+class StateGraph {
+public:
+    StateGraph() {
+        detail::checkState<S>();
+        detail::checkPart<Input, S>();
+        detail::checkPart<Output, S>();
+        spec_.state = &detail::schemaOf<S>();
+        for (const auto& channel : detail::schemaOf<Input>().channels()) spec_.input.push_back(spec_.state->find(channel.name)->index);
+        for (const auto& channel : detail::schemaOf<Output>().channels()) spec_.output.push_back(spec_.state->find(channel.name)->index);
+    }
+
+    /// Adds a node: a callable `f(const In&)` or `f(const In&, Runtime&)` that returns Update<S> or Command<S>. `In` is the state, a part of
+    /// it, or the payload of the Sends that lead here. It is called from several threads at once if runs are.
+    template <class F>
+        requires(!requires(const std::decay_t<F>& f) { f.core(); })
+    StateGraph& addNode(std::string name, F&& action, const NodeOptions& options = {}) {
+        using In = typename detail::FirstParameter<std::decay_t<F>, S>::Type;
+        return addAction(std::move(name), detail::makeNode<S, In>(std::forward<F>(action)), options);
+    }
+
+    /// The same for a node whose Sends are typed.
+    template <class Payload, class F>
+    StateGraph& addNode(NodeId<Payload> id, F&& action, const NodeOptions& options = {}) {
+        return addAction(id.name, detail::makeNode<S, Payload>(std::forward<F>(action)), options);
+    }
+
+    /// Adds a compiled graph as a node. It shares the channels that have the same name and type: they are its input, and what it returns
+    /// goes through this graph's reducers. Its checkpoints are stored beside this graph's.
+    template <class Inner, class InnerInput, class InnerOutput>
+    StateGraph& addNode(std::string name, const CompiledGraph<Inner, InnerInput, InnerOutput>& inner, const NodeOptions& options = {}) {
+        return addSubgraph(std::move(name), subgraphOf<Inner>(inner.core()), options);
+    }
+
+    /// The same with two functions instead: `Update<InnerInput> to_inner(const S&)`, `Update<S> from_inner(const Inner&)`.
+    template <class Inner, class InnerInput, class InnerOutput, class To, class From>
+        requires std::is_invocable_v<const To&, const S&>
+    StateGraph& addNode(std::string name, const CompiledGraph<Inner, InnerInput, InnerOutput>& inner, To to_inner, From from_inner,
+                        const NodeOptions& options = {}) {
+        detail::SubgraphSpec spec = subgraphOf<Inner>(inner.core());
+        spec.to_inner_callable = detail::own(std::move(to_inner));
+        spec.to_inner = [](const void* callable, const void* state, detail::Writes& input) {
+            Update<InnerInput> update = (*static_cast<const To*>(callable))(*static_cast<const S*>(state));
+            input = detail::widen<Inner>(std::move(update));
+        };
+        spec.from_inner_callable = detail::own(std::move(from_inner));
+        spec.from_inner = [](const void* callable, const void* state, detail::Writes& update) {
+            Update<S> made = (*static_cast<const From*>(callable))(*static_cast<const Inner*>(state));
+            update = std::move(static_cast<detail::Writes&>(made));
+        };
+        return addSubgraph(std::move(name), std::move(spec), options);
+    }
+
+    /// `to` runs after `from`.
+    StateGraph& addEdge(std::string from, std::string to) {
+        spec_.edges.push_back({.from = {std::move(from)}, .join = false, .to = std::move(to)});
+        return *this;
+    }
+    /// A join: `to` runs when each of `from` has run since it last did.
+    StateGraph& addEdge(std::vector<std::string> from, std::string to) {
+        spec_.edges.push_back({.from = std::move(from), .join = true, .to = std::move(to)});
+        return *this;
+    }
+
+    /// After `from`, `router(const S&)` (or with a Runtime&) says where to go: a node's name, a Send, several of either, or nothing. It sees the
+    /// state with `from`'s own writes. Without `ends` it may go anywhere.
+    template <class F>
+    StateGraph& addConditionalEdges(std::string from, F&& router, std::optional<PathMap> ends = {}) {
+        detail::BranchSpec branch{.from = std::move(from), .router = detail::makeRouter<S>(std::forward<F>(router)), .ends = {}};
+        if (ends) {
+            branch.ends.emplace();
+            for (auto& entry : *ends) branch.ends->emplace_back(std::move(entry.label), std::move(entry.node));
+        }
+        spec_.branches.push_back(std::move(branch));
+        return *this;
+    }
+
+    /// Adds nodes and the edges between each and the next.
+    template <class... F>
+    StateGraph& addSequence(std::pair<std::string, F>... steps) {
+        static_assert(sizeof...(F) > 0, "stategraph: addSequence needs at least one step");
+        std::vector<std::string> names{steps.first...};
+        (addNode(std::move(steps.first), std::move(steps.second)), ...);
+        for (std::size_t i = 1; i < names.size(); ++i) addEdge(names[i - 1], names[i]);
+        return *this;
+    }
+
+    StateGraph& setEntryPoint(std::string node) { return addEdge(START, std::move(node)); }
+    StateGraph& setFinishPoint(std::string node) { return addEdge(std::move(node), END); }
+    template <class F>
+    StateGraph& setConditionalEntryPoint(F&& router, std::optional<PathMap> ends = {}) {
+        return addConditionalEdges(START, std::forward<F>(router), std::move(ends));
+    }
+
+    /// The runnable graph. Throws InvalidGraphError with every fault there is.
+    CompiledGraph<S, Input, Output> compile(const CompileOptions& options = {}) const {
+        return CompiledGraph<S, Input, Output>(detail::compileGraph(spec_, {.saver = options.checkpointer.saver(),
+                                                                             .checkpointer = options.checkpointer.kind(),
+                                                                             .interrupt_before = options.interrupt_before.names(),
+                                                                             .interrupt_after = options.interrupt_after.names(),
+                                                                             .executor = options.executor,
+                                                                             .ids = options.ids}));
+    }
+
+    std::string toMermaid() const { return detail::toMermaid(spec_); }
+    std::string toDot() const { return detail::toDot(spec_); }
+
+private:
+    template <class Inner>
+    static detail::SubgraphSpec subgraphOf(std::shared_ptr<const detail::Core> core) {
+        detail::SubgraphSpec spec{.core = std::move(core)};
+        if constexpr (Storable<Inner>) {
+            spec.payload = &detail::value_ops<Inner>;
+            spec.from_payload = [](const detail::Schema& inner, const void* payload, detail::Writes& input) {
+                for (const auto& channel : inner.channels()) channel.behaviour->write(channel, inner.value(payload, channel), input);
+            };
+        }
+        return spec;
+    }
+    StateGraph& addAction(std::string name, detail::NodeAction action, const NodeOptions& options) {
+        spec_.nodes.push_back({.name = std::move(name), .action = std::move(action), .subgraph = {}, .defer = options.defer,
+                               .retry = options.retry, .metadata = options.metadata, .ends = options.ends});
+        return *this;
+    }
+    StateGraph& addSubgraph(std::string name, detail::SubgraphSpec subgraph, const NodeOptions& options) {
+        spec_.nodes.push_back({.name = std::move(name), .action = {}, .subgraph = std::move(subgraph), .defer = options.defer,
+                               .retry = options.retry, .metadata = options.metadata, .ends = options.ends});
+        return *this;
+    }
+
+    detail::GraphSpec spec_;
+};
+
+}  // namespace stategraph

@@ -1,0 +1,48 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <stategraph/ids.hpp>
+
+namespace stategraph {
+
+/// The key of a row of the log; `path` is empty for a commit.
+struct RowKey {
+    std::string_view thread_id;
+    std::string_view checkpoint_ns;
+    CheckpointId id;
+    std::string_view path = {};
+
+    /// For messages.
+    std::string toString() const;
+};
+
+/// What made a checkpoint.
+enum class Source : std::uint8_t { input, loop, update, fork };
+
+const char* toString(Source source) noexcept;
+
+/// The part of a commit's record that describes it, without the values. Savers use it to know a row's place in the log,
+/// listings to show it.
+struct CommitHeader {
+    CheckpointId id;
+    CheckpointId parent;
+    CheckpointId base;
+    std::int64_t step = 0;
+    Source source = Source::loop;
+    /// The names of the tasks that are due, sends last.
+    std::vector<std::string> next;
+    /// The user's metadata: one CBOR map, empty if there is none.
+    std::string metadata;
+};
+
+/// Reads the header of a commit's record.
+/// Throws CorruptCheckpointError, naming the key, if the bytes are damaged or of a format newer than this library.
+CommitHeader readHeader(const RowKey& key, std::string_view bytes);
+
+/// Whether a pending write's record says that its task waits for an answer to an interrupt. Same errors.
+bool hasOpenInterrupt(const RowKey& key, std::string_view bytes);
+
+}  // namespace stategraph

@@ -1,0 +1,24 @@
+#pragma once
+#include <cstdint>
+#include <exception>
+
+namespace stategraph {
+
+/// Whether a failed attempt is worth another: not for mistakes in code or calls (std::logic_error, this library's errors)
+/// or memory (std::bad_alloc), yes for the rest.
+bool isRetryable(const std::exception_ptr& error);
+
+/// How often a node is tried. Attempts of a task follow each other within its superstep, on its thread; what a failed attempt wrote
+/// is dropped. The wait before attempt n + 1 is initial_interval_ms × backoff_factor^(n − 1), at most max_interval_ms, and with
+/// jitter up to as much again.
+struct RetryPolicy {
+    /// Attempts in all; at least 1. The default is not to retry.
+    int max_attempts = 1;
+    double initial_interval_ms = 500;
+    double backoff_factor = 2;
+    double max_interval_ms = 128'000;
+    bool jitter = true;
+    bool (*retry_on)(const std::exception_ptr& error) = &isRetryable;
+};
+
+}  // namespace stategraph

@@ -1,0 +1,45 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include <stategraph/saver.hpp>
+
+namespace rocksdb {
+struct Options;
+}
+
+namespace stategraph {
+
+struct RocksDBSaverOptions {
+    /// Make the database if there is none. Off: a missing one is an error.
+    bool create_if_missing = true;
+    /// Open for reading alone; every `put` then throws SaverError. Several processes may do so at once.
+    bool read_only = false;
+    /// Taken as they are, instead of the saver's own, if not null. Used during construction only.
+    const rocksdb::Options* rocksdb_options = nullptr;
+};
+
+/// Keeps threads in a RocksDB database (a folder), one key a commit and one a pending write.
+///
+/// One process at a time may write; a second one gets a SaverError that says so. Errors while opening (missing, locked, not
+/// a database, read-only, damaged, of a newer format) are SaverError or CorruptCheckpointError with the path.
+/// Link `stategraph::rocksdb`.
+class RocksDBSaver final : public BaseCheckpointSaver {
+public:
+    explicit RocksDBSaver(const std::string& path, const RocksDBSaverOptions& options = {});
+    ~RocksDBSaver() override;
+
+    void put(const PutRequest& request) override;
+    std::optional<CheckpointTuple> getTuple(const TupleQuery& query) override;
+    std::vector<ListedCheckpoint> list(const ListQuery& query) override;
+    void deleteThread(std::string_view thread_id) override;
+    void copyThread(std::string_view from, std::string_view to) override;
+    std::size_t prune(const PruneRequest& request) override;
+    bool putIsSlow() const noexcept override { return false; }
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace stategraph

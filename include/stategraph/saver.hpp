@@ -1,0 +1,151 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <stategraph/ids.hpp>
+
+namespace stategraph {
+
+/// One log: a thread's root namespace ("") or the namespace of one of its subgraphs.
+struct LogName {
+    std::string_view thread_id;
+    std::string_view checkpoint_ns = {};
+};
+
+/// A commit as a saver sees it: a key and bytes. `parent` and `base` repeat what the bytes say, so that a saver can keep
+/// them in columns; `base` is the oldest commit that reading this one needs (itself, if it holds a full snapshot).
+struct CommitRow {
+    CheckpointId id;
+    CheckpointId parent = {};
+    CheckpointId base;
+    std::string_view bytes;
+};
+
+/// A pending write as a saver sees it: the record of one task of a checkpoint's superstep, by the task's path.
+struct WriteRow {
+    CheckpointId checkpoint_id;
+    std::string_view path;
+    std::string_view bytes;
+};
+
+/// What a saver writes at once, all of it or nothing.
+struct PutRequest {
+    LogName log;
+    /// The log's newest commit as the writer knows it, none for an empty log. The saver refuses if it is another.
+    CheckpointId expected_head;
+    /// Oldest first; each id is greater than the head's. May be empty: pending writes alone.
+    std::span<const CommitRow> commits;
+    /// A row replaces the row of the same checkpoint and path.
+    std::span<const WriteRow> writes;
+    /// Return only when it is on disk (fsync), not only handed to the operating system.
+    bool sync = false;
+};
+
+/// Owned rows, as savers return them.
+struct StoredCommit {
+    CheckpointId id;
+    std::string bytes;
+};
+struct StoredWrite {
+    std::string path;
+    std::string bytes;
+};
+
+struct TupleQuery {
+    LogName log;
+    /// The checkpoint asked for; none: the newest (below `before`, if that is given).
+    CheckpointId checkpoint_id = {};
+    CheckpointId before = {};
+};
+
+/// All that is needed to read one checkpoint, in one round trip.
+struct CheckpointTuple {
+    CheckpointId id;
+    /// The log's newest commit.
+    CheckpointId head;
+    /// Every commit of the log from the checkpoint's base to the checkpoint, oldest first, those of other branches included.
+    std::vector<StoredCommit> commits;
+    /// The pending writes of the checkpoint, ordered by path.
+    std::vector<StoredWrite> writes;
+    /// The commit that follows the checkpoint in the log, whatever its parent.
+    std::optional<StoredCommit> next;
+};
+
+struct ListQuery {
+    /// none: every thread.
+    std::optional<std::string> thread_id = {};
+    /// none: every namespace. "" is the root's.
+    std::optional<std::string> checkpoint_ns = {};
+    /// Only older ones.
+    CheckpointId before = {};
+    /// At most this many.
+    std::optional<std::size_t> limit = {};
+    /// With the pending writes of each.
+    bool with_writes = false;
+};
+
+struct ListedCheckpoint {
+    std::string thread_id;
+    std::string checkpoint_ns;
+    CheckpointId id;
+    /// The commit's record: `readHeader` (stategraph/record.hpp) reads its header.
+    std::string bytes;
+    std::vector<StoredWrite> writes;
+};
+
+struct PruneRequest {
+    /// none: every thread.
+    std::optional<std::string> thread_id = {};
+    /// Keep this many of the newest commits of each log; at least 1.
+    std::optional<std::size_t> keep_last = {};
+    /// Drop commits older than this many milliseconds since 1970.
+    std::optional<std::int64_t> older_than_unix_ms = {};
+};
+
+/// Where threads are stored: bytes and order, nothing else. Anyone can write one.
+///
+/// Contract of every method: safe from any thread; all or nothing; an unknown thread is not an error but empty; failures of
+/// the storage throw SaverError, unreadable bytes CorruptCheckpointError. Commits are never changed after `put`.
+/// A log's head is its greatest id. Each call may be a round trip over a network: callers batch.
+class BaseCheckpointSaver {
+public:
+    BaseCheckpointSaver() = default;
+    BaseCheckpointSaver(const BaseCheckpointSaver&) = delete;
+    BaseCheckpointSaver& operator=(const BaseCheckpointSaver&) = delete;
+    virtual ~BaseCheckpointSaver();
+
+    /// Appends commits and stores pending writes if the log's head is still `expected_head`; throws ConcurrentUpdateError
+    /// and stores nothing if it is not. One atomic write.
+    virtual void put(const PutRequest& request) = 0;
+
+    /// Stores pending writes alone, with the same check of the head.
+    void putWrites(const LogName& log, CheckpointId expected_head, std::span<const WriteRow> writes, bool sync = false);
+
+    /// One checkpoint with everything that reading it needs; none if it does not exist.
+    virtual std::optional<CheckpointTuple> getTuple(const TupleQuery& query) = 0;
+
+    /// Checkpoints, newest first within each namespace of each thread.
+    virtual std::vector<ListedCheckpoint> list(const ListQuery& query) = 0;
+
+    /// Removes all of a thread, every namespace.
+    virtual void deleteThread(std::string_view thread_id) = 0;
+
+    /// Copies all of a thread, every namespace, ids unchanged. Throws InvalidArgumentError if `to` has checkpoints.
+    virtual void copyThread(std::string_view from, std::string_view to) = 0;
+
+    /// Drops old commits and their pending writes; returns how many commits. Never drops a head, a commit that a kept
+    /// commit's reading needs, or one whose interrupts wait for an answer. At least one option must be given, and a commit
+    /// that either keeps is kept. All or nothing for each log, not for all of them.
+    virtual std::size_t prune(const PruneRequest& request) = 0;
+
+    /// Whether `put` without `sync` may take long enough (a network) that async durability should call it from another thread.
+    virtual bool putIsSlow() const noexcept { return true; }
+};
+
+}  // namespace stategraph

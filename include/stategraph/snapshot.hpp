@@ -1,0 +1,91 @@
+#pragma once
+#include <cstdint>
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <stategraph/config.hpp>
+#include <stategraph/detail/state_schema.hpp>
+#include <stategraph/interrupt.hpp>
+#include <stategraph/record.hpp>
+#include <stategraph/value.hpp>
+
+namespace stategraph {
+
+struct SnapshotData;
+
+/// A task of a checkpoint: due, or already run.
+struct TaskSnapshot {
+    TaskId id;
+    std::string name;
+    /// "pull:NAME" for a triggered node, "push:INDEX" for a Send.
+    std::string path;
+    /// The text of the last failed attempt's error; it stays when a later attempt succeeds.
+    std::optional<std::string> error;
+    /// Questions it last stopped at, answered or not.
+    std::vector<Interrupt> interrupts;
+    /// Those that wait for an answer.
+    std::vector<Interrupt> open_interrupts;
+    /// What it wrote, {channel: written}; null if it has not finished or wrote nothing.
+    Value result;
+    bool finished = false;
+    /// The log of the subgraph that it runs, if it does.
+    std::optional<Config> state_config;
+    /// And that log's newest checkpoint, if it was asked for.
+    std::shared_ptr<const SnapshotData> state;
+};
+
+/// A checkpoint without its values' types.
+struct SnapshotData {
+    Config config;
+    std::optional<Config> parent_config;
+    Source source = Source::loop;
+    std::int64_t step = 0;
+    Metadata metadata;
+    /// Milliseconds since 1970; none where nothing is stored yet.
+    std::int64_t created_at_unix_ms = 0;
+    /// Names of the tasks that are due.
+    std::vector<std::string> next;
+    std::vector<TaskSnapshot> tasks;
+    /// {channel: value}, set channels only.
+    Value values_as_cbor;
+
+    /// Open questions of all tasks.
+    std::vector<Interrupt> interrupts() const;
+    /// ISO 8601, UTC.
+    std::string createdAt() const;
+};
+
+std::string toJson(const SnapshotData& snapshot);
+std::ostream& operator<<(std::ostream& out, const SnapshotData& snapshot);
+
+/// The state of a thread at a checkpoint. `config.checkpoint_id` is empty if the thread has none.
+template <class S>
+struct StateSnapshot : SnapshotData {
+    S values = {};
+
+    /// Whether a channel has been written, for those without reducer.
+    template <class T>
+    bool isSet(T S::*member) const {
+        return present.test(detail::channelIndex(member));
+    }
+    /// The values as JSON text, unset channels left out.
+    std::string valuesAsJson() const { return values_as_cbor.toJson(); }
+
+    detail::ChannelSet present = {};
+};
+
+struct HistoryOptions {
+    /// At most this many; at least 1.
+    std::optional<std::size_t> limit = {};
+    /// Only those older than this checkpoint.
+    CheckpointId before = {};
+    /// Only those whose metadata has all of these; "source" and "step" count as metadata.
+    Metadata filter = {};
+    /// Without them `values` and `values_as_cbor` stay empty, and the history is much cheaper.
+    bool values = true;
+};
+
+}  // namespace stategraph

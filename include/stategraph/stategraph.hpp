@@ -1,0 +1,24 @@
+#pragma once
+/// All of the library but what costs compile time or needs another one: JSON (stategraph/json.hpp) and RocksDB
+/// (stategraph/rocksdb_saver.hpp).
+#include <stategraph/channel.hpp>
+#include <stategraph/codec.hpp>
+#include <stategraph/command.hpp>
+#include <stategraph/compiled_graph.hpp>
+#include <stategraph/config.hpp>
+#include <stategraph/error.hpp>
+#include <stategraph/executor.hpp>
+#include <stategraph/graph.hpp>
+#include <stategraph/id_source.hpp>
+#include <stategraph/ids.hpp>
+#include <stategraph/interrupt.hpp>
+#include <stategraph/memory_saver.hpp>
+#include <stategraph/record.hpp>
+#include <stategraph/retry.hpp>
+#include <stategraph/runtime.hpp>
+#include <stategraph/saver.hpp>
+#include <stategraph/snapshot.hpp>
+#include <stategraph/stream.hpp>
+#include <stategraph/update.hpp>
+#include <stategraph/value.hpp>
+#include <stategraph/version.hpp>

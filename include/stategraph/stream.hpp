@@ -1,0 +1,77 @@
+#pragma once
+#include <cstdint>
+#include <initializer_list>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include <stategraph/interrupt.hpp>
+#include <stategraph/value.hpp>
+
+namespace stategraph {
+
+/// What a stream tells.
+enum class StreamMode : std::uint8_t {
+    values,       // the state after each superstep that changed it
+    updates,      // what each task wrote, when it finishes
+    tasks,        // each task when it starts and when it ends
+    checkpoints,  // each checkpoint
+    debug,        // tasks and checkpoints, with step and time
+    custom,       // what nodes give to Runtime::write
+};
+const char* toString(StreamMode mode) noexcept;
+
+class StreamModes {
+public:
+    constexpr StreamModes() noexcept = default;
+    constexpr StreamModes(StreamMode mode) noexcept : bits_(bit(mode)) {}
+    constexpr StreamModes(std::initializer_list<StreamMode> modes) noexcept {
+        for (const StreamMode mode : modes) bits_ |= bit(mode);
+    }
+    constexpr bool has(StreamMode mode) const noexcept { return (bits_ & bit(mode)) != 0; }
+    constexpr bool empty() const noexcept { return bits_ == 0; }
+
+private:
+    static constexpr unsigned bit(StreamMode mode) noexcept { return 1U << static_cast<unsigned>(mode); }
+    unsigned bits_ = 0;
+};
+
+struct StreamOptions {
+    StreamModes modes = StreamMode::updates;
+    /// Events of subgraphs too, with their namespace.
+    bool subgraphs = false;
+};
+
+/// One event of a run. `data` has LangGraph's shape for its mode:
+///   values       {channel: value}
+///   updates      {node: {channel: written}}; {"__interrupt__": [question…]} when a task stops
+///   tasks        {"id", "name", "input", "interrupts"}, and at the end {"id", "name", "error", "result", "interrupts"}
+///   checkpoints  {"config", "metadata", "next", "parent_config", "tasks", "values"}
+///   debug        {"payload", "step", "timestamp", "type"}, type "task", "task_result" or "checkpoint"
+///   custom       what the node wrote
+struct StreamEvent {
+    StreamMode mode = StreamMode::values;
+    /// Where it happened: for each enclosing node "name:task id"; empty at the root.
+    std::vector<std::string> ns;
+    /// The task's node; empty for values and checkpoints.
+    std::string node;
+    std::int64_t step = 0;
+    Value data;
+    /// Open questions, for the event that tells of them.
+    std::vector<Interrupt> interrupts;
+};
+
+/// As one line of JSON: {"data", "mode", "node", "ns", "step"}.
+std::string toJson(const StreamEvent& event);
+std::ostream& operator<<(std::ostream& out, const StreamEvent& event);
+
+namespace detail {
+/// Takes events as they happen, one at a time, from whichever thread a task runs on.
+class EventSink {
+public:
+    virtual ~EventSink() = default;
+    virtual void take(StreamEvent&& event) = 0;
+};
+}  // namespace detail
+
+}  // namespace stategraph

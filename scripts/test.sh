@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# Installs what is missing (Debian), builds, and runs the tests.
+#
+#   ./scripts/test.sh           g++ (preset dev), AddressSanitizer + UBSan (asan), ThreadSanitizer (tsan)
+#   ./scripts/test.sh --quick   dev only
+#   ./scripts/test.sh --clang   and clang++-16 (preset clang)
+#
+# The last line is "N passed, N failed": tests of all presets; a build that fails counts as one. Exit code 0 if none failed.
+set -euo pipefail
+
+repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source=scripts/lib/packages.sh
+. "$repo/scripts/lib/packages.sh"
+
+presets=(dev asan tsan)
+groups=(build tests)
+for argument in "$@"; do
+  case $argument in
+  --quick) presets=(dev) ;;
+  --clang) groups+=(clang) ;;
+  -h | --help)
+    sed -n '2,8s/^# \{0,1\}//p' "$0"
+    exit 0
+    ;;
+  *) die "unknown option $argument; there are --quick and --clang." ;;
+  esac
+done
+case " ${groups[*]} " in *" clang "*) presets+=(clang) ;; esac
+
+need_packages "${groups[@]}"
+export CXX=$cxx
+
+passed=0
+failed=0
+failures=()
+jobs=$(nproc)
+
+# ThreadSanitizer's shadow memory does not fit where newer kernels put things; without address randomisation it does.
+runner_for() {
+  if [ "$1" = tsan ] && [ "$(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null || echo 0)" -gt 28 ] &&
+    setarch "$(uname -m)" -R true 2>/dev/null; then
+    printf 'setarch %s -R' "$(uname -m)"
+  fi
+}
+
+# configure_and_build PRESET
+configure_and_build() {
+  say "$1: configuring (build/$1)"
+  mkdir -p "$repo/build"
+  cmake --preset "$1" >"$repo/build/$1.log" 2>&1 || {
+    cat "$repo/build/$1.log"
+    return 1
+  }
+  say "$1: building"
+  cmake --build --preset "$1" || return 1
+  if [ "$1" = dev ]; then
+    say "$1: compiling every public header on its own"
+    cmake --build --preset dev-headers || return 1
+  fi
+}
+
+cd "$repo"
+for preset in "${presets[@]}"; do
+  started=$SECONDS
+  if ! configure_and_build "$preset"; then
+    failed=$((failed + 1))
+    failures+=("$preset: the build")
+    break
+  fi
+  say "$preset: testing"
+  results=$repo/build/$preset/results.xml
+  rm -f "$results"
+  # shellcheck disable=SC2046
+  $(runner_for "$preset") ctest --preset "$preset" -j "$jobs" --progress --output-junit "$results" || true
+  if [ ! -s "$results" ]; then
+    failed=$((failed + 1))
+    failures+=("$preset: ctest")
+    continue
+  fi
+  # One <testcase name="…" … status="run|fail|notrun|disabled"> a test.
+  while IFS=$'\t' read -r status name; do
+    if [ "$status" = run ]; then
+      passed=$((passed + 1))
+    else
+      failed=$((failed + 1))
+      failures+=("$preset: $name ($status)")
+    fi
+  done < <(sed -n 's/.*<testcase name="\([^"]*\)".* status="\([^"]*\)".*/\2\t\1/p' "$results")
+  say "$preset: $((SECONDS - started)) s"
+done
+
+if [ $failed -gt 0 ]; then
+  say "Failed:"
+  for name in "${failures[@]}"; do note "$name"; done
+fi
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ] && [ $passed -gt 0 ]

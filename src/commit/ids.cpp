@@ -1,0 +1,82 @@
+#include "src/commit/ids.hpp"
+
+#include <chrono>
+#include <random>
+#include <string>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace stategraph {
+namespace {
+
+class SystemIdSource final : public IdSource {
+public:
+    std::int64_t nowUnixUs() override {
+        return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+    }
+    std::uint64_t uniqueBits() override {
+        // One seed from the system for each thread; then a 64-bit generator, which never repeats within its period.
+        thread_local std::mt19937_64 generator = [] {
+            std::random_device device;
+            std::seed_seq seed{device(), device(), device(), device(), device(), device(), device(), device()};
+            return std::mt19937_64(seed);
+        }();
+        return generator();
+    }
+};
+
+}  // namespace
+
+IdSource& IdSource::system() {
+    static SystemIdSource source;
+    return source;
+}
+
+}  // namespace stategraph
+
+namespace stategraph::engine {
+namespace {
+
+constexpr std::uint64_t variant(std::uint64_t bits) { return (bits & 0x3FFFFFFFFFFFFFFFULL) | 0x8000000000000000ULL; }
+
+}  // namespace
+
+IdSequence::IdSequence(IdSource& source, std::uint64_t low_bits) noexcept : source_(&source), low_(variant(low_bits)) {}
+
+CheckpointId IdSequence::next() {
+    const auto now_us = static_cast<std::uint64_t>(source_->nowUnixUs());
+    const std::uint64_t now = ((now_us / 1000) << 12U) | (now_us % 1000 * 4096 / 1000);
+    tick_ = now > tick_ ? now : tick_ + 1;
+    return {(tick_ >> 12U) << 16U | 0x7000U | (tick_ & 0xFFFU), low_};
+}
+
+void IdSequence::observe(CheckpointId id) noexcept {
+    const std::uint64_t tick = (id.high() >> 16U) << 12U | (id.high() & 0xFFFU);
+    if (tick > tick_) tick_ = tick;
+}
+
+IdSequence IdSequence::inner(TaskId task) const noexcept {
+    IdSequence sequence(*source_, task.low());
+    sequence.tick_ = tick_;
+    return sequence;
+}
+
+TaskId makeTaskId(const TaskKey& key) {
+    // Every part is followed by its length, so that different parts never make the same bytes.
+    char fixed[24];
+    key.checkpoint_id.toBytes(fixed);
+    for (unsigned i = 0; i < 8; ++i) fixed[16 + i] = static_cast<char>(static_cast<std::uint64_t>(key.step) >> (8U * i));
+    XXH3_state_t state;
+    XXH3_128bits_reset(&state);
+    XXH3_128bits_update(&state, fixed, sizeof fixed);
+    for (const std::string_view part : {key.checkpoint_ns, key.node, key.path}) {
+        const std::uint64_t size = part.size();
+        XXH3_128bits_update(&state, part.data(), part.size());
+        XXH3_128bits_update(&state, &size, sizeof size);
+    }
+    const XXH128_hash_t hash = XXH3_128bits_digest(&state);
+    return {hash.high64, hash.low64};
+}
+
+}  // namespace stategraph::engine

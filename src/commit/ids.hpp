@@ -1,0 +1,42 @@
+#pragma once
+#include <cstdint>
+#include <string_view>
+
+#include <stategraph/id_source.hpp>
+#include <stategraph/ids.hpp>
+
+namespace stategraph::engine {
+
+/// Makes the checkpoint ids of one log within a run: UUIDs version 7 whose time has 12 bits below the millisecond and always ascends.
+class IdSequence {
+public:
+    IdSequence(IdSource& source, std::uint64_t low_bits) noexcept;
+
+    /// Later than every id made or observed so far.
+    CheckpointId next();
+    void observe(CheckpointId id) noexcept;
+    /// For a log inside this one: its ids are later than this one's so far, and its own by the task's id.
+    IdSequence inner(TaskId task) const noexcept;
+    /// After the inner log is done.
+    void observe(const IdSequence& inner) noexcept {
+        if (inner.tick_ > tick_) tick_ = inner.tick_;
+    }
+    IdSource& source() const noexcept { return *source_; }
+
+private:
+    IdSource* source_;
+    std::uint64_t low_;
+    std::uint64_t tick_ = 0;  // 1/4096 ms
+};
+
+/// What a task's id is made of.
+struct TaskKey {
+    CheckpointId checkpoint_id;
+    std::string_view checkpoint_ns;
+    std::int64_t step;
+    std::string_view node;
+    std::string_view path;
+};
+TaskId makeTaskId(const TaskKey& key);
+
+}  // namespace stategraph::engine

@@ -1,0 +1,370 @@
+#include "src/commit/log_writer.hpp"
+
+#include <algorithm>
+
+#include "checkpoint/materialise.hpp"
+
+namespace stategraph::engine {
+namespace {
+
+using checkpoint::CommitFields;
+using checkpoint::Deferral;
+using checkpoint::LogOp;
+using detail::ChannelIndex;
+using detail::ChannelSpec;
+
+// A full snapshot is written when reading back costs more than this many times the state, and more than a page or so. Then at most
+// 1/3 of what is written is snapshots, and reading touches at most about 4 times the state.
+constexpr std::size_t replay_factor = 3;
+constexpr std::size_t replay_bytes_min = 4096;
+// What reading one more commit costs, in bytes of the same effort.
+constexpr std::size_t row_cost_bytes = 48;
+
+}  // namespace
+
+LogWriter::LogWriter(const LogSettings& settings) : settings_(settings) {}
+
+void LogWriter::open(CheckpointId head, const checkpoint::Folded* from, const detail::Schema& schema) {
+    head_ = head;
+    stored_ = {};
+    base_ = {};
+    replay_bytes_ = 0;
+    state_bytes_ = 0;
+    fingerprints_logged_ = false;
+    snapshot_forced_ = false;
+    unknown_.clear();
+    channel_bytes_.assign(schema.size(), 0);
+    if (from == nullptr) return;
+    stored_ = from->commit.id;
+    base_ = from->commit.base;
+    replay_bytes_ = from->replay_bytes + from->tuple.commits.size() * row_cost_bytes;
+    for (const auto& stored : from->channels) {
+        std::size_t bytes = 0;
+        for (const auto& piece : stored.pieces) bytes += piece.value.size();
+        state_bytes_ += bytes;
+        if (const ChannelSpec* channel = schema.find(stored.name)) {
+            channel_bytes_[channel->index] += bytes;
+            snapshot_forced_ = snapshot_forced_ || channel->name != stored.name;  // it has a former name
+        } else {
+            unknown_.push_back({std::string(stored.name), checkpoint::materialise(stored.pieces)});
+        }
+    }
+    fingerprints_logged_ = from->graph == settings_.graph && from->schema == settings_.schema;
+}
+
+bool LogWriter::snapshotIsDue() const noexcept {
+    if (!hasSaver() || stored_.empty()) return false;
+    return snapshot_forced_ || (replay_bytes_ > replay_bytes_min && replay_bytes_ > replay_factor * state_bytes_);
+}
+
+void LogWriter::noteChanges(const State& state, const WriteSet& writes, bool is_step) {
+    if (!hasSaver() || settings_.durability != Durability::exit) return;
+    const detail::Schema& schema = state.schema();
+    changed_.resize(schema.size());
+    for (const auto& group : writes.groups()) {
+        const ChannelSpec& channel = schema.channel(group.channel);
+        const auto ops = writes.ops(group);
+        const bool appends = channel.reducer == "append" && channel.behaviour->length != nullptr &&
+                             std::all_of(ops.begin(), ops.end(), [](const detail::Op* op) {
+                                 return op->kind == checkpoint::WriteKind::add || op->kind == checkpoint::WriteKind::write;
+                             });
+        Changed& changed = changed_[group.channel];
+        if (!changed.changed) {
+            changed = {true, appends, appends ? channel.behaviour->length(state.value(channel)) : 0};
+        } else {
+            changed.only_appended = changed.only_appended && appends;
+        }
+    }
+    if (!is_step) return;
+    for (const ChannelIndex index : schema.transient()) {
+        if (state.has(index)) changed_[index].changed = true;
+    }
+}
+
+// A schedule's part of a commit: only what changed, or (in a snapshot) all there is.
+void LogWriter::fillSchedule(const CommitStep& step, bool everything) {
+    const Topology& topology = *step.topology;
+    Schedule& schedule = *step.schedule;
+    fields_.next.clear();
+    fields_.edges.reset();
+    fields_.joins.clear();
+    fields_.deferred.clear();
+    fields_.sends.clear();
+    fields_.input.reset();
+
+    bool all_by_edge = true;
+    for (const PlannedTask& task : step.next) {
+        if (task.is_send || task.node == topology.start) continue;
+        fields_.next.push_back(topology.nodes[task.node].name);
+        all_by_edge = all_by_edge && schedule.edge(task.node).state == EdgeState::fired;
+    }
+    if (!all_by_edge) {
+        fields_.edges.emplace();
+        for (const NodeIndex node : schedule.activeEdges()) {
+            if (schedule.edge(node).state == EdgeState::fired) fields_.edges->push_back(topology.nodes[node].name);
+        }
+    }
+    const auto addDeferral = [&](std::string_view key, Deferral state) { fields_.deferred.push_back({key, state}); };
+    for (const JoinIndex index : everything ? schedule.activeJoins() : schedule.changedJoins()) {
+        const Join& join = topology.joins[index];
+        const JoinState& state = schedule.join(index);
+        checkpoint::LoggedJoin logged{join.key, {}};
+        for (std::size_t place = 0; place < join.sources.size(); ++place) {
+            const std::size_t word = place >> 6U;
+            if (word < state.arrived.size() && (state.arrived[word] >> (place & 63U) & 1U) != 0) {
+                logged.arrived.push_back(topology.nodes[join.sources[place]].name);
+            }
+        }
+        fields_.joins.push_back(std::move(logged));
+        if (!join.deferred) continue;
+        if (state.released) {
+            addDeferral(join.key, Deferral::released);
+        } else if (!everything && state.count == 0) {
+            addDeferral(join.key, Deferral::gone);
+        }
+    }
+    for (const NodeIndex node : everything ? schedule.activeEdges() : schedule.changedDeferred()) {
+        const EdgeState state = schedule.edge(node).state;
+        if (state == EdgeState::fired) continue;
+        const auto& name = topology.nodes[node].name;
+        if (state == EdgeState::idle) {
+            if (!everything) addDeferral(name, Deferral::gone);
+        } else {
+            addDeferral(name, state == EdgeState::released ? Deferral::released : Deferral::waiting);
+        }
+    }
+    const auto by_key = [](const auto& a, const auto& b) {
+        return a.key.size() != b.key.size() ? a.key.size() < b.key.size() : a.key < b.key;
+    };
+    std::sort(fields_.joins.begin(), fields_.joins.end(), by_key);
+    std::sort(fields_.deferred.begin(), fields_.deferred.end(), by_key);
+
+    // Payloads and input are encoded one behind the other; views into the buffer come when it no longer grows.
+    payloads_.clear();
+    Encoder encoder(payloads_);
+    std::vector<std::size_t> ends;
+    for (const PendingSend& send : schedule.sends) {
+        if (send.payload.empty()) {
+            encoder.raw(send.stored);
+        } else {
+            send.payload.encode(encoder);
+        }
+        ends.push_back(payloads_.size());
+    }
+    if (schedule.has_input) {
+        std::size_t count = 0;
+        const detail::Schema& schema = step.state->schema();
+        for (const detail::Op& op : schedule.input) count += schema.channel(op.channel).kind != detail::ChannelKind::untracked;
+        encoder.array(count);
+        for (const detail::Op& op : schedule.input) {
+            const ChannelSpec& channel = schema.channel(op.channel);
+            if (channel.kind != detail::ChannelKind::untracked) detail::encodeWrite(channel, op, encoder);
+        }
+    }
+    std::size_t start = 0;
+    for (std::size_t i = 0; i < schedule.sends.size(); ++i) {
+        fields_.sends.push_back({topology.nodes[schedule.sends[i].node].name,
+                                 std::string_view(payloads_).substr(start, ends[i] - start)});
+        start = ends[i];
+    }
+    if (schedule.has_input) fields_.input = std::string_view(payloads_).substr(start);
+
+    const LastRan& last = schedule.last;
+    const bool ran_changed = last.kind != logged_last_.kind || last.node != logged_last_.node;
+    if (last.kind == LastRan::Kind::nobody || (!ran_changed && !everything && !first_commit_)) {
+        fields_.ran = {};
+    } else if (last.kind == LastRan::Kind::several) {
+        fields_.ran = {checkpoint::Ran::Kind::several, {}};
+    } else {
+        fields_.ran = {checkpoint::Ran::Kind::one, topology.nodes[last.node].name};
+    }
+    logged_last_ = last;
+}
+
+
+std::string_view LogWriter::operationsMap(const CommitStep& step, bool snapshot) {
+    const State& state = *step.state;
+    const detail::Schema& schema = state.schema();
+    if (snapshot) {
+        operations_.clear();
+        logEverything(state, operations_);
+        addUnknownChannels(operations_);
+        changed_.assign(schema.size(), {});
+    } else if (!logsOperations()) {
+        operations_.clear();
+        for (const ChannelIndex index : schema.encodedOrder()) {
+            if (index >= changed_.size() || !changed_[index].changed) continue;
+            const ChannelSpec& channel = schema.channel(index);
+            if (channel.kind == detail::ChannelKind::untracked) continue;
+            const Changed& changed = changed_[index];
+            const std::size_t start = operations_.entries.size();
+            Encoder encoder(operations_.entries);
+            if (!state.has(index)) {
+                writeLoggedOp(encoder, channel.name, LogOp::clear);
+            } else if (changed.only_appended) {
+                writeLoggedOp(encoder, channel.name, LogOp::append);
+                channel.behaviour->encodeTail(channel, state.value(channel), changed.length_before, encoder);
+            } else {
+                writeLoggedOp(encoder, channel.name, LogOp::set);
+                channel.behaviour->encode(channel, state.value(channel), encoder);
+            }
+            operations_.close(channel, start);
+        }
+        changed_.assign(schema.size(), {});
+    }
+    operations_map_.clear();
+    Encoder encoder(operations_map_);
+    encoder.map(operations_.count);
+    encoder.raw(operations_.entries);
+    return operations_map_;
+}
+
+void LogWriter::addUnknownChannels(OperationLog& log) {
+    if (unknown_.empty()) return;
+    // Rare: another version of the program wrote them. Merge them in key order.
+    struct Entry {
+        std::string_view name;
+        std::string_view bytes;
+    };
+    std::string own = std::move(log.entries);
+    std::vector<Entry> entries;
+    Decoder in(own);
+    while (!in.atEnd()) {
+        const std::string_view before = in.rest();
+        const std::string_view name = in.text();
+        in.skip();
+        entries.push_back({name, before.substr(0, before.size() - in.rest().size())});
+    }
+    std::vector<std::string> encoded(unknown_.size());
+    for (std::size_t i = 0; i < unknown_.size(); ++i) {
+        Encoder encoder(encoded[i]);
+        writeLoggedOp(encoder, unknown_[i].name, LogOp::set);
+        encoder.raw(unknown_[i].value);
+        entries.push_back({unknown_[i].name, encoded[i]});
+    }
+    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+        return a.name.size() != b.name.size() ? a.name.size() < b.name.size() : a.name < b.name;
+    });
+    log.entries.clear();
+    for (const Entry& entry : entries) log.entries += entry.bytes;
+    log.count += unknown_.size();
+}
+
+void LogWriter::encode(const CommitStep& step, std::string& out) {
+    const bool snapshot = snapshotIsDue();
+    if (snapshot || stored_.empty()) base_ = step.id;
+    fillSchedule(step, snapshot);
+    fields_.id = step.id;
+    fields_.parent = stored_;
+    fields_.base = base_;
+    fields_.step = step.step;
+    fields_.source = step.source;
+    fields_.folds = settings_.durability == Durability::exit ? folds_ + 1 : 1;
+    fields_.metadata = settings_.metadata;
+    fields_.parents.assign(settings_.parents.begin(), settings_.parents.end());
+    const bool fingerprints = snapshot || !fingerprints_logged_ || stored_.empty();
+    fields_.graph = fingerprints ? std::optional(settings_.graph) : std::nullopt;
+    fields_.schema = fingerprints ? std::optional(settings_.schema) : std::nullopt;
+    fields_.operations = operationsMap(step, snapshot);
+    fields_.writes = step.writes.empty() ? std::nullopt : std::optional(step.writes);
+    writeCommit(fields_, out);
+    countSizes(snapshot, out.size());
+    fingerprints_logged_ = true;
+    snapshot_forced_ = false;
+    first_commit_ = false;
+    operations_.clear();
+    step.schedule->forgetChanges();
+}
+
+void LogWriter::countSizes(bool snapshot, std::size_t bytes) {
+    if (snapshot || stored_.empty()) {
+        replay_bytes_ = 0;
+        state_bytes_ = 0;
+        std::fill(channel_bytes_.begin(), channel_bytes_.end(), 0);
+        for (const Unknown& unknown : unknown_) state_bytes_ += unknown.value.size();
+    }
+    replay_bytes_ += bytes + row_cost_bytes;
+    for (const auto& size : operations_.sizes) {
+        std::size_t& known = channel_bytes_[size.channel];
+        const std::size_t now = size.op == LogOp::clear ? 0 : size.op == LogOp::set ? size.bytes : known + size.bytes;
+        state_bytes_ = state_bytes_ + now - std::min(known, state_bytes_ + now);
+        known = now;
+    }
+}
+
+void LogWriter::commit(const CommitStep& step) {
+    if (!hasSaver()) return;
+    if (settings_.durability == Durability::exit) {
+        ++folds_;
+        return;
+    }
+    record_.clear();
+    const CheckpointId parent = stored_;
+    encode(step, record_);
+    put(step.id, parent, base_, record_);
+}
+
+void LogWriter::put(CheckpointId id, CheckpointId parent, CheckpointId base, std::string_view bytes) {
+    const CommitRow row{id, parent, base, bytes};
+    std::vector<WriteRow> writes;
+    for (const Row& kept : rows_with_commit_) writes.push_back({kept.checkpoint_id, kept.path, kept.bytes});
+    const PutRequest request{.log = {settings_.thread_id, settings_.checkpoint_ns},
+                             .expected_head = head_,
+                             .commits = {&row, id.empty() ? 0U : 1U},
+                             .writes = writes,
+                             .sync = settings_.durability == Durability::sync};
+    if (settings_.durability == Durability::async && settings_.saver->putIsSlow()) {
+        queue_.put(*settings_.executor, *settings_.saver, request);
+    } else {
+        settings_.saver->put(request);
+    }
+    rows_with_commit_.clear();
+    if (id.empty()) return;
+    head_ = id;
+    stored_ = id;
+}
+
+void LogWriter::putTask(CheckpointId checkpoint_id, std::string path, std::string record) {
+    if (!hasSaver()) return;
+    const std::lock_guard lock(mutex_);
+    if (settings_.durability == Durability::exit) {
+        std::erase_if(kept_rows_, [&](const Row& row) { return row.checkpoint_id == checkpoint_id && row.path == path; });
+        kept_rows_.push_back({checkpoint_id, std::move(path), std::move(record)});
+        return;
+    }
+    queue_.wait();
+    const WriteRow row{checkpoint_id, path, record};
+    settings_.saver->putWrites({settings_.thread_id, settings_.checkpoint_ns}, head_, {&row, 1},
+                               settings_.durability == Durability::sync);
+}
+
+void LogWriter::putTaskWithCommit(CheckpointId checkpoint_id, std::string path, std::string record) {
+    if (!hasSaver()) return;
+    if (settings_.durability == Durability::exit) {
+        putTask(checkpoint_id, std::move(path), std::move(record));
+    } else {
+        rows_with_commit_.push_back({checkpoint_id, std::move(path), std::move(record)});
+    }
+}
+
+void LogWriter::flush(const CommitStep& current) {
+    if (!hasSaver() || settings_.durability != Durability::exit) return;
+    // Records of supersteps in between were never anybody's but the run's.
+    for (Row& row : kept_rows_) {
+        if (row.checkpoint_id == stored_ || row.checkpoint_id == current.id) rows_with_commit_.push_back(std::move(row));
+    }
+    kept_rows_.clear();
+    if (folds_ > 0) {
+        record_.clear();
+        const CheckpointId parent = stored_;
+        encode(current, record_);
+        put(current.id, parent, base_, record_);
+        folds_ = 0;
+    } else if (!rows_with_commit_.empty()) {
+        put({}, {}, {}, {});
+    }
+}
+
+void LogWriter::wait() { queue_.wait(); }
+
+}  // namespace stategraph::engine

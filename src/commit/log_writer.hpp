@@ -1,0 +1,136 @@
+#pragma once
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <stategraph/config.hpp>
+#include <stategraph/saver.hpp>
+
+#include "checkpoint/fold.hpp"
+#include "src/commit/put_queue.hpp"
+#include "src/superstep/apply.hpp"
+#include "src/superstep/schedule.hpp"
+
+// From a superstep to the log: makes commits and pending writes into records and brings them to the saver as the run's durability
+// says. One for each namespace of a run.
+namespace stategraph::engine {
+
+/// What is the same for all commits of a run in one namespace.
+struct LogSettings {
+    BaseCheckpointSaver* saver = nullptr;  // null: nothing is stored
+    std::string_view thread_id;
+    std::string_view checkpoint_ns;
+    Durability durability = Durability::async;
+    std::string_view metadata = {};                          // a CBOR map, or empty
+    std::span<const checkpoint::LoggedParent> parents = {};  // of the enclosing graphs
+    std::uint64_t graph = 0;
+    std::uint64_t schema = 0;
+    Executor* executor = nullptr;
+};
+
+/// A commit about to be made.
+struct CommitStep {
+    CheckpointId id;
+    std::int64_t step = 0;
+    Source source = Source::loop;
+    const Topology* topology = nullptr;
+    const State* state = nullptr;
+    Schedule* schedule = nullptr;              // its changes are logged, and then forgotten
+    std::span<const PlannedTask> next = {};  // the plan of `schedule`
+    std::string_view writes = {};              // of the one task that led here, a CBOR list; empty: as the operations say
+};
+
+class LogWriter {
+public:
+    explicit LogWriter(const LogSettings& settings);
+
+    /// Continues from a checkpoint (null: from nothing); `head` is the log's newest.
+    void open(CheckpointId head, const checkpoint::Folded* from, const detail::Schema& schema);
+
+    bool hasSaver() const noexcept { return settings_.saver != nullptr; }
+    /// Whether each superstep's operations are to be logged; else (exit, no saver) only what changed is noted.
+    bool logsOperations() const noexcept { return hasSaver() && settings_.durability != Durability::exit; }
+    /// Whether the next commit will hold the whole state, because reading it back has become dear.
+    bool snapshotIsDue() const noexcept;
+    /// The next commit holds the whole state: something changed that no operation says.
+    void forceSnapshot() noexcept { snapshot_forced_ = true; }
+    /// The operations of the superstep under way.
+    OperationLog& operations() noexcept { return operations_; }
+    /// Exit: notes what a closed set of writes is about to change.
+    void noteChanges(const State& state, const WriteSet& writes, bool is_step);
+
+    /// The newest stored checkpoint that the run builds on; none at first.
+    CheckpointId stored() const noexcept { return stored_; }
+    CheckpointId head() const noexcept { return head_; }
+
+    /// Stores the next checkpoint, or with exit durability keeps it for `flush`.
+    /// Errors: ConcurrentUpdateError, SaverError; with async durability perhaps one call later.
+    void commit(const CommitStep& step);
+
+    /// Stores a task's record under a checkpoint. Safe from several threads.
+    void putTask(CheckpointId checkpoint_id, std::string path, std::string record);
+    /// The same, but together with the next commit.
+    void putTaskWithCommit(CheckpointId checkpoint_id, std::string path, std::string record);
+
+    /// Exit: stores the newest checkpoint if there is one to store, and the records kept.
+    void flush(const CommitStep& current);
+    /// Returns when everything is stored; reports what went wrong.
+    void wait();
+
+private:
+    struct Row {
+        CheckpointId checkpoint_id;
+        std::string path;
+        std::string bytes;
+    };
+    struct Changed {
+        bool changed = false;
+        bool only_appended = false;
+        std::size_t length_before = 0;
+    };
+
+    void encode(const CommitStep& step, std::string& out);
+    void fillSchedule(const CommitStep& step, bool everything);
+    std::string_view operationsMap(const CommitStep& step, bool snapshot);
+    void addUnknownChannels(OperationLog& log);
+    void put(CheckpointId id, CheckpointId parent, CheckpointId base, std::string_view bytes);
+    void countSizes(bool snapshot, std::size_t bytes);
+
+    LogSettings settings_;
+    CheckpointId head_;
+    CheckpointId stored_;
+    CheckpointId base_;
+    std::size_t replay_bytes_ = 0;
+    std::size_t state_bytes_ = 0;
+    std::vector<std::size_t> channel_bytes_;
+    LastRan logged_last_;
+    bool first_commit_ = true;  // of this writer
+    bool fingerprints_logged_ = false;
+    bool snapshot_forced_ = false;
+
+    OperationLog operations_;
+    checkpoint::CommitFields fields_;
+    std::string operations_map_;
+    std::string record_;
+    std::string payloads_;
+
+    // Stored channels that this program does not know, as they were when the run began; they never change.
+    struct Unknown {
+        std::string name;
+        std::string value;
+    };
+    std::vector<Unknown> unknown_;
+
+    // Exit.
+    std::vector<Changed> changed_;
+    std::uint64_t folds_ = 0;
+    std::vector<Row> kept_rows_;
+
+    std::vector<Row> rows_with_commit_;
+    std::mutex mutex_;  // over putTask
+    PutQueue queue_;
+};
+
+}  // namespace stategraph::engine

@@ -1,0 +1,40 @@
+#pragma once
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <stategraph/saver.hpp>
+
+namespace stategraph {
+class Executor;
+}
+
+namespace stategraph::engine {
+
+/// Async durability for savers that are slow: stores in order, one request at a time, on a thread of the executor. At most one request
+/// is under way; the next waits for it, so that a crash loses no more than that.
+class PutQueue {
+public:
+    PutQueue() = default;
+    ~PutQueue();
+    PutQueue(const PutQueue&) = delete;
+    PutQueue& operator=(const PutQueue&) = delete;
+
+    /// Copies the request. Throws what the request before it failed with.
+    void put(Executor& executor, BaseCheckpointSaver& saver, const PutRequest& request);
+    /// Returns when nothing is under way; throws what failed, once.
+    void wait();
+
+private:
+    struct Job;
+    void waitQuietly(std::unique_lock<std::mutex>& lock);
+
+    std::mutex mutex_;
+    std::condition_variable idle_;
+    bool busy_ = false;
+    std::exception_ptr failed_;
+};
+
+}  // namespace stategraph::engine

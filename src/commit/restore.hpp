@@ -1,0 +1,27 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "checkpoint/fold.hpp"
+#include "src/superstep/apply.hpp"
+#include "src/superstep/schedule.hpp"
+
+// From the log back to a state and a schedule.
+namespace stategraph::engine {
+
+/// Fills `state` from a checkpoint. Stored channels that the schema does not have are left alone.
+/// Errors: CorruptCheckpointError naming the channel whose stored value is not of its type.
+void restoreState(const checkpoint::Folded& from, State& state);
+
+/// Fills `schedule` from a checkpoint.
+/// Errors: InvalidArgumentError naming a node that is due and that the graph does not have (any more).
+void restoreSchedule(const Topology& topology, const detail::Schema& schema, const checkpoint::Folded& from, Schedule& schedule);
+
+/// Reads a CBOR list of writes into operations; those on channels that are unknown are an InvalidUpdateError.
+void readWritesInto(const detail::Schema& schema, std::string_view cbor, detail::Writes& writes);
+
+/// The version of a trigger that the commit of a step set.
+constexpr std::uint64_t versionOfStep(std::int64_t step) { return 2 * static_cast<std::uint64_t>(step + 2); }
+
+}  // namespace stategraph::engine

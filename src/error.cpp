@@ -1,0 +1,131 @@
+#include <stategraph/error.hpp>
+
+#include <stategraph/interrupt.hpp>
+
+#include <utility>
+
+namespace stategraph {
+namespace {
+
+// One field of the context, as in "thread '1'"; nothing for an unknown one.
+void appendField(std::string& out, const char* name, const std::string& value, bool quoted) {
+    if (value.empty()) return;
+    out += out.empty() ? "" : ", ";
+    out += name;
+    out += quoted ? " '" : " ";
+    out += value;
+    if (quoted) out += '\'';
+}
+
+std::string describeContext(const ErrorContext& context) {
+    std::string out;
+    appendField(out, "thread", context.thread_id, true);
+    appendField(out, "namespace", context.checkpoint_ns, true);
+    appendField(out, "checkpoint", context.checkpoint_id, false);
+    if (context.step) appendField(out, "step", std::to_string(*context.step), false);
+    appendField(out, "node", context.node, true);
+    appendField(out, "channel", context.channel, true);
+    return out;
+}
+
+std::string withContext(const std::string& message, const ErrorContext& context) {
+    const std::string where = describeContext(context);
+    return where.empty() ? message : message + " [" + where + "]";
+}
+
+void fillIn(std::string& mine, const std::string& theirs) {
+    if (mine.empty()) mine = theirs;
+}
+
+std::string listFaults(const std::vector<std::string>& faults) {
+    std::string out = "invalid graph";
+    if (faults.size() > 1) out += ", " + std::to_string(faults.size()) + " faults";
+    const char* separator = ": ";
+    for (const std::string& fault : faults) {
+        out += separator;
+        out += fault;
+        separator = "; ";
+    }
+    return out;
+}
+
+}  // namespace
+
+const char* toString(Errc code) noexcept {
+    switch (code) {
+        case Errc::invalid_graph:
+            return "INVALID_GRAPH";
+        case Errc::invalid_update:
+            return "INVALID_CONCURRENT_GRAPH_UPDATE";
+        case Errc::invalid_argument:
+            return "INVALID_ARGUMENT";
+        case Errc::empty_input:
+            return "EMPTY_INPUT";
+        case Errc::recursion_limit:
+            return "GRAPH_RECURSION_LIMIT";
+        case Errc::node_failed:
+            return "NODE_FAILED";
+        case Errc::concurrent_update:
+            return "CONCURRENT_UPDATE";
+        case Errc::corrupt_checkpoint:
+            return "CORRUPT_CHECKPOINT";
+        case Errc::wrong_type:
+            return "WRONG_TYPE";
+        case Errc::missing_checkpointer:
+            return "MISSING_CHECKPOINTER";
+        case Errc::saver_failed:
+            return "SAVER_FAILED";
+    }
+    return "UNKNOWN";
+}
+
+Error::Error(Errc code, std::string message, ErrorContext context)
+    : std::runtime_error(std::string()),  // what() is ours, the base's copy would only cost memory
+      code_(code),
+      message_(std::move(message)),
+      context_(std::move(context)),
+      text_(withContext(message_, context_)) {}
+
+void Error::addContext(const ErrorContext& context) {
+    fillIn(context_.thread_id, context.thread_id);
+    fillIn(context_.checkpoint_ns, context.checkpoint_ns);
+    fillIn(context_.checkpoint_id, context.checkpoint_id);
+    fillIn(context_.node, context.node);
+    fillIn(context_.channel, context.channel);
+    if (!context_.step) context_.step = context.step;
+    text_ = withContext(message_, context_);
+}
+
+InvalidGraphError::InvalidGraphError(std::vector<std::string> faults)
+    : Error(Errc::invalid_graph, listFaults(faults)), faults_(std::move(faults)) {}
+
+NodeError::NodeError(std::string message, std::exception_ptr original, std::string task_id, ErrorContext context)
+    : Error(Errc::node_failed, std::move(message), std::move(context)),
+      original_(std::move(original)),
+      reason_(detail::describe(original_)),
+      task_id_(std::move(task_id)) {}
+
+namespace detail {
+
+std::string describe(const std::exception_ptr& error) {
+    if (!error) return "unknown exception";
+    try {
+        std::rethrow_exception(error);
+    } catch (const std::exception& e) {
+        return e.what();
+    } catch (...) {
+        return "unknown exception";
+    }
+}
+
+}  // namespace detail
+const std::vector<Interrupt>& NodeError::interrupts() const noexcept {
+    static const std::vector<Interrupt> none;
+    return interrupts_ ? *interrupts_ : none;
+}
+
+void NodeError::setInterrupts(std::vector<Interrupt> interrupts) {
+    interrupts_ = std::make_shared<const std::vector<Interrupt>>(std::move(interrupts));
+}
+
+}  // namespace stategraph

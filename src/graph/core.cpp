@@ -1,0 +1,60 @@
+#include "src/graph/core.hpp"
+
+#include <algorithm>
+
+#include <stategraph/error.hpp>
+#include <stategraph/executor.hpp>
+
+#include "src/graph/core_view.hpp"
+#include "src/graph/names.hpp"
+
+namespace stategraph::engine {
+
+Breakpoints::Breakpoints(const Topology& topology, const std::vector<std::string>& names) {
+    for (const auto& name : names) {
+        if (name == "*") {
+            all = true;
+            continue;
+        }
+        const NodeIndex node = topology.find(name);
+        if (node == no_node || node == topology.start) {
+            throw InvalidArgumentError("interrupt_before or interrupt_after names '" + name + "', and there is no such node",
+                                       {.node = name});
+        }
+        nodes.resize(topology.nodes.size());
+        nodes[node] = true;
+    }
+}
+
+CoreView viewOf(const detail::Core& core) {
+    return {&core.schema(), core.spec().input, core.spec().output};
+}
+
+}  // namespace stategraph::engine
+
+namespace stategraph::detail {
+
+Core::Core(GraphSpec spec, CompileSpec options)
+    : spec_(std::move(spec)),
+      options_(std::move(options)),
+      topology_(engine::buildTopology(spec_, options_)),
+      before_(topology_, options_.interrupt_before),
+      after_(topology_, options_.interrupt_after),
+      input_(spec_.state->size()),
+      output_(spec_.state->size()) {
+    for (const ChannelIndex channel : spec_.input) input_.set(channel);
+    for (const ChannelIndex channel : spec_.output) output_.set(channel);
+}
+
+Core::~Core() = default;
+
+Executor& Core::executor() const { return options_.executor ? *options_.executor : *Executor::common(); }
+IdSource& Core::ids() const { return options_.ids ? *options_.ids : IdSource::system(); }
+
+std::shared_ptr<const Core> compileGraph(GraphSpec graph, CompileSpec options) {
+    return std::make_shared<const Core>(std::move(graph), std::move(options));
+}
+
+const GraphSpec& specOf(const Core& core) { return core.spec(); }
+
+}  // namespace stategraph::detail

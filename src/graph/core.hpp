@@ -1,0 +1,58 @@
+#pragma once
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <stategraph/detail/core.hpp>
+#include <stategraph/id_source.hpp>
+
+#include "src/graph/topology.hpp"
+
+namespace stategraph::engine {
+
+/// Where a run stops before or after nodes.
+struct Breakpoints {
+    bool all = false;
+    std::vector<bool> nodes;  // by index; empty: none
+
+    Breakpoints() = default;
+    /// Errors: InvalidArgumentError for a name that is no node's.
+    Breakpoints(const Topology& topology, const std::vector<std::string>& names);
+    bool any() const noexcept { return all || !nodes.empty(); }
+    bool has(NodeIndex node) const noexcept { return all || (!nodes.empty() && nodes[node]); }
+};
+
+}  // namespace stategraph::engine
+
+namespace stategraph::detail {
+
+/// A compiled graph: never changed after it is made, shared by all its handles, its runs and the graphs it is a node of.
+class Core : public std::enable_shared_from_this<Core> {
+public:
+    Core(GraphSpec spec, CompileSpec options);
+    ~Core();
+
+    const GraphSpec& spec() const noexcept { return spec_; }
+    const CompileSpec& options() const noexcept { return options_; }
+    const Schema& schema() const noexcept { return *spec_.state; }
+    const engine::Topology& topology() const noexcept { return topology_; }
+    const engine::Breakpoints& before() const noexcept { return before_; }
+    const engine::Breakpoints& after() const noexcept { return after_; }
+    /// Whether the graph takes, and returns, a channel.
+    bool accepts(ChannelIndex channel) const noexcept { return input_.test(channel); }
+    bool returns(ChannelIndex channel) const noexcept { return output_.test(channel); }
+    Executor& executor() const;
+    IdSource& ids() const;
+
+private:
+    GraphSpec spec_;
+    CompileSpec options_;
+    engine::Topology topology_;
+    engine::Breakpoints before_;
+    engine::Breakpoints after_;
+    ChannelSet input_;
+    ChannelSet output_;
+};
+
+}  // namespace stategraph::detail

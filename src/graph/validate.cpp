@@ -1,0 +1,353 @@
+#include "src/graph/validate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <stategraph/command.hpp>
+
+#include "checkpoint/utf8.hpp"
+#include "src/graph/names.hpp"
+#include "src/graph/reachability.hpp"
+#include "src/graph/sharing.hpp"
+
+namespace stategraph::engine {
+namespace {
+
+using detail::BranchSpec;
+using detail::EdgeSpec;
+using detail::NodeSpec;
+using Names = std::vector<std::string_view>;
+
+constexpr std::size_t most_nodes = 65'000;
+constexpr std::size_t most_channels = 65'000;
+
+std::string numberText(double number) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", number);
+    return text;
+}
+
+std::string edgeText(const EdgeSpec& edge) {
+    if (!isJoin(edge))
+        return "edge from " + quoted(edge.from.empty() ? "" : edge.from.front()) + " to " + quoted(edge.to);
+    return "join of " + quotedList(distinctSources(edge)) + " into " + quoted(edge.to);
+}
+
+// A name that is not one of a node is taken for the one it was probably meant to be, so that one mistake does not make
+// every node behind it look unreachable.
+class Validator {
+public:
+    Validator(const detail::GraphSpec& graph, const detail::CompileSpec& options) : graph_(graph), options_(options) {
+        addVertex(START);
+        addVertex(END);
+        for (const auto& node : graph_.nodes) addVertex(node.name);
+    }
+
+    std::vector<std::string> run() {
+        for (std::size_t i = 0; i < graph_.nodes.size(); ++i) checkNode(i);
+        checkDuplicateNodes();
+        for (const auto& edge : graph_.edges) checkEdge(edge);
+        checkJoinKeys();
+        for (const auto& branch : graph_.branches) checkBranch(branch);
+        for (const auto& node : graph_.nodes) checkEnds(node);
+        if (!has_entry_) {
+            fault(
+                "the graph has no entry: add an edge or a conditional edge from sg::START to the node that runs first");
+        }
+        for (const auto& node : graph_.nodes) checkInput(node);
+        checkInterrupts(options_.interrupt_before, "interrupt_before");
+        checkInterrupts(options_.interrupt_after, "interrupt_after");
+        checkPaths();
+        return std::move(faults_);
+    }
+
+private:
+    using Vertex = std::uint32_t;
+    static constexpr Vertex start_vertex = 0;
+    static constexpr Vertex end_vertex = 1;
+
+    // Two equal edges have one fault.
+    void fault(const std::string& text) {
+        if (said_.insert(text).second) faults_.push_back(text);
+    }
+
+    void addVertex(std::string_view name) {
+        if (vertices_.emplace(name, static_cast<Vertex>(names_.size())).second) names_.push_back(name);
+    }
+
+    // Adds a fault if there is no such vertex, and then answers with the one that was probably meant.
+    std::optional<Vertex> resolve(std::string_view name, const std::string& where) {
+        if (const auto found = vertices_.find(name); found != vertices_.end()) return found->second;
+        const auto closest = closestName(name, names_);
+        fault(where + ": there is no node " + quoted(name) +
+              (closest ? "; did you mean " + quoted(*closest) + "?" : "; add it with addNode or correct the name"));
+        return closest ? std::optional(vertices_.at(*closest)) : std::nullopt;
+    }
+
+    std::optional<Vertex> resolveSource(std::string_view name, const std::string& where) {
+        if (name == END) {
+            fault(where + ": nothing follows __end__; name another source");
+            return std::nullopt;
+        }
+        const auto source = resolve(name, where);
+        if (source == start_vertex) has_entry_ = true;
+        return source;
+    }
+
+    std::optional<Vertex> resolveTarget(std::string_view name, const std::string& where) {
+        if (name != START) return resolve(name, where);
+        fault(where + ": nothing can lead to __start__; name the node that should run instead");
+        return std::nullopt;
+    }
+
+    // What is not known does not count against the other end.
+    void connect(std::optional<Vertex> from, std::optional<Vertex> to) {
+        if (from && to) {
+            arcs_.push_back({*from, *to});
+        } else if (from) {
+            exits_.push_back(*from);
+        } else if (to) {
+            roots_.push_back(*to);
+        }
+    }
+
+    void checkNode(std::size_t index) {
+        const NodeSpec& node = graph_.nodes[index];
+        const std::string name = quoted(node.name);
+        if (node.name.empty())
+            fault("the node added as number " + std::to_string(index + 1) + " has no name; give it one");
+        if (node.name.starts_with("__")) {
+            fault("node " + name + ": names that begin with \"__\" are reserved; choose another");
+        }
+        if (node.name.find_first_of("|:") != std::string::npos) {
+            fault("node " + name + ": a name cannot contain '|' or ':', which separate namespaces; choose another");
+        }
+        if (node.name == "*")
+            fault("node '*': in interrupt_before and interrupt_after this is every node; choose another name");
+        if (!detail::isUtf8(node.name)) {
+            fault("node " + name + ": a name must be UTF-8, so that it can be stored; choose another");
+        }
+        if (node.subgraph && node.subgraph->core == nullptr) {
+            fault("node " + name + ": its subgraph is not compiled; add what compile() returned");
+        }
+        if (!node.subgraph && node.action.call == nullptr) {
+            fault("node " + name + " has neither a function nor a subgraph; add it with one");
+        }
+        checkRetry(node);
+    }
+
+    void checkRetry(const NodeSpec& node) {
+        const RetryPolicy& retry = node.retry;
+        const std::string where = "node " + quoted(node.name) + ": retry.";
+        const auto check = [&](const char* option, double value, double least) {
+            // Written so that what is not a number fails too.
+            if (value >= least && std::isfinite(value)) return;
+            fault(where + option + " is " + numberText(value) + ", but must be a number of at least " +
+                  numberText(least));
+        };
+        check("max_attempts", retry.max_attempts, 1);
+        check("initial_interval_ms", retry.initial_interval_ms, 0);
+        check("backoff_factor", retry.backoff_factor, 1);
+        check("max_interval_ms", retry.max_interval_ms, 0);
+        if (retry.retry_on == nullptr) fault(where + "retry_on is null; give it a function, such as sg::isRetryable");
+    }
+
+    void checkDuplicateNodes() {
+        std::map<std::string_view, std::size_t> counts;
+        for (const auto& node : graph_.nodes) ++counts[node.name];
+        for (const auto& [name, count] : counts) {
+            if (count == 1) continue;
+            fault("node " + quoted(name) + " was added " + std::to_string(count) +
+                  " times; give each node a name of its own");
+        }
+    }
+
+    void checkEdge(const EdgeSpec& edge) {
+        const std::string where = edgeText(edge);
+        const auto to = resolveTarget(edge.to, where);
+        if (edge.from.empty()) {
+            fault("an edge to " + quoted(edge.to) + " has no source; name one");
+            connect(std::nullopt, to);
+        }
+        if (to) static_targets_.emplace(names_[*to], where);
+        for (const auto source : distinctSources(edge)) connect(resolveSource(source, where), to);
+    }
+
+    // The key is what the log knows a join by, and '+' may be part of a name.
+    void checkJoinKeys() {
+        std::map<std::string, Names> joins;
+        for (const auto& edge : graph_.edges) {
+            if (!isJoin(edge)) continue;
+            const Names sources = distinctSources(edge);
+            const auto [same, added] = joins.emplace(joinKey(edge), sources);
+            if (added || same->second == sources) continue;
+            fault("the joins of " + quotedList(same->second) + " and of " + quotedList(sources) + " into " +
+                  quoted(edge.to) + " cannot be told apart in a checkpoint; take the '+' out of a node's name");
+        }
+    }
+
+    void checkBranch(const BranchSpec& branch) {
+        const std::string where = "conditional edge from " + quoted(branch.from);
+        const auto from = resolveSource(branch.from, where);
+        if (branch.router.call == nullptr) fault(where + " has no function; add it with one");
+        if (!branch.ends) {
+            has_open_branch_ = true;
+            if (from) exits_.push_back(*from);
+            return;
+        }
+        std::map<std::string_view, std::string_view> targets;
+        for (const auto& [label, name] : *branch.ends) {
+            const auto [same, added] = targets.emplace(label, name);
+            if (!added && same->second != name) {
+                fault(where + ": its end " + quoted(label) + " leads both to " + quoted(same->second) + " and to " +
+                      quoted(name) + "; give each its own label");
+            }
+            const auto to = resolveTarget(name, where);
+            connect(from, to);
+        }
+    }
+
+    void checkEnds(const NodeSpec& node) {
+        if (!node.ends) return;
+        const std::string where = "ends of node " + quoted(node.name);
+        for (const auto& name : *node.ends) {
+            const auto to = resolveTarget(name, where);
+            connect(vertices_.at(node.name), to);
+        }
+    }
+
+    void checkInput(const NodeSpec& node) {
+        const std::string name = "node " + quoted(node.name);
+        const auto edge = static_targets_.find(node.name);
+        const InputMatch match = matchInput(node, *graph_.state);
+        if (match.kind == InputKind::payload && edge != static_targets_.end()) {
+            fault(name + " takes a payload and can only be reached by a Send; take away the " + edge->second +
+                  ", or let the node take the state or a part of it");
+        }
+        if (match.kind == InputKind::no_part && edge != static_targets_.end()) {
+            std::string missing;
+            for (const auto& each : match.missing) missing += (missing.empty() ? "" : ", ") + each;
+            fault(name + " takes an input that is no part of the state (" + missing +
+                  "), so only a Send can reach it, but the " + edge->second +
+                  " leads to it; match the channels' names and types");
+        }
+        if (!node.subgraph) return;
+        for (const auto& channel : matchSubgraph(*node.subgraph, *graph_.state).clashes) {
+            fault(name + ": channel " + quoted(channel) +
+                  " is of one type in the state and of another in the subgraph; make them the same, or add the "
+                  "subgraph with "
+                  "two functions that map the state");
+        }
+    }
+
+    void checkInterrupts(const std::vector<std::string>& names, const std::string& option) {
+        for (const auto& name : names) {
+            if (name == "*") continue;
+            if (name == START || name == END) {
+                fault(option + ": " + name + " is no node that could be interrupted; name a node, or \"*\" for all");
+            } else {
+                resolve(name, option);
+            }
+        }
+    }
+
+    void checkPaths() {
+        std::vector<bool> has_arc(names_.size());
+        for (const Arc& arc : arcs_) has_arc[arc.from] = true;
+        exits_.push_back(end_vertex);
+        for (Vertex v = 0; v < names_.size(); ++v) {
+            if (!has_arc[v]) exits_.push_back(v);
+        }
+        roots_.push_back(start_vertex);
+        const Reachability paths = analyse(static_cast<Vertex>(names_.size()), arcs_, roots_, exits_);
+        // A router without declared ends may lead anywhere, and without an entry nothing is reached anyway.
+        if (has_entry_ && !has_open_branch_) {
+            for (Vertex v = end_vertex + 1; v < names_.size(); ++v) {
+                if (paths.from_roots[v]) continue;
+                fault("node " + quoted(names_[v]) +
+                      " cannot be reached from __start__; add an edge to it; if a Command or a "
+                      "Send goes there, declare it with .ends at the node that returns it");
+            }
+        }
+        std::vector<bool> reported(names_.size());
+        for (const auto& cycle : paths.dead_cycles) {
+            Names members;
+            for (const Vertex v : cycle) {
+                members.push_back(names_[v]);
+                reported[v] = true;
+            }
+            std::ranges::sort(members);
+            fault(members.size() == 1
+                      ? "node " + quoted(members.front()) + " leads to itself and can never reach an end" + exitAdvice()
+                      : "nodes " + quotedList(members) + " lead in a circle and can never reach an end" + exitAdvice());
+        }
+        for (Vertex v = end_vertex + 1; v < names_.size(); ++v) {
+            if (paths.to_exits[v] || reported[v]) continue;
+            fault("node " + quoted(names_[v]) + " can never reach an end: all that follows it leads in a circle" +
+                  exitAdvice());
+        }
+    }
+
+    static const char* exitAdvice() {
+        return "; add an edge or a conditional edge that leaves it; if a Command leaves it, declare that with .ends";
+    }
+
+    const detail::GraphSpec& graph_;
+    const detail::CompileSpec& options_;
+    std::vector<std::string> faults_;
+    std::unordered_set<std::string> said_;
+    Names names_;  // by vertex: __start__, __end__, then the nodes, each name once
+    std::unordered_map<std::string_view, Vertex> vertices_;
+    std::vector<Arc> arcs_;
+    std::vector<Vertex> roots_;
+    std::vector<Vertex> exits_;
+    // By node: one edge or declaration that leads there.
+    std::map<std::string_view, std::string> static_targets_;
+    bool has_entry_ = false;
+    bool has_open_branch_ = false;
+};
+
+}  // namespace
+
+std::vector<std::string> validate(const detail::GraphSpec& graph, const detail::CompileSpec& options) {
+    // Beyond these, indexes do not fit, and nothing else is worth saying.
+    std::vector<std::string> faults;
+    const auto limit = [&](const char* what, std::size_t count, std::size_t most) {
+        if (count <= most) return;
+        faults.push_back("the graph has " + std::to_string(count) + ' ' + what + ", but " + std::to_string(most) +
+                         " are the most; split it into subgraphs");
+    };
+    limit("nodes", graph.nodes.size(), most_nodes);
+    limit("channels", graph.state->size(), most_channels);
+    if (!faults.empty()) return faults;
+    return Validator(graph, options).run();
+}
+
+std::vector<std::string_view> distinctSources(const EdgeSpec& join) {
+    Names sources;
+    std::set<std::string_view> seen;
+    for (const auto& source : join.from) {
+        if (seen.insert(source).second) sources.push_back(source);
+    }
+    return sources;
+}
+
+std::string joinKey(const EdgeSpec& join) {
+    std::string key = "join:";
+    const char* separator = "";
+    for (const auto source : distinctSources(join)) {
+        key += separator;
+        key += source;
+        separator = "+";
+    }
+    return key + ':' + join.to;
+}
+
+}  // namespace stategraph::engine

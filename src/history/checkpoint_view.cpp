@@ -1,0 +1,195 @@
+#include "src/history/checkpoint_view.hpp"
+
+#include <algorithm>
+
+#include <stategraph/error.hpp>
+
+#include "src/commit/ids.hpp"
+#include "src/commit/task_record.hpp"
+
+namespace stategraph::engine {
+namespace {
+
+using checkpoint::LoggedWrite;
+using checkpoint::LogOp;
+using checkpoint::WriteKind;
+
+void encodeOne(const LoggedWrite& write, Encoder& out) {
+    if (write.kind == WriteKind::overwrite) {
+        out.map(1);
+        out.text("__overwrite__");
+        out.raw(write.value);
+    } else if (write.kind == WriteKind::clear) {
+        out.map(1);
+        out.text("__clear__");
+        out.boolean(true);
+    } else {
+        out.raw(write.value);
+    }
+}
+
+// {channel: written}, null if nothing was.
+Value resultOf(std::vector<LoggedWrite> writes) {
+    if (writes.empty()) return {};
+    std::stable_sort(writes.begin(), writes.end(), [](const LoggedWrite& a, const LoggedWrite& b) {
+        return a.channel.size() != b.channel.size() ? a.channel.size() < b.channel.size() : a.channel < b.channel;
+    });
+    std::size_t channels = 0;
+    for (std::size_t i = 0; i < writes.size(); ++i) channels += i == 0 || writes[i].channel != writes[i - 1].channel;
+    std::string cbor;
+    Encoder out(cbor);
+    out.map(channels);
+    for (std::size_t i = 0; i < writes.size();) {
+        std::size_t end = i + 1;
+        while (end < writes.size() && writes[end].channel == writes[i].channel) ++end;
+        out.text(writes[i].channel);
+        if (end - i > 1) {
+            out.map(1);
+            out.text("$writes");
+            out.array(end - i);
+        }
+        for (; i < end; ++i) encodeOne(writes[i], out);
+    }
+    return Value::fromCbor(std::move(cbor));
+}
+
+// What the one task of a superstep wrote, from the commit that it led to.
+std::optional<Value> resultFromCommit(const LogName& log, const checkpoint::CommitFields& commit, const StoredCommit& follower) {
+    const checkpoint::CommitFields next = checkpoint::readCommit({log.thread_id, log.checkpoint_ns, follower.id}, follower.bytes);
+    if (next.parent != commit.id || next.source != Source::loop || next.folds != 1) return {};
+    if (next.writes) return resultOf(checkpoint::readWrites(*next.writes));
+    std::vector<LoggedWrite> writes;
+    for (const auto& operation : checkpoint::readOperations(next.operations)) {
+        const WriteKind kind = operation.op == LogOp::clear ? WriteKind::clear : WriteKind::set;
+        // A channel that ended by itself was nobody's write.
+        if (kind != WriteKind::clear) writes.push_back({operation.channel, kind, operation.value});
+    }
+    return resultOf(std::move(writes));
+}
+
+}  // namespace
+
+Records readRecords(const LogName& log, CheckpointId id, const std::vector<StoredWrite>& writes) {
+    Records records;
+    for (const auto& write : writes) {
+        records.emplace_back(write.path, checkpoint::readTask({log.thread_id, log.checkpoint_ns, id, write.path}, write.bytes));
+    }
+    return records;
+}
+
+const checkpoint::TaskFields* findRecord(const Records& records, std::string_view path) {
+    const auto found = std::find_if(records.begin(), records.end(), [path](const auto& record) { return record.first == path; });
+    return found == records.end() ? nullptr : &found->second;
+}
+
+std::vector<DueTask> dueTasks(const checkpoint::CommitFields& commit, const Records& records, bool latest) {
+    std::vector<std::string_view> names(commit.next.begin(), commit.next.end());
+    if (commit.input) names.push_back(START);
+    std::vector<std::string_view> sends;
+    for (const auto& send : commit.sends) sends.push_back(send.node);
+    if (const auto* command = latest ? findRecord(records, command_path) : nullptr) {
+        names.insert(names.end(), command->to.begin(), command->to.end());
+        for (const auto& send : command->sends) sends.push_back(send.node);
+    }
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    std::vector<DueTask> tasks;
+    const auto add = [&](std::string_view name, std::string path) {
+        DueTask task{std::string(name), std::move(path), nullptr, false};
+        task.record = findRecord(records, task.path);
+        task.finished = task.record != nullptr && task.record->writes.has_value();
+        tasks.push_back(std::move(task));
+    };
+    for (const auto name : names) add(name, pullPath(name));
+    for (std::size_t i = 0; i < sends.size(); ++i) add(sends[i], pushPath(i));
+    return tasks;
+}
+
+SnapshotData describe(const LogName& log, const checkpoint::CommitFields& commit, const std::vector<DueTask>& tasks, bool latest,
+                      const std::optional<StoredCommit>& follower) {
+    SnapshotData snapshot;
+    const auto configOf = [&log](CheckpointId id) {
+        return Config{.thread_id = log.thread_id, .checkpoint_id = id, .checkpoint_ns = std::string(log.checkpoint_ns)};
+    };
+    snapshot.config = configOf(commit.id);
+    if (commit.parent) snapshot.parent_config = configOf(commit.parent);
+    snapshot.source = commit.source;
+    snapshot.step = commit.step;
+    snapshot.metadata = readMetadata(commit.metadata);
+    snapshot.created_at_unix_ms = commit.id.unixTimeMs();
+    for (const DueTask& due : tasks) {
+        TaskSnapshot task;
+        task.id = makeTaskId({commit.id, log.checkpoint_ns, commit.step + 1, due.name, due.path});
+        task.name = due.name;
+        task.path = due.path;
+        task.finished = due.finished;
+        if (due.record != nullptr) {
+            if (due.record->error) task.error = std::string(*due.record->error);
+            for (const auto& asked : due.record->interrupts) {
+                task.interrupts.push_back({asked.id, asked.index, Value::fromCbor(std::string(asked.value))});
+                const bool answered = due.finished || std::any_of(due.record->answers.begin(), due.record->answers.end(), [&](const auto& answer) {
+                    return answer.id == asked.id && answer.index == asked.index;
+                });
+                if (!answered) task.open_interrupts.push_back(task.interrupts.back());
+            }
+            if (due.record->writes) task.result = resultOf(checkpoint::readWrites(*due.record->writes));
+        }
+        if (!due.finished && tasks.size() == 1 && follower) {
+            if (auto result = resultFromCommit(log, commit, *follower)) {
+                task.result = std::move(*result);
+                task.finished = true;
+                task.open_interrupts.clear();
+            }
+        }
+        if (!latest || !task.finished) snapshot.next.push_back(task.name);
+        snapshot.tasks.push_back(std::move(task));
+    }
+    return snapshot;
+}
+
+Value valuesOf(const State& state) {
+    const detail::Schema& schema = state.schema();
+    std::size_t count = 0;
+    for (const auto& channel : schema.channels()) count += state.has(channel.index);
+    std::string cbor;
+    Encoder out(cbor);
+    out.map(count);
+    for (const auto index : schema.encodedOrder()) {
+        if (!state.has(index)) continue;
+        const auto& channel = schema.channel(index);
+        out.text(channel.name);
+        channel.behaviour->encode(channel, state.value(channel), out);
+    }
+    return Value::fromCbor(std::move(cbor));
+}
+
+const detail::Core& resolveNamespace(const detail::Core& root, std::string_view checkpoint_ns) {
+    const detail::Core* core = &root;
+    std::string_view rest = checkpoint_ns;
+    while (!rest.empty()) {
+        const std::string_view segment = rest.substr(0, rest.find('|'));
+        rest = segment.size() == rest.size() ? std::string_view() : rest.substr(segment.size() + 1);
+        const std::string_view name = segment.substr(0, segment.find(':'));
+        const NodeIndex node = core->topology().find(name);
+        if (node == no_node || !core->topology().nodes[node].subgraph) {
+            throw InvalidArgumentError("no subgraph has the namespace '" + std::string(checkpoint_ns) + "': there is no subgraph node '" +
+                                           std::string(name) + "'",
+                                       {.checkpoint_ns = std::string(checkpoint_ns)});
+        }
+        core = core->topology().nodes[node].subgraph->spec.core.get();
+    }
+    return *core;
+}
+
+Metadata readMetadata(std::string_view cbor) {
+    Metadata metadata;
+    if (cbor.empty()) return metadata;
+    Decoder in(cbor);
+    for (std::size_t count = in.map(); count > 0; --count) {
+        std::string key(in.text());
+        metadata.push_back({std::move(key), Value::fromCbor(std::string(in.raw()))});
+    }
+    return metadata;
+}
+
+}  // namespace stategraph::engine

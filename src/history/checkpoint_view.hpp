@@ -1,0 +1,45 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <stategraph/detail/core.hpp>
+
+#include "checkpoint/fold.hpp"
+#include "src/graph/core.hpp"
+#include "src/superstep/apply.hpp"
+
+// A stored checkpoint as a snapshot shows it: its tasks by name, with what their records and the next commit say of them. It needs no
+// graph, so threads of other versions of a program can be read too.
+namespace stategraph::engine {
+
+/// A task that was due at a checkpoint.
+struct DueTask {
+    std::string name;
+    std::string path;
+    const checkpoint::TaskFields* record = nullptr;  // null: nothing is kept of it
+    bool finished = false;
+};
+
+/// The records of a checkpoint's superstep, by path.
+using Records = std::vector<std::pair<std::string, checkpoint::TaskFields>>;
+Records readRecords(const LogName& log, CheckpointId id, const std::vector<StoredWrite>& writes);
+const checkpoint::TaskFields* findRecord(const Records& records, std::string_view path);
+
+/// The tasks due at a checkpoint, triggered ones by name, then sends. `latest`: with those that a Command added.
+std::vector<DueTask> dueTasks(const checkpoint::CommitFields& commit, const Records& records, bool latest);
+
+/// Everything of a snapshot but the values. `follower` is the commit behind it in the log, if known.
+SnapshotData describe(const LogName& log, const checkpoint::CommitFields& commit, const std::vector<DueTask>& tasks, bool latest,
+                      const std::optional<StoredCommit>& follower);
+
+/// {channel: value} of what is set.
+Value valuesOf(const State& state);
+
+/// A subgraph by the namespace of its log: where it is in the graph. Errors: InvalidArgumentError if there is none.
+const detail::Core& resolveNamespace(const detail::Core& root, std::string_view checkpoint_ns);
+
+/// Reads metadata from a commit: a CBOR map.
+Metadata readMetadata(std::string_view cbor);
+
+}  // namespace stategraph::engine

@@ -1,0 +1,254 @@
+#include <algorithm>
+
+#include <stategraph/error.hpp>
+
+#include "src/commit/ids.hpp"
+#include "src/commit/log_writer.hpp"
+#include "src/commit/restore.hpp"
+#include "src/commit/task_record.hpp"
+#include "src/history/checkpoint_view.hpp"
+#include "src/history/history_saver.hpp"
+#include "src/run/execution.hpp"
+
+// updateState: writes without running, as a commit of their own.
+namespace stategraph::engine {
+namespace {
+
+using detail::Core;
+using detail::StateEdit;
+
+/// One superstep of edits, on the checkpoint that a config names.
+class Editor {
+public:
+    Editor(const Core& core, BaseCheckpointSaver& saver, const Config& config)
+        : core_(core),
+          topology_(core.topology()),
+          saver_(saver),
+          config_(config),
+          latest_(config.checkpoint_id.empty()),
+          state_(core.schema()),
+          ids_(core.ids(), core.ids().uniqueBits()) {
+        schedule_.reset(topology_);
+    }
+
+    Config apply(std::vector<StateEdit>& edits) {
+        load();
+        if (latest_ && loaded_) applyUnfinished();
+        resolve(edits);
+        return ends_ ? commitEnd() : commitEdits(edits);
+    }
+
+private:
+    LogName log() const { return {config_.thread_id.view(), config_.checkpoint_ns}; }
+
+    void load() {
+        auto tuple = saver_.getTuple({.log = log(), .checkpoint_id = config_.checkpoint_id});
+        if (!tuple) {
+            if (config_.checkpoint_id) {
+                throw InvalidArgumentError("there is no checkpoint " + config_.checkpoint_id.toString() + " in thread '" +
+                                               config_.thread_id.toString() + "'",
+                                           {.checkpoint_id = config_.checkpoint_id.toString()});
+            }
+            return;
+        }
+        head_ = tuple->head;
+        ids_.observe(head_);
+        loaded_ = checkpoint::fold(log(), std::move(*tuple));
+        restoreState(*loaded_, state_);
+        restoreSchedule(topology_, core_.schema(), *loaded_, schedule_);
+    }
+
+    // What the unfinished superstep already produced counts first, join progress included.
+    void applyUnfinished() {
+        const Records records = readRecords(log(), loaded_->commit.id, loaded_->tuple.writes);
+        if (const auto* command = findRecord(records, command_path)) {
+            detail::Writes writes;
+            Routes routes;
+            readRecord(*command, writes, routes);
+            fold({&writes, 1}, {}, "a Command");
+            const Routed routed{no_node, &routes};
+            advance(topology_, schedule_, {.consumed = {}, .routed = {&routed, 1}});
+        }
+        plan(topology_, schedule_, tasks_);
+        std::vector<PlannedTask> done;
+        std::vector<detail::Writes> writes;
+        std::vector<Routes> routes;
+        for (const PlannedTask& task : tasks_) {
+            const auto* record = findRecord(records, pathOf(topology_, task));
+            if (record == nullptr || !record->writes) continue;
+            done.push_back(task);
+            readRecord(*record, writes.emplace_back(), routes.emplace_back());
+        }
+        if (done.empty()) return;
+        fold(writes, done, {});
+        std::vector<Routed> routed;
+        for (std::size_t i = 0; i < done.size(); ++i) routed.push_back({done[i].node, &routes[i]});
+        advance(topology_, schedule_, {.consumed = done, .routed = routed, .is_step = true});
+    }
+
+    void readRecord(const checkpoint::TaskFields& record, detail::Writes& writes, Routes& routes) {
+        if (record.writes) readWritesInto(core_.schema(), *record.writes, writes);
+        for (const auto name : record.to) {
+            if (const NodeIndex node = topology_.find(name); node != no_node) routes.to.push_back(node);
+        }
+        for (const auto& send : record.sends) {
+            if (const NodeIndex node = topology_.find(send.node); node != no_node) {
+                routes.sends.push_back({node, {}, std::string(send.payload)});
+            }
+        }
+    }
+
+    // Changes that no operation of the commit says: it will hold the whole state.
+    void fold(std::span<detail::Writes> writes, const std::vector<PlannedTask>& by, std::string_view writer) {
+        WriteSet set;
+        for (std::size_t i = 0; i < writes.size(); ++i) {
+            set.add(core_.schema(), writes[i], by.empty() ? writer : std::string_view(topology_.nodes[by[i].node].name));
+        }
+        set.close(core_.schema());
+        std::vector<detail::ChannelIndex> ending;
+        if (!by.empty()) findEnding(state_, set, ending);
+        applyWrites(state_, set, {}, nullptr);
+        endChannels(state_, ending);
+        whole_ = true;
+    }
+
+    // As which node each edit acts.
+    void resolve(std::vector<StateEdit>& edits) {
+        for (StateEdit& edit : edits) {
+            if (!edit.as_node && edits.size() > 1) {
+                throw InvalidUpdateError("several edits in one superstep: each must say as_node");
+            }
+            if (edit.as_node && *edit.as_node == END) {
+                if (edits.size() > 1 || !edit.writes.empty()) {
+                    throw InvalidUpdateError("as_node END ends what is due, and can neither write nor stand beside other edits");
+                }
+                ends_ = true;
+                return;
+            }
+            const NodeIndex node = edit.as_node ? topology_.find(*edit.as_node) : inferNode();
+            if (node == no_node) {
+                throw InvalidUpdateError("as_node is '" + *edit.as_node + "', and the graph has no such node", {.node = *edit.as_node});
+            }
+            nodes_.push_back(node);
+            core_.schema().check(edit.writes);
+        }
+    }
+
+    NodeIndex inferNode() const {
+        switch (schedule_.last.kind) {
+            case LastRan::Kind::nobody: return topology_.start;
+            case LastRan::Kind::one: return schedule_.last.node;
+            case LastRan::Kind::several: break;
+        }
+        throw InvalidUpdateError("it is ambiguous as which node the state is edited: several tasks ran last. Say as_node");
+    }
+
+    LogSettings logSettings() const {
+        return {.saver = &saver_,
+                .thread_id = config_.thread_id.view(),
+                .checkpoint_ns = config_.checkpoint_ns,
+                .durability = Durability::async,
+                .metadata = {},
+                .parents = loaded_ ? std::span<const checkpoint::LoggedParent>(loaded_->commit.parents)
+                                   : std::span<const checkpoint::LoggedParent>(),
+                .graph = topology_.fingerprint,
+                .schema = core_.schema().fingerprint(),
+                .executor = &core_.executor()};
+    }
+
+    Config commitEdits(std::vector<StateEdit>& edits) {
+        std::vector<Routes> routes(edits.size());
+        std::vector<Routed> routed;
+        WriteSet set;
+        for (std::size_t i = 0; i < edits.size(); ++i) {
+            const Node& node = topology_.nodes[nodes_[i]];
+            for (const Target& target : edits[i].go_to) resolveTarget(topology_, target, node.name, routes[i]);
+            askRouters(node, edits[i].writes, routes[i]);
+            set.add(core_.schema(), edits[i].writes, node.name);
+            routed.push_back({nodes_[i], &routes[i]});
+        }
+        set.close(core_.schema());
+        std::vector<detail::ChannelIndex> ending;
+        findEnding(state_, set, ending);
+        OperationLog operations;
+        applyWrites(state_, set, ending, whole_ ? nullptr : &operations);
+        endChannels(state_, ending);
+        advance(topology_, schedule_, {.consumed = {}, .routed = routed, .is_step = true});
+        return commit(std::move(operations));
+    }
+
+    // Routers see the state with the edit's own writes.
+    void askRouters(const Node& node, const detail::Writes& writes, Routes& routes) {
+        if (node.branches.empty()) return;
+        State seen(state_);
+        detail::Writes copy(writes);
+        WriteSet set;
+        set.add(core_.schema(), copy, node.name);
+        set.close(core_.schema());
+        applyWrites(seen, set, {}, nullptr);
+        detail::TaskContext context;
+        context.edited_node = node.name;
+        Runtime runtime(context);
+        routeBranches(node, topology_, seen.object(), runtime, routes);
+    }
+
+    // Nothing is due any more.
+    Config commitEnd() {
+        plan(topology_, schedule_, tasks_);
+        advance(topology_, schedule_, {.consumed = tasks_, .routed = {}, .is_step = false});
+        return commit({});
+    }
+
+    Config commit(OperationLog operations) {
+        LogWriter writer(logSettings());
+        writer.open(head_, loaded_ ? &*loaded_ : nullptr, core_.schema());
+        if (whole_) writer.forceSnapshot();
+        writer.operations() = std::move(operations);
+        plan(topology_, schedule_, tasks_);
+        const CheckpointId id = ids_.next();
+        writer.commit({.id = id,
+                       .step = loaded_ ? loaded_->commit.step + 1 : 0,
+                       .source = Source::update,
+                       .topology = &topology_,
+                       .state = &state_,
+                       .schedule = &schedule_,
+                       .next = tasks_,
+                       .writes = {}});
+        writer.wait();
+        return {.thread_id = config_.thread_id, .checkpoint_id = id, .checkpoint_ns = config_.checkpoint_ns};
+    }
+
+    const Core& core_;
+    const Topology& topology_;
+    BaseCheckpointSaver& saver_;
+    Config config_;
+    bool latest_;
+    State state_;
+    Schedule schedule_;
+    IdSequence ids_;
+    CheckpointId head_;
+    std::optional<checkpoint::Folded> loaded_;
+    std::vector<PlannedTask> tasks_;
+    std::vector<NodeIndex> nodes_;
+    bool ends_ = false;
+    bool whole_ = false;
+};
+
+}  // namespace
+}  // namespace stategraph::engine
+
+namespace stategraph::detail {
+
+Config editState(const Core& root, const Config& config, std::vector<std::vector<StateEdit>> supersteps) {
+    BaseCheckpointSaver& saver = engine::historySaver(root, config);
+    const Core& core = engine::resolveNamespace(root, config.checkpoint_ns);
+    if (supersteps.empty()) throw InvalidArgumentError("bulkUpdateState was given no supersteps");
+    Config at = config;
+    for (auto& edits : supersteps) {
+        if (edits.empty()) throw InvalidArgumentError("bulkUpdateState was given a superstep without updates");
+        at = engine::Editor(core, saver, at).apply(edits);
+    }
+    return at;
+}
+
+}  // namespace stategraph::detail

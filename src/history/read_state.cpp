@@ -1,0 +1,137 @@
+#include <algorithm>
+
+#include <stategraph/error.hpp>
+
+#include "src/commit/ids.hpp"
+#include "src/commit/restore.hpp"
+#include "src/commit/task_record.hpp"
+#include "src/history/checkpoint_view.hpp"
+#include "src/history/history_saver.hpp"
+
+// getState: one checkpoint, with what finished tasks of an unfinished superstep wrote if it is the newest.
+namespace stategraph::engine {
+namespace {
+
+using detail::ChannelSet;
+using detail::Core;
+using detail::ValuesOut;
+
+// Applies what the finished tasks of the superstep that waits wrote, and what a Command did. Writes that conflict are said on their
+// tasks, and the stored values stay.
+void applyFinished(const Records& records, std::vector<DueTask>& due, SnapshotData& snapshot, State& state) {
+    const detail::Schema& schema = state.schema();
+    const auto read = [&schema](const checkpoint::TaskFields& record, detail::Writes& into) {
+        if (record.writes) readWritesInto(schema, *record.writes, into);
+    };
+    std::vector<detail::ChannelIndex> ending;
+    if (const auto* command = findRecord(records, command_path)) {
+        detail::Writes writes;
+        read(*command, writes);
+        WriteSet set;
+        set.add(schema, writes, "a Command");
+        set.close(schema);
+        applyWrites(state, set, {}, nullptr);
+    }
+    std::vector<detail::Writes> writes(due.size());
+    WriteSet set;
+    bool any = false;
+    for (std::size_t i = 0; i < due.size(); ++i) {
+        if (!due[i].finished) continue;
+        any = true;
+        read(*due[i].record, writes[i]);
+        set.add(schema, writes[i], due[i].name);
+    }
+    if (!any) return;
+    try {
+        set.close(schema);
+    } catch (const InvalidUpdateError& conflict) {
+        const detail::ChannelSpec* channel = schema.find(conflict.context().channel);
+        snapshot.next.clear();
+        for (std::size_t i = 0; i < due.size(); ++i) {
+            snapshot.next.push_back(due[i].name);
+            for (const detail::Op& op : writes[i]) {
+                if (channel != nullptr && op.channel == channel->index) snapshot.tasks[i].error = conflict.message();
+            }
+        }
+        return;
+    }
+    findEnding(state, set, ending);
+    applyWrites(state, set, {}, nullptr);
+    endChannels(state, ending);
+}
+
+SnapshotData read(const Core& root, const Core& core, BaseCheckpointSaver& saver, const Config& config, bool subgraphs,
+                  const ValuesOut& out);
+
+// The logs of subgraphs that are due.
+void addSubgraphs(const Core& root, const Core& core, BaseCheckpointSaver& saver, const Config& config, bool subgraphs,
+                  SnapshotData& snapshot) {
+    for (TaskSnapshot& task : snapshot.tasks) {
+        const NodeIndex node = core.topology().find(task.name);
+        if (task.finished || node == no_node || !core.topology().nodes[node].subgraph) continue;
+        const Core& inner = *core.topology().nodes[node].subgraph->spec.core;
+        if (inner.options().checkpointer == detail::CheckpointerKind::none) continue;
+        std::string ns = config.checkpoint_ns;
+        if (!ns.empty()) ns += '|';
+        ns += task.name;
+        if (inner.options().checkpointer != detail::CheckpointerKind::per_thread) ns += ":" + task.id.toString();
+        task.state_config = Config{.thread_id = config.thread_id, .checkpoint_id = {}, .checkpoint_ns = std::move(ns)};
+        if (subgraphs) {
+            task.state = std::make_shared<const SnapshotData>(read(root, inner, saver, *task.state_config, true, {}));
+        }
+    }
+}
+
+SnapshotData read(const Core& root, const Core& core, BaseCheckpointSaver& saver, const Config& config, bool subgraphs,
+                  const ValuesOut& out) {
+    const LogName log{config.thread_id.view(), config.checkpoint_ns};
+    auto tuple = saver.getTuple({.log = log, .checkpoint_id = config.checkpoint_id});
+    State state(core.schema());
+    SnapshotData snapshot;
+    if (!tuple) {
+        if (config.checkpoint_id) {
+            throw InvalidArgumentError("there is no checkpoint " + config.checkpoint_id.toString() + " in thread '" +
+                                           config.thread_id.toString() + "'",
+                                       {.thread_id = config.thread_id.toString(), .checkpoint_id = config.checkpoint_id.toString()});
+        }
+        snapshot.config = config;
+        state.reset();
+        for (const auto& channel : core.schema().channels()) state.setPresent(channel.index, false);
+    } else {
+        const bool latest = config.checkpoint_id.empty();
+        const checkpoint::Folded folded = checkpoint::fold(log, std::move(*tuple));
+        restoreState(folded, state);
+        const Records records = readRecords(log, folded.commit.id, folded.tuple.writes);
+        std::vector<DueTask> due = dueTasks(folded.commit, records, latest);
+        snapshot = describe(log, folded.commit, due, latest, folded.tuple.next);
+        if (latest) applyFinished(records, due, snapshot, state);
+        addSubgraphs(root, core, saver, config, subgraphs, snapshot);
+    }
+    snapshot.values_as_cbor = valuesOf(state);
+    if (out.present != nullptr) *out.present = state.present();
+    if (out.type == core.schema().state().type) core.schema().state().move(out.object, state.object());
+    return snapshot;
+}
+
+}  // namespace
+
+BaseCheckpointSaver& historySaver(const Core& core, const Config& config) {
+    BaseCheckpointSaver* saver = core.options().saver.get();
+    if (saver == nullptr) {
+        throw MissingCheckpointerError("the graph was compiled without a checkpointer, so it has no stored state",
+                                       {.thread_id = config.thread_id.toString()});
+    }
+    if (config.thread_id.empty()) throw InvalidArgumentError("the config names no thread: give it a thread_id");
+    return *saver;
+}
+
+}  // namespace stategraph::engine
+
+namespace stategraph::detail {
+
+SnapshotData readState(const Core& core, const Config& config, bool subgraphs, const ValuesOut& values) {
+    BaseCheckpointSaver& saver = engine::historySaver(core, config);
+    return engine::read(core, engine::resolveNamespace(core, config.checkpoint_ns), saver, config, subgraphs, values);
+}
+
+}  // namespace stategraph::detail

@@ -1,0 +1,134 @@
+#include <stategraph/snapshot.hpp>
+
+#include <algorithm>
+#include <ctime>
+#include <ostream>
+
+namespace stategraph {
+namespace {
+
+void encodeConfig(const Config& config, Encoder& out) {
+    out.map(3);
+    out.text("thread_id");
+    out.text(config.thread_id.view());
+    out.text("checkpoint_ns");
+    out.text(config.checkpoint_ns);
+    out.text("checkpoint_id");
+    if (config.checkpoint_id) {
+        out.text(config.checkpoint_id.toString());
+    } else {
+        out.null();
+    }
+}
+
+void encodeSnapshot(const SnapshotData& snapshot, Encoder& out);
+
+void encodeTask(const TaskSnapshot& task, Encoder& out) {
+    out.map(8);
+    out.text("id");
+    out.text(task.id.toString());
+    out.text("name");
+    out.text(task.name);
+    out.text("path");
+    out.text(task.path);
+    out.text("error");
+    if (task.error) {
+        out.text(*task.error);
+    } else {
+        out.null();
+    }
+    out.text("interrupts");
+    out.array(task.interrupts.size());
+    for (const auto& interrupt : task.interrupts) {
+        const bool open = std::find(task.open_interrupts.begin(), task.open_interrupts.end(), interrupt) != task.open_interrupts.end();
+        out.map(4);
+        out.text("answered");
+        out.boolean(!open);
+        out.text("id");
+        out.text(interrupt.id.toString());
+        out.text("index");
+        out.unsignedInteger(interrupt.index);
+        out.text("value");
+        out.raw(interrupt.value.bytes());
+    }
+    out.text("finished");
+    out.boolean(task.finished);
+    out.text("result");
+    out.raw(task.result.bytes());
+    out.text("state");
+    if (task.state) {
+        encodeSnapshot(*task.state, out);
+    } else if (task.state_config) {
+        encodeConfig(*task.state_config, out);
+    } else {
+        out.null();
+    }
+}
+
+void encodeSnapshot(const SnapshotData& snapshot, Encoder& out) {
+    out.map(7);
+    out.text("values");
+    out.raw(snapshot.values_as_cbor.bytes());
+    out.text("next");
+    out.array(snapshot.next.size());
+    for (const auto& name : snapshot.next) out.text(name);
+    out.text("tasks");
+    out.array(snapshot.tasks.size());
+    for (const auto& task : snapshot.tasks) encodeTask(task, out);
+    out.text("metadata");
+    out.map(snapshot.metadata.size() + 2);
+    out.text("source");
+    out.text(toString(snapshot.source));
+    out.text("step");
+    out.integer(snapshot.step);
+    for (const auto& entry : snapshot.metadata) {
+        out.text(entry.key);
+        out.raw(entry.value.bytes());
+    }
+    out.text("config");
+    encodeConfig(snapshot.config, out);
+    out.text("parent_config");
+    if (snapshot.parent_config) {
+        encodeConfig(*snapshot.parent_config, out);
+    } else {
+        out.null();
+    }
+    out.text("created_at");
+    out.text(snapshot.createdAt());
+}
+
+}  // namespace
+
+std::vector<Interrupt> SnapshotData::interrupts() const {
+    std::vector<Interrupt> open;
+    for (const auto& task : tasks) {
+        open.insert(open.end(), task.open_interrupts.begin(), task.open_interrupts.end());
+    }
+    return open;
+}
+
+std::string SnapshotData::createdAt() const {
+    if (created_at_unix_ms == 0) return {};
+    const std::time_t seconds = static_cast<std::time_t>(created_at_unix_ms / 1000);
+    std::tm utc{};
+    gmtime_r(&seconds, &utc);
+    char text[32];
+    const std::size_t size = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
+    std::string milliseconds = std::to_string(created_at_unix_ms % 1000);
+    return std::string(text, size) + "." + std::string(3 - milliseconds.size(), '0') + milliseconds + "Z";
+}
+
+std::string toJson(const SnapshotData& snapshot) {
+    std::string cbor;
+    Encoder out(cbor);
+    encodeSnapshot(snapshot, out);
+    return cborToJson(cbor);
+}
+
+std::ostream& operator<<(std::ostream& out, const SnapshotData& snapshot) {
+    out << "step " << snapshot.step << " (" << toString(snapshot.source) << ") " << snapshot.values_as_cbor << " next [";
+    for (std::size_t i = 0; i < snapshot.next.size(); ++i) out << (i == 0 ? "" : ", ") << snapshot.next[i];
+    return out << "] " << snapshot.config.checkpoint_id.toString();
+}
+
+}  // namespace stategraph

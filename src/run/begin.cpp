@@ -1,0 +1,295 @@
+#include <algorithm>
+
+#include <stategraph/error.hpp>
+
+#include "src/commit/task_record.hpp"
+#include "src/run/execution.hpp"
+#include "src/run/run.hpp"
+
+// How a run begins: what it loads, and whether it takes input, goes on, travels in time or obeys a Command.
+namespace stategraph::engine {
+namespace {
+
+using detail::CheckpointerKind;
+using detail::RunInput;
+
+BaseCheckpointSaver* saverFor(const detail::Core& core, const RunShared& shared) {
+    return core.options().checkpointer == CheckpointerKind::none ? nullptr : shared.saver;
+}
+
+std::string innerNamespace(const ParentLink& parent, const detail::Core& core) {
+    std::string ns = parent.run->checkpointNs();
+    if (!ns.empty()) ns += '|';
+    ns += parent.run->nodeOf(*parent.task).name;
+    if (core.options().checkpointer != CheckpointerKind::per_thread) ns += ":" + parent.run->idOf(*parent.task).toString();
+    return ns;
+}
+
+}  // namespace
+
+Run::Run(const detail::Core& core, RunShared& shared, const ParentLink* parent)
+    : core_(core),
+      shared_(shared),
+      parent_(parent),
+      ns_(parent ? innerNamespace(*parent, core) : std::string()),
+      state_(core.schema()),
+      ids_(parent ? parent->run->ids_.inner(parent->run->idOf(*parent->task))
+                  : IdSequence(core.ids(), shared.saver ? core.ids().uniqueBits() : 0)),
+      log_([&] {
+          if (parent != nullptr) {
+              const std::size_t cut = ns_.rfind('|');
+              path_ = parent->run->path_;
+              path_.push_back(cut == std::string::npos ? ns_ : ns_.substr(cut + 1));
+              for (const auto& outer : parent->run->parents_) parents_.push_back(outer);
+              parents_.push_back({parent->run->ns_, parent->run->checkpoint_});
+          }
+          return LogSettings{.saver = saverFor(core, shared),
+                             .thread_id = shared.config->thread_id.view(),
+                             .checkpoint_ns = ns_,
+                             .durability = shared.config->durability,
+                             .metadata = shared.metadata,
+                             .parents = parents_,
+                             .graph = core.topology().fingerprint,
+                             .schema = core.schema().fingerprint(),
+                             .executor = shared.executor};
+      }()),
+      before_(&core.before()),
+      after_(&core.after()),
+      limit_(shared.config->recursion_limit) {
+    schedule_.reset(core.topology());
+    if (parent == nullptr) {
+        const RunConfig& config = *shared.config;
+        if (config.interrupt_before) {
+            before_override_ = Breakpoints(core.topology(), config.interrupt_before->names());
+            before_ = &before_override_;
+        }
+        if (config.interrupt_after) {
+            after_override_ = Breakpoints(core.topology(), config.interrupt_after->names());
+            after_ = &after_override_;
+        }
+    }
+}
+
+void Run::load(CheckpointId wanted) {
+    const LogName log{shared_.config->thread_id.view(), ns_};
+    std::optional<CheckpointTuple> tuple;
+    CheckpointId head;
+    if (log_.hasSaver()) {
+        // A fresh task's inner log cannot exist yet.
+        const bool is_new = parent_ != nullptr && !parent_->resuming && !parent_->replaying &&
+                            core_.options().checkpointer != CheckpointerKind::per_thread;
+        if (!is_new) tuple = shared_.saver->getTuple({.log = log, .checkpoint_id = wanted});
+        if (tuple) head = tuple->head;
+        if (wanted && !tuple) {
+            throw InvalidArgumentError("there is no checkpoint " + wanted.toString() + " in thread '" + std::string(log.thread_id) + "'",
+                                       {.thread_id = std::string(log.thread_id), .checkpoint_id = wanted.toString()});
+        }
+        if (parent_ != nullptr && parent_->replaying && tuple) {
+            // Travelling in time: a log that lives with the thread is read as it was then, one of the task's begins afresh.
+            tuple = core_.options().checkpointer == CheckpointerKind::per_thread
+                        ? shared_.saver->getTuple({.log = log, .checkpoint_id = {}, .before = parent_->bound})
+                        : std::nullopt;
+        }
+    }
+    if (tuple) {
+        loaded_ = checkpoint::fold(log, std::move(*tuple));
+        restoreState(*loaded_, state_);
+        restoreSchedule(topology(), core_.schema(), *loaded_, schedule_);
+        checkpoint_ = loaded_->commit.id;
+        source_ = loaded_->commit.source;
+        step_ = loaded_->commit.step + 1;
+        has_state_ = true;
+        for (const auto& write : loaded_->tuple.writes) {
+            stored_records_.emplace_back(write.path, checkpoint::readTask({log.thread_id, ns_, checkpoint_, write.path}, write.bytes));
+        }
+    }
+    ids_.observe(head);
+    if (!has_state_ && log_.hasSaver()) checkpoint_ = ids_.next();
+    log_.open(head, loaded_ ? &*loaded_ : nullptr, core_.schema());
+
+    replay_ = static_cast<bool>(wanted);
+    const bool at_head = has_state_ && checkpoint_ == head && source_ != Source::update && source_ != Source::fork;
+    travelling_ = replay_ && !at_head;
+}
+
+void Run::begin(RunInput input) {
+    load(parent_ ? CheckpointId() : shared_.config->checkpoint_id);
+    if (input.answer || !input.answers.empty()) travelling_ = false;
+    drop_answers_ = travelling_;
+    if (travelling_) {
+        // A bound for logs inside: what they were when this checkpoint was made.
+        const bool edited = source_ == Source::update || source_ == Source::fork;
+        inner_bound_ = edited && loaded_->commit.parent ? loaded_->commit.parent : checkpoint_;
+    }
+    for (const auto& [path, record] : stored_records_) {
+        if (path != command_path) continue;
+        // What an earlier Command wrote to the superstep that waits.
+        detail::Writes writes;
+        Routes routes;
+        if (record.writes) readWritesInto(core_.schema(), *record.writes, writes);
+        for (const auto name : record.to) routes.to.push_back(topology().find(name));
+        std::erase(routes.to, no_node);
+        for (const auto& send : record.sends) {
+            if (const NodeIndex node = topology().find(send.node); node != no_node) {
+                routes.sends.push_back({node, {}, std::string(send.payload)});
+            }
+        }
+        applyOutside(writes, routes, nullptr);
+        log_.forceSnapshot();
+    }
+    bool resuming = false;
+    if (input.kind == RunInput::Kind::command) {
+        resuming = beginCommand(input);
+    } else if (parent_ != nullptr ? parent_->resuming && has_state_ : input.kind == RunInput::Kind::resume) {
+        if (!has_state_) {
+            throw EmptyInputError("there is nothing to go on with: the thread has no checkpoint yet; give the run an input");
+        }
+        resuming = true;
+    } else {
+        beginInput(std::move(input.writes));
+    }
+    if (resuming) {
+        went_on_ = true;
+        if (travelling_ && source_ != Source::update && source_ != Source::fork) commit(Source::fork);
+        shared_.events->values(*this);
+    }
+    if (parent_ != nullptr) {
+        inner_resuming_ = parent_->resuming;
+        inner_replaying_ = parent_->replaying;
+        inner_bound_ = parent_->bound;
+    } else if (input.kind != RunInput::Kind::command || resuming) {
+        inner_resuming_ = resuming;
+        inner_replaying_ = travelling_;
+    }
+    log_.wait();  // the input is acknowledged now
+}
+
+void Run::beginInput(detail::Writes writes) {
+    core_.schema().check(writes);
+    plan(topology(), schedule_, plan_);
+    const bool abandons = !plan_.empty();
+    writes_.clear();
+    writes_.close(core_.schema());
+    log_.noteChanges(state_, writes_, abandons);
+    ending_.clear();
+    if (abandons) findEnding(state_, writes_, ending_);
+    applyWrites(state_, writes_, ending_, log_.logsOperations() ? &log_.operations() : nullptr);
+    endChannels(state_, ending_);
+    advance(topology(), schedule_, {.consumed = plan_, .routed = {}, .is_step = abandons, .input = &writes});
+    replay_ = false;
+    commit(Source::input);
+}
+
+// Writes that come from outside a superstep: nothing is consumed and nothing ends.
+void Run::applyOutside(detail::Writes& writes, Routes& routes, OperationLog* log) {
+    writes_.clear();
+    writes_.add(core_.schema(), writes, "a Command");
+    writes_.close(core_.schema());
+    log_.noteChanges(state_, writes_, false);
+    applyWrites(state_, writes_, {}, log);
+    const Routed routed{no_node, &routes};
+    advance(topology(), schedule_, {.consumed = {}, .routed = {&routed, 1}});
+    planned_ = false;
+}
+
+void Run::takeAnswers(const RunInput& input) {
+    if (!log_.hasSaver()) throw MissingCheckpointerError("a resume value needs a graph that was compiled with a checkpointer");
+    struct Open {
+        std::string_view path;
+        checkpoint::TaskFields* record;
+        Interrupt interrupt;
+    };
+    std::vector<Open> open;
+    for (auto& [path, record] : stored_records_) {
+        if (record.writes) continue;
+        for (const auto& asked : record.interrupts) {
+            const bool answered = std::any_of(record.answers.begin(), record.answers.end(), [&](const auto& answer) {
+                return answer.id == asked.id && answer.index == asked.index;
+            });
+            if (!answered) open.push_back({path, &record, {asked.id, asked.index, Value::fromCbor(std::string(asked.value))}});
+        }
+    }
+    const auto refuse = [&](std::string why) {
+        for (const Open& each : open) why += "\n  " + each.interrupt.id.toString() + " (" + std::string(each.record->node) + "): " + each.interrupt.value.toJson();
+        throw InvalidArgumentError(std::move(why), {.thread_id = shared_.config->thread_id.toString()});
+    };
+    if (open.empty()) refuse("there is no open interrupt that the resume value could answer");
+    if (input.answer && open.size() > 1) refuse("several interrupts are open; say which one each answer is for (Command::answers):");
+    std::vector<std::string_view> touched;
+    std::vector<Answer> answers = input.answers;
+    if (input.answer) answers.push_back({open.front().interrupt.id, *input.answer});
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+        const auto named = [&](const Open& each) { return each.interrupt.id == answers[i].interrupt_id; };
+        const auto found = std::find_if(open.begin(), open.end(), named);
+        if (found == open.end()) refuse("no open interrupt has the id " + answers[i].interrupt_id.toString() + "; open are:");
+        for (std::size_t j = 0; j < i; ++j) {
+            if (answers[j].interrupt_id == answers[i].interrupt_id) refuse("interrupt " + answers[i].interrupt_id.toString() + " is answered twice; open are:");
+        }
+    }
+    for (const Answer& answer : answers) {
+        const auto found = std::find_if(open.begin(), open.end(),
+                                        [&](const Open& each) { return each.interrupt.id == answer.interrupt_id; });
+        answers_.push_back(answer.value);
+        found->record->answers.push_back({answer.interrupt_id, found->interrupt.index, answers_.back().bytes()});
+        touched.push_back(found->path);
+    }
+    // The answers are kept before anything runs on them.
+    for (const auto& [path, record] : stored_records_) {
+        if (std::find(touched.begin(), touched.end(), path) == touched.end()) continue;
+        std::string bytes;
+        checkpoint::writeTask(checkpoint_, record, bytes);
+        log_.putTask(checkpoint_, path, std::move(bytes));
+    }
+}
+
+bool Run::beginCommand(RunInput& input) {
+    const bool answers = input.answer || !input.answers.empty();
+    if (input.to_parent) throw InvalidUpdateError("a Command given to a run cannot address a parent graph: there is none");
+    if (!answers && input.writes.empty() && input.go_to.empty()) {
+        throw EmptyInputError("the Command has neither resume nor update nor go_to: there is nothing to do");
+    }
+    core_.schema().check(input.writes);
+    Routes routes;
+    for (const Target& target : input.go_to) resolveTarget(topology(), target, "a Command", routes);
+    if (answers) takeAnswers(input);
+
+    plan(topology(), schedule_, plan_);
+    const bool joins = answers || (has_state_ && !plan_.empty() && input.go_to.empty());
+    if (!joins) {
+        applyOutside(input.writes, routes, log_.logsOperations() ? &log_.operations() : nullptr);
+        commit(Source::input);
+        went_on_ = true;
+        shared_.events->values(*this);
+        return false;
+    }
+    if (input.writes.empty() && routes.empty()) return true;
+    // It joins the superstep that waits: kept beside the tasks' records, with what earlier Commands wrote.
+    log_.putTask(checkpoint_, std::string(command_path), encodeCommand(input.writes, routes));
+    applyOutside(input.writes, routes, nullptr);
+    log_.forceSnapshot();
+    return true;
+}
+
+std::string Run::encodeCommand(detail::Writes& writes, const Routes& routes) const {
+    std::string items;
+    std::size_t count = 0;
+    checkpoint::TaskFields fields;
+    fields.node = "__input__";
+    for (const auto& [path, before] : stored_records_) {
+        if (path != command_path) continue;
+        fields.to = before.to;
+        fields.sends = before.sends;
+        if (!before.writes) continue;
+        Decoder in(*before.writes);
+        count = in.array();
+        items = in.rest();
+    }
+    const std::string list = encodeWriteList(core_.schema(), writes, &items, count);
+    fields.writes = list;
+    std::vector<std::string> payloads = addRoutes(topology(), routes, fields);
+    std::string bytes;
+    checkpoint::writeTask(checkpoint_, fields, bytes);
+    return bytes;
+}
+
+}  // namespace stategraph::engine

@@ -1,0 +1,294 @@
+#include "src/run/events.hpp"
+
+#include <algorithm>
+
+#include "src/run/run.hpp"
+
+namespace stategraph::engine {
+namespace {
+
+using checkpoint::WriteKind;
+using detail::ChannelIndex;
+using detail::ChannelSpec;
+
+template <class Build>
+Value build(Build&& fill) {
+    std::string cbor;
+    Encoder out(cbor);
+    fill(out);
+    return Value::fromCbor(std::move(cbor));
+}
+
+void encodeValues(Run& run, Encoder& out, bool all) {
+    const State& state = run.state();
+    const detail::Schema& schema = state.schema();
+    const auto shows = [&](ChannelIndex index) { return state.has(index) && (all || run.core().returns(index)); };
+    const auto order = schema.encodedOrder();
+    out.map(static_cast<std::size_t>(std::count_if(order.begin(), order.end(), shows)));
+    for (const ChannelIndex index : order) {
+        if (!shows(index)) continue;
+        const ChannelSpec& channel = schema.channel(index);
+        out.text(channel.name);
+        channel.behaviour->encode(channel, state.value(channel), out);
+    }
+}
+
+void encodeQuestions(const std::vector<Interrupt>& interrupts, Encoder& out) {
+    out.array(interrupts.size());
+    for (const auto& interrupt : interrupts) out.raw(interrupt.value.bytes());
+}
+
+void encodeWritten(const detail::Op& op, Encoder& out) {
+    if (op.kind == WriteKind::overwrite) {
+        out.map(1);
+        out.text("__overwrite__");
+        detail::encodeWriteValue(op, out);
+    } else if (op.kind == WriteKind::clear) {
+        out.map(1);
+        out.text("__clear__");
+        out.boolean(true);
+    } else {
+        detail::encodeWriteValue(op, out);
+    }
+}
+
+std::string_view nodeName(const Run& run, const Task& task) { return run.nodeOf(task).name; }
+bool isStart(const Run& run, const Task& task) { return task.planned.node == run.topology().start; }
+
+}  // namespace
+
+void encodeResult(const detail::Schema& schema, detail::Writes& writes, Encoder& out, const detail::ChannelSet* only) {
+    std::vector<detail::Op*> ops;
+    for (detail::Op& op : writes) {
+        if (only == nullptr || only->test(op.channel)) ops.push_back(&op);
+    }
+    std::stable_sort(ops.begin(), ops.end(), [&](const detail::Op* a, const detail::Op* b) {
+        return schema.rank(a->channel) < schema.rank(b->channel);
+    });
+    std::size_t channels = 0;
+    for (std::size_t i = 0; i < ops.size(); ++i) channels += i == 0 || ops[i]->channel != ops[i - 1]->channel;
+    out.map(channels);
+    for (std::size_t i = 0; i < ops.size();) {
+        std::size_t end = i + 1;
+        while (end < ops.size() && ops[end]->channel == ops[i]->channel) ++end;
+        out.text(schema.channel(ops[i]->channel).name);
+        if (end - i > 1) {
+            out.map(1);
+            out.text("$writes");
+            out.array(end - i);
+        }
+        for (; i < end; ++i) encodeWritten(*ops[i], out);
+    }
+}
+
+bool Events::wants(StreamMode mode, const Run& run) const noexcept {
+    if (sink_ == nullptr || (!options_.subgraphs && !run.path().empty())) return false;
+    if (options_.modes.has(mode)) return true;
+    return options_.modes.has(StreamMode::debug) && (mode == StreamMode::tasks || mode == StreamMode::checkpoints);
+}
+
+StreamEvent Events::make(const Run& run, StreamMode mode, const Task* task) const {
+    StreamEvent event;
+    event.mode = mode;
+    event.ns = run.path();
+    event.step = run.step();
+    if (task != nullptr) event.node = nodeName(run, *task);
+    return event;
+}
+
+void Events::emit(std::optional<StreamEvent>&& event) {
+    if (!event) return;
+    const std::lock_guard lock(mutex_);
+    sink_->take(std::move(*event));
+}
+
+void Events::values(Run& run) {
+    if (!wants(StreamMode::values, run)) return;
+    StreamEvent event = make(run, StreamMode::values);
+    event.step = run.step() - 1;
+    event.data = build([&](Encoder& out) { encodeValues(run, out, run.path().empty()); });
+    emit(std::move(event));
+}
+
+std::optional<StreamEvent> Events::update(Run& run, Task& task, bool restored) const {
+    if (!wants(StreamMode::updates, run) || isStart(run, task)) return {};
+    StreamEvent event = make(run, StreamMode::updates, &task);
+    const detail::Schema& schema = run.core().schema();
+    detail::ChannelSet shown(schema.size());
+    for (std::size_t i = 0; i < schema.size(); ++i) {
+        shown.set(i, run.path().empty() || run.core().returns(static_cast<ChannelIndex>(i)));
+    }
+    event.data = build([&](Encoder& out) {
+        const std::string_view name = nodeName(run, task);
+        constexpr std::string_view metadata = "__metadata__";
+        const auto encodeMetadata = [&] {
+            out.text(metadata);
+            out.map(1);
+            out.text("cached");
+            out.boolean(true);
+        };
+        const bool metadata_first = name.size() != metadata.size() ? metadata.size() < name.size() : metadata < name;
+        out.map(restored ? 2 : 1);
+        if (restored && metadata_first) encodeMetadata();
+        out.text(name);
+        encodeResult(schema, task.result.writes, out, &shown);
+        if (restored && !metadata_first) encodeMetadata();
+    });
+    return event;
+}
+
+void Events::emitBoth(Run& run, StreamEvent event, std::string_view debug_type) {
+    if (options_.modes.has(event.mode)) emit(StreamEvent(event));
+    if (!options_.modes.has(StreamMode::debug)) return;
+    event.mode = StreamMode::debug;
+    const Value payload = std::move(event.data);
+    event.data = build([&](Encoder& out) {
+        out.map(4);
+        out.text("step");
+        out.integer(event.step);
+        out.text("type");
+        out.text(debug_type);
+        out.text("payload");
+        out.raw(payload.bytes());
+        out.text("timestamp");
+        out.integer(run.core().ids().nowUnixUs() / 1000);
+    });
+    emit(std::move(event));
+}
+
+void Events::taskStarts(Run& run, Task& task) {
+    if (!wants(StreamMode::tasks, run) || isStart(run, task)) return;
+    StreamEvent event = make(run, StreamMode::tasks, &task);
+    event.data = build([&](Encoder& out) {
+        out.map(4);
+        out.text("id");
+        out.text(run.idOf(task).toString());
+        out.text("name");
+        out.text(nodeName(run, task));
+        out.text("input");
+        if (task.planned.is_send) {
+            run.encodeSend(task, out);
+        } else {
+            encodeValues(run, out, true);
+        }
+        out.text("interrupts");
+        out.array(0);
+    });
+    emitBoth(run, std::move(event), "task");
+}
+
+std::optional<StreamEvent> Events::taskEnds(Run& run, Task& task) const {
+    if (!wants(StreamMode::tasks, run) || isStart(run, task)) return {};
+    StreamEvent event = make(run, StreamMode::tasks, &task);
+    const bool finished = task.status == TaskStatus::finished;
+    event.data = build([&](Encoder& out) {
+        out.map(5);
+        out.text("id");
+        out.text(run.idOf(task).toString());
+        out.text("name");
+        out.text(nodeName(run, task));
+        out.text("error");
+        if (task.status == TaskStatus::failed && task.record.error) {
+            out.text(*task.record.error);
+        } else {
+            out.null();
+        }
+        out.text("result");
+        if (finished) {
+            encodeResult(run.core().schema(), task.result.writes, out);
+        } else {
+            out.map(0);
+        }
+        out.text("interrupts");
+        encodeQuestions(task.asked, out);
+    });
+    event.interrupts = task.asked;
+    return event;
+}
+
+void Events::emitTaskEnd(Run& run, std::optional<StreamEvent>&& event) {
+    if (event) emitBoth(run, std::move(*event), "task_result");
+}
+
+void Events::interrupted(Run& run, const Task& task, const std::vector<Interrupt>& interrupts) {
+    if (wants(StreamMode::updates, run)) {
+        StreamEvent event = make(run, StreamMode::updates, &task);
+        event.interrupts = interrupts;
+        event.data = build([&](Encoder& out) {
+            out.map(1);
+            out.text("__interrupt__");
+            encodeQuestions(interrupts, out);
+        });
+        emit(std::move(event));
+    }
+    if (wants(StreamMode::values, run)) {
+        StreamEvent event = make(run, StreamMode::values, &task);
+        event.interrupts = interrupts;
+        event.data = build([](Encoder& out) { out.map(0); });
+        emit(std::move(event));
+    }
+}
+
+void Events::breakpoint(Run& run) {
+    if (wants(StreamMode::updates, run)) {
+        StreamEvent event = make(run, StreamMode::updates);
+        event.data = build([](Encoder& out) {
+            out.map(1);
+            out.text("__interrupt__");
+            out.array(0);
+        });
+        emit(std::move(event));
+    }
+    if (wants(StreamMode::values, run)) {
+        StreamEvent event = make(run, StreamMode::values);
+        event.data = build([](Encoder& out) { out.map(0); });
+        emit(std::move(event));
+    }
+}
+
+void Events::checkpoint(Run& run, Source source, std::int64_t step, std::span<Task* const> tasks) {
+    if (!wants(StreamMode::checkpoints, run)) return;
+    StreamEvent event = make(run, StreamMode::checkpoints);
+    event.step = step;
+    event.data = build([&](Encoder& out) {
+        out.map(5);
+        out.text("next");
+        out.array(tasks.size());
+        for (const Task* task : tasks) out.text(nodeName(run, *task));
+        out.text("tasks");
+        out.array(tasks.size());
+        for (Task* task : tasks) {
+            out.map(2);
+            out.text("id");
+            out.text(run.idOf(*task).toString());
+            out.text("name");
+            out.text(nodeName(run, *task));
+        }
+        out.text("config");
+        out.map(3);
+        out.text("thread_id");
+        out.text(run.shared().config->thread_id.view());
+        out.text("checkpoint_id");
+        out.text(run.checkpointId().toString());
+        out.text("checkpoint_ns");
+        out.text(run.checkpointNs());
+        out.text("values");
+        encodeValues(run, out, true);
+        out.text("metadata");
+        out.map(2);
+        out.text("step");
+        out.integer(step);
+        out.text("source");
+        out.text(toString(source));
+    });
+    emitBoth(run, std::move(event), "checkpoint");
+}
+
+void Events::custom(Run& run, const Task& task, const Value& data) {
+    if (!wants(StreamMode::custom, run)) return;
+    StreamEvent event = make(run, StreamMode::custom, &task);
+    event.data = data;
+    emit(std::move(event));
+}
+
+}  // namespace stategraph::engine

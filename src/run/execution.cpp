@@ -1,0 +1,321 @@
+#include "src/run/execution.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <random>
+#include <thread>
+
+#include <stategraph/error.hpp>
+
+#include "src/commit/task_record.hpp"
+
+namespace stategraph::engine {
+namespace {
+
+using detail::InterruptSignal;
+using detail::RefusedAnswerSignal;
+using detail::TaskContext;
+
+// A Send's payload that was stored, as a value again.
+detail::AnyValue decodePayload(const Node& node, const PendingSend& send, const detail::ValueOps* type) {
+    if (type == nullptr) throw InvalidUpdateError("node '" + node.name + "' takes no payload", {.node = node.name});
+    std::shared_ptr<void> place(::operator new(type->size), [](void* p) { ::operator delete(p); });
+    Decoder in(send.stored);
+    try {
+        type->decode(in, place.get());
+    } catch (const WrongTypeError& error) {
+        throw WrongTypeError("the stored payload for node '" + node.name + "' is not what it takes now: " + error.message(),
+                             {.node = node.name});
+    }
+    // The value is destroyed before its place.
+    std::shared_ptr<const void> value(place.get(), [place, destroy = type->destroy](const void* p) { destroy(const_cast<void*>(p)); });
+    return {*type, std::move(value)};
+}
+
+void wait(const RetryPolicy& policy, int attempt) {
+    double ms = std::min(policy.max_interval_ms, policy.initial_interval_ms * std::pow(policy.backoff_factor, attempt - 1));
+    if (policy.jitter) {
+        thread_local std::minstd_rand generator{std::random_device{}()};
+        ms += std::uniform_real_distribution<double>(0, ms)(generator);
+    }
+    std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(ms));
+}
+
+}  // namespace
+
+void Execution::operator()() noexcept {
+    for (int number = 1;; ++number) {
+        try {
+            attempt(number);
+            return;
+        } catch (const InterruptSignal& signal) {
+            interrupted({signal.interrupt});
+            return;
+        } catch (const InnerPause& pause) {
+            interrupted(pause.interrupts);
+            return;
+        } catch (const RefusedAnswerSignal& refused) {
+            // The answer is withdrawn, and the question is open again.
+            if (!task_.record.answers.empty()) task_.record.answers.pop_back();
+            failed(std::make_exception_ptr(WrongTypeError(refused.why, {.node = node_.name})));
+            return;
+        } catch (...) {
+            const std::exception_ptr error = std::current_exception();
+            if (!retry(error, number)) {
+                failed(error);
+                return;
+            }
+            wait(node_.retry, number);
+        }
+    }
+}
+
+bool Execution::retry(const std::exception_ptr& error, int attempt) const {
+    if (attempt >= node_.retry.max_attempts) return false;
+    try {
+        std::rethrow_exception(error);
+    } catch (const NodeError& node_error) {
+        return node_.retry.retry_on == nullptr || node_.retry.retry_on(node_error.original());
+    } catch (...) {
+        return false;  // not the node's: a write that nothing can take, a saver that failed
+    }
+}
+
+void Execution::attempt(int number) {
+    task_.result.writes.clear();
+    task_.result.go_to.clear();
+    task_.result.to_parent = false;
+    task_.routes.clear();
+    TaskContext context{.run = &run_, .task = &task_, .attempt = number, .calls = 0, .has_payload = task_.planned.is_send};
+    call(context);
+    if (task_.result.to_parent) {
+        task_.status = TaskStatus::to_parent;
+        return;
+    }
+    takeResult();
+    Runtime runtime(context);
+    route(runtime);
+    finish();
+}
+
+void Execution::call(TaskContext& context) {
+    if (task_.planned.node == run_.topology().start) {
+        task_.result.writes = run_.schedule_.input;  // kept: the superstep may have to be repeated
+        return;
+    }
+    if (node_.subgraph) {
+        callSubgraph(context.attempt);
+        return;
+    }
+    Runtime runtime(context);
+    try {
+        callNode(runtime, context);
+    } catch (const MissingCheckpointerError&) {
+        throw;
+    } catch (const std::exception& error) {
+        throw NodeError("node '" + node_.name + "' failed: " + error.what(), std::current_exception(), run_.idOf(task_).toString(),
+                        {.node = node_.name, .step = run_.step()});
+    } catch (const InterruptSignal&) {
+        throw;
+    } catch (const RefusedAnswerSignal&) {
+        throw;
+    } catch (...) {
+        throw NodeError("node '" + node_.name + "' failed: unknown exception", std::current_exception(),
+                        run_.idOf(task_).toString(), {.node = node_.name, .step = run_.step()});
+    }
+}
+
+void Execution::callNode(Runtime& runtime, TaskContext& context) {
+    const detail::NodeAction& action = node_.action;
+    if (task_.planned.is_send) {
+        const PendingSend& send = run_.schedule_.sends[task_.planned.send];
+        const detail::AnyValue payload = send.payload.empty() ? decodePayload(node_, send, action.input.payload) : send.payload;
+        action.call(action.callable.get(), payload.get(), runtime, task_.result);
+        return;
+    }
+    (void)context;
+    if (!node_.projects) {
+        action.call(action.callable.get(), run_.state().object(), runtime, task_.result);
+        return;
+    }
+    State input(*action.input.schema);
+    for (const SharedChannel& shared : node_.projection) {
+        const auto& outer = run_.core().schema().channel(shared.outer);
+        const auto& inner = action.input.schema->channel(shared.inner);
+        outer.behaviour->copy(input.value(inner), run_.state().value(outer));
+    }
+    action.call(action.callable.get(), input.object(), runtime, task_.result);
+}
+
+void Execution::callSubgraph(int number) {
+    const Subgraph& subgraph = *node_.subgraph;
+    const detail::Core& inner = *subgraph.spec.core;
+    const detail::Schema& outer_schema = run_.core().schema();
+    detail::RunInput input;
+    if (task_.planned.is_send) {
+        const PendingSend& send = run_.schedule_.sends[task_.planned.send];
+        const detail::AnyValue payload = send.payload.empty() ? decodePayload(node_, send, subgraph.spec.payload) : send.payload;
+        subgraph.spec.from_payload(inner.schema(), payload.get(), input.writes);
+    } else if (subgraph.spec.to_inner != nullptr) {
+        subgraph.spec.to_inner(subgraph.spec.to_inner_callable.get(), run_.state().object(), input.writes);
+    } else {
+        for (const SharedChannel& shared : subgraph.in) {
+            if (!run_.state().has(shared.outer)) continue;
+            const auto& channel = inner.schema().channel(shared.inner);
+            channel.behaviour->write(channel, run_.state().value(outer_schema.channel(shared.outer)), input.writes);
+        }
+    }
+    // A later attempt goes on where the one before it failed.
+    const ParentLink link{&run_, &task_, run_.inner_resuming_ || number > 1, run_.inner_replaying_ && number == 1, run_.inner_bound_};
+    Run child(inner, run_.shared(), &link);
+    try {
+        const detail::RunOutcome outcome = child.drive(std::move(input));
+        task_.inner_ids = child.ids_;
+        if (outcome.status != Status::done) throw InnerPause{outcome.interrupts};
+    } catch (ParentCommandSignal& signal) {
+        task_.inner_ids = child.ids_;
+        takeParentCommand(signal);
+        return;
+    } catch (const InnerPause&) {
+        throw;
+    } catch (...) {
+        task_.inner_ids = child.ids_;
+        throw;
+    }
+    if (subgraph.spec.from_inner != nullptr) {
+        subgraph.spec.from_inner(subgraph.spec.from_inner_callable.get(), child.state().object(), task_.result.writes);
+        return;
+    }
+    for (const SharedChannel& shared : subgraph.out) {
+        if (!child.state().has(shared.inner)) continue;
+        const auto& channel = outer_schema.channel(shared.outer);
+        channel.behaviour->write(channel, child.state().value(inner.schema().channel(shared.inner)), task_.result.writes);
+    }
+}
+
+// What a task inside wrote for this graph: its channels' names count.
+void Execution::takeParentCommand(ParentCommandSignal& signal) {
+    const detail::Schema& own = run_.core().schema();
+    for (detail::Op& op : signal.result.writes) {
+        if (op.channel == detail::channel_by_name) continue;
+        const auto& from = signal.schema->channel(op.channel);
+        const detail::ChannelSpec* to = own.find(from.name);
+        if (to == nullptr || to->type != from.type) {
+            throw InvalidUpdateError("a Command for the parent graph writes channel '" + from.name +
+                                         "', which the parent does not have with that type",
+                                     {.node = node_.name, .channel = from.name});
+        }
+        op.channel = to->index;
+    }
+    task_.result.writes = std::move(signal.result.writes);
+    task_.result.go_to = std::move(signal.result.go_to);
+}
+
+void Execution::takeResult() {
+    const detail::Schema& schema = run_.core().schema();
+    try {
+        schema.check(task_.result.writes);
+        std::size_t index = 0;
+        for (detail::Op& op : task_.result.writes) {
+            const auto& channel = schema.channel(op.channel);
+            if (channel.behaviour->prepare != nullptr) channel.behaviour->prepare(channel, op, run_.idOf(task_), index);
+            ++index;
+        }
+        for (const Target& target : task_.result.go_to) resolveTarget(run_.topology(), target, node_.name, task_.routes);
+    } catch (Error& error) {
+        error.addContext({.node = node_.name, .step = run_.step()});
+        throw;
+    }
+}
+
+void Execution::route(Runtime& runtime) {
+    if (node_.branches.empty()) return;
+    try {
+        if (isAlone()) {
+            routeAlone(runtime);
+        } else {
+            routeBeside(runtime);
+        }
+    } catch (Error& error) {
+        error.addContext({.node = node_.name, .step = run_.step()});
+        throw;
+    } catch (const std::exception& error) {
+        throw NodeError("a router of node '" + node_.name + "' failed: " + error.what(), std::current_exception(),
+                        run_.idOf(task_).toString(), {.node = node_.name, .step = run_.step()});
+    }
+}
+
+// The only task of its superstep: its writes go into the state itself, where the routers see them, and come out again if one
+// of them fails.
+void Execution::routeAlone(Runtime& runtime) {
+    WriteSet& writes = run_.writes_;
+    writes.clear();
+    writes.add(run_.core().schema(), task_.result.writes, node_.name);
+    try {
+        writes.close(run_.core().schema());
+    } catch (const InvalidUpdateError&) {
+        return;  // the end of the superstep will say so
+    }
+    run_.prepareSingle(task_);
+    const detail::ChannelSet before = run_.state_.present();
+    run_.applyTasksWrites();
+    try {
+        routeBranches(node_, run_.topology(), run_.state_.object(), runtime, task_.routes);
+    } catch (...) {
+        undoWrites(run_.state_, writes, before);
+        run_.log_.operations().clear();
+        run_.drafts_ = {};
+        throw;
+    }
+    run_.applied_ = true;
+}
+
+// Beside others: the routers see a copy.
+void Execution::routeBeside(Runtime& runtime) {
+    State seen(run_.state_);
+    detail::Writes copy(task_.result.writes);
+    WriteSet writes;
+    writes.add(run_.core().schema(), copy, node_.name);
+    try {
+        writes.close(run_.core().schema());
+    } catch (const InvalidUpdateError&) {
+        return;
+    }
+    applyWrites(seen, writes, {}, nullptr);
+    routeBranches(node_, run_.topology(), seen.object(), runtime, task_.routes);
+}
+
+void Execution::finish() {
+    task_.status = TaskStatus::finished;
+    run_.taskFinished(task_);
+}
+
+void Execution::failed(std::exception_ptr error) {
+    task_.status = TaskStatus::failed;
+    task_.failure = std::move(error);
+    task_.result.writes.clear();
+    task_.routes.clear();
+    try {
+        std::rethrow_exception(task_.failure);
+    } catch (const NodeError& node_error) {
+        task_.record.error = node_error.reason();
+    } catch (const Error& own) {
+        task_.record.error = own.message();
+    } catch (const std::exception& other) {
+        task_.record.error = other.what();
+    } catch (...) {
+        task_.record.error = "unknown exception";
+    }
+    run_.taskStopped(task_);
+}
+
+void Execution::interrupted(std::vector<Interrupt> asked) {
+    task_.status = TaskStatus::interrupted;
+    task_.asked = std::move(asked);
+    task_.result.writes.clear();
+    task_.routes.clear();
+    if (!task_.asked.empty()) task_.record.interrupts = task_.asked;
+    run_.taskStopped(task_);
+}
+
+}  // namespace stategraph::engine

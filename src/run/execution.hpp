@@ -1,0 +1,44 @@
+#pragma once
+#include <string_view>
+
+#include "src/run/run.hpp"
+
+namespace stategraph::engine {
+
+/// Resolves where a task wants to go. END leads nowhere. Errors: InvalidUpdateError for a node that does not exist or cannot be reached
+/// that way, or a payload of the wrong type, naming `from`.
+void resolveTarget(const Topology& topology, const Target& target, std::string_view from, Routes& routes);
+void resolveNode(const Topology& topology, std::string_view node, std::string_view from, Routes& routes);
+void resolveSend(const Topology& topology, std::string_view node, const detail::AnyValue& payload, std::string_view from, Routes& routes);
+
+/// Asks the routers of a node, given the state as its own writes leave it.
+void routeBranches(const Node& node, const Topology& topology, const void* state, Runtime& runtime, Routes& routes);
+
+/// Runs one task, all its attempts, and stores its record where one is due. Called on the thread that runs the task.
+class Execution {
+public:
+    Execution(Run& run, Task& task) noexcept : run_(run), task_(task), node_(run.nodeOf(task)) {}
+    void operator()() noexcept;
+
+private:
+    void attempt(int number);
+    void call(detail::TaskContext& context);
+    void callNode(Runtime& runtime, detail::TaskContext& context);
+    void callSubgraph(int number);
+    void takeResult();
+    void takeParentCommand(ParentCommandSignal& signal);
+    void route(Runtime& runtime);
+    void routeAlone(Runtime& runtime);
+    void routeBeside(Runtime& runtime);
+    void finish();
+    void failed(std::exception_ptr error);
+    void interrupted(std::vector<Interrupt> asked);
+    bool retry(const std::exception_ptr& error, int attempt) const;
+    bool isAlone() const noexcept { return run_.current_.size() == 1; }
+
+    Run& run_;
+    Task& task_;
+    const Node& node_;
+};
+
+}  // namespace stategraph::engine

@@ -1,0 +1,156 @@
+#include <stategraph/executor.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include <stategraph/error.hpp>
+
+namespace stategraph {
+namespace {
+
+/// The work of one forEach: whoever is free takes the next index.
+struct Batch {
+    void (*run)(void* context, std::size_t index);
+    void* context;
+    std::size_t count;
+    std::size_t helpers_max;
+    std::atomic<std::size_t> next{0};
+    std::atomic<std::size_t> helpers{0};  // asked for so far
+    std::mutex mutex;
+    std::condition_variable done;
+    std::size_t finished = 0;
+
+    // Takes indexes until there are none. `before_each` is called before each that is taken while more are left.
+    template <class F>
+    void work(F before_each) {
+        std::size_t mine = 0;
+        for (std::size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) {
+            if (i + 1 < count) before_each();
+            run(context, i);
+            ++mine;
+        }
+        if (mine == 0) return;
+        const std::lock_guard lock(mutex);
+        finished += mine;
+        if (finished == count) done.notify_all();
+    }
+};
+
+}  // namespace
+
+struct Executor::Impl : std::enable_shared_from_this<Impl> {
+    struct Work {
+        std::shared_ptr<Batch> batch;  // or:
+        void (*run)(void* context) = nullptr;
+        void* context = nullptr;
+    };
+
+    ExecutorOptions options;
+    std::mutex mutex;
+    std::condition_variable wake;
+    std::condition_variable ended;
+    std::deque<Work> queue;
+    std::size_t threads = 0;
+    std::size_t idle = 0;
+    bool stopping = false;
+
+    void push(Work work) {
+        std::unique_lock lock(mutex);
+        queue.push_back(std::move(work));
+        if (idle >= queue.size()) {
+            lock.unlock();
+            wake.notify_one();
+            return;
+        }
+        if (threads >= options.threads_max) return;
+        ++threads;
+        lock.unlock();
+        try {
+            std::thread([self = shared_from_this()] { self->serve(); }).detach();
+        } catch (...) {
+            const std::lock_guard again(mutex);
+            --threads;  // those there are will come to it
+        }
+    }
+
+    // One more helper, unless there are enough; a helper that finds more work asks for the next, so that a burst of tiny tasks
+    // wakes hardly anybody and blocking ones soon have a thread each.
+    void help(const std::shared_ptr<Batch>& batch) {
+        if (batch->helpers.load() >= batch->helpers_max) return;
+        if (batch->helpers.fetch_add(1) >= batch->helpers_max) return;
+        push({batch, nullptr, nullptr});
+    }
+
+    void serve() {
+        std::unique_lock lock(mutex);
+        for (;;) {
+            if (queue.empty()) {
+                if (stopping) break;
+                ++idle;
+                const bool woken = wake.wait_for(lock, std::chrono::milliseconds(options.idle_ms),
+                                                 [this] { return !queue.empty() || stopping; });
+                --idle;
+                if (!woken) break;
+                continue;
+            }
+            Work work = std::move(queue.front());
+            queue.pop_front();
+            lock.unlock();
+            if (work.batch) {
+                work.batch->work([&] { help(work.batch); });
+            } else {
+                work.run(work.context);
+            }
+            work = {};
+            lock.lock();
+        }
+        --threads;
+        ended.notify_all();
+    }
+};
+
+Executor::Executor(const ExecutorOptions& options) : impl_(std::make_shared<Impl>()) {
+    if (options.threads_max < 1) throw InvalidArgumentError("ExecutorOptions::threads_max must be at least 1");
+    if (options.idle_ms < 0) throw InvalidArgumentError("ExecutorOptions::idle_ms must not be negative");
+    impl_->options = options;
+}
+
+Executor::~Executor() {
+    std::unique_lock lock(impl_->mutex);
+    impl_->stopping = true;
+    impl_->wake.notify_all();
+    impl_->ended.wait(lock, [this] { return impl_->threads == 0; });
+}
+
+void Executor::forEach(std::size_t count, std::size_t concurrency, void (*run)(void* context, std::size_t index), void* context,
+                       bool elsewhere) {
+    if (count == 0) return;
+    const std::size_t hands = std::max<std::size_t>(1, std::min(count, concurrency));
+    if (hands == 1 && !elsewhere) {
+        for (std::size_t i = 0; i < count; ++i) run(context, i);
+        return;
+    }
+    auto batch = std::make_shared<Batch>();
+    batch->run = run;
+    batch->context = context;
+    batch->count = count;
+    batch->helpers_max = elsewhere ? hands : hands - 1;
+    impl_->help(batch);
+    if (!elsewhere) batch->work([&] {});
+    std::unique_lock lock(batch->mutex);
+    batch->done.wait(lock, [&] { return batch->finished == batch->count; });
+}
+
+void Executor::submit(void (*run)(void* context), void* context) { impl_->push({nullptr, run, context}); }
+
+const std::shared_ptr<Executor>& Executor::common() {
+    // Never destroyed: threads of it may outlive main.
+    static const auto* executor = new std::shared_ptr<Executor>(std::make_shared<Executor>());
+    return *executor;
+}
+
+}  // namespace stategraph

@@ -1,0 +1,118 @@
+#include <algorithm>
+#include <limits>
+#include <mutex>
+
+#include <stategraph/error.hpp>
+
+#include "src/run/invoke.hpp"
+
+// From a call to a run: what is shared by a run and those inside it, checked first.
+namespace stategraph::engine {
+namespace {
+
+using detail::CheckpointerKind;
+using detail::Core;
+
+std::string encodeMetadata(const Metadata& metadata) {
+    if (metadata.empty()) return {};
+    Metadata sorted = metadata;
+    std::sort(sorted.begin(), sorted.end(), [](const MetadataEntry& a, const MetadataEntry& b) {
+        return a.key.size() != b.key.size() ? a.key.size() < b.key.size() : a.key < b.key;
+    });
+    std::string cbor;
+    Encoder out(cbor);
+    out.map(sorted.size());
+    for (std::size_t i = 0; i < sorted.size(); ++i) {
+        const std::string& key = sorted[i].key;
+        if (key.empty() || key == "source" || key == "step" || key == "parents") {
+            throw InvalidArgumentError("metadata cannot have the key '" + key + "': it is empty or taken");
+        }
+        if (i > 0 && sorted[i - 1].key == key) throw InvalidArgumentError("metadata has the key '" + key + "' twice");
+        out.text(key);
+        out.raw(sorted[i].value.bytes());
+    }
+    return cbor;
+}
+
+}  // namespace
+
+BaseCheckpointSaver* saverOf(const Core& core) {
+    switch (core.options().checkpointer) {
+        case CheckpointerKind::own: return core.options().saver.get();
+        case CheckpointerKind::per_thread:
+            throw InvalidArgumentError("PER_THREAD is for graphs that are nodes of others; give this one a saver");
+        case CheckpointerKind::none:
+        case CheckpointerKind::inherit: break;
+    }
+    return nullptr;
+}
+
+RunShared shareRun(const Core& core, const RunConfig& config, Events& events) {
+    if (config.recursion_limit < 1) {
+        throw InvalidArgumentError("recursion_limit is " + std::to_string(config.recursion_limit) + "; it must be at least 1");
+    }
+    if (config.max_concurrency && *config.max_concurrency < 1) {
+        throw InvalidArgumentError("max_concurrency is " + std::to_string(*config.max_concurrency) + "; it must be at least 1");
+    }
+    BaseCheckpointSaver* saver = saverOf(core);
+    if (saver != nullptr && config.thread_id.empty()) {
+        throw InvalidArgumentError("the graph has a checkpointer, so the run needs a thread_id to keep its checkpoints under");
+    }
+    if (saver == nullptr && config.checkpoint_id) {
+        throw MissingCheckpointerError("a checkpoint_id was given, and the graph was compiled without a checkpointer",
+                                       {.checkpoint_id = config.checkpoint_id.toString()});
+    }
+    return {.config = &config,
+            .saver = saver,
+            .executor = &core.executor(),
+            .concurrency = config.max_concurrency ? static_cast<std::size_t>(*config.max_concurrency)
+                                                  : std::numeric_limits<std::size_t>::max(),
+            .events = &events,
+            .metadata = encodeMetadata(config.metadata)};
+}
+
+void giveValues(Run& run, void* values, detail::ChannelSet* present) {
+    const detail::Schema& schema = run.core().schema();
+    if (present != nullptr) *present = run.state().present();
+    schema.state().move(values, run.state().object());
+    if (run.core().spec().output.size() == schema.size()) return;
+    for (const auto& channel : schema.channels()) {
+        if (!run.core().returns(channel.index)) channel.behaviour->reset(channel, schema.value(values, channel));
+    }
+}
+
+void addRunContext(Error& error, const RunConfig& config) { error.addContext({.thread_id = config.thread_id.toString()}); }
+
+}  // namespace stategraph::engine
+
+namespace stategraph::detail {
+namespace {
+
+RunOutcome runWith(const Core& core, RunInput input, const RunConfig& config, engine::Events& events, void* values,
+                   ChannelSet* present) {
+    try {
+        engine::RunShared shared = engine::shareRun(core, config, events);
+        engine::Run run(core, shared);
+        RunOutcome outcome = run.drive(std::move(input));
+        engine::giveValues(run, values, present);
+        return outcome;
+    } catch (Error& error) {
+        engine::addRunContext(error, config);
+        throw;
+    }
+}
+
+}  // namespace
+
+RunOutcome run(const Core& core, RunInput input, const RunConfig& config, void* values, ChannelSet* present) {
+    engine::Events silent;
+    return runWith(core, std::move(input), config, silent, values, present);
+}
+
+RunOutcome run(const Core& core, RunInput input, const RunConfig& config, const StreamOptions& options, EventSink& sink, void* values,
+               ChannelSet* present) {
+    engine::Events events(sink, options);
+    return runWith(core, std::move(input), config, events, values, present);
+}
+
+}  // namespace stategraph::detail

@@ -1,0 +1,19 @@
+#pragma once
+#include <stategraph/error.hpp>
+
+#include "src/run/run.hpp"
+
+namespace stategraph::engine {
+
+/// The saver of a graph that is run at the root; null without one.
+BaseCheckpointSaver* saverOf(const detail::Core& core);
+
+/// Checks a call's configuration. It refers to `config` and `events`. Errors: InvalidArgumentError, MissingCheckpointerError.
+RunShared shareRun(const detail::Core& core, const RunConfig& config, Events& events);
+
+/// Moves a finished run's output into the caller's object.
+void giveValues(Run& run, void* values, detail::ChannelSet* present);
+
+void addRunContext(Error& error, const RunConfig& config);
+
+}  // namespace stategraph::engine

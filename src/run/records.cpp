@@ -1,0 +1,136 @@
+#include <algorithm>
+
+#include <stategraph/error.hpp>
+
+#include "src/commit/task_record.hpp"
+#include "src/run/run.hpp"
+
+// What is kept and told of a task: its record, its events. Called on the thread that ran it.
+namespace stategraph::engine {
+
+bool TaskRecord::isOpen(const Interrupt& interrupt) const noexcept {
+    return std::none_of(answers.begin(), answers.end(), [&](const Interrupt& answer) {
+        return answer.id == interrupt.id && answer.index == interrupt.index;
+    });
+}
+
+void Task::reset(const PlannedTask& planned_task) {
+    planned = planned_task;
+    status = TaskStatus::todo;
+    result.writes.clear();
+    result.go_to.clear();
+    result.to_parent = false;
+    routes.clear();
+    if (record.stored || !record.empty()) record = {};
+    failure = nullptr;
+    asked.clear();
+    id = {};
+    inner_ids.reset();
+}
+
+TaskId Run::idOf(Task& task) const {
+    if (task.id.empty()) {
+        const std::string path = pathOf(topology(), task.planned);
+        task.id = makeTaskId({checkpoint_, ns_, step_, nodeOf(task).name, path});
+    }
+    return task.id;
+}
+
+void Run::encodeSend(const Task& task, Encoder& out) const {
+    const PendingSend& send = schedule_.sends[task.planned.send];
+    if (send.payload.empty()) {
+        out.raw(send.stored);
+    } else {
+        send.payload.encode(out);
+    }
+}
+
+const Value* Run::findAnswer(const Task& task, TaskId id, std::uint64_t index) const noexcept {
+    // Answers live in the record of the outermost task.
+    const std::vector<Interrupt>* answers = &task.record.answers;
+    for (const ParentLink* link = parent_; link != nullptr; link = link->run->parent_) answers = &link->task->record.answers;
+    for (const Interrupt& answer : *answers) {
+        if (answer.id == id && answer.index == index) return &answer.value;
+    }
+    return nullptr;
+}
+
+std::string Run::encodeRecord(Task& task, bool finished) const {
+    const auto view = [](const std::vector<Interrupt>& from) {
+        std::vector<checkpoint::LoggedInterrupt> to;
+        for (const Interrupt& each : from) to.push_back({each.id, each.index, each.value.bytes()});
+        return to;
+    };
+    checkpoint::TaskFields fields;
+    fields.node = nodeOf(task).name;
+    if (task.record.error) fields.error = *task.record.error;
+    fields.interrupts = view(task.record.interrupts);
+    fields.answers = view(task.record.answers);
+    std::string writes;
+    std::vector<std::string> payloads;
+    if (finished) {
+        writes = encodeWriteList(core_.schema(), task.result.writes);
+        fields.writes = writes;
+        payloads = addRoutes(topology(), task.routes, fields);
+    }
+    std::string record;
+    checkpoint::writeTask(checkpoint_, fields, record);
+    return record;
+}
+
+void Run::storeRecord(Task& task, bool finished) {
+    log_.putTask(checkpoint_, pathOf(topology(), task.planned), encodeRecord(task, finished));
+    task.record.stored = true;
+}
+
+// The one task of a superstep: what its commit and its events need, before its writes are applied and so lost.
+void Run::prepareSingle(Task& task) {
+    if (drafts_.made) return;
+    drafts_.made = true;
+    if (log_.logsOperations() && (log_.snapshotIsDue() || !operationsSayWrites(core_.schema(), task.result.writes))) {
+        drafts_.writes = encodeWriteList(core_.schema(), task.result.writes);
+    }
+    // Its commit says what it wrote, unless that will not stand right behind this checkpoint in the log.
+    const bool apart = log_.logsOperations() ? log_.stored() != log_.head() : checkpoint_ == log_.stored();
+    if (hasSaver() && apart) drafts_.record = encodeRecord(task, true);
+    if (shared_.events->any()) {
+        task.status = TaskStatus::finished;
+        drafts_.update = shared_.events->update(*this, task, false);
+        drafts_.end = shared_.events->taskEnds(*this, task);
+        task.status = TaskStatus::todo;
+    }
+}
+
+void Run::taskFinished(Task& task) {
+    if (current_.size() == 1) {
+        prepareSingle(task);
+        if (!drafts_.record.empty()) {
+            log_.putTaskWithCommit(checkpoint_, pathOf(topology(), task.planned), std::move(drafts_.record));
+        }
+        shared_.events->emit(std::move(drafts_.update));
+        shared_.events->emitTaskEnd(*this, std::move(drafts_.end));
+        return;
+    }
+    if (hasSaver()) storeRecord(task, true);
+    if (shared_.events->any()) {
+        shared_.events->emit(shared_.events->update(*this, task, false));
+        shared_.events->emitTaskEnd(*this, shared_.events->taskEnds(*this, task));
+    }
+}
+
+void Run::taskStopped(Task& task) noexcept {
+    drafts_ = {};
+    try {
+        if (hasSaver() && !task.record.empty()) storeRecord(task, false);
+        if (!shared_.events->any()) return;
+        if (!task.asked.empty()) shared_.events->interrupted(*this, task, task.asked);
+        if (task.status == TaskStatus::failed || !task.asked.empty()) {
+            shared_.events->emitTaskEnd(*this, shared_.events->taskEnds(*this, task));
+        }
+    } catch (...) {
+        task.status = TaskStatus::failed;
+        if (task.failure == nullptr) task.failure = std::current_exception();
+    }
+}
+
+}  // namespace stategraph::engine

@@ -1,0 +1,93 @@
+#include <stategraph/error.hpp>
+
+#include "src/graph/names.hpp"
+#include "src/run/execution.hpp"
+
+// From names to places in the graph, for what tasks and routers decide while running.
+namespace stategraph::engine {
+namespace {
+
+[[noreturn]] void refuse(std::string_view from, std::string_view node, std::string why) {
+    throw InvalidUpdateError("'" + std::string(from) + "' leads to '" + std::string(node) + "', " + std::move(why),
+                             {.node = std::string(from)});
+}
+
+NodeIndex require(const Topology& topology, std::string_view node, std::string_view from) {
+    const NodeIndex found = topology.find(node);
+    if (found == no_node) refuse(from, node, "and there is no such node");
+    if (found == topology.start) refuse(from, node, "which nothing can lead to");
+    return found;
+}
+
+// The type a node's payload has, null if it takes none.
+const detail::ValueOps* payloadOf(const Node& node) {
+    return node.subgraph ? node.subgraph->spec.payload : node.action.input.payload;
+}
+
+}  // namespace
+
+void resolveNode(const Topology& topology, std::string_view node, std::string_view from, Routes& routes) {
+    if (node == END) return;
+    const NodeIndex found = require(topology, node, from);
+    if (topology.nodes[found].payload_only) refuse(from, node, "which takes a payload: use a Send");
+    routes.to.push_back(found);
+}
+
+void resolveSend(const Topology& topology, std::string_view node, const detail::AnyValue& payload, std::string_view from, Routes& routes) {
+    if (node == END) refuse(from, node, "with a Send, and the end takes none");
+    const NodeIndex found = require(topology, node, from);
+    const detail::ValueOps* type = payloadOf(topology.nodes[found]);
+    if (type == nullptr) refuse(from, node, "with a Send, and its input cannot be stored: give it a Codec");
+    if (type->type != payload.type()) refuse(from, node, "with a Send whose payload is not of the type that node takes");
+    routes.sends.push_back({found, payload, {}});
+}
+
+void resolveTarget(const Topology& topology, const Target& target, std::string_view from, Routes& routes) {
+    if (target.isSend()) {
+        resolveSend(topology, target.node(), target.payload(), from, routes);
+    } else {
+        resolveNode(topology, target.node(), from, routes);
+    }
+}
+
+}  // namespace stategraph::engine
+
+namespace stategraph::detail {
+
+struct RouteSink::Impl {
+    const engine::Topology& topology;
+    const engine::Branch& branch;
+    std::string_view from;
+    engine::Routes& routes;
+};
+
+void RouteSink::to(std::string_view target) {
+    if (!impl_->branch.has_ends) {
+        engine::resolveNode(impl_->topology, target, impl_->from, impl_->routes);
+        return;
+    }
+    for (const auto& [label, node] : impl_->branch.ends) {
+        if (label != target) continue;
+        if (node != engine::no_node) impl_->routes.to.push_back(node);
+        return;
+    }
+    engine::refuse(impl_->from, target, "which its router's ends do not have");
+}
+
+void RouteSink::send(std::string_view node, const AnyValue& payload) {
+    engine::resolveSend(impl_->topology, node, payload, impl_->from, impl_->routes);
+}
+
+}  // namespace stategraph::detail
+
+namespace stategraph::engine {
+
+void routeBranches(const Node& node, const Topology& topology, const void* state, Runtime& runtime, Routes& routes) {
+    for (const Branch& branch : node.branches) {
+        detail::RouteSink::Impl impl{topology, branch, node.name, routes};
+        detail::RouteSink sink(impl);
+        branch.router.call(branch.router.callable.get(), state, runtime, sink);
+    }
+}
+
+}  // namespace stategraph::engine

@@ -1,0 +1,189 @@
+#pragma once
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <stategraph/executor.hpp>
+
+#include "src/commit/ids.hpp"
+#include "src/commit/log_writer.hpp"
+#include "src/commit/restore.hpp"
+#include "src/graph/core.hpp"
+#include "src/run/events.hpp"
+#include "src/run/task.hpp"
+
+namespace stategraph::engine {
+
+/// What a run and the runs inside it share.
+struct RunShared {
+    const RunConfig* config;
+    BaseCheckpointSaver* saver;
+    Executor* executor;
+    std::size_t concurrency;
+    Events* events;
+    std::string metadata;  // a CBOR map, or empty
+};
+
+/// How a run inside a task hangs on the run around it.
+struct ParentLink {
+    Run* run;
+    Task* task;
+    /// Go on from the inner log's newest checkpoint, if there is one.
+    bool resuming;
+    /// The outer run travels in time: begin afresh, or where the inner log was then.
+    bool replaying;
+    CheckpointId bound;
+};
+
+/// One run of a graph in one namespace: a state machine that whoever drives it feeds with executed tasks.
+///
+///     run.begin(input);
+///     while (run.next()) {
+///         for each task in run.todo(): run.execute(task)   // anywhere, in any order, at once
+///         run.endSuperstep();
+///     }
+///     run.finish();
+///
+/// Any of these may throw what the run fails with; then `fail()` stores what is to be kept. Only `execute` may be called from several threads.
+class Run {
+public:
+    Run(const detail::Core& core, RunShared& shared, const ParentLink* parent = nullptr);
+
+    void begin(detail::RunInput input);
+    bool next();
+    std::span<Task* const> todo() const noexcept { return todo_; }
+    void execute(Task& task) noexcept;
+    /// All that is to do, on this thread with the executor's help.
+    void executeAll() noexcept;
+    bool isPaused() const noexcept { return paused_; }
+    void endSuperstep();
+    detail::RunOutcome finish();
+    /// After an exception out of the others.
+    void fail() noexcept;
+
+    /// Runs to the end or a pause on the calling thread, with the executor's help. Stores what is to be kept if it throws.
+    detail::RunOutcome drive(detail::RunInput input);
+
+    const detail::Core& core() const noexcept { return core_; }
+    const Topology& topology() const noexcept { return core_.topology(); }
+    RunShared& shared() noexcept { return shared_; }
+    State& state() noexcept { return state_; }
+    std::int64_t step() const noexcept { return step_; }
+    int remainingSteps() const noexcept { return limit_ - ran_ + 1; }
+    CheckpointId checkpointId() const noexcept { return checkpoint_; }
+    const std::string& checkpointNs() const noexcept { return ns_; }
+    const std::vector<std::string>& path() const noexcept { return path_; }
+    bool hasSaver() const noexcept { return log_.hasSaver(); }
+    TaskId idOf(Task& task) const;
+    const Node& nodeOf(const Task& task) const noexcept { return topology().nodes[task.planned.node]; }
+    /// A Send's payload.
+    void encodeSend(const Task& task, Encoder& out) const;
+    /// The answer to a task's question, or null.
+    const Value* findAnswer(const Task& task, TaskId id, std::uint64_t index) const noexcept;
+
+private:
+    friend class Execution;
+
+    // Beginning: begin.cpp.
+    void load(CheckpointId wanted);
+    bool beginCommand(detail::RunInput& input);  // true: it goes on with the superstep that waits
+    std::string encodeCommand(detail::Writes& writes, const Routes& routes) const;
+    void takeAnswers(const detail::RunInput& input);
+    void beginInput(detail::Writes writes);
+    void applyOutside(detail::Writes& writes, Routes& routes, OperationLog* log);
+
+    // Supersteps: superstep.cpp.
+    void prepareTasks();
+    void restoreTask(Task& task, const checkpoint::TaskFields& fields);
+    void forgetResult(Task& task);
+    void commit(Source source);
+    CommitStep commitStep(Source source);
+    bool stopsAt(const Breakpoints& breakpoints) const noexcept;
+    void collectWrites();
+    void applyTasksWrites();
+    bool endUnfinished();
+    void pause(Status status, std::vector<Interrupt> interrupts);
+    void showPause();
+    bool touchesOutput(std::span<Task* const> tasks) const;
+
+    // What is kept and told of a task, on its thread: records.cpp.
+    void taskFinished(Task& task);
+    void taskStopped(Task& task) noexcept;
+    void prepareSingle(Task& task);
+    void storeRecord(Task& task, bool finished);
+    std::string encodeRecord(Task& task, bool finished) const;
+
+    const detail::Core& core_;
+    RunShared& shared_;
+    const ParentLink* parent_;
+    std::string ns_;
+    std::vector<std::string> path_;
+    std::vector<std::string> parent_names_;
+    std::vector<checkpoint::LoggedParent> parents_;
+
+    State state_;
+    Schedule schedule_;
+    IdSequence ids_;
+    LogWriter log_;
+    CheckpointId checkpoint_;  // whose tasks are next, stored or not
+    Source source_ = Source::input;
+    std::int64_t step_ = -1;   // of the next commit
+    bool has_state_ = false;
+
+    std::optional<checkpoint::Folded> loaded_;
+    std::vector<std::pair<std::string, checkpoint::TaskFields>> stored_records_;  // of the loaded checkpoint
+    std::deque<Value> answers_;                                                   // given to this run; records point at them
+
+    std::vector<PlannedTask> plan_;
+    std::vector<PlannedTask> next_plan_;
+    std::vector<std::unique_ptr<Task>> tasks_;  // the first plan_.size() are in use
+    std::vector<Task*> current_;
+    std::vector<Task*> todo_;
+    WriteSet writes_;
+    std::vector<Routed> routed_;
+    std::vector<detail::ChannelIndex> ending_;
+    bool superstep_done_ = false;
+    bool applied_ = false;  // the superstep's writes are in the state already
+    bool planned_ = false;  // next_plan_ is the plan of schedule_
+    // Of the one task of a superstep, made before its writes are applied.
+    struct Drafts {
+        bool made = false;
+        std::string writes;  // if the operations do not say them
+        std::string record;  // if the commit does not
+        std::optional<StreamEvent> update;
+        std::optional<StreamEvent> end;
+    } drafts_;
+
+    const Breakpoints* before_;
+    const Breakpoints* after_;
+    Breakpoints before_override_;
+    Breakpoints after_override_;
+    int limit_;
+    int ran_ = 0;
+    bool first_ = true;      // superstep
+    bool went_on_ = false;   // resumed: breakpoints before the first superstep do not stop it again
+    bool replay_ = false;    // the first superstep's tasks all run again
+    bool drop_answers_ = false;
+    bool travelling_ = false;
+    bool inner_resuming_ = false;
+    bool inner_replaying_ = false;
+    CheckpointId inner_bound_;
+    bool paused_ = false;
+    detail::RunOutcome outcome_;
+};
+
+/// A breakpoint or interrupts inside a subgraph, on their way to the task around it.
+struct InnerPause {
+    std::vector<Interrupt> interrupts;
+};
+/// A Command for the graph around, on its way there.
+struct ParentCommandSignal {
+    detail::TaskResult result;
+    const detail::Schema* schema;  // of the graph it comes from
+};
+
+}  // namespace stategraph::engine

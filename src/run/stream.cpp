@@ -1,0 +1,230 @@
+#include <stategraph/stream.hpp>
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <ostream>
+
+#include "src/run/invoke.hpp"
+
+// A run as a range of events: it advances a superstep when its events have been taken.
+namespace stategraph::detail {
+namespace {
+
+// Events wait here between the tasks' threads and whoever walks the range. When it is full, tasks wait.
+class EventQueue final : public EventSink {
+public:
+    static constexpr std::size_t size_max = 1024;
+
+    explicit EventQueue(bool bounded) : bounded_(bounded) {}
+
+    void take(StreamEvent&& event) override {
+        std::unique_lock lock(mutex_);
+        room_.wait(lock, [this] { return !bounded_ || events_.size() < size_max || closed_; });
+        if (closed_) return;
+        events_.push_back(std::move(event));
+        filled_.notify_one();
+    }
+
+    std::optional<StreamEvent> poll() {
+        const std::lock_guard lock(mutex_);
+        return pop();
+    }
+
+    /// Waits for an event, or for `done` to become true; whoever makes it so calls `wake`.
+    template <class Done>
+    std::optional<StreamEvent> wait(Done done) {
+        std::unique_lock lock(mutex_);
+        filled_.wait(lock, [&] { return !events_.empty() || done(); });
+        return pop();
+    }
+
+    template <class F>
+    void wake(F change) {
+        const std::lock_guard lock(mutex_);
+        change();
+        filled_.notify_all();
+    }
+
+    /// Nobody takes events any more: what is still told is dropped.
+    void close() {
+        const std::lock_guard lock(mutex_);
+        closed_ = true;
+        room_.notify_all();
+    }
+
+private:
+    std::optional<StreamEvent> pop() {
+        if (events_.empty()) return {};
+        std::optional<StreamEvent> event = std::move(events_.front());
+        events_.pop_front();
+        room_.notify_one();
+        return event;
+    }
+
+    const bool bounded_;
+    std::mutex mutex_;
+    std::condition_variable filled_;
+    std::condition_variable room_;
+    std::deque<StreamEvent> events_;
+    bool closed_ = false;
+};
+
+}  // namespace
+
+struct StreamRun::Impl {
+    enum class Phase : std::uint8_t { begin, superstep, running, over };
+
+    std::shared_ptr<const Core> core;
+    RunInput input;
+    RunConfig config;
+    // Events that come from inside tasks are to be seen while those run: then tasks run on other threads than the reader's.
+    const bool live;
+    EventQueue queue;
+    engine::Events events;
+    engine::RunShared shared;
+    engine::Run run;
+    Phase phase = Phase::begin;
+    bool superstep_done = false;
+    RunOutcome outcome;
+    std::exception_ptr failure;
+
+    Impl(std::shared_ptr<const Core> graph, RunInput&& given, const RunConfig& run_config, const StreamOptions& options)
+        : core(std::move(graph)),
+          input(std::move(given)),
+          config(run_config),
+          live(options.modes.has(StreamMode::custom) || options.subgraphs),
+          queue(live),
+          events(queue, options),
+          shared(engine::shareRun(*core, config, events)),
+          run(*core, shared) {}
+
+    // Moves the run on by one step. False when it is over.
+    bool advance() {
+        try {
+            switch (phase) {
+                case Phase::begin:
+                    run.begin(std::move(input));
+                    phase = Phase::superstep;
+                    return true;
+                case Phase::superstep:
+                    if (!run.next()) return end();
+                    if (live && !run.todo().empty()) {
+                        startTasks();
+                        phase = Phase::running;
+                        return true;
+                    }
+                    run.executeAll();
+                    run.endSuperstep();
+                    return run.isPaused() ? end() : true;
+                case Phase::running:
+                    run.endSuperstep();
+                    phase = Phase::superstep;
+                    return run.isPaused() ? end() : true;
+                case Phase::over: return false;
+            }
+        } catch (Error& error) {
+            engine::addRunContext(error, config);
+            fail();
+        } catch (...) {
+            fail();
+        }
+        return true;
+    }
+
+    bool end() {
+        phase = Phase::over;
+        outcome = run.finish();
+        return true;
+    }
+
+    void fail() {
+        failure = std::current_exception();
+        phase = Phase::over;
+        run.fail();
+    }
+
+    void startTasks() {
+        superstep_done = false;
+        shared.executor->submit(
+            [](void* self) {
+                auto& impl = *static_cast<Impl*>(self);
+                impl.run.executeAll();
+                impl.queue.wake([&impl] { impl.superstep_done = true; });
+            },
+            this);
+    }
+
+    std::optional<StreamEvent> next() {
+        for (;;) {
+            std::optional<StreamEvent> event =
+                phase == Phase::running ? queue.wait([this] { return superstep_done; }) : queue.poll();
+            if (event) return event;
+            if (phase == Phase::over) {
+                if (failure) std::rethrow_exception(std::exchange(failure, nullptr));
+                return {};
+            }
+            advance();
+        }
+    }
+
+    // Whoever leaves early waits for the tasks under way; what they finished is kept.
+    ~Impl() {
+        queue.close();
+        if (phase == Phase::running) {
+            while (queue.wait([this] { return superstep_done; })) {
+            }
+        }
+        if (phase != Phase::over) run.fail();
+    }
+};
+
+StreamRun::StreamRun(std::shared_ptr<const Core> core, RunInput input, const RunConfig& config, const StreamOptions& options)
+    : impl_(std::make_unique<Impl>(std::move(core), std::move(input), config, options)) {}
+
+StreamRun::~StreamRun() = default;
+
+std::optional<StreamEvent> StreamRun::next() { return impl_->next(); }
+
+const RunOutcome& StreamRun::outcome() const { return impl_->outcome; }
+
+}  // namespace stategraph::detail
+
+namespace stategraph {
+
+const char* toString(StreamMode mode) noexcept {
+    switch (mode) {
+        case StreamMode::values: return "values";
+        case StreamMode::updates: return "updates";
+        case StreamMode::tasks: return "tasks";
+        case StreamMode::checkpoints: return "checkpoints";
+        case StreamMode::debug: return "debug";
+        case StreamMode::custom: return "custom";
+    }
+    return "?";
+}
+
+std::string toJson(const StreamEvent& event) {
+    std::string cbor;
+    Encoder out(cbor);
+    out.map(5);
+    out.text("ns");
+    out.array(event.ns.size());
+    for (const auto& segment : event.ns) out.text(segment);
+    out.text("data");
+    out.raw(event.data.bytes());
+    out.text("mode");
+    out.text(toString(event.mode));
+    out.text("node");
+    out.text(event.node);
+    out.text("step");
+    out.integer(event.step);
+    return cborToJson(cbor);
+}
+
+std::ostream& operator<<(std::ostream& out, const StreamEvent& event) {
+    for (const auto& segment : event.ns) out << segment << '|';
+    return out << toString(event.mode) << ": " << event.data;
+}
+
+}  // namespace stategraph

@@ -1,0 +1,285 @@
+#include <algorithm>
+
+#include <stategraph/error.hpp>
+
+#include "src/commit/task_record.hpp"
+#include "src/run/execution.hpp"
+#include "src/run/run.hpp"
+
+// One superstep of a run: from the plan to the commit, or to the pause or failure it ends in.
+namespace stategraph::engine {
+
+bool Run::next() {
+    if (!planned_) plan(topology(), schedule_, next_plan_);
+    planned_ = false;
+    superstep_done_ = false;
+    plan_.swap(next_plan_);
+    current_.clear();
+    while (tasks_.size() < plan_.size()) tasks_.push_back(std::make_unique<Task>());
+    for (std::size_t i = 0; i < plan_.size(); ++i) {
+        tasks_[i]->reset(plan_[i]);
+        current_.push_back(tasks_[i].get());
+    }
+    if (hasSaver()) shared_.events->checkpoint(*this, source_, step_ - 1, current_);
+    if (plan_.empty()) return false;
+    if (ran_ == limit_) {
+        throw GraphRecursionError("the run took " + std::to_string(limit_) + " supersteps and is not done; node '" +
+                                      nodeOf(*current_.front()).name +
+                                      "' is next. Raise recursion_limit, or find what goes round in circles; the thread can go on with RESUME",
+                                  {.node = nodeOf(*current_.front()).name, .step = step_});
+    }
+    const bool only_start = plan_.size() == 1 && plan_.front().node == topology().start;
+    if (!only_start) ++ran_;
+    prepareTasks();
+    if (todo_.empty()) return true;
+    if (!(first_ && went_on_) && stopsAt(*before_)) {
+        pause(Status::breakpoint, {});
+        return false;
+    }
+    for (Task* task : current_) shared_.events->taskStarts(*this, *task);
+    return true;
+}
+
+// Gives the tasks what is stored of them; those that an earlier run finished are not run again.
+void Run::prepareTasks() {
+    todo_.clear();
+    drafts_ = {};
+    applied_ = false;
+    if (first_ && !stored_records_.empty()) {
+        for (Task* task : current_) {
+            const std::string path = pathOf(topology(), task->planned);
+            for (const auto& [stored_path, fields] : stored_records_) {
+                if (stored_path == path) restoreTask(*task, fields);
+            }
+        }
+    }
+    for (Task* task : current_) {
+        if (task->status == TaskStatus::restored) {
+            shared_.events->emit(shared_.events->update(*this, *task, true));
+        } else {
+            todo_.push_back(task);
+        }
+    }
+}
+
+void Run::restoreTask(Task& task, const checkpoint::TaskFields& fields) {
+    const auto copy = [](const std::vector<checkpoint::LoggedInterrupt>& from, std::vector<Interrupt>& to) {
+        for (const auto& each : from) to.push_back({each.id, each.index, Value::fromCbor(std::string(each.value))});
+    };
+    task.record.stored = true;
+    if (fields.error) task.record.error = std::string(*fields.error);
+    copy(fields.interrupts, task.record.interrupts);
+    if (!drop_answers_) copy(fields.answers, task.record.answers);
+    if (replay_) {
+        // It runs again: what it wrote before must not be found if this process dies.
+        if (fields.writes || (drop_answers_ && !fields.answers.empty())) storeRecord(task, false);
+        return;
+    }
+    if (!fields.writes) return;
+    readWritesInto(core_.schema(), *fields.writes, task.result.writes);
+    const auto require = [&](std::string_view name) {
+        const NodeIndex node = topology().find(name);
+        if (node == no_node) {
+            throw InvalidArgumentError("the finished task of node '" + nodeOf(task).name + "' leads to node '" + std::string(name) +
+                                           "', which this graph does not have",
+                                       {.node = std::string(name)});
+        }
+        return node;
+    };
+    for (const auto name : fields.to) task.routes.to.push_back(require(name));
+    for (const auto& send : fields.sends) task.routes.sends.push_back({require(send.node), {}, std::string(send.payload)});
+    task.status = TaskStatus::restored;
+}
+
+void Run::execute(Task& task) noexcept { Execution(*this, task)(); }
+
+bool Run::stopsAt(const Breakpoints& breakpoints) const noexcept {
+    if (!breakpoints.any()) return false;
+    return std::any_of(current_.begin(), current_.end(), [&](const Task* task) {
+        return task->planned.node != topology().start && breakpoints.has(task->planned.node);
+    });
+}
+
+void Run::collectWrites() {
+    writes_.clear();
+    for (Task* task : current_) writes_.add(core_.schema(), task->result.writes, nodeOf(*task).name);
+    writes_.close(core_.schema());
+}
+
+// What `writes_` holds goes into the state; what lives for one superstep ends after the routers have seen it.
+void Run::applyTasksWrites() {
+    log_.noteChanges(state_, writes_, true);
+    findEnding(state_, writes_, ending_);
+    const bool logs = log_.logsOperations() && !log_.snapshotIsDue();
+    applyWrites(state_, writes_, ending_, logs ? &log_.operations() : nullptr);
+}
+
+void Run::endSuperstep() {
+    for (Task* task : todo_) {
+        if (task->inner_ids) ids_.observe(*task->inner_ids);
+    }
+    if (endUnfinished()) return;
+    if (!applied_) {
+        collectWrites();
+        applyTasksWrites();
+    }
+    endChannels(state_, ending_);
+    routed_.clear();
+    for (Task* task : current_) routed_.push_back({task->planned.node, &task->routes});
+    advance(topology(), schedule_, {.consumed = plan_, .routed = routed_, .is_step = true});
+    commit(Source::loop);
+    if (touchesOutput(current_)) shared_.events->values(*this);
+    first_ = false;
+    replay_ = false;
+    inner_resuming_ = false;
+    inner_replaying_ = false;
+    superstep_done_ = true;
+    if (stopsAt(*after_)) pause(Status::breakpoint, {});
+}
+
+// Whether the superstep cannot end, because a task failed, asked, or speaks for another graph. A failure comes first, then pauses.
+bool Run::endUnfinished() {
+    const Task* failed = nullptr;
+    const Task* to_parent = nullptr;
+    bool stopped = false;
+    std::vector<Interrupt> interrupts;
+    for (const Task* task : current_) {
+        if (task->status == TaskStatus::failed && failed == nullptr) failed = task;
+        if (task->status == TaskStatus::to_parent && to_parent == nullptr) to_parent = task;
+        if (task->status != TaskStatus::interrupted) continue;
+        stopped = true;
+        interrupts.insert(interrupts.end(), task->asked.begin(), task->asked.end());
+    }
+    if (failed != nullptr) {
+        try {
+            std::rethrow_exception(failed->failure);
+        } catch (NodeError& error) {
+            error.setInterrupts(std::move(interrupts));
+            throw;
+        }
+    }
+    if (stopped) {
+        pause(interrupts.empty() ? Status::breakpoint : Status::interrupted, std::move(interrupts));
+        return true;
+    }
+    if (to_parent != nullptr) {
+        if (parent_ == nullptr) {
+            throw InvalidUpdateError("node '" + nodeOf(*to_parent).name + "' returned a Command for the parent graph, and there is none",
+                                     {.node = nodeOf(*to_parent).name, .step = step_});
+        }
+        throw ParentCommandSignal{std::move(const_cast<Task*>(to_parent)->result), &core_.schema()};
+    }
+    return false;
+}
+
+CommitStep Run::commitStep(Source source) {
+    return {.id = checkpoint_,
+            .step = step_,
+            .source = source,
+            .topology = &topology(),
+            .state = &state_,
+            .schedule = &schedule_,
+            .next = planned_ ? next_plan_ : plan_,
+            .writes = drafts_.writes};
+}
+
+void Run::commit(Source source) {
+    plan(topology(), schedule_, next_plan_);
+    planned_ = true;
+    if (hasSaver()) {
+        checkpoint_ = ids_.next();
+        log_.commit(commitStep(source));
+        drafts_.writes.clear();
+    }
+    stored_records_.clear();
+    source_ = source;
+    ++step_;
+}
+
+bool Run::touchesOutput(std::span<Task* const> tasks) const {
+    if (!shared_.events->wants(StreamMode::values, *this)) return false;
+    return std::any_of(tasks.begin(), tasks.end(), [this](Task* task) {
+        for (const detail::Op& op : task->result.writes) {
+            if (path_.empty() || core_.returns(op.channel)) return true;
+        }
+        return false;
+    });
+}
+
+void Run::pause(Status status, std::vector<Interrupt> interrupts) {
+    paused_ = true;
+    outcome_.status = status;
+    outcome_.interrupts = std::move(interrupts);
+}
+
+// A paused run shows what its finished tasks wrote; nothing of it is stored again.
+void Run::showPause() {
+    std::vector<Task*> done;
+    writes_.clear();
+    for (Task* task : current_) {
+        if (task->status != TaskStatus::finished && task->status != TaskStatus::restored) continue;
+        done.push_back(task);
+        writes_.add(core_.schema(), task->result.writes, nodeOf(*task).name);
+    }
+    if (!done.empty() && !superstep_done_) {
+        const bool shows = touchesOutput(done);
+        try {
+            writes_.close(core_.schema());
+            applyWrites(state_, writes_, {}, nullptr);
+        } catch (const InvalidUpdateError&) {
+            return;  // they conflict: what is stored is shown
+        }
+        if (shows) shared_.events->values(*this);
+    }
+    if (outcome_.interrupts.empty()) shared_.events->breakpoint(*this);
+}
+
+detail::RunOutcome Run::finish() {
+    const bool keeps = parent_ == nullptr || paused_ || core_.options().checkpointer == detail::CheckpointerKind::per_thread;
+    if (keeps) log_.flush(commitStep(source_));
+    log_.wait();
+    if (paused_ && parent_ == nullptr) showPause();
+    outcome_.config = {.thread_id = shared_.config->thread_id, .checkpoint_id = log_.stored(), .checkpoint_ns = ns_};
+    return std::move(outcome_);
+}
+
+void Run::fail() noexcept {
+    try {
+        log_.flush(commitStep(source_));
+    } catch (...) {
+        // The failure that is on its way out matters more.
+    }
+    try {
+        log_.wait();
+    } catch (...) {
+    }
+}
+
+void Run::executeAll() noexcept {
+    if (todo_.size() == 1) {
+        execute(*todo_.front());
+    } else if (!todo_.empty()) {
+        const auto run = [](void* self, std::size_t i) {
+            auto& driven = *static_cast<Run*>(self);
+            driven.execute(*driven.todo_[i]);
+        };
+        shared_.executor->forEach(todo_.size(), shared_.concurrency, run, this);
+    }
+}
+
+detail::RunOutcome Run::drive(detail::RunInput input) {
+    try {
+        begin(std::move(input));
+        while (next()) {
+            executeAll();
+            endSuperstep();
+            if (paused_) break;
+        }
+    } catch (...) {
+        fail();
+        throw;
+    }
+    return finish();
+}
+
+}  // namespace stategraph::engine

@@ -1,0 +1,78 @@
+#pragma once
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <stategraph/detail/node.hpp>
+#include <stategraph/interrupt.hpp>
+#include <stategraph/runtime.hpp>
+
+#include "src/commit/ids.hpp"
+#include "src/superstep/schedule.hpp"
+
+namespace stategraph::engine {
+
+class Run;
+
+/// What is kept of a task beside what it wrote; it outlives attempts, pauses and processes.
+struct TaskRecord {
+    std::optional<std::string> error;
+    std::vector<Interrupt> interrupts;
+    /// By id and index; for a subgraph's node those of the tasks inside.
+    std::vector<Interrupt> answers;
+    bool stored = false;
+
+    bool isOpen(const Interrupt& interrupt) const noexcept;
+    bool empty() const noexcept { return !error && interrupts.empty() && answers.empty(); }
+};
+
+enum class TaskStatus : std::uint8_t {
+    todo,
+    restored,     // finished by an earlier run
+    finished,
+    failed,
+    interrupted,  // or stopped at a breakpoint inside a subgraph: then without interrupts
+    to_parent,    // returned a Command for the graph around this one
+};
+
+/// One task of the superstep under way.
+struct Task {
+    PlannedTask planned;
+    TaskStatus status = TaskStatus::todo;
+    detail::TaskResult result;
+    Routes routes;
+    TaskRecord record;
+    std::exception_ptr failure;
+    std::vector<Interrupt> asked;  // what it stopped at this time
+    TaskId id;                     // made when somebody needs it
+    std::optional<IdSequence> inner_ids;
+
+    /// For the next superstep.
+    void reset(const PlannedTask& planned_task);
+};
+
+}  // namespace stategraph::engine
+
+namespace stategraph::detail {
+
+/// Behind Runtime.
+struct TaskContext {
+    engine::Run* run = nullptr;  // null: no run, a router is asked on behalf of an edit
+    engine::Task* task = nullptr;
+    std::string_view edited_node = {};
+    int attempt = 1;
+    std::uint64_t calls = 0;  // of interrupt, in this attempt
+    bool has_payload = false;  // the input is a Send's payload
+};
+
+/// Unwind a node that asked. Not a std::exception, so that a node's own handlers leave them alone.
+struct InterruptSignal {
+    Interrupt interrupt;
+};
+struct RefusedAnswerSignal {
+    std::string why;
+};
+
+}  // namespace stategraph::detail

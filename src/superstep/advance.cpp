@@ -1,0 +1,111 @@
+#include <algorithm>
+
+#include "src/superstep/schedule.hpp"
+
+namespace stategraph::engine {
+namespace {
+
+void noteRan(Schedule& schedule, std::span<const PlannedTask> ran) {
+    bool pulled = false;
+    for (const PlannedTask& task : ran) {
+        if (task.is_send) continue;
+        pulled = true;
+        LastRan& last = schedule.last;
+        if (task.version > last.version || last.kind == LastRan::Kind::nobody) {
+            last = {LastRan::Kind::one, task.node, task.version};
+        } else if (task.version == last.version && task.node != last.node) {
+            last.kind = LastRan::Kind::several;
+        }
+    }
+    if (!pulled && !ran.empty()) schedule.last = {LastRan::Kind::several, no_node, schedule.version};
+}
+
+void consume(const Topology& topology, Schedule& schedule, std::span<const PlannedTask> consumed) {
+    bool sent = false;
+    for (const PlannedTask& task : consumed) {
+        if (task.is_send) {
+            sent = true;
+            continue;
+        }
+        if (task.node == topology.start) {
+            schedule.has_input = false;
+            schedule.input.clear();
+        }
+        const EdgeState edge = schedule.edge(task.node).state;
+        if (edge == EdgeState::fired || edge == EdgeState::released) schedule.setEdge(task.node, EdgeState::idle, 0);
+    }
+    for (const JoinIndex join : schedule.activeJoins()) {
+        if (!schedule.isDue(topology, join)) continue;
+        const NodeIndex target = topology.joins[join].target;
+        const auto ran = std::lower_bound(consumed.begin(), consumed.end(), target, [](const PlannedTask& task, NodeIndex node) {
+            return !task.is_send && task.node < node;
+        });
+        if (ran != consumed.end() && !ran->is_send && ran->node == target) schedule.resetJoin(join);
+    }
+    if (sent) schedule.sends.clear();
+}
+
+// Edges fire for one superstep, whether or not somebody took them.
+void dropFired(Schedule& schedule) {
+    for (const NodeIndex node : schedule.activeEdges()) {
+        if (schedule.edge(node).state == EdgeState::fired) schedule.setEdge(node, EdgeState::idle, 0);
+    }
+    schedule.sends.clear();
+    schedule.has_input = false;
+    schedule.input.clear();
+}
+
+void releaseDeferred(const Topology& topology, Schedule& schedule, std::uint64_t version) {
+    for (const NodeIndex node : schedule.activeEdges()) {
+        if (schedule.edge(node).state == EdgeState::waiting) schedule.setEdge(node, EdgeState::released, version);
+    }
+    for (const JoinIndex join : schedule.activeJoins()) {
+        if (topology.joins[join].deferred && schedule.isFull(topology, join) && !schedule.join(join).released) {
+            schedule.releaseJoin(join, version);
+        }
+    }
+}
+
+}  // namespace
+
+void advance(const Topology& topology, Schedule& schedule, const Advance& by) {
+    noteRan(schedule, by.consumed);
+    consume(topology, schedule, by.consumed);
+    if (by.is_step) dropFired(schedule);
+
+    const std::uint64_t version = ++schedule.version;
+    bool fired = false;  // something that is due now, so that deferred nodes go on waiting
+    const auto fire = [&](NodeIndex node) {
+        if (topology.nodes[node].deferred) {
+            schedule.setEdge(node, EdgeState::waiting, version);
+        } else {
+            schedule.setEdge(node, EdgeState::fired, version);
+            fired = true;
+        }
+    };
+    for (const Routed& from : by.routed) {
+        if (from.routes != nullptr) {
+            for (const NodeIndex node : from.routes->to) fire(node);
+            for (PendingSend& send : from.routes->sends) schedule.sends.push_back(std::move(send));
+        }
+        if (from.node == no_node) continue;
+        const Node& node = topology.nodes[from.node];
+        for (const NodeIndex target : node.edges) fire(target);
+        for (const JoinSlot slot : node.joins) {
+            if (schedule.arrive(topology, slot, version)) fired = fired || schedule.isDue(topology, slot.join);
+        }
+    }
+    if (by.input != nullptr) {
+        schedule.input = std::move(*by.input);
+        schedule.has_input = true;
+        schedule.input_version = version;
+        fired = true;
+    }
+    schedule.tidy();
+    if (by.is_step && !fired && schedule.sends.empty()) {
+        releaseDeferred(topology, schedule, version);
+        schedule.tidy();
+    }
+}
+
+}  // namespace stategraph::engine

@@ -1,0 +1,201 @@
+#include "src/superstep/apply.hpp"
+
+#include <algorithm>
+
+#include <stategraph/error.hpp>
+
+namespace stategraph::engine {
+
+using checkpoint::LogOp;
+using checkpoint::WriteKind;
+using detail::ChannelIndex;
+using detail::ChannelKind;
+using detail::ChannelSpec;
+using detail::Op;
+using detail::Schema;
+
+State::State(const Schema& schema)
+    : schema_(&schema), object_(schema.state().create(schema.state().context)), present_(schema.present()) {}
+
+State::State(const State& other) : State(*other.schema_) { assign(other); }
+
+State::State(State&& other) noexcept
+    : schema_(other.schema_), object_(std::exchange(other.object_, nullptr)), present_(std::move(other.present_)) {}
+
+State::~State() {
+    if (object_ != nullptr) schema_->state().destroy(object_);
+}
+
+void State::reset() {
+    for (const ChannelSpec& channel : schema_->channels()) channel.behaviour->reset(channel, value(channel));
+    present_ = schema_->present();
+}
+
+void State::assign(const State& other) {
+    schema_->state().copy(object_, other.object_);
+    present_ = other.present_;
+}
+
+void WriteSet::clear() {
+    items_.clear();
+    ops_.clear();
+    groups_.clear();
+    writers_.clear();
+}
+
+void WriteSet::add(const Schema& schema, detail::Writes& writes, std::string_view writer) {
+    const auto index = static_cast<std::uint16_t>(std::min<std::size_t>(writers_.size(), 0xFFFF));
+    writers_.push_back(writer);
+    for (Op& op : writes) items_.push_back({schema.rank(op.channel), op.channel, index, &op});
+}
+
+void WriteSet::close(const Schema& schema) {
+    const auto by_rank = [](const Item& a, const Item& b) { return a.rank < b.rank; };
+    if (!std::is_sorted(items_.begin(), items_.end(), by_rank)) std::stable_sort(items_.begin(), items_.end(), by_rank);
+    ops_.clear();
+    groups_.clear();
+    for (const Item& item : items_) {
+        if (groups_.empty() || groups_.back().channel != item.channel) {
+            groups_.push_back({item.channel, static_cast<std::uint32_t>(ops_.size()), 0});
+        }
+        ++groups_.back().count;
+        ops_.push_back(item.op);
+    }
+    for (const Group& group : groups_) {
+        if (group.count > 1) refuseConflicts(schema, group, group.first);
+    }
+}
+
+bool WriteSet::writes(ChannelIndex channel) const noexcept {
+    return std::any_of(groups_.begin(), groups_.end(), [channel](const Group& group) { return group.channel == channel; });
+}
+
+void WriteSet::refuseConflicts(const Schema& schema, const Group& group, std::size_t first_item) const {
+    const ChannelSpec& channel = schema.channel(group.channel);
+    const bool folds = channel.kind == ChannelKind::reduced || channel.kind == ChannelKind::topic;
+    std::size_t values = 0;
+    std::string by;
+    for (std::size_t i = first_item; i < first_item + group.count; ++i) {
+        const WriteKind kind = items_[i].op->kind;
+        if (folds && kind != WriteKind::overwrite && kind != WriteKind::clear) continue;
+        ++values;
+        const std::string_view writer = writers_[items_[i].writer];
+        if (values < 6) by += (by.empty() ? "'" : ", '") + std::string(writer) + "'";
+    }
+    if (values < 2 || channel.kind == ChannelKind::any_value) return;
+    const std::string got = "channel '" + channel.name + "' got " + std::to_string(values);
+    throw InvalidUpdateError(folds ? got + " overwrites in one superstep (by " + by + "), and can take one"
+                                   : got + " values in one superstep (by " + by +
+                                         "), and can take one: give it a reducer, or let one task write it",
+                             {.channel = channel.name});
+}
+
+namespace {
+
+void nestReducerError(const ChannelSpec& channel) {
+    std::throw_with_nested(InvalidUpdateError("the reducer of channel '" + channel.name + "' failed: " +
+                                                  detail::describe(std::current_exception()),
+                                              {.channel = channel.name}));
+}
+
+bool leavesUnset(const ChannelSpec& channel, std::span<Op* const> ops) {
+    if (channel.kind == ChannelKind::reduced) return false;
+    return std::any_of(ops.begin(), ops.end(), [](const Op* op) { return op->kind == WriteKind::clear; });
+}
+
+}  // namespace
+
+void OperationLog::close(const ChannelSpec& channel, std::size_t start) {
+    // text(name) array(1 or 2) text(op) …
+    const std::size_t name = channel.name.size();
+    const std::size_t head = name < 24 ? 1 : name < 256 ? 2 : 3;
+    const auto op = static_cast<LogOp>(entries[start + head + name + 2]);
+    sizes.push_back({channel.index, op, static_cast<std::uint32_t>(entries.size() - start)});
+    ++count;
+}
+
+void findEnding(const State& state, const WriteSet& writes, std::vector<ChannelIndex>& ending) {
+    ending.clear();
+    const Schema& schema = state.schema();
+    for (const ChannelIndex index : schema.transient()) {
+        if (state.has(index) && !writes.writes(index)) ending.push_back(index);
+    }
+    std::sort(ending.begin(), ending.end(),
+              [&schema](ChannelIndex a, ChannelIndex b) { return schema.rank(a) < schema.rank(b); });
+}
+
+void endChannels(State& state, std::span<const ChannelIndex> ending) {
+    for (const ChannelIndex index : ending) {
+        const ChannelSpec& channel = state.schema().channel(index);
+        channel.behaviour->reset(channel, state.value(channel));
+        state.setPresent(index, false);
+    }
+}
+
+void applyWrites(State& state, const WriteSet& writes, std::span<const ChannelIndex> ended, OperationLog* log) {
+    const Schema& schema = state.schema();
+    auto next_ended = ended.begin();
+    const auto logEnded = [&](ChannelIndex before_rank) {
+        for (; log != nullptr && next_ended != ended.end() && schema.rank(*next_ended) < before_rank; ++next_ended) {
+            const std::size_t start = log->entries.size();
+            Encoder encoder(log->entries);
+            writeLoggedOp(encoder, schema.channel(*next_ended).name, LogOp::clear);
+            log->close(schema.channel(*next_ended), start);
+        }
+    };
+    std::size_t done = 0;
+    const ChannelSpec* channel = nullptr;
+    try {
+        for (const WriteSet::Group& group : writes.groups()) {
+            channel = &schema.channel(group.channel);
+            logEnded(schema.rank(group.channel));
+            const bool logs = log != nullptr && channel->kind != ChannelKind::untracked;
+            const auto ops = writes.ops(group);
+            if (logs) {
+                const std::size_t start = log->entries.size();
+                Encoder encoder(log->entries);
+                channel->behaviour->apply(*channel, state.value(*channel), ops, &encoder);
+                log->close(*channel, start);
+            } else {
+                channel->behaviour->apply(*channel, state.value(*channel), ops, nullptr);
+            }
+            ++done;
+        }
+    } catch (...) {
+        for (std::size_t i = done; i > 0; --i) {
+            const WriteSet::Group& group = writes.groups()[i - 1];
+            const ChannelSpec& written = schema.channel(group.channel);
+            written.behaviour->undo(written, state.value(written), writes.ops(group));
+        }
+        nestReducerError(*channel);
+    }
+    logEnded(detail::channel_by_name);
+    for (const WriteSet::Group& group : writes.groups()) {
+        state.setPresent(group.channel, !leavesUnset(schema.channel(group.channel), writes.ops(group)));
+    }
+}
+
+void undoWrites(State& state, const WriteSet& writes, const detail::ChannelSet& before) {
+    const Schema& schema = state.schema();
+    const auto groups = writes.groups();
+    for (std::size_t i = groups.size(); i > 0; --i) {
+        const ChannelSpec& channel = schema.channel(groups[i - 1].channel);
+        channel.behaviour->undo(channel, state.value(channel), writes.ops(groups[i - 1]));
+    }
+    for (const WriteSet::Group& group : groups) state.setPresent(group.channel, before.test(group.channel));
+}
+
+void logEverything(const State& state, OperationLog& log) {
+    const Schema& schema = state.schema();
+    for (const ChannelIndex index : schema.encodedOrder()) {
+        const ChannelSpec& channel = schema.channel(index);
+        if (!state.has(index) || channel.kind == ChannelKind::untracked) continue;
+        const std::size_t start = log.entries.size();
+        Encoder encoder(log.entries);
+        writeLoggedOp(encoder, channel.name, LogOp::set);
+        channel.behaviour->encode(channel, state.value(channel), encoder);
+        log.close(channel, start);
+    }
+}
+
+}  // namespace stategraph::engine

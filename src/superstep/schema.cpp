@@ -1,0 +1,102 @@
+#include <stategraph/detail/schema.hpp>
+
+#include <algorithm>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <stategraph/error.hpp>
+
+namespace stategraph::detail {
+namespace {
+
+using checkpoint::WriteKind;
+
+bool isReducing(const ChannelSpec& channel) {
+    return channel.kind == ChannelKind::reduced || channel.kind == ChannelKind::topic;
+}
+
+std::uint64_t fingerprintOf(std::span<const ChannelSpec> channels) {
+    std::string text;
+    for (const auto& channel : channels) {
+        text += channel.name + '\0' + channel.reducer + '\0' + static_cast<char>(channel.kind) + '\0';
+    }
+    return XXH3_64bits(text.data(), text.size());
+}
+
+[[noreturn]] void refuse(const ChannelSpec& channel, std::string message) {
+    throw InvalidUpdateError(std::move(message), {.channel = channel.name});
+}
+
+void checkKind(const ChannelSpec& channel, const Op& op) {
+    if (op.kind == WriteKind::set && isReducing(channel)) {
+        refuse(channel, "channel '" + channel.name + "' has the reducer " + channel.reducer +
+                            ": use add() to give it a value, or overwrite() to replace what it holds");
+    }
+    if (op.kind == WriteKind::add && !isReducing(channel)) {
+        refuse(channel, "channel '" + channel.name + "' has no reducer: use set()");
+    }
+}
+
+}  // namespace
+
+Schema::Schema(StateType state, std::vector<ChannelSpec> channels)
+    : state_(state), channels_(std::move(channels)), present_(channels_.size()), fingerprint_(fingerprintOf(channels_)) {
+    initial_ = std::shared_ptr<void>(state_.create(state_.context), [destroy = state_.destroy](void* s) { destroy(s); });
+    for (std::size_t i = 0; i < channels_.size(); ++i) {
+        auto& channel = channels_[i];
+        channel.index = static_cast<ChannelIndex>(i);
+        channel.initial = value(initial_.get(), channel);
+        by_name_.emplace_back(channel.name, channel.index);
+        for (const auto& former : channel.former_names) by_name_.emplace_back(former, channel.index);
+        encoded_order_.push_back(channel.index);
+        if (channel.kind == ChannelKind::reduced) present_.set(i);
+        if (channel.kind == ChannelKind::any_value || channel.kind == ChannelKind::ephemeral ||
+            channel.kind == ChannelKind::topic) {
+            transient_.push_back(channel.index);
+        }
+    }
+    std::sort(by_name_.begin(), by_name_.end());
+    std::sort(encoded_order_.begin(), encoded_order_.end(), [this](ChannelIndex a, ChannelIndex b) {
+        const std::string& x = channels_[a].name;
+        const std::string& y = channels_[b].name;
+        return x.size() != y.size() ? x.size() < y.size() : x < y;
+    });
+    ranks_.resize(channels_.size());
+    for (std::size_t i = 0; i < encoded_order_.size(); ++i) ranks_[encoded_order_[i]] = static_cast<ChannelIndex>(i);
+}
+
+const ChannelSpec* Schema::find(std::string_view name) const noexcept {
+    const auto found = std::lower_bound(by_name_.begin(), by_name_.end(), name,
+                                        [](const auto& entry, std::string_view wanted) { return entry.first < wanted; });
+    return found != by_name_.end() && found->first == name ? &channels_[found->second] : nullptr;
+}
+
+void Schema::check(Writes& writes) const {
+    for (Op& op : writes) {
+        if (op.channel == channel_by_name) {
+            const std::string_view name = op.type->name(op.value());
+            const ChannelSpec* channel = find(name);
+            if (channel == nullptr) {
+                std::string known;
+                for (const auto& each : channels_) known += (known.empty() ? "" : ", ") + each.name;
+                throw InvalidUpdateError("there is no channel '" + std::string(name) + "'; the graph has " + known,
+                                         {.channel = std::string(name)});
+            }
+            op.channel = channel->index;
+        }
+        checkKind(channels_[op.channel], op);
+    }
+}
+
+void encodeWriteValue(const Op& op, Encoder& out) {
+    if (op.is_item) out.array(1);
+    op.type->encode(out, op.value());
+}
+
+void encodeWrite(const ChannelSpec& channel, const Op& op, Encoder& out) {
+    checkpoint::writeLoggedWrite(out, channel.name, op.kind);
+    if (op.kind != WriteKind::clear) encodeWriteValue(op, out);
+}
+
+}  // namespace stategraph::detail

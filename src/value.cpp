@@ -1,0 +1,31 @@
+#include <stategraph/value.hpp>
+
+#include <ostream>
+#include <utility>
+
+#include <stategraph/error.hpp>
+
+namespace stategraph {
+
+Value Value::fromCbor(std::string cbor) {
+    Decoder decoder(cbor);
+    decoder.skip();
+    requireEnd(decoder);
+    Value value;
+    value.bytes_ = std::move(cbor);
+    return value;
+}
+
+void Value::requireEnd(const Decoder& decoder) {
+    if (!decoder.atEnd()) Decoder::fail("the end of the bytes after one value", decoder.peek());
+}
+
+std::ostream& operator<<(std::ostream& out, const Value& value) {
+    try {
+        return out << value.toJson();
+    } catch (const WrongTypeError& error) {
+        return out << "<not JSON: " << error.message() << '>';
+    }
+}
+
+}  // namespace stategraph

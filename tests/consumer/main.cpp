@@ -1,0 +1,9 @@
+#include <memory>
+
+#include <stategraph/memory_saver.hpp>
+#include <stategraph/version.hpp>
+
+int main() {
+    const std::unique_ptr<stategraph::BaseCheckpointSaver> saver = std::make_unique<stategraph::MemorySaver>();
+    return saver->list({}).empty() && STATEGRAPH_VERSION_MAJOR >= 0 ? 0 : 1;
+}
