@@ -15,7 +15,7 @@
 // out where its value is what "absent" says):
 //
 //   record      := version checksum body          version: one byte, 1
-//                                                 checksum: XXH3-64 of the body, seeded with the row's key, big endian
+//                                                 checksum: XXH3-64 of the body, seeded with the checkpoint's id, big endian
 //   commit body := [header, operations] | [header, operations, writes]
 //   header      := { "ran":      node | null      who ran last: a node, null: not one alone; absent: as in the parent
 //                    "base":     ref              oldest commit that reading this one needs; absent: itself

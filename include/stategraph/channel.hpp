@@ -40,6 +40,8 @@ struct LastValue {
     template <class T>
     using Fold = detail::ReplaceFold<T>;
     template <class T>
+    static constexpr bool fits = true;
+    template <class T>
     static consteval void check() {}
 };
 
@@ -68,8 +70,10 @@ struct Append : Reduced {
     template <class T>
     using Fold = detail::AppendFold<T>;
     template <class T>
+    static constexpr bool fits = List<T>;
+    template <class T>
     static consteval void check() {
-        static_assert(List<T>, "stategraph: sg::append needs a list, such as std::vector");
+        static_assert(fits<T>, "stategraph: sg::append needs a list, such as std::vector");
     }
 };
 
@@ -80,8 +84,10 @@ struct Topic {
     template <class T>
     using Fold = detail::TopicFold<T>;
     template <class T>
+    static constexpr bool fits = List<T>;
+    template <class T>
     static consteval void check() {
-        static_assert(List<T>, "stategraph: sg::topic needs a list, such as std::vector");
+        static_assert(fits<T>, "stategraph: sg::topic needs a list, such as std::vector");
     }
 };
 
@@ -93,8 +99,10 @@ struct Merge : Reduced {
     template <class T>
     using Fold = detail::MergeFold<T>;
     template <class T>
+    static constexpr bool fits = Map<T>;
+    template <class T>
     static consteval void check() {
-        static_assert(Map<T>, "stategraph: sg::merge needs a map, such as std::map<std::string, int>");
+        static_assert(fits<T>, "stategraph: sg::merge needs a map, such as std::map<std::string, int>");
     }
 };
 
@@ -108,8 +116,10 @@ struct Binary : Reduced {
     template <class T>
     using Fold = detail::BinaryFold<T, F>;
     template <class T>
+    static constexpr bool fits = std::is_invocable_r_v<T, const F&, const T&, const T&>;
+    template <class T>
     static consteval void check() {
-        static_assert(std::is_invocable_r_v<T, const F&, const T&, const T&>,
+        static_assert(fits<T>,
                       "stategraph: a reducer must be callable as T f(const T& value, const T& written) for its member's type T");
     }
 };
@@ -178,11 +188,18 @@ constexpr auto asReducer(R reducer) {
     }
 }
 
+/// Stands where a channel has been refused, so that one mistake is one error.
+struct RefusedReducer : reducers::LastValue {};
+
 template <class S, class T, class R, std::size_t N>
 constexpr auto makeChannel(std::string_view name, T S::*member, R reducer, std::array<std::string_view, N> former) {
     requireStorable<T>();
     R::template check<T>();
-    return ChannelEntry<S, T, R, N>{name, member, std::move(reducer), former};
+    if constexpr (Storable<T> && R::template fits<T>) {
+        return ChannelEntry<S, T, R, N>{name, member, std::move(reducer), former};
+    } else {
+        return ChannelEntry<S, T, RefusedReducer, N>{name, member, {}, former};
+    }
 }
 
 /// The table of a state: what `channels()` makes.

@@ -18,10 +18,14 @@ inline constexpr const char* START = "__start__";
 inline constexpr const char* END = "__end__";
 
 /// "Go on with what the thread has": the input of a run that resumes or replays.
-struct ResumeTag {
-    explicit ResumeTag() = default;
+class ResumeTag {
+    struct Key {};
+
+public:
+    constexpr explicit ResumeTag(Key) noexcept {}  // not from {}, which is an empty update
+    static constexpr ResumeTag make() noexcept { return ResumeTag(Key{}); }
 };
-inline constexpr ResumeTag RESUME{};
+inline constexpr ResumeTag RESUME = ResumeTag::make();
 
 /// One task of the next superstep: runs `node` with exactly this payload as its input, beside other tasks of the same node.
 class Send {
@@ -46,6 +50,7 @@ private:
 template <class Payload>
 struct NodeId {
     const char* name;
+    operator std::string() const { return name; }
     Send operator()(Payload payload) const { return Send(name, std::move(payload)); }
 };
 

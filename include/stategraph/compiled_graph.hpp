@@ -47,6 +47,10 @@ struct StateBox {
     void* object() { return &state; }
 };
 
+/// Leaves out what is not present, where a state can.
+template <class S>
+void keepPresent(S&, const ChannelSet&) {}
+
 template <class Output, class S>
 Output project(S&& state) {
     if constexpr (std::is_same_v<Output, std::remove_cvref_t<S>>) {
@@ -225,6 +229,7 @@ public:
         static_cast<SnapshotData&>(snapshot) =
             detail::readState(*core_, config, subgraphs, {detail::typeKey<S>(), box.object(), &snapshot.present});
         snapshot.values = std::move(box.state);
+        detail::keepPresent(snapshot.values, snapshot.present);
         return snapshot;
     }
 

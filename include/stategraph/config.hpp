@@ -13,7 +13,8 @@ namespace stategraph {
 /// When a run's checkpoints reach the saver, and so what a crash can lose.
 enum class Durability : std::uint8_t {
     sync,   // each is on disk (fsync) before the next superstep begins: at most the superstep under way is repeated
-    async,  // each is written while the next superstep runs: at most the last superstep, never the input
+    async,  // each is written while the next superstep runs: a killed process loses at most the last one, never the input; only a
+            // failure of the machine can lose what the operating system had not yet written
     exit,   // one, when the run ends, pauses or fails: the whole run
 };
 

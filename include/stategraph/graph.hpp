@@ -23,7 +23,7 @@ struct NodeOptions {
     /// Shown in drawings.
     Value metadata = {};
     /// Where the node's Commands may lead. Declare them where no edge leads there, so that compile() can tell what is reachable.
-    std::optional<std::vector<std::string>> ends = {};
+    std::optional<NodeNames> ends = {};
 };
 
 /// What a graph's saver is, from a saver or one of the constants below.
@@ -70,6 +70,36 @@ struct PathEntry {
 /// A router's ends: {"a", "b"}, or with labels {{"yes", "a"}, {"no", "b"}}.
 using PathMap = std::vector<PathEntry>;
 
+namespace detail {
+
+/// What a graph knows of its state; specialised for states whose channels are named at run time.
+template <class S>
+struct StateDescription {
+    struct Schema;  // none: the type says it all
+
+    template <class Input, class Output>
+    static void describe(GraphSpec& spec) {
+        checkState<S>();
+        checkPart<Input, S>();
+        checkPart<Output, S>();
+        spec.state = &schemaOf<S>();
+        for (const auto& channel : schemaOf<Input>().channels()) spec.input.push_back(spec.state->find(channel.name)->index);
+        for (const auto& channel : schemaOf<Output>().channels()) spec.output.push_back(spec.state->find(channel.name)->index);
+    }
+
+    /// What a Send to a subgraph over S carries.
+    static void describePayload(SubgraphSpec& spec) {
+        if constexpr (Storable<S>) {
+            spec.payload = &value_ops<S>;
+            spec.from_payload = [](const detail::Schema& inner, const void* payload, Writes& input) {
+                for (const auto& channel : inner.channels()) channel.behaviour->write(channel, inner.value(payload, channel), input);
+            };
+        }
+    }
+};
+
+}  // namespace detail
+
 /// A graph in the making: a value, to be filled, copied and compiled. Nothing is checked before `compile()`, which reports all faults at
 /// once. Not safe from several threads.
 ///
@@ -77,14 +107,9 @@ using PathMap = std::vector<PathEntry>;
 template <class S, class Input = S, class Output = S>
 class StateGraph {
 public:
-    StateGraph() {
-        detail::checkState<S>();
-        detail::checkPart<Input, S>();
-        detail::checkPart<Output, S>();
-        spec_.state = &detail::schemaOf<S>();
-        for (const auto& channel : detail::schemaOf<Input>().channels()) spec_.input.push_back(spec_.state->find(channel.name)->index);
-        for (const auto& channel : detail::schemaOf<Output>().channels()) spec_.output.push_back(spec_.state->find(channel.name)->index);
-    }
+    StateGraph() { detail::StateDescription<S>::template describe<Input, Output>(spec_); }
+    /// For a state whose channels are named at run time (stategraph/json.hpp). Throws InvalidGraphError with every fault of the schema.
+    explicit StateGraph(const typename detail::StateDescription<S>::Schema& schema) { detail::StateDescription<S>::describe(schema, spec_); }
 
     /// Adds a node: a callable `f(const In&)` or `f(const In&, Runtime&)` that returns Update<S> or Command<S>. `In` is the state, a part of
     /// it, or the payload of the Sends that lead here. It is called from several threads at once if runs are.
@@ -151,14 +176,12 @@ public:
         return *this;
     }
 
-    /// Adds nodes and the edges between each and the next.
-    template <class... F>
-    StateGraph& addSequence(std::pair<std::string, F>... steps) {
-        static_assert(sizeof...(F) > 0, "stategraph: addSequence needs at least one step");
-        std::vector<std::string> names{steps.first...};
-        (addNode(std::move(steps.first), std::move(steps.second)), ...);
-        for (std::size_t i = 1; i < names.size(); ++i) addEdge(names[i - 1], names[i]);
-        return *this;
+    /// Adds nodes and the edges between each and the next: addSequence("a", f, "b", g, …).
+    template <class F, class... Rest>
+    StateGraph& addSequence(std::string name, F&& action, Rest&&... rest) {
+        static_assert(sizeof...(Rest) % 2 == 0, "stategraph: addSequence takes a name and a callable for each step, in turn");
+        addNode(name, std::forward<F>(action));
+        return continueSequence(std::move(name), std::forward<Rest>(rest)...);
     }
 
     StateGraph& setEntryPoint(std::string node) { return addEdge(START, std::move(node)); }
@@ -182,25 +205,30 @@ public:
     std::string toDot() const { return detail::toDot(spec_); }
 
 private:
+    StateGraph& continueSequence(std::string) { return *this; }
+    template <class F, class... Rest>
+    StateGraph& continueSequence(std::string before, std::string name, F&& action, Rest&&... rest) {
+        addNode(name, std::forward<F>(action)).addEdge(std::move(before), name);
+        return continueSequence(std::move(name), std::forward<Rest>(rest)...);
+    }
     template <class Inner>
     static detail::SubgraphSpec subgraphOf(std::shared_ptr<const detail::Core> core) {
-        detail::SubgraphSpec spec{.core = std::move(core)};
-        if constexpr (Storable<Inner>) {
-            spec.payload = &detail::value_ops<Inner>;
-            spec.from_payload = [](const detail::Schema& inner, const void* payload, detail::Writes& input) {
-                for (const auto& channel : inner.channels()) channel.behaviour->write(channel, inner.value(payload, channel), input);
-            };
-        }
+        detail::SubgraphSpec spec;
+        spec.core = std::move(core);
+        detail::StateDescription<Inner>::describePayload(spec);
         return spec;
+    }
+    static std::optional<std::vector<std::string>> endsOf(const NodeOptions& options) {
+        return options.ends ? std::optional(options.ends->names()) : std::nullopt;
     }
     StateGraph& addAction(std::string name, detail::NodeAction action, const NodeOptions& options) {
         spec_.nodes.push_back({.name = std::move(name), .action = std::move(action), .subgraph = {}, .defer = options.defer,
-                               .retry = options.retry, .metadata = options.metadata, .ends = options.ends});
+                               .retry = options.retry, .metadata = options.metadata, .ends = endsOf(options)});
         return *this;
     }
     StateGraph& addSubgraph(std::string name, detail::SubgraphSpec subgraph, const NodeOptions& options) {
         spec_.nodes.push_back({.name = std::move(name), .action = {}, .subgraph = std::move(subgraph), .defer = options.defer,
-                               .retry = options.retry, .metadata = options.metadata, .ends = options.ends});
+                               .retry = options.retry, .metadata = options.metadata, .ends = endsOf(options)});
         return *this;
     }
 

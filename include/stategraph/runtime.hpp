@@ -10,6 +10,7 @@
 namespace stategraph {
 
 namespace detail {
+class Schema;
 struct TaskContext;
 }
 
@@ -44,7 +45,11 @@ private:
 
 namespace detail {
 /// The answer to the task's next question. Throws a private type, through the node, if there is none yet.
-const Value& ask(Runtime& runtime, Value question);
+Value ask(Runtime& runtime, Value question);
+/// Whether the node's input is a Send's payload, and not the state.
+bool hasPayload(Runtime& runtime) noexcept;
+/// Of the graph that the node is in.
+const Schema& graphSchema(Runtime& runtime) noexcept;
 /// The last answer is of the wrong type: it is withdrawn, and the run ends with this error.
 [[noreturn]] void refuseAnswer(Runtime& runtime, const WrongTypeError& why);
 }  // namespace detail
@@ -56,7 +61,7 @@ const Value& ask(Runtime& runtime, Value question);
 /// side effects. Throws WrongTypeError if the answer is not a T (the interrupt stays open), MissingCheckpointerError without a saver.
 template <class T = Value>
 T interrupt(Runtime& runtime, const Value& question = {}) {
-    const Value& answer = detail::ask(runtime, question);
+    Value answer = detail::ask(runtime, question);
     if constexpr (std::is_same_v<T, Value>) {
         return answer;
     } else {

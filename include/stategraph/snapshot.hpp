@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <stategraph/config.hpp>
@@ -70,6 +71,12 @@ struct StateSnapshot : SnapshotData {
     template <class T>
     bool isSet(T S::*member) const {
         return present.test(detail::channelIndex(member));
+    }
+    /// The same for a state whose channels are named at run time.
+    bool isSet(std::string_view channel) const
+        requires requires(const S& s) { s.has(channel); }
+    {
+        return values.has(channel);
     }
     /// The values as JSON text, unset channels left out.
     std::string valuesAsJson() const { return values_as_cbor.toJson(); }

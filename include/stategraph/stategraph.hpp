@@ -13,6 +13,7 @@
 #include <stategraph/ids.hpp>
 #include <stategraph/interrupt.hpp>
 #include <stategraph/memory_saver.hpp>
+#include <stategraph/messages.hpp>
 #include <stategraph/record.hpp>
 #include <stategraph/retry.hpp>
 #include <stategraph/runtime.hpp>

@@ -30,6 +30,10 @@ public:
     }
     constexpr bool has(StreamMode mode) const noexcept { return (bits_ & bit(mode)) != 0; }
     constexpr bool empty() const noexcept { return bits_ == 0; }
+    friend constexpr StreamModes operator|(StreamModes a, StreamModes b) noexcept {
+        a.bits_ |= b.bits_;
+        return a;
+    }
 
 private:
     static constexpr unsigned bit(StreamMode mode) noexcept { return 1U << static_cast<unsigned>(mode); }

@@ -8,7 +8,8 @@
 #include "src/commit/task_record.hpp"
 #include "src/history/checkpoint_view.hpp"
 #include "src/history/history_saver.hpp"
-#include "src/run/execution.hpp"
+#include "src/superstep/routes.hpp"
+#include "src/superstep/task_context.hpp"
 
 // updateState: writes without running, as a commit of their own.
 namespace stategraph::engine {

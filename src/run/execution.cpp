@@ -55,8 +55,7 @@ void Execution::operator()() noexcept {
             interrupted(pause.interrupts);
             return;
         } catch (const RefusedAnswerSignal& refused) {
-            // The answer is withdrawn, and the question is open again.
-            if (!task_.record.answers.empty()) task_.record.answers.pop_back();
+            run_.withdrawAnswer(task_, refused.id, refused.index);
             failed(std::make_exception_ptr(WrongTypeError(refused.why, {.node = node_.name})));
             return;
         } catch (...) {

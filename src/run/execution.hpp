@@ -2,17 +2,9 @@
 #include <string_view>
 
 #include "src/run/run.hpp"
+#include "src/superstep/routes.hpp"
 
 namespace stategraph::engine {
-
-/// Resolves where a task wants to go. END leads nowhere. Errors: InvalidUpdateError for a node that does not exist or cannot be reached
-/// that way, or a payload of the wrong type, naming `from`.
-void resolveTarget(const Topology& topology, const Target& target, std::string_view from, Routes& routes);
-void resolveNode(const Topology& topology, std::string_view node, std::string_view from, Routes& routes);
-void resolveSend(const Topology& topology, std::string_view node, const detail::AnyValue& payload, std::string_view from, Routes& routes);
-
-/// Asks the routers of a node, given the state as its own writes leave it.
-void routeBranches(const Node& node, const Topology& topology, const void* state, Runtime& runtime, Routes& routes);
 
 /// Runs one task, all its attempts, and stores its record where one is due. Called on the thread that runs the task.
 class Execution {

@@ -45,14 +45,24 @@ void Run::encodeSend(const Task& task, Encoder& out) const {
     }
 }
 
-const Value* Run::findAnswer(const Task& task, TaskId id, std::uint64_t index) const noexcept {
-    // Answers live in the record of the outermost task.
-    const std::vector<Interrupt>* answers = &task.record.answers;
-    for (const ParentLink* link = parent_; link != nullptr; link = link->run->parent_) answers = &link->task->record.answers;
-    for (const Interrupt& answer : *answers) {
-        if (answer.id == id && answer.index == index) return &answer.value;
+// Answers live in the record of the outermost task, so that one write keeps them wherever they were asked for.
+TaskRecord& Run::answersOf(Task& task) noexcept {
+    TaskRecord* record = &task.record;
+    for (const ParentLink* link = parent_; link != nullptr; link = link->run->parent_) record = &link->task->record;
+    return *record;
+}
+
+std::optional<Value> Run::findAnswer(Task& task, TaskId id, std::uint64_t index) {
+    const std::lock_guard lock(shared_.answers_mutex);
+    for (const Interrupt& answer : answersOf(task).answers) {
+        if (answer.id == id && answer.index == index) return answer.value;
     }
-    return nullptr;
+    return {};
+}
+
+void Run::withdrawAnswer(Task& task, TaskId id, std::uint64_t index) {
+    const std::lock_guard lock(shared_.answers_mutex);
+    std::erase_if(answersOf(task).answers, [&](const Interrupt& answer) { return answer.id == id && answer.index == index; });
 }
 
 std::string Run::encodeRecord(Task& task, bool finished) const {

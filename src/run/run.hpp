@@ -26,6 +26,7 @@ struct RunShared {
     std::size_t concurrency;
     Events* events;
     std::string metadata;  // a CBOR map, or empty
+    std::mutex answers_mutex = {};  // over the answers in tasks' records
 };
 
 /// How a run inside a task hangs on the run around it.
@@ -82,8 +83,10 @@ public:
     const Node& nodeOf(const Task& task) const noexcept { return topology().nodes[task.planned.node]; }
     /// A Send's payload.
     void encodeSend(const Task& task, Encoder& out) const;
-    /// The answer to a task's question, or null.
-    const Value* findAnswer(const Task& task, TaskId id, std::uint64_t index) const noexcept;
+    /// The answer to a task's question, if there is one.
+    std::optional<Value> findAnswer(Task& task, TaskId id, std::uint64_t index);
+    /// Makes the question open again.
+    void withdrawAnswer(Task& task, TaskId id, std::uint64_t index);
 
 private:
     friend class Execution;
@@ -94,6 +97,7 @@ private:
     std::string encodeCommand(detail::Writes& writes, const Routes& routes) const;
     void takeAnswers(const detail::RunInput& input);
     void beginInput(detail::Writes writes);
+    TaskRecord& answersOf(Task& task) noexcept;
     void applyOutside(detail::Writes& writes, Routes& routes, OperationLog* log);
 
     // Supersteps: superstep.cpp.
@@ -101,7 +105,7 @@ private:
     void restoreTask(Task& task, const checkpoint::TaskFields& fields);
     void forgetResult(Task& task);
     void commit(Source source);
-    CommitStep commitStep(Source source);
+    CommitStep commitStep(Source source, std::int64_t step);
     bool stopsAt(const Breakpoints& breakpoints) const noexcept;
     void collectWrites();
     void applyTasksWrites();

@@ -29,7 +29,7 @@ void Runtime::write(const Value& data) {
 
 namespace detail {
 
-const Value& ask(Runtime& runtime, Value question) {
+Value ask(Runtime& runtime, Value question) {
     TaskContext& context = runtime.context();
     if (context.run == nullptr) throw InvalidUpdateError("a router cannot ask while its node's state is edited");
     if (!context.run->hasSaver()) {
@@ -38,12 +38,17 @@ const Value& ask(Runtime& runtime, Value question) {
     }
     const TaskId id = runtime.taskId();
     const std::uint64_t index = context.calls++;
-    if (const Value* answer = context.run->findAnswer(*context.task, id, index)) return *answer;
+    if (auto answer = context.run->findAnswer(*context.task, id, index)) return std::move(*answer);
     throw InterruptSignal{{id, index, std::move(question)}};
 }
 
+bool hasPayload(Runtime& runtime) noexcept { return runtime.context().has_payload; }
+
+const Schema& graphSchema(Runtime& runtime) noexcept { return runtime.context().run->core().schema(); }
+
 void refuseAnswer(Runtime& runtime, const WrongTypeError& why) {
-    throw RefusedAnswerSignal{"the answer to node '" + std::string(runtime.node()) + "' is of the wrong type: " + why.message() +
+    throw RefusedAnswerSignal{runtime.taskId(), runtime.context().calls - 1,
+                              "the answer to node '" + std::string(runtime.node()) + "' is of the wrong type: " + why.message() +
                               "; the interrupt stays open"};
 }
 

@@ -60,6 +60,8 @@ void Run::prepareTasks() {
             todo_.push_back(task);
         }
     }
+    // Subgraphs begin last: what single nodes have to say is not kept waiting behind whole runs.
+    std::stable_partition(todo_.begin(), todo_.end(), [this](const Task* task) { return !nodeOf(*task).subgraph; });
 }
 
 void Run::restoreTask(Task& task, const checkpoint::TaskFields& fields) {
@@ -159,7 +161,8 @@ bool Run::endUnfinished() {
         }
     }
     if (stopped) {
-        pause(interrupts.empty() ? Status::breakpoint : Status::interrupted, std::move(interrupts));
+        const Status status = interrupts.empty() ? Status::breakpoint : Status::interrupted;  // before the move
+        pause(status, std::move(interrupts));
         return true;
     }
     if (to_parent != nullptr) {
@@ -172,9 +175,9 @@ bool Run::endUnfinished() {
     return false;
 }
 
-CommitStep Run::commitStep(Source source) {
+CommitStep Run::commitStep(Source source, std::int64_t step) {
     return {.id = checkpoint_,
-            .step = step_,
+            .step = step,
             .source = source,
             .topology = &topology(),
             .state = &state_,
@@ -188,7 +191,7 @@ void Run::commit(Source source) {
     planned_ = true;
     if (hasSaver()) {
         checkpoint_ = ids_.next();
-        log_.commit(commitStep(source));
+        log_.commit(commitStep(source, step_));
         drafts_.writes.clear();
     }
     stored_records_.clear();
@@ -236,7 +239,7 @@ void Run::showPause() {
 
 detail::RunOutcome Run::finish() {
     const bool keeps = parent_ == nullptr || paused_ || core_.options().checkpointer == detail::CheckpointerKind::per_thread;
-    if (keeps) log_.flush(commitStep(source_));
+    if (keeps) log_.flush(commitStep(source_, step_ - 1));
     log_.wait();
     if (paused_ && parent_ == nullptr) showPause();
     outcome_.config = {.thread_id = shared_.config->thread_id, .checkpoint_id = log_.stored(), .checkpoint_ns = ns_};
@@ -245,7 +248,7 @@ detail::RunOutcome Run::finish() {
 
 void Run::fail() noexcept {
     try {
-        log_.flush(commitStep(source_));
+        log_.flush(commitStep(source_, step_ - 1));
     } catch (...) {
         // The failure that is on its way out matters more.
     }

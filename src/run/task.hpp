@@ -11,6 +11,7 @@
 
 #include "src/commit/ids.hpp"
 #include "src/superstep/schedule.hpp"
+#include "src/superstep/task_context.hpp"
 
 namespace stategraph::engine {
 
@@ -54,25 +55,3 @@ struct Task {
 };
 
 }  // namespace stategraph::engine
-
-namespace stategraph::detail {
-
-/// Behind Runtime.
-struct TaskContext {
-    engine::Run* run = nullptr;  // null: no run, a router is asked on behalf of an edit
-    engine::Task* task = nullptr;
-    std::string_view edited_node = {};
-    int attempt = 1;
-    std::uint64_t calls = 0;  // of interrupt, in this attempt
-    bool has_payload = false;  // the input is a Send's payload
-};
-
-/// Unwind a node that asked. Not a std::exception, so that a node's own handlers leave them alone.
-struct InterruptSignal {
-    Interrupt interrupt;
-};
-struct RefusedAnswerSignal {
-    std::string why;
-};
-
-}  // namespace stategraph::detail

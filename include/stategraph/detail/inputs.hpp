@@ -34,8 +34,10 @@ consteval bool isPartOf() {
 template <class P, class S>
 consteval void checkPart() {
     checkState<P>();
-    static_assert(isPartOf<P, S>(),
-                  "stategraph: each channel of this part must be a channel of the state, with the same name and type");
+    if constexpr (ChannelState<P> && ChannelState<S>) {
+        static_assert(isPartOf<P, S>(),
+                      "stategraph: each channel of this part must be a channel of the state, with the same name and type");
+    }
 }
 
 /// Copies the channels that two states share by name.

@@ -88,6 +88,13 @@ InputType inputTypeOf() {
     return input;
 }
 
+/// How a node of a graph over S takes an In from what the engine passes; specialised where that is not an In.
+template <class S, class In>
+struct NodeInput {
+    static InputType type() { return inputTypeOf<In>(); }
+    static const In& from(const void* input, Runtime&) noexcept { return *static_cast<const In*>(input); }
+};
+
 /// Wraps `f(const In&)` or `f(const In&, Runtime&)` returning Update<S> or Command<S>.
 template <class S, class In, class F>
 NodeAction makeNode(F&& f) {
@@ -109,9 +116,9 @@ NodeAction makeNode(F&& f) {
         static_assert(NodeReturn<Returned, S>, "stategraph: a node must return sg::Update<State> or sg::Command<State>");
         if constexpr (NodeReturn<Returned, S>) {
             action.callable = own(std::forward<F>(f));
-            action.input = inputTypeOf<In>();
+            action.input = NodeInput<S, In>::type();
             action.call = [](const void* stored, const void* input, Runtime& runtime, TaskResult& result) {
-                keepResult<S>(invoke(*static_cast<const Stored*>(stored), *static_cast<const In*>(input), runtime), result);
+                keepResult<S>(invoke(*static_cast<const Stored*>(stored), NodeInput<S, In>::from(input, runtime), runtime), result);
             };
         }
     }

@@ -61,16 +61,18 @@ ChannelSpec describeChannel(const Entry& entry, const typename Entry::State& sam
     using Reducer = typename Entry::Reducer;
     using T = typename Entry::Type;
     ChannelSpec spec;
-    spec.name = entry.name;
-    for (const auto former : entry.former) spec.former_names.emplace_back(former);
-    spec.kind = Reducer::kind;
-    spec.reducer = entry.reducer.name;
-    spec.type = typeKey<T>();
-    spec.offset = static_cast<std::uint32_t>(reinterpret_cast<const char*>(&(sample.*entry.member)) -
-                                             reinterpret_cast<const char*>(&sample));
-    spec.behaviour = &behaviour_of<T, typename Reducer::template Fold<T>>;
-    if constexpr (requires { entry.reducer.reduce; }) {
-        spec.context = std::make_shared<std::remove_cvref_t<decltype(entry.reducer.reduce)>>(entry.reducer.reduce);
+    if constexpr (!std::is_same_v<Reducer, RefusedReducer>) {
+        spec.name = entry.name;
+        for (const auto former : entry.former) spec.former_names.emplace_back(former);
+        spec.kind = Reducer::kind;
+        spec.reducer = entry.reducer.name;
+        spec.type = typeKey<T>();
+        spec.offset = static_cast<std::uint32_t>(reinterpret_cast<const char*>(&(sample.*entry.member)) -
+                                                 reinterpret_cast<const char*>(&sample));
+        spec.behaviour = &behaviour_of<T, typename Reducer::template Fold<T>>;
+        if constexpr (requires { entry.reducer.reduce; }) {
+            spec.context = std::make_shared<std::remove_cvref_t<decltype(entry.reducer.reduce)>>(entry.reducer.reduce);
+        }
     }
     return spec;
 }

@@ -1,9 +1,7 @@
+#include "src/superstep/routes.hpp"
+
 #include <stategraph/error.hpp>
 
-#include "src/graph/names.hpp"
-#include "src/run/execution.hpp"
-
-// From names to places in the graph, for what tasks and routers decide while running.
 namespace stategraph::engine {
 namespace {
 

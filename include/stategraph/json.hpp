@@ -1,0 +1,275 @@
+#pragma once
+/// Graphs whose channels are named at run time and hold JSON: `StateGraph<JsonState>`, and boost::json values as values
+/// of channels, payloads and answers. The only header of the library that includes <boost/json.hpp>.
+#include <concepts>
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <boost/json.hpp>
+
+#include <stategraph/graph.hpp>
+
+namespace stategraph {
+
+/// JSON as CBOR. Integers are kept exactly, 64 bits signed or unsigned; an object's keys are written in encoded order, so an
+/// object that is read back lists them in that order. Reading what is not from JSON: bytes become a string of those bytes,
+/// a key that is not text its JSON text.
+template <>
+struct Codec<boost::json::value> {
+    static void encode(Encoder& encoder, const boost::json::value& value);
+    static void decode(Decoder& decoder, boost::json::value& value);
+};
+template <>
+struct Codec<boost::json::object> {
+    static void encode(Encoder& encoder, const boost::json::object& value);
+    static void decode(Decoder& decoder, boost::json::object& value);
+};
+template <>
+struct Codec<boost::json::array> {
+    static void encode(Encoder& encoder, const boost::json::array& value);
+    static void decode(Decoder& decoder, boost::json::array& value);
+};
+template <>
+struct Codec<boost::json::string> {
+    static void encode(Encoder& encoder, const boost::json::string& value);
+    static void decode(Decoder& decoder, boost::json::string& value);
+};
+
+Value fromJson(const boost::json::value& json);
+boost::json::value toJsonValue(const Value& value);
+/// From JSON text. Errors: InvalidArgumentError that says where the text is not JSON.
+Value parseJson(std::string_view text);
+
+class JsonState;
+
+namespace detail {
+
+struct JsonLayout;
+
+/// A channel's value, and whether it has one.
+struct JsonSlot {
+    boost::json::value value = nullptr;
+    bool set = false;
+};
+
+/// JSON from anything that is JSON or can be made so (boost::json::value_from). Memory of the caller's is not kept.
+boost::json::value ownJson(boost::json::value value);
+template <class T>
+boost::json::value toOwnJson(T&& value) {
+    if constexpr (std::convertible_to<T&&, boost::json::value>) {
+        return ownJson(std::forward<T>(value));
+    } else {
+        return boost::json::value_from(std::forward<T>(value));
+    }
+}
+
+/// One operation on a channel that is known by its name.
+struct JsonWrite {
+    JsonWrite(std::string c, checkpoint::WriteKind k, boost::json::value v) : channel(std::move(c)), kind(k), value(std::move(v)) {}
+    std::string channel;
+    checkpoint::WriteKind kind;
+    boost::json::value value;
+};
+
+}  // namespace detail
+
+/// How a channel of a JsonState takes what tasks write to it.
+class JsonReducer {
+public:
+    using Function = std::function<boost::json::value(const boost::json::value& value, const boost::json::value& written)>;
+
+    /// One value a superstep; unset until written. What a channel is without a reducer.
+    static JsonReducer lastValue();
+    /// Several tasks may write, the last one's value holds; gone after a superstep that wrote none.
+    static JsonReducer anyValue();
+    /// One value, for the next superstep alone.
+    static JsonReducer ephemeral();
+    /// Like lastValue, but never stored.
+    static JsonReducer untracked();
+    /// A list: a written list is added at its end, any other value as one element.
+    static JsonReducer append(boost::json::array initial = {});
+    /// The same, but each superstep starts anew.
+    static JsonReducer topic();
+    /// Numbers. A sum of integers stays one while it fits into 64 bits; with a double in it, it is a double.
+    static JsonReducer sum(boost::json::value initial = 0);
+    static JsonReducer min(boost::json::value initial = 0);
+    static JsonReducer max(boost::json::value initial = 0);
+    /// An object: written entries replace those of the same key, not deeper.
+    static JsonReducer merge(boost::json::object initial = {});
+    /// A list of messages, objects with an "id" (made where missing): a message whose id is there replaces that one, others are added at the end.
+    /// {"type": "remove", "id": …} takes one out; with the id "__remove_all__" all that came before.
+    static JsonReducer messages();
+    /// Your own: `value = f(value, written)`. `name` is stored; change it when the operation changes. `f` is called on
+    /// the thread that drives the run.
+    static JsonReducer binary(std::string name, Function f, boost::json::value initial);
+
+private:
+    friend struct detail::JsonLayout;
+    JsonReducer(detail::ChannelKind kind, std::string name, const detail::Behaviour& behaviour, boost::json::value initial = nullptr,
+                std::shared_ptr<const void> context = nullptr);
+
+    detail::ChannelKind kind_;
+    std::string name_;
+    const detail::Behaviour* behaviour_;
+    boost::json::value initial_;
+    std::shared_ptr<const void> context_;
+};
+
+/// The channels of a JsonState. A value; copies share what they hold until one is changed. Nothing is checked before a graph is made of it.
+///
+///     sg::JsonSchema schema;
+///     schema.channel("foo").channel("bar", sg::JsonReducer::append()).input({"foo"}).output({"bar"});
+class JsonSchema {
+public:
+    JsonSchema();
+
+    /// `formerly`: names under which older checkpoints know the channel.
+    JsonSchema& channel(std::string name, JsonReducer reducer = JsonReducer::lastValue(), std::vector<std::string> formerly = {});
+    /// The channels that the graph accepts as input, and returns; without, all.
+    JsonSchema& input(std::vector<std::string> channels);
+    JsonSchema& output(std::vector<std::string> channels);
+
+private:
+    friend struct detail::JsonLayout;
+    struct Data;
+    Data& change();
+    std::shared_ptr<const Data> data_;
+};
+
+/// The values of channels by name; unset ones are absent. A value type: as costly to copy as its values. Safe from several threads as
+/// long as none changes it.
+class JsonState {
+public:
+    /// No channels: what an output is before it is assigned.
+    JsonState() noexcept = default;
+    /// For tests of nodes: channels as before any write, then `values`. Errors: InvalidGraphError, InvalidArgumentError (an unknown channel).
+    explicit JsonState(const JsonSchema& schema, const boost::json::object& values = {});
+
+    bool has(std::string_view channel) const noexcept { return find(channel) != nullptr; }
+    /// Null if there is no such channel or it is unset.
+    const boost::json::value* find(std::string_view channel) const noexcept;
+    /// Errors: InvalidArgumentError if there is no such channel or it is unset.
+    const boost::json::value& at(std::string_view channel) const;
+    /// null where the channel is unset. Errors: InvalidArgumentError if there is no such channel.
+    const boost::json::value& operator[](std::string_view channel) const;
+    /// A copy of all set channels, in the order in which the schema names them.
+    boost::json::object toObject() const;
+    /// The same: so nodes and routers may take a `const boost::json::value&`.
+    operator boost::json::value() const { return toObject(); }
+
+    /// Same values in channels of the same names.
+    friend bool operator==(const JsonState& a, const JsonState& b) { return a.toObject() == b.toObject(); }
+    friend std::ostream& operator<<(std::ostream& out, const JsonState& state);
+
+private:
+    friend struct detail::JsonLayout;
+    std::shared_ptr<const detail::JsonLayout> layout_;
+    std::vector<detail::JsonSlot> slots_;
+};
+
+/// Gives a channel a value, through its reducer if it has one. `value` is JSON or what boost::json::value_from takes.
+template <class T = boost::json::value>
+detail::JsonWrite write(std::string channel, T&& value) {
+    return {std::move(channel), checkpoint::WriteKind::write, detail::toOwnJson(std::forward<T>(value))};
+}
+/// Replaces what a channel holds, past its reducer. It wins over the other writes of its superstep; two are an error.
+template <class T = boost::json::value>
+detail::JsonWrite overwrite(std::string channel, T&& value) {
+    return {std::move(channel), checkpoint::WriteKind::overwrite, detail::toOwnJson(std::forward<T>(value))};
+}
+/// Makes a channel what it was before any write. Counts as an overwrite.
+inline detail::JsonWrite clear(std::string channel) { return {std::move(channel), checkpoint::WriteKind::clear, nullptr}; }
+
+/// What a node of a JSON graph returns: operations on channels by name, applied in order when the superstep ends. A name that is no channel's
+/// is an InvalidUpdateError when the update is used.
+///
+///     return {sg::write("foo", 1), sg::write("bar", {"a", "b"})};
+template <>
+class Update<JsonState> : public detail::Writes {
+public:
+    Update() = default;
+
+    template <class... W>
+        requires(sizeof...(W) > 0 && (std::same_as<std::remove_cvref_t<W>, detail::JsonWrite> && ...))
+    Update(W&&... writes) {
+        (put(std::forward<W>(writes)), ...);
+    }
+
+    /// One write for each key.
+    static Update of(const boost::json::object& values);
+
+    Update& with(detail::JsonWrite write) {
+        put(std::move(write));
+        return *this;
+    }
+    template <class T = boost::json::value>
+    Update& write(std::string channel, T&& value) {
+        return with(stategraph::write(std::move(channel), std::forward<T>(value)));
+    }
+    template <class T = boost::json::value>
+    Update& overwrite(std::string channel, T&& value) {
+        return with(stategraph::overwrite(std::move(channel), std::forward<T>(value)));
+    }
+    Update& clear(std::string channel) { return with(stategraph::clear(std::move(channel))); }
+
+private:
+    void put(detail::JsonWrite write);
+};
+
+namespace detail {
+
+/// A graph of JsonState is made from a JsonSchema: `sg::StateGraph<sg::JsonState> graph(schema);`
+template <>
+struct StateDescription<JsonState> {
+    using Schema = JsonSchema;
+    static void describe(const JsonSchema& schema, GraphSpec& spec);
+
+    template <class Input, class Output>
+    static void describe(GraphSpec&) {
+        static_assert(!std::same_as<Input, Input>,
+                      "stategraph: a graph of JsonState needs a JsonSchema: sg::StateGraph<sg::JsonState> graph(schema)");
+    }
+    static void describePayload(SubgraphSpec& spec);
+};
+
+/// A node's input, made from what the engine passes where that is not it already.
+template <class In>
+class JsonInput {
+public:
+    explicit JsonInput(const In& given) : given_(&given) {}
+    explicit JsonInput(In&& made) : made_(std::move(made)) {}
+    operator const In&() const noexcept { return made_ ? *made_ : *given_; }
+
+private:
+    std::optional<In> made_;
+    const In* given_ = nullptr;
+};
+
+template <>
+struct NodeInput<JsonState, JsonState> {
+    static InputType type();
+    static JsonInput<JsonState> from(const void* input, Runtime& runtime);
+};
+/// The state as an object, or a Send's payload as it was sent.
+template <>
+struct NodeInput<JsonState, boost::json::value> {
+    static InputType type();
+    static JsonInput<boost::json::value> from(const void* input, Runtime& runtime);
+};
+
+template <>
+void keepPresent<JsonState>(JsonState& state, const ChannelSet& present);
+
+/// What the graph does not return is left out.
+template <>
+JsonState project<JsonState, JsonState>(JsonState&& state);
+
+}  // namespace detail
+}  // namespace stategraph

@@ -1,0 +1,191 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <stategraph/channel.hpp>
+#include <stategraph/error.hpp>
+#include <stategraph/fields.hpp>
+
+namespace stategraph {
+
+/// One message of a conversation. A struct of your own does as well, if it has a `std::string id` and `bool isRemoval() const`.
+struct Message {
+    std::string role = {};
+    std::string content = {};
+    /// Empty: the library gives it one when it is written, the same in every repetition of the task.
+    std::string id = {};
+
+    bool isRemoval() const { return role == "remove"; }
+    static constexpr auto fields() {
+        return stategraph::fields(field("role", &Message::role), field("content", &Message::content), field("id", &Message::id));
+    }
+    friend bool operator==(const Message&, const Message&) = default;
+};
+
+/// The id that stands for all messages before the removal.
+inline constexpr std::string_view REMOVE_ALL_MESSAGES = "__remove_all__";
+
+/// Written to a channel with `addMessages`, takes the message with this id away. An id that is not there is an InvalidUpdateError.
+inline Message removeMessage(std::string id) { return {.role = "remove", .content = {}, .id = std::move(id)}; }
+
+namespace detail {
+
+/// Each written message replaces the one that has its id, or comes last.
+template <class T>
+struct MessagesFold : AppendFold<T> {
+    using Item = typename T::value_type;
+    struct Undo {
+        T before;
+    };
+
+    static void fold(const ChannelSpec& channel, T& value, std::span<Op* const> ops, Encoder* log) {
+        if (onlyAppends(value, ops)) {
+            AppendFold<T>::fold(channel, value, ops, log);
+            return;
+        }
+        Undo undo{value};
+        try {
+            for (Op* op : ops) forEach(*op, [&](const Item& item) { put(channel, value, item); });
+        } catch (...) {
+            value = std::move(undo.before);
+            throw;
+        }
+        if (log) logEdits(channel, undo.before, value, *log);
+        ops.front()->keep(std::move(undo));
+    }
+
+    static void unfold(T& value, std::span<Op* const> ops) {
+        if (ops.front()->template holds<Undo>()) {
+            value = std::move(ops.front()->template as<Undo>().before);
+        } else {
+            AppendFold<T>::unfold(value, ops);
+        }
+    }
+
+    static void prepare(const ChannelSpec&, Op& op, const TaskId& task, std::size_t index) {
+        if (op.kind == WriteKind::clear) return;
+        std::size_t number = 0;
+        forEach(op, [&](Item& item) {
+            if (item.id.empty()) item.id = task.toString() + "-" + std::to_string(index) + "-" + std::to_string(number);
+            ++number;
+        });
+    }
+
+private:
+    template <class F>
+    static void forEach(Op& op, F f) {
+        if (op.is_item) {
+            f(op.as<Item>());
+        } else {
+            for (Item& item : op.as<T>()) f(item);
+        }
+    }
+    static std::size_t find(const T& value, std::string_view id) {
+        std::size_t at = 0;
+        for (const Item& item : value) {
+            if (item.id == id) return at;
+            ++at;
+        }
+        return at;
+    }
+    static bool onlyAppends(const T& value, std::span<Op* const> ops) {
+        std::vector<std::string_view> seen;
+        bool simple = true;
+        for (Op* op : ops) {
+            forEach(*op, [&](const Item& item) {
+                if (!simple) return;
+                simple = !item.isRemoval() && find(value, item.id) == value.size();
+                for (const auto other : seen) simple = simple && other != item.id;
+                seen.push_back(item.id);
+            });
+        }
+        return simple;
+    }
+    static void put(const ChannelSpec& channel, T& value, const Item& item) {
+        if (item.isRemoval() && item.id == REMOVE_ALL_MESSAGES) {
+            value.clear();
+            return;
+        }
+        const std::size_t at = find(value, item.id);
+        const auto place = std::next(value.begin(), static_cast<std::ptrdiff_t>(at));
+        if (!item.isRemoval()) {
+            if (at == value.size()) {
+                value.push_back(item);
+            } else {
+                *place = item;
+            }
+        } else if (at < value.size()) {
+            value.erase(place);
+        } else {
+            throw InvalidUpdateError("there is no message with the id '" + item.id + "' to remove", {.channel = channel.name});
+        }
+    }
+    // As edits from the old list to the new: an element that is gone is erased, one that differs replaced, the rest appended.
+    static void logEdits(const ChannelSpec& channel, const T& before, const T& after, Encoder& log) {
+        std::string edits;
+        Encoder out(edits);
+        std::size_t count = 0;
+        std::size_t at = 0;
+        auto now = after.begin();
+        for (const Item& old : before) {
+            if (now != after.end() && now->id == old.id) {
+                if (!(encoded(*now) == encoded(old))) {
+                    out.array(2);
+                    out.unsignedInteger(at);
+                    Codec<Item>::encode(out, *now);
+                    ++count;
+                }
+                ++now;
+                ++at;
+            } else {
+                out.array(1);
+                out.unsignedInteger(at);
+                ++count;
+            }
+        }
+        for (; now != after.end(); ++now, ++at, ++count) {
+            out.array(2);
+            out.unsignedInteger(at);
+            Codec<Item>::encode(out, *now);
+        }
+        writeLoggedOp(log, channel.name, LogOp::edit);
+        log.array(count);
+        log.raw(edits);
+    }
+    static std::string encoded(const Item& item) {
+        std::string cbor;
+        Encoder out(cbor);
+        Codec<Item>::encode(out, item);
+        return cbor;
+    }
+};
+
+}  // namespace detail
+
+namespace reducers {
+
+/// A list of messages by id: see `addMessages`.
+struct Messages : Reduced {
+    static constexpr std::string_view name = "messages";
+    template <class T>
+    using Fold = detail::MessagesFold<T>;
+    template <class T>
+    static constexpr bool fits = List<T> && requires(const typename T::value_type& m) {
+        { m.id } -> std::convertible_to<std::string_view>;
+        { m.isRemoval() } -> std::convertible_to<bool>;
+    };
+    template <class T>
+    static consteval void check() {
+        static_assert(fits<T>, "stategraph: sg::addMessages needs a list of structs with an `id` and an `isRemoval()`, such as std::vector<sg::Message>");
+    }
+};
+
+}  // namespace reducers
+
+/// The reducer of a conversation: a written message replaces the one with the same id or comes last; a removal takes it away, and one
+/// of REMOVE_ALL_MESSAGES takes all before it. Commits store the edits. Cost: a scan over the ids for each written message.
+inline constexpr reducers::Messages addMessages{};
+
+}  // namespace stategraph

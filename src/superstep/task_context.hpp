@@ -1,0 +1,35 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <stategraph/interrupt.hpp>
+
+namespace stategraph::engine {
+class Run;
+struct Task;
+}  // namespace stategraph::engine
+
+namespace stategraph::detail {
+
+/// Behind Runtime: one attempt of one task.
+struct TaskContext {
+    engine::Run* run = nullptr;  // null: no run, a router is asked on behalf of an edit
+    engine::Task* task = nullptr;
+    std::string_view edited_node = {};
+    int attempt = 1;
+    std::uint64_t calls = 0;   // of interrupt, in this attempt
+    bool has_payload = false;  // the input is a Send's payload
+};
+
+/// Unwind a node that asked. Not a std::exception, so that a node's own handlers leave them alone.
+struct InterruptSignal {
+    Interrupt interrupt;
+};
+struct RefusedAnswerSignal {
+    TaskId id;
+    std::uint64_t index;
+    std::string why;
+};
+
+}  // namespace stategraph::detail

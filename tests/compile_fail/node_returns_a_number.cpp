@@ -1,0 +1,13 @@
+// EXPECT: stategraph: a node must return sg::Update<State> or sg::Command<State>
+#include <stategraph/stategraph.hpp>
+
+namespace sg = stategraph;
+
+struct State {
+    std::string foo = {};
+    static constexpr auto channels() { return sg::channels(sg::channel("foo", &State::foo)); }
+};
+
+void build(sg::StateGraph<State>& graph) {
+    graph.addNode("a", [](const State&) { return 42; });
+}

@@ -1,0 +1,10 @@
+// EXPECT: stategraph: a state needs a table of its channels
+#include <stategraph/stategraph.hpp>
+
+namespace sg = stategraph;
+
+struct State {
+    std::string foo = {};
+};
+
+sg::StateGraph<State> graph;

@@ -1,0 +1,16 @@
+// EXPECT: no matching function for call to
+#include <stategraph/stategraph.hpp>
+
+namespace sg = stategraph;
+
+struct State {
+    std::string foo = {};
+    static constexpr auto channels() { return sg::channels(sg::channel("foo", &State::foo)); }
+};
+
+struct Other {
+    int n = 0;
+    static constexpr auto channels() { return sg::channels(sg::channel("n", &Other::n)); }
+};
+
+sg::Update<State> update() { return sg::Update<State>(sg::set(&Other::n, 1)); }

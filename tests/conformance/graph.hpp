@@ -1,0 +1,31 @@
+#pragma once
+#include <deque>
+#include <memory>
+
+#include "tests/conformance/actions.hpp"
+
+namespace conformance {
+
+using App = sg::CompiledGraph<sg::JsonState>;
+
+/// Builds the graph of a scenario. It refers to the scenario and to itself: keep both while the graph is used.
+class GraphBuilder {
+public:
+    explicit GraphBuilder(World& world) : world_(world) {}
+    /// Errors: InvalidGraphError.
+    App build(const json::object& graph, std::shared_ptr<sg::BaseCheckpointSaver> saver);
+    /// Of the outermost graph.
+    const GraphPlace& root() const { return places_.front(); }
+    const std::set<std::string>& input() const { return input_; }
+
+private:
+    App buildAt(const json::object& graph, GraphPlace& place, sg::Checkpointer checkpointer);
+    GraphPlace& addPlace(const json::object& graph, std::string ns, const GraphPlace* parent);
+    void addNode(sg::StateGraph<sg::JsonState>& graph, const json::object& node, GraphPlace& place);
+
+    World& world_;
+    std::deque<GraphPlace> places_;
+    std::set<std::string> input_;
+};
+
+}  // namespace conformance

@@ -1,0 +1,87 @@
+#include <charconv>
+#include <iostream>
+#include <stdexcept>
+
+#include "tests/conformance/compare.hpp"
+#include "tests/conformance/savers.hpp"
+
+// Runs conformance scenarios through the public API and compares what comes of them with what was recorded, or prints it.
+namespace {
+
+constexpr const char* usage =
+    "usage: stategraph-conformance [--saver memory|rocksdb:FOLDER] [--concurrency N] [--answer] FILE...\n"
+    "  FILE: a scenario (.json), scenarios (.ndjson, one a line) or a folder of .json files\n"
+    "  --answer: print what each scenario gives, one line of JSON each, instead of comparing\n";
+
+struct Options {
+    std::string saver = "memory";
+    int concurrency = 1;
+    bool answers = false;
+    std::vector<std::string> files;
+};
+
+Options parse(const std::vector<std::string>& arguments) {
+    Options options;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const std::string& argument = arguments[i];
+        const auto value = [&]() -> const std::string& {
+            if (i + 1 == arguments.size()) throw std::invalid_argument(argument + " needs a value");
+            return arguments[++i];
+        };
+        if (argument == "--answer") {
+            options.answers = true;
+        } else if (argument == "--saver") {
+            options.saver = value();
+        } else if (argument == "--concurrency") {
+            const std::string& number = value();
+            const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), options.concurrency);
+            if (error != std::errc() || end != number.data() + number.size() || options.concurrency < 1) {
+                throw std::invalid_argument("--concurrency must be a number of at least 1, and is '" + number + "'");
+            }
+        } else if (argument.starts_with("-")) {
+            throw std::invalid_argument("no such option: " + argument);
+        } else {
+            options.files.push_back(argument);
+        }
+    }
+    if (options.files.empty()) throw std::invalid_argument("no FILE given");
+    return options;
+}
+
+int run(const Options& options) {
+    conformance::Savers savers(options.saver);
+    std::size_t passed = 0;
+    std::size_t failed = 0;
+    for (const auto& scenario : conformance::readScenarios(options.files)) {
+        conformance::Settings settings = savers.next(scenario);
+        settings.concurrency = options.concurrency;
+        const auto answer = conformance::answer(scenario, settings);
+        if (options.answers) {
+            std::cout << boost::json::serialize(answer) << '\n';
+            continue;
+        }
+        const auto found = conformance::differences(scenario, answer);
+        ++(found.empty() ? passed : failed);
+        if (found.empty()) continue;
+        std::cout << conformance::text(conformance::get(scenario, "name")) << ": "
+                  << boost::json::serialize(conformance::get(scenario, "about")) << '\n';
+        for (const auto& line : found) std::cout << "  " << line << '\n';
+    }
+    if (options.answers) return 0;
+    std::cout << passed << " passed, " << failed << " failed\n";
+    return failed > 0 || passed == 0 ? 1 : 0;
+}
+
+}  // namespace
+
+int main(int count, char** values) {
+    try {
+        return run(parse({values + 1, values + count}));
+    } catch (const std::invalid_argument& error) {
+        std::cerr << error.what() << '\n' << usage;
+        return 2;
+    } catch (const std::exception& error) {
+        std::cerr << error.what() << '\n';
+        return 1;
+    }
+}

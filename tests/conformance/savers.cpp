@@ -1,0 +1,42 @@
+#include "tests/conformance/savers.hpp"
+
+#include <filesystem>
+#include <stdexcept>
+
+#include <stategraph/memory_saver.hpp>
+#if STATEGRAPH_HAS_ROCKSDB
+#include <stategraph/rocksdb_saver.hpp>
+#endif
+
+namespace conformance {
+
+namespace sg = stategraph;
+
+Savers::Savers(const std::string& kind) {
+    constexpr std::string_view rocksdb = "rocksdb:";
+    if (kind == "memory") return;
+    if (!kind.starts_with(rocksdb) || kind.size() == rocksdb.size()) {
+        throw std::invalid_argument("--saver must be memory or rocksdb:FOLDER, and is '" + kind + "'");
+    }
+#if STATEGRAPH_HAS_ROCKSDB
+    const std::string folder = kind.substr(rocksdb.size());
+    std::filesystem::create_directories(folder);
+    shared_ = std::make_shared<sg::RocksDBSaver>(folder);
+#else
+    throw std::invalid_argument("--saver " + kind + ": this program was built without RocksDB");
+#endif
+}
+
+Settings Savers::next(const json::object& scenario) {
+    ++count_;
+    if (!shared_) return {.saver = std::make_shared<sg::MemorySaver>()};
+    Settings settings{.saver = shared_, .threads_prefix = std::to_string(count_) + "/"};
+    // The database may be that of an earlier run.
+    for (const json::value& op : get(scenario, "run").as_array()) {
+        const json::value& thread = get(op.as_object(), "thread");
+        shared_->deleteThread(settings.threads_prefix + (thread.is_string() ? text(thread) : "t"));
+    }
+    return settings;
+}
+
+}  // namespace conformance

@@ -1,0 +1,21 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "tests/conformance/operations.hpp"
+
+namespace conformance {
+
+/// Gives each scenario a saver that knows nothing of the others' threads.
+class Savers {
+public:
+    /// `kind` is "memory" or "rocksdb:FOLDER". Errors: std::invalid_argument.
+    explicit Savers(const std::string& kind);
+    Settings next(const json::object& scenario);
+
+private:
+    std::shared_ptr<stategraph::BaseCheckpointSaver> shared_;  // one database for all: opening one takes longer than a scenario
+    std::size_t count_ = 0;
+};
+
+}  // namespace conformance

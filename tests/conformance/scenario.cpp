@@ -1,0 +1,74 @@
+#include "tests/conformance/scenario.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+namespace conformance {
+namespace {
+
+namespace fs = std::filesystem;
+
+json::object parse(const std::string& source, const std::string& where) {
+    json::error_code error;
+    const json::value parsed = json::parse(source, error);
+    if (error || !parsed.is_object()) throw std::runtime_error(where + " is not a scenario: " + error.message());
+    return parsed.get_object();
+}
+
+void readLines(std::istream& file, const fs::path& path, std::vector<json::object>& into) {
+    std::string line;
+    for (int number = 1; std::getline(file, line); ++number) {
+        if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+        into.push_back(parse(line, path.string() + ":" + std::to_string(number)));
+    }
+}
+
+void read(const fs::path& path, std::vector<json::object>& into) {
+    if (fs::is_directory(path)) {
+        std::vector<fs::path> files;
+        for (const auto& entry : fs::directory_iterator(path)) {
+            if (entry.path().extension() == ".json") files.push_back(entry.path());
+        }
+        std::sort(files.begin(), files.end());
+        for (const auto& file : files) read(file, into);
+        return;
+    }
+    std::ifstream file(path);
+    if (!file) throw std::runtime_error("cannot read " + path.string());
+    if (path.extension() == ".ndjson") {
+        readLines(file, path, into);
+        return;
+    }
+    std::ostringstream all;
+    all << file.rdbuf();
+    into.push_back(parse(all.str(), path.string()));
+}
+
+}  // namespace
+
+std::vector<json::object> readScenarios(const std::vector<std::string>& paths) {
+    std::vector<json::object> scenarios;
+    for (const auto& path : paths) read(path, scenarios);
+    return scenarios;
+}
+
+const json::value& get(const json::object& object, std::string_view key) {
+    static const json::value null;
+    const json::value* found = object.if_contains(key);
+    return found != nullptr ? *found : null;
+}
+
+std::string text(const json::value& value) { return std::string(value.as_string()); }
+
+std::vector<std::string> names(const json::value& list) {
+    std::vector<std::string> found;
+    if (list.is_array()) {
+        for (const json::value& name : list.get_array()) found.push_back(text(name));
+    }
+    return found;
+}
+
+}  // namespace conformance

@@ -1,0 +1,141 @@
+#pragma once
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <stategraph/stategraph.hpp>
+
+// A small state, and nodes that tell what they did.
+namespace graphs {
+
+namespace sg = stategraph;
+using Strings = std::vector<std::string>;
+
+struct State {
+    std::string foo = {};
+    Strings bar = {};
+    int n = 0;
+
+    static constexpr auto channels() {
+        return sg::channels(sg::channel("foo", &State::foo), sg::channel("bar", &State::bar, sg::append),
+                            sg::channel("n", &State::n, sg::sum));
+    }
+    bool operator==(const State&) const = default;
+};
+
+using Graph = sg::StateGraph<State>;
+using App = sg::CompiledGraph<State>;
+using Update = sg::Update<State>;
+using Command = sg::Command<State>;
+
+/// What ran, in order. Safe from any thread.
+class Log {
+public:
+    void add(std::string entry) {
+        const std::lock_guard lock(mutex_);
+        entries_.push_back(std::move(entry));
+    }
+    Strings entries() const {
+        const std::lock_guard lock(mutex_);
+        return entries_;
+    }
+    std::size_t count(const std::string& entry) const {
+        const Strings all = entries();
+        return static_cast<std::size_t>(std::count(all.begin(), all.end(), entry));
+    }
+    /// Everything so far, and forgets it. Sorted, for tasks that ran at once.
+    Strings take() {
+        const std::lock_guard lock(mutex_);
+        return std::exchange(entries_, {});
+    }
+    Strings takeSorted() {
+        Strings all = take();
+        std::sort(all.begin(), all.end());
+        return all;
+    }
+
+private:
+    mutable std::mutex mutex_;
+    Strings entries_;
+};
+
+/// Appends `text` to bar.
+inline auto appends(std::string text) {
+    return [text](const State&) -> Update { return {sg::add(&State::bar, text)}; };
+}
+/// The same, and logs it.
+inline auto appends(Log& log, std::string text) {
+    return [&log, text](const State&) -> Update {
+        log.add(text);
+        return {sg::add(&State::bar, text)};
+    };
+}
+/// Asks for a string and appends "name:answer" to bar; logs each execution.
+inline auto asks(Log& log, std::string name) {
+    return [&log, name](const State&, sg::Runtime& runtime) -> Update {
+        log.add(name);
+        return {sg::add(&State::bar, name + ":" + sg::interrupt<std::string>(runtime, "what for " + name + "?"))};
+    };
+}
+
+/// Input for bar.
+inline Update bar(std::string text) { return {sg::add(&State::bar, std::move(text))}; }
+
+/// A place where `count` threads wait for each other; false where they do not all come within five seconds.
+class Meeting {
+public:
+    explicit Meeting(std::size_t count) : missing_(count) {}
+    bool arrive() {
+        std::unique_lock lock(mutex_);
+        if (--missing_ == 0) all_here_.notify_all();
+        return all_here_.wait_for(lock, std::chrono::seconds(5), [this] { return missing_ == 0; });
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable all_here_;
+    std::size_t missing_;
+};
+
+/// A signal given once; false where it does not come within five seconds.
+class Signal {
+public:
+    void give() {
+        const std::lock_guard lock(mutex_);
+        given_ = true;
+        changed_.notify_all();
+    }
+    bool await() {
+        std::unique_lock lock(mutex_);
+        return changed_.wait_for(lock, std::chrono::seconds(5), [this] { return given_; });
+    }
+    bool isGiven() {
+        const std::lock_guard lock(mutex_);
+        return given_;
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool given_ = false;
+};
+
+/// What `call` throws as an E; fails the test and throws if it does not.
+template <class E, class F>
+E thrown(F&& call) {
+    try {
+        call();
+    } catch (const E& error) {
+        return error;
+    }
+    throw std::runtime_error("the call should have thrown and did not");
+}
+
+inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace graphs

@@ -1,0 +1,120 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <stategraph/stategraph.hpp>
+
+// Graphs whose threads the tests of history read, edit and replay, and what those tests ask of snapshots.
+namespace history {
+
+namespace sg = stategraph;
+
+/// The state of the model's own examples: one list.
+struct Line {
+    std::vector<std::string> v = {};
+    static constexpr auto channels() { return sg::channels(sg::channel("v", &Line::v, sg::append)); }
+};
+using Words = std::vector<std::string>;
+using LineGraph = sg::StateGraph<Line>;
+using LineApp = sg::CompiledGraph<Line>;
+
+inline sg::Update<Line> says(std::string word) { return {sg::add(&Line::v, std::move(word))}; }
+
+/// A node that appends its word.
+inline auto saying(std::string word) {
+    return [word](const Line&) -> sg::Update<Line> { return says(word); };
+}
+
+/// One that asks "q" and its name, and appends "name:answer".
+inline auto asking(std::string name) {
+    return [name](const Line&, sg::Runtime& runtime) -> sg::Update<Line> {
+        return says(name + ":" + sg::interrupt<std::string>(runtime, "q" + name));
+    };
+}
+
+/// START → each of the names → END, each node appending its name.
+inline LineGraph chainOf(const Words& names) {
+    LineGraph graph;
+    std::string from = sg::START;
+    for (const auto& name : names) {
+        graph.addNode(name, saying(name)).addEdge(from, name);
+        from = name;
+    }
+    graph.addEdge(from, sg::END);
+    return graph;
+}
+
+/// START → names, all at once, and then → "z" by plain edges.
+inline LineGraph fanOf(const Words& names) {
+    LineGraph graph;
+    for (const auto& name : names) graph.addNode(name, saying(name)).addEdge(sg::START, name).addEdge(name, "z");
+    return graph.addNode("z", saying("z"));
+}
+
+/// All of a thread's snapshots, newest first.
+template <class S, class In, class Out>
+std::vector<sg::StateSnapshot<S>> historyOf(const sg::CompiledGraph<S, In, Out>& app, const sg::Config& config,
+                                            const sg::HistoryOptions& options = {}) {
+    std::vector<sg::StateSnapshot<S>> snapshots;
+    for (const auto& snapshot : app.getStateHistory(config, options)) snapshots.push_back(snapshot);
+    return snapshots;
+}
+
+/// The same, oldest first: the order in which they were made.
+template <class S, class In, class Out>
+std::vector<sg::StateSnapshot<S>> pastOf(const sg::CompiledGraph<S, In, Out>& app, const sg::Config& config) {
+    auto snapshots = historyOf(app, config);
+    return {snapshots.rbegin(), snapshots.rend()};
+}
+
+template <class S>
+std::vector<std::int64_t> stepsOf(const std::vector<sg::StateSnapshot<S>>& snapshots) {
+    std::vector<std::int64_t> steps;
+    for (const auto& snapshot : snapshots) steps.push_back(snapshot.step);
+    return steps;
+}
+
+/// "fork", "loop", …
+template <class S>
+Words sourcesOf(const std::vector<sg::StateSnapshot<S>>& snapshots) {
+    Words sources;
+    for (const auto& snapshot : snapshots) sources.push_back(sg::toString(snapshot.source));
+    return sources;
+}
+
+/// The task of a node; the test fails if there is none.
+inline const sg::TaskSnapshot& taskOf(const sg::SnapshotData& snapshot, const std::string& name) {
+    for (const auto& task : snapshot.tasks) {
+        if (task.name == name) return task;
+    }
+    FAIL("no task of node ", name);
+    throw 0;
+}
+
+/// What the E says that `call` throws; the test fails if it throws something else or nothing.
+template <class E, class F>
+std::string errorOf(F call) {
+    try {
+        (void)call();
+    } catch (const E& error) {
+        return error.what();
+    } catch (const std::exception& other) {
+        FAIL_CHECK("another error: ", other.what());
+        return {};
+    }
+    FAIL_CHECK("no error");
+    return {};
+}
+
+/// Whether a text has all the parts, in any order.
+inline bool mentions(const std::string& text, const Words& parts) {
+    for (const auto& part : parts) {
+        if (text.find(part) != std::string::npos) continue;
+        MESSAGE("no '", part, "' in: ", text);
+        return false;
+    }
+    return true;
+}
+
+}  // namespace history

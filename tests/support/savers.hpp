@@ -1,0 +1,74 @@
+#pragma once
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include <stategraph/memory_saver.hpp>
+#if STATEGRAPH_HAS_ROCKSDB
+#include <stategraph/rocksdb_saver.hpp>
+#endif
+
+// A case on every saver there is.
+namespace savers {
+
+/// Where threads outlive the saver object. Drop what `open` gave before opening again: that is a new process, as far as can be told.
+class Store {
+public:
+    Store() = default;
+    Store(const Store&) = delete;
+    Store& operator=(const Store&) = delete;
+    virtual ~Store() = default;
+    virtual std::shared_ptr<stategraph::BaseCheckpointSaver> open() = 0;
+};
+
+class MemoryStore final : public Store {
+public:
+    std::shared_ptr<stategraph::BaseCheckpointSaver> open() override { return saver_; }
+
+private:
+    std::shared_ptr<stategraph::BaseCheckpointSaver> saver_ = std::make_shared<stategraph::MemorySaver>();
+};
+
+#if STATEGRAPH_HAS_ROCKSDB
+class RocksDBStore final : public Store {
+public:
+    RocksDBStore() {
+        std::string pattern = (std::filesystem::temp_directory_path() / "stategraph-XXXXXX").string();
+        if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make " + pattern);
+        folder_ = pattern;
+    }
+    ~RocksDBStore() override {
+        std::error_code ignored;
+        std::filesystem::remove_all(folder_, ignored);
+    }
+    std::shared_ptr<stategraph::BaseCheckpointSaver> open() override {
+        return std::make_shared<stategraph::RocksDBSaver>((folder_ / "db").string());
+    }
+
+private:
+    std::filesystem::path folder_;
+};
+#endif
+
+/// Calls `body(Store&)` with a new store of each kind.
+template <class F>
+void onEach(F body) {
+    {
+        INFO("on the memory saver");
+        MemoryStore store;
+        body(static_cast<Store&>(store));
+    }
+#if STATEGRAPH_HAS_ROCKSDB
+    {
+        INFO("on RocksDB");
+        RocksDBStore store;
+        body(static_cast<Store&>(store));
+    }
+#endif
+}
+
+}  // namespace savers
