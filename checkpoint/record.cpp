@@ -156,6 +156,15 @@ std::vector<LoggedInterrupt> readInterrupts(Decoder& in) {
     return interrupts;
 }
 
+// Metadata: whoever reads it relies on this.
+void requireEntries(std::string_view cbor) {
+    Decoder in(cbor);
+    for (std::size_t count = in.map(); count > 0; --count) {
+        in.text();
+        in.skip();
+    }
+}
+
 Source readSource(Decoder& in) {
     const std::string_view text = in.text();
     for (const Source source : {Source::input, Source::loop, Source::update, Source::fork}) {
@@ -215,6 +224,7 @@ void readHeaderField(std::string_view key, Decoder& in, CommitFields& commit) {
         }
     } else if (key == "metadata") {
         commit.metadata = in.raw();
+        requireEntries(commit.metadata);
     } else {
         in.skip();  // of a later minor version
     }
@@ -337,6 +347,8 @@ CommitFields readCommit(const RowKey& key, std::string_view bytes, bool header_o
         commit.operations = in.raw();
         if (parts == 3) commit.writes = in.raw();
         if (!in.atEnd()) throw WrongTypeError("there are bytes after its end");
+        if (commit.input) readWrites(*commit.input);
+        if (commit.writes) readWrites(*commit.writes);
     } catch (const WrongTypeError& error) {
         corrupt(key, error.message());
     }
@@ -403,6 +415,7 @@ TaskFields readTask(const RowKey& key, std::string_view bytes) {
             }
         }
         if (!in.atEnd()) throw WrongTypeError("there are bytes after its end");
+        if (task.writes) readWrites(*task.writes);
     } catch (const WrongTypeError& error) {
         corrupt(key, error.message());
     }

@@ -69,7 +69,7 @@ void PutQueue::put(Executor& executor, BaseCheckpointSaver& saver, const PutRequ
 void PutQueue::wait() {
     std::unique_lock lock(mutex_);
     waitQuietly(lock);
-    if (failed_) std::rethrow_exception(std::exchange(failed_, nullptr));
+    if (failed_) std::rethrow_exception(failed_);  // to each task that asks, and to whoever ends the run
 }
 
 void PutQueue::waitQuietly(std::unique_lock<std::mutex>& lock) {

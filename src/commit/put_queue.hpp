@@ -24,7 +24,7 @@ public:
 
     /// Copies the request. Throws what the request before it failed with.
     void put(Executor& executor, BaseCheckpointSaver& saver, const PutRequest& request);
-    /// Returns when nothing is under way; throws what failed, once.
+    /// Returns when nothing is under way; throws what failed, each time.
     void wait();
 
 private:

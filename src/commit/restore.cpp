@@ -98,8 +98,14 @@ void readWritesInto(const detail::Schema& schema, std::string_view cbor, detail:
                                          "', which the graph does not have any more",
                                      {.channel = std::string(stored.channel)});
         }
-        Decoder in(stored.value);
-        channel->behaviour->decodeWrite(*channel, stored.kind, in, writes);
+        try {
+            Decoder in(stored.value);
+            channel->behaviour->decodeWrite(*channel, stored.kind, in, writes);
+        } catch (const WrongTypeError& error) {
+            throw CorruptCheckpointError("a stored write to channel '" + channel->name + "' is of another type than it has now: " +
+                                             error.message(),
+                                         {.channel = channel->name});
+        }
     }
 }
 

@@ -18,7 +18,8 @@ void restoreState(const checkpoint::Folded& from, State& state);
 /// Errors: InvalidArgumentError naming a node that is due and that the graph does not have (any more).
 void restoreSchedule(const Topology& topology, const detail::Schema& schema, const checkpoint::Folded& from, Schedule& schedule);
 
-/// Reads a CBOR list of writes into operations; those on channels that are unknown are an InvalidUpdateError.
+/// Reads a CBOR list of writes into operations; those on channels that are unknown are an
+/// InvalidUpdateError, those of another type than their channel's a CorruptCheckpointError.
 void readWritesInto(const detail::Schema& schema, std::string_view cbor, detail::Writes& writes);
 
 /// The version of a trigger that the commit of a step set.

@@ -245,9 +245,14 @@ Config editState(const Core& root, const Config& config, std::vector<std::vector
     const Core& core = engine::resolveNamespace(root, config.checkpoint_ns);
     if (supersteps.empty()) throw InvalidArgumentError("bulkUpdateState was given no supersteps");
     Config at = config;
-    for (auto& edits : supersteps) {
-        if (edits.empty()) throw InvalidArgumentError("bulkUpdateState was given a superstep without updates");
-        at = engine::Editor(core, saver, at).apply(edits);
+    try {
+        for (auto& edits : supersteps) {
+            if (edits.empty()) throw InvalidArgumentError("bulkUpdateState was given a superstep without updates");
+            at = engine::Editor(core, saver, at).apply(edits);
+        }
+    } catch (Error& error) {
+        error.addContext({.thread_id = config.thread_id.toString(), .checkpoint_ns = config.checkpoint_ns});
+        throw;
     }
     return at;
 }

@@ -12,12 +12,10 @@ namespace {
 
 constexpr std::size_t page_size = 64;
 
-bool matches(const checkpoint::CommitFields& commit, const Metadata& filter) {
-    if (filter.empty()) return true;
-    const Metadata metadata = engine::readMetadata(commit.metadata);
+bool matches(const Metadata& filter, Source source, std::int64_t step, const Metadata& metadata) {
     return std::all_of(filter.begin(), filter.end(), [&](const MetadataEntry& wanted) {
-        if (wanted.key == "source") return wanted.value == Value(toString(commit.source));
-        if (wanted.key == "step") return wanted.value == Value(commit.step);
+        if (wanted.key == "source") return wanted.value == Value(toString(source));
+        if (wanted.key == "step") return wanted.value == Value(step);
         return std::find(metadata.begin(), metadata.end(), wanted) != metadata.end();
     });
 }
@@ -64,7 +62,8 @@ struct HistoryReader::Impl {
             ListedCheckpoint& listed = page[at++];
             const checkpoint::CommitFields commit = checkpoint::readCommit(
                 {listed.thread_id, listed.checkpoint_ns, listed.id}, listed.bytes, !options.values);
-            const bool wanted = matches(commit, options.filter);
+            const bool wanted = options.filter.empty() ||
+                                matches(options.filter, commit.source, commit.step, engine::readMetadata(commit.metadata));
             if (wanted) fill(commit, listed, snapshot, out);
             follower = StoredCommit{listed.id, std::move(listed.bytes)};
             if (!wanted) continue;
@@ -74,10 +73,14 @@ struct HistoryReader::Impl {
         return false;
     }
 
-    // The config names one checkpoint: the history is that one.
+    // The config names one checkpoint: the history is that one, unless the options leave it out.
     bool only(SnapshotData& snapshot, const ValuesOut& out) {
         if (given++ > 0) return false;
-        snapshot = readState(*root, config, false, out);
+        SnapshotData read = readState(*root, config, false, options.values ? out : ValuesOut());
+        if (options.before && config.checkpoint_id >= options.before) return false;
+        if (!matches(options.filter, read.source, read.step, read.metadata)) return false;
+        if (!options.values) read.values_as_cbor = {};
+        snapshot = std::move(read);
         return true;
     }
 
@@ -103,6 +106,13 @@ HistoryReader::HistoryReader(std::shared_ptr<const Core> core, const Config& con
 
 HistoryReader::~HistoryReader() = default;
 
-bool HistoryReader::next(SnapshotData& snapshot, const ValuesOut& values) { return impl_->next(snapshot, values); }
+bool HistoryReader::next(SnapshotData& snapshot, const ValuesOut& values) {
+    try {
+        return impl_->next(snapshot, values);
+    } catch (Error& error) {
+        error.addContext({.thread_id = impl_->config.thread_id.toString(), .checkpoint_ns = impl_->config.checkpoint_ns});
+        throw;
+    }
+}
 
 }  // namespace stategraph::detail

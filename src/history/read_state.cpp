@@ -131,7 +131,12 @@ namespace stategraph::detail {
 
 SnapshotData readState(const Core& core, const Config& config, bool subgraphs, const ValuesOut& values) {
     BaseCheckpointSaver& saver = engine::historySaver(core, config);
-    return engine::read(core, engine::resolveNamespace(core, config.checkpoint_ns), saver, config, subgraphs, values);
+    try {
+        return engine::read(core, engine::resolveNamespace(core, config.checkpoint_ns), saver, config, subgraphs, values);
+    } catch (Error& error) {
+        error.addContext({.thread_id = config.thread_id.toString(), .checkpoint_ns = config.checkpoint_ns});
+        throw;
+    }
 }
 
 }  // namespace stategraph::detail

@@ -44,39 +44,43 @@ void wait(const RetryPolicy& policy, int attempt) {
 }  // namespace
 
 void Execution::operator()() noexcept {
-    for (int number = 1;; ++number) {
-        try {
-            attempt(number);
-            return;
-        } catch (const InterruptSignal& signal) {
-            interrupted({signal.interrupt});
-            return;
-        } catch (const InnerPause& pause) {
-            interrupted(pause.interrupts);
-            return;
-        } catch (const RefusedAnswerSignal& refused) {
-            run_.withdrawAnswer(task_, refused.id, refused.index);
-            failed(std::make_exception_ptr(WrongTypeError(refused.why, {.node = node_.name})));
-            return;
-        } catch (...) {
-            const std::exception_ptr error = std::current_exception();
-            if (!retry(error, number)) {
-                failed(error);
-                return;
-            }
-            wait(node_.retry, number);
-        }
-    }
+    for (int number = 1; !once(number); ++number) waitAfter(number);
 }
 
-bool Execution::retry(const std::exception_ptr& error, int attempt) const {
+bool Execution::once(int number) noexcept {
+    try {
+        attempt(number);
+    } catch (const InterruptSignal& signal) {
+        interrupted({signal.interrupt});
+    } catch (const InnerPause& pause) {
+        interrupted(pause.interrupts);
+    } catch (const RefusedAnswerSignal& refused) {
+        run_.withdrawAnswer(task_, refused.id, refused.index);
+        failed(std::make_exception_ptr(WrongTypeError(refused.why, {.node = node_.name})));
+    } catch (...) {
+        const std::exception_ptr error = std::current_exception();
+        if (isWorthAnother(error, number)) return false;
+        failed(error);
+    }
+    return true;
+}
+
+void Execution::waitAfter(int number) const { wait(node_.retry, number); }
+
+bool Execution::isWorthAnother(const std::exception_ptr& error, int attempt) const noexcept {
     if (attempt >= node_.retry.max_attempts) return false;
+    std::exception_ptr original;
     try {
         std::rethrow_exception(error);
     } catch (const NodeError& node_error) {
-        return node_.retry.retry_on == nullptr || node_.retry.retry_on(node_error.original());
+        original = node_error.original();
     } catch (...) {
         return false;  // not the node's: a write that nothing can take, a saver that failed
+    }
+    try {
+        return node_.retry.retry_on(original);
+    } catch (...) {
+        return false;  // a predicate that fails says no
     }
 }
 
@@ -94,7 +98,12 @@ void Execution::attempt(int number) {
     takeResult();
     Runtime runtime(context);
     route(runtime);
-    finish();
+    try {
+        finish();
+    } catch (...) {
+        if (run_.applied_) takeBack();
+        throw;
+    }
 }
 
 void Execution::call(TaskContext& context) {
@@ -111,17 +120,19 @@ void Execution::call(TaskContext& context) {
         callNode(runtime, context);
     } catch (const MissingCheckpointerError&) {
         throw;
-    } catch (const std::exception& error) {
-        throw NodeError("node '" + node_.name + "' failed: " + error.what(), std::current_exception(), run_.idOf(task_).toString(),
-                        {.node = node_.name, .step = run_.step()});
     } catch (const InterruptSignal&) {
         throw;
     } catch (const RefusedAnswerSignal&) {
         throw;
     } catch (...) {
-        throw NodeError("node '" + node_.name + "' failed: unknown exception", std::current_exception(),
-                        run_.idOf(task_).toString(), {.node = node_.name, .step = run_.step()});
+        throw nodeError("node '" + node_.name + "' failed: ");
     }
+}
+
+// Of the exception under way, which is the user's.
+NodeError Execution::nodeError(std::string text) {
+    const std::exception_ptr original = std::current_exception();
+    return {text + detail::describe(original), original, run_.idOf(task_).toString(), {.node = node_.name, .step = run_.step()}};
 }
 
 void Execution::callNode(Runtime& runtime, TaskContext& context) {
@@ -156,7 +167,11 @@ void Execution::callSubgraph(int number) {
         const detail::AnyValue payload = send.payload.empty() ? decodePayload(node_, send, subgraph.spec.payload) : send.payload;
         subgraph.spec.from_payload(inner.schema(), payload.get(), input.writes);
     } else if (subgraph.spec.to_inner != nullptr) {
-        subgraph.spec.to_inner(subgraph.spec.to_inner_callable.get(), run_.state().object(), input.writes);
+        try {
+            subgraph.spec.to_inner(subgraph.spec.to_inner_callable.get(), run_.state().object(), input.writes);
+        } catch (...) {
+            throw nodeError("the function that maps into the subgraph of node '" + node_.name + "' failed: ");
+        }
     } else {
         for (const SharedChannel& shared : subgraph.in) {
             if (!run_.state().has(shared.outer)) continue;
@@ -182,7 +197,11 @@ void Execution::callSubgraph(int number) {
         throw;
     }
     if (subgraph.spec.from_inner != nullptr) {
-        subgraph.spec.from_inner(subgraph.spec.from_inner_callable.get(), child.state().object(), task_.result.writes);
+        try {
+            subgraph.spec.from_inner(subgraph.spec.from_inner_callable.get(), child.state().object(), task_.result.writes);
+        } catch (...) {
+            throw nodeError("the function that maps out of the subgraph of node '" + node_.name + "' failed: ");
+        }
         return;
     }
     for (const SharedChannel& shared : subgraph.out) {
@@ -238,9 +257,12 @@ void Execution::route(Runtime& runtime) {
     } catch (Error& error) {
         error.addContext({.node = node_.name, .step = run_.step()});
         throw;
-    } catch (const std::exception& error) {
-        throw NodeError("a router of node '" + node_.name + "' failed: " + error.what(), std::current_exception(),
-                        run_.idOf(task_).toString(), {.node = node_.name, .step = run_.step()});
+    } catch (const InterruptSignal&) {
+        throw;
+    } catch (const RefusedAnswerSignal&) {
+        throw;
+    } catch (...) {
+        throw nodeError("a router of node '" + node_.name + "' failed: ");
     }
 }
 
@@ -256,17 +278,22 @@ void Execution::routeAlone(Runtime& runtime) {
         return;  // the end of the superstep will say so
     }
     run_.prepareSingle(task_);
-    const detail::ChannelSet before = run_.state_.present();
+    run_.present_before_ = run_.state_.present();
     run_.applyTasksWrites();
+    run_.applied_ = true;
     try {
         routeBranches(node_, run_.topology(), run_.state_.object(), runtime, task_.routes);
     } catch (...) {
-        undoWrites(run_.state_, writes, before);
-        run_.log_.operations().clear();
-        run_.drafts_ = {};
+        takeBack();
         throw;
     }
-    run_.applied_ = true;
+}
+
+void Execution::takeBack() {
+    undoWrites(run_.state_, run_.writes_, run_.present_before_);
+    run_.log_.operations().clear();
+    run_.drafts_ = {};
+    run_.applied_ = false;
 }
 
 // Beside others: the routers see a copy.

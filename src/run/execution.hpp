@@ -11,6 +11,9 @@ class Execution {
 public:
     Execution(Run& run, Task& task) noexcept : run_(run), task_(task), node_(run.nodeOf(task)) {}
     void operator()() noexcept;
+    /// One attempt. False: it is to be tried again, after a wait.
+    bool once(int number) noexcept;
+    void waitAfter(int number) const;
 
 private:
     void attempt(int number);
@@ -18,14 +21,16 @@ private:
     void callNode(Runtime& runtime, detail::TaskContext& context);
     void callSubgraph(int number);
     void takeResult();
+    NodeError nodeError(std::string text);
     void takeParentCommand(ParentCommandSignal& signal);
     void route(Runtime& runtime);
     void routeAlone(Runtime& runtime);
     void routeBeside(Runtime& runtime);
+    void takeBack();  // what routeAlone put into the state
     void finish();
     void failed(std::exception_ptr error);
     void interrupted(std::vector<Interrupt> asked);
-    bool retry(const std::exception_ptr& error, int attempt) const;
+    bool isWorthAnother(const std::exception_ptr& error, int attempt) const noexcept;
     bool isAlone() const noexcept { return run_.current_.size() == 1; }
 
     Run& run_;

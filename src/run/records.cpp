@@ -129,7 +129,7 @@ void Run::taskFinished(Task& task) {
 }
 
 void Run::taskStopped(Task& task) noexcept {
-    drafts_ = {};
+    if (current_.size() == 1) drafts_ = {};  // only single tasks have any
     try {
         if (hasSaver() && !task.record.empty()) storeRecord(task, false);
         if (!shared_.events->any()) return;

@@ -60,6 +60,7 @@ public:
     void execute(Task& task) noexcept;
     /// All that is to do, on this thread with the executor's help.
     void executeAll() noexcept;
+    void executeInTurn() noexcept;
     bool isPaused() const noexcept { return paused_; }
     void endSuperstep();
     detail::RunOutcome finish();
@@ -152,6 +153,7 @@ private:
     std::vector<detail::ChannelIndex> ending_;
     bool superstep_done_ = false;
     bool applied_ = false;  // the superstep's writes are in the state already
+    detail::ChannelSet present_before_;  // what was set before they were
     bool planned_ = false;  // next_plan_ is the plan of schedule_
     // Of the one task of a superstep, made before its writes are applied.
     struct Drafts {

@@ -32,7 +32,7 @@ namespace detail {
 Value ask(Runtime& runtime, Value question) {
     TaskContext& context = runtime.context();
     if (context.run == nullptr) throw InvalidUpdateError("a router cannot ask while its node's state is edited");
-    if (!context.run->hasSaver()) {
+    if (context.run->shared().saver == nullptr) {  // a subgraph without one asks all the same: the run around it keeps the question
         throw MissingCheckpointerError("node '" + std::string(runtime.node()) +
                                        "' asks for an answer, and the graph has no checkpointer that could keep the run until it comes");
     }

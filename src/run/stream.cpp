@@ -168,11 +168,16 @@ struct StreamRun::Impl {
         }
     }
 
-    // Whoever leaves early waits for the tasks under way; what they finished is kept.
+    // Whoever leaves early waits for the superstep under way; the thread goes on behind it.
     ~Impl() {
         queue.close();
         if (phase == Phase::running) {
             while (queue.wait([this] { return superstep_done; })) {
+            }
+            try {
+                run.endSuperstep();
+            } catch (...) {
+                // What failed is on its task's record, and nobody listens any more.
             }
         }
         if (phase != Phase::over) run.fail();

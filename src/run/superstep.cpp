@@ -261,12 +261,26 @@ void Run::fail() noexcept {
 void Run::executeAll() noexcept {
     if (todo_.size() == 1) {
         execute(*todo_.front());
+    } else if (shared_.concurrency == 1) {
+        executeInTurn();
     } else if (!todo_.empty()) {
         const auto run = [](void* self, std::size_t i) {
             auto& driven = *static_cast<Run*>(self);
             driven.execute(*driven.todo_[i]);
         };
         shared_.executor->forEach(todo_.size(), shared_.concurrency, run, this);
+    }
+}
+
+// One task at a time: one that is to be tried again lets the others go first.
+void Run::executeInTurn() noexcept {
+    std::vector<Task*> now(todo_);
+    for (int number = 1; !now.empty(); ++number) {
+        std::erase_if(now, [&](Task* task) {
+            Execution execution(*this, *task);
+            if (number > 1) execution.waitAfter(number - 1);
+            return execution.once(number);
+        });
     }
 }
 

@@ -8,7 +8,8 @@ using namespace graphs;
 
 namespace {
 
-App chain(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, const sg::NodeNames& before, const sg::NodeNames& after = {}) {
+App chain(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, const sg::NodeNames& before,
+          const sg::NodeNames& after = {}) {
     Graph graph;
     for (const char* name : {"a", "b", "c"}) graph.addNode(name, appends(name));
     graph.addEdge(sg::START, "a").addEdge("a", "b").addEdge("b", "c");
@@ -44,7 +45,8 @@ TEST_CASE("a breakpoint before a node stops once, and the run's status says so")
 }
 
 TEST_CASE("a breakpoint after a node stops when its superstep is stored") {
-    savers::onEach([](savers::Store& store) { CHECK(stops(chain(store.open(), {}, {"b"}), {.thread_id = "t"}) == Stops{2}); });
+    savers::onEach(
+        [](savers::Store& store) { CHECK(stops(chain(store.open(), {}, {"b"}), {.thread_id = "t"}) == Stops{2}); });
 }
 
 TEST_CASE("breakpoints on every node stop at every superstep, START not counted") {
@@ -58,14 +60,16 @@ TEST_CASE("breakpoints given at the call replace the compiled ones") {
     const auto saver = std::make_shared<sg::MemorySaver>();
     const App app = chain(saver, {"b"}, {"c"});
     CHECK(stops(app, {.thread_id = "1", .interrupt_before = {{"c"}}}) == Stops{2, 3});
-    CHECK(stops(app, {.thread_id = "2", .interrupt_after = {{"a"}}}) == Stops{1, 1});
-    CHECK(stops(app, {.thread_id = "3", .interrupt_before = {{"*"}}, .interrupt_after = sg::NodeNames{}}) == Stops{0, 1, 2});
+    CHECK(stops(app, {.thread_id = "2", .interrupt_after = {{"a"}}}) == Stops{1});
+    CHECK(stops(app, {.thread_id = "3", .interrupt_before = {{"*"}}, .interrupt_after = sg::NodeNames{}}) ==
+          Stops{0, 1, 2});
 }
 
 // quirk 21: an empty list is not an absent one
 TEST_CASE("an empty list at the call disables the compiled breakpoints") {
     const App app = chain(std::make_shared<sg::MemorySaver>(), {"*"}, {"*"});
-    CHECK(stops(app, {.thread_id = "t", .interrupt_before = sg::NodeNames{}, .interrupt_after = sg::NodeNames{}}).empty());
+    CHECK(stops(app, {.thread_id = "t", .interrupt_before = sg::NodeNames{}, .interrupt_after = sg::NodeNames{}})
+              .empty());
 }
 
 TEST_CASE("a breakpoint on an unknown node is refused, at compile and at call") {

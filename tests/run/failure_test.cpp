@@ -57,7 +57,8 @@ TEST_CASE("a failure names node, task, step and reason, and carries the original
 TEST_CASE("finished siblings are kept and shown, and only the unfinished run again") {
     savers::onEach([](savers::Store& store) {
         for (const auto durability : {sg::Durability::async, sg::Durability::sync, sg::Durability::exit}) {
-            const sg::RunConfig config{.thread_id = std::to_string(static_cast<int>(durability)), .durability = durability};
+            const sg::RunConfig config{.thread_id = std::to_string(static_cast<int>(durability)),
+                                       .durability = durability};
             Log log;
             Switch on;
             CHECK_THROWS_AS(pairOf(log, on, store.open()).invoke(bar("i"), config), sg::NodeError);
@@ -72,7 +73,8 @@ TEST_CASE("finished siblings are kept and shown, and only the unfinished run aga
                 CHECK(log.take() == Strings{"bad"});
             }
             on.fails = false;
-            CHECK(pairOf(log, on, store.open()).invoke(sg::RESUME, config).values.bar == Strings{"i", "bad", "ok", "end"});
+            CHECK(pairOf(log, on, store.open()).invoke(sg::RESUME, config).values.bar ==
+                  Strings{"i", "bad", "ok", "end"});
             CHECK(log.take() == Strings{"bad", "end"});
         }
     });
@@ -183,14 +185,17 @@ TEST_CASE("two values for a last-value channel in one superstep are an error, an
     savers::onEach([](savers::Store& store) {
         Graph graph;
         for (const char* name : {"a", "b"}) {
-            graph.addNode(name, [name](const State&) -> Update { return {sg::set(&State::foo, name)}; }).addEdge(sg::START, name);
+            graph.addNode(name, [name](const State&) -> Update { return {sg::set(&State::foo, name)}; })
+                .addEdge(sg::START, name);
         }
         const App app = graph.compile({.checkpointer = store.open()});
-        const auto error = thrown<sg::InvalidUpdateError>([&] { app.invoke({sg::set(&State::foo, "i")}, {.thread_id = "t"}); });
+        const auto error =
+            thrown<sg::InvalidUpdateError>([&] { app.invoke({sg::set(&State::foo, "i")}, {.thread_id = "t"}); });
         CHECK(error.context().channel == "foo");
         CHECK(contains(error.message(), "'a', 'b'"));
         CHECK(app.getState({.thread_id = "t"}).values.foo == "i");
-        CHECK(app.invoke({sg::set(&State::foo, "j")}, {.thread_id = "t", .interrupt_before = {{"*"}}}).values.foo == "j");
+        CHECK(app.invoke({sg::set(&State::foo, "j")}, {.thread_id = "t", .interrupt_before = {{"*"}}}).values.foo ==
+              "j");
     });
 }
 
@@ -198,7 +203,9 @@ TEST_CASE("a single node that writes a last-value channel twice is refused, with
     for (const bool routed : {false, true}) {
         const auto saver = std::make_shared<sg::MemorySaver>();
         Graph graph;
-        graph.addNode("a", [](const State&) -> Update { return {sg::set(&State::foo, "x"), sg::set(&State::foo, "y")}; });
+        graph.addNode("a", [](const State&) -> Update {
+            return {sg::set(&State::foo, "x"), sg::set(&State::foo, "y")};
+        });
         graph.addEdge(sg::START, "a");
         if (routed) graph.addConditionalEdges("a", [](const State&) { return sg::END; });
         const App app = graph.compile({.checkpointer = saver});
@@ -220,7 +227,9 @@ TEST_CASE("a failing reducer fails the run by name, and the thread is as it was"
     };
     for (const auto durability : {sg::Durability::async, sg::Durability::exit}) {
         sg::StateGraph<Picky> graph;
-        graph.addNode("a", [](const Picky&) -> sg::Update<Picky> { return {sg::add(&Picky::n, 1), sg::add(&Picky::n, -1)}; });
+        graph.addNode("a", [](const Picky&) -> sg::Update<Picky> {
+            return {sg::add(&Picky::n, 1), sg::add(&Picky::n, -1)};
+        });
         graph.addEdge(sg::START, "a");
         const auto app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
         const auto error = thrown<sg::InvalidUpdateError>(
@@ -242,4 +251,24 @@ TEST_CASE("nothing to go on with is an error: a fresh thread and an unknown chec
     CHECK_THROWS_AS(app.invoke(bar("i"), {.thread_id = "t", .checkpoint_id = nowhere}), sg::InvalidArgumentError);
     CHECK_THROWS_AS(app.invoke(bar("i"), {}), sg::InvalidArgumentError);
     CHECK(saver->list({}).empty());
+}
+
+// quirk 16: nothing pending, nothing stored
+TEST_CASE("resuming a finished thread, by its newest checkpoint too, runs and stores nothing") {
+    for (const auto durability : {sg::Durability::async, sg::Durability::exit}) {
+        Log log;
+        Switch on;
+        on.fails = false;
+        const auto saver = std::make_shared<sg::MemorySaver>();
+        const App app = pairOf(log, on, saver);
+        const auto done = app.invoke(bar("i"), {.thread_id = "t"});
+        const auto commits = saver->list({}).size();
+        log.take();
+        CHECK(app.invoke(sg::RESUME, {.thread_id = "t", .durability = durability}).values == done.values);
+        const auto again = app.invoke(
+            sg::RESUME, {.thread_id = "t", .checkpoint_id = done.config.checkpoint_id, .durability = durability});
+        CHECK(again.values == done.values);
+        CHECK(log.take().empty());
+        CHECK(saver->list({}).size() == commits);
+    }
 }

@@ -14,7 +14,9 @@ namespace {
 
 App asking(Log& log, const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
     Graph graph;
-    graph.addNode("before", appends(log, "before")).addNode("ask", asks(log, "ask")).addNode("after", appends(log, "after"));
+    graph.addNode("before", appends(log, "before"))
+        .addNode("ask", asks(log, "ask"))
+        .addNode("after", appends(log, "after"));
     graph.addEdge(sg::START, "before").addEdge("before", "ask").addEdge("ask", "after");
     return graph.compile({.checkpointer = saver});
 }
@@ -151,7 +153,8 @@ TEST_CASE("an interrupt in a router drops its node's writes, and the whole node 
         Graph graph;
         graph.addNode("a", appends(log, "a")).addNode("y", appends("y")).addEdge(sg::START, "a");
         if (!alone) graph.addNode("b", appends(log, "b")).addEdge(sg::START, "b");
-        graph.addConditionalEdges("a", [](const State&, sg::Runtime& runtime) { return sg::interrupt<std::string>(runtime, "where?"); });
+        graph.addConditionalEdges(
+            "a", [](const State&, sg::Runtime& runtime) { return sg::interrupt<std::string>(runtime, "where?"); });
         const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
         const auto stopped = app.invoke(bar("i"), {.thread_id = "t"});
         CHECK((stopped.status == sg::Status::interrupted));
@@ -165,7 +168,8 @@ TEST_CASE("an interrupt in a router drops its node's writes, and the whole node 
 
 TEST_CASE("falsy answers count, and null is an answer by id") {
     Graph graph;
-    graph.addNode("ask", [](const State&, sg::Runtime& runtime) -> Update { return bar(sg::interrupt(runtime).toJson()); });
+    graph.addNode("ask",
+                  [](const State&, sg::Runtime& runtime) -> Update { return bar(sg::interrupt(runtime).toJson()); });
     graph.addEdge(sg::START, "ask");
     const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
     const std::pair<sg::Value, const char*> falsy[] = {
@@ -185,7 +189,8 @@ TEST_CASE("an answer of the wrong type is an error, and the question stays open"
     savers::onEach([](savers::Store& store) {
         Graph graph;
         graph.addNode("ask", [](const State&, sg::Runtime& runtime) -> Update {
-            return {sg::add(&State::n, sg::interrupt<int>(runtime, "a number?")), sg::add(&State::n, sg::interrupt<int>(runtime, "another?"))};
+            return {sg::add(&State::n, sg::interrupt<int>(runtime, "a number?")),
+                    sg::add(&State::n, sg::interrupt<int>(runtime, "another?"))};
         });
         graph.addEdge(sg::START, "ask");
         const App app = graph.compile({.checkpointer = store.open()});

@@ -121,9 +121,11 @@ TEST_CASE("all completion orders of five tasks, Sends, Commands and routers amon
     forEachOrder(5, [&](const std::vector<std::size_t>& order) {
         Turns turns(order);
         const auto saver = passingSaver(turns);
-        const auto result = wideGraph(turns, saver).invoke(bar("i"), {.thread_id = "t"});
+        const App app = wideGraph(turns, saver);
+        const auto result = app.invoke(bar("i"), {.thread_id = "t"});
         REQUIRE(turns.passed() == 10);
         REQUIRE(result.values.bar == Strings{"i", "a", "b", "c", "x", "y", "w7", "w8", "w9", "z"});
+        REQUIRE(app.getState({.thread_id = "t"}).values == result.values);  // quirk 8: what is read back is what ran
         const std::string stored = dump(*saver);
         if (expected.empty()) expected = stored;
         REQUIRE((stored == expected));

@@ -22,14 +22,18 @@ struct Crowd {
 
     App graph(int tasks, const std::shared_ptr<sg::Executor>& executor = {}) {
         Graph graph;
-        graph.addNode("split", [tasks](const State&) -> Command {
-            Command command;
-            for (int i = 0; i < tasks; ++i) command.go_to.add(sg::Send("w", i));
-            return command;
-        });
+        graph.addNode(
+            "split",
+            [tasks](const State&) -> Command {
+                Command command;
+                for (int i = 0; i < tasks; ++i) command.go_to.add(sg::Send("w", i));
+                return command;
+            },
+            leadsTo({"w"}));
         graph.addNode("w", [this](const int& number) -> Update {
             const int here = ++now;
-            for (int seen = most; here > seen && !most.compare_exchange_weak(seen, here);) {}
+            for (int seen = most; here > seen && !most.compare_exchange_weak(seen, here);) {
+            }
             if (number % 16 == 0) std::this_thread::yield();
             ++ran;
             --now;
@@ -86,11 +90,14 @@ TEST_CASE("a thousand sends all run, in order of their index, and never more at 
 TEST_CASE("max_concurrency is used up by tasks that block") {
     Meeting meeting(4);
     Graph graph;
-    graph.addNode("split", [](const State&) -> Command {
-        Command command;
-        for (int i = 0; i < 8; ++i) command.go_to.add(sg::Send("w", i));
-        return command;
-    });
+    graph.addNode(
+        "split",
+        [](const State&) -> Command {
+            Command command;
+            for (int i = 0; i < 8; ++i) command.go_to.add(sg::Send("w", i));
+            return command;
+        },
+        leadsTo({"w"}));
     std::atomic<int> met{0};
     graph.addNode("w", [&](const int& number) -> Update {
         if (number < 4 && meeting.arrive()) ++met;
@@ -135,8 +142,8 @@ TEST_CASE("with max_concurrency 1 tasks follow each other on the caller's thread
 TEST_CASE("max_concurrency below 1 is refused before anything runs") {
     Crowd crowd;
     for (const int limit : {0, -1}) {
-        const auto error = thrown<sg::InvalidArgumentError>(
-            [&] { crowd.graph(1).invoke(Update{}, {.max_concurrency = limit}); });
+        const auto error =
+            thrown<sg::InvalidArgumentError>([&] { crowd.graph(1).invoke(Update{}, {.max_concurrency = limit}); });
         CHECK(contains(error.message(), "must be at least 1"));
     }
     CHECK(crowd.ran == 0);

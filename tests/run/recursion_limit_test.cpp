@@ -26,7 +26,8 @@ TEST_CASE("k supersteps pass with limit k and fail with k - 1") {
         CAPTURE(nodes);
         const App app = chain(nodes);
         CHECK(app.invoke(Update{}, {.recursion_limit = nodes}).values.bar.size() == static_cast<std::size_t>(nodes));
-        const auto error = thrown<sg::GraphRecursionError>([&] { app.invoke(Update{}, {.recursion_limit = nodes - 1}); });
+        const auto error =
+            thrown<sg::GraphRecursionError>([&] { app.invoke(Update{}, {.recursion_limit = nodes - 1}); });
         CHECK((error.code() == sg::Errc::recursion_limit));
         CHECK(contains(error.message(), "recursion_limit"));
         CHECK(error.context().node == "n" + std::to_string(100 + nodes));
@@ -41,7 +42,8 @@ TEST_CASE("the limit is 25 where none is given") {
 
 TEST_CASE("an endless loop ends at the limit") {
     Graph graph;
-    graph.addNode("a", appends("a")).addEdge(sg::START, "a").addEdge("a", "a");
+    graph.addNode("a", appends("a")).addEdge(sg::START, "a");
+    graph.addConditionalEdges("a", [](const State&) { return "a"; });
     CHECK_THROWS_AS(graph.compile().invoke(Update{}, {.recursion_limit = 7}), sg::GraphRecursionError);
 }
 
@@ -79,11 +81,14 @@ TEST_CASE("a subgraph has the same limit of its own") {
 TEST_CASE("nodes see how many supersteps are left") {
     std::vector<int> left;
     Graph graph;
-    graph.addNode("a", [&left](const State&, sg::Runtime& runtime) -> Command {
-        left.push_back(runtime.remainingSteps());
-        if (runtime.remainingSteps() > 1) return {.go_to = {"a"}};
-        return {};
-    });
+    graph.addNode(
+        "a",
+        [&left](const State&, sg::Runtime& runtime) -> Command {
+            left.push_back(runtime.remainingSteps());
+            if (runtime.remainingSteps() > 1) return {.go_to = {"a"}};
+            return {};
+        },
+        leadsTo({"a", sg::END}));
     graph.addEdge(sg::START, "a");
     graph.compile().invoke(Update{}, {.recursion_limit = 4});
     CHECK(left == std::vector<int>{4, 3, 2, 1});
@@ -93,7 +98,22 @@ TEST_CASE("nodes see how many supersteps are left") {
 TEST_CASE("a limit below 1 is refused before anything is stored") {
     const auto saver = std::make_shared<sg::MemorySaver>();
     for (const int limit : {0, -5}) {
-        CHECK_THROWS_AS(chain(1, saver).invoke(Update{}, {.thread_id = "t", .recursion_limit = limit}), sg::InvalidArgumentError);
+        CHECK_THROWS_AS(chain(1, saver).invoke(Update{}, {.thread_id = "t", .recursion_limit = limit}),
+                        sg::InvalidArgumentError);
     }
     CHECK(saver->list({}).empty());
+}
+
+TEST_CASE("a subgraph that met its limit goes on inside when the run is resumed") {
+    savers::onEach([](savers::Store& store) {
+        Graph graph;
+        graph.addNode(
+            "sub", chain(3), [](const State&) { return Update{}; },
+            [](const State& inner) { return Update{sg::add(&State::bar, inner.bar)}; });
+        graph.addEdge(sg::START, "sub");
+        const App app = graph.compile({.checkpointer = store.open()});
+        CHECK_THROWS_AS(app.invoke(bar("i"), {.thread_id = "t", .recursion_limit = 2}), sg::GraphRecursionError);
+        CHECK(app.invoke(sg::RESUME, {.thread_id = "t", .recursion_limit = 2}).values.bar ==
+              Strings{"i", "1", "2", "3"});
+    });
 }

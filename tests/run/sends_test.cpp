@@ -15,7 +15,9 @@ namespace {
 struct Item {
     int number = 0;
     std::string text = {};
-    static constexpr auto fields() { return sg::fields(sg::field("number", &Item::number), sg::field("text", &Item::text)); }
+    static constexpr auto fields() {
+        return sg::fields(sg::field("number", &Item::number), sg::field("text", &Item::text));
+    }
 };
 
 constexpr sg::NodeId<Item> work{"work"};
@@ -29,7 +31,7 @@ void checkRefused(F build, const std::string& part) {
     const auto saver = std::make_shared<sg::MemorySaver>();
     Log log;
     Graph graph;
-    graph.addNode("a", appends(log, "a"));
+    graph.addNode("a", appends(log, "a"), leadsTo({"work", "z", "bad"}));
     graph.addNode(work, [&log](const Item& item) {
         log.add("work");
         return worked(item);
@@ -75,7 +77,12 @@ TEST_CASE("map and reduce: a task for each Send, results in the order of sends, 
 // quirk 30: triggered nodes, by name, come before sends, by index
 TEST_CASE("a node that is triggered beside sends writes before them") {
     Graph graph;
-    graph.addNode("a", [](const State&) -> Command { return {.go_to = {work({0, "w"}), "y", work({1, "w"}), "b"}}; });
+    graph.addNode(
+        "a",
+        [](const State&) -> Command {
+            return {.go_to = {work({0, "w"}), "y", work({1, "w"}), "b"}};
+        },
+        leadsTo({"b", "work", "y"}));
     graph.addNode(work, worked).addNode("y", appends("y")).addNode("b", appends("b")).addEdge(sg::START, "a");
     CHECK(graph.compile().invoke(Update{}).values.bar == Strings{"b", "y", "w0", "w1"});
 }
@@ -97,7 +104,12 @@ TEST_CASE("a send may come from START, and the payload is all the node sees") {
 
 TEST_CASE("sends from sends are collected in the order of their tasks") {
     Graph graph;
-    graph.addNode("a", [](const State&) -> Command { return {.go_to = {work({2, "p"}), work({1, "q"})}}; });
+    graph.addNode(
+        "a",
+        [](const State&) -> Command {
+            return {.go_to = {work({2, "p"}), work({1, "q"})}};
+        },
+        leadsTo({"work"}));
     graph.addNode(work, [](const Item& item) -> Command {
         Command command{.update = worked(item)};
         for (int i = 0; i < item.number; ++i) command.go_to.add(work({0, item.text + std::to_string(i) + "."}));
@@ -109,7 +121,8 @@ TEST_CASE("sends from sends are collected in the order of their tasks") {
 
 TEST_CASE("a send to a node that takes the state gives it exactly that state") {
     Graph graph;
-    graph.addNode("a", [](const State&) -> Command { return {.go_to = {sg::Send("b", State{.foo = "sent"})}}; });
+    graph.addNode(
+        "a", [](const State&) -> Command { return {.go_to = {sg::Send("b", State{.foo = "sent"})}}; }, leadsTo({"b"}));
     graph.addNode("b", [](const State& state) -> Update { return bar(state.foo + std::to_string(state.bar.size())); });
     graph.addEdge(sg::START, "a");
     CHECK(graph.compile().invoke(bar("i")).values.bar == Strings{"i", "sent0"});
@@ -119,11 +132,17 @@ TEST_CASE("a send to a subgraph gives it the payload as input") {
     Graph inner;
     inner.addNode("in", [](const State& state) -> Update { return bar(state.foo + "!"); }).addEdge(sg::START, "in");
     Graph graph;
-    graph.addNode("a", [](const State&) -> Command {
-        return {.go_to = {sg::Send("sub", State{.foo = "x"}), sg::Send("sub", State{.foo = "y"})}};
-    });
+    graph.addNode(
+        "a",
+        [](const State&) -> Command {
+            return {.go_to = {sg::Send("sub", State{.foo = "x"}), sg::Send("sub", State{.foo = "y"})}};
+        },
+        leadsTo({"sub"}));
     const auto mapped = [](const State& state) { return Update{sg::add(&State::bar, state.bar)}; };
-    graph.addNode("sub", inner.compile(), [](const State&) { return Update{}; }, mapped).addEdge(sg::START, "a");
+    graph
+        .addNode(
+            "sub", inner.compile(), [](const State&) { return Update{}; }, mapped)
+        .addEdge(sg::START, "a");
     CHECK(graph.compile().invoke(bar("i")).values.bar == Strings{"i", "x!", "y!"});
 }
 
@@ -132,10 +151,13 @@ TEST_CASE("payloads are stored, and decoded when another process goes on") {
         Log log;
         const auto app = [&] {
             Graph graph;
-            graph.addNode("a", [&log](const State&) -> Command {
-                log.add("a");
-                return {.go_to = {work({1, "one"}), work({2, "two"})}};
-            });
+            graph.addNode(
+                "a",
+                [&log](const State&) -> Command {
+                    log.add("a");
+                    return {.go_to = {work({1, "one"}), work({2, "two"})}};
+                },
+                leadsTo({"work"}));
             graph.addNode(work, [&log](const Item& item) {
                 log.add(item.text);
                 return worked(item);
@@ -143,11 +165,12 @@ TEST_CASE("payloads are stored, and decoded when another process goes on") {
             graph.addEdge(sg::START, "a");
             return graph.compile({.checkpointer = store.open()});
         };
-        CHECK((app().invoke(bar("i"), {.thread_id = "t", .interrupt_before = {{"work"}}}).status == sg::Status::breakpoint));
+        CHECK((app().invoke(bar("i"), {.thread_id = "t", .interrupt_before = {{"work"}}}).status ==
+               sg::Status::breakpoint));
         {
             const auto state = app().getState({.thread_id = "t"});
             CHECK(state.next == Strings{"work", "work"});
-            CHECK(state.tasks.at(1).path == "push:1");
+            CHECK(state.tasks.at(1).path == "push:0000000001");
         }
         CHECK(log.take() == Strings{"a"});
         CHECK(app().invoke(sg::RESUME, {.thread_id = "t"}).values.bar == Strings{"i", "one1", "two2"});
@@ -161,7 +184,12 @@ TEST_CASE("finished sends do not run again when one of them failed, and keep the
         std::atomic<bool> fails{true};
         const auto app = [&] {
             Graph graph;
-            graph.addNode("a", [](const State&) -> Command { return {.go_to = {work({0, "w"}), work({1, "w"}), work({2, "w"})}}; });
+            graph.addNode(
+                "a",
+                [](const State&) -> Command {
+                    return {.go_to = {work({0, "w"}), work({1, "w"}), work({2, "w"})}};
+                },
+                leadsTo({"work"}));
             graph.addNode(work, [&](const Item& item) {
                 log.add(std::to_string(item.number));
                 if (item.number == 1 && fails) throw std::runtime_error("one fails");
@@ -181,10 +209,12 @@ TEST_CASE("finished sends do not run again when one of them failed, and keep the
 
 // issue 2, bad input: "a payload of the wrong type", "Send to nowhere"; quirk 24
 TEST_CASE("sends that nothing can take are refused and the thread stays as it was") {
-    const auto goes = [](sg::Send send) {
-        return [send](const State&) -> Command { return {.go_to = {send}}; };
-    };
-    checkRefused([&](Graph& graph) { graph.addNode("bad", goes({"work", std::string("text")})).addEdge("a", "bad"); }, "payload");
+    const auto goes = [](sg::Send send) { return [send](const State&) -> Command { return {.go_to = {send}}; }; };
+    checkRefused(
+        [&](Graph& graph) {
+            graph.addNode("bad", goes({"work", std::string("text")})).addEdge("a", "bad");
+        },
+        "payload");
     checkRefused([&](Graph& graph) { graph.addNode("bad", goes({"work", 1})).addEdge("a", "bad"); }, "'work'");
     checkRefused([&](Graph& graph) { graph.addNode("bad", goes({"nowhere", 1})).addEdge("a", "bad"); }, "'nowhere'");
     checkRefused([&](Graph& graph) { graph.addNode("bad", goes({sg::END, 1})).addEdge("a", "bad"); }, "__end__");

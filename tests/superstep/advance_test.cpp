@@ -61,9 +61,8 @@ TEST_CASE("a source that runs twice counts once for its join") {
 }
 
 TEST_CASE("a source that runs again in the superstep of the join's target fills the join anew") {
-    Walk walk({.nodes = {"a", "b", "c"},
-               .edges = {{"__start__", "a"}, {"__start__", "b"}},
-               .joins = {{{"a", "b"}, "c"}}});
+    Walk walk(
+        {.nodes = {"a", "b", "c"}, .edges = {{"__start__", "a"}, {"__start__", "b"}}, .joins = {{{"a", "b"}, "c"}}});
     walk.input();
     walk.step();
     CHECK(walk.step({{"a", {{"a"}, {}}}}) == Strings{"a", "c"});
@@ -163,7 +162,8 @@ TEST_CASE("a join to a deferred node is released like an edge to one") {
 }
 
 TEST_CASE("a partly filled join to a deferred node is never released") {
-    Walk walk({.nodes = {"a", "b", "d"}, .edges = {{"__start__", "a"}}, .joins = {{{"a", "b"}, "d"}}, .deferred = {"d"}});
+    Walk walk(
+        {.nodes = {"a", "b", "d"}, .edges = {{"__start__", "a"}}, .joins = {{{"a", "b"}, "d"}}, .deferred = {"d"}});
     walk.input();
     walk.step();
     CHECK(walk.step().empty());

@@ -83,6 +83,9 @@ inline auto asks(Log& log, std::string name) {
     };
 }
 
+/// Options of a node whose Commands lead to nodes that no edge leads to.
+inline sg::NodeOptions leadsTo(Strings nodes) { return {.ends = std::move(nodes)}; }
+
 /// Input for bar.
 inline Update bar(std::string text) { return {sg::add(&State::bar, std::move(text))}; }
 

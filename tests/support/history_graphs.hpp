@@ -100,7 +100,7 @@ std::string errorOf(F call) {
     } catch (const E& error) {
         return error.what();
     } catch (const std::exception& other) {
-        FAIL_CHECK("another error: ", other.what());
+        FAIL_CHECK("another error: ", std::string(other.what()));
         return {};
     }
     FAIL_CHECK("no error");

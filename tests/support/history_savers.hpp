@@ -48,7 +48,7 @@ inline bool keeps(const Bytes& after, const Bytes& before) {
     for (const auto& [key, value] : before) {
         const auto found = after.find(key);
         if (found == after.end() || found->second != value) {
-            MESSAGE((found == after.end() ? "gone: " : "changed: "), key);
+            MESSAGE(std::string(found == after.end() ? "gone: " : "changed: "), key);
             return false;
         }
     }
@@ -63,6 +63,8 @@ public:
     std::size_t lists = 0;
     std::size_t rows_listed = 0;
     std::size_t tuples = 0;
+
+    void forget() { puts = rows_put = lists = rows_listed = tuples = 0; }
 
     void put(const stategraph::PutRequest& request) override {
         ++puts;

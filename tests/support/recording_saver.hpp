@@ -43,7 +43,9 @@ public:
         }
         return inner_.getTuple(query);
     }
-    std::vector<stategraph::ListedCheckpoint> list(const stategraph::ListQuery& query) override { return inner_.list(query); }
+    std::vector<stategraph::ListedCheckpoint> list(const stategraph::ListQuery& query) override {
+        return inner_.list(query);
+    }
     void deleteThread(std::string_view thread_id) override { inner_.deleteThread(thread_id); }
     void copyThread(std::string_view from, std::string_view to) override { inner_.copyThread(from, to); }
     std::size_t prune(const stategraph::PruneRequest& request) override { return inner_.prune(request); }
@@ -67,7 +69,8 @@ private:
         std::string line = request.log.checkpoint_ns.empty() ? "" : std::string(request.log.checkpoint_ns) + "|";
         const char* between = "";
         for (const auto& commit : request.commits) {
-            const auto header = stategraph::readHeader({request.log.thread_id, request.log.checkpoint_ns, commit.id}, commit.bytes);
+            const auto header =
+                stategraph::readHeader({request.log.thread_id, request.log.checkpoint_ns, commit.id}, commit.bytes);
             line += std::exchange(between, " ");
             line += "commit " + std::to_string(header.step) + " " + stategraph::toString(header.source);
         }

@@ -82,7 +82,8 @@ public:
     Strings input() {
         engine::plan(topology_, schedule_, plan_);
         stategraph::detail::Writes writes;
-        engine::advance(topology_, schedule_, {.consumed = plan_, .routed = {}, .is_step = !plan_.empty(), .input = &writes});
+        engine::advance(topology_, schedule_,
+                        {.consumed = plan_, .routed = {}, .is_step = !plan_.empty(), .input = &writes});
         return due();
     }
     /// Runs everything that is due; returns what is due then.
@@ -108,9 +109,12 @@ public:
     /// "nobody", "several" or a node.
     std::string lastRan() const {
         switch (schedule_.last.kind) {
-            case engine::LastRan::Kind::nobody: return "nobody";
-            case engine::LastRan::Kind::several: return "several";
-            case engine::LastRan::Kind::one: break;
+            case engine::LastRan::Kind::nobody:
+                return "nobody";
+            case engine::LastRan::Kind::several:
+                return "several";
+            case engine::LastRan::Kind::one:
+                break;
         }
         return topology_.nodes[schedule_.last.node].name;
     }

@@ -165,8 +165,10 @@ struct TopicFold : AppendFold<T> {
 template <class T>
 struct MergeFold {
     struct Undo {
+        // Keys of their own, even where the map's are views into it.
+        using Key = std::conditional_t<std::is_convertible_v<typename T::key_type, std::string_view>, std::string, typename T::key_type>;
         T replaced;
-        std::vector<typename T::key_type> added;
+        std::vector<Key> added;
     };
     static void fold(const ChannelSpec& channel, T& value, std::span<Op* const> ops, Encoder* log) {
         T changed = std::move(ops.front()->as<T>());
@@ -181,7 +183,7 @@ struct MergeFold {
         for (auto& [key, entry] : changed) {
             const auto found = value.find(key);
             if (found == value.end()) {
-                undo.added.push_back(key);
+                undo.added.emplace_back(key);
                 value.emplace(key, std::move(entry));
             } else {
                 undo.replaced.emplace(key, std::exchange(found->second, std::move(entry)));
