@@ -60,8 +60,12 @@ void Run::prepareTasks() {
             todo_.push_back(task);
         }
     }
-    // Subgraphs begin last: what single nodes have to say is not kept waiting behind whole runs.
-    std::stable_partition(todo_.begin(), todo_.end(), [this](const Task* task) { return !nodeOf(*task).subgraph; });
+    // They begin as in LangGraph: sends first, then triggered nodes; and subgraphs last, so that what single nodes have to say does
+    // not wait behind whole runs.
+    if (todo_.size() > 1) {
+        const auto place = [this](const Task* task) { return 2 * nodeOf(*task).subgraph.has_value() + !task->planned.is_send; };
+        std::stable_sort(todo_.begin(), todo_.end(), [&](const Task* a, const Task* b) { return place(a) < place(b); });
+    }
 }
 
 void Run::restoreTask(Task& task, const checkpoint::TaskFields& fields) {
