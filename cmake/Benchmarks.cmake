@@ -16,6 +16,7 @@ foreach(file IN LISTS STATEGRAPH_BENCHMARK_SOURCES)
   set_target_properties(bench_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/benchmarks")
   target_link_libraries(bench_${name} PRIVATE stategraph Boost::json Cbor::cbor stategraph_xxhash benchmark::benchmark
                                               benchmark::benchmark_main)
+  target_compile_definitions(bench_${name} PRIVATE STATEGRAPH_HAS_ROCKSDB=$<BOOL:${STATEGRAPH_WITH_ROCKSDB}>)
   if(uses_rocksdb)
     target_link_libraries(bench_${name} PRIVATE stategraph_rocksdb RocksDB::rocksdb-shared)
   endif()

@@ -1,4 +1,5 @@
 #pragma once
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -158,6 +159,9 @@ public:
         return *this;
     }
     /// A join: `to` runs when each of `from` has run since it last did.
+    StateGraph& addEdge(std::initializer_list<std::string> from, std::string to) {
+        return addEdge(std::vector<std::string>(from), std::move(to));
+    }
     StateGraph& addEdge(std::vector<std::string> from, std::string to) {
         spec_.edges.push_back({.from = std::move(from), .join = true, .to = std::move(to)});
         return *this;

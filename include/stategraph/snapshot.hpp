@@ -21,7 +21,7 @@ struct SnapshotData;
 struct TaskSnapshot {
     TaskId id;
     std::string name;
-    /// "pull:NAME" for a triggered node, "push:INDEX" for a Send.
+    /// "pull:NAME" for a triggered node, "push:INDEX" with ten digits for a Send.
     std::string path;
     /// The text of the last failed attempt's error; it stays when a later attempt succeeds.
     std::optional<std::string> error;

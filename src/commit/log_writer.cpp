@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <stategraph/error.hpp>
+
 #include "checkpoint/materialise.hpp"
 
 namespace stategraph::engine {
@@ -30,6 +32,7 @@ void LogWriter::open(CheckpointId head, const checkpoint::Folded* from, const de
     base_ = {};
     replay_bytes_ = 0;
     state_bytes_ = 0;
+    input_bytes_ = 0;
     fingerprints_logged_ = false;
     snapshot_forced_ = false;
     unknown_.clear();
@@ -37,6 +40,7 @@ void LogWriter::open(CheckpointId head, const checkpoint::Folded* from, const de
     if (from == nullptr) return;
     stored_ = from->commit.id;
     base_ = from->commit.base;
+    input_bytes_ = from->commit.input ? from->commit.input->size() : 0;
     replay_bytes_ = from->replay_bytes + from->tuple.commits.size() * row_cost_bytes;
     for (const auto& stored : from->channels) {
         std::size_t bytes = 0;
@@ -46,7 +50,12 @@ void LogWriter::open(CheckpointId head, const checkpoint::Folded* from, const de
             channel_bytes_[channel->index] += bytes;
             snapshot_forced_ = snapshot_forced_ || channel->name != stored.name;  // it has a former name
         } else {
-            unknown_.push_back({std::string(stored.name), checkpoint::materialise(stored.pieces)});
+            try {
+                unknown_.push_back({std::string(stored.name), checkpoint::materialise(stored.pieces)});
+            } catch (const WrongTypeError& error) {
+                throw CorruptCheckpointError("channel '" + std::string(stored.name) + "' cannot be read: " + error.message(),
+                                             {.checkpoint_id = stored_.toString(), .channel = std::string(stored.name)});
+            }
         }
     }
     fingerprints_logged_ = from->graph == settings_.graph && from->schema == settings_.schema;
@@ -54,7 +63,8 @@ void LogWriter::open(CheckpointId head, const checkpoint::Folded* from, const de
 
 bool LogWriter::snapshotIsDue() const noexcept {
     if (!hasSaver() || stored_.empty()) return false;
-    return snapshot_forced_ || (replay_bytes_ > replay_bytes_min && replay_bytes_ > replay_factor * state_bytes_);
+    // Input that START has yet to take is about to be state.
+    return snapshot_forced_ || (replay_bytes_ > replay_bytes_min && replay_bytes_ > replay_factor * (state_bytes_ + input_bytes_));
 }
 
 void LogWriter::noteChanges(const State& state, const WriteSet& writes, bool is_step) {
@@ -269,6 +279,7 @@ void LogWriter::encode(const CommitStep& step, std::string& out) {
     fields_.writes = step.writes.empty() ? std::nullopt : std::optional(step.writes);
     writeCommit(fields_, out);
     countSizes(snapshot, out.size());
+    input_bytes_ = fields_.input ? fields_.input->size() : 0;
     fingerprints_logged_ = true;
     snapshot_forced_ = false;
     first_commit_ = false;

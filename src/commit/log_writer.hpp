@@ -47,6 +47,7 @@ public:
     explicit LogWriter(const LogSettings& settings);
 
     /// Continues from a checkpoint (null: from nothing); `head` is the log's newest.
+    /// Errors: CorruptCheckpointError if a channel that the schema does not have cannot be read.
     void open(CheckpointId head, const checkpoint::Folded* from, const detail::Schema& schema);
 
     bool hasSaver() const noexcept { return settings_.saver != nullptr; }
@@ -104,6 +105,7 @@ private:
     CheckpointId base_;
     std::size_t replay_bytes_ = 0;
     std::size_t state_bytes_ = 0;
+    std::size_t input_bytes_ = 0;
     std::vector<std::size_t> channel_bytes_;
     LastRan logged_last_;
     bool first_commit_ = true;  // of this writer

@@ -13,12 +13,6 @@ namespace {
                                {.checkpoint_id = from.commit.id.toString(), .node = std::string(node)});
 }
 
-NodeIndex require(const Topology& topology, std::string_view node, const checkpoint::Folded& from) {
-    const NodeIndex found = topology.find(node);
-    if (found == no_node) missing(node, from);
-    return found;
-}
-
 }  // namespace
 
 void restoreState(const checkpoint::Folded& from, State& state) {
@@ -26,6 +20,7 @@ void restoreState(const checkpoint::Folded& from, State& state) {
     for (const auto& stored : from.channels) {
         const detail::ChannelSpec* channel = state.schema().find(stored.name);
         if (channel == nullptr || channel->kind == detail::ChannelKind::untracked) continue;
+        if (stored.name != channel->name && from.find(channel->name) != nullptr) continue;  // the current name wins
         try {
             channel->behaviour->load(*channel, state.value(*channel), stored.pieces);
         } catch (const WrongTypeError& error) {
@@ -37,12 +32,18 @@ void restoreState(const checkpoint::Folded& from, State& state) {
     }
 }
 
-void restoreSchedule(const Topology& topology, const detail::Schema& schema, const checkpoint::Folded& from, Schedule& schedule) {
+void restoreSchedule(const Topology& topology, const detail::Schema& schema, const checkpoint::Folded& from, Schedule& schedule,
+                     GoneNodes gone) {
     const auto& commit = from.commit;
+    const auto find = [&](std::string_view name) {
+        const NodeIndex node = topology.find(name);
+        if (node == no_node && gone == GoneNodes::refuse) missing(name, from);
+        return node;
+    };
     schedule.reset(topology);
     schedule.version = versionOfStep(commit.step);
     for (const auto name : commit.edges ? *commit.edges : commit.next) {
-        schedule.setEdge(require(topology, name, from), EdgeState::fired, schedule.version);
+        if (const NodeIndex node = find(name); node != no_node) schedule.setEdge(node, EdgeState::fired, schedule.version);
     }
     for (const auto& join : from.joins) {
         const JoinIndex index = topology.findJoin(join.key);
@@ -59,13 +60,12 @@ void restoreSchedule(const Topology& topology, const detail::Schema& schema, con
         const bool released = deferral.state == checkpoint::Deferral::released;
         if (const JoinIndex join = topology.findJoin(deferral.key); join != no_node) {
             if (released) schedule.releaseJoin(join, versionOfStep(deferral.step));
-        } else {
-            schedule.setEdge(require(topology, deferral.key, from), released ? EdgeState::released : EdgeState::waiting,
-                             versionOfStep(deferral.step));
+        } else if (const NodeIndex node = find(deferral.key); node != no_node) {
+            schedule.setEdge(node, released ? EdgeState::released : EdgeState::waiting, versionOfStep(deferral.step));
         }
     }
     for (const auto& send : commit.sends) {
-        schedule.sends.push_back({require(topology, send.node, from), {}, std::string(send.payload)});
+        if (const NodeIndex node = find(send.node); node != no_node) schedule.sends.push_back({node, {}, std::string(send.payload)});
     }
     if (commit.input) {
         readWritesInto(schema, *commit.input, schedule.input);
@@ -85,9 +85,7 @@ void restoreSchedule(const Topology& topology, const detail::Schema& schema, con
     schedule.tidy();
     schedule.forgetChanges();
     // What is due besides edges, and that the graph no longer has a join or an edge for.
-    for (const auto name : commit.next) {
-        if (topology.find(name) == no_node) missing(name, from);
-    }
+    for (const auto name : commit.next) find(name);
 }
 
 void readWritesInto(const detail::Schema& schema, std::string_view cbor, detail::Writes& writes) {

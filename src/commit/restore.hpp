@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,9 +15,13 @@ namespace stategraph::engine {
 /// Errors: CorruptCheckpointError naming the channel whose stored value is not of its type.
 void restoreState(const checkpoint::Folded& from, State& state);
 
+/// What to do about nodes that are due and that the graph does not have (any more).
+enum class GoneNodes : std::uint8_t { refuse, skip };
+
 /// Fills `schedule` from a checkpoint.
-/// Errors: InvalidArgumentError naming a node that is due and that the graph does not have (any more).
-void restoreSchedule(const Topology& topology, const detail::Schema& schema, const checkpoint::Folded& from, Schedule& schedule);
+/// Errors: InvalidArgumentError naming a node that is due and gone.
+void restoreSchedule(const Topology& topology, const detail::Schema& schema, const checkpoint::Folded& from, Schedule& schedule,
+                     GoneNodes gone = GoneNodes::refuse);
 
 /// Reads a CBOR list of writes into operations; those on channels that are unknown are an
 /// InvalidUpdateError, those of another type than their channel's a CorruptCheckpointError.

@@ -56,7 +56,7 @@ private:
         ids_.observe(head_);
         loaded_ = checkpoint::fold(log(), std::move(*tuple));
         restoreState(*loaded_, state_);
-        restoreSchedule(topology_, core_.schema(), *loaded_, schedule_);
+        restoreSchedule(topology_, core_.schema(), *loaded_, schedule_, GoneNodes::skip);  // an edit drops what is due
     }
 
     // What the unfinished superstep already produced counts first, join progress included.

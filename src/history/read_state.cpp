@@ -37,8 +37,14 @@ void applyFinished(const Records& records, std::vector<DueTask>& due, SnapshotDa
     bool any = false;
     for (std::size_t i = 0; i < due.size(); ++i) {
         if (!due[i].finished) continue;
+        try {
+            read(*due[i].record, writes[i]);
+        } catch (const InvalidUpdateError& gone) {
+            snapshot.tasks[i].error = gone.message();  // it wrote a channel that the graph has no more
+            writes[i].clear();
+            continue;
+        }
         any = true;
-        read(*due[i].record, writes[i]);
         set.add(schema, writes[i], due[i].name);
     }
     if (!any) return;

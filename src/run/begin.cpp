@@ -70,7 +70,7 @@ Run::Run(const detail::Core& core, RunShared& shared, const ParentLink* parent)
     }
 }
 
-void Run::load(CheckpointId wanted) {
+void Run::load(CheckpointId wanted, GoneNodes gone) {
     const LogName log{shared_.config->thread_id.view(), ns_};
     std::optional<CheckpointTuple> tuple;
     CheckpointId head;
@@ -94,7 +94,7 @@ void Run::load(CheckpointId wanted) {
     if (tuple) {
         loaded_ = checkpoint::fold(log, std::move(*tuple));
         restoreState(*loaded_, state_);
-        restoreSchedule(topology(), core_.schema(), *loaded_, schedule_);
+        restoreSchedule(topology(), core_.schema(), *loaded_, schedule_, gone);
         checkpoint_ = loaded_->commit.id;
         source_ = loaded_->commit.source;
         step_ = loaded_->commit.step + 1;
@@ -113,7 +113,9 @@ void Run::load(CheckpointId wanted) {
 }
 
 void Run::begin(RunInput input) {
-    load(parent_ ? CheckpointId() : shared_.config->checkpoint_id);
+    // New input drops what is due, so it does not matter whether that still exists.
+    const bool drops = parent_ == nullptr && input.kind == RunInput::Kind::update;
+    load(parent_ ? CheckpointId() : shared_.config->checkpoint_id, drops ? GoneNodes::skip : GoneNodes::refuse);
     if (input.answer || !input.answers.empty()) travelling_ = false;
     drop_answers_ = travelling_;
     if (travelling_) {
@@ -140,7 +142,7 @@ void Run::begin(RunInput input) {
     bool resuming = false;
     if (input.kind == RunInput::Kind::command) {
         resuming = beginCommand(input);
-    } else if (parent_ != nullptr ? parent_->resuming && has_state_ : input.kind == RunInput::Kind::resume) {
+    } else if (parent_ != nullptr ? parent_->resuming && !parent_->replaying && has_state_ : input.kind == RunInput::Kind::resume) {
         if (!has_state_) {
             throw EmptyInputError("there is nothing to go on with: the thread has no checkpoint yet; give the run an input");
         }

@@ -93,7 +93,7 @@ private:
     friend class Execution;
 
     // Beginning: begin.cpp.
-    void load(CheckpointId wanted);
+    void load(CheckpointId wanted, GoneNodes gone);
     bool beginCommand(detail::RunInput& input);  // true: it goes on with the superstep that waits
     std::string encodeCommand(detail::Writes& writes, const Routes& routes) const;
     void takeAnswers(const detail::RunInput& input);

@@ -17,8 +17,8 @@ using checkpoint::WriteKind;
 
 /// The op that replaces the value instead of being folded into it: the last clear or overwrite.
 inline Op* replacing(std::span<Op* const> ops) noexcept {
-    for (Op* op : ops) {
-        if (op->kind == WriteKind::overwrite || op->kind == WriteKind::clear) return op;
+    for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
+        if ((*op)->kind == WriteKind::overwrite || (*op)->kind == WriteKind::clear) return *op;
     }
     return nullptr;
 }
@@ -144,6 +144,9 @@ struct AppendFold {
 template <class T>
 struct TopicFold : AppendFold<T> {
     using Item = typename T::value_type;
+    struct Undo {
+        T before;
+    };
 
     static void fold(const ChannelSpec& channel, T& value, std::span<Op* const> ops, Encoder* log) {
         T items{};
@@ -155,10 +158,11 @@ struct TopicFold : AppendFold<T> {
                 items.insert(items.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
             }
         }
-        value = std::move(items);
+        Undo undo{std::exchange(value, std::move(items))};
         if (log) logSet(channel, value, *log);
+        ops.front()->keep(std::move(undo));
     }
-    static void unfold(T&, std::span<Op* const>) {}  // nothing reads a topic between its superstep and the next
+    static void unfold(T& value, std::span<Op* const> ops) { value = std::move(ops.front()->template as<Undo>().before); }
 };
 
 /// Entries of later ops win. The first op is left holding what the merge replaced and added.

@@ -1,0 +1,264 @@
+#include "checkpoint/fold.hpp"
+
+#include <map>
+#include <tuple>
+
+#include <doctest/doctest.h>
+#include <stategraph/codec_std.hpp>
+#include <stategraph/error.hpp>
+#include <stategraph/value.hpp>
+
+#include "checkpoint/materialise.hpp"
+#include "checkpoint/testing/saver_contract.hpp"
+
+// Reading a checkpoint from commits made by hand.
+namespace sg = stategraph;
+namespace cp = stategraph::checkpoint;
+using sg::testing::nthId;
+
+namespace {
+
+struct Op {
+    const char* channel;
+    cp::LogOp op;
+    sg::Value value = {};
+};
+
+std::string encode(const std::vector<Op>& ops) {
+    std::string cbor;
+    sg::Encoder out(cbor);
+    out.map(ops.size());
+    for (const Op& op : ops) {
+        cp::writeLoggedOp(out, op.channel, op.op);
+        if (op.op != cp::LogOp::clear) out.raw(op.value.bytes());
+    }
+    return cbor;
+}
+
+/// A log in the making: commit n, on a parent (0: none), based on another (0: itself).
+class Log {
+public:
+    cp::CommitFields fields = {};  // further ones, for the next commit
+
+    void commit(unsigned n, unsigned parent, unsigned base, const std::vector<Op>& ops) { raw(n, parent, base, encode(ops)); }
+    void raw(unsigned n, unsigned parent, unsigned base, std::string_view operations) {
+        fields.id = nthId(n);
+        fields.parent = parent == 0 ? sg::CheckpointId() : nthId(parent);
+        fields.base = nthId(base == 0 ? n : base);
+        fields.step = n;
+        fields.operations = operations;
+        std::string bytes;
+        cp::writeCommit(fields, bytes);
+        rows_.push_back({fields.id, std::move(bytes)});
+        fields = {};
+    }
+    void damage(unsigned n) {
+        for (auto& row : rows_) {
+            if (row.id == nthId(n)) row.bytes.back() = static_cast<char>(row.bytes.back() ^ 1);
+        }
+    }
+    /// The tuple of a checkpoint, with the rows between two others of the log, both included.
+    sg::CheckpointTuple tuple(unsigned id, unsigned first, unsigned last) const {
+        sg::CheckpointTuple tuple;
+        tuple.id = nthId(id);
+        tuple.head = rows_.back().id;
+        for (const auto& row : rows_) {
+            if (row.id >= nthId(first) && row.id <= nthId(last)) tuple.commits.push_back(row);
+        }
+        return tuple;
+    }
+    cp::Folded fold(unsigned id, unsigned first = 1) const { return cp::fold({"t", "ns"}, tuple(id, first, id)); }
+
+private:
+    std::vector<sg::StoredCommit> rows_;
+};
+
+std::string valueOf(const cp::Folded& folded, std::string_view channel) {
+    const auto* found = folded.find(channel);
+    return found == nullptr ? "absent" : sg::cborToJson(cp::materialise(found->pieces));
+}
+
+std::string whyNot(const sg::CheckpointTuple& tuple) {
+    try {
+        cp::fold({"t", "ns"}, tuple);
+    } catch (const sg::CorruptCheckpointError& error) {
+        return error.message();
+    }
+    return "it can be read";
+}
+
+bool names(const std::string& why, unsigned n) {
+    return why.find("(thread 't', namespace 'ns', checkpoint " + nthId(n).toString() + ")") != std::string::npos;
+}
+
+using Strings = std::vector<std::string>;
+using Entries = std::map<std::string, int>;
+
+// 1 ← 2 ← 4 (a branch) and 2 ← 3 ← 5
+Log branched() {
+    Log log;
+    log.commit(1, 0, 0, {{"list", cp::LogOp::set, Strings{"1"}}, {"last", cp::LogOp::set, 1}});
+    log.commit(2, 1, 1, {{"list", cp::LogOp::append, Strings{"2"}}});
+    log.commit(3, 2, 1, {{"list", cp::LogOp::append, Strings{"3"}}, {"last", cp::LogOp::set, 3}});
+    log.commit(4, 2, 1, {{"list", cp::LogOp::append, Strings{"4"}}});
+    log.commit(5, 3, 1, {{"list", cp::LogOp::append, Strings{"5", "5"}}});
+    return log;
+}
+
+}  // namespace
+
+TEST_CASE("a checkpoint is the fold of the operations on the way to it; other branches in between do not count") {
+    // quirk 7
+    const Log log = branched();
+    CHECK(valueOf(log.fold(1), "list") == R"(["1"])");
+    CHECK(valueOf(log.fold(3), "list") == R"(["1","2","3"])");
+    CHECK(valueOf(log.fold(4), "list") == R"(["1","2","4"])");
+    CHECK(valueOf(log.fold(4), "last") == "1");
+    CHECK(valueOf(log.fold(5), "list") == R"(["1","2","3","5","5"])");
+    CHECK(valueOf(log.fold(5), "last") == "3");
+    CHECK(valueOf(log.fold(5), "other") == "absent");
+    CHECK(log.fold(5).commit.parent == nthId(3));
+}
+
+TEST_CASE("a base holds everything: nothing before it is read, not even if it is there or damaged") {
+    Log log = branched();
+    log.commit(6, 5, 0, {{"list", cp::LogOp::set, Strings{"all"}}});
+    log.commit(7, 6, 6, {{"list", cp::LogOp::append, Strings{"7"}}});
+    CHECK(valueOf(log.fold(7, 6), "list") == R"(["all","7"])");
+    CHECK(valueOf(log.fold(7, 1), "list") == R"(["all","7"])");
+    CHECK(valueOf(log.fold(7, 1), "last") == "absent");
+    log.damage(5);
+    CHECK(valueOf(log.fold(7, 1), "list") == R"(["all","7"])");
+}
+
+TEST_CASE("every operation folds: set, append, put, edit, clear") {
+    Log log;
+    using Edit = std::tuple<int, std::string>;
+    log.commit(1, 0, 0, {{"list", cp::LogOp::append, Strings{"a", "b"}}, {"map", cp::LogOp::put, Entries{{"k", 1}}}});
+    log.commit(2, 1, 1, {{"list", cp::LogOp::edit, std::vector<Edit>{{0, "A"}, {2, "c"}}},
+                         {"map", cp::LogOp::put, Entries{{"j", 2}, {"k", 3}}}});
+    log.commit(3, 2, 1, {{"list", cp::LogOp::clear}, {"map", cp::LogOp::set, Entries{}}});
+    log.commit(4, 3, 1, {{"list", cp::LogOp::append, Strings{"new"}}});
+    CHECK(valueOf(log.fold(2), "list") == R"(["A","b","c"])");
+    CHECK(valueOf(log.fold(2), "map") == R"({"j":2,"k":3})");
+    CHECK(valueOf(log.fold(3), "list") == "absent");
+    CHECK(valueOf(log.fold(3), "map") == "{}");
+    CHECK(valueOf(log.fold(4), "list") == R"(["new"])");
+}
+
+TEST_CASE("joins, deferred edges, who ran last and the fingerprints fold too") {
+    Log log;
+    log.fields.joins = {{"a+b:c", {"a"}}, {"x+y:z", {"x"}}};
+    log.fields.deferred = {{"d", cp::Deferral::waiting}, {"e", cp::Deferral::waiting}};
+    log.fields.ran = {cp::Ran::Kind::one, "a"};
+    log.fields.graph = 7;
+    log.fields.schema = 8;
+    log.commit(1, 0, 0, {});
+    log.fields.joins = {{"a+b:c", {"a", "b"}}, {"x+y:z", {}}};
+    log.fields.deferred = {{"d", cp::Deferral::released}, {"e", cp::Deferral::gone}};
+    log.fields.graph = 9;
+    log.commit(2, 1, 1, {});
+    log.fields.ran = {cp::Ran::Kind::several, {}};
+    log.commit(3, 2, 1, {});
+    const cp::Folded second = log.fold(2);
+    REQUIRE(second.joins.size() == 1);
+    CHECK(second.joins[0].key == "a+b:c");
+    CHECK(second.joins[0].arrived == std::vector<std::string_view>{"a", "b"});
+    CHECK(second.joins[0].step == 2);
+    REQUIRE(second.deferred.size() == 1);
+    CHECK(second.deferred[0].key == "d");
+    CHECK((second.deferred[0].state == cp::Deferral::released));
+    CHECK((second.ran.kind == cp::FoldedRan::Kind::one));
+    CHECK(second.ran.node == "a");
+    CHECK(second.graph == 9);
+    CHECK(second.schema == 8);
+    CHECK((log.fold(3).ran.kind == cp::FoldedRan::Kind::several));
+    CHECK(log.fold(3).joins.size() == 1);
+}
+
+TEST_CASE("a row that is missing is named: the checkpoint's own, one on the way, the base") {
+    const Log log = branched();
+    CHECK(names(whyNot(log.tuple(5, 1, 4)), 5));
+    CHECK(names(whyNot(log.tuple(5, 3, 5)), 2));
+    CHECK(names(whyNot(log.tuple(5, 2, 5)), 1));
+    CHECK(names(whyNot(log.tuple(5, 6, 9)), 5));
+    auto hole = log.tuple(5, 1, 5);
+    hole.commits.erase(hole.commits.begin() + 2);
+    CHECK(names(whyNot(hole), 3));
+}
+
+TEST_CASE("a base that is no ancestor is an error, not a read of half a state") {
+    Log log;
+    log.commit(1, 0, 0, {{"list", cp::LogOp::set, Strings{"1"}}});
+    log.commit(2, 0, 0, {{"list", cp::LogOp::set, Strings{"2"}}});
+    log.commit(3, 2, 1, {{"list", cp::LogOp::append, Strings{"3"}}});
+    CHECK(whyNot(log.tuple(3, 1, 3)) != "it can be read");
+}
+
+TEST_CASE("parents that make a circle, or lie in the future, end as an error") {
+    Log log;
+    log.commit(1, 2, 5, {});
+    log.commit(2, 1, 5, {});
+    log.commit(3, 3, 5, {});
+    CHECK(whyNot(log.tuple(2, 1, 3)) != "it can be read");
+    CHECK(whyNot(log.tuple(3, 1, 3)) != "it can be read");
+}
+
+TEST_CASE("a damaged record on the way is named, one of another branch is not read") {
+    Log log = branched();
+    log.damage(4);
+    CHECK(valueOf(log.fold(5), "list") == R"(["1","2","3","5","5"])");
+    CHECK(names(whyNot(log.tuple(4, 1, 4)), 4));
+    log.damage(2);
+    CHECK(names(whyNot(log.tuple(5, 1, 5)), 2));
+}
+
+TEST_CASE("operations that are none are an error that names their record") {
+    const auto one = [](auto write) {
+        std::string cbor;
+        sg::Encoder out(cbor);
+        write(out);
+        return cbor;
+    };
+    const std::vector<std::string> hostile = {
+        one([](sg::Encoder& out) { out.text("no map"); }),
+        one([](sg::Encoder& out) { out.null(); }),
+        one([](sg::Encoder& out) {
+            out.map(1);
+            out.text("v");
+            out.text("no pair");
+        }),
+        one([](sg::Encoder& out) {
+            out.map(1);
+            out.text("v");
+            out.array(2);
+            out.text("?");
+            out.null();
+        }),
+        one([](sg::Encoder& out) {
+            out.map(1);
+            out.text("v");
+            out.array(1);
+            out.text("=");
+        }),
+        one([](sg::Encoder& out) {
+            out.map(1);
+            out.text("v");
+            out.array(2);
+            out.text("-");
+            out.null();
+        }),
+        one([](sg::Encoder& out) {
+            out.map(1);
+            out.unsignedInteger(1);
+            out.array(1);
+            out.text("-");
+        }),
+    };
+    for (const auto& operations : hostile) {
+        Log log;
+        log.commit(1, 0, 0, {});
+        log.raw(2, 1, 1, operations);
+        CHECK(names(whyNot(log.tuple(2, 1, 2)), 2));
+    }
+}

@@ -1,0 +1,212 @@
+#include <map>
+
+#include <doctest/doctest.h>
+#include <stategraph/stategraph.hpp>
+
+#include "tests/support/history_graphs.hpp"
+#include "tests/support/history_savers.hpp"
+
+// Old threads, new code: channels come, go and are renamed, and so do nodes.
+namespace sg = stategraph;
+using namespace history;
+
+namespace {
+
+const sg::Config T{.thread_id = "t"};
+
+using Entries = std::map<std::string, int>;
+
+/// What another version of the program had beside the list.
+struct Rich {
+    std::vector<std::string> v = {};
+    std::string name = {};
+    std::vector<std::string> notes = {};
+    Entries scores = {};
+    static constexpr auto channels() {
+        return sg::channels(sg::channel("v", &Rich::v, sg::append), sg::channel("name", &Rich::name),
+                            sg::channel("notes", &Rich::notes, sg::append), sg::channel("scores", &Rich::scores, sg::merge));
+    }
+};
+
+/// Loops until the list is `end` long. Each superstep writes all of it, so that full snapshots come soon.
+template <class S>
+sg::CompiledGraph<S> growing(const SharedSaver& saver, std::size_t end) {
+    sg::StateGraph<S> graph;
+    graph
+        .addNode("grow",
+                 [](const S& state) -> sg::Update<S> {
+                     Words words = state.v;
+                     words.push_back(std::string(20, 'x'));
+                     return {sg::overwrite(&S::v, std::move(words))};
+                 })
+        .addEdge(sg::START, "grow")
+        .addConditionalEdges("grow", [end](const S& state) { return state.v.size() < end ? "grow" : sg::END; });
+    return graph.compile({.checkpointer = saver});
+}
+
+std::size_t snapshotsIn(sg::BaseCheckpointSaver& saver) {
+    std::size_t count = 0;
+    for (const auto& row : saver.list({})) {
+        const auto header = sg::readHeader({row.thread_id, row.checkpoint_ns, row.id}, row.bytes);
+        count += header.base == header.id;
+    }
+    return count;
+}
+
+// "z_old" sorts behind and "a_old" before the name of today.
+struct RenamedA {
+    std::vector<std::string> words = {};
+    static constexpr auto channels() {
+        return sg::channels(sg::channel("m_new", &RenamedA::words, sg::append, sg::formerly("a_old", "z_old")));
+    }
+};
+struct OldA {
+    std::vector<std::string> words = {};
+    static constexpr auto channels() { return sg::channels(sg::channel("a_old", &OldA::words, sg::append)); }
+};
+struct OldZ {
+    std::vector<std::string> words = {};
+    static constexpr auto channels() { return sg::channels(sg::channel("z_old", &OldZ::words, sg::append)); }
+};
+template <class S>
+sg::CompiledGraph<S> adding(const SharedSaver& saver, const std::string& word) {
+    sg::StateGraph<S> graph;
+    graph.addNode("n", [word](const S&) -> sg::Update<S> { return {sg::add(&S::words, word)}; }).addEdge(sg::START, "n");
+    return graph.compile({.checkpointer = saver});
+}
+
+template <class Old>
+void renames(const SharedSaver& saver) {
+    const auto before = adding<Old>(saver, "old");
+    const auto after = adding<RenamedA>(saver, "new");
+    before.invoke(sg::Update<Old>(), {.thread_id = "t"});
+    before.invoke(sg::Update<Old>(), {.thread_id = "t"});
+    CHECK(after.getState(T).values.words == Words{"old", "old"});
+    CHECK(after.invoke(sg::Update<RenamedA>(), {.thread_id = "t"}).values.words == Words{"old", "old", "new"});
+    CHECK(after.invoke(sg::Update<RenamedA>(), {.thread_id = "t"}).values.words == Words{"old", "old", "new", "new"});
+    CHECK(after.getState(T).values.words == Words{"old", "old", "new", "new"});
+    // Checkpoints of before read as ever.
+    CHECK(historyOf(after, T).back().valuesAsJson() == R"({"m_new":[]})");
+    CHECK(historyOf(after, T, {.filter = {{"step", 4}}})[0].values.words == Words{"old", "old"});
+}
+
+struct TypedInt {
+    int v = 0;
+    static constexpr auto channels() { return sg::channels(sg::channel("v", &TypedInt::v)); }
+};
+
+}  // namespace
+
+TEST_CASE("channels that a graph does not know survive its runs, across full snapshots too") {
+    onBothSavers([](const SharedSaver& saver) {
+        const auto rich = growing<Rich>(saver, 1);
+        rich.invoke({sg::set(&Rich::name, "n"), sg::add(&Rich::notes, {"1", "2"}), sg::merge(&Rich::scores, {{"a", 1}})},
+                    {.thread_id = "t"});
+        // So that what is unknown is several operations.
+        rich.updateState(T, {sg::add(&Rich::notes, "3"), sg::merge(&Rich::scores, {{"b", 2}})}, {.as_node = sg::START});
+        const std::size_t snapshots = snapshotsIn(*saver);
+
+        const auto poor = growing<Line>(saver, 120);
+        CHECK(poor.getState(T).valuesAsJson().find("notes") == std::string::npos);
+        const auto result = poor.invoke(sg::RESUME, {.thread_id = "t", .recursion_limit = 400});
+        CHECK(result.values.v.size() == 120);
+        CHECK(snapshotsIn(*saver) > snapshots);
+
+        const auto read = rich.getState(T).values;
+        CHECK(read.v.size() == 120);
+        CHECK(read.name == "n");
+        CHECK(read.notes == Words{"1", "2", "3"});
+        CHECK(read.scores == Entries{{"a", 1}, {"b", 2}});
+        // In every checkpoint on the way, forks and other durability included.
+        for (const auto& snapshot : rich.getStateHistory(T, {.limit = 120})) REQUIRE(snapshot.values.notes.size() >= 2);
+        const auto past = pastOf(poor, T);
+        const auto fork = poor.updateState(past[60].config, says("edit"), {.as_node = sg::START});
+        CHECK(rich.getState(fork).values.scores == read.scores);
+        poor.invoke(says("more"), {.thread_id = "t", .durability = sg::Durability::exit, .recursion_limit = 400});
+        CHECK(rich.getState(T).values.notes == read.notes);
+    });
+}
+
+TEST_CASE("a channel that was added is as before any write in old checkpoints") {
+    onBothSavers([](const SharedSaver& saver) {
+        growing<Line>(saver, 2).invoke(says("i"), {.thread_id = "t"});
+        const auto rich = growing<Rich>(saver, 2);
+        const auto state = rich.getState(T);
+        CHECK(state.values.v.size() == 2);
+        CHECK(!state.isSet(&Rich::name));
+        CHECK(state.values.scores.empty());
+        CHECK(rich.updateState(T, {sg::set(&Rich::name, "n")}, {.as_node = "grow"}).checkpoint_id);
+        CHECK(rich.getState(T).values.name == "n");
+    });
+}
+
+TEST_CASE("a renamed channel is found under its former name, and goes on under its new one") {
+    onBothSavers([](const SharedSaver& saver) { renames<OldA>(saver); });
+    onBothSavers([](const SharedSaver& saver) { renames<OldZ>(saver); });
+}
+
+TEST_CASE("where both names are stored the current one counts") {
+    onBothSavers([](const SharedSaver& saver) {
+        adding<RenamedA>(saver, "new").invoke(sg::Update<RenamedA>(), {.thread_id = "t"});
+        // Old programs, which do not know the new name, write beside it.
+        adding<OldA>(saver, "a").invoke(sg::Update<OldA>(), {.thread_id = "t"});
+        adding<OldZ>(saver, "z").invoke(sg::Update<OldZ>(), {.thread_id = "t"});
+        const auto now = adding<RenamedA>(saver, "newer");
+        CHECK(now.getState(T).values.words == Words{"new"});
+        CHECK(now.invoke(sg::Update<RenamedA>(), {.thread_id = "t"}).values.words == Words{"new", "newer"});
+        CHECK(now.getState(T).values.words == Words{"new", "newer"});
+    });
+}
+
+TEST_CASE("a channel whose type changed is an error that names it, the thread and the checkpoint") {
+    onBothSavers([](const SharedSaver& saver) {
+        growing<Line>(saver, 2).invoke(says("i"), {.thread_id = "t"});
+        sg::StateGraph<TypedInt> graph;
+        graph.addNode("grow", [](const TypedInt&) -> sg::Update<TypedInt> { return {}; }).addEdge(sg::START, "grow");
+        const auto app = graph.compile({.checkpointer = saver});
+        const std::string id = growing<Line>(saver, 2).getState(T).config.checkpoint_id.toString();
+        const Words parts{"'v'", "'t'", id};
+        const Bytes before = bytesOf(*saver);
+        CHECK(mentions(errorOf<sg::CorruptCheckpointError>([&] { return app.getState(T); }), parts));
+        CHECK(mentions(errorOf<sg::CorruptCheckpointError>([&] { return historyOf(app, T); }), parts));
+        CHECK(mentions(errorOf<sg::CorruptCheckpointError>([&] { return app.updateState(T, {}, {.as_node = "grow"}); }), parts));
+        CHECK(mentions(errorOf<sg::CorruptCheckpointError>([&] { return app.invoke(sg::RESUME, {.thread_id = "t"}); }), parts));
+        CHECK(bytesOf(*saver) == before);
+    });
+}
+
+TEST_CASE("a pending node that no longer exists is an error that names it; the state can be read, and edited past it") {
+    onBothSavers([](const SharedSaver& saver) {
+        chainOf({"a", "gone", "c"}).compile({.checkpointer = saver, .interrupt_before = {"gone"}}).invoke(says("i"), {.thread_id = "t"});
+        const LineApp app = chainOf({"a", "c"}).compile({.checkpointer = saver});
+        const Bytes before = bytesOf(*saver);
+        CHECK(mentions(errorOf<sg::InvalidArgumentError>([&] { return app.invoke(sg::RESUME, {.thread_id = "t"}); }),
+                       {"'gone'", "'t'", "no such node"}));
+        CHECK(bytesOf(*saver) == before);
+
+        const auto state = app.getState(T);
+        CHECK(state.next == Words{"gone"});
+        CHECK(state.values.v == Words{"i", "a"});
+        CHECK(historyOf(app, T).size() == 3);
+
+        app.updateState(T, says("edit"), {.as_node = "a"});
+        CHECK(app.getState(T).next == Words{"c"});
+        CHECK(app.invoke(sg::RESUME, {.thread_id = "t"}).values.v == Words{"i", "a", "edit", "c"});
+    });
+}
+
+TEST_CASE("so is the target of a Send that no longer exists") {
+    onBothSavers([](const SharedSaver& saver) {
+        LineGraph graph;
+        graph.addNode("a", saying("a"))
+            .addNode("gone", [](const std::string& word) -> sg::Update<Line> { return says(word); })
+            .addEdge(sg::START, "a")
+            .addConditionalEdges("a", [](const Line&) { return std::vector<sg::Send>{{"gone", "0"}}; });
+        graph.compile({.checkpointer = saver, .interrupt_before = {"gone"}}).invoke(says("i"), {.thread_id = "t"});
+        const LineApp app = chainOf({"a", "c"}).compile({.checkpointer = saver});
+        CHECK(mentions(errorOf<sg::InvalidArgumentError>([&] { return app.invoke(sg::RESUME, {.thread_id = "t"}); }), {"'gone'"}));
+        CHECK(app.getState(T).next == Words{"gone"});
+        app.updateState(T, says("edit"), {.as_node = "a"});
+        CHECK(app.invoke(sg::RESUME, {.thread_id = "t"}).values.v == Words{"i", "a", "edit", "c"});
+    });
+}
