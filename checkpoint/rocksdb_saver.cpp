@@ -105,8 +105,7 @@ struct RocksDBSaver::Impl {
     Impl(const std::string& folder, const RocksDBSaverOptions& options)
         : path(folder), read_only(options.read_only), db(checkpoint::openDatabase(folder, options)) {}
 
-    // Stays a function of its own, so that cmake/tsan.supp can name it: below it is RocksDB's group commit alone.
-    [[gnu::noinline]] void write(rocksdb::WriteBatch& batch, bool sync, const char* work);
+    void write(rocksdb::WriteBatch& batch, bool sync, const char* work);
     void checkWritable() const;
     CheckpointId readHead(const LogName& log);
     bool hasRows(std::string_view thread_id);
