@@ -1,6 +1,9 @@
 // The first benchmarks: what a superstep costs without a saver, in memory and on RocksDB. See benchmarks/README.md for the figures.
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include <benchmark/benchmark.h>
 
@@ -123,39 +126,35 @@ struct Growing {
     }
 };
 
-/// A step of a thread that has `range(0)` messages of 200 bytes, and gets one more.
+/// A step of a thread that has `range(0)` messages of 200 bytes and gets one more: the median of the gaps between the calls of the
+/// node around that step, in one run.
 void growingThread(benchmark::State& state, const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
-    const int before = static_cast<int>(state.range(0));
-    constexpr int steps = 200;
-    int limit = 0;
+    using Clock = std::chrono::steady_clock;
+    const int at = static_cast<int>(state.range(0));
+    constexpr int window = 50;
+    const int limit = at + window;
+    std::vector<Clock::time_point> calls;
     sg::StateGraph<Growing> graph;
-    graph.addNode("say", [](const Growing& s) -> sg::Update<Growing> {
+    graph.addNode("say", [&calls](const Growing& s) -> sg::Update<Growing> {
+             calls.push_back(Clock::now());
              return {sg::add(&Growing::messages, std::string(200, static_cast<char>('a' + s.n % 26))), sg::set(&Growing::n, s.n + 1)};
          })
         .addEdge(sg::START, "say")
-        .addConditionalEdges("say", [&limit](const Growing& s) { return s.n < limit ? "say" : sg::END; });
+        .addConditionalEdges("say", [limit](const Growing& s) { return s.n < limit ? "say" : sg::END; });
     const auto app = graph.compile({.checkpointer = saver});
     std::size_t thread = 0;
     for (auto _ : state) {
-        state.PauseTiming();
-        const std::string id = "g" + std::to_string(before) + "-" + std::to_string(thread++);
-        limit = before;
-        app.invoke({}, {.thread_id = id, .recursion_limit = before + 1});
-        // Timed: from inside one run, so that loading the thread is not counted.
-        limit = before + steps;
-        double seconds = 0;
-        {
-            const auto start = std::chrono::steady_clock::now();
-            app.invoke({}, {.thread_id = id, .recursion_limit = 1 + steps});
-            seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-            limit = 0;
-            const auto load = std::chrono::steady_clock::now();
-            app.invoke({}, {.thread_id = id, .recursion_limit = 2});
-            seconds -= std::chrono::duration<double>(std::chrono::steady_clock::now() - load).count();
+        calls.clear();
+        const std::string id = "g" + std::to_string(at) + "-" + std::to_string(thread++);
+        app.invoke({}, {.thread_id = id, .recursion_limit = limit + 1});
+        std::vector<double> gaps;
+        for (int i = at - window; i < at + window - 1; ++i) {
+            const auto step = static_cast<std::size_t>(i);
+            gaps.push_back(std::chrono::duration<double>(calls[step + 1] - calls[step]).count());
         }
+        std::sort(gaps.begin(), gaps.end());
+        state.SetIterationTime(gaps[gaps.size() / 2]);
         saver->deleteThread(id);
-        state.SetIterationTime(seconds / (steps - 1));
-        state.ResumeTiming();
     }
 }
 void growingThreadInMemory(benchmark::State& state) { growingThread(state, std::make_shared<sg::MemorySaver>()); }
