@@ -72,7 +72,7 @@ TEST_CASE("a graph without a saver has no state to read, edit, travel in or answ
                        return app.invoke(says("x"), {.thread_id = "t", .checkpoint_id = id});
                    }),
                    {"checkpoint_id", id}));
-    errorOf<sg::MissingCheckpointerError>([&] { return app.invoke(sg::Command{.resume = "x"}, {.thread_id = "t"}); });
+    errorOf<sg::MissingCheckpointerError>([&] { return app.invoke(sg::Command<>{.resume = "x"}, {.thread_id = "t"}); });
     CHECK(app.invoke(says("x"), {}).values.v == Words{"x", "a"});
 }
 
@@ -103,10 +103,10 @@ TEST_CASE("there must be something to do") {
 TEST_CASE("an answer where nothing was asked is refused, on a fresh thread too") {
     onBothSavers([](const SharedSaver& saver) {
         Fixture f(saver);
-        f.refuses<sg::InvalidArgumentError>([&] { return f.app.invoke(sg::Command{.resume = "x"}, {.thread_id = "t"}); },
+        f.refuses<sg::InvalidArgumentError>([&] { return f.app.invoke(sg::Command<>{.resume = "x"}, {.thread_id = "t"}); },
                                             {"no open interrupt", "'t'"});
         // quirk 45
-        f.refuses<sg::InvalidArgumentError>([&] { return f.app.invoke(sg::Command{.resume = "x"}, {.thread_id = "new"}); },
+        f.refuses<sg::InvalidArgumentError>([&] { return f.app.invoke(sg::Command<>{.resume = "x"}, {.thread_id = "new"}); },
                                             {"no open interrupt", "'new'"});
     });
 }

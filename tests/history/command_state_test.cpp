@@ -85,7 +85,7 @@ TEST_CASE("an answer belongs to its question: it never answers a later one") {
         graph.addNode("p", asking("p")).addNode("q", asking("q")).addEdge(sg::START, "p").addEdge("p", "q");
         const LineApp app = graph.compile({.checkpointer = saver});
         app.invoke(says("i"), {.thread_id = "t"});
-        CHECK(app.invoke(sg::Command{.resume = "1"}, {.thread_id = "t"}).interrupts.size() == 1);
+        CHECK(app.invoke(sg::Command<>{.resume = "1"}, {.thread_id = "t"}).interrupts.size() == 1);
         for (int n = 0; n < 3; ++n) {
             const auto again = app.invoke(sg::RESUME, {.thread_id = "t"});
             CHECK((again.status == sg::Status::interrupted));
@@ -106,7 +106,7 @@ TEST_CASE("an answer is kept before anything runs on it") {
         });
         const LineApp app = graph.addEdge(sg::START, "ask").compile({.checkpointer = saver});
         app.invoke(says("i"), {.thread_id = "t"});
-        errorOf<sg::NodeError>([&] { return app.invoke(sg::Command{.resume = "yes"}, {.thread_id = "t"}); });
+        errorOf<sg::NodeError>([&] { return app.invoke(sg::Command<>{.resume = "yes"}, {.thread_id = "t"}); });
         const auto state = app.getState(T);
         CHECK(state.interrupts().empty());
         CHECK(state.next == Words{"ask"});

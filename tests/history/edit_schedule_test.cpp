@@ -121,7 +121,7 @@ TEST_CASE("an edit drops the open questions, and an answer then finds none") {
         app.updateState(T, says("edit"), {.as_node = "ask"});
         CHECK(app.getState(T).interrupts().empty());
         const Bytes before = bytesOf(*saver);
-        errorOf<sg::InvalidArgumentError>([&] { return app.invoke(sg::Command{.resume = "x"}, {.thread_id = "t"}); });
+        errorOf<sg::InvalidArgumentError>([&] { return app.invoke(sg::Command<>{.resume = "x"}, {.thread_id = "t"}); });
         CHECK(bytesOf(*saver) == before);
         CHECK(app.invoke(sg::RESUME, {.thread_id = "t"}).values.v == Words{"i", "edit", "z"});
         // Before the node, the question comes again.
@@ -150,7 +150,7 @@ TEST_CASE("a subgraph that waits is edited through its own config, and goes on w
         CHECK(app.getState(T).values.v == Words{"i"});
         const auto asked = app.invoke(sg::RESUME, {.thread_id = "t"});
         REQUIRE(asked.interrupts.size() == 1);
-        CHECK(app.invoke(sg::Command{.resume = "yes"}, {.thread_id = "t"}).values.v == Words{"i", "p", "edit", "ask:yes"});
+        CHECK(app.invoke(sg::Command<>{.resume = "yes"}, {.thread_id = "t"}).values.v == Words{"i", "p", "edit", "ask:yes"});
     });
 }
 

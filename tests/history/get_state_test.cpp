@@ -100,7 +100,7 @@ TEST_CASE("a lone task that paused and later finished shows the interrupt and th
         CHECK(waiting.interrupts()[0].value == sg::Value("qask"));
         CHECK(waiting.interrupts()[0].id == waiting.tasks[0].id);
 
-        app.invoke(sg::Command{.resume = "yes"}, {.thread_id = "t"});
+        app.invoke(sg::Command<>{.resume = "yes"}, {.thread_id = "t"});
         const auto past = pastOf(app, {.thread_id = "t"});
         REQUIRE(past.size() == 3);
         const auto& task = taskOf(past[1], "ask");
@@ -124,7 +124,7 @@ TEST_CASE("\"a partial resume\": the waiting task stays in next, and the answere
         auto state = app.getState({.thread_id = "t"});
         CHECK(state.interrupts().size() == 2);
         const sg::TaskId first = taskOf(state, "p").id;
-        app.invoke(sg::Command{.answers = {{first, "1"}}}, {.thread_id = "t"});
+        app.invoke(sg::Command<>{.answers = {{first, "1"}}}, {.thread_id = "t"});
 
         state = app.getState({.thread_id = "t"});
         CHECK(state.next == Words{"q"});
@@ -150,13 +150,13 @@ TEST_CASE("after the first of two questions in one node is answered, the node is
             .addEdge(sg::START, "ask");
         const LineApp app = graph.compile({.checkpointer = saver});
         app.invoke(says("i"), {.thread_id = "t"});
-        app.invoke(sg::Command{.resume = "1"}, {.thread_id = "t"});
+        app.invoke(sg::Command<>{.resume = "1"}, {.thread_id = "t"});
         const auto state = app.getState({.thread_id = "t"});
         CHECK(state.next == Words{"ask"});
         REQUIRE(state.interrupts().size() == 1);
         CHECK(state.interrupts()[0].value == sg::Value("second?"));
         CHECK(state.interrupts()[0].index == 1);
-        CHECK(app.invoke(sg::Command{.resume = "2"}, {.thread_id = "t"}).values.v == Words{"i", "12"});
+        CHECK(app.invoke(sg::Command<>{.resume = "2"}, {.thread_id = "t"}).values.v == Words{"i", "12"});
     });
 }
 

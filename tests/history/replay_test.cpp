@@ -110,7 +110,7 @@ TEST_CASE("a replay from before an interrupt asks again, each time; the fork's o
         Log log;
         const LineApp app = asker(log).compile({.checkpointer = saver});
         app.invoke(says("i"), {.thread_id = "t"});
-        CHECK(app.invoke(sg::Command{.resume = "yes"}, {.thread_id = "t"}).values.v == Words{"i", "a", "ask:yes", "z"});
+        CHECK(app.invoke(sg::Command<>{.resume = "yes"}, {.thread_id = "t"}).values.v == Words{"i", "a", "ask:yes", "z"});
         const auto past = pastOf(app, {.thread_id = "t"});
         const Bytes before = bytesOf(*saver);
         // Before the node, and at it: the answer was dropped on the way.
@@ -124,7 +124,7 @@ TEST_CASE("a replay from before an interrupt asks again, each time; the fork's o
             CHECK(log.take() == (i == 1 ? Words{"a"} : Words{}));
             CHECK(app.getState({.thread_id = "t"}).interrupts() == asked.interrupts);
         }
-        const auto done = app.invoke(sg::Command{.resume = "no"}, {.thread_id = "t"});
+        const auto done = app.invoke(sg::Command<>{.resume = "no"}, {.thread_id = "t"});
         CHECK(done.values.v == Words{"i", "a", "ask:no", "z"});
         CHECK(keeps(bytesOf(*saver), before));
         CHECK(app.getState(past.back().config).values.v == Words{"i", "a", "ask:yes", "z"});
@@ -140,13 +140,13 @@ TEST_CASE("answers are kept at the head, and dropped by travelling to the same c
         });
         const LineApp app = graph.addEdge(sg::START, "ask").compile({.checkpointer = saver});
         app.invoke(says("i"), {.thread_id = "t"});
-        app.invoke(sg::Command{.resume = "1"}, {.thread_id = "t"});
+        app.invoke(sg::Command<>{.resume = "1"}, {.thread_id = "t"});
         const auto head = app.getState({.thread_id = "t"});
         const auto again = app.invoke(sg::RESUME, at(head));
         REQUIRE(again.interrupts.size() == 1);
         CHECK(again.interrupts[0].value == sg::Value("second?"));
         CHECK(app.getState({.thread_id = "t"}).config == head.config);  // no fork
-        CHECK(app.invoke(sg::Command{.resume = "2"}, at(head)).values.v == Words{"i", "12"});
+        CHECK(app.invoke(sg::Command<>{.resume = "2"}, at(head)).values.v == Words{"i", "12"});
 
         const auto travelled = app.invoke(sg::RESUME, at(head));
         REQUIRE(travelled.interrupts.size() == 1);
@@ -160,13 +160,13 @@ TEST_CASE("a replay between two questions of two nodes keeps the first answer, w
         graph.addNode("p", asking("p")).addNode("q", asking("q")).addEdge(sg::START, "p").addEdge("p", "q");
         const LineApp app = graph.compile({.checkpointer = saver});
         app.invoke(says("i"), {.thread_id = "t"});
-        app.invoke(sg::Command{.resume = "1"}, {.thread_id = "t"});
-        app.invoke(sg::Command{.resume = "2"}, {.thread_id = "t"});
+        app.invoke(sg::Command<>{.resume = "1"}, {.thread_id = "t"});
+        app.invoke(sg::Command<>{.resume = "2"}, {.thread_id = "t"});
         const auto past = pastOf(app, {.thread_id = "t"});
         const auto asked = app.invoke(sg::RESUME, at(past[2]));
         REQUIRE(asked.interrupts.size() == 1);
         CHECK(asked.interrupts[0].value == sg::Value("qq"));
-        CHECK(app.invoke(sg::Command{.resume = "3"}, {.thread_id = "t"}).values.v == Words{"i", "p:1", "q:3"});
+        CHECK(app.invoke(sg::Command<>{.resume = "3"}, {.thread_id = "t"}).values.v == Words{"i", "p:1", "q:3"});
     });
 }
 
@@ -184,7 +184,7 @@ TEST_CASE("an explicit checkpoint runs finished siblings again, even at the head
         CHECK(log.take().empty());
         app.invoke(sg::RESUME, at(head));
         CHECK(log.take() == Words{"a"});
-        CHECK(app.invoke(sg::Command{.resume = "1"}, {.thread_id = "t"}).values.v == Words{"i", "a", "p:1"});
+        CHECK(app.invoke(sg::Command<>{.resume = "1"}, {.thread_id = "t"}).values.v == Words{"i", "a", "p:1"});
         CHECK(log.take().empty());
     });
 }
@@ -201,13 +201,13 @@ TEST_CASE("a subgraph under a replay begins afresh, and earlier nodes of its par
             .addEdge("first", "inner");
         const LineApp app = outer.compile({.checkpointer = saver});
         app.invoke(says("i"), {.thread_id = "t"});
-        app.invoke(sg::Command{.resume = "yes"}, {.thread_id = "t"});
+        app.invoke(sg::Command<>{.resume = "yes"}, {.thread_id = "t"});
         const auto past = pastOf(app, {.thread_id = "t"});
         const Bytes before = bytesOf(*saver);
         log.take();
         CHECK((app.invoke(sg::RESUME, at(past[2])).status == sg::Status::interrupted));
         CHECK(log.take() == Words{"a"});
-        CHECK(app.invoke(sg::Command{.resume = "no"}, {.thread_id = "t"}).values.v == Words{"i", "first", "a", "ask:no", "z"});
+        CHECK(app.invoke(sg::Command<>{.resume = "no"}, {.thread_id = "t"}).values.v == Words{"i", "first", "a", "ask:no", "z"});
         CHECK(log.take() == Words{"z"});
         CHECK(keeps(bytesOf(*saver), before));
     });
@@ -250,7 +250,7 @@ TEST_CASE("a checkpoint that does not exist is an error, with input too, and sta
                 CHECK(mentions(errorOf<sg::InvalidArgumentError>([&] { return app.invoke(says("x"), config); }), parts));
                 CHECK(mentions(errorOf<sg::InvalidArgumentError>([&] { return app.invoke(sg::RESUME, config); }), parts));
                 CHECK(mentions(errorOf<sg::InvalidArgumentError>([&] {
-                                   return app.invoke(sg::Command{.resume = "x"}, config);
+                                   return app.invoke(sg::Command<>{.resume = "x"}, config);
                                }),
                                parts));
             }

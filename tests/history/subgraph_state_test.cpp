@@ -66,10 +66,10 @@ TEST_CASE("\"several interrupts inside one subgraph\": all are on the parent's t
         CHECK(state.interrupts() == result.interrupts);
         CHECK(taskOf(state, "outer").open_interrupts == result.interrupts);
         // Answered one by one.
-        const auto first = app.invoke(sg::Command{.answers = {{result.interrupts[0].id, "1"}}}, {.thread_id = "t"});
+        const auto first = app.invoke(sg::Command<>{.answers = {{result.interrupts[0].id, "1"}}}, {.thread_id = "t"});
         REQUIRE(first.interrupts.size() == 1);
         CHECK(app.getState({.thread_id = "t"}).interrupts() == first.interrupts);
-        const auto second = app.invoke(sg::Command{.resume = "2"}, {.thread_id = "t"});
+        const auto second = app.invoke(sg::Command<>{.resume = "2"}, {.thread_id = "t"});
         CHECK((second.status == sg::Status::done));
         CHECK(second.values.v == Words{"i", "a", "a", "p:1", "q:2", "z", "z"});
     });

@@ -220,7 +220,7 @@ TEST_CASE("a json thread has state, history, edits and a stream") {
     REQUIRE(asked.interrupts.size() == 1);
     CHECK(sg::toJsonValue(asked.interrupts[0].value) == parsed(R"({"ask":1})"));
     std::vector<std::string> events;
-    app.stream(sg::Command{.resume = json::value{"yes"}}, {.thread_id = "1"}, {.modes = sg::StreamMode::updates},
+    app.stream(sg::Command<>{.resume = json::value{"yes"}}, {.thread_id = "1"}, {.modes = sg::StreamMode::updates},
                [&](const sg::StreamEvent& event) { events.push_back(event.data.toJson()); });
     CHECK(events == std::vector<std::string>{R"({"a":{"bar":["yes"]}})"});
     const auto state = app.getState({.thread_id = "1"});
