@@ -136,7 +136,7 @@ TEST_CASE("a breakpoint inside a subgraph stops the run around it, and the subgr
 TEST_CASE("a Command resumes past a breakpoint, and its update is seen") {
     const App app = chain(std::make_shared<sg::MemorySaver>(), {"b"});
     app.invoke(Update{}, {.thread_id = "t"});
-    CHECK(app.invoke(Command<>{.update = bar("x")}, {.thread_id = "t"}).values.bar == Strings{"a", "x", "b", "c"});
+    CHECK(app.invoke(Command{.update = bar("x")}, {.thread_id = "t"}).values.bar == Strings{"a", "x", "b", "c"});
 }
 
 TEST_CASE("without a saver a breakpoint ends the run there") {

@@ -176,7 +176,7 @@ TEST_CASE("a Command's update joins the superstep that waits") {
         const auto app = chain(log, store.open(), {{"b"}});
         app.invoke(bar("i"), {.thread_id = "t"});
         const auto before = history(app);
-        CHECK((app.invoke(Command<>{.update = bar("cmd")}, {.thread_id = "t", .interrupt_before = {{"b", "c"}}}).status ==
+        CHECK((app.invoke(Command{.update = bar("cmd")}, {.thread_id = "t", .interrupt_before = {{"b", "c"}}}).status ==
                sg::Status::breakpoint));
         CHECK(app.getState({.thread_id = "t"}).values.bar == Strings{"i", "a", "cmd", "b"});
         CHECK(history(app).size() == before.size() + 1);  // b's superstep, and none for the Command
@@ -200,8 +200,8 @@ TEST_CASE("what a Command wrote to a superstep that fails is kept, shown, and th
             return graph.compile({.checkpointer = store.open()});
         };
         CHECK_THROWS_AS(app().invoke(bar("i"), {.thread_id = "t"}), sg::NodeError);
-        CHECK_THROWS_AS(app().invoke(Command<>{.update = bar("x")}, {.thread_id = "t"}), sg::NodeError);
-        CHECK_THROWS_AS(app().invoke(Command<>{.update = bar("y")}, {.thread_id = "t"}), sg::NodeError);
+        CHECK_THROWS_AS(app().invoke(Command{.update = bar("x")}, {.thread_id = "t"}), sg::NodeError);
+        CHECK_THROWS_AS(app().invoke(Command{.update = bar("y")}, {.thread_id = "t"}), sg::NodeError);
         CHECK(app().getState({.thread_id = "t"}).values.bar == Strings{"i", "x", "y"});
         for (const auto& snapshot : app().getStateHistory({.thread_id = "t"})) CHECK(snapshot.values.bar.size() <= 1);
         fails = false;
@@ -218,7 +218,7 @@ TEST_CASE("a Command's update on a finished thread is an input commit of its own
         app.invoke(bar("i"), {.thread_id = "t"});
         const auto head = app.getState({.thread_id = "t"});
         log.take();
-        const auto result = app.invoke(Command<>{.update = bar("cmd")}, {.thread_id = "t"});
+        const auto result = app.invoke(Command{.update = bar("cmd")}, {.thread_id = "t"});
         CHECK(result.values.bar == Strings{"i", "a", "b", "c", "cmd"});
         CHECK(log.take().empty());
         CHECK((history(app).front() == std::pair{sg::Source::input, head.step + 1}));
@@ -231,10 +231,10 @@ TEST_CASE("a Command's goto on a finished thread runs that node and what follows
     const auto app = chain(log, std::make_shared<sg::MemorySaver>());
     app.invoke(bar("i"), {.thread_id = "t"});
     log.take();
-    CHECK(app.invoke(Command<>{.update = bar("cmd"), .go_to = {"b"}}, {.thread_id = "t"}).values.bar ==
+    CHECK(app.invoke(Command{.update = bar("cmd"), .go_to = {"b"}}, {.thread_id = "t"}).values.bar ==
           Strings{"i", "a", "b", "c", "cmd", "b", "c"});
     CHECK(log.take() == Strings{"b", "c"});
-    CHECK(app.invoke(Command<>{.go_to = {"z", sg::END}}, {.thread_id = "t"}).values.bar.back() == "z");
+    CHECK(app.invoke(Command{.go_to = {"z", sg::END}}, {.thread_id = "t"}).values.bar.back() == "z");
 }
 
 TEST_CASE("a Command's goto at a breakpoint runs beside what waits") {
@@ -242,7 +242,7 @@ TEST_CASE("a Command's goto at a breakpoint runs beside what waits") {
     const auto app = chain(log, std::make_shared<sg::MemorySaver>(), {{"b"}});
     app.invoke(bar("i"), {.thread_id = "t"});
     log.take();
-    CHECK(app.invoke(Command<>{.go_to = {"z"}}, {.thread_id = "t"}).values.bar == Strings{"i", "a", "b", "z", "c"});
+    CHECK(app.invoke(Command{.go_to = {"z"}}, {.thread_id = "t"}).values.bar == Strings{"i", "a", "b", "z", "c"});
     CHECK(log.takeSorted() == Strings{"b", "c", "z"});
 }
 
@@ -250,7 +250,7 @@ TEST_CASE("a Command's goto at a breakpoint runs beside what waits") {
 TEST_CASE("a Command on a fresh thread is applied once") {
     Log log;
     const auto app = chain(log, std::make_shared<sg::MemorySaver>());
-    CHECK(app.invoke(Command<>{.update = bar("cmd"), .go_to = {"z"}}, {.thread_id = "t"}).values.bar ==
+    CHECK(app.invoke(Command{.update = bar("cmd"), .go_to = {"z"}}, {.thread_id = "t"}).values.bar ==
           Strings{"cmd", "z"});
     CHECK(log.take() == Strings{"z"});
 }
@@ -274,12 +274,12 @@ TEST_CASE("a Command to a run with an unknown goto, a wrong payload or a wrong w
     const auto app = chain(log, std::make_shared<sg::MemorySaver>());
     app.invoke(bar("i"), {.thread_id = "t"});
     const auto before = history(app);
-    CHECK_THROWS_AS(app.invoke(Command<>{.update = bar("x"), .go_to = {"nowhere"}}, {.thread_id = "t"}),
+    CHECK_THROWS_AS(app.invoke(Command{.update = bar("x"), .go_to = {"nowhere"}}, {.thread_id = "t"}),
                     sg::InvalidUpdateError);
-    CHECK_THROWS_AS(app.invoke(Command<>{.go_to = {sg::Send("a", 7)}}, {.thread_id = "t"}), sg::InvalidUpdateError);
-    CHECK_THROWS_AS(app.invoke(Command<>{.update = {sg::set(&State::n, 7)}}, {.thread_id = "t"}), sg::InvalidUpdateError);
+    CHECK_THROWS_AS(app.invoke(Command{.go_to = {sg::Send("a", 7)}}, {.thread_id = "t"}), sg::InvalidUpdateError);
+    CHECK_THROWS_AS(app.invoke(Command{.update = {sg::set(&State::n, 7)}}, {.thread_id = "t"}), sg::InvalidUpdateError);
     CHECK_THROWS_AS(
-        app.invoke(Command<>{.update = {sg::set(&State::foo, "x"), sg::set(&State::foo, "y")}}, {.thread_id = "t"}),
+        app.invoke(Command{.update = {sg::set(&State::foo, "x"), sg::set(&State::foo, "y")}}, {.thread_id = "t"}),
         sg::InvalidUpdateError);
     CHECK((history(app) == before));
     CHECK(app.getState({.thread_id = "t"}).values.bar == Strings{"i", "a", "b", "c"});
