@@ -168,6 +168,11 @@ void Run::begin(RunInput input) {
 
 void Run::beginInput(detail::Writes writes) {
     core_.schema().check(writes);
+    for (const detail::Op& op : writes) {
+        if (parent_ != nullptr || core_.accepts(op.channel)) continue;
+        const std::string& name = core_.schema().channel(op.channel).name;
+        throw InvalidUpdateError("channel '" + name + "' is not among those that the graph takes as input", {.channel = name});
+    }
     plan(topology(), schedule_, plan_);
     const bool abandons = !plan_.empty();
     writes_.clear();

@@ -204,6 +204,19 @@ TEST_CASE("input and output are what the schema says") {
     CHECK(graph.compile().invoke({sg::write("foo", "x")}).values.toObject() == json::object{{"bar", {"x"}}});
 }
 
+TEST_CASE("input to a channel that the schema does not take is refused, and nothing is stored") {
+    JsonSchema schema;
+    schema.channel("foo").channel("n", JsonReducer::sum()).input({"foo"});
+    Graph graph(schema);
+    graph.addNode("a", [](const JsonState&) { return Update(); }).addEdge(sg::START, "a");
+    const auto saver = std::make_shared<sg::MemorySaver>();
+    const auto app = graph.compile({.checkpointer = saver});
+    CHECK_THROWS_WITH_AS(app.invoke({sg::write("n", 1)}, {.thread_id = "t"}), doctest::Contains("channel 'n' is not among"),
+                         sg::InvalidUpdateError);
+    CHECK(saver->list({}).empty());
+    CHECK_NOTHROW(app.invoke({sg::write("foo", 1)}, {.thread_id = "t"}));
+}
+
 TEST_CASE("a json thread has state, history, edits and a stream") {
     JsonSchema schema;
     schema.channel("foo").channel("bar", JsonReducer::append());

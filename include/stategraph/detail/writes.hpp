@@ -104,11 +104,6 @@ public:
         commit(op);
     }
     void addClear(ChannelIndex channel) { commit(push(nullptr, channel, checkpoint::WriteKind::clear, false)); }
-    /// A clear of a channel that is known by name alone: `name` must be a type whose ValueOps tell the name.
-    template <class T, class V>
-    void addNamedClear(V&& value) {
-        add<T>(channel_by_name, checkpoint::WriteKind::clear, std::forward<V>(value));
-    }
     /// The value comes from CBOR.
     void addDecoded(const ValueOps& type, ChannelIndex channel, checkpoint::WriteKind kind, Decoder& in);
 
