@@ -11,6 +11,9 @@ void checkPut(const PutRequest& request);
 /// Throws ConcurrentUpdateError: the log's head is `actual`.
 [[noreturn]] void refuseHead(const LogName& log, CheckpointId expected, CheckpointId actual);
 
+/// Throws ConcurrentUpdateError: the row does not hold what the writer expected (WriteRow::expected).
+[[noreturn]] void refuseWrite(const LogName& log, const WriteRow& row);
+
 /// Throws InvalidArgumentError: a copy's target has checkpoints.
 [[noreturn]] void refuseCopy(std::string_view from, std::string_view to);
 

@@ -493,6 +493,16 @@ CommitHeader readHeader(const RowKey& key, std::string_view bytes) {
     return header;
 }
 
+RecordLinks readLinks(const RowKey& key, std::string_view bytes) {
+    const checkpoint::CommitFields fields = checkpoint::readCommit(key, bytes, true);
+    RecordLinks links{.parent = fields.parent, .base = fields.base, .root = {}, .is_finished = false};
+    links.is_finished = fields.next.empty() && fields.sends.empty() && !fields.input;
+    for (const auto& parent : fields.parents) {
+        if (parent.checkpoint_ns.empty()) links.root = parent.id;
+    }
+    return links;
+}
+
 bool hasOpenInterrupt(const RowKey& key, std::string_view bytes) {
     const checkpoint::TaskFields task = checkpoint::readTask(key, bytes);
     if (task.writes) return false;

@@ -60,6 +60,14 @@ void refuseHead(const LogName& log, CheckpointId expected, CheckpointId actual) 
         {.thread_id = std::string(log.thread_id), .checkpoint_ns = std::string(log.checkpoint_ns)});
 }
 
+void refuseWrite(const LogName& log, const WriteRow& row) {
+    throw ConcurrentUpdateError("another run changed the pending write '" + std::string(row.path) +
+                                    "' first; nothing of this one was stored. Read the thread again and retry",
+                                {.thread_id = std::string(log.thread_id),
+                                 .checkpoint_ns = std::string(log.checkpoint_ns),
+                                 .checkpoint_id = row.checkpoint_id.toString()});
+}
+
 void refuseCopy(std::string_view from, std::string_view to) {
     throw InvalidArgumentError("cannot copy thread '" + std::string(from) + "' to '" + std::string(to) +
                                "': the target has checkpoints; delete it first or choose another name");

@@ -42,6 +42,19 @@ struct CommitHeader {
 /// Throws CorruptCheckpointError, naming the key, if the bytes are damaged or of a format newer than this library.
 CommitHeader readHeader(const RowKey& key, std::string_view bytes);
 
+/// What a saver must know of a commit: how reading and pruning depend on others. It is in the clear even where the rest of a record is
+/// encrypted.
+struct RecordLinks {
+    CheckpointId parent;
+    CheckpointId base;
+    /// Of a subgraph's commit: the root graph's checkpoint whose superstep it belongs to; else none.
+    CheckpointId root;
+    /// Whether nothing is due.
+    bool is_finished = true;
+};
+/// Same errors as `readHeader`; cheaper.
+RecordLinks readLinks(const RowKey& key, std::string_view bytes);
+
 /// Whether a pending write's record says that its task waits for an answer to an interrupt. Same errors.
 bool hasOpenInterrupt(const RowKey& key, std::string_view bytes);
 

@@ -32,6 +32,8 @@ struct WriteRow {
     CheckpointId checkpoint_id;
     std::string_view path;
     std::string_view bytes;
+    /// If given, the request is refused with ConcurrentUpdateError unless the row holds these bytes now; empty: unless there is no such row.
+    std::optional<std::string_view> expected = {};
 };
 
 /// What a saver writes at once, all of it or nothing.
@@ -86,6 +88,10 @@ struct ListQuery {
     CheckpointId before = {};
     /// At most this many.
     std::optional<std::size_t> limit = {};
+    /// Only the newest of each log (below `before`).
+    bool heads = false;
+    /// Only threads behind this one in the order of listings; with `limit` a way through all of them in pages.
+    std::optional<std::string> after_thread_id = {};
     /// With the pending writes of each.
     bool with_writes = false;
 };
@@ -106,6 +112,9 @@ struct PruneRequest {
     std::optional<std::size_t> keep_last = {};
     /// Drop commits older than this many milliseconds since 1970.
     std::optional<std::int64_t> older_than_unix_ms = {};
+    /// Drop whole threads in which nothing is due and whose newest commit is older than this many milliseconds since 1970. Given alone, it
+    /// leaves other threads as they are.
+    std::optional<std::int64_t> threads_unused_since_unix_ms = {};
 };
 
 /// Where threads are stored: bytes and order, nothing else. Anyone can write one.
@@ -140,9 +149,13 @@ public:
     virtual void copyThread(std::string_view from, std::string_view to) = 0;
 
     /// Drops old commits and their pending writes; returns how many commits. Never drops a head, a commit that a kept
-    /// commit's reading needs, or one whose interrupts wait for an answer. At least one option must be given, and a commit
-    /// that either keeps is kept. All or nothing for each log, not for all of them.
+    /// commit's reading needs, or one whose interrupts wait for an answer; a subgraph's log that lived for one task goes with that task's
+    /// checkpoint. At least one option must be given, and a commit that either of the first two keeps is kept. All or nothing for each
+    /// thread, not for all of them.
     virtual std::size_t prune(const PruneRequest& request) = 0;
+
+    /// Bytes that everything stored takes, in memory or on disk; none if the saver cannot tell.
+    virtual std::optional<std::uint64_t> storedBytes() { return {}; }
 
     /// Whether `put` without `sync` may take long enough (a network) that async durability should call it from another thread.
     virtual bool putIsSlow() const noexcept { return true; }
