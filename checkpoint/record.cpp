@@ -156,6 +156,14 @@ std::vector<LoggedInterrupt> readInterrupts(Decoder& in) {
     return interrupts;
 }
 
+LoggedEffect readEffect(Decoder& in) {
+    const std::size_t parts = in.array();
+    if (parts < 1 || parts > 2) throw WrongTypeError("expected an effect of count and result");
+    LoggedEffect effect{.begun = in.unsignedInteger(), .result = {}};
+    if (parts == 2) effect.result = in.raw();
+    return effect;
+}
+
 // Metadata: whoever reads it relies on this.
 void requireEntries(std::string_view cbor) {
     Decoder in(cbor);
@@ -358,7 +366,7 @@ CommitFields readCommit(const RowKey& key, std::string_view bytes, bool header_o
 void writeTask(CheckpointId id, const TaskFields& task, std::string& out) {
     const std::size_t start = openFrame(out);
     Encoder e(out);
-    e.map(!task.to.empty() + 1 + task.error.has_value() + !task.sends.empty() + task.writes.has_value() +
+    e.map(!task.to.empty() + 1 + task.error.has_value() + !task.sends.empty() + task.effect.has_value() + task.writes.has_value() +
           !task.answers.empty() + !task.interrupts.empty());
     if (!task.to.empty()) {
         e.text("to");
@@ -373,6 +381,12 @@ void writeTask(CheckpointId id, const TaskFields& task, std::string& out) {
     if (!task.sends.empty()) {
         e.text("sends");
         writeSends(e, task.sends);
+    }
+    if (task.effect) {
+        e.text("effect");
+        e.array(task.effect->result ? 2 : 1);
+        e.unsignedInteger(task.effect->begun);
+        if (task.effect->result) e.raw(*task.effect->result);
     }
     if (task.writes) {
         e.text("writes");
@@ -404,6 +418,8 @@ TaskFields readTask(const RowKey& key, std::string_view bytes) {
                 task.error = in.text();
             } else if (field == "sends") {
                 task.sends = readSends(in);
+            } else if (field == "effect") {
+                task.effect = readEffect(in);
             } else if (field == "writes") {
                 task.writes = in.raw();
             } else if (field == "answers") {

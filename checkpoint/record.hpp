@@ -49,9 +49,14 @@
 //                    "node":       text
 //                    "error":      text             of the last failed attempt
 //                    "sends":      [[node, value]…]
+//                    "effect":     [uint, value?]   of an effect's row: how often it was begun, its result
 //                    "writes":     writes           present: the task has finished
 //                    "answers":    [[bytes(16), uint, value]…]   interrupt id, how many of it were answered before, answer
 //                    "interrupts": [[bytes(16), uint, value]…] } the last ones it stopped at
+//
+//   Pending writes are keyed by a path (checkpoint/paths.hpp): a task's, that of an effect within a task, "command" (what a Command
+//   wrote to the superstep that waits), or "run", whose "node" is how the last run ended at this checkpoint where the tasks' records
+//   do not tell: "running" (it went on), "failed", "breakpoint" or "limit".
 namespace stategraph::checkpoint {
 
 inline constexpr unsigned char format_version = 1;
@@ -125,12 +130,18 @@ void writeCommit(const CommitFields& commit, std::string& out);
 /// Errors: CorruptCheckpointError naming the key.
 CommitFields readCommit(const RowKey& key, std::string_view bytes, bool header_only = false);
 
+struct LoggedEffect {
+    std::uint64_t begun = 0;
+    std::optional<std::string_view> result = {};
+};
+
 /// One pending write: the record of a task.
 struct TaskFields {
     std::string_view node = {};
     std::vector<std::string_view> to = {};
     std::vector<LoggedSend> sends = {};
     std::optional<std::string_view> error = {};
+    std::optional<LoggedEffect> effect = {};
     std::optional<std::string_view> writes = {};  // a CBOR array
     std::vector<LoggedInterrupt> answers = {};
     std::vector<LoggedInterrupt> interrupts = {};

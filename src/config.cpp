@@ -13,6 +13,7 @@ const char* toString(Status status) noexcept {
         case Status::done: return "done";
         case Status::interrupted: return "interrupted";
         case Status::breakpoint: return "breakpoint";
+        case Status::cancelled: return "cancelled";
     }
     return "?";
 }

@@ -75,6 +75,8 @@ const char* toString(Errc code) noexcept {
             return "MISSING_CHECKPOINTER";
         case Errc::saver_failed:
             return "SAVER_FAILED";
+        case Errc::thread_busy:
+            return "THREAD_BUSY";
     }
     return "UNKNOWN";
 }

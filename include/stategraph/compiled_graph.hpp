@@ -10,6 +10,7 @@
 #include <stategraph/config.hpp>
 #include <stategraph/detail/core.hpp>
 #include <stategraph/detail/inputs.hpp>
+#include <stategraph/recover.hpp>
 #include <stategraph/snapshot.hpp>
 #include <stategraph/stream.hpp>
 
@@ -36,6 +37,10 @@ struct StateUpdate {
 };
 struct UpdateOptions {
     std::optional<std::string> as_node = {};
+    /// As for a run; `exit` is as `async`.
+    Durability durability = Durability::async;
+    OnBusy on_busy = OnBusy::reject;
+    int busy_timeout_ms = 60'000;
 };
 
 namespace detail {
@@ -242,11 +247,13 @@ public:
     /// that `config` names, and returns its config; other tasks that were due no longer are.
     /// Errors: InvalidUpdateError (an unknown node, or none given and not clear which).
     Config updateState(const Config& config, Update<S> values, const UpdateOptions& options = {}) const {
-        return bulkUpdateState(config, {{StateUpdate<S>{.values = std::move(values), .as_node = options.as_node}}});
+        return bulkUpdateState(config, {{StateUpdate<S>{.values = std::move(values), .as_node = options.as_node}}}, options);
     }
 
-    /// Several edits, each inner list as one superstep: one checkpoint each. Where a superstep has several, each says as which node it acts.
-    Config bulkUpdateState(const Config& config, const std::vector<std::vector<StateUpdate<S>>>& supersteps) const {
+    /// Several edits, each inner list as one superstep: one checkpoint each. Where a superstep has several, each says as which node it acts;
+    /// `options.as_node` is not looked at.
+    Config bulkUpdateState(const Config& config, const std::vector<std::vector<StateUpdate<S>>>& supersteps,
+                           const UpdateOptions& options = {}) const {
         std::vector<std::vector<detail::StateEdit>> edits;
         for (const auto& superstep : supersteps) {
             auto& into = edits.emplace_back();
@@ -254,8 +261,15 @@ public:
                 into.push_back({.writes = static_cast<const detail::Writes&>(update.values), .as_node = update.as_node, .go_to = {}});
             }
         }
-        return detail::editState(*core_, config, std::move(edits));
+        return detail::editState(*core_, config, std::move(edits),
+                                 {.durability = options.durability, .on_busy = options.on_busy, .busy_timeout_ms = options.busy_timeout_ms});
     }
+
+    /// Goes on, as RESUME does, with every thread of the saver that is in flight (stategraph/unfinished.hpp): what a process that died left
+    /// behind. A thread on which this process has a run under way is left alone; another process must not be running threads of the saver
+    /// meanwhile, or both do the same work and one of them gets ConcurrentUpdateError. What a thread's run fails with is in the report; only
+    /// reading the saver's list throws.
+    RecoverReport recover(const RecoverOptions& options = {}) const { return detail::recover(*core_, options); }
 
     /// Drawings of the graph.
     std::string toMermaid() const { return detail::toMermaid(detail::specOf(*core_)); }

@@ -18,9 +18,17 @@ enum class Durability : std::uint8_t {
     exit,   // one, when the run ends, pauses or fails: the whole run
 };
 
-/// How a run ended, if it did not throw.
-enum class Status : std::uint8_t { done, interrupted, breakpoint };
+/// How a run ended, if it did not throw. `cancelled`: another run replaced it (OnBusy::replace); the thread can go on.
+enum class Status : std::uint8_t { done, interrupted, breakpoint, cancelled };
 const char* toString(Status status) noexcept;
+
+/// What a run, or an edit, does about another run that is under way on its thread in this process, through the same saver object. Between
+/// processes and savers the store decides at each commit: the second to write gets ConcurrentUpdateError.
+enum class OnBusy : std::uint8_t {
+    reject,   // it is refused with ThreadBusyError
+    wait,     // it waits for its turn, first come first served
+    replace,  // the other ends with Status::cancelled before its next superstep, and this one takes its turn then
+};
 
 /// Names of nodes; "*" stands for all.
 class NodeNames {
@@ -49,6 +57,9 @@ struct RunConfig {
     /// Start from this checkpoint instead of the newest.
     CheckpointId checkpoint_id = {};
     Durability durability = Durability::async;
+    OnBusy on_busy = OnBusy::reject;
+    /// How long to wait for a turn, at least 0; then ThreadBusyError.
+    int busy_timeout_ms = 60'000;
     /// Supersteps that the run may take, that of START not counted; at least 1.
     int recursion_limit = 25;
     /// How many tasks may run at once; at least 1, none: as many as the executor has threads.

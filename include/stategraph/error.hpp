@@ -24,6 +24,7 @@ enum class Errc : std::uint8_t {
     wrong_type,
     missing_checkpointer,
     saver_failed,
+    thread_busy,
 };
 
 /// The name of a code as LangGraph spells it where it has one, e.g. "GRAPH_RECURSION_LIMIT".
@@ -105,6 +106,16 @@ class ConcurrentUpdateError : public Error {
 public:
     explicit ConcurrentUpdateError(std::string message, ErrorContext context = {})
         : Error(Errc::concurrent_update, std::move(message), std::move(context)) {}
+
+protected:
+    ConcurrentUpdateError(Errc code, std::string message, ErrorContext context) : Error(code, std::move(message), std::move(context)) {}
+};
+
+/// Another run is under way on the thread in this process, and was not waited for, or for too long (OnBusy). Nothing was done.
+class ThreadBusyError : public ConcurrentUpdateError {
+public:
+    explicit ThreadBusyError(std::string message, ErrorContext context = {})
+        : ConcurrentUpdateError(Errc::thread_busy, std::move(message), std::move(context)) {}
 };
 
 /// Stored bytes that cannot be read; the message names the key.

@@ -1,7 +1,10 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include <stategraph/error.hpp>
 #include <stategraph/ids.hpp>
@@ -13,6 +16,12 @@ namespace detail {
 class Schema;
 struct TaskContext;
 }
+
+/// What to do about an effect that was begun and whose end is not known: the process died in between, or the function threw.
+enum class OnDoubt : std::uint8_t {
+    repeat,  // call the function again; for effects that may happen twice, or whose receiver knows the idempotency key
+    ask,     // an interrupt: answer {"result": value} if it happened, "repeat" to have it done again
+};
 
 /// What a node may ask of the run around it. Valid during the node's call, on the thread of the call.
 class Runtime {
@@ -37,6 +46,25 @@ public:
     /// Puts a value into the run's stream, for those who asked for `custom`; else nothing happens.
     void write(const Value& data);
 
+    /// Calls `fn` once for this task and `key`, however often the node runs: in retries, when the run is resumed, after a crash. What it
+    /// returned (anything storable, or nothing) is stored before this returns, and is returned from then on.
+    ///
+    /// Effects are told apart by their keys and not by their order, so a node's code may change meanwhile; a second call with a key returns the
+    /// first one's result. An effect of which only the beginning is known (OnDoubt) is never taken for done: exactly once needs the help of
+    /// whoever is at the other end, who can be given `idempotencyKey(key)`. With durability `exit`, or without a saver, results last as long as
+    /// the run. Errors: InvalidArgumentError for a key that is empty or longer than 200 bytes; WrongTypeError if the stored result is of
+    /// another type; SaverError. Cost: one pending write, two unless `repeat`.
+    template <class F>
+    std::invoke_result_t<F&> once(std::string_view key, F&& fn, OnDoubt on_doubt = OnDoubt::repeat);
+    /// The same, and in doubt `check` finds out: it returns an optional of the result (for effects without one a bool), none if the effect did
+    /// not happen; then `fn` is called.
+    template <class F, class Check>
+        requires std::is_invocable_v<Check&>
+    std::invoke_result_t<F&> once(std::string_view key, F&& fn, Check&& check);
+
+    /// A text that names this task, or one effect of it: the same in every retry and every process, another one for every other task.
+    std::string idempotencyKey(std::string_view key = {}) const;
+
     detail::TaskContext& context() noexcept { return *context_; }
 
 private:
@@ -50,6 +78,61 @@ Value ask(Runtime& runtime, Value question);
 bool hasPayload(Runtime& runtime) noexcept;
 /// Of the graph that the node is in.
 const Schema& graphSchema(Runtime& runtime) noexcept;
+/// One effect of a task, while the node calls `once`.
+class Effect {
+public:
+    Effect(Runtime& runtime, std::string_view key);
+    /// None if it is not known to have happened.
+    const std::optional<Value>& result() const noexcept { return result_; }
+    bool inDoubt() const noexcept { return begun_ > 0 && !result_; }
+    /// The answer of whoever was asked: the result, or none to repeat. Throws a private type, through the node, if there is none yet.
+    std::optional<Value> ask();
+    /// Checks that an answer is a T; else it is withdrawn, the question stays open and the run ends with the error.
+    template <class T>
+    void accept(const Value& answer) {
+        try {
+            (void)answer.template as<T>();
+        } catch (const WrongTypeError& why) {
+            refuse(why.message());
+        }
+    }
+    /// Stores that it is about to be done.
+    void begin();
+    void finish(Value result);
+    [[noreturn]] void wrongType(const WrongTypeError& why) const;
+    [[noreturn]] void refuse(const std::string& why) const;
+
+private:
+    TaskId questionId() const;
+    Runtime& runtime_;
+    std::string key_;
+    std::string path_;
+    std::uint64_t begun_ = 0;
+    std::optional<Value> result_;
+};
+
+template <class T>
+T resultOf(const Effect& effect) {
+    if constexpr (!std::is_void_v<T>) {
+        try {
+            return effect.result()->template as<T>();
+        } catch (const WrongTypeError& why) {
+            effect.wrongType(why);
+        }
+    }
+}
+
+template <class T, class F>
+T perform(Effect& effect, F& fn) {
+    if constexpr (std::is_void_v<T>) {
+        fn();
+        effect.finish({});
+    } else {
+        T result = fn();
+        effect.finish(Value(result));
+        return result;
+    }
+}
 /// The last answer is of the wrong type: it is withdrawn, and the run ends with this error.
 [[noreturn]] void refuseAnswer(Runtime& runtime, const WrongTypeError& why);
 }  // namespace detail
@@ -71,6 +154,44 @@ T interrupt(Runtime& runtime, const Value& question = {}) {
             detail::refuseAnswer(runtime, why);
         }
     }
+}
+
+template <class F>
+std::invoke_result_t<F&> Runtime::once(std::string_view key, F&& fn, OnDoubt on_doubt) {
+    using T = std::invoke_result_t<F&>;
+    detail::Effect effect(*this, key);
+    if (effect.result()) return detail::resultOf<T>(effect);
+    if (on_doubt == OnDoubt::ask) {
+        if (effect.inDoubt()) {
+            if (auto answer = effect.ask()) {
+                if constexpr (!std::is_void_v<T>) effect.template accept<T>(*answer);
+                effect.finish(std::move(*answer));
+                return detail::resultOf<T>(effect);
+            }
+        }
+        effect.begin();
+    }
+    return detail::perform<T>(effect, fn);
+}
+
+template <class F, class Check>
+    requires std::is_invocable_v<Check&>
+std::invoke_result_t<F&> Runtime::once(std::string_view key, F&& fn, Check&& check) {
+    using T = std::invoke_result_t<F&>;
+    detail::Effect effect(*this, key);
+    if (effect.result()) return detail::resultOf<T>(effect);
+    if (effect.inDoubt()) {
+        if (auto found = check()) {
+            if constexpr (std::is_void_v<T>) {
+                effect.finish({});
+            } else {
+                effect.finish(Value(*found));
+            }
+            return detail::resultOf<T>(effect);
+        }
+    }
+    effect.begin();
+    return detail::perform<T>(effect, fn);
 }
 
 }  // namespace stategraph

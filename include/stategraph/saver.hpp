@@ -117,6 +117,9 @@ struct PruneRequest {
     std::optional<std::int64_t> threads_unused_since_unix_ms = {};
 };
 
+struct UnfinishedQuery;
+struct UnfinishedThread;
+
 /// Where threads are stored: bytes and order, nothing else. Anyone can write one.
 ///
 /// Contract of every method: safe from any thread; all or nothing; an unknown thread is not an error but empty; failures of
@@ -153,6 +156,10 @@ public:
     /// checkpoint. At least one option must be given, and a commit that either of the first two keeps is kept. All or nothing for each
     /// thread, not for all of them.
     virtual std::size_t prune(const PruneRequest& request) = 0;
+
+    /// Threads whose newest checkpoint has pending work, and why it pends (stategraph/unfinished.hpp). Reads every thread's head, in pages.
+    std::vector<UnfinishedThread> unfinishedThreads();
+    std::vector<UnfinishedThread> unfinishedThreads(const UnfinishedQuery& query);
 
     /// Bytes that everything stored takes, in memory or on disk; none if the saver cannot tell.
     virtual std::optional<std::uint64_t> storedBytes() { return {}; }

@@ -15,11 +15,13 @@
 #include <stategraph/memory_saver.hpp>
 #include <stategraph/messages.hpp>
 #include <stategraph/record.hpp>
+#include <stategraph/recover.hpp>
 #include <stategraph/retry.hpp>
 #include <stategraph/runtime.hpp>
 #include <stategraph/saver.hpp>
 #include <stategraph/snapshot.hpp>
 #include <stategraph/stream.hpp>
+#include <stategraph/unfinished.hpp>
 #include <stategraph/update.hpp>
 #include <stategraph/value.hpp>
 #include <stategraph/version.hpp>

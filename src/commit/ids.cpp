@@ -79,4 +79,8 @@ TaskId makeTaskId(const TaskKey& key) {
     return {hash.high64, hash.low64};
 }
 
+TaskId nameWithin(TaskId task, std::string_view name) {
+    return makeTaskId({.checkpoint_id = {task.high(), task.low()}, .checkpoint_ns = {}, .step = 0, .node = {}, .path = name});
+}
+
 }  // namespace stategraph::engine

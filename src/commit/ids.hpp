@@ -39,4 +39,7 @@ struct TaskKey {
 };
 TaskId makeTaskId(const TaskKey& key);
 
+/// A name for something of a task.
+TaskId nameWithin(TaskId task, std::string_view name);
+
 }  // namespace stategraph::engine

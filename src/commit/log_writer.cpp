@@ -336,17 +336,22 @@ void LogWriter::put(CheckpointId id, CheckpointId parent, CheckpointId base, std
 }
 
 void LogWriter::putTask(CheckpointId checkpoint_id, std::string path, std::string record) {
+    const WriteRow row{checkpoint_id, path, record};
+    putTasks({&row, 1});
+}
+
+void LogWriter::putTasks(std::span<const WriteRow> rows) {
     if (!hasSaver()) return;
     const std::lock_guard lock(mutex_);
     if (settings_.durability == Durability::exit) {
-        std::erase_if(kept_rows_, [&](const Row& row) { return row.checkpoint_id == checkpoint_id && row.path == path; });
-        kept_rows_.push_back({checkpoint_id, std::move(path), std::move(record)});
+        for (const WriteRow& row : rows) {
+            std::erase_if(kept_rows_, [&](const Row& kept) { return kept.checkpoint_id == row.checkpoint_id && kept.path == row.path; });
+            kept_rows_.push_back({row.checkpoint_id, std::string(row.path), std::string(row.bytes)});
+        }
         return;
     }
     queue_.wait();
-    const WriteRow row{checkpoint_id, path, record};
-    settings_.saver->putWrites({settings_.thread_id, settings_.checkpoint_ns}, head_, {&row, 1},
-                               settings_.durability == Durability::sync);
+    settings_.saver->putWrites({settings_.thread_id, settings_.checkpoint_ns}, head_, rows, settings_.durability == Durability::sync);
 }
 
 void LogWriter::putTaskWithCommit(CheckpointId checkpoint_id, std::string path, std::string record) {

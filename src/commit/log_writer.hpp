@@ -72,7 +72,9 @@ public:
 
     /// Stores a task's record under a checkpoint. Safe from several threads.
     void putTask(CheckpointId checkpoint_id, std::string path, std::string record);
-    /// The same, but together with the next commit.
+    /// Stores several at once; an `expected` that does not hold is a ConcurrentUpdateError.
+    void putTasks(std::span<const WriteRow> rows);
+    /// A task's, but together with the next commit.
     void putTaskWithCommit(CheckpointId checkpoint_id, std::string path, std::string record);
 
     /// Exit: stores the newest checkpoint if there is one to store, and the records kept.

@@ -8,15 +8,8 @@ using checkpoint::WriteKind;
 using detail::ChannelKind;
 using detail::Op;
 
-std::string pullPath(std::string_view node) { return "pull:" + std::string(node); }
-
-std::string pushPath(std::size_t index) {
-    const std::string digits = std::to_string(index);
-    return "push:" + std::string(10 - digits.size(), '0') + digits;
-}
-
 std::string pathOf(const Topology& topology, const PlannedTask& task) {
-    return task.is_send ? pushPath(task.send) : pullPath(topology.nodes[task.node].name);
+    return task.is_send ? checkpoint::pushPath(task.send) : checkpoint::pullPath(topology.nodes[task.node].name);
 }
 
 std::string encodeWriteList(const detail::Schema& schema, detail::Writes& writes, const std::string* before,

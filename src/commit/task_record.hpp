@@ -2,19 +2,17 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/paths.hpp"
 #include "checkpoint/record.hpp"
 #include "src/superstep/schedule.hpp"
 
 // A task's writes and routes as its record holds them.
 namespace stategraph::engine {
 
-/// A task's place in its superstep, and the key of its record: "pull:NAME", or "push:INDEX" with ten digits, so that the order of paths is
-/// the order of tasks.
-std::string pullPath(std::string_view node);
-std::string pushPath(std::size_t index);
+using checkpoint::command_path;
+
+/// A task's place in its superstep, and the key of its record.
 std::string pathOf(const Topology& topology, const PlannedTask& task);
-/// The pseudo task of what a Command wrote to a superstep that waits.
-inline constexpr std::string_view command_path = "command";
 
 /// A CBOR list of writes; those to untracked channels are left out. `before` are `count_before` encoded items to put first.
 std::string encodeWriteList(const detail::Schema& schema, detail::Writes& writes, const std::string* before = nullptr,

@@ -5,29 +5,20 @@
 
 #include <stategraph/detail/core.hpp>
 
+#include "checkpoint/due_tasks.hpp"
 #include "checkpoint/fold.hpp"
 #include "src/graph/core.hpp"
 #include "src/superstep/apply.hpp"
 
-// A stored checkpoint as a snapshot shows it: its tasks by name, with what their records and the next commit say of them. It needs no
-// graph, so threads of other versions of a program can be read too.
+// A stored checkpoint as a snapshot shows it: its tasks with what their records and the next commit say of them. It needs no graph, so
+// threads of other versions of a program can be read too.
 namespace stategraph::engine {
 
-/// A task that was due at a checkpoint.
-struct DueTask {
-    std::string name;
-    std::string path;
-    const checkpoint::TaskFields* record = nullptr;  // null: nothing is kept of it
-    bool finished = false;
-};
-
-/// The records of a checkpoint's superstep, by path.
-using Records = std::vector<std::pair<std::string, checkpoint::TaskFields>>;
-Records readRecords(const LogName& log, CheckpointId id, const std::vector<StoredWrite>& writes);
-const checkpoint::TaskFields* findRecord(const Records& records, std::string_view path);
-
-/// The tasks due at a checkpoint, triggered ones by name, then sends. `latest`: with those that a Command added.
-std::vector<DueTask> dueTasks(const checkpoint::CommitFields& commit, const Records& records, bool latest);
+using checkpoint::DueTask;
+using checkpoint::dueTasks;
+using checkpoint::findRecord;
+using checkpoint::readRecords;
+using checkpoint::Records;
 
 /// Everything of a snapshot but the values. `follower` is the commit behind it in the log, if known.
 SnapshotData describe(const LogName& log, const checkpoint::CommitFields& commit, const std::vector<DueTask>& tasks, bool latest,

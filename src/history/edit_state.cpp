@@ -6,6 +6,7 @@
 #include "src/commit/log_writer.hpp"
 #include "src/commit/restore.hpp"
 #include "src/commit/task_record.hpp"
+#include "src/commit/thread_claim.hpp"
 #include "src/history/checkpoint_view.hpp"
 #include "src/history/history_saver.hpp"
 #include "src/superstep/routes.hpp"
@@ -21,11 +22,12 @@ using detail::StateEdit;
 /// One superstep of edits, on the checkpoint that a config names.
 class Editor {
 public:
-    Editor(const Core& core, BaseCheckpointSaver& saver, const Config& config)
+    Editor(const Core& core, BaseCheckpointSaver& saver, const Config& config, Durability durability)
         : core_(core),
           topology_(core.topology()),
           saver_(saver),
           config_(config),
+          durability_(durability == Durability::sync ? Durability::sync : Durability::async),
           latest_(config.checkpoint_id.empty()),
           state_(core.schema()),
           ids_(core.ids(), core.ids().uniqueBits()) {
@@ -148,7 +150,7 @@ private:
         return {.saver = &saver_,
                 .thread_id = config_.thread_id.view(),
                 .checkpoint_ns = config_.checkpoint_ns,
-                .durability = Durability::async,
+                .durability = durability_,
                 .metadata = {},
                 .parents = loaded_ ? std::span<const checkpoint::LoggedParent>(loaded_->commit.parents)
                                    : std::span<const checkpoint::LoggedParent>(),
@@ -223,6 +225,7 @@ private:
     const Topology& topology_;
     BaseCheckpointSaver& saver_;
     Config config_;
+    Durability durability_;
     bool latest_;
     State state_;
     Schedule schedule_;
@@ -240,15 +243,17 @@ private:
 
 namespace stategraph::detail {
 
-Config editState(const Core& root, const Config& config, std::vector<std::vector<StateEdit>> supersteps) {
+Config editState(const Core& root, const Config& config, std::vector<std::vector<StateEdit>> supersteps, const EditOptions& options) {
     BaseCheckpointSaver& saver = engine::historySaver(root, config);
+    engine::ThreadClaim claim;
     const Core& core = engine::resolveNamespace(root, config.checkpoint_ns);
     if (supersteps.empty()) throw InvalidArgumentError("bulkUpdateState was given no supersteps");
     Config at = config;
     try {
+        claim.acquire(saver, config.thread_id.view(), options.on_busy, options.busy_timeout_ms);
         for (auto& edits : supersteps) {
             if (edits.empty()) throw InvalidArgumentError("bulkUpdateState was given a superstep without updates");
-            at = engine::Editor(core, saver, at).apply(edits);
+            at = engine::Editor(core, saver, at, options.durability).apply(edits);
         }
     } catch (Error& error) {
         error.addContext({.thread_id = config.thread_id.toString(), .checkpoint_ns = config.checkpoint_ns});

@@ -100,7 +100,13 @@ void Run::load(CheckpointId wanted, GoneNodes gone) {
         step_ = loaded_->commit.step + 1;
         has_state_ = true;
         for (const auto& write : loaded_->tuple.writes) {
-            stored_records_.emplace_back(write.path, checkpoint::readTask({log.thread_id, ns_, checkpoint_, write.path}, write.bytes));
+            auto record = checkpoint::readTask({log.thread_id, ns_, checkpoint_, write.path}, write.bytes);
+            if (record.effect) {
+                const auto result = record.effect->result;
+                shared_.effects.set(write.path, {record.effect->begun, result ? std::optional<std::string>(*result) : std::nullopt});
+                continue;
+            }
+            stored_records_.emplace_back(write.path, std::move(record));
         }
     }
     ids_.observe(head);
@@ -113,6 +119,10 @@ void Run::load(CheckpointId wanted, GoneNodes gone) {
 }
 
 void Run::begin(RunInput input) {
+    if (parent_ == nullptr && log_.hasSaver()) {
+        const RunConfig& config = *shared_.config;
+        shared_.claim.acquire(*shared_.saver, config.thread_id.view(), config.on_busy, config.busy_timeout_ms);
+    }
     // New input drops what is due, so it does not matter whether that still exists.
     const bool drops = parent_ == nullptr && input.kind == RunInput::Kind::update;
     load(parent_ ? CheckpointId() : shared_.config->checkpoint_id, drops ? GoneNodes::skip : GoneNodes::refuse);
@@ -153,6 +163,7 @@ void Run::begin(RunInput input) {
     if (resuming) {
         went_on_ = true;
         if (travelling_ && source_ != Source::update && source_ != Source::fork) commit(Source::fork);
+        if (mustNoteGoingOn()) note("running");
         shared_.events->values(*this);
     }
     if (parent_ != nullptr) {
@@ -240,13 +251,17 @@ void Run::takeAnswers(const RunInput& input) {
         found->record->answers.push_back({answer.interrupt_id, found->interrupt.index, answers_.back().bytes()});
         touched.push_back(found->path);
     }
-    // The answers are kept before anything runs on them.
+    // The answers are kept before anything runs on them, all at once; and only the first who answers does.
+    std::deque<std::string> records;
+    std::vector<WriteRow> rows;
     for (const auto& [path, record] : stored_records_) {
         if (std::find(touched.begin(), touched.end(), path) == touched.end()) continue;
-        std::string bytes;
-        checkpoint::writeTask(checkpoint_, record, bytes);
-        log_.putTask(checkpoint_, path, std::move(bytes));
+        const auto& stored = loaded_->tuple.writes;
+        const auto before = std::find_if(stored.begin(), stored.end(), [&](const StoredWrite& write) { return write.path == path; });
+        checkpoint::writeTask(checkpoint_, record, records.emplace_back());
+        rows.push_back({.checkpoint_id = checkpoint_, .path = path, .bytes = records.back(), .expected = before->bytes});
     }
+    log_.putTasks(rows);
 }
 
 bool Run::beginCommand(RunInput& input) {

@@ -93,6 +93,40 @@ void Run::storeRecord(Task& task, bool finished) {
     task.record.stored = true;
 }
 
+// How this run ended, or that it went on over such an end: for who looks for unfinished threads.
+void Run::note(std::string_view end) {
+    if (!hasSaver()) return;
+    checkpoint::TaskFields fields;
+    fields.node = end;
+    std::string record;
+    checkpoint::writeTask(checkpoint_, fields, record);
+    log_.putTask(checkpoint_, std::string(checkpoint::run_path), std::move(record));
+    went_over_end_ = end == "running";
+}
+
+// Whether what is stored says that the thread stopped, which is no longer so.
+bool Run::mustNoteGoingOn() const {
+    if (parent_ != nullptr) return false;
+    return std::any_of(stored_records_.begin(), stored_records_.end(), [](const auto& stored) {
+        const auto& [path, record] = stored;
+        return path == checkpoint::run_path ? record.node != "running" : record.error && !record.writes;
+    });
+}
+
+void Run::storeEffect(const std::string& path, Effects::Entry entry) {
+    Run* root = this;
+    // The checkpoint that a task's name is made of must not be lost where its effect is kept.
+    for (; root->parent_ != nullptr; root = root->parent_->run) root->log_.wait();
+    if (root->hasSaver()) {
+        checkpoint::TaskFields fields;
+        fields.effect = checkpoint::LoggedEffect{.begun = entry.begun, .result = entry.result};
+        std::string record;
+        checkpoint::writeTask(root->checkpoint_, fields, record);
+        root->log_.putTask(root->checkpoint_, path, std::move(record));
+    }
+    shared_.effects.set(path, std::move(entry));
+}
+
 // The one task of a superstep: what its commit and its events need, before its writes are applied and so lost.
 void Run::prepareSingle(Task& task) {
     if (drafts_.made) return;

@@ -12,7 +12,9 @@
 #include "src/commit/ids.hpp"
 #include "src/commit/log_writer.hpp"
 #include "src/commit/restore.hpp"
+#include "src/commit/thread_claim.hpp"
 #include "src/graph/core.hpp"
+#include "src/run/effects.hpp"
 #include "src/run/events.hpp"
 #include "src/run/task.hpp"
 
@@ -27,6 +29,9 @@ struct RunShared {
     Events* events;
     std::string metadata;  // a CBOR map, or empty
     std::mutex answers_mutex = {};  // over the answers in tasks' records
+    std::uint64_t run_bits = 0;  // tells this run from others where nothing is stored
+    Effects effects = {};
+    ThreadClaim claim = {};
 };
 
 /// How a run inside a task hangs on the run around it.
@@ -66,6 +71,8 @@ public:
     detail::RunOutcome finish();
     /// After an exception out of the others.
     void fail() noexcept;
+    /// Instead of going on: nobody waits for the end any more.
+    void leave() noexcept;
 
     /// Runs to the end or a pause on the calling thread, with the executor's help. Stores what is to be kept if it throws.
     detail::RunOutcome drive(detail::RunInput input);
@@ -88,6 +95,8 @@ public:
     std::optional<Value> findAnswer(Task& task, TaskId id, std::uint64_t index);
     /// Makes the question open again.
     void withdrawAnswer(Task& task, TaskId id, std::uint64_t index);
+    /// Keeps what is known of an effect of one of this run's tasks: in the outermost log, under the superstep that the task belongs to.
+    void storeEffect(const std::string& path, Effects::Entry entry);
 
 private:
     friend class Execution;
@@ -120,6 +129,9 @@ private:
     void taskStopped(Task& task) noexcept;
     void prepareSingle(Task& task);
     void storeRecord(Task& task, bool finished);
+    void note(std::string_view end);
+    bool mustNoteGoingOn() const;
+    void flushQuietly() noexcept;
     std::string encodeRecord(Task& task, bool finished) const;
 
     const detail::Core& core_;
@@ -179,6 +191,8 @@ private:
     bool inner_replaying_ = false;
     CheckpointId inner_bound_;
     bool paused_ = false;
+    bool went_over_end_ = false;          // the "run" row of this checkpoint says "running"
+    std::string_view end_note_ = "failed";  // what it says if this run throws
     detail::RunOutcome outcome_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <stategraph/config.hpp>
 
+#include "checkpoint/paths.hpp"
 #include "src/run/run.hpp"
 
 namespace stategraph {
@@ -27,7 +28,78 @@ void Runtime::write(const Value& data) {
     if (context_->run) context_->run->shared().events->custom(*context_->run, *context_->task, data);
 }
 
+std::string Runtime::idempotencyKey(std::string_view key) const {
+    if (context_->run == nullptr) throw InvalidUpdateError("a router has no idempotency key while its node's state is edited");
+    TaskId id = context_->run->idOf(*context_->task);
+    // Without a saver nothing but the run tells its tasks from those of others.
+    if (context_->run->shared().saver == nullptr) id = engine::nameWithin(id, std::to_string(context_->run->shared().run_bits));
+    std::string text = id.toString();
+    if (!key.empty()) text += ":" + std::string(key);
+    return text;
+}
+
 namespace detail {
+
+Effect::Effect(Runtime& runtime, std::string_view key) : runtime_(runtime), key_(key) {
+    if (runtime.context().run == nullptr) throw InvalidUpdateError("a router can have no effects while its node's state is edited");
+    if (key.empty() || key.size() > 200) {
+        throw InvalidArgumentError("node '" + std::string(runtime.node()) + "' calls once with a key of " + std::to_string(key.size()) +
+                                   " bytes; give each effect a name of 1 to 200");
+    }
+    path_ = checkpoint::effectPath(runtime.taskId(), key);
+    engine::Effects::Entry entry = runtime.context().run->shared().effects.find(path_);
+    begun_ = entry.begun;
+    if (entry.result) result_ = Value::fromCbor(std::move(*entry.result));
+}
+
+// Not the task's: which of its questions come before may change, and the effect's must not.
+TaskId Effect::questionId() const { return engine::nameWithin(runtime_.taskId(), key_); }
+
+std::optional<Value> Effect::ask() {
+    TaskContext& context = runtime_.context();
+    if (context.run->shared().saver == nullptr) {
+        throw MissingCheckpointerError("node '" + std::string(runtime_.node()) + "' asks about the effect '" + key_ +
+                                       "', and the graph has no checkpointer that could keep the run until an answer comes");
+    }
+    const auto answer = context.run->findAnswer(*context.task, questionId(), begun_);
+    if (!answer) {
+        std::string cbor;
+        Encoder out(cbor);
+        out.map(3);
+        out.text("node");
+        out.text(runtime_.node());
+        out.text("effect");
+        out.text(key_);
+        out.text("idempotency_key");
+        out.text(runtime_.idempotencyKey(key_));
+        throw InterruptSignal{{questionId(), begun_, Value::fromCbor(std::move(cbor))}};
+    }
+    Decoder in(answer->bytes());
+    if (in.peek() == Decoder::Type::text && in.text() == "repeat") return {};
+    in = Decoder(answer->bytes());
+    if (in.peek() == Decoder::Type::map && in.map() == 1 && in.peek() == Decoder::Type::text && in.text() == "result") {
+        return Value::fromCbor(std::string(in.raw()));
+    }
+    refuse(R"(it must be "repeat" or {"result": value})");
+}
+
+void Effect::begin() { runtime_.context().run->storeEffect(path_, {.begun = ++begun_, .result = {}}); }
+
+void Effect::finish(Value result) {
+    runtime_.context().run->storeEffect(path_, {.begun = begun_, .result = std::string(result.bytes())});
+    result_ = std::move(result);
+}
+
+void Effect::wrongType(const WrongTypeError& why) const {
+    throw WrongTypeError("the stored result of the effect '" + key_ + "' is not what node '" + std::string(runtime_.node()) +
+                         "' takes now: " + why.message());
+}
+
+void Effect::refuse(const std::string& why) const {
+    throw RefusedAnswerSignal{questionId(), begun_,
+                              "the answer about the effect '" + key_ + "' of node '" + std::string(runtime_.node()) +
+                                  "' is not one: " + why + "; the interrupt stays open"};
+}
 
 Value ask(Runtime& runtime, Value question) {
     TaskContext& context = runtime.context();

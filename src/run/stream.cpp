@@ -135,6 +135,7 @@ struct StreamRun::Impl {
     bool end() {
         phase = Phase::over;
         outcome = run.finish();
+        shared.claim.release();
         return true;
     }
 
@@ -142,6 +143,7 @@ struct StreamRun::Impl {
         failure = std::current_exception();
         phase = Phase::over;
         run.fail();
+        shared.claim.release();
     }
 
     void startTasks() {
@@ -180,7 +182,7 @@ struct StreamRun::Impl {
                 // What failed is on its task's record, and nobody listens any more.
             }
         }
-        if (phase != Phase::over) run.fail();
+        if (phase != Phase::over) run.leave();
     }
 };
 

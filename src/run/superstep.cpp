@@ -22,7 +22,12 @@ bool Run::next() {
     }
     if (hasSaver()) shared_.events->checkpoint(*this, source_, step_ - 1, current_);
     if (plan_.empty()) return false;
+    if (shared_.claim.isReplaced()) {
+        pause(Status::cancelled, {});
+        return false;
+    }
     if (ran_ == limit_) {
+        end_note_ = "limit";
         throw GraphRecursionError("the run took " + std::to_string(limit_) + " supersteps and is not done; node '" +
                                       nodeOf(*current_.front()).name +
                                       "' is next. Raise recursion_limit, or find what goes round in circles; the thread can go on with RESUME",
@@ -140,6 +145,7 @@ void Run::endSuperstep() {
     inner_resuming_ = false;
     inner_replaying_ = false;
     superstep_done_ = true;
+    if (parent_ == nullptr) shared_.effects.clear();
     if (stopsAt(*after_)) pause(Status::breakpoint, {});
 }
 
@@ -165,7 +171,8 @@ bool Run::endUnfinished() {
         }
     }
     if (stopped) {
-        const Status status = interrupts.empty() ? Status::breakpoint : Status::interrupted;  // before the move
+        const Status empty = shared_.claim.isReplaced() ? Status::cancelled : Status::breakpoint;
+        const Status status = interrupts.empty() ? empty : Status::interrupted;  // before the move
         pause(status, std::move(interrupts));
         return true;
     }
@@ -199,6 +206,7 @@ void Run::commit(Source source) {
         drafts_.writes.clear();
     }
     stored_records_.clear();
+    went_over_end_ = false;
     source_ = source;
     ++step_;
 }
@@ -238,10 +246,12 @@ void Run::showPause() {
         }
         if (shows) shared_.events->values(*this);
     }
-    if (outcome_.interrupts.empty()) shared_.events->breakpoint(*this);
+    if (outcome_.status == Status::breakpoint) shared_.events->breakpoint(*this);
 }
 
 detail::RunOutcome Run::finish() {
+    const bool due = planned_ ? !next_plan_.empty() : !plan_.empty();
+    if (parent_ == nullptr && paused_ && outcome_.status == Status::breakpoint && due) note("breakpoint");
     const bool keeps = parent_ == nullptr || paused_ || core_.options().checkpointer == detail::CheckpointerKind::per_thread;
     if (keeps) log_.flush(commitStep(source_, step_ - 1));
     log_.wait();
@@ -252,9 +262,19 @@ detail::RunOutcome Run::finish() {
 
 void Run::fail() noexcept {
     try {
+        if (parent_ == nullptr && (went_over_end_ || end_note_ == "limit")) note(end_note_);
+    } catch (...) {
+        // The failure that is on its way out matters more; the thread counts as in flight.
+    }
+    flushQuietly();
+}
+
+void Run::leave() noexcept { flushQuietly(); }
+
+void Run::flushQuietly() noexcept {
+    try {
         log_.flush(commitStep(source_, step_ - 1));
     } catch (...) {
-        // The failure that is on its way out matters more.
     }
     try {
         log_.wait();

@@ -80,8 +80,13 @@ struct StateEdit {
     std::optional<std::string> as_node;
     std::vector<Target> go_to;
 };
+struct EditOptions {
+    Durability durability = Durability::async;
+    OnBusy on_busy = OnBusy::reject;
+    int busy_timeout_ms = 60'000;
+};
 /// Each superstep of edits makes one checkpoint; returns the last.
-Config editState(const Core& core, const Config& config, std::vector<std::vector<StateEdit>> supersteps);
+Config editState(const Core& core, const Config& config, std::vector<std::vector<StateEdit>> supersteps, const EditOptions& options);
 
 const GraphSpec& specOf(const Core& core);
 

@@ -1,0 +1,24 @@
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include <stategraph/ids.hpp>
+
+// The paths that pending writes are keyed by within a checkpoint.
+namespace stategraph::checkpoint {
+
+/// A task's place in its superstep: "pull:NAME", or "push:INDEX" with ten digits, so that the order of paths is the order of tasks.
+std::string pullPath(std::string_view node);
+std::string pushPath(std::size_t index);
+
+/// The pseudo task of what a Command wrote to a superstep that waits.
+inline constexpr std::string_view command_path = "command";
+/// How the last run at the checkpoint ended.
+inline constexpr std::string_view run_path = "run";
+
+/// An effect of a task, or of one inside it: "once:TASK:KEY". In the root's log, wherever the task is.
+inline constexpr std::string_view effect_prefix = "once:";
+std::string effectPath(TaskId task, std::string_view key);
+
+}  // namespace stategraph::checkpoint

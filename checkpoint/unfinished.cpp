@@ -1,0 +1,104 @@
+#include <stategraph/unfinished.hpp>
+
+#include <algorithm>
+
+#include <stategraph/error.hpp>
+
+#include "checkpoint/due_tasks.hpp"
+#include "checkpoint/paths.hpp"
+
+namespace stategraph {
+namespace {
+
+constexpr std::size_t page_size = 500;
+
+using checkpoint::DueTask;
+
+std::vector<Interrupt> openInterrupts(const checkpoint::TaskFields& record) {
+    std::vector<Interrupt> open;
+    for (const auto& asked : record.interrupts) {
+        const bool answered = std::any_of(record.answers.begin(), record.answers.end(), [&](const auto& answer) {
+            return answer.id == asked.id && answer.index == asked.index;
+        });
+        if (!answered) open.push_back({asked.id, asked.index, Value::fromCbor(std::string(asked.value))});
+    }
+    return open;
+}
+
+// What the record of the last run says; a word of a later version counts as none.
+std::optional<Unfinished> stopOf(std::string_view word) {
+    if (word == "breakpoint") return Unfinished::breakpoint;
+    if (word == "limit") return Unfinished::limit;
+    return {};
+}
+
+// None if nothing is due.
+std::optional<UnfinishedThread> examine(const ListedCheckpoint& head) {
+    const LogName log{head.thread_id, head.checkpoint_ns};
+    const auto commit = checkpoint::readCommit({head.thread_id, head.checkpoint_ns, head.id}, head.bytes, true);
+    const auto records = checkpoint::readRecords(log, head.id, head.writes);
+    const auto due = checkpoint::dueTasks(commit, records, true);
+    if (due.empty()) return {};
+
+    UnfinishedThread thread{.thread_id = head.thread_id, .checkpoint_id = head.id, .step = commit.step, .reason = {}, .next = {}, .interrupts = {}, .error = {}};
+    const auto* run = checkpoint::findRecord(records, checkpoint::run_path);
+    const bool went_on = run != nullptr && run->node == "running";
+    bool any_open = false;
+    bool any_failed = false;
+    for (const DueTask& task : due) {
+        if (task.finished) continue;
+        thread.next.push_back(task.name);
+        auto asked = task.record ? openInterrupts(*task.record) : std::vector<Interrupt>();
+        const bool failed = task.record != nullptr && task.record->error && !went_on;
+        if (!asked.empty()) {
+            thread.interrupts.insert(thread.interrupts.end(), asked.begin(), asked.end());
+        } else if (failed) {
+            if (!any_failed) thread.error = std::string(*task.record->error);
+            any_failed = true;
+        } else {
+            any_open = true;
+        }
+    }
+    if (const auto stop = run != nullptr ? stopOf(run->node) : std::nullopt) {
+        thread.reason = *stop;
+    } else if (any_open || thread.next.empty()) {
+        thread.reason = Unfinished::in_flight;
+    } else {
+        thread.reason = any_failed ? Unfinished::failed : Unfinished::interrupted;
+    }
+    return thread;
+}
+
+}  // namespace
+
+const char* toString(Unfinished reason) noexcept {
+    switch (reason) {
+        case Unfinished::in_flight: return "in_flight";
+        case Unfinished::interrupted: return "interrupted";
+        case Unfinished::failed: return "failed";
+        case Unfinished::breakpoint: return "breakpoint";
+        case Unfinished::limit: return "limit";
+    }
+    return "?";
+}
+
+std::vector<UnfinishedThread> BaseCheckpointSaver::unfinishedThreads() { return unfinishedThreads({}); }
+
+std::vector<UnfinishedThread> BaseCheckpointSaver::unfinishedThreads(const UnfinishedQuery& query) {
+    if (query.limit && *query.limit < 1) throw InvalidArgumentError("unfinishedThreads: limit is 0; it must be at least 1");
+    std::vector<UnfinishedThread> found;
+    ListQuery page{.thread_id = {}, .checkpoint_ns = "", .before = {}, .limit = page_size, .heads = true, .after_thread_id = query.after_thread_id, .with_writes = true};
+    for (;;) {
+        const std::vector<ListedCheckpoint> heads = list(page);
+        for (const ListedCheckpoint& head : heads) {
+            auto thread = examine(head);
+            if (!thread || (query.reason && thread->reason != *query.reason)) continue;
+            found.push_back(std::move(*thread));
+            if (query.limit && found.size() == *query.limit) return found;
+        }
+        if (heads.size() < page_size) return found;
+        page.after_thread_id = heads.back().thread_id;
+    }
+}
+
+}  // namespace stategraph

@@ -1,0 +1,46 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <stategraph/ids.hpp>
+#include <stategraph/interrupt.hpp>
+#include <stategraph/saver.hpp>
+
+namespace stategraph {
+
+/// Why a thread's newest checkpoint has pending work.
+enum class Unfinished : std::uint8_t {
+    in_flight,    // a run is under way, or the process that ran it is gone: `recover()` drives it on
+    interrupted,  // what is due waits for answers
+    failed,       // a node failed, and nobody has gone on with the thread since
+    breakpoint,   // it stopped at a breakpoint
+    limit,        // it ran into its recursion limit
+};
+const char* toString(Unfinished reason) noexcept;
+
+struct UnfinishedThread {
+    std::string thread_id;
+    CheckpointId checkpoint_id;
+    std::int64_t step = 0;
+    Unfinished reason = Unfinished::in_flight;
+    /// The names of the tasks that are due and not finished.
+    std::vector<std::string> next;
+    /// Open questions.
+    std::vector<Interrupt> interrupts;
+    /// Of the first task that failed; empty if none did.
+    std::string error;
+};
+
+struct UnfinishedQuery {
+    /// none: whatever the reason.
+    std::optional<Unfinished> reason = {};
+    /// Only threads behind this one in the order of listings.
+    std::optional<std::string> after_thread_id = {};
+    /// At most this many; at least 1.
+    std::optional<std::size_t> limit = {};
+};
+
+}  // namespace stategraph

@@ -1,0 +1,302 @@
+#include <atomic>
+#include <future>
+#include <latch>
+#include <thread>
+
+#include <doctest/doctest.h>
+
+#include "tests/support/graphs.hpp"
+#include "tests/support/recording_saver.hpp"
+#include "tests/support/savers.hpp"
+
+// One writer a thread: what a second run on a busy thread gets.
+using namespace graphs;
+
+namespace {
+
+/// A graph START -> slow -> last, whose first node waits for `go`.
+struct Slow {
+    std::promise<void> entered;
+    std::promise<void> go;
+    std::atomic<int> runs{0};
+    Log log;
+
+    App app(const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
+        Graph graph;
+        graph.addNode("slow", [this](const State& state) -> Update {
+            log.add("slow:" + state.foo);
+            if (runs++ == 0) {
+                entered.set_value();
+                go.get_future().wait();
+            }
+            return bar("slow:" + state.foo);
+        });
+        graph.addNode("last", [](const State& state) -> Update { return bar("last:" + state.foo); });
+        graph.addEdge(sg::START, "slow").addEdge("slow", "last");
+        return graph.compile({.checkpointer = saver});
+    }
+};
+
+Update foo(std::string text) { return {sg::set(&State::foo, std::move(text))}; }
+
+}  // namespace
+
+TEST_CASE("a second run on a busy thread is refused, and nothing of it is stored") {
+    savers::onEach([](savers::Store& store) {
+        Slow slow;
+        const App app = slow.app(store.open());
+        auto first = std::async(std::launch::async, [&] { return app.invoke(foo("1"), {.thread_id = "t"}); });
+        slow.entered.get_future().wait();
+        CHECK_THROWS_AS(app.invoke(foo("2"), {.thread_id = "t"}), sg::ThreadBusyError);
+        CHECK_THROWS_AS(app.invoke(sg::RESUME, {.thread_id = "t"}), sg::ThreadBusyError);
+        CHECK_THROWS_AS(app.updateState({.thread_id = "t"}, foo("3"), {.as_node = "slow"}), sg::ThreadBusyError);
+        try {
+            app.invoke(foo("2"), {.thread_id = "t"});
+            FAIL("it ran");
+        } catch (const sg::ConcurrentUpdateError& error) {  // both kinds at once
+            CHECK((error.code() == sg::Errc::thread_busy));
+            CHECK(error.context().thread_id == "t");
+        }
+        CHECK(app.getState({.thread_id = "t"}).values.foo == "1");  // reading is free
+        CHECK((app.invoke(foo("other"), {.thread_id = "u"}).status == sg::Status::done));
+        slow.go.set_value();
+        CHECK(first.get().values.bar == Strings{"slow:1", "last:1"});
+        CHECK((app.invoke(foo("2"), {.thread_id = "t"}).status == sg::Status::done));
+    });
+}
+
+TEST_CASE("a run that waits begins when the one before it has ended") {
+    Slow slow;
+    const App app = slow.app(std::make_shared<sg::MemorySaver>());
+    auto first = std::async(std::launch::async, [&] { return app.invoke(foo("1"), {.thread_id = "t"}); });
+    slow.entered.get_future().wait();
+    auto second = std::async(std::launch::async,
+                             [&] { return app.invoke(foo("2"), {.thread_id = "t", .on_busy = sg::OnBusy::wait}); });
+    slow.go.set_value();
+    CHECK((first.get().status == sg::Status::done));
+    CHECK(second.get().values.bar == Strings{"slow:1", "last:1", "slow:2", "last:2"});
+}
+
+TEST_CASE("a run waits no longer than its deadline") {
+    Slow slow;
+    const App app = slow.app(std::make_shared<sg::MemorySaver>());
+    auto first = std::async(std::launch::async, [&] { return app.invoke(foo("1"), {.thread_id = "t"}); });
+    slow.entered.get_future().wait();
+    CHECK_THROWS_AS(app.invoke(foo("2"), {.thread_id = "t", .on_busy = sg::OnBusy::wait, .busy_timeout_ms = 5}), sg::ThreadBusyError);
+    CHECK_THROWS_AS(app.invoke(foo("2"), {.thread_id = "t", .on_busy = sg::OnBusy::wait, .busy_timeout_ms = 0}), sg::ThreadBusyError);
+    CHECK_THROWS_AS(app.invoke(foo("2"), {.thread_id = "t", .busy_timeout_ms = -1}), sg::InvalidArgumentError);
+    slow.go.set_value();
+    CHECK(first.get().values.bar == Strings{"slow:1", "last:1"});
+}
+
+TEST_CASE("a run that replaces another cancels it before its next superstep and goes on from there") {
+    savers::onEach([](savers::Store& store) {
+        Slow slow;
+        const App app = slow.app(store.open());
+        auto first = std::async(std::launch::async, [&] { return app.invoke(foo("1"), {.thread_id = "t"}); });
+        slow.entered.get_future().wait();
+        std::atomic<bool> asked{false};
+        auto second = std::async(std::launch::async, [&] {
+            asked = true;
+            return app.invoke(foo("2"), {.thread_id = "t", .on_busy = sg::OnBusy::replace});
+        });
+        // The claim is made soon after `asked`; the first run is only seen to be cancelled once it is.
+        while (!asked) std::this_thread::yield();
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        slow.go.set_value();
+        const auto cancelled = first.get();
+        CHECK((cancelled.status == sg::Status::cancelled));
+        CHECK(cancelled.values.bar == Strings{"slow:1"});
+        CHECK(second.get().values.bar == Strings{"slow:1", "slow:2", "last:2"});
+    });
+}
+
+TEST_CASE("a cancelled run leaves its thread as it was after its last superstep, ready to go on") {
+    Slow slow;
+    const auto saver = std::make_shared<sg::MemorySaver>();
+    const App app = slow.app(saver);
+    auto first = std::async(std::launch::async, [&] { return app.invoke(foo("1"), {.thread_id = "t"}); });
+    slow.entered.get_future().wait();
+    auto edit = std::async(std::launch::async, [&] {
+        return app.updateState({.thread_id = "t"}, foo("edited"), {.as_node = "slow", .on_busy = sg::OnBusy::replace});
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    slow.go.set_value();
+    CHECK((first.get().status == sg::Status::cancelled));
+    edit.get();
+    CHECK(app.getState({.thread_id = "t"}).next == Strings{"last"});
+    CHECK(app.invoke(sg::RESUME, {.thread_id = "t"}).values.bar == Strings{"slow:1", "last:edited"});
+}
+
+TEST_CASE("a run is cancelled inside a subgraph too, and goes on there") {
+    Slow slow;
+    const auto saver = std::make_shared<sg::MemorySaver>();
+    Graph inner;
+    inner.addNode("a", [&](const State&) -> Update {
+        if (slow.runs++ == 0) {
+            slow.entered.set_value();
+            slow.go.get_future().wait();
+        }
+        slow.log.add("a");
+        return bar("a");
+    });
+    inner.addNode("b", appends(slow.log, "b"));
+    inner.addEdge(sg::START, "a").addEdge("a", "b");
+    Graph outer;
+    outer.addNode("child", inner.compile()).addEdge(sg::START, "child");
+    const App app = outer.compile({.checkpointer = saver});
+    auto first = std::async(std::launch::async, [&] { return app.invoke(Update{}, {.thread_id = "t"}); });
+    slow.entered.get_future().wait();
+    auto second = std::async(std::launch::async, [&] { return app.invoke(sg::RESUME, {.thread_id = "t", .on_busy = sg::OnBusy::replace}); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    slow.go.set_value();
+    CHECK((first.get().status == sg::Status::cancelled));
+    CHECK(second.get().values.bar == Strings{"a", "b"});
+    CHECK(slow.log.entries() == Strings{"a", "b"});  // "a" did not run again
+}
+
+TEST_CASE("runs that wait for one thread take their turns in order and lose nothing") {
+    const auto saver = std::make_shared<sg::MemorySaver>();
+    Graph graph;
+    graph.addNode("count", [](const State&) -> Update { return {sg::add(&State::n, 1)}; }).addEdge(sg::START, "count");
+    const App app = graph.compile({.checkpointer = saver});
+    constexpr int threads = 8;
+    constexpr int rounds = 50;
+    std::vector<std::thread> workers;
+    for (int i = 0; i < threads; ++i) {
+        workers.emplace_back([&] {
+            for (int round = 0; round < rounds; ++round) app.invoke(Update{}, {.thread_id = "t", .on_busy = sg::OnBusy::wait});
+        });
+    }
+    for (auto& worker : workers) worker.join();
+    CHECK(app.getState({.thread_id = "t"}).values.n == threads * rounds);
+}
+
+TEST_CASE("a node that runs its own thread is refused instead of waiting for itself") {
+    const auto saver = std::make_shared<sg::MemorySaver>();
+    std::optional<App> self;
+    Graph graph;
+    graph.addNode("again", [&](const State&) -> Update {
+        CHECK_THROWS_AS(self->invoke(Update{}, {.thread_id = "t"}), sg::ThreadBusyError);
+        return bar("done");
+    });
+    graph.addEdge(sg::START, "again");
+    self = graph.compile({.checkpointer = saver});
+    CHECK(self->invoke(Update{}, {.thread_id = "t"}).values.bar == Strings{"done"});
+}
+
+TEST_CASE("a stream holds its thread until it is walked to the end or dropped") {
+    const auto saver = std::make_shared<sg::MemorySaver>();
+    Log log;
+    Graph graph;
+    graph.addNode("a", appends(log, "a")).addNode("b", appends(log, "b")).addEdge(sg::START, "a").addEdge("a", "b");
+    const App app = graph.compile({.checkpointer = saver});
+    {
+        auto stream = app.stream(Update{}, {.thread_id = "t"}, {.modes = {sg::StreamMode::updates}});
+        CHECK_THROWS_AS(app.invoke(sg::RESUME, {.thread_id = "t"}), sg::ThreadBusyError);
+        for (const auto& event : stream) (void)event;
+        CHECK_THROWS_AS(app.invoke(sg::Command<>{.resume = 1}, {.thread_id = "t"}), sg::InvalidArgumentError);  // free again
+    }
+    {
+        auto stream = app.stream(Update{}, {.thread_id = "t"}, {.modes = {sg::StreamMode::updates}});
+        CHECK(stream.begin() != stream.end());
+    }
+    CHECK((app.invoke(sg::RESUME, {.thread_id = "t"}).status == sg::Status::done));
+}
+
+TEST_CASE("100 answers to one interrupt at once: one wins, the others get a typed error, and what follows runs once") {
+    savers::onEach([](savers::Store& store) {
+        const auto saver = store.open();
+        Log log;
+        Graph graph;
+        graph.addNode("ask", asks(log, "ask")).addNode("after", appends(log, "after")).addEdge(sg::START, "ask").addEdge("ask", "after");
+        for (const sg::OnBusy on_busy : {sg::OnBusy::reject, sg::OnBusy::wait}) {
+            const std::string thread = on_busy == sg::OnBusy::wait ? "wait" : "reject";
+            const App app = graph.compile({.checkpointer = saver});
+            const auto asked = app.invoke(Update{}, {.thread_id = thread});
+            REQUIRE((asked.status == sg::Status::interrupted));
+            const sg::TaskId id = asked.interrupts.front().id;
+            log.take();
+            constexpr int tries = 100;
+            std::latch start(8);
+            std::atomic<int> won{0};
+            std::atomic<int> refused{0};
+            std::atomic<int> next{0};
+            std::vector<std::thread> workers;
+            for (int i = 0; i < 8; ++i) {
+                workers.emplace_back([&] {
+                    start.arrive_and_wait();
+                    for (int n = next++; n < tries; n = next++) {
+                        try {
+                            app.invoke(sg::Command<>{.answers = {{id, std::to_string(n)}}}, {.thread_id = thread, .on_busy = on_busy});
+                            ++won;
+                        } catch (const sg::ThreadBusyError&) {
+                            ++refused;
+                        } catch (const sg::InvalidArgumentError&) {  // answered already
+                            ++refused;
+                        }
+                    }
+                });
+            }
+            for (auto& worker : workers) worker.join();
+            CHECK(won == 1);
+            CHECK(refused == tries - 1);
+            CHECK(log.count("after") == 1);
+            CHECK(app.getState({.thread_id = thread}).values.bar.size() == 2);
+        }
+    });
+}
+
+TEST_CASE("two processes that answer one interrupt: the store lets one of them") {
+    // Two saver objects on one store stand for two processes: neither knows of the other's runs.
+    class Door final : public sg::BaseCheckpointSaver {
+    public:
+        explicit Door(std::shared_ptr<sg::BaseCheckpointSaver> store) : store_(std::move(store)) {}
+        void put(const sg::PutRequest& request) override { store_->put(request); }
+        std::optional<sg::CheckpointTuple> getTuple(const sg::TupleQuery& query) override {
+            auto tuple = store_->getTuple(query);
+            if (latch) latch->arrive_and_wait();  // both have read before either writes
+            return tuple;
+        }
+        std::vector<sg::ListedCheckpoint> list(const sg::ListQuery& query) override { return store_->list(query); }
+        void deleteThread(std::string_view thread_id) override { store_->deleteThread(thread_id); }
+        void copyThread(std::string_view from, std::string_view to) override { store_->copyThread(from, to); }
+        std::size_t prune(const sg::PruneRequest& request) override { return store_->prune(request); }
+        std::latch* latch = nullptr;
+
+    private:
+        std::shared_ptr<sg::BaseCheckpointSaver> store_;
+    };
+    savers::onEach([](savers::Store& store) {
+        const auto saver = store.open();
+        for (int round = 0; round < 20; ++round) {
+            const std::string thread = std::to_string(round);
+            Log log;
+            Graph graph;
+            graph.addNode("ask", asks(log, "ask")).addNode("after", appends(log, "after")).addEdge(sg::START, "ask").addEdge("ask", "after");
+            graph.compile({.checkpointer = saver}).invoke(Update{}, {.thread_id = thread});
+            log.take();
+            std::latch both(2);
+            std::atomic<int> won{0};
+            std::atomic<int> lost{0};
+            std::vector<std::thread> workers;
+            for (int i = 0; i < 2; ++i) {
+                workers.emplace_back([&, i] {
+                    const auto door = std::make_shared<Door>(saver);
+                    door->latch = &both;
+                    const App app = graph.compile({.checkpointer = door});
+                    try {
+                        app.invoke(sg::Command<>{.resume = std::to_string(i)}, {.thread_id = thread});
+                        ++won;
+                    } catch (const sg::ConcurrentUpdateError&) {
+                        ++lost;
+                    }
+                });
+            }
+            for (auto& worker : workers) worker.join();
+            CHECK(won == 1);
+            CHECK(lost == 1);
+            CHECK(log.count("after") == 1);
+        }
+    });
+}

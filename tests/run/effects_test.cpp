@@ -1,0 +1,392 @@
+#include <map>
+#include <optional>
+#include <stdexcept>
+
+#include <doctest/doctest.h>
+
+#include "tests/support/graphs.hpp"
+#include "tests/support/recording_saver.hpp"
+#include "tests/support/savers.hpp"
+
+// Runtime::once: effects that happen once for each task and key.
+using namespace graphs;
+
+namespace {
+
+/// Stands for a process that dies: thrown where nothing catches it but the test.
+struct Killed {};
+
+/// START -> pay: pays once, then does what the test wants.
+template <class F>
+App payer(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, F node, const sg::NodeOptions& options = {}) {
+    Graph graph;
+    graph.addNode("pay", node, options).addEdge(sg::START, "pay");
+    return graph.compile({.checkpointer = saver});
+}
+
+sg::NodeOptions retries(int attempts) {
+    return {.retry = {.max_attempts = attempts, .initial_interval_ms = 0, .jitter = false, .retry_on = [](const std::exception_ptr&) { return true; }}};
+}
+
+const sg::RunConfig T{.thread_id = "t"};
+
+}  // namespace
+
+TEST_CASE("an effect is not repeated when its node is tried again") {
+    Log log;
+    int tries = 0;
+    const App app = payer(std::make_shared<sg::MemorySaver>(), [&](const State&, sg::Runtime& rt) -> Update {
+        const auto receipt = rt.once("charge", [&] {
+            log.add("charged");
+            return std::string("receipt");
+        });
+        if (++tries < 3) throw std::runtime_error("later");
+        return bar(receipt);
+    }, retries(5));
+    CHECK(app.invoke(Update{}, T).values.bar == Strings{"receipt"});
+    CHECK(tries == 3);
+    CHECK(log.entries() == Strings{"charged"});
+}
+
+TEST_CASE("an effect is not repeated when a failed run is resumed, in whatever order the code has them then") {
+    savers::onEach([](savers::Store& store) {
+        const auto saver = store.open();
+        Log log;
+        const auto effect = [&](sg::Runtime& rt, const char* key) {
+            return rt.once(key, [&] {
+                log.add(key);
+                return std::string(key) + "!";
+            });
+        };
+        bool fails = true;
+        const App old_code = payer(saver, [&](const State&, sg::Runtime& rt) -> Update {
+            effect(rt, "a");
+            effect(rt, "b");
+            if (fails) throw std::runtime_error("crash");
+            return {};
+        });
+        CHECK_THROWS_AS(old_code.invoke(Update{}, T), sg::NodeError);
+        fails = false;
+        const App new_code = payer(saver, [&](const State&, sg::Runtime& rt) -> Update {
+            return {sg::add(&State::bar, effect(rt, "c")), sg::add(&State::bar, effect(rt, "b")), sg::add(&State::bar, effect(rt, "a"))};
+        });
+        CHECK(new_code.invoke(sg::RESUME, T).values.bar == Strings{"c!", "b!", "a!"});
+        CHECK(log.entries() == Strings{"a", "b", "c"});
+    });
+}
+
+TEST_CASE("what an effect returned is stored before the node goes on") {
+    const auto saver = std::make_shared<RecordingSaver>();
+    for (const auto durability : {sg::Durability::async, sg::Durability::sync}) {
+        saver->takeLines();
+        Strings seen;
+        payer(saver, [&](const State&, sg::Runtime& rt) -> Update {
+            saver->takeLines();
+            rt.once("a", [] { return 1; });
+            seen = saver->takeLines();
+            return {};
+        }).invoke(Update{}, {.thread_id = durability == sg::Durability::sync ? "s" : "a", .durability = durability});
+        REQUIRE(seen.size() == 1);
+        CHECK(seen[0].starts_with("write once:"));
+        CHECK(seen[0].ends_with("fsync") == (durability == sg::Durability::sync));
+    }
+}
+
+TEST_CASE("effects of parallel tasks and of Sends to one node are told apart") {
+    const auto saver = std::make_shared<sg::MemorySaver>();
+    Log log;
+    bool fails = true;
+    Graph graph;
+    graph.addNode("work", [&](const std::string& item, sg::Runtime& rt) -> Update {
+        const auto done = rt.once("do", [&] {
+            log.add(item);
+            return item;
+        });
+        if (fails) throw std::runtime_error("crash");
+        return bar(done);
+    });
+    graph.addConditionalEdges(sg::START, [](const State&) {
+        return std::vector<sg::Send>{{"work", std::string("x")}, {"work", std::string("y")}, {"work", std::string("x")}};
+    });
+    const App app = graph.compile({.checkpointer = saver});
+    CHECK_THROWS_AS(app.invoke(Update{}, T), sg::NodeError);
+    fails = false;
+    CHECK(app.invoke(sg::RESUME, T).values.bar == Strings{"x", "y", "x"});
+    CHECK(log.takeSorted() == Strings{"x", "x", "y"});
+}
+
+TEST_CASE("effects inside a subgraph are kept with the thread, whatever the subgraph stores") {
+    for (const bool stores : {true, false}) {
+        const auto saver = std::make_shared<sg::MemorySaver>();
+        Log log;
+        bool fails = true;
+        Graph inner;
+        inner.addNode("first", appends(log, "first"));
+        inner.addNode("pay", [&](const State&, sg::Runtime& rt) -> Update {
+            rt.once("charge", [&] { log.add("charged"); });
+            if (fails) throw std::runtime_error("crash");
+            return bar("paid");
+        });
+        inner.addEdge(sg::START, "first").addEdge("first", "pay");
+        Graph outer;
+        outer.addNode("child", stores ? inner.compile() : inner.compile({.checkpointer = sg::NO_CHECKPOINTER})).addEdge(sg::START, "child");
+        const App app = outer.compile({.checkpointer = saver});
+        CHECK_THROWS_AS(app.invoke(Update{}, T), sg::NodeError);
+        fails = false;
+        CHECK(app.invoke(sg::RESUME, T).values.bar == Strings{"first", "paid"});
+        CHECK(log.count("charged") == 1);
+    }
+}
+
+TEST_CASE("every visit of a node has its effects anew") {
+    Log log;
+    Graph graph;
+    graph.addNode("loop", [&](const State& state, sg::Runtime& rt) -> Update {
+        rt.once("tick", [&] { log.add("tick " + std::to_string(state.n)); });
+        return {sg::add(&State::n, 1)};
+    });
+    graph.addEdge(sg::START, "loop").addConditionalEdges("loop", [](const State& s) { return std::string(s.n < 3 ? "loop" : sg::END); });
+    const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
+    app.invoke(Update{}, T);
+    app.invoke(Update{}, T);
+    CHECK(log.entries() == Strings{"tick 0", "tick 1", "tick 2", "tick 3"});
+}
+
+TEST_CASE("a second call with a key returns what the first one did") {
+    int calls = 0;
+    payer(std::make_shared<sg::MemorySaver>(), [&](const State&, sg::Runtime& rt) -> Update {
+        CHECK(rt.once("k", [&] { return ++calls; }) == 1);
+        CHECK(rt.once("k", [&] { return ++calls; }) == 1);
+        CHECK(rt.once("other", [&] { return ++calls; }) == 2);
+        return {};
+    }).invoke(Update{}, T);
+}
+
+TEST_CASE("in doubt an effect is repeated, if that is its policy") {
+    Log log;
+    bool dies = true;
+    const App app = payer(std::make_shared<sg::MemorySaver>(), [&](const State&, sg::Runtime& rt) -> Update {
+        rt.once("send", [&] {
+            log.add("sent");
+            if (dies) throw Killed{};
+        });
+        return {};
+    });
+    CHECK_THROWS(app.invoke(Update{}, T));
+    dies = false;
+    CHECK((app.invoke(sg::RESUME, T).status == sg::Status::done));
+    CHECK(log.entries() == Strings{"sent", "sent"});
+}
+
+TEST_CASE("in doubt a check function finds out whether the effect happened") {
+    for (const bool happened : {true, false}) {
+        Log log;
+        bool dies = true;
+        const App app = payer(std::make_shared<sg::MemorySaver>(), [&](const State&, sg::Runtime& rt) -> Update {
+            const int number = rt.once(
+                "order",
+                [&]() -> int {
+                    log.add("ordered");
+                    if (dies) throw Killed{};
+                    return 7;
+                },
+                [&]() -> std::optional<int> {
+                    log.add("checked");
+                    return happened ? std::optional(41) : std::nullopt;
+                });
+            rt.once("note", [&] { log.add("noted"); }, [] { return true; });  // without a result: a bool
+            return bar(std::to_string(number));
+        });
+        CHECK_THROWS(app.invoke(Update{}, T));
+        CHECK(log.take() == Strings{"ordered"});  // nothing to check the first time
+        dies = false;
+        CHECK(app.invoke(sg::RESUME, T).values.bar == Strings{happened ? "41" : "7"});
+        CHECK(log.take() == (happened ? Strings{"checked", "noted"} : Strings{"checked", "ordered", "noted"}));
+    }
+}
+
+TEST_CASE("in doubt somebody is asked, and the answer is the result or to repeat it") {
+    savers::onEach([](savers::Store& store) {
+        Log log;
+        bool dies = true;
+        bool asks_first = false;
+        const auto node = [&](const State&, sg::Runtime& rt) -> Update {
+            // Questions of the node's own must not shift the effect's.
+            const auto name = asks_first ? sg::interrupt<std::string>(rt, "name?") : std::string();
+            const int number = rt.once(
+                "order",
+                [&]() -> int {
+                    log.add("ordered");
+                    if (dies) throw Killed{};
+                    return 7;
+                },
+                sg::OnDoubt::ask);
+            return bar(name + std::to_string(number));
+        };
+        const App app = payer(store.open(), node);
+        const auto doubt = [&](const char* thread) {
+            dies = true;
+            CHECK_THROWS(app.invoke(Update{}, {.thread_id = thread}));
+            dies = false;
+            const auto asked = app.invoke(sg::RESUME, {.thread_id = thread});
+            REQUIRE((asked.status == sg::Status::interrupted));
+            REQUIRE(asked.interrupts.size() == 1);
+            const std::string question = asked.interrupts[0].value.toJson();
+            CHECK(question.find(R"("effect":"order")") != std::string::npos);
+            CHECK(question.find("idempotency_key") != std::string::npos);
+            log.take();
+        };
+        using Answer = std::map<std::string, int>;
+        {
+            doubt("happened");
+            CHECK(app.invoke(sg::Command<>{.resume = Answer{{"result", 41}}}, {.thread_id = "happened"}).values.bar == Strings{"41"});
+            CHECK(log.entries().empty());
+        }
+        {
+            doubt("repeat");
+            CHECK(app.invoke(sg::Command<>{.resume = "repeat"}, {.thread_id = "repeat"}).values.bar == Strings{"7"});
+            CHECK(log.take() == Strings{"ordered"});
+        }
+        {
+            // An answer to repeat counts once: dying again asks again.
+            doubt("twice");
+            dies = true;
+            CHECK_THROWS(app.invoke(sg::Command<>{.resume = "repeat"}, {.thread_id = "twice"}));
+            CHECK(log.take() == Strings{"ordered"});
+            dies = false;
+            CHECK((app.invoke(sg::RESUME, {.thread_id = "twice"}).status == sg::Status::interrupted));
+            CHECK(app.invoke(sg::Command<>{.resume = "repeat"}, {.thread_id = "twice"}).values.bar == Strings{"7"});
+        }
+        {
+            doubt("wrong");
+            CHECK_THROWS_AS(app.invoke(sg::Command<>{.resume = "yes"}, {.thread_id = "wrong"}), sg::WrongTypeError);
+            CHECK_THROWS_AS(app.invoke(sg::Command<>{.resume = std::map<std::string, std::string>{{"result", "x"}}}, {.thread_id = "wrong"}),
+                            sg::WrongTypeError);
+            CHECK(app.getState({.thread_id = "wrong"}).interrupts().size() == 1);
+            CHECK(app.invoke(sg::Command<>{.resume = Answer{{"result", 2}}}, {.thread_id = "wrong"}).values.bar == Strings{"2"});
+        }
+        {
+            doubt("moved");
+            asks_first = true;
+            const auto open = app.getState({.thread_id = "moved"}).interrupts();
+            const auto asked = app.invoke(sg::Command<>{.answers = {{open.at(0).id, Answer{{"result", 5}}}}}, {.thread_id = "moved"});
+            REQUIRE((asked.status == sg::Status::interrupted));
+            CHECK(app.invoke(sg::Command<>{.resume = "n"}, {.thread_id = "moved"}).values.bar == Strings{"n5"});
+        }
+    });
+}
+
+TEST_CASE("the idempotency key of a task is the same in every attempt and process, and another one elsewhere") {
+    savers::onEach([](savers::Store& store) {
+        Strings keys;
+        bool fails = true;
+        const auto node = [&](const State&, sg::Runtime& rt) -> Update {
+            keys.push_back(rt.idempotencyKey());
+            CHECK(rt.idempotencyKey("mail") != keys.back());
+            CHECK(rt.idempotencyKey("mail") == keys.back() + ":mail");
+            if (fails) throw std::runtime_error("crash");
+            return {};
+        };
+        auto saver = store.open();
+        CHECK_THROWS(payer(saver, node, retries(2)).invoke(Update{}, T));
+        saver = nullptr;
+        fails = false;
+        saver = store.open();
+        payer(saver, node).invoke(sg::RESUME, T);
+        REQUIRE(keys.size() == 3);
+        CHECK(keys[0] == keys[1]);
+        CHECK(keys[0] == keys[2]);
+        payer(saver, node).invoke(Update{}, T);
+        CHECK(keys[3] != keys[0]);
+    });
+    Strings keys;
+    const auto node = [&](const State&, sg::Runtime& rt) -> Update {
+        keys.push_back(rt.idempotencyKey());
+        return {};
+    };
+    payer(nullptr, node).invoke(Update{});
+    payer(nullptr, node).invoke(Update{});
+    CHECK(keys.at(0) != keys.at(1));  // nothing stored tells these runs apart
+}
+
+TEST_CASE("without a saver an effect lasts as long as the run") {
+    int calls = 0;
+    int tries = 0;
+    const App app = payer(nullptr, [&](const State&, sg::Runtime& rt) -> Update {
+        rt.once("k", [&] { ++calls; });
+        if (++tries == 1) throw std::runtime_error("later");
+        return {};
+    }, retries(2));
+    app.invoke(Update{});
+    CHECK(calls == 1);
+    app.invoke(Update{});
+    CHECK(calls == 2);
+}
+
+TEST_CASE("with exit durability a paused run keeps its effects") {
+    const auto saver = std::make_shared<sg::MemorySaver>();
+    Log log;
+    const App app = payer(saver, [&](const State&, sg::Runtime& rt) -> Update {
+        rt.once("k", [&] { log.add("done"); });
+        return bar(sg::interrupt<std::string>(rt, "?"));
+    });
+    app.invoke(Update{}, {.thread_id = "t", .durability = sg::Durability::exit});
+    CHECK(app.invoke(sg::Command<>{.resume = "x"}, {.thread_id = "t", .durability = sg::Durability::exit}).values.bar == Strings{"x"});
+    CHECK(log.entries() == Strings{"done"});
+}
+
+TEST_CASE("an effect that is forked away from happens again on the other branch") {
+    const auto saver = std::make_shared<sg::MemorySaver>();
+    Log log;
+    const App app = payer(saver, [&](const State&, sg::Runtime& rt) -> Update {
+        rt.once("k", [&] { log.add("done"); });
+        return {};
+    });
+    app.invoke(Update{}, T);
+    sg::CheckpointId before;
+    for (const auto& snapshot : app.getStateHistory(T.thread_id.empty() ? sg::Config{} : sg::Config{.thread_id = "t"})) {
+        if (snapshot.next == Strings{"pay"}) before = snapshot.config.checkpoint_id;
+    }
+    app.invoke(sg::RESUME, {.thread_id = "t", .checkpoint_id = before});
+    CHECK(log.entries() == Strings{"done", "done"});
+}
+
+TEST_CASE("an effect's key must be a name, and its stored result of the type that is asked for") {
+    const auto saver = std::make_shared<sg::MemorySaver>();
+    const App bad = payer(saver, [&](const State&, sg::Runtime& rt) -> Update {
+        CHECK_THROWS_AS(rt.once("", [] {}), sg::InvalidArgumentError);
+        CHECK_THROWS_AS(rt.once(std::string(201, 'x'), [] {}), sg::InvalidArgumentError);
+        rt.once(std::string(200, 'x'), [] {});
+        rt.once("k", [] { return std::string("text"); });
+        throw std::runtime_error("crash");
+    });
+    CHECK_THROWS_AS(bad.invoke(Update{}, T), sg::NodeError);
+    const App changed = payer(saver, [&](const State&, sg::Runtime& rt) -> Update { return bar(std::to_string(rt.once("k", [] { return 1; }))); });
+    try {
+        changed.invoke(sg::RESUME, T);
+        FAIL("it took a text for a number");
+    } catch (const sg::NodeError& error) {
+        CHECK(error.message().find("the effect 'k'") != std::string::npos);
+    }
+}
+
+TEST_CASE("a saver that fails while an effect's result is stored leaves the effect in doubt, and the thread resumable") {
+    const auto saver = std::make_shared<RecordingSaver>();
+    Log log;
+    const App app = payer(saver, [&](const State&, sg::Runtime& rt) -> Update {
+        rt.once("k", [&] { log.add("done"); }, [&] {
+            log.add("checked");
+            return true;
+        });
+        return bar("x");
+    });
+    std::size_t fail_at = 3;  // input, START, the beginning, and then the result
+    saver->before_put = [&](std::size_t number) {
+        if (number == fail_at) throw sg::SaverError("disk full");
+    };
+    CHECK_THROWS_AS(app.invoke(Update{}, T), sg::Error);
+    CHECK(log.take() == Strings{"done"});
+    saver->before_put = nullptr;
+    CHECK(app.invoke(sg::RESUME, T).values.bar == Strings{"x"});
+    CHECK(log.take() == Strings{"checked"});
+}
