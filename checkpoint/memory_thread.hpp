@@ -47,6 +47,9 @@ public:
         return at;
     }
 
+    /// What all chunks take.
+    std::size_t size() const noexcept { return total_; }
+
 private:
     static constexpr std::size_t chunk_min = 512;
     static constexpr std::size_t chunk_max = 64 * 1024;
@@ -89,6 +92,11 @@ struct ByWriteKey {
 };
 using PendingWrites = std::map<WriteKey, std::string, ByWriteKey>;
 
+/// What a pending write takes: its bytes, and about what a tree's node costs.
+inline std::size_t sizeOf(const PendingWrites::value_type& write) noexcept {
+    return write.first.path.size() + write.second.size() + sizeof(write) + 4 * sizeof(void*);
+}
+
 struct Log {
     struct Commit {
         CheckpointId id;
@@ -101,6 +109,10 @@ struct Log {
     std::vector<Commit> commits;
     ByteStore bytes;
     PendingWrites pending;
+    std::size_t pending_bytes = 0;  // the sum of their sizeOf
+
+    /// About what it takes, rooms for later rows included.
+    std::size_t size() const noexcept { return commits.capacity() * sizeof(Commit) + bytes.size() + pending_bytes; }
 
     CheckpointId head() const noexcept { return commits.empty() ? CheckpointId() : commits.back().id; }
     bool empty() const noexcept { return commits.empty() && pending.empty(); }
@@ -139,11 +151,21 @@ struct Log {
     }
 };
 
-// The order of namespaces and threads in listings, the same as a durable saver's.
+// The order of namespaces and threads in listings, the same as a durable saver's: its keys begin with the size as
+// rocksdb_keys.cpp's varint, whose low bits come first. Below 128 bytes that is the order of sizes.
 struct BySizeThenText {
     using is_transparent = void;
     bool operator()(std::string_view a, std::string_view b) const noexcept {
-        return a.size() != b.size() ? a.size() < b.size() : a < b;
+        return a.size() != b.size() ? isVarintLess(a.size(), b.size()) : a < b;
+    }
+
+private:
+    static bool isVarintLess(std::size_t a, std::size_t b) noexcept {
+        for (;; a >>= 7U, b >>= 7U) {
+            const std::size_t first = a < 0x80 ? a : (a & 0x7FU) | 0x80U;
+            const std::size_t second = b < 0x80 ? b : (b & 0x7FU) | 0x80U;
+            if (first != second) return first < second;
+        }
     }
 };
 
@@ -165,6 +187,19 @@ struct Thread {
         if (Log* const log = find(ns)) return *log;
         if (!children) children = std::make_unique<Children>();
         return children->emplace(ns, Log()).first->second;
+    }
+
+    /// About what it takes. Cost: its number of logs.
+    std::size_t size() const noexcept {
+        std::size_t total = sizeof(Thread) + name.size() + root.size();
+        if (!children) return total;
+        for (const auto& [ns, log] : *children) total += sizeof(*children->begin()) + 4 * sizeof(void*) + ns.size() + log.size();
+        return total;
+    }
+
+    /// Forgets the logs that have no rows any more.
+    void dropEmptyLogs() {
+        if (children) std::erase_if(*children, [](const auto& child) { return child.second.empty(); });
     }
 
     template <typename F>
@@ -226,6 +261,9 @@ public:
             if (slot.thread) f(*slot.thread);
         }
     }
+
+    /// What it takes besides its threads.
+    std::size_t size() const noexcept { return slots_.capacity() * sizeof(Slot); }
 
 private:
     struct Slot {

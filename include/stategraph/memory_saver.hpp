@@ -1,5 +1,7 @@
 #pragma once
+#include <cstdint>
 #include <memory>
+#include <optional>
 
 #include <stategraph/saver.hpp>
 
@@ -19,6 +21,8 @@ public:
     void deleteThread(std::string_view thread_id) override;
     void copyThread(std::string_view from, std::string_view to) override;
     std::size_t prune(const PruneRequest& request) override;
+    /// About what the rows and their bookkeeping take, rooms for later rows included. Cost: the number of logs.
+    std::optional<std::uint64_t> storedBytes() override;
     bool putIsSlow() const noexcept override { return false; }
 
 private:

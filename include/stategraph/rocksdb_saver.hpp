@@ -1,5 +1,7 @@
 #pragma once
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <stategraph/saver.hpp>
@@ -35,6 +37,9 @@ public:
     void deleteThread(std::string_view thread_id) override;
     void copyThread(std::string_view from, std::string_view to) override;
     std::size_t prune(const PruneRequest& request) override;
+    /// The sizes of the tables and log files on disk. What was dropped counts until RocksDB compacts it away: soon after a
+    /// large prune, else when it gets to it. Cost: the number of files.
+    std::optional<std::uint64_t> storedBytes() override;
     bool putIsSlow() const noexcept override { return false; }
 
 private:
