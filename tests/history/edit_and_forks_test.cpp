@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 #include <stategraph/stategraph.hpp>
 
+#include "tests/support/door.hpp"
 #include "tests/support/history_graphs.hpp"
 #include "tests/support/history_savers.hpp"
 
@@ -37,7 +38,7 @@ TEST_CASE("a run that began before an edit was made loses, and stores nothing mo
             graph
                 .addNode("a",
                          [&](const Line&) -> sg::Update<Line> {
-                             self[0].updateState(T, says("edit"), {.as_node = "b"});
+                             self[1].updateState(T, says("edit"), {.as_node = "b"});
                              after_edit = bytesOf(*saver);
                              return says("a");
                          })
@@ -45,6 +46,7 @@ TEST_CASE("a run that began before an edit was made loses, and stores nothing mo
                 .addEdge(sg::START, "a")
                 .addEdge("a", "b");
             self.push_back(graph.compile({.checkpointer = saver}));
+            self.push_back(graph.compile({.checkpointer = std::make_shared<Door>(saver)}));
             const auto said = errorOf<sg::ConcurrentUpdateError>(
                 [&] { return self[0].invoke(says("i"), {.thread_id = "t", .durability = durability}); });
             CHECK(mentions(said, {"'t'"}));
@@ -63,7 +65,7 @@ TEST_CASE("parallel tasks of a run that lost store no results either") {
         graph
             .addNode("a",
                      [&](const Line&) -> sg::Update<Line> {
-                         self[0].updateState(T, says("edit"), {.as_node = "b"});
+                         self[1].updateState(T, says("edit"), {.as_node = "b"});
                          after_edit = bytesOf(*saver);
                          return says("a");
                      })
@@ -71,6 +73,7 @@ TEST_CASE("parallel tasks of a run that lost store no results either") {
             .addEdge(sg::START, "a")
             .addEdge(sg::START, "b");
         self.push_back(graph.compile({.checkpointer = saver}));
+        self.push_back(graph.compile({.checkpointer = std::make_shared<Door>(saver)}));
         errorOf<sg::ConcurrentUpdateError>(
             [&] { return self[0].invoke(says("i"), {.thread_id = "t", .max_concurrency = 1}); });
         CHECK(bytesOf(*saver) == after_edit);

@@ -5,8 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/door.hpp"
 #include "tests/support/graphs.hpp"
-#include "tests/support/recording_saver.hpp"
 #include "tests/support/savers.hpp"
 
 // One writer a thread: what a second run on a busy thread gets.
@@ -248,24 +248,17 @@ TEST_CASE("100 answers to one interrupt at once: one wins, the others get a type
 }
 
 TEST_CASE("two processes that answer one interrupt: the store lets one of them") {
-    // Two saver objects on one store stand for two processes: neither knows of the other's runs.
-    class Door final : public sg::BaseCheckpointSaver {
+    class ReadingTogether final : public Door {
     public:
-        explicit Door(std::shared_ptr<sg::BaseCheckpointSaver> store) : store_(std::move(store)) {}
-        void put(const sg::PutRequest& request) override { store_->put(request); }
+        ReadingTogether(std::shared_ptr<sg::BaseCheckpointSaver> store, std::latch& both) : Door(std::move(store)), both_(both) {}
         std::optional<sg::CheckpointTuple> getTuple(const sg::TupleQuery& query) override {
-            auto tuple = store_->getTuple(query);
-            if (latch) latch->arrive_and_wait();  // both have read before either writes
+            auto tuple = Door::getTuple(query);
+            both_.arrive_and_wait();  // both have read before either writes
             return tuple;
         }
-        std::vector<sg::ListedCheckpoint> list(const sg::ListQuery& query) override { return store_->list(query); }
-        void deleteThread(std::string_view thread_id) override { store_->deleteThread(thread_id); }
-        void copyThread(std::string_view from, std::string_view to) override { store_->copyThread(from, to); }
-        std::size_t prune(const sg::PruneRequest& request) override { return store_->prune(request); }
-        std::latch* latch = nullptr;
 
     private:
-        std::shared_ptr<sg::BaseCheckpointSaver> store_;
+        std::latch& both_;
     };
     savers::onEach([](savers::Store& store) {
         const auto saver = store.open();
@@ -282,9 +275,7 @@ TEST_CASE("two processes that answer one interrupt: the store lets one of them")
             std::vector<std::thread> workers;
             for (int i = 0; i < 2; ++i) {
                 workers.emplace_back([&, i] {
-                    const auto door = std::make_shared<Door>(saver);
-                    door->latch = &both;
-                    const App app = graph.compile({.checkpointer = door});
+                    const App app = graph.compile({.checkpointer = std::make_shared<ReadingTogether>(saver, both)});
                     try {
                         app.invoke(sg::Command<>{.resume = std::to_string(i)}, {.thread_id = thread});
                         ++won;

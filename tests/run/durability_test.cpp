@@ -136,7 +136,7 @@ TEST_CASE("exit: at a failure or an interrupt one write holds the commit and wha
     CHECK_THROWS_AS(app.invoke(bar("i"), config), sg::NodeError);
     CHECK(saver->takeLines() == Strings{"commit 0 loop write pull:ask write pull:bad write pull:ok"});
     CHECK_THROWS_AS(app.invoke(sg::RESUME, config), sg::NodeError);
-    CHECK(saver->takeLines() == Strings{"write pull:ask write pull:bad"});
+    CHECK(saver->takeLines() == Strings{"write pull:ask write pull:bad write run"});
     fails = false;
     CHECK((app.invoke(sg::RESUME, config).status == sg::Status::interrupted));
     CHECK(app.invoke(sg::Command<>{.resume = "A"}, config).values.bar == Strings{"i", "ask:A", "bad", "ok"});
@@ -149,10 +149,10 @@ TEST_CASE("exit: at a breakpoint and at the recursion limit the last superstep i
     std::vector<Strings> seen;
     const App app = chain(saver, seen);
     app.invoke(Update{}, {.thread_id = "t", .durability = sg::Durability::exit, .interrupt_before = {{"b"}}});
-    CHECK(saver->takeLines() == Strings{"commit 1 loop"});
+    CHECK(saver->takeLines() == Strings{"commit 1 loop write run"});
     CHECK_THROWS_AS(app.invoke(Update{}, {.thread_id = "u", .durability = sg::Durability::exit, .recursion_limit = 1}),
                     sg::GraphRecursionError);
-    CHECK(saver->takeLines() == Strings{"commit 1 loop"});
+    CHECK(saver->takeLines() == Strings{"commit 1 loop write run"});
 }
 
 TEST_CASE("a saver that fails makes the run fail, and the thread goes on from what it stored") {

@@ -4,8 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/door.hpp"
 #include "tests/support/graphs.hpp"
-#include "tests/support/recording_saver.hpp"
 #include "tests/support/savers.hpp"
 
 // Threads with pending work: which there are, why, and driving them on.
@@ -15,24 +15,15 @@ using sg::Unfinished;
 namespace {
 
 /// A process that dies: after this, nothing of it reaches the store.
-class Mortal final : public sg::BaseCheckpointSaver {
+class Mortal final : public Door {
 public:
-    explicit Mortal(std::shared_ptr<sg::BaseCheckpointSaver> store) : store_(std::move(store)) {}
+    using Door::Door;
     std::atomic<bool> dead{false};
 
     void put(const sg::PutRequest& request) override {
         if (dead) throw sg::SaverError("dead");
-        store_->put(request);
+        Door::put(request);
     }
-    std::optional<sg::CheckpointTuple> getTuple(const sg::TupleQuery& query) override { return store_->getTuple(query); }
-    std::vector<sg::ListedCheckpoint> list(const sg::ListQuery& query) override { return store_->list(query); }
-    void deleteThread(std::string_view thread_id) override { store_->deleteThread(thread_id); }
-    void copyThread(std::string_view from, std::string_view to) override { store_->copyThread(from, to); }
-    std::size_t prune(const sg::PruneRequest& request) override { return store_->prune(request); }
-    bool putIsSlow() const noexcept override { return false; }
-
-private:
-    std::shared_ptr<sg::BaseCheckpointSaver> store_;
 };
 
 /// What the nodes of `world` do just now.
