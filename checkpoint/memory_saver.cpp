@@ -8,10 +8,9 @@
 
 #include <stategraph/error.hpp>
 #include <stategraph/record.hpp>
+#include <stategraph/saver_rules.hpp>
 
 #include "checkpoint/memory_thread.hpp"
-#include "checkpoint/prune.hpp"
-#include "checkpoint/put_check.hpp"
 
 namespace stategraph {
 namespace {
