@@ -13,6 +13,8 @@ namespace stategraph::engine {
 std::string pullPath(std::string_view node);
 std::string pushPath(std::size_t index);
 std::string pathOf(const Topology& topology, const PlannedTask& task);
+/// The log of a subgraph's node: below the log around it, by the node's stored name and, if it does not live with the thread, the task.
+std::string innerNamespace(std::string_view outer, const Node& node, TaskId task);
 /// The pseudo task of what a Command wrote to a superstep that waits.
 inline constexpr std::string_view command_path = "command";
 

@@ -82,7 +82,7 @@ const checkpoint::TaskFields* findRecord(const Records& records, std::string_vie
     return found == records.end() ? nullptr : &found->second;
 }
 
-std::vector<DueTask> dueTasks(const checkpoint::CommitFields& commit, const Records& records, bool latest) {
+std::vector<DueTask> dueTasks(const Topology& topology, const checkpoint::CommitFields& commit, const Records& records, bool latest) {
     std::vector<std::string_view> names(commit.next.begin(), commit.next.end());
     if (commit.input) names.push_back(START);
     std::vector<std::string_view> sends;
@@ -95,7 +95,7 @@ std::vector<DueTask> dueTasks(const checkpoint::CommitFields& commit, const Reco
     names.erase(std::unique(names.begin(), names.end()), names.end());
     std::vector<DueTask> tasks;
     const auto add = [&](std::string_view name, std::string path) {
-        DueTask task{std::string(name), std::move(path), nullptr, false};
+        DueTask task{std::string(name), std::string(topology.shownName(name)), std::move(path), nullptr, false};
         task.record = findRecord(records, task.path);
         task.finished = task.record != nullptr && task.record->writes.has_value();
         tasks.push_back(std::move(task));
@@ -120,7 +120,7 @@ SnapshotData describe(const LogName& log, const checkpoint::CommitFields& commit
     for (const DueTask& due : tasks) {
         TaskSnapshot task;
         task.id = makeTaskId({commit.id, log.checkpoint_ns, commit.step + 1, due.name, due.path});
-        task.name = due.name;
+        task.name = due.shown_name;
         task.path = due.path;
         task.finished = due.finished;
         if (due.record != nullptr) {
@@ -170,13 +170,16 @@ const detail::Core& resolveNamespace(const detail::Core& root, std::string_view 
         const std::string_view segment = rest.substr(0, rest.find('|'));
         rest = segment.size() == rest.size() ? std::string_view() : rest.substr(segment.size() + 1);
         const std::string_view name = segment.substr(0, segment.find(':'));
-        const NodeIndex node = core->topology().find(name);
-        if (node == no_node || !core->topology().nodes[node].subgraph) {
+        const Topology& topology = core->topology();
+        const NodeIndex node = topology.findStored(name);
+        if (node == no_node || !topology.nodes[node].subgraph) {
+            const NodeIndex renamed = topology.find(name);
             throw InvalidArgumentError("no subgraph has the namespace '" + std::string(checkpoint_ns) + "': there is no subgraph node '" +
-                                           std::string(name) + "'",
+                                           std::string(name) + "'" +
+                                           (renamed == no_node ? "" : "; it is stored as '" + topology.nodes[renamed].stored_name + "'"),
                                        {.checkpoint_ns = std::string(checkpoint_ns)});
         }
-        core = core->topology().nodes[node].subgraph->spec.core.get();
+        core = topology.nodes[node].subgraph->spec.core.get();
     }
     return *core;
 }

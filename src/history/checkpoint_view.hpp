@@ -9,13 +9,14 @@
 #include "src/graph/core.hpp"
 #include "src/superstep/apply.hpp"
 
-// A stored checkpoint as a snapshot shows it: its tasks by name, with what their records and the next commit say of them. It needs no
-// graph, so threads of other versions of a program can be read too.
+// A stored checkpoint as a snapshot shows it: its tasks by name, with what their records and the next commit say of them. It needs the
+// graph for nodes' names alone, so threads of other versions of a program can be read too.
 namespace stategraph::engine {
 
 /// A task that was due at a checkpoint.
 struct DueTask {
-    std::string name;
+    std::string name;        // the node's in the log
+    std::string shown_name;  // what the graph calls it now
     std::string path;
     const checkpoint::TaskFields* record = nullptr;  // null: nothing is kept of it
     bool finished = false;
@@ -26,8 +27,9 @@ using Records = std::vector<std::pair<std::string, checkpoint::TaskFields>>;
 Records readRecords(const LogName& log, CheckpointId id, const std::vector<StoredWrite>& writes);
 const checkpoint::TaskFields* findRecord(const Records& records, std::string_view path);
 
-/// The tasks due at a checkpoint, triggered ones by name, then sends. `latest`: with those that a Command added.
-std::vector<DueTask> dueTasks(const checkpoint::CommitFields& commit, const Records& records, bool latest);
+/// The tasks due at a checkpoint, triggered ones by name, then sends. `latest`: with those that a Command added. Nodes that the graph does not
+/// have keep the log's name.
+std::vector<DueTask> dueTasks(const Topology& topology, const checkpoint::CommitFields& commit, const Records& records, bool latest);
 
 /// Everything of a snapshot but the values. `follower` is the commit behind it in the log, if known.
 SnapshotData describe(const LogName& log, const checkpoint::CommitFields& commit, const std::vector<DueTask>& tasks, bool latest,
