@@ -32,7 +32,7 @@ std::vector<DueTask> dueTasks(const CommitFields& commit, const Records& records
     names.erase(std::unique(names.begin(), names.end()), names.end());
     std::vector<DueTask> tasks;
     const auto add = [&](std::string_view name, std::string path) {
-        DueTask task{std::string(name), std::move(path), nullptr, false};
+        DueTask task{std::string(name), std::string(name), std::move(path), nullptr, false};
         task.record = findRecord(records, task.path);
         task.finished = task.record != nullptr && task.record->writes.has_value();
         tasks.push_back(std::move(task));

@@ -13,7 +13,8 @@ namespace stategraph::checkpoint {
 
 /// A task that was due at a checkpoint.
 struct DueTask {
-    std::string name;
+    std::string name;        // the node's in the log
+    std::string shown_name;  // the same here; a graph may have another
     std::string path;
     const TaskFields* record = nullptr;  // null: nothing is kept of it
     bool finished = false;

@@ -25,6 +25,10 @@ struct NodeOptions {
     Value metadata = {};
     /// Where the node's Commands may lead. Declare them where no edge leads there, so that compile() can tell what is reachable.
     std::optional<NodeNames> ends = {};
+    /// The node's name in the log, if it had another when threads were first stored: a renamed node goes on with its threads. What is stored,
+    /// and what is derived from it (ids, task paths, namespaces, the order of tasks), has this name; all else has the node's own. No other
+    /// node may have it as either. None: the node's own name.
+    std::string stored_as = {};
 };
 
 /// What a graph's saver is, from a saver or one of the constants below.
@@ -227,12 +231,14 @@ private:
     }
     StateGraph& addAction(std::string name, detail::NodeAction action, const NodeOptions& options) {
         spec_.nodes.push_back({.name = std::move(name), .action = std::move(action), .subgraph = {}, .defer = options.defer,
-                               .retry = options.retry, .metadata = options.metadata, .ends = endsOf(options)});
+                               .retry = options.retry, .metadata = options.metadata, .ends = endsOf(options),
+                               .stored_as = options.stored_as});
         return *this;
     }
     StateGraph& addSubgraph(std::string name, detail::SubgraphSpec subgraph, const NodeOptions& options) {
         spec_.nodes.push_back({.name = std::move(name), .action = {}, .subgraph = std::move(subgraph), .defer = options.defer,
-                               .retry = options.retry, .metadata = options.metadata, .ends = endsOf(options)});
+                               .retry = options.retry, .metadata = options.metadata, .ends = endsOf(options),
+                               .stored_as = options.stored_as});
         return *this;
     }
 

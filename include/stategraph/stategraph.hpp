@@ -4,6 +4,7 @@
 #include <stategraph/channel.hpp>
 #include <stategraph/codec.hpp>
 #include <stategraph/command.hpp>
+#include <stategraph/compatibility.hpp>
 #include <stategraph/compiled_graph.hpp>
 #include <stategraph/config.hpp>
 #include <stategraph/error.hpp>

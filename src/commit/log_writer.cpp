@@ -105,13 +105,13 @@ void LogWriter::fillSchedule(const CommitStep& step, bool everything) {
     bool all_by_edge = true;
     for (const PlannedTask& task : step.next) {
         if (task.is_send || task.node == topology.start) continue;
-        fields_.next.push_back(topology.nodes[task.node].name);
+        fields_.next.push_back(topology.nodes[task.node].stored_name);
         all_by_edge = all_by_edge && schedule.edge(task.node).state == EdgeState::fired;
     }
     if (!all_by_edge) {
         fields_.edges.emplace();
         for (const NodeIndex node : schedule.activeEdges()) {
-            if (schedule.edge(node).state == EdgeState::fired) fields_.edges->push_back(topology.nodes[node].name);
+            if (schedule.edge(node).state == EdgeState::fired) fields_.edges->push_back(topology.nodes[node].stored_name);
         }
     }
     const auto addDeferral = [&](std::string_view key, Deferral state) { fields_.deferred.push_back({key, state}); };
@@ -122,7 +122,7 @@ void LogWriter::fillSchedule(const CommitStep& step, bool everything) {
         for (std::size_t place = 0; place < join.sources.size(); ++place) {
             const std::size_t word = place >> 6U;
             if (word < state.arrived.size() && (state.arrived[word] >> (place & 63U) & 1U) != 0) {
-                logged.arrived.push_back(topology.nodes[join.sources[place]].name);
+                logged.arrived.push_back(topology.nodes[join.sources[place]].stored_name);
             }
         }
         fields_.joins.push_back(std::move(logged));
@@ -136,7 +136,7 @@ void LogWriter::fillSchedule(const CommitStep& step, bool everything) {
     for (const NodeIndex node : everything ? schedule.activeEdges() : schedule.changedDeferred()) {
         const EdgeState state = schedule.edge(node).state;
         if (state == EdgeState::fired) continue;
-        const auto& name = topology.nodes[node].name;
+        const auto& name = topology.nodes[node].stored_name;
         if (state == EdgeState::idle) {
             if (!everything) addDeferral(name, Deferral::gone);
         } else {
@@ -173,7 +173,7 @@ void LogWriter::fillSchedule(const CommitStep& step, bool everything) {
     }
     std::size_t start = 0;
     for (std::size_t i = 0; i < schedule.sends.size(); ++i) {
-        fields_.sends.push_back({topology.nodes[schedule.sends[i].node].name,
+        fields_.sends.push_back({topology.nodes[schedule.sends[i].node].stored_name,
                                  std::string_view(payloads_).substr(start, ends[i] - start)});
         start = ends[i];
     }
@@ -186,7 +186,7 @@ void LogWriter::fillSchedule(const CommitStep& step, bool everything) {
     } else if (last.kind == LastRan::Kind::several) {
         fields_.ran = {checkpoint::Ran::Kind::several, {}};
     } else {
-        fields_.ran = {checkpoint::Ran::Kind::one, topology.nodes[last.node].name};
+        fields_.ran = {checkpoint::Ran::Kind::one, topology.nodes[last.node].stored_name};
     }
     logged_last_ = last;
 }

@@ -4,13 +4,126 @@
 
 #include <stategraph/error.hpp>
 
+#include "src/superstep/routes.hpp"
+
 namespace stategraph::engine {
 namespace {
 
-[[noreturn]] void missing(std::string_view node, const checkpoint::Folded& from) {
-    throw InvalidArgumentError("node '" + std::string(node) + "' is due, and this graph has no such node: add it again, or edit the "
-                               "thread's state as another node",
-                               {.checkpoint_id = from.commit.id.toString(), .node = std::string(node)});
+// What the log calls a node, for messages; a name may since have become another node's.
+std::string loggedNode(const Topology& topology, std::string_view name) {
+    std::string text = "node '" + std::string(name) + "'";
+    const NodeIndex namesake = topology.find(name);
+    if (namesake != no_node) text += " (of the log: the graph's node of that name is stored as '" + topology.nodes[namesake].stored_name + "')";
+    return text;
+}
+
+// A node of the log that is about to run.
+NodeIndex findDue(const Topology& topology, std::string_view name, const checkpoint::Folded& from, GoneNodes gone) {
+    const NodeIndex node = topology.findStored(name);
+    if (gone == GoneNodes::skip) return node;
+    const ErrorContext context{.checkpoint_id = from.commit.id.toString(), .node = std::string(topology.shownName(name))};
+    if (node == no_node) {
+        throw InvalidArgumentError(loggedNode(topology, name) + " is due, and this graph has no such node: add it again, say what was renamed "
+                                       "(NodeOptions::stored_as), or edit the thread's state as another node",
+                                   context);
+    }
+    return node;
+}
+
+// The same for one that an edge, a join or a goto fired.
+NodeIndex findFired(const Topology& topology, std::string_view name, const checkpoint::Folded& from, GoneNodes gone) {
+    const NodeIndex node = findDue(topology, name, from, gone);
+    if (node == no_node || !topology.nodes[node].payload_only) return node;
+    if (gone == GoneNodes::skip) return no_node;
+    throw InvalidArgumentError("node '" + topology.nodes[node].name +
+                                   "' is due with the state, and takes a payload now: let it take the state, or edit the thread's state as "
+                                   "another node",
+                               {.checkpoint_id = from.commit.id.toString(), .node = topology.nodes[node].name});
+}
+
+// "join:a+b:c" in parts. A node's name has no ':'.
+std::string_view targetOf(std::string_view join_key) { return join_key.substr(join_key.rfind(':') + 1); }
+
+// Whether all of a stored join's sources had arrived.
+bool wasFull(const checkpoint::FoldedJoin& join) {
+    std::string key = "join:";
+    for (const auto source : join.arrived) {
+        if (key.size() > 5) key += '+';
+        key += source;
+    }
+    return key + ':' + std::string(targetOf(join.key)) == join.key;
+}
+
+void arriveAt(const Topology& topology, JoinIndex index, const checkpoint::FoldedJoin& join, Schedule& schedule) {
+    const auto& sources = topology.joins[index].sources;
+    for (const auto source : join.arrived) {
+        const auto place = std::find(sources.begin(), sources.end(), topology.findStored(source));
+        if (place == sources.end()) continue;
+        schedule.arrive(topology, {index, static_cast<std::uint32_t>(place - sources.begin())}, versionOfStep(join.step));
+    }
+}
+
+// Where the arrivals of a join that the graph does not have go on: the one join into the same node that waits for one of them and that
+// the checkpoint does not know by itself. no_node: nowhere.
+JoinIndex successorOf(const Topology& topology, const checkpoint::Folded& from, const checkpoint::FoldedJoin& gone) {
+    const NodeIndex target = topology.findStored(targetOf(gone.key));
+    JoinIndex found = no_node;
+    for (JoinIndex index = 0; index < topology.joins.size() && target != no_node; ++index) {
+        const Join& join = topology.joins[index];
+        if (join.target != target) continue;
+        const bool is_stored = std::any_of(from.joins.begin(), from.joins.end(), [&](const auto& stored) { return stored.key == join.key; });
+        const bool waits = std::any_of(gone.arrived.begin(), gone.arrived.end(), [&](std::string_view source) {
+            const NodeIndex node = topology.findStored(source);
+            return node != no_node && std::find(join.sources.begin(), join.sources.end(), node) != join.sources.end();
+        });
+        if (is_stored || !waits) continue;
+        if (found != no_node) return no_node;
+        found = index;
+    }
+    return found;
+}
+
+// True: the log's joins are not the schedule's.
+bool restoreJoins(const Topology& topology, const checkpoint::Folded& from, Schedule& schedule) {
+    bool differs = false;
+    const auto& commit = from.commit;
+    for (const auto& join : from.joins) {
+        if (const JoinIndex index = topology.findJoin(join.key); index != no_node) {
+            arriveAt(topology, index, join, schedule);
+            continue;
+        }
+        // One that has fired already is spent: its target is in "next".
+        const bool is_released = std::any_of(from.deferred.begin(), from.deferred.end(), [&](const auto& deferral) {
+            return deferral.key == join.key && deferral.state == checkpoint::Deferral::released;
+        });
+        const bool is_due = std::find(commit.next.begin(), commit.next.end(), targetOf(join.key)) != commit.next.end();
+        const bool is_spent = is_due && (is_released || wasFull(join));
+        const JoinIndex index = is_spent ? no_node : successorOf(topology, from, join);
+        if (index != no_node) arriveAt(topology, index, join, schedule);
+        // In the log it would arrive again after the new join has fired.
+        differs = differs || is_spent || index != no_node;
+    }
+    return differs;
+}
+
+// What was due by a join or a release that the graph no longer has is due all the same.
+void keepDue(const Topology& topology, const checkpoint::Folded& from, GoneNodes gone, Schedule& schedule) {
+    if (from.commit.next.empty()) return;
+    std::vector<PlannedTask> tasks;
+    schedule.tidy();
+    plan(topology, schedule, tasks);
+    for (const auto name : from.commit.next) {
+        const NodeIndex node = findFired(topology, name, from, gone);
+        if (node == no_node) continue;
+        if (std::any_of(tasks.begin(), tasks.end(), [node](const PlannedTask& task) { return !task.is_send && task.node == node; })) continue;
+        bool released = false;  // its node has become a deferred one
+        for (const JoinIndex join : schedule.activeJoins()) {
+            if (topology.joins[join].target != node || !schedule.isFull(topology, join)) continue;
+            schedule.releaseJoin(join, schedule.version);
+            released = true;
+        }
+        if (!released) schedule.setEdge(node, EdgeState::fired, schedule.version);
+    }
 }
 
 }  // namespace
@@ -32,60 +145,96 @@ void restoreState(const checkpoint::Folded& from, State& state) {
     }
 }
 
-void restoreSchedule(const Topology& topology, const detail::Schema& schema, const checkpoint::Folded& from, Schedule& schedule,
+bool isOfVisit(const checkpoint::Folded& inner, std::string_view outer_ns, CheckpointId outer) {
+    const auto& parents = inner.commit.parents;
+    return std::any_of(parents.begin(), parents.end(), [&](const auto& each) { return each.checkpoint_ns == outer_ns && each.id == outer; });
+}
+
+bool restoreSchedule(const Topology& topology, const detail::Schema& schema, const checkpoint::Folded& from, Schedule& schedule,
                      GoneNodes gone) {
     const auto& commit = from.commit;
-    const auto find = [&](std::string_view name) {
-        const NodeIndex node = topology.find(name);
-        if (node == no_node && gone == GoneNodes::refuse) missing(name, from);
-        return node;
-    };
     schedule.reset(topology);
     schedule.version = versionOfStep(commit.step);
     for (const auto name : commit.edges ? *commit.edges : commit.next) {
-        if (const NodeIndex node = find(name); node != no_node) schedule.setEdge(node, EdgeState::fired, schedule.version);
+        const NodeIndex node = findFired(topology, name, from, gone);
+        if (node != no_node) schedule.setEdge(node, EdgeState::fired, schedule.version);
     }
-    for (const auto& join : from.joins) {
-        const JoinIndex index = topology.findJoin(join.key);
-        if (index == no_node) continue;  // the edge is gone, and nothing waits for it any more
-        for (const auto source : join.arrived) {
-            const NodeIndex node = topology.find(source);
-            const auto& sources = topology.joins[index].sources;
-            const auto place = std::find(sources.begin(), sources.end(), node);
-            if (place == sources.end()) continue;
-            schedule.arrive(topology, {index, static_cast<std::uint32_t>(place - sources.begin())}, versionOfStep(join.step));
-        }
-    }
+    const bool differs = restoreJoins(topology, from, schedule);
     for (const auto& deferral : from.deferred) {
         const bool released = deferral.state == checkpoint::Deferral::released;
-        if (const JoinIndex join = topology.findJoin(deferral.key); join != no_node) {
-            if (released) schedule.releaseJoin(join, versionOfStep(deferral.step));
-        } else if (const NodeIndex node = find(deferral.key); node != no_node) {
+        if (deferral.key.starts_with("join:")) {
+            const JoinIndex join = topology.findJoin(deferral.key);
+            if (released && join != no_node) schedule.releaseJoin(join, versionOfStep(deferral.step));
+        } else if (const NodeIndex node = findFired(topology, deferral.key, from, gone); node != no_node) {
             schedule.setEdge(node, released ? EdgeState::released : EdgeState::waiting, versionOfStep(deferral.step));
         }
     }
     for (const auto& send : commit.sends) {
-        if (const NodeIndex node = find(send.node); node != no_node) schedule.sends.push_back({node, {}, std::string(send.payload)});
+        const NodeIndex node = findDue(topology, send.node, from, gone);
+        if (node != no_node) schedule.sends.push_back({node, {}, std::string(send.payload)});
     }
     if (commit.input) {
-        readWritesInto(schema, *commit.input, schedule.input);
+        try {
+            readWritesInto(schema, *commit.input, schedule.input);
+        } catch (const Error&) {
+            if (gone == GoneNodes::refuse) throw;
+            schedule.input.clear();  // about to be dropped
+        }
         schedule.has_input = true;
         schedule.input_version = schedule.version;
     }
+    keepDue(topology, from, gone, schedule);
     schedule.last.version = schedule.version - 2;
     switch (from.ran.kind) {
         case checkpoint::FoldedRan::Kind::nobody: break;
         case checkpoint::FoldedRan::Kind::several: schedule.last.kind = LastRan::Kind::several; break;
         case checkpoint::FoldedRan::Kind::one:
             schedule.last.kind = LastRan::Kind::one;
-            schedule.last.node = topology.find(from.ran.node);
+            schedule.last.node = topology.findStored(from.ran.node);
             if (schedule.last.node == no_node) schedule.last.kind = LastRan::Kind::several;
             break;
     }
     schedule.tidy();
     schedule.forgetChanges();
-    // What is due besides edges, and that the graph no longer has a join or an edge for.
-    for (const auto name : commit.next) find(name);
+    return differs;
+}
+
+void restoreResult(const Topology& topology, const detail::Schema& schema, const checkpoint::TaskFields& record, detail::Writes& writes,
+                   Routes& routes, GoneNodes gone) {
+    if (record.writes) readWritesInto(schema, *record.writes, writes);
+    const auto find = [&](std::string_view name, bool is_send) {
+        const NodeIndex node = topology.findStored(name);
+        const bool is_reachable = node != no_node && (is_send || !topology.nodes[node].payload_only);
+        if (is_reachable) return node;
+        if (gone == GoneNodes::skip) return no_node;
+        throw InvalidArgumentError("what was already done in the unfinished superstep leads to " + loggedNode(topology, name) +
+                                       (node == no_node ? ", which this graph does not have: add it again, or say what was renamed "
+                                                          "(NodeOptions::stored_as)"
+                                                        : ", which takes a payload now: let it take the state"),
+                                   {.node = std::string(topology.shownName(name))});
+    };
+    for (const auto name : record.to) {
+        if (const NodeIndex node = find(name, false); node != no_node) routes.to.push_back(node);
+    }
+    for (const auto& send : record.sends) {
+        if (const NodeIndex node = find(send.node, true); node != no_node) routes.sends.push_back({node, {}, std::string(send.payload)});
+    }
+}
+
+detail::AnyValue restorePayload(const Node& node, std::string_view stored) {
+    const detail::ValueOps* type = payloadOf(node);
+    if (type == nullptr) throw InvalidUpdateError("node '" + node.name + "' is due with a payload, and takes none now", {.node = node.name});
+    std::shared_ptr<void> place(::operator new(type->size), [](void* p) { ::operator delete(p); });
+    Decoder in(stored);
+    try {
+        type->decode(in, place.get());
+    } catch (const WrongTypeError& error) {
+        throw WrongTypeError("the stored payload for node '" + node.name + "' is not what it takes now: " + error.message(),
+                             {.node = node.name});
+    }
+    // The value is destroyed before its place.
+    std::shared_ptr<const void> value(place.get(), [place, destroy = type->destroy](const void* p) { destroy(const_cast<void*>(p)); });
+    return {*type, std::move(value)};
 }
 
 void readWritesInto(const detail::Schema& schema, std::string_view cbor, detail::Writes& writes) {

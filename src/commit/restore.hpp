@@ -15,13 +15,26 @@ namespace stategraph::engine {
 /// Errors: CorruptCheckpointError naming the channel whose stored value is not of its type.
 void restoreState(const checkpoint::Folded& from, State& state);
 
+/// Whether a subgraph's checkpoint was made by the visit that the graph around it made from this checkpoint of its own.
+bool isOfVisit(const checkpoint::Folded& inner, std::string_view outer_ns, CheckpointId outer);
+
 /// What to do about nodes that are due and that the graph does not have (any more).
 enum class GoneNodes : std::uint8_t { refuse, skip };
 
-/// Fills `schedule` from a checkpoint.
-/// Errors: InvalidArgumentError naming a node that is due and gone.
-void restoreSchedule(const Topology& topology, const detail::Schema& schema, const checkpoint::Folded& from, Schedule& schedule,
+/// Fills `schedule` from a checkpoint. What was due then is due, whatever became of the edges that led there. What arrived at a join that
+/// the graph has with other sources now goes on there.
+/// Errors: InvalidArgumentError naming a node that is due and gone, or that only takes payloads now. With `skip` there are none: all that
+/// is due is about to be dropped. Returns whether the schedule is another than the log's, so that the next commit must hold all of it.
+bool restoreSchedule(const Topology& topology, const detail::Schema& schema, const checkpoint::Folded& from, Schedule& schedule,
                      GoneNodes gone = GoneNodes::refuse);
+
+/// Reads what a task's record (or a Command's) says that it wrote and where it leads.
+/// Errors: those of `readWritesInto`; InvalidArgumentError naming a node that it leads to and that is gone, unless those are skipped.
+void restoreResult(const Topology& topology, const detail::Schema& schema, const checkpoint::TaskFields& record, detail::Writes& writes,
+                   Routes& routes, GoneNodes gone = GoneNodes::refuse);
+
+/// A Send's stored payload as what its node takes now. Errors: InvalidUpdateError, WrongTypeError, naming the node.
+detail::AnyValue restorePayload(const Node& node, std::string_view stored);
 
 /// Reads a CBOR list of writes into operations; those on channels that are unknown are an
 /// InvalidUpdateError, those of another type than their channel's a CorruptCheckpointError.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "src/graph/core.hpp"
+
 namespace stategraph::engine {
 
 using checkpoint::WriteKind;
@@ -9,7 +11,15 @@ using detail::ChannelKind;
 using detail::Op;
 
 std::string pathOf(const Topology& topology, const PlannedTask& task) {
-    return task.is_send ? checkpoint::pushPath(task.send) : checkpoint::pullPath(topology.nodes[task.node].name);
+    return task.is_send ? checkpoint::pushPath(task.send) : checkpoint::pullPath(topology.nodes[task.node].stored_name);
+}
+
+std::string innerNamespace(std::string_view outer, const Node& node, TaskId task) {
+    std::string ns(outer);
+    if (!ns.empty()) ns += '|';
+    ns += node.stored_name;
+    if (node.subgraph->spec.core->options().checkpointer != detail::CheckpointerKind::per_thread) ns += ':' + task.toString();
+    return ns;
 }
 
 std::string encodeWriteList(const detail::Schema& schema, detail::Writes& writes, const std::string* before,
@@ -28,7 +38,7 @@ std::string encodeWriteList(const detail::Schema& schema, detail::Writes& writes
 }
 
 std::vector<std::string> addRoutes(const Topology& topology, const Routes& routes, checkpoint::TaskFields& fields) {
-    for (const NodeIndex node : routes.to) fields.to.push_back(topology.nodes[node].name);
+    for (const NodeIndex node : routes.to) fields.to.push_back(topology.nodes[node].stored_name);
     std::vector<std::string> payloads;
     payloads.reserve(routes.sends.size());
     for (const PendingSend& send : routes.sends) {
@@ -37,7 +47,7 @@ std::vector<std::string> addRoutes(const Topology& topology, const Routes& route
             Encoder out(payload);
             send.payload.encode(out);
         }
-        fields.sends.push_back({topology.nodes[send.node].name, payload});
+        fields.sends.push_back({topology.nodes[send.node].stored_name, payload});
     }
     return payloads;
 }

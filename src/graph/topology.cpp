@@ -18,6 +18,7 @@ namespace {
 Node makeNode(const detail::NodeSpec& spec, const detail::Schema& state) {
     Node node;
     node.name = spec.name;
+    node.stored_name = spec.storedName();
     node.action = spec.action;
     InputMatch input = matchInput(spec, state);
     node.projects = input.kind == InputKind::part;
@@ -35,17 +36,19 @@ Node makeNode(const detail::NodeSpec& spec, const detail::Schema& state) {
 
 void addNodes(Topology& topology, const detail::GraphSpec& graph) {
     topology.nodes.reserve(graph.nodes.size() + 1);
-    topology.nodes.emplace_back().name = START;
+    Node& start = topology.nodes.emplace_back();
+    start.name = start.stored_name = START;
     for (const auto& spec : graph.nodes) topology.nodes.push_back(makeNode(spec, *graph.state));
-    std::ranges::sort(topology.nodes, {}, &Node::name);
+    std::ranges::sort(topology.nodes, {}, &Node::stored_name);
 }
 
 void addEdges(Topology& topology, const detail::GraphSpec& graph) {
     std::map<std::string, const detail::EdgeSpec*> joins;
+    const StoredNames stored(graph);
     for (const auto& edge : graph.edges) {
         if (edge.to == END) continue;
         if (isJoin(edge)) {
-            joins.emplace(joinKey(edge), &edge);
+            joins.emplace(joinKey(edge, stored), &edge);
             continue;
         }
         auto& targets = topology.nodes[topology.find(edge.from.front())].edges;
@@ -99,17 +102,21 @@ private:
 std::uint64_t fingerprintOf(const Topology& topology) {
     FingerprintText text;
     for (const Node& node : topology.nodes) {
-        text.add(node.deferred ? 'D' : 'N', node.name);
+        text.add(node.deferred ? 'D' : 'N', node.stored_name);
         auto edges = node.edges;
         std::ranges::sort(edges);
-        for (const auto target : edges) text.add('E', topology.nodes[target].name);
+        for (const auto target : edges) text.add('E', topology.nodes[target].stored_name);
         for (const Branch& branch : node.branches) {
             text.add('B', branch.has_ends ? "ends" : "any");
             auto ends = branch.ends;
+            for (auto& [label, target] : ends) {
+                // An end without a label of its own has its node's name.
+                if (target != no_node && label == topology.nodes[target].name) label = topology.nodes[target].stored_name;
+            }
             std::ranges::sort(ends);
             for (const auto& [label, target] : ends) {
                 text.add('L', label);
-                text.add('T', target == no_node ? END : std::string_view(topology.nodes[target].name));
+                text.add('T', target == no_node ? END : std::string_view(topology.nodes[target].stored_name));
             }
         }
     }
@@ -121,8 +128,12 @@ std::uint64_t fingerprintOf(const Topology& topology) {
 
 void Topology::index() {
     by_name_.clear();
+    by_stored_name_.clear();
     joins_by_key_.clear();
-    for (std::size_t i = 0; i < nodes.size(); ++i) by_name_.emplace(nodes[i].name, static_cast<NodeIndex>(i));
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        by_name_.emplace(nodes[i].name, static_cast<NodeIndex>(i));
+        by_stored_name_.emplace(nodes[i].stored_name, static_cast<NodeIndex>(i));
+    }
     for (std::size_t i = 0; i < joins.size(); ++i) joins_by_key_.emplace(joins[i].key, static_cast<JoinIndex>(i));
     start = find(START);
 }

@@ -7,8 +7,11 @@
 
 #include <stategraph/detail/graph_builder.hpp>
 
-// The compiled graph as the superstep needs it: arrays by index. Nodes are numbered in the order of their names, the virtual start
-// node among them, because that is the order in which tasks are planned and their writes applied.
+// The compiled graph as the superstep needs it: arrays by index. Nodes are numbered in the order of their stored names, the virtual
+// start node among them, because that is the order in which tasks are planned and their writes applied.
+//
+// A node has two names, which differ only if it was renamed: `name` is what users write and see, `stored_name` what the log and everything
+// derived from it has (NodeOptions::stored_as).
 namespace stategraph::engine {
 
 using NodeIndex = std::uint32_t;
@@ -17,7 +20,7 @@ inline constexpr NodeIndex no_node = 0xFFFFFFFF;
 
 /// A join: fires its target when every source has run since it last fired.
 struct Join {
-    std::string key;  // "join:a+b:c"
+    std::string key;  // "join:a+b:c", of stored names
     std::vector<NodeIndex> sources;
     NodeIndex target;
     bool deferred;  // its target is
@@ -49,6 +52,7 @@ struct Subgraph {
 
 struct Node {
     std::string name;
+    std::string stored_name;
     detail::NodeAction action;
     std::vector<SharedChannel> projection;  // of the state onto the input, if that is another type
     bool projects = false;
@@ -67,23 +71,31 @@ public:
     std::vector<Node> nodes;
     std::vector<Join> joins;  // in the order of their keys
     NodeIndex start = no_node;
-    std::uint64_t fingerprint = 0;  // of names, edges, joins and branches
+    std::uint64_t fingerprint = 0;  // of stored names, edges, joins and branches
 
-    /// no_node if there is none.
-    NodeIndex find(std::string_view name) const noexcept {
-        const auto found = by_name_.find(name);
-        return found == by_name_.end() ? no_node : found->second;
+    /// By what users call it; no_node if there is none.
+    NodeIndex find(std::string_view name) const noexcept { return in(by_name_, name); }
+    /// By what the log calls it.
+    NodeIndex findStored(std::string_view name) const noexcept { return in(by_stored_name_, name); }
+    /// What users call a node of the log; its stored name if the graph does not have it.
+    std::string_view shownName(std::string_view stored_name) const noexcept {
+        const NodeIndex node = findStored(stored_name);
+        return node == no_node ? stored_name : std::string_view(nodes[node].name);
     }
-    JoinIndex findJoin(std::string_view key) const noexcept {
-        const auto found = joins_by_key_.find(key);
-        return found == joins_by_key_.end() ? no_node : found->second;
-    }
+    JoinIndex findJoin(std::string_view key) const noexcept { return in(joins_by_key_, key); }
     /// After nodes and joins are in place. They must not move any more.
     void index();
 
 private:
-    std::unordered_map<std::string_view, NodeIndex> by_name_;
-    std::unordered_map<std::string_view, JoinIndex> joins_by_key_;
+    using Index = std::unordered_map<std::string_view, std::uint32_t>;
+    static std::uint32_t in(const Index& index, std::string_view name) noexcept {
+        const auto found = index.find(name);
+        return found == index.end() ? no_node : found->second;
+    }
+
+    Index by_name_;
+    Index by_stored_name_;
+    Index joins_by_key_;
 };
 
 /// The checked graph in runnable form. Throws InvalidGraphError with every fault found.

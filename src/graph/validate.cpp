@@ -53,6 +53,7 @@ public:
     std::vector<std::string> run() {
         for (std::size_t i = 0; i < graph_.nodes.size(); ++i) checkNode(i);
         checkDuplicateNodes();
+        checkStoredNames();
         for (const auto& edge : graph_.edges) checkEdge(edge);
         checkJoinKeys();
         for (const auto& branch : graph_.branches) checkBranch(branch);
@@ -169,6 +170,28 @@ private:
         }
     }
 
+    // The log must be able to tell nodes apart, and people the names in it.
+    void checkStoredNames() {
+        std::map<std::string_view, const NodeSpec*> stored;
+        for (const auto& node : graph_.nodes) {
+            if (node.stored_as.empty()) continue;
+            const std::string where = "node " + quoted(node.name) + ": stored_as is " + quoted(node.stored_as);
+            const std::string_view name = node.stored_as;
+            if (name.starts_with("__") || name == "*" || name.find_first_of("|:") != std::string_view::npos || !detail::isUtf8(name)) {
+                fault(where + ", which no node can ever have been called; give the name it had when threads were first stored");
+            }
+            const auto [same, added] = stored.emplace(name, &node);
+            if (!added) {
+                fault("nodes " + quoted(same->second->name) + " and " + quoted(node.name) + " are both stored as " + quoted(name) +
+                      "; a thread goes on with one of them: take stored_as away from the other");
+            }
+            const auto other = vertices_.find(name);
+            if (name != node.name && other != vertices_.end() && other->second > end_vertex) {
+                fault(where + ", and another node has that name; its threads could not be told apart: choose another name for that node");
+            }
+        }
+    }
+
     void checkEdge(const EdgeSpec& edge) {
         const std::string where = edgeText(edge);
         const auto to = resolveTarget(edge.to, where);
@@ -183,10 +206,11 @@ private:
     // The key is what the log knows a join by, and '+' may be part of a name.
     void checkJoinKeys() {
         std::map<std::string, Names> joins;
+        const StoredNames stored(graph_);
         for (const auto& edge : graph_.edges) {
             if (!isJoin(edge)) continue;
             const Names sources = distinctSources(edge);
-            const auto [same, added] = joins.emplace(joinKey(edge), sources);
+            const auto [same, added] = joins.emplace(joinKey(edge, stored), sources);
             if (added || same->second == sources) continue;
             fault("the joins of " + quotedList(same->second) + " and of " + quotedList(sources) + " into " +
                   quoted(edge.to) + " cannot be told apart in a checkpoint; take the '+' out of a node's name");
@@ -339,15 +363,23 @@ std::vector<std::string_view> distinctSources(const EdgeSpec& join) {
     return sources;
 }
 
-std::string joinKey(const EdgeSpec& join) {
+StoredNames::StoredNames(const detail::GraphSpec& graph) {
+    for (const auto& node : graph.nodes) {
+        if (!node.stored_as.empty()) renamed_.emplace(node.name, node.stored_as);
+    }
+}
+
+std::string joinKey(const EdgeSpec& join, const StoredNames& stored) {
     std::string key = "join:";
     const char* separator = "";
     for (const auto source : distinctSources(join)) {
         key += separator;
-        key += source;
+        key += stored(source);
         separator = "+";
     }
-    return key + ':' + join.to;
+    key += ':';
+    key += stored(join.to);
+    return key;
 }
 
 }  // namespace stategraph::engine

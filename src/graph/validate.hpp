@@ -1,6 +1,7 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include <stategraph/detail/graph_builder.hpp>
@@ -16,7 +17,20 @@ inline bool isJoin(const detail::EdgeSpec& edge) noexcept { return edge.join || 
 /// The sources of a join, each once, in the order given.
 std::vector<std::string_view> distinctSources(const detail::EdgeSpec& join);
 
-/// "join:a+b:c", by which the log knows the join.
-std::string joinKey(const detail::EdgeSpec& join);
+/// From nodes' names to those that the log has (NodeOptions::stored_as).
+class StoredNames {
+public:
+    explicit StoredNames(const detail::GraphSpec& graph);
+    std::string_view operator()(std::string_view name) const noexcept {
+        const auto found = renamed_.find(name);
+        return found == renamed_.end() ? name : found->second;
+    }
+
+private:
+    std::unordered_map<std::string_view, std::string_view> renamed_;
+};
+
+/// "join:a+b:c", by which the log knows the join: of stored names.
+std::string joinKey(const detail::EdgeSpec& join, const StoredNames& stored);
 
 }  // namespace stategraph::engine

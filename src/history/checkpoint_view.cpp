@@ -69,6 +69,12 @@ std::optional<Value> resultFromCommit(const LogName& log, const checkpoint::Comm
 
 }  // namespace
 
+std::vector<DueTask> dueTasks(const Topology& topology, const checkpoint::CommitFields& commit, const Records& records, bool latest) {
+    std::vector<DueTask> tasks = checkpoint::dueTasks(commit, records, latest);
+    for (DueTask& task : tasks) task.shown_name = topology.shownName(task.name);
+    return tasks;
+}
+
 SnapshotData describe(const LogName& log, const checkpoint::CommitFields& commit, const std::vector<DueTask>& tasks, bool latest,
                       const std::optional<StoredCommit>& follower) {
     SnapshotData snapshot;
@@ -84,7 +90,7 @@ SnapshotData describe(const LogName& log, const checkpoint::CommitFields& commit
     for (const DueTask& due : tasks) {
         TaskSnapshot task;
         task.id = makeTaskId({commit.id, log.checkpoint_ns, commit.step + 1, due.name, due.path});
-        task.name = due.name;
+        task.name = due.shown_name;
         task.path = due.path;
         task.finished = due.finished;
         if (due.record != nullptr) {
@@ -134,13 +140,16 @@ const detail::Core& resolveNamespace(const detail::Core& root, std::string_view 
         const std::string_view segment = rest.substr(0, rest.find('|'));
         rest = segment.size() == rest.size() ? std::string_view() : rest.substr(segment.size() + 1);
         const std::string_view name = segment.substr(0, segment.find(':'));
-        const NodeIndex node = core->topology().find(name);
-        if (node == no_node || !core->topology().nodes[node].subgraph) {
+        const Topology& topology = core->topology();
+        const NodeIndex node = topology.findStored(name);
+        if (node == no_node || !topology.nodes[node].subgraph) {
+            const NodeIndex renamed = topology.find(name);
             throw InvalidArgumentError("no subgraph has the namespace '" + std::string(checkpoint_ns) + "': there is no subgraph node '" +
-                                           std::string(name) + "'",
+                                           std::string(name) + "'" +
+                                           (renamed == no_node ? "" : "; it is stored as '" + topology.nodes[renamed].stored_name + "'"),
                                        {.checkpoint_ns = std::string(checkpoint_ns)});
         }
-        core = core->topology().nodes[node].subgraph->spec.core.get();
+        core = topology.nodes[node].subgraph->spec.core.get();
     }
     return *core;
 }

@@ -10,15 +10,18 @@
 #include "src/graph/core.hpp"
 #include "src/superstep/apply.hpp"
 
-// A stored checkpoint as a snapshot shows it: its tasks with what their records and the next commit say of them. It needs no graph, so
-// threads of other versions of a program can be read too.
+// A stored checkpoint as a snapshot shows it: its tasks by name, with what their records and the next commit say of them. It needs the
+// graph for nodes' names alone, so threads of other versions of a program can be read too.
 namespace stategraph::engine {
 
 using checkpoint::DueTask;
-using checkpoint::dueTasks;
 using checkpoint::findRecord;
 using checkpoint::readRecords;
 using checkpoint::Records;
+
+/// The tasks due at a checkpoint, triggered ones by name, then sends. `latest`: with those that a Command added. Nodes that the graph does not
+/// have keep the log's name.
+std::vector<DueTask> dueTasks(const Topology& topology, const checkpoint::CommitFields& commit, const Records& records, bool latest);
 
 /// Everything of a snapshot but the values. `follower` is the commit behind it in the log, if known.
 SnapshotData describe(const LogName& log, const checkpoint::CommitFields& commit, const std::vector<DueTask>& tasks, bool latest,

@@ -58,7 +58,7 @@ private:
         ids_.observe(head_);
         loaded_ = checkpoint::fold(log(), std::move(*tuple));
         restoreState(*loaded_, state_);
-        restoreSchedule(topology_, core_.schema(), *loaded_, schedule_, GoneNodes::skip);  // an edit drops what is due
+        whole_ = restoreSchedule(topology_, core_.schema(), *loaded_, schedule_, GoneNodes::skip);  // an edit drops what is due
     }
 
     // What the unfinished superstep already produced counts first, join progress included.
@@ -90,15 +90,7 @@ private:
     }
 
     void readRecord(const checkpoint::TaskFields& record, detail::Writes& writes, Routes& routes) {
-        if (record.writes) readWritesInto(core_.schema(), *record.writes, writes);
-        for (const auto name : record.to) {
-            if (const NodeIndex node = topology_.find(name); node != no_node) routes.to.push_back(node);
-        }
-        for (const auto& send : record.sends) {
-            if (const NodeIndex node = topology_.find(send.node); node != no_node) {
-                routes.sends.push_back({node, {}, std::string(send.payload)});
-            }
-        }
+        restoreResult(topology_, core_.schema(), record, writes, routes, GoneNodes::skip);
     }
 
     // Changes that no operation of the commit says: it will hold the whole state.

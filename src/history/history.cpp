@@ -86,7 +86,7 @@ struct HistoryReader::Impl {
 
     void fill(const checkpoint::CommitFields& commit, const ListedCheckpoint& listed, SnapshotData& snapshot, const ValuesOut& out) {
         const engine::Records records = engine::readRecords(log(), commit.id, listed.writes);
-        const std::vector<engine::DueTask> due = engine::dueTasks(commit, records, false);
+        const std::vector<engine::DueTask> due = engine::dueTasks(core.topology(), commit, records, false);
         std::optional<CheckpointTuple> tuple;
         const bool needs_follower = !follower && options.before;
         if (options.values || needs_follower) tuple = saver.getTuple({.log = log(), .checkpoint_id = commit.id});

@@ -45,7 +45,7 @@ void applyFinished(const Records& records, std::vector<DueTask>& due, SnapshotDa
             continue;
         }
         any = true;
-        set.add(schema, writes[i], due[i].name);
+        set.add(schema, writes[i], due[i].shown_name);
     }
     if (!any) return;
     try {
@@ -54,7 +54,7 @@ void applyFinished(const Records& records, std::vector<DueTask>& due, SnapshotDa
         const detail::ChannelSpec* channel = schema.find(conflict.context().channel);
         snapshot.next.clear();
         for (std::size_t i = 0; i < due.size(); ++i) {
-            snapshot.next.push_back(due[i].name);
+            snapshot.next.push_back(due[i].shown_name);
             for (const detail::Op& op : writes[i]) {
                 if (channel != nullptr && op.channel == channel->index) snapshot.tasks[i].error = conflict.message();
             }
@@ -71,16 +71,14 @@ SnapshotData read(const Core& root, const Core& core, BaseCheckpointSaver& saver
 
 // The logs of subgraphs that are due.
 void addSubgraphs(const Core& root, const Core& core, BaseCheckpointSaver& saver, const Config& config, bool subgraphs,
-                  SnapshotData& snapshot) {
-    for (TaskSnapshot& task : snapshot.tasks) {
-        const NodeIndex node = core.topology().find(task.name);
+                  const std::vector<DueTask>& due, SnapshotData& snapshot) {
+    for (std::size_t i = 0; i < due.size(); ++i) {
+        TaskSnapshot& task = snapshot.tasks[i];
+        const NodeIndex node = core.topology().findStored(due[i].name);
         if (task.finished || node == no_node || !core.topology().nodes[node].subgraph) continue;
         const Core& inner = *core.topology().nodes[node].subgraph->spec.core;
         if (inner.options().checkpointer == detail::CheckpointerKind::none) continue;
-        std::string ns = config.checkpoint_ns;
-        if (!ns.empty()) ns += '|';
-        ns += task.name;
-        if (inner.options().checkpointer != detail::CheckpointerKind::per_thread) ns += ":" + task.id.toString();
+        std::string ns = innerNamespace(config.checkpoint_ns, core.topology().nodes[node], task.id);
         task.state_config = Config{.thread_id = config.thread_id, .checkpoint_id = {}, .checkpoint_ns = std::move(ns)};
         if (subgraphs) {
             task.state = std::make_shared<const SnapshotData>(read(root, inner, saver, *task.state_config, true, {}));
@@ -108,10 +106,10 @@ SnapshotData read(const Core& root, const Core& core, BaseCheckpointSaver& saver
         const checkpoint::Folded folded = checkpoint::fold(log, std::move(*tuple));
         restoreState(folded, state);
         const Records records = readRecords(log, folded.commit.id, folded.tuple.writes);
-        std::vector<DueTask> due = dueTasks(folded.commit, records, latest);
+        std::vector<DueTask> due = dueTasks(core.topology(), folded.commit, records, latest);
         snapshot = describe(log, folded.commit, due, latest, folded.tuple.next);
         if (latest) applyFinished(records, due, snapshot, state);
-        addSubgraphs(root, core, saver, config, subgraphs, snapshot);
+        addSubgraphs(root, core, saver, config, subgraphs, due, snapshot);
     }
     snapshot.values_as_cbor = valuesOf(state);
     if (out.present != nullptr) *out.present = state.present();

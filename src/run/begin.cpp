@@ -2,6 +2,7 @@
 
 #include <stategraph/error.hpp>
 
+#include "src/commit/resume_check.hpp"
 #include "src/commit/task_record.hpp"
 #include "src/run/execution.hpp"
 #include "src/run/run.hpp"
@@ -17,21 +18,13 @@ BaseCheckpointSaver* saverFor(const detail::Core& core, const RunShared& shared)
     return core.options().checkpointer == CheckpointerKind::none ? nullptr : shared.saver;
 }
 
-std::string innerNamespace(const ParentLink& parent, const detail::Core& core) {
-    std::string ns = parent.run->checkpointNs();
-    if (!ns.empty()) ns += '|';
-    ns += parent.run->nodeOf(*parent.task).name;
-    if (core.options().checkpointer != CheckpointerKind::per_thread) ns += ":" + parent.run->idOf(*parent.task).toString();
-    return ns;
-}
-
 }  // namespace
 
 Run::Run(const detail::Core& core, RunShared& shared, const ParentLink* parent)
     : core_(core),
       shared_(shared),
       parent_(parent),
-      ns_(parent ? innerNamespace(*parent, core) : std::string()),
+      ns_(parent ? innerNamespace(parent->run->ns_, parent->run->nodeOf(*parent->task), parent->run->idOf(*parent->task)) : std::string()),
       state_(core.schema()),
       ids_(parent ? parent->run->ids_.inner(parent->run->idOf(*parent->task))
                   : IdSequence(core.ids(), shared.saver ? core.ids().uniqueBits() : 0)),
@@ -91,10 +84,16 @@ void Run::load(CheckpointId wanted, GoneNodes gone) {
                         : std::nullopt;
         }
     }
+    bool differs = false;
     if (tuple) {
         loaded_ = checkpoint::fold(log, std::move(*tuple));
+        if (parent_ != nullptr && parent_->resuming && !parent_->replaying) {
+            const bool lives_on = core_.options().checkpointer == CheckpointerKind::per_thread;
+            goes_on_inside_ = !lives_on || isOfVisit(*loaded_, parent_->run->ns_, parent_->run->checkpoint_);
+            if (!goes_on_inside_) gone = GoneNodes::skip;
+        }
         restoreState(*loaded_, state_);
-        restoreSchedule(topology(), core_.schema(), *loaded_, schedule_, gone);
+        differs = restoreSchedule(topology(), core_.schema(), *loaded_, schedule_, gone);
         checkpoint_ = loaded_->commit.id;
         source_ = loaded_->commit.source;
         step_ = loaded_->commit.step + 1;
@@ -112,6 +111,7 @@ void Run::load(CheckpointId wanted, GoneNodes gone) {
     ids_.observe(head);
     if (!has_state_ && log_.hasSaver()) checkpoint_ = ids_.next();
     log_.open(head, loaded_ ? &*loaded_ : nullptr, core_.schema());
+    if (differs) log_.forceSnapshot();
 
     replay_ = static_cast<bool>(wanted);
     const bool at_head = has_state_ && checkpoint_ == head && source_ != Source::update && source_ != Source::fork;
@@ -124,8 +124,9 @@ void Run::begin(RunInput input) {
         shared_.claim.acquire(*shared_.saver, config.thread_id.view(), config.on_busy, config.busy_timeout_ms);
     }
     // New input drops what is due, so it does not matter whether that still exists.
-    const bool drops = parent_ == nullptr && input.kind == RunInput::Kind::update;
-    load(parent_ ? CheckpointId() : shared_.config->checkpoint_id, drops ? GoneNodes::skip : GoneNodes::refuse);
+    const bool drops = parent_ ? !parent_->resuming || parent_->replaying : input.kind == RunInput::Kind::update;
+    const GoneNodes gone = drops ? GoneNodes::skip : GoneNodes::refuse;
+    load(parent_ ? CheckpointId() : shared_.config->checkpoint_id, gone);
     if (input.answer || !input.answers.empty()) travelling_ = false;
     drop_answers_ = travelling_;
     if (travelling_) {
@@ -138,21 +139,15 @@ void Run::begin(RunInput input) {
         // What an earlier Command wrote to the superstep that waits.
         detail::Writes writes;
         Routes routes;
-        if (record.writes) readWritesInto(core_.schema(), *record.writes, writes);
-        for (const auto name : record.to) routes.to.push_back(topology().find(name));
-        std::erase(routes.to, no_node);
-        for (const auto& send : record.sends) {
-            if (const NodeIndex node = topology().find(send.node); node != no_node) {
-                routes.sends.push_back({node, {}, std::string(send.payload)});
-            }
-        }
+        restoreResult(topology(), core_.schema(), record, writes, routes, gone);
         applyOutside(writes, routes, nullptr);
         log_.forceSnapshot();
     }
+    if (has_state_ && parent_ == nullptr && !drops) checkStored(input);
     bool resuming = false;
     if (input.kind == RunInput::Kind::command) {
         resuming = beginCommand(input);
-    } else if (parent_ != nullptr ? parent_->resuming && !parent_->replaying && has_state_ : input.kind == RunInput::Kind::resume) {
+    } else if (parent_ != nullptr ? goes_on_inside_ : input.kind == RunInput::Kind::resume) {
         if (!has_state_) {
             throw EmptyInputError("there is nothing to go on with: the thread has no checkpoint yet; give the run an input");
         }
@@ -175,6 +170,21 @@ void Run::begin(RunInput input) {
         inner_replaying_ = travelling_;
     }
     log_.wait();  // the input is acknowledged now
+}
+
+// Refuses what this graph cannot go on with, the logs of subgraphs included, while nothing is written yet.
+void Run::checkStored(const RunInput& input) const {
+    const bool goes_on = input.kind != RunInput::Kind::command || input.answer || !input.answers.empty() || input.go_to.empty();
+    checkResumption({.core = core_,
+                     .saver = *shared_.saver,
+                     .log = {shared_.config->thread_id.view(), ns_},
+                     .checkpoint_id = checkpoint_,
+                     .step = step_,
+                     .schedule = schedule_,
+                     .records = stored_records_,
+                     .reruns = replay_ || !goes_on,
+                     .inner_afresh = travelling_ || !goes_on,
+                     .bound = inner_bound_});
 }
 
 void Run::beginInput(detail::Writes writes) {
@@ -228,7 +238,7 @@ void Run::takeAnswers(const RunInput& input) {
         }
     }
     const auto refuse = [&](std::string why) {
-        for (const Open& each : open) why += "\n  " + each.interrupt.id.toString() + " (" + std::string(each.record->node) + "): " + each.interrupt.value.toJson();
+        for (const Open& each : open) why += "\n  " + each.interrupt.id.toString() + " (" + std::string(topology().shownName(each.record->node)) + "): " + each.interrupt.value.toJson();
         throw InvalidArgumentError(std::move(why), {.thread_id = shared_.config->thread_id.toString()});
     };
     if (open.empty()) refuse("there is no open interrupt that the resume value could answer");

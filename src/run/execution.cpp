@@ -16,22 +16,6 @@ using detail::InterruptSignal;
 using detail::RefusedAnswerSignal;
 using detail::TaskContext;
 
-// A Send's payload that was stored, as a value again.
-detail::AnyValue decodePayload(const Node& node, const PendingSend& send, const detail::ValueOps* type) {
-    if (type == nullptr) throw InvalidUpdateError("node '" + node.name + "' takes no payload", {.node = node.name});
-    std::shared_ptr<void> place(::operator new(type->size), [](void* p) { ::operator delete(p); });
-    Decoder in(send.stored);
-    try {
-        type->decode(in, place.get());
-    } catch (const WrongTypeError& error) {
-        throw WrongTypeError("the stored payload for node '" + node.name + "' is not what it takes now: " + error.message(),
-                             {.node = node.name});
-    }
-    // The value is destroyed before its place.
-    std::shared_ptr<const void> value(place.get(), [place, destroy = type->destroy](const void* p) { destroy(const_cast<void*>(p)); });
-    return {*type, std::move(value)};
-}
-
 void wait(const RetryPolicy& policy, int attempt) {
     double ms = std::min(policy.max_interval_ms, policy.initial_interval_ms * std::pow(policy.backoff_factor, attempt - 1));
     if (policy.jitter) {
@@ -139,7 +123,7 @@ void Execution::callNode(Runtime& runtime, TaskContext& context) {
     const detail::NodeAction& action = node_.action;
     if (task_.planned.is_send) {
         const PendingSend& send = run_.schedule_.sends[task_.planned.send];
-        const detail::AnyValue payload = send.payload.empty() ? decodePayload(node_, send, action.input.payload) : send.payload;
+        const detail::AnyValue payload = send.payload.empty() ? restorePayload(node_, send.stored) : send.payload;
         action.call(action.callable.get(), payload.get(), runtime, task_.result);
         return;
     }
@@ -164,7 +148,7 @@ void Execution::callSubgraph(int number) {
     detail::RunInput input;
     if (task_.planned.is_send) {
         const PendingSend& send = run_.schedule_.sends[task_.planned.send];
-        const detail::AnyValue payload = send.payload.empty() ? decodePayload(node_, send, subgraph.spec.payload) : send.payload;
+        const detail::AnyValue payload = send.payload.empty() ? restorePayload(node_, send.stored) : send.payload;
         subgraph.spec.from_payload(inner.schema(), payload.get(), input.writes);
     } else if (subgraph.spec.to_inner != nullptr) {
         try {

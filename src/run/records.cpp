@@ -31,7 +31,7 @@ void Task::reset(const PlannedTask& planned_task) {
 TaskId Run::idOf(Task& task) const {
     if (task.id.empty()) {
         const std::string path = pathOf(topology(), task.planned);
-        task.id = makeTaskId({checkpoint_, ns_, step_, nodeOf(task).name, path});
+        task.id = makeTaskId({checkpoint_, ns_, step_, nodeOf(task).stored_name, path});
     }
     return task.id;
 }
@@ -72,7 +72,7 @@ std::string Run::encodeRecord(Task& task, bool finished) const {
         return to;
     };
     checkpoint::TaskFields fields;
-    fields.node = nodeOf(task).name;
+    fields.node = nodeOf(task).stored_name;
     if (task.record.error) fields.error = *task.record.error;
     fields.interrupts = view(task.record.interrupts);
     fields.answers = view(task.record.answers);

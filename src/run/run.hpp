@@ -103,6 +103,7 @@ private:
 
     // Beginning: begin.cpp.
     void load(CheckpointId wanted, GoneNodes gone);
+    void checkStored(const detail::RunInput& input) const;
     bool beginCommand(detail::RunInput& input);  // true: it goes on with the superstep that waits
     std::string encodeCommand(detail::Writes& writes, const Routes& routes) const;
     void takeAnswers(const detail::RunInput& input);
@@ -187,6 +188,7 @@ private:
     bool replay_ = false;    // the first superstep's tasks all run again
     bool drop_answers_ = false;
     bool travelling_ = false;
+    bool goes_on_inside_ = false;  // of a run inside: the task around it was there before
     bool inner_resuming_ = false;
     bool inner_replaying_ = false;
     CheckpointId inner_bound_;

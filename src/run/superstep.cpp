@@ -87,18 +87,7 @@ void Run::restoreTask(Task& task, const checkpoint::TaskFields& fields) {
         return;
     }
     if (!fields.writes) return;
-    readWritesInto(core_.schema(), *fields.writes, task.result.writes);
-    const auto require = [&](std::string_view name) {
-        const NodeIndex node = topology().find(name);
-        if (node == no_node) {
-            throw InvalidArgumentError("the finished task of node '" + nodeOf(task).name + "' leads to node '" + std::string(name) +
-                                           "', which this graph does not have",
-                                       {.node = std::string(name)});
-        }
-        return node;
-    };
-    for (const auto name : fields.to) task.routes.to.push_back(require(name));
-    for (const auto& send : fields.sends) task.routes.sends.push_back({require(send.node), {}, std::string(send.payload)});
+    restoreResult(topology(), core_.schema(), fields, task.result.writes, task.routes);
     task.status = TaskStatus::restored;
 }
 

@@ -17,12 +17,11 @@ NodeIndex require(const Topology& topology, std::string_view node, std::string_v
     return found;
 }
 
-// The type a node's payload has, null if it takes none.
-const detail::ValueOps* payloadOf(const Node& node) {
+}  // namespace
+
+const detail::ValueOps* payloadOf(const Node& node) noexcept {
     return node.subgraph ? node.subgraph->spec.payload : node.action.input.payload;
 }
-
-}  // namespace
 
 void resolveNode(const Topology& topology, std::string_view node, std::string_view from, Routes& routes) {
     if (node == END) return;

@@ -8,6 +8,9 @@
 // From names to places in the graph, for what tasks and routers decide while running.
 namespace stategraph::engine {
 
+/// The type a node's payload has, null if it takes none.
+const detail::ValueOps* payloadOf(const Node& node) noexcept;
+
 /// Resolves where a task wants to go. END leads nowhere. Errors: InvalidUpdateError for a node that does not exist or cannot be reached
 /// that way, or a payload of the wrong type, naming `from`.
 void resolveTarget(const Topology& topology, const Target& target, std::string_view from, Routes& routes);

@@ -264,3 +264,14 @@ TEST_CASE("a pending subgraph's state is read through its parent") {
     CHECK(state.tasks[0].state->values_as_cbor.toJson() == R"({"n":0,"bar":["one"]})");
     CHECK(state.tasks[0].state->tasks.at(0).error == "two is broken");
 }
+
+TEST_CASE("a PER_THREAD subgraph takes its input at each visit, also when the run was resumed right before it") {
+    savers::onEach([](savers::Store& store) {
+        Graph graph;
+        graph.addNode("sub", counting(sg::PER_THREAD), input<Inner>(), barOf).addEdge(sg::START, "sub");
+        const App app = graph.compile({.checkpointer = store.open()});
+        app.invoke(Update{}, {.thread_id = "t"});
+        app.invoke(Update{}, {.thread_id = "t", .interrupt_before = {{"sub"}}});
+        CHECK(app.invoke(sg::RESUME, {.thread_id = "t"}).values.bar == Strings{"own was 0", "own was 0", "own was 1"});
+    });
+}

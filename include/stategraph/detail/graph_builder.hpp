@@ -42,6 +42,10 @@ struct NodeSpec {
     Value metadata = {};
     /// Where a Command of this node may lead; none: not declared.
     std::optional<std::vector<std::string>> ends = {};
+    /// Its name in the log; empty: `name`.
+    std::string stored_as = {};
+
+    const std::string& storedName() const noexcept { return stored_as.empty() ? name : stored_as; }
 };
 
 struct EdgeSpec {

@@ -1,0 +1,127 @@
+#include "src/commit/resume_check.hpp"
+
+#include <algorithm>
+
+#include <stategraph/error.hpp>
+
+#include "src/commit/ids.hpp"
+#include "src/commit/task_record.hpp"
+#include "src/graph/core.hpp"
+
+namespace stategraph::engine {
+namespace {
+
+using Records = std::vector<std::pair<std::string, checkpoint::TaskFields>>;
+
+const checkpoint::TaskFields* find(std::span<const Records::value_type> records, std::string_view path) {
+    const auto found = std::find_if(records.begin(), records.end(), [path](const auto& record) { return record.first == path; });
+    return found == records.end() ? nullptr : &found->second;
+}
+
+// A finished task: its writes are about to be applied, and where it leads is due next.
+void checkResult(const Topology& topology, const detail::Schema& schema, const checkpoint::TaskFields& record) {
+    detail::Writes writes;
+    Routes routes;
+    restoreResult(topology, schema, record, writes, routes);
+    for (const PendingSend& send : routes.sends) restorePayload(topology.nodes[send.node], send.stored);
+}
+
+/// What of a log is about to be gone on with.
+struct LogCheck {
+    CheckpointId before = {};
+    const Resumption* outer = nullptr;  // of a subgraph's log
+    bool lives_on = false;              // the log has all the visits of a thread
+};
+
+void checkTuple(const detail::Core& core, BaseCheckpointSaver& saver, const LogName& log, CheckpointTuple tuple, const LogCheck& check) {
+    const checkpoint::Folded folded = checkpoint::fold(log, std::move(tuple));
+    const Topology& topology = core.topology();
+    State state(core.schema());
+    restoreState(folded, state);
+    if (check.outer != nullptr && check.lives_on) {
+        const Resumption& outer = *check.outer;
+        const bool is_new_visit = outer.inner_afresh || !isOfVisit(folded, outer.log.checkpoint_ns, outer.checkpoint_id);
+        if (is_new_visit) return;  // its input drops what is due
+    }
+    Schedule schedule;
+    restoreSchedule(topology, core.schema(), folded, schedule);
+    Records records;
+    for (const auto& write : folded.tuple.writes) {
+        const auto& path = write.path;
+        records.emplace_back(path, checkpoint::readTask({log.thread_id, log.checkpoint_ns, folded.commit.id, path}, write.bytes));
+    }
+    if (const auto* command = find(records, command_path)) {
+        detail::Writes writes;
+        Routes routes;
+        restoreResult(topology, core.schema(), *command, writes, routes);
+        const Routed routed{no_node, &routes};
+        advance(topology, schedule, {.consumed = {}, .routed = {&routed, 1}});
+    }
+    checkResumption({.core = core,
+                     .saver = saver,
+                     .log = log,
+                     .checkpoint_id = folded.commit.id,
+                     .step = folded.commit.step + 1,
+                     .schedule = schedule,
+                     .records = records});
+}
+
+void checkLog(const detail::Core& core, BaseCheckpointSaver& saver, const LogName& log, const LogCheck& check) {
+    auto tuple = saver.getTuple({.log = log, .checkpoint_id = {}, .before = check.before});
+    if (!tuple) return;
+    const CheckpointId id = tuple->id;
+    try {
+        checkTuple(core, saver, log, std::move(*tuple), check);
+    } catch (Error& error) {
+        error.addContext({.checkpoint_ns = std::string(log.checkpoint_ns), .checkpoint_id = id.toString()});
+        throw;
+    }
+}
+
+void checkInner(const Resumption& outer, const Node& node, const std::string& path) {
+    const detail::Core& core = *node.subgraph->spec.core;
+    const auto kind = core.options().checkpointer;
+    if (kind == detail::CheckpointerKind::none) return;
+    const bool lives_on = kind == detail::CheckpointerKind::per_thread;
+    if (outer.inner_afresh && !lives_on) return;
+    const TaskId task = makeTaskId({outer.checkpoint_id, outer.log.checkpoint_ns, outer.step, node.stored_name, path});
+    const std::string ns = innerNamespace(outer.log.checkpoint_ns, node, task);
+    checkLog(core, outer.saver, {outer.log.thread_id, ns}, {.before = outer.bound, .outer = &outer, .lives_on = lives_on});
+}
+
+void checkTask(const Resumption& resumption, const PlannedTask& task) {
+    const Topology& topology = resumption.core.topology();
+    const Node& node = topology.nodes[task.node];
+    const std::string path = pathOf(topology, task);
+    const checkpoint::TaskFields* record = resumption.reruns ? nullptr : find(resumption.records, path);
+    try {
+        if (record != nullptr && record->writes) {
+            checkResult(topology, resumption.core.schema(), *record);
+            return;
+        }
+        if (task.is_send && resumption.schedule.sends[task.send].payload.empty()) {
+            restorePayload(node, resumption.schedule.sends[task.send].stored);
+        }
+        if (node.subgraph) checkInner(resumption, node, path);
+    } catch (Error& error) {
+        error.addContext({.node = node.name});
+        throw;
+    }
+}
+
+}  // namespace
+
+void checkResumption(const Resumption& resumption) {
+    std::vector<PlannedTask> tasks;
+    plan(resumption.core.topology(), resumption.schedule, tasks);
+    try {
+        for (const PlannedTask& task : tasks) checkTask(resumption, task);
+    } catch (Error& error) {
+        error.addContext({.checkpoint_ns = std::string(resumption.log.checkpoint_ns), .checkpoint_id = resumption.checkpoint_id.toString()});
+        throw;
+    }
+}
+
+void checkNewest(const detail::Core& core, BaseCheckpointSaver& saver, const LogName& log) { checkLog(core, saver, log, {}); }
+
+}  // namespace stategraph::engine

@@ -1,0 +1,39 @@
+#pragma once
+#include <span>
+#include <string>
+#include <utility>
+
+#include <stategraph/saver.hpp>
+
+#include "checkpoint/record.hpp"
+#include "src/commit/restore.hpp"
+
+// Whether this program can go on with what another version of it stored. One answer for both who ask: a run before it writes anything, and
+// checkCompatibility.
+namespace stategraph::engine {
+
+/// The superstep that a run is about to go on with, restored.
+struct Resumption {
+    const detail::Core& core;
+    BaseCheckpointSaver& saver;
+    LogName log;
+    CheckpointId checkpoint_id;
+    std::int64_t step;         // of its tasks
+    const Schedule& schedule;  // with what a Command added to it
+    std::span<const std::pair<std::string, checkpoint::TaskFields>> records;
+    /// All its tasks run again, and what they wrote before does not matter.
+    bool reruns = false;
+    /// Subgraphs begin afresh instead of going on; those with one log for all visits from where it was before `bound` (none: now).
+    bool inner_afresh = false;
+    CheckpointId bound = {};
+};
+
+/// Reads all that going on needs of tasks' records, payloads and the logs of subgraphs that are due, and keeps nothing.
+/// Errors: InvalidArgumentError for a node that is gone, InvalidUpdateError for a channel, CorruptCheckpointError or WrongTypeError for a
+/// stored value of another type; each with the names and the log it was met in.
+void checkResumption(const Resumption& resumption);
+
+/// The same for the newest checkpoint of a log, its state and schedule included; an empty log passes.
+void checkNewest(const detail::Core& core, BaseCheckpointSaver& saver, const LogName& log);
+
+}  // namespace stategraph::engine
