@@ -89,6 +89,8 @@ void Run::load(CheckpointId wanted, GoneNodes gone) {
             tuple = core_.options().checkpointer == CheckpointerKind::per_thread
                         ? shared_.saver->getTuple({.log = log, .checkpoint_id = {}, .before = parent_->bound})
                         : std::nullopt;
+        } else if (isPerThread()) {
+            skipLostVisits(log, tuple);
         }
     }
     if (tuple) {
@@ -104,12 +106,41 @@ void Run::load(CheckpointId wanted, GoneNodes gone) {
         }
     }
     ids_.observe(head);
+    head_at_begin_ = head;
     if (!has_state_ && log_.hasSaver()) checkpoint_ = ids_.next();
     log_.open(head, loaded_ ? &*loaded_ : nullptr, core_.schema());
 
     replay_ = static_cast<bool>(wanted);
     const bool at_head = has_state_ && checkpoint_ == head && source_ != Source::update && source_ != Source::fork;
     travelling_ = replay_ && !at_head;
+}
+
+bool Run::isPerThread() const noexcept {
+    return parent_ != nullptr && core_.options().checkpointer == CheckpointerKind::per_thread;
+}
+
+// A log that lives with the thread can be ahead of the thread: its visit was stored, and the process died before the root graph's checkpoint that
+// it belongs to was. That superstep never was, so its visit is passed over. Known by a root checkpoint newer than the root's log was when this
+// run began, and not made by this run.
+void Run::skipLostVisits(const LogName& log, std::optional<CheckpointTuple>& tuple) const {
+    const Run* root = parent_->run;
+    while (root->parent_ != nullptr) root = root->parent_->run;
+    while (tuple) {
+        const StoredCommit& newest = tuple->commits.back();
+        const CheckpointId at = readLinks({log.thread_id, log.checkpoint_ns, newest.id}, newest.bytes).root;
+        if (at <= root->head_at_begin_ || root->ids_.made(at)) return;
+        tuple = shared_.saver->getTuple({.log = log, .checkpoint_id = {}, .before = newest.id});
+    }
+}
+
+// Whether what is loaded is of the visit that the task around it is about. A log of one task is; one that lives with the thread may still
+// stand at the end of the visit before.
+bool Run::isThisVisit() const noexcept {
+    if (!isPerThread()) return true;
+    const auto& parents = loaded_->commit.parents;
+    return std::any_of(parents.begin(), parents.end(), [this](const checkpoint::LoggedParent& each) {
+        return each.checkpoint_ns == parent_->run->ns_ && each.id == parent_->run->checkpoint_;
+    });
 }
 
 void Run::begin(RunInput input) {
@@ -142,7 +173,7 @@ void Run::begin(RunInput input) {
     bool resuming = false;
     if (input.kind == RunInput::Kind::command) {
         resuming = beginCommand(input);
-    } else if (parent_ != nullptr ? parent_->resuming && !parent_->replaying && has_state_ : input.kind == RunInput::Kind::resume) {
+    } else if (parent_ != nullptr ? parent_->resuming && !parent_->replaying && has_state_ && isThisVisit() : input.kind == RunInput::Kind::resume) {
         if (!has_state_) {
             throw EmptyInputError("there is nothing to go on with: the thread has no checkpoint yet; give the run an input");
         }
