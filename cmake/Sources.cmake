@@ -4,6 +4,7 @@
 #   src/**/*.cpp checkpoint/**/*.cpp   the library;  checkpoint/rocksdb*.cpp is stategraph::rocksdb
 #   tests/**/*_test.cpp           stategraph-tests, with tests/support/*.cpp and tests/main.cpp
 #   tests/conformance/*.cpp       stategraph-conformance
+#   tests/fault/kill/*.cpp        stategraph-kill (main.cpp and the rest) and stategraph-kill-child (child.cpp)
 #   tests/compile_fail/*.cpp      must not compile (ok_*.cpp: must)
 #   examples/*.cpp                one program each; the output it must print is examples/expected/*.txt
 #   benchmarks/*.cpp              one Google Benchmark program each
@@ -34,6 +35,7 @@ if(STATEGRAPH_BUILD_TESTS)
   file(GLOB STATEGRAPH_CONFORMANCE_SCENARIOS CONFIGURE_DEPENDS
        "${PROJECT_SOURCE_DIR}/tests/conformance/scenarios/*.json" "${PROJECT_SOURCE_DIR}/tests/conformance/scenarios/*.ndjson"
        "${PROJECT_SOURCE_DIR}/tests/conformance/*.ndjson")
+  file(GLOB STATEGRAPH_KILL_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/fault/kill/*.cpp")
   file(GLOB STATEGRAPH_COMPILE_FAIL_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/compile_fail/*.cpp")
 endif()
 if(STATEGRAPH_BUILD_EXAMPLES)

@@ -54,6 +54,37 @@ if(STATEGRAPH_CONFORMANCE_SOURCES)
   endif()
 endif()
 
+# ------------------------------------------------------------------------------------------------------------ kill
+# Kills processes in the middle of graphs. These are the short forms; scripts/kill_run.sh has the long ones.
+if(STATEGRAPH_WITH_ROCKSDB)
+  set(_shared "")
+  foreach(name drive graph journal)
+    list(APPEND _shared "${PROJECT_SOURCE_DIR}/tests/fault/kill/${name}.cpp")
+  endforeach()
+  set(_child "${PROJECT_SOURCE_DIR}/tests/fault/kill/child.cpp")
+  list(REMOVE_ITEM STATEGRAPH_KILL_SOURCES ${_shared} "${_child}")
+  add_library(stategraph-kill-graph OBJECT ${_shared})
+  add_executable(stategraph-kill ${STATEGRAPH_KILL_SOURCES})
+  add_executable(stategraph-kill-child "${_child}")
+  stategraph_own(stategraph-kill-graph)
+  target_link_libraries(stategraph-kill-graph PUBLIC stategraph)
+  foreach(target stategraph-kill stategraph-kill-child)
+    stategraph_own(${target})
+    target_link_libraries(${target} PRIVATE stategraph-kill-graph stategraph_rocksdb)
+  endforeach()
+  set(_kill_short --kills 12)
+  set(_kill_puts --mode puts --every 7)
+  set(_kill_sigterm --mode sigterm --kills 6)
+  foreach(name short puts sigterm)
+    set(_folder "${PROJECT_BINARY_DIR}/tests/run/kill_${name}")
+    add_test(
+      NAME kill.${name}
+      COMMAND ${CMAKE_COMMAND} "-DFOLDER=${_folder}" -P "${PROJECT_SOURCE_DIR}/cmake/RunInEmptyFolder.cmake" --
+              $<TARGET_FILE:stategraph-kill> ${_kill_${name}} --dir "${_folder}" --child $<TARGET_FILE:stategraph-kill-child>)
+    set_tests_properties(kill.${name} PROPERTIES TIMEOUT ${_test_seconds} LABELS kill)
+  endforeach()
+endif()
+
 if(NOT STATEGRAPH_TEST_COMPILER)
   return()
 endif()

@@ -21,6 +21,8 @@ public:
     void observe(const IdSequence& inner) noexcept {
         if (inner.tick_ > tick_) tick_ = inner.tick_;
     }
+    /// Whether it made the id, or another sequence with the same bits did.
+    bool made(CheckpointId id) const noexcept { return id.low() == low_; }
     IdSource& source() const noexcept { return *source_; }
 
 private:

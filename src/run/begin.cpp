@@ -79,17 +79,18 @@ void Run::load(CheckpointId wanted, GoneNodes gone) {
         }
         if (parent_ != nullptr && parent_->replaying && tuple) {
             // Travelling in time: a log that lives with the thread is read as it was then, one of the task's begins afresh.
-            tuple = core_.options().checkpointer == CheckpointerKind::per_thread
+            tuple = isPerThread()
                         ? shared_.saver->getTuple({.log = log, .checkpoint_id = {}, .before = parent_->bound})
                         : std::nullopt;
+        } else if (isPerThread()) {
+            skipLostVisits(log, tuple);
         }
     }
     bool differs = false;
     if (tuple) {
         loaded_ = checkpoint::fold(log, std::move(*tuple));
         if (parent_ != nullptr && parent_->resuming && !parent_->replaying) {
-            const bool lives_on = core_.options().checkpointer == CheckpointerKind::per_thread;
-            goes_on_inside_ = !lives_on || isOfVisit(*loaded_, parent_->run->ns_, parent_->run->checkpoint_);
+            goes_on_inside_ = !isPerThread() || isOfVisit(*loaded_, parent_->run->ns_, parent_->run->checkpoint_);
             if (!goes_on_inside_) gone = GoneNodes::skip;
         }
         restoreState(*loaded_, state_);
@@ -109,6 +110,7 @@ void Run::load(CheckpointId wanted, GoneNodes gone) {
         }
     }
     ids_.observe(head);
+    head_at_begin_ = head;
     if (!has_state_ && log_.hasSaver()) checkpoint_ = ids_.next();
     log_.open(head, loaded_ ? &*loaded_ : nullptr, core_.schema());
     if (differs) log_.forceSnapshot();
@@ -116,6 +118,24 @@ void Run::load(CheckpointId wanted, GoneNodes gone) {
     replay_ = static_cast<bool>(wanted);
     const bool at_head = has_state_ && checkpoint_ == head && source_ != Source::update && source_ != Source::fork;
     travelling_ = replay_ && !at_head;
+}
+
+bool Run::isPerThread() const noexcept {
+    return parent_ != nullptr && core_.options().checkpointer == CheckpointerKind::per_thread;
+}
+
+// A log that lives with the thread can be ahead of the thread: its visit was stored, and the process died before the root graph's checkpoint that
+// it belongs to was. That superstep never was, so its visit is passed over. Known by a root checkpoint newer than the root's log was when this
+// run began, and not made by this run.
+void Run::skipLostVisits(const LogName& log, std::optional<CheckpointTuple>& tuple) const {
+    const Run* root = parent_->run;
+    while (root->parent_ != nullptr) root = root->parent_->run;
+    while (tuple) {
+        const StoredCommit& newest = tuple->commits.back();
+        const CheckpointId at = readLinks({log.thread_id, log.checkpoint_ns, newest.id}, newest.bytes).root;
+        if (at <= root->head_at_begin_ || root->ids_.made(at)) return;
+        tuple = shared_.saver->getTuple({.log = log, .checkpoint_id = {}, .before = newest.id});
+    }
 }
 
 void Run::begin(RunInput input) {

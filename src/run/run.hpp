@@ -104,6 +104,8 @@ private:
     // Beginning: begin.cpp.
     void load(CheckpointId wanted, GoneNodes gone);
     void checkStored(const detail::RunInput& input) const;
+    bool isPerThread() const noexcept;
+    void skipLostVisits(const LogName& log, std::optional<CheckpointTuple>& tuple) const;
     bool beginCommand(detail::RunInput& input);  // true: it goes on with the superstep that waits
     std::string encodeCommand(detail::Writes& writes, const Routes& routes) const;
     void takeAnswers(const detail::RunInput& input);
@@ -148,6 +150,7 @@ private:
     IdSequence ids_;
     LogWriter log_;
     CheckpointId checkpoint_;  // whose tasks are next, stored or not
+    CheckpointId head_at_begin_;  // of the log
     Source source_ = Source::input;
     std::int64_t step_ = -1;   // of the next commit
     bool has_state_ = false;

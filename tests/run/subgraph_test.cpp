@@ -5,6 +5,7 @@
 #include <stategraph/codec_std.hpp>
 
 #include "tests/support/graphs.hpp"
+#include "tests/support/recording_saver.hpp"
 #include "tests/support/savers.hpp"
 
 // Compiled graphs as nodes.
@@ -176,6 +177,36 @@ TEST_CASE("PER_THREAD keeps one log for all visits of a thread, and threads apar
         }
         CHECK(namespaces(*store.open()) == std::set<std::string>{"", "sub"});
     });
+}
+
+TEST_CASE("PER_THREAD: a visit that had not begun when its run stopped begins with its input when the run is resumed") {
+    savers::onEach([](savers::Store& store) {
+        const auto app = [&] { return parentOf(counting(sg::PER_THREAD), store.open()); };
+        app().invoke(Update{}, {.thread_id = "t"});
+        const auto paused = app().invoke(Update{}, {.thread_id = "t", .interrupt_before = sg::NodeNames{"sub"}});
+        CHECK((paused.status == sg::Status::breakpoint));
+        CHECK(app().invoke(sg::RESUME, {.thread_id = "t"}).values.bar == Strings{"own was 0", "own was 0", "own was 1"});
+    });
+}
+
+TEST_CASE("PER_THREAD: a visit of a run that was lost before the graph around it was stored is passed over") {
+    const auto saver = std::make_shared<RecordingSaver>();
+    bool is_dying = false;
+    saver->after_put = [&](const sg::PutRequest& request) {
+        if (is_dying && !request.log.checkpoint_ns.empty()) saver->before_put = [](std::size_t) { throw std::runtime_error("gone"); };
+    };
+    const App app = parentOf(counting(sg::PER_THREAD), saver);
+    const sg::RunConfig config{.thread_id = "t", .durability = sg::Durability::exit};
+    app.invoke(Update{}, config);
+    is_dying = true;
+    for (int i = 0; i < 2; ++i) {
+        CHECK_THROWS(app.invoke(Update{}, config));
+        saver->before_put = {};
+    }
+    is_dying = false;
+    CHECK(saver->takeLines().size() == 4);  // both lost visits are stored, and nothing around them
+    CHECK(app.invoke(Update{}, config).values.bar == Strings{"own was 0", "own was 0", "own was 1"});
+    CHECK(app.invoke(Update{}, config).values.bar.back() == "own was 2");
 }
 
 TEST_CASE("PER_THREAD is refused at the root") {

@@ -1,0 +1,140 @@
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <stategraph/rocksdb_saver.hpp>
+
+#include "tests/fault/kill/drive.hpp"
+#include "tests/fault/kill/options.hpp"
+
+// The process that is killed: it opens FOLDER/db, says so by one byte on its standard output, and brings the thread to its end.
+namespace {
+
+namespace sg = stategraph;
+using namespace fault;
+
+constexpr const char* usage =
+    "usage: stategraph-kill-child FOLDER [OPTION…]\n"
+    "  --durability sync|async|exit   (async)\n"
+    "  --rounds N                     inputs to give (3)\n"
+    "  --seed S                       how long nodes take\n"
+    "  --slow                         a saver that async durability calls from another thread\n"
+    "  --walk, --live                 runs as ranges of events; those of subgraphs too\n"
+    "  --kill-before N, --kill-after N   SIGKILL to itself before, after its Nth put, counted from 1\n"
+    "  --term                         at SIGTERM walk no further, and end with 0\n";
+
+std::atomic<bool> term_came = false;
+static_assert(std::atomic<bool>::is_always_lock_free);  // so that a signal handler may set it
+
+// Hands everything on, and dies at a put.
+class DyingSaver final : public sg::BaseCheckpointSaver {
+public:
+    explicit DyingSaver(const std::string& path) : inner_(path) {}
+    long die_before = 0;
+    long die_after = 0;
+    bool is_slow = false;
+
+    long puts() const { return puts_; }
+    void put(const sg::PutRequest& request) override {
+        const long number = ++puts_;
+        if (number == die_before) die();
+        inner_.put(request);
+        if (number == die_after) die();
+    }
+    std::optional<sg::CheckpointTuple> getTuple(const sg::TupleQuery& query) override { return inner_.getTuple(query); }
+    std::vector<sg::ListedCheckpoint> list(const sg::ListQuery& query) override { return inner_.list(query); }
+    void deleteThread(std::string_view thread) override { inner_.deleteThread(thread); }
+    void copyThread(std::string_view from, std::string_view to) override { inner_.copyThread(from, to); }
+    std::size_t prune(const sg::PruneRequest& request) override { return inner_.prune(request); }
+    bool putIsSlow() const noexcept override { return is_slow; }
+
+private:
+    [[noreturn]] static void die() {
+        ::kill(::getpid(), SIGKILL);
+        for (;;) ::pause();
+    }
+
+    sg::RocksDBSaver inner_;
+    std::atomic<long> puts_ = 0;
+};
+
+int run(const std::vector<std::string>& arguments) {
+    std::filesystem::path folder;
+    std::uint64_t seed = 0;
+    long die_before = 0;
+    long die_after = 0;
+    bool is_slow = false;
+    DriveOptions options;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const std::string& argument = arguments[i];
+        const auto value = [&]() -> const std::string& {
+            if (i + 1 == arguments.size()) throw std::invalid_argument(argument + " needs a value");
+            return arguments[++i];
+        };
+        if (argument == "--durability") {
+            options.durability = durabilityOf(value());
+        } else if (argument == "--rounds") {
+            options.rounds = numberOf<int>(argument, value());
+        } else if (argument == "--seed") {
+            seed = numberOf<std::uint64_t>(argument, value());
+        } else if (argument == "--kill-before") {
+            die_before = numberOf<long>(argument, value());
+        } else if (argument == "--kill-after") {
+            die_after = numberOf<long>(argument, value());
+        } else if (argument == "--slow") {
+            is_slow = true;
+        } else if (argument == "--walk") {
+            options.walks = true;
+        } else if (argument == "--live") {
+            options.walks = true;
+            options.live = true;
+        } else if (argument == "--term") {
+            options.walks = true;
+            options.stop = &term_came;
+        } else if (argument.starts_with("-") || !folder.empty()) {
+            throw std::invalid_argument("what is " + argument + "?");
+        } else {
+            folder = argument;
+        }
+    }
+    if (folder.empty()) throw std::invalid_argument("no FOLDER given");
+
+    if (options.stop != nullptr) {
+        struct sigaction action = {};
+        action.sa_handler = [](int) { term_came = true; };
+        ::sigaction(SIGTERM, &action, nullptr);
+    }
+    Journal journal(folder / "journal.txt", seed);
+    journal.note("process " + std::to_string(::getpid()));
+    const auto saver = std::make_shared<DyingSaver>((folder / "db").string());
+    saver->die_before = die_before;
+    saver->die_after = die_after;
+    saver->is_slow = is_slow;
+    const App app = makeApp(saver, journal);
+    std::cout << 'r' << std::flush;
+    const bool is_done = drive(app, journal, options);
+    journal.note("puts " + std::to_string(saver->puts()));
+    journal.note(is_done ? "done" : "handed-over");
+    return 0;
+}
+
+}  // namespace
+
+int main(int count, char** values) {
+    try {
+        return run({values + 1, values + count});
+    } catch (const std::invalid_argument& error) {
+        std::cerr << "stategraph-kill-child: " << error.what() << "\n" << usage;
+        return 2;
+    } catch (const std::exception& error) {
+        std::cerr << "stategraph-kill-child: " << error.what() << "\n";
+        return 1;
+    }
+}

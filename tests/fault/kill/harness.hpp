@@ -1,0 +1,67 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/fault/kill/process.hpp"
+#include "tests/fault/kill/watch.hpp"
+
+namespace fault {
+
+struct Settings {
+    std::string mode = "kills";
+    /// Per durability: kills, or hand-overs.
+    int kills = 300;
+    /// Of the puts, each how manieth is died at.
+    int every = 1;
+    std::uint64_t seed = 0;
+    std::vector<sg::Durability> durabilities = {sg::Durability::sync, sg::Durability::async, sg::Durability::exit};
+    std::filesystem::path folder;
+    std::filesystem::path child;
+};
+
+/// A process has this long for its end; far more than any needs.
+inline constexpr int patience_s = 240;
+
+/// The folder of one thread: removed by `remove`, and kept for whoever looks for the fault if that is not reached.
+class Folder {
+public:
+    Folder(const Settings& settings, const std::string& name) : path_(settings.folder / name) {
+        std::filesystem::remove_all(path_);
+        std::filesystem::create_directories(path_);
+    }
+    const std::filesystem::path& path() const noexcept { return path_; }
+    void remove() const { std::filesystem::remove_all(path_); }
+
+private:
+    std::filesystem::path path_;
+};
+
+/// What the child is told: the folder, the durability and `more`.
+std::vector<std::string> childArguments(const Folder& folder, sg::Durability durability, std::uint64_t seed,
+                                        const std::vector<std::string>& more);
+
+/// A run that nothing disturbs: what others are compared with, and how long it takes.
+struct Undisturbed {
+    Final final;
+    std::int64_t steps = 0;
+    std::chrono::duration<double> startup{};  // until the child is ready
+    std::chrono::duration<double> run{};      // from there to its end
+};
+Undisturbed runUndisturbed(const Settings& settings, sg::Durability durability, const std::vector<std::string>& more);
+
+/// Waits for the child's end, which must be exit code 0.
+void expectDone(Process& process);
+
+/// The three tests. Each prints a line a durability, and throws Failure with the thread's folder kept.
+///   kills    kills the child at random times, several times a thread
+///   puts     the child dies before and after each of its puts, and behind every put
+///   sigterm  the child hands over at SIGTERM, and this process finishes the thread
+void testKills(const Settings& settings);
+void testPuts(const Settings& settings);
+void testSigterm(const Settings& settings);
+
+}  // namespace fault

@@ -1,0 +1,61 @@
+#include "tests/fault/kill/journal.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+namespace fault {
+
+Journal::Journal(const std::filesystem::path& file, std::uint64_t seed)
+    : file_(::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644)), seed_(seed) {
+    if (file_ < 0) throw std::system_error(errno, std::generic_category(), "cannot open " + file.string());
+}
+
+Journal::~Journal() {
+    if (file_ >= 0) ::close(file_);
+}
+
+void Journal::note(const std::string& line) const {
+    if (file_ < 0) return;
+    const std::string whole = line + "\n";
+    if (::write(file_, whole.data(), whole.size()) != static_cast<ssize_t>(whole.size())) {
+        throw std::system_error(errno, std::generic_category(), "cannot write the journal");
+    }
+}
+
+void Journal::noteNode(const char* what, const stategraph::Runtime& runtime) const {
+    if (file_ < 0) return;
+    const auto ns = runtime.checkpointNs();
+    std::ostringstream line;
+    line << what << ' ' << runtime.taskId().toString() << ' ' << runtime.checkpointId().toString() << ' ' << runtime.node()
+         << ' ' << runtime.step() << ' ' << runtime.attempt() << ' ' << (ns.empty() ? "-" : ns);
+    note(line.str());
+}
+
+void Journal::work() {
+    if (file_ < 0) return;
+    using Clock = std::chrono::steady_clock;
+    const auto us = mixed(seed_ + calls_.fetch_add(1)) % 301;
+    const auto until = Clock::now() + std::chrono::microseconds(us);
+    while (Clock::now() < until) {
+    }
+}
+
+std::vector<Words> readJournal(const std::filesystem::path& file) {
+    std::vector<Words> lines;
+    std::ifstream in(file);
+    for (std::string line; std::getline(in, line);) {
+        if (in.eof()) break;  // without its newline: cut off
+        std::istringstream words(line);
+        Words& into = lines.emplace_back();
+        for (std::string word; words >> word;) into.push_back(word);
+    }
+    return lines;
+}
+
+}  // namespace fault

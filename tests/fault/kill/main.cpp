@@ -1,0 +1,94 @@
+#include <cstdlib>
+#include <iostream>
+
+#include "tests/fault/kill/harness.hpp"
+#include "tests/fault/kill/options.hpp"
+
+// Kills processes in the middle of graphs, and looks at what is left and how it goes on.
+namespace {
+
+using namespace fault;
+
+constexpr const char* usage =
+    "usage: stategraph-kill [OPTION…]\n"
+    "  --mode kills|puts|sigterm      (kills) at random times; at every put; handed over at SIGTERM\n"
+    "  --kills N                      how many kills, or hand-overs, per durability (300)\n"
+    "  --every N                      of the puts only each Nth (1)\n"
+    "  --durability sync|async|exit   only this one\n"
+    "  --seed S                       (STATEGRAPH_TEST_SEED, or a random one)\n"
+    "  --dir FOLDER                   where threads are kept (a new folder for temporary files)\n"
+    "  --child PROGRAM                (stategraph-kill-child beside this program)\n";
+
+std::filesystem::path makeFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "stategraph-kill-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make " + pattern);
+    return pattern;
+}
+
+Settings parse(const std::vector<std::string>& arguments) {
+    Settings settings;
+    const char* const given = std::getenv("STATEGRAPH_TEST_SEED");
+    settings.seed = given != nullptr ? numberOf<std::uint64_t>("STATEGRAPH_TEST_SEED", given) : std::random_device()();
+    settings.child = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "stategraph-kill-child";
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const std::string& argument = arguments[i];
+        const auto value = [&]() -> const std::string& {
+            if (i + 1 == arguments.size()) throw std::invalid_argument(argument + " needs a value");
+            return arguments[++i];
+        };
+        if (argument == "--mode") {
+            settings.mode = value();
+        } else if (argument == "--kills") {
+            settings.kills = numberOf<int>(argument, value());
+        } else if (argument == "--every") {
+            settings.every = numberOf<int>(argument, value());
+        } else if (argument == "--durability") {
+            settings.durabilities = {durabilityOf(value())};
+        } else if (argument == "--seed") {
+            settings.seed = numberOf<std::uint64_t>(argument, value());
+        } else if (argument == "--dir") {
+            settings.folder = value();
+        } else if (argument == "--child") {
+            settings.child = value();
+        } else {
+            throw std::invalid_argument("no such option: " + argument);
+        }
+    }
+    if (settings.kills < 1 || settings.every < 1) throw std::invalid_argument("--kills and --every must be at least 1");
+    return settings;
+}
+
+void run(const Settings& settings) {
+    if (settings.mode == "kills") {
+        testKills(settings);
+    } else if (settings.mode == "puts") {
+        testPuts(settings);
+    } else if (settings.mode == "sigterm") {
+        testSigterm(settings);
+    } else {
+        throw std::invalid_argument("mode is kills, puts or sigterm, and not '" + settings.mode + "'");
+    }
+}
+
+}  // namespace
+
+int main(int count, char** values) {
+    Settings settings;
+    try {
+        settings = parse({values + 1, values + count});
+        const bool own_folder = settings.folder.empty();
+        if (own_folder) settings.folder = makeFolder();
+        std::cout << settings.mode << ", seed " << settings.seed << std::endl;
+        run(settings);
+        if (own_folder) std::filesystem::remove_all(settings.folder);
+        return 0;
+    } catch (const std::invalid_argument& error) {
+        std::cerr << "stategraph-kill: " << error.what() << "\n" << usage;
+        return 2;
+    } catch (const std::exception& error) {
+        std::cerr << "stategraph-kill: " << error.what() << "\n  what is left: " << settings.folder.string()
+                  << "\n  again: stategraph-kill --mode " << settings.mode << " --kills " << settings.kills << " --every " << settings.every
+                  << " --seed " << settings.seed << "\n";
+        return 1;
+    }
+}

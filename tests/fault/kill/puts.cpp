@@ -1,0 +1,96 @@
+#include <signal.h>
+
+#include <iostream>
+
+#include "tests/fault/kill/harness.hpp"
+#include "tests/fault/kill/options.hpp"
+
+// One round, a run of about 50 nodes, that dies at its puts.
+namespace fault {
+namespace {
+
+struct Case {
+    sg::Durability durability;
+    bool is_slow;
+
+    std::string name() const { return std::string(nameOf(durability)) + (is_slow ? "-slow" : ""); }
+    std::vector<std::string> arguments() const {
+        std::vector<std::string> result{"--rounds", "1"};
+        if (is_slow) result.push_back("--slow");
+        return result;
+    }
+};
+
+// Whether the process died at its put, as it was told. False: it was done without reaching it.
+bool dies(const Settings& settings, const Case& tested, const Folder& folder, const char* where, int put) {
+    auto more = tested.arguments();
+    more.insert(more.end(), {where, std::to_string(put)});
+    Process process(settings.child, childArguments(folder, tested.durability, settings.seed, more));
+    const auto ending = process.wait(patience_s);
+    if (ending.signal != SIGKILL && ending.code != 0) throw Failure("the child ended with " + ending.text());
+    return ending.signal == SIGKILL;
+}
+
+// A thread whose first process dies at its `put`th put, and whose second one has to finish. False if there is no such put.
+bool dieOnce(const Settings& settings, const Case& tested, const Final& undisturbed, const char* where, int put) {
+    const Folder folder(settings, tested.name() + where + "-" + std::to_string(put));
+    Watch watch(folder.path(), tested.durability);
+    const bool died = dies(settings, tested, folder, where, put);
+    if (died) {
+        watch.look(put % 2 == 0);
+        Process process(settings.child, childArguments(folder, tested.durability, settings.seed, tested.arguments()));
+        expectDone(process);
+    }
+    watch.look(false);
+    watch.checkFinal(undisturbed);
+    folder.remove();
+    return died;
+}
+
+// A thread whose every process dies behind its `put`th put. Returns how many it took.
+int dieAgainAndAgain(const Settings& settings, const Case& tested, const Final& undisturbed, int put) {
+    const Folder folder(settings, tested.name() + "-again");
+    Watch watch(folder.path(), tested.durability);
+    int processes = 1;
+    for (; dies(settings, tested, folder, "--kill-after", put); ++processes) {
+        if (processes > 1000) throw Failure("processes that die behind their put " + std::to_string(put) + " get nowhere");
+        watch.look(processes % 2 == 0);
+    }
+    watch.look(false);
+    watch.checkFinal(undisturbed);
+    folder.remove();
+    return processes;
+}
+
+}  // namespace
+
+void testPuts(const Settings& settings) {
+    std::vector<Case> cases;
+    for (const auto durability : settings.durabilities) {
+        cases.push_back({durability, false});
+        if (durability == sg::Durability::async) cases.push_back({durability, true});
+    }
+    int shift = 0;
+    for (const auto& tested : cases) {
+        try {
+            const auto undisturbed = runUndisturbed(settings, tested.durability, tested.arguments());
+            int died = 0;
+            for (const char* where : {"--kill-before", "--kill-after"}) {
+                // In the short form each case has other puts.
+                int put = 1 + shift++ % settings.every;
+                for (; dieOnce(settings, tested, undisturbed.final, where, put); put += settings.every) ++died;
+            }
+            std::cout << tested.name() << ": died at " << died << " puts";
+            // With exit a process may have to make several puts to get anywhere: a pause inside a subgraph is stored there first.
+            if (tested.durability != sg::Durability::exit) {
+                std::cout << ", and " << dieAgainAndAgain(settings, tested, undisturbed.final, settings.every)
+                          << " processes for one run that dies behind each " << settings.every << ". put of a process";
+            }
+            std::cout << std::endl;
+        } catch (const std::exception& failure) {
+            throw Failure(tested.name() + ": " + failure.what());
+        }
+    }
+}
+
+}  // namespace fault
