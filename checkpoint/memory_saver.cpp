@@ -54,8 +54,8 @@ std::size_t pruneLog(std::string_view thread_id, std::string_view ns, Log& log, 
     std::vector<CommitLinks> links;
     links.reserve(log.commits.size());
     for (const auto& commit : log.commits) {
-        const CommitHeader header = readHeader({thread_id, ns, commit.id}, commit.bytes());
-        links.push_back({commit.id, header.parent, header.base});
+        const RecordLinks record = readLinks({thread_id, ns, commit.id}, commit.bytes());
+        links.push_back({commit.id, record.parent, record.base});
     }
     std::vector<CheckpointId> interrupted;
     for (const auto& [key, bytes] : log.pending) {

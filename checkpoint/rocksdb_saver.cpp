@@ -201,8 +201,8 @@ std::optional<CheckpointTuple> RocksDBSaver::getTuple(const TupleQuery& query) {
     }
 
     tuple.id = idAt(rows, prefix.size());
-    const CommitHeader header = readHeader({query.log.thread_id, query.log.checkpoint_ns, tuple.id}, rows.value());
-    if (header.base < tuple.id) rows.seek(keyOf(header.base));
+    const RecordLinks links = readLinks({query.log.thread_id, query.log.checkpoint_ns, tuple.id}, rows.value());
+    if (links.base < tuple.id) rows.seek(keyOf(links.base));
     for (; rows.isIn(prefix); rows.next()) {
         const CheckpointId id = idAt(rows, prefix.size());
         StoredCommit commit{id, std::string(rows.value())};
@@ -374,8 +374,8 @@ void RocksDBSaver::Impl::pruneLog(Cursor& rows, Cursor& write_rows, const LogNam
     std::vector<std::size_t> sizes;
     for (; rows.isIn(prefix); rows.next()) {
         const CheckpointId id = idAt(rows, prefix.size());
-        const CommitHeader header = readHeader({log.thread_id, log.checkpoint_ns, id}, rows.value());
-        links.push_back({id, header.parent, header.base});
+        const RecordLinks record = readLinks({log.thread_id, log.checkpoint_ns, id}, rows.value());
+        links.push_back({id, record.parent, record.base});
         sizes.push_back(rows.value().size());
     }
     std::vector<CheckpointId> interrupted;
