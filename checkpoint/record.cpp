@@ -2,10 +2,10 @@
 
 #include <array>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <stategraph/error.hpp>
+
+#include "checkpoint/record_frame.hpp"
+#include "checkpoint/sealed_record.hpp"
 
 namespace stategraph {
 
@@ -24,67 +24,12 @@ const char* toString(Source source) noexcept {
 namespace stategraph::checkpoint {
 namespace {
 
-constexpr std::size_t frame_size = 9;
-
-std::uint64_t checksum(CheckpointId id, std::string_view body) {
-    return XXH3_64bits_withSeed(body.data(), body.size(), id.high() * 0x9E3779B97F4A7C15ULL ^ id.low());
-}
-
-// Writes version and a place for the checksum; `seal` fills it in.
-std::size_t openFrame(std::string& out) {
-    const std::size_t start = out.size();
-    out.push_back(static_cast<char>(format_version));
-    out.append(frame_size - 1, '\0');
-    return start;
-}
-
-void seal(CheckpointId id, std::string& out, std::size_t start) {
-    const std::uint64_t sum = checksum(id, std::string_view(out).substr(start + frame_size));
-    for (std::size_t i = 0; i < 8; ++i) out[start + 1 + i] = static_cast<char>(sum >> (56U - 8U * i));
-}
-
-[[noreturn]] void corrupt(const RowKey& key, std::string_view why) {
-    throw CorruptCheckpointError("the record " + key.toString() + " cannot be read: " + std::string(why));
-}
-
 std::string_view openRecord(const RowKey& key, std::string_view bytes) {
-    if (bytes.size() <= frame_size) corrupt(key, "it is too short");
-    const auto version = static_cast<unsigned char>(bytes[0]);
-    if (version > format_version) {
-        corrupt(key, "its format " + std::to_string(version) + " is newer than this library's " +
-                           std::to_string(format_version) + "; use a newer stategraph");
+    const Frame frame = readFrame(key, bytes);
+    if (frame.version == sealed_version) {
+        corrupt(key, "it is encrypted; read it through the EncryptedSaver that has its keys");
     }
-    std::uint64_t stored = 0;
-    for (std::size_t i = 1; i < frame_size; ++i) stored = stored << 8U | static_cast<unsigned char>(bytes[i]);
-    const std::string_view body = bytes.substr(frame_size);
-    if (version != format_version || checksum(key.id, body) != stored) corrupt(key, "its checksum does not match");
-    return body;
-}
-
-void writeId(Encoder& out, CheckpointId id) {
-    std::array<char, 16> raw{};
-    id.toBytes(raw.data());
-    // A byte string whatever the bytes are.
-    out.bytes({raw.data(), raw.size()});
-}
-
-CheckpointId readId(Decoder& in) {
-    const std::string_view raw = in.bytes();
-    if (raw.size() != 16) throw WrongTypeError("expected an id of 16 bytes");
-    return CheckpointId::fromBytes(raw.data());
-}
-
-void writeRef(Encoder& out, CheckpointId own, CheckpointId other) {
-    if (own.low() == other.low() && own.high() >= other.high()) {
-        out.unsignedInteger(own.high() - other.high());
-    } else {
-        writeId(out, other);
-    }
-}
-
-CheckpointId readRef(Decoder& in, CheckpointId own) {
-    if (in.peek() != Decoder::Type::unsigned_integer) return readId(in);
-    return {own.high() - in.unsignedInteger(), own.low()};
+    return frame.body;
 }
 
 void writeFingerprint(Encoder& out, std::uint64_t value) {
@@ -241,7 +186,7 @@ void readHeaderField(std::string_view key, Decoder& in, CommitFields& commit) {
 }  // namespace
 
 void writeCommit(const CommitFields& c, std::string& out) {
-    const std::size_t start = openFrame(out);
+    const std::size_t start = openFrame(out, format_version);
     Encoder e(out);
     e.array(c.writes ? 3 : 2);
 
@@ -335,7 +280,7 @@ void writeCommit(const CommitFields& c, std::string& out) {
         e.raw(c.operations);
     }
     if (c.writes) e.raw(*c.writes);
-    seal(c.id, out, start);
+    closeFrame(c.id, out, start);
 }
 
 CommitFields readCommit(const RowKey& key, std::string_view bytes, bool header_only) {
@@ -364,7 +309,7 @@ CommitFields readCommit(const RowKey& key, std::string_view bytes, bool header_o
 }
 
 void writeTask(CheckpointId id, const TaskFields& task, std::string& out) {
-    const std::size_t start = openFrame(out);
+    const std::size_t start = openFrame(out, format_version);
     Encoder e(out);
     e.map(!task.to.empty() + 1 + task.error.has_value() + !task.sends.empty() + task.effect.has_value() + task.writes.has_value() +
           !task.answers.empty() + !task.interrupts.empty());
@@ -400,7 +345,7 @@ void writeTask(CheckpointId id, const TaskFields& task, std::string& out) {
         e.text("interrupts");
         writeInterrupts(e, task.interrupts);
     }
-    seal(id, out, start);
+    closeFrame(id, out, start);
 }
 
 TaskFields readTask(const RowKey& key, std::string_view bytes) {
@@ -510,6 +455,7 @@ CommitHeader readHeader(const RowKey& key, std::string_view bytes) {
 }
 
 RecordLinks readLinks(const RowKey& key, std::string_view bytes) {
+    if (checkpoint::isSealed(bytes)) return checkpoint::readSealedLinks(key, bytes);
     const checkpoint::CommitFields fields = checkpoint::readCommit(key, bytes, true);
     RecordLinks links{.parent = fields.parent, .base = fields.base, .root = {}, .is_finished = false};
     links.is_finished = fields.next.empty() && fields.sends.empty() && !fields.input;
@@ -520,6 +466,7 @@ RecordLinks readLinks(const RowKey& key, std::string_view bytes) {
 }
 
 bool hasOpenInterrupt(const RowKey& key, std::string_view bytes) {
+    if (checkpoint::isSealed(bytes)) return checkpoint::readSealedOpen(key, bytes);
     const checkpoint::TaskFields task = checkpoint::readTask(key, bytes);
     if (task.writes) return false;
     for (const auto& interrupt : task.interrupts) {

@@ -57,9 +57,24 @@
 //   Pending writes are keyed by a path (checkpoint/paths.hpp): a task's, that of an effect within a task, "command" (what a Command
 //   wrote to the superstep that waits), or "run", whose "node" is how the last run ended at this checkpoint where the tasks' records
 //   do not tell: "running" (it went on), "failed", "breakpoint" or "limit".
+//
+// A sealed record is one of the above, encrypted (stategraph/encrypted_saver.hpp). What savers need of it is in the clear:
+//
+//   sealed record := version checksum head box     version: one byte, 2; the checksum is that of head and box
+//   head        := [clear, key id, bytes(12)]      the key's id: text; the nonce
+//   clear       := { "due":      bool              of a commit: whether anything is due
+//                    "base":     ref               absent: itself
+//                    "root":     bytes(16)         of a subgraph's commit: the root's checkpoint; absent: none
+//                    "parent":   ref }             absent: none
+//                | { "open":     bool }            of a pending write: whether an interrupt waits for an answer
+//   box         := ciphertext tag                  to the record's end: AES-256-GCM of a whole record; the tag has 16 bytes
+//   The box authenticates this as well, so that it is good for its own row alone (sized: behind its size, 8 bytes big endian):
+//   bound       := "stategraph sealed" version kind sized(thread) sized(namespace) id sized(path) sized(head)
+//                                                  kind: "c" a commit, "w" a pending write; id: 16 bytes, as in keys
 namespace stategraph::checkpoint {
 
 inline constexpr unsigned char format_version = 1;
+inline constexpr unsigned char sealed_version = 2;
 
 struct LoggedOp {
     std::string_view channel;

@@ -48,3 +48,23 @@ function(stategraph_require_rocksdb)
                         "On Debian: apt-get install librocksdb-dev. Without it: -DSTATEGRAPH_WITH_ROCKSDB=OFF.")
   endif()
 endfunction()
+
+# The saver that encrypts: OpenSSL's libcrypto alone.
+if(NOT DEFINED STATEGRAPH_WITH_ENCRYPTION OR STATEGRAPH_WITH_ENCRYPTION)
+  find_package(OpenSSL 3.0 QUIET COMPONENTS Crypto)
+endif()
+if(OpenSSL_FOUND AND TARGET OpenSSL::Crypto)
+  set(STATEGRAPH_OPENSSL_FOUND ON)
+else()
+  set(STATEGRAPH_OPENSSL_FOUND OFF)
+  if(NOT DEFINED STATEGRAPH_WITH_ENCRYPTION)
+    message(STATUS "OpenSSL 3 was not found: stategraph::encryption is left out (Debian: apt-get install libssl-dev)")
+  endif()
+endif()
+
+function(stategraph_require_openssl)
+  if(NOT STATEGRAPH_OPENSSL_FOUND)
+    message(FATAL_ERROR "STATEGRAPH_WITH_ENCRYPTION is on, and OpenSSL 3 was not found. On Debian: apt-get install libssl-dev. "
+                        "Without it: -DSTATEGRAPH_WITH_ENCRYPTION=OFF. An OpenSSL elsewhere: -DOPENSSL_ROOT_DIR=<its prefix>.")
+  endif()
+endfunction()

@@ -1,14 +1,18 @@
-# `cmake --install`: the libraries, the headers, and a package for find_package(stategraph [COMPONENTS rocksdb]).
+# `cmake --install`: the libraries, the headers, and a package for find_package(stategraph [COMPONENTS rocksdb encryption]).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/stategraph")
 
-# The component has an export set of its own, so that the package can be used where RocksDB is not installed.
+# Each component has an export set of its own, so that the package can be used where RocksDB or OpenSSL is not installed.
 install(TARGETS stategraph EXPORT stategraphTargets FILE_SET HEADERS FILE_SET kit)
 install(EXPORT stategraphTargets NAMESPACE stategraph:: DESTINATION "${_package_dir}")
 if(STATEGRAPH_WITH_ROCKSDB)
   install(TARGETS stategraph_rocksdb EXPORT stategraphRocksdbTargets FILE_SET HEADERS)
   install(EXPORT stategraphRocksdbTargets NAMESPACE stategraph:: DESTINATION "${_package_dir}")
+endif()
+if(STATEGRAPH_WITH_ENCRYPTION)
+  install(TARGETS stategraph_encryption EXPORT stategraphEncryptionTargets FILE_SET HEADERS)
+  install(EXPORT stategraphEncryptionTargets NAMESPACE stategraph:: DESTINATION "${_package_dir}")
 endif()
 
 get_target_property(STATEGRAPH_LIBRARY_TYPE stategraph TYPE)

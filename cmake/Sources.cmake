@@ -1,7 +1,8 @@
 # Which file belongs to what: the one place that says so. A new file in these folders is picked up by the next build.
 #
 #   include/stategraph/**/*.hpp   public headers, installed (detail/ too); testing/saver_contract* is the savers' test kit
-#   src/**/*.cpp checkpoint/**/*.cpp   the library;  checkpoint/rocksdb*.cpp is stategraph::rocksdb
+#   src/**/*.cpp checkpoint/**/*.cpp   the library;  checkpoint/rocksdb*.cpp is stategraph::rocksdb, checkpoint/encrypted*.cpp
+#                                 stategraph::encryption
 #   tests/**/*_test.cpp           stategraph-tests, with tests/support/*.cpp and tests/main.cpp
 #   tests/conformance/*.cpp       stategraph-conformance
 #   tests/fault/kill/*.cpp        stategraph-kill (main.cpp and the rest) and stategraph-kill-child (child.cpp)
@@ -17,18 +18,27 @@ set(STATEGRAPH_KIT_HEADERS ${STATEGRAPH_HEADERS})
 list(FILTER STATEGRAPH_HEADERS EXCLUDE REGEX "/testing/saver_contract")
 list(FILTER STATEGRAPH_KIT_HEADERS INCLUDE REGEX "/testing/saver_contract")
 list(FILTER STATEGRAPH_ROCKSDB_HEADERS INCLUDE REGEX "/rocksdb_saver\\.hpp$")
+set(STATEGRAPH_ENCRYPTION_HEADERS ${STATEGRAPH_HEADERS})
+list(FILTER STATEGRAPH_HEADERS EXCLUDE REGEX "/encrypted_saver\\.hpp$")
+list(FILTER STATEGRAPH_ENCRYPTION_HEADERS INCLUDE REGEX "/encrypted_saver\\.hpp$")
 
 file(GLOB_RECURSE STATEGRAPH_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cpp"
      "${PROJECT_SOURCE_DIR}/checkpoint/*.cpp")
 set(STATEGRAPH_ROCKSDB_SOURCES ${STATEGRAPH_SOURCES})
 list(FILTER STATEGRAPH_SOURCES EXCLUDE REGEX "/checkpoint/rocksdb[^/]*\\.cpp$")
 list(FILTER STATEGRAPH_ROCKSDB_SOURCES INCLUDE REGEX "/checkpoint/rocksdb[^/]*\\.cpp$")
+set(STATEGRAPH_ENCRYPTION_SOURCES ${STATEGRAPH_SOURCES})
+list(FILTER STATEGRAPH_SOURCES EXCLUDE REGEX "/checkpoint/encrypted[^/]*\\.cpp$")
+list(FILTER STATEGRAPH_ENCRYPTION_SOURCES INCLUDE REGEX "/checkpoint/encrypted[^/]*\\.cpp$")
 
 if(STATEGRAPH_BUILD_TESTS)
   file(GLOB_RECURSE STATEGRAPH_TEST_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*_test.cpp")
   list(FILTER STATEGRAPH_TEST_SOURCES EXCLUDE REGEX "/tests/(conformance|compile_fail|consumer|support)/")
   if(NOT STATEGRAPH_WITH_ROCKSDB)
     list(FILTER STATEGRAPH_TEST_SOURCES EXCLUDE REGEX "/rocksdb[^/]*_test\\.cpp$")
+  endif()
+  if(NOT STATEGRAPH_WITH_ENCRYPTION)
+    list(FILTER STATEGRAPH_TEST_SOURCES EXCLUDE REGEX "/encrypted[^/]*_test\\.cpp$")
   endif()
   file(GLOB_RECURSE STATEGRAPH_TEST_SUPPORT CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.cpp")
   file(GLOB STATEGRAPH_CONFORMANCE_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/conformance/*.cpp")
@@ -45,9 +55,18 @@ if(STATEGRAPH_BUILD_BENCHMARKS)
   file(GLOB STATEGRAPH_BENCHMARK_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/benchmarks/*.cpp")
 endif()
 
-# A file that needs RocksDB says so by what it includes.
+# A file that needs RocksDB or OpenSSL says so by what it includes.
 function(stategraph_uses_rocksdb out file)
-  file(STRINGS "${file}" lines REGEX "^ *#include [<\"](stategraph/rocksdb_saver\\.hpp|rocksdb/)" LIMIT_COUNT 1)
+  stategraph_includes(found "${file}" "stategraph/rocksdb_saver\\.hpp|rocksdb/")
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
+function(stategraph_uses_encryption out file)
+  stategraph_includes(found "${file}" "stategraph/encrypted_saver\\.hpp|openssl/")
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+function(stategraph_includes out file headers)
+  file(STRINGS "${file}" lines REGEX "^ *#include [<\"](${headers})" LIMIT_COUNT 1)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
   if(lines)
     set(${out} ON PARENT_SCOPE)

@@ -14,10 +14,14 @@ add_executable(stategraph-tests tests/main.cpp ${STATEGRAPH_TEST_SUPPORT} ${STAT
 stategraph_own(stategraph-tests)
 target_compile_definitions(
   stategraph-tests PRIVATE STATEGRAPH_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests" # golden files and other data
-                           STATEGRAPH_HAS_ROCKSDB=$<BOOL:${STATEGRAPH_WITH_ROCKSDB}>)
+                           STATEGRAPH_HAS_ROCKSDB=$<BOOL:${STATEGRAPH_WITH_ROCKSDB}>
+                           STATEGRAPH_HAS_ENCRYPTION=$<BOOL:${STATEGRAPH_WITH_ENCRYPTION}>)
 target_link_libraries(stategraph-tests PRIVATE stategraph Boost::json Cbor::cbor stategraph_xxhash doctest::doctest)
 if(STATEGRAPH_WITH_ROCKSDB)
   target_link_libraries(stategraph-tests PRIVATE stategraph_rocksdb RocksDB::rocksdb-shared)
+endif()
+if(STATEGRAPH_WITH_ENCRYPTION)
+  target_link_libraries(stategraph-tests PRIVATE stategraph_encryption)
 endif()
 
 foreach(file IN LISTS STATEGRAPH_TEST_SOURCES)
@@ -105,7 +109,7 @@ foreach(file IN LISTS STATEGRAPH_COMPILE_FAIL_SOURCES)
 endforeach()
 
 # -------------------------------------------------------------------------------------------------------- includes
-# What stategraph.hpp costs its users: neither Boost.Graph, RocksDB, Boost.JSON, libcbor nor xxHash may come in with it.
+# What stategraph.hpp costs its users: neither Boost.Graph, RocksDB, Boost.JSON, libcbor, OpenSSL nor xxHash may come in with it.
 get_target_property(_boost_include_dirs Boost::headers INTERFACE_INCLUDE_DIRECTORIES)
 list(JOIN _boost_include_dirs "|" _boost_include_dirs)
 add_test(
@@ -113,7 +117,7 @@ add_test(
   COMMAND
     ${CMAKE_COMMAND} "-DCOMPILER=${CMAKE_CXX_COMPILER}" "-DINCLUDES=${PROJECT_SOURCE_DIR}/include|${_boost_include_dirs}"
     "-DHEADER=stategraph/stategraph.hpp"
-    "-DFORBIDDEN=/boost/graph/|/boost/json|/rocksdb/[^/]*\\.h$|/cbor\\.h$|/xxhash\\.h$" -P
+    "-DFORBIDDEN=/boost/graph/|/boost/json|/rocksdb/[^/]*\\.h$|/openssl/[^/]*\\.h$|/cbor\\.h$|/xxhash\\.h$" -P
     "${PROJECT_SOURCE_DIR}/cmake/CheckIncludes.cmake")
 set_tests_properties(includes PROPERTIES TIMEOUT 60)
 
@@ -122,7 +126,7 @@ set_tests_properties(includes PROPERTIES TIMEOUT 60)
 set(_consumer_cache "${PROJECT_BINARY_DIR}/tests/consumer_cache.cmake")
 set(_lines "")
 foreach(variable CMAKE_CXX_COMPILER CMAKE_CXX_COMPILER_LAUNCHER CMAKE_PREFIX_PATH BUILD_SHARED_LIBS Boost_DIR RocksDB_DIR
-                 Cbor_INCLUDE_DIR Cbor_LIBRARY XXHASH_INCLUDE_DIR STATEGRAPH_WITH_ROCKSDB)
+                 Cbor_INCLUDE_DIR Cbor_LIBRARY XXHASH_INCLUDE_DIR OPENSSL_ROOT_DIR STATEGRAPH_WITH_ROCKSDB STATEGRAPH_WITH_ENCRYPTION)
   if(DEFINED ${variable} AND NOT "${${variable}}" STREQUAL "")
     string(APPEND _lines "set(${variable} [==[${${variable}}]==] CACHE STRING \"\")\n")
   endif()

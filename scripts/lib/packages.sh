@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Sourced by the scripts: finds what stategraph needs to build and installs what is missing with apt-get.
 #
-#   need_packages build   compiler, CMake, Ninja, Boost, libcbor, xxHash, RocksDB
+#   need_packages build   compiler, CMake, Ninja, Boost, libcbor, xxHash, RocksDB, OpenSSL
 #   need_packages tests   and doctest, Google Benchmark
 #   need_packages clang   and clang++-16
 #
@@ -179,6 +179,7 @@ need_packages() {
   has_header cbor.h || missing+=(libcbor-dev)
   has_header xxhash.h || missing+=(libxxhash-dev)
   has_header rocksdb/db.h || missing+=(librocksdb-dev)
+  has_header openssl/evp.h || missing+=(libssl-dev)
   for group in "$@"; do
     case $group in
     build) ;;

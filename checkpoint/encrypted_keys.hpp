@@ -1,0 +1,40 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include <stategraph/encrypted_saver.hpp>
+
+namespace stategraph::checkpoint {
+
+/// Throws InvalidArgumentError for a key that cannot be meant: an id of a wrong size, bytes that nobody filled.
+void checkKey(const EncryptionKey& key);
+
+/// The keys that were found, at most about `capacity`. Each of a few parts belongs to some threads of the process, so that readers do
+/// not meet at one lock; the function that finds is called without any.
+class KeyRing {
+public:
+    using Find = std::function<std::optional<EncryptionKey>(std::string_view)>;
+
+    KeyRing(Find find, std::size_t capacity);
+
+    /// None if it is unknown. Errors: those of the function; InvalidArgumentError if it returns another key.
+    std::optional<EncryptionKey> find(std::string_view id);
+
+private:
+    struct alignas(64) Part {
+        std::mutex mutex;
+        std::vector<EncryptionKey> keys;
+        std::size_t oldest = 0;
+    };
+
+    Find find_;
+    std::size_t part_count_;
+    std::size_t part_capacity_;
+    std::unique_ptr<Part[]> parts_;
+};
+
+}  // namespace stategraph::checkpoint

@@ -1,0 +1,80 @@
+#include "checkpoint/record_frame.hpp"
+
+#include <array>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <stategraph/error.hpp>
+
+#include "checkpoint/record.hpp"
+
+namespace stategraph::checkpoint {
+namespace {
+
+constexpr std::size_t frame_size = 9;
+constexpr unsigned char newest_version = sealed_version;
+
+std::uint64_t checksum(CheckpointId id, std::string_view body) {
+    return XXH3_64bits_withSeed(body.data(), body.size(), id.high() * 0x9E3779B97F4A7C15ULL ^ id.low());
+}
+
+}  // namespace
+
+std::size_t openFrame(std::string& out, unsigned char version) {
+    const std::size_t start = out.size();
+    out.push_back(static_cast<char>(version));
+    out.append(frame_size - 1, '\0');
+    return start;
+}
+
+void closeFrame(CheckpointId id, std::string& out, std::size_t start) {
+    const std::uint64_t sum = checksum(id, std::string_view(out).substr(start + frame_size));
+    for (std::size_t i = 0; i < 8; ++i) out[start + 1 + i] = static_cast<char>(sum >> (56U - 8U * i));
+}
+
+void corrupt(const RowKey& key, std::string_view why) {
+    throw CorruptCheckpointError("the record " + key.toString() + " cannot be read: " + std::string(why));
+}
+
+Frame readFrame(const RowKey& key, std::string_view bytes) {
+    if (bytes.size() <= frame_size) corrupt(key, "it is too short");
+    const auto version = static_cast<unsigned char>(bytes[0]);
+    if (version > newest_version) {
+        corrupt(key, "its format " + std::to_string(version) + " is newer than this library's " +
+                         std::to_string(newest_version) + "; use a newer stategraph");
+    }
+    std::uint64_t stored = 0;
+    for (std::size_t i = 1; i < frame_size; ++i) stored = stored << 8U | static_cast<unsigned char>(bytes[i]);
+    const std::string_view body = bytes.substr(frame_size);
+    if (version < format_version || checksum(key.id, body) != stored) corrupt(key, "its checksum does not match");
+    return {version, body};
+}
+
+void writeId(Encoder& out, CheckpointId id) {
+    std::array<char, 16> raw{};
+    id.toBytes(raw.data());
+    // A byte string whatever the bytes are.
+    out.bytes({raw.data(), raw.size()});
+}
+
+CheckpointId readId(Decoder& in) {
+    const std::string_view raw = in.bytes();
+    if (raw.size() != 16) throw WrongTypeError("expected an id of 16 bytes");
+    return CheckpointId::fromBytes(raw.data());
+}
+
+void writeRef(Encoder& out, CheckpointId own, CheckpointId other) {
+    if (own.low() == other.low() && own.high() >= other.high()) {
+        out.unsignedInteger(own.high() - other.high());
+    } else {
+        writeId(out, other);
+    }
+}
+
+CheckpointId readRef(Decoder& in, CheckpointId own) {
+    if (in.peek() != Decoder::Type::unsigned_integer) return readId(in);
+    return {own.high() - in.unsignedInteger(), own.low()};
+}
+
+}  // namespace stategraph::checkpoint

@@ -1,0 +1,33 @@
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include <stategraph/encoding.hpp>
+#include <stategraph/ids.hpp>
+#include <stategraph/record.hpp>
+
+// What every record begins with, and how records name ids. The grammar is in record.hpp.
+namespace stategraph::checkpoint {
+
+/// Appends the version and a place for the checksum; `closeFrame` fills it in, over all that was appended since.
+std::size_t openFrame(std::string& out, unsigned char version);
+void closeFrame(CheckpointId id, std::string& out, std::size_t start);
+
+struct Frame {
+    unsigned char version = 0;
+    std::string_view body;
+};
+
+/// Checks version and checksum. Errors: CorruptCheckpointError naming the key.
+Frame readFrame(const RowKey& key, std::string_view bytes);
+
+/// Throws CorruptCheckpointError naming the key.
+[[noreturn]] void corrupt(const RowKey& key, std::string_view why);
+
+void writeId(Encoder& out, CheckpointId id);
+CheckpointId readId(Decoder& in);
+void writeRef(Encoder& out, CheckpointId own, CheckpointId other);
+CheckpointId readRef(Decoder& in, CheckpointId own);
+
+}  // namespace stategraph::checkpoint
