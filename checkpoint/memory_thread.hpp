@@ -153,6 +153,7 @@ struct Thread {
     std::string name;
     Log root;                                 // namespace ""
     std::unique_ptr<Children> children = {};  // most threads have none
+    std::size_t bytes = 0;                    // as memory_size.hpp counts
 
     Log* find(std::string_view ns) noexcept {
         if (ns.empty()) return &root;
