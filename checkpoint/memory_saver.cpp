@@ -56,32 +56,101 @@ void copyLog(const Log& from, Log& to) {
     to.pending = from.pending;
 }
 
-std::size_t pruneLog(std::string_view thread_id, std::string_view ns, Log& log, const PruneRequest& request) {
-    std::vector<CommitLinks> links;
-    links.reserve(log.commits.size());
-    for (const auto& commit : log.commits) {
-        const CommitHeader header = readHeader({thread_id, ns, commit.id}, commit.bytes());
-        links.push_back({commit.id, header.parent, header.base});
-    }
-    std::vector<CheckpointId> interrupted;
-    for (const auto& [key, bytes] : log.pending) {
-        if (hasOpenInterrupt({thread_id, ns, key.id, key.path}, bytes)) interrupted.push_back(key.id);
-    }
-    const std::vector<CheckpointId> dropped = checkpoint::droppable(links, interrupted, request);
-    if (dropped.empty()) return 0;
+bool hasOpenInterrupts(std::string_view thread_id, std::string_view ns, const Log& log) {
+    return std::any_of(log.pending.begin(), log.pending.end(), [&](const auto& write) {
+        return hasOpenInterrupt({thread_id, ns, write.first.id, write.first.path}, write.second);
+    });
+}
 
-    const auto is_dropped = [&](CheckpointId id) { return std::binary_search(dropped.begin(), dropped.end(), id); };
-    Log kept;  // the old bytes go with the old log
-    kept.reserve(links.size() - dropped.size());
-    for (std::size_t i = 0; i < links.size(); ++i) {
-        if (is_dropped(links[i].id)) continue;
-        const std::string_view row = log.commits[i].bytes();
-        kept.append(links[i].id, links[i].base, row, kept.bytes.take(row.size()));
+bool isUnused(Thread& thread, std::int64_t since_unix_ms) {
+    checkpoint::ThreadUse use(since_unix_ms);
+    bool is_used = false;
+    thread.forEachLog([&](std::string_view ns, const Log& log) {
+        if (is_used || log.commits.empty()) return;
+        const auto& head = log.commits.back();
+        use.add(ns, head.id, readLinks({thread.name, ns, head.id}, head.bytes()),
+                [&] { return hasOpenInterrupts(thread.name, ns, log); });
+        is_used = use.isUsed();
+    });
+    return !use.isUsed();
+}
+
+// Whether nothing is due or asked in it. What cannot be read stays.
+bool isFinished(Thread& thread) {
+    try {
+        return isUnused(thread, std::numeric_limits<std::int64_t>::max());
+    } catch (const CorruptCheckpointError&) {
+        return false;
     }
-    std::erase_if(log.pending, [&](const auto& write) { return is_dropped(write.first.id); });
-    kept.pending = std::move(log.pending);
+}
+
+// A log and what a prune drops of it.
+struct LogPrune {
+    Log& log;
+    std::vector<CommitLinks> commits;
+    std::vector<CheckpointId> dropped;
+};
+
+LogPrune planPrune(std::string_view thread_id, std::string_view ns, Log& log, checkpoint::ThreadPrune& prune) {
+    checkpoint::LogLinks links{.checkpoint_ns = ns, .commits = {}, .interrupted = {}};
+    links.commits.reserve(log.commits.size());
+    for (const auto& commit : log.commits) {
+        const RecordLinks record = readLinks({thread_id, ns, commit.id}, commit.bytes());
+        links.commits.push_back({commit.id, record.parent, record.base, record.root});
+    }
+    for (const auto& [key, bytes] : log.pending) {
+        if (hasOpenInterrupt({thread_id, ns, key.id, key.path}, bytes)) links.interrupted.push_back(key.id);
+    }
+    std::vector<CheckpointId> dropped = prune.drop(links);
+    return {log, std::move(links.commits), std::move(dropped)};
+}
+
+void pruneLog(const LogPrune& plan) {
+    Log& log = plan.log;
+    if (plan.dropped.empty()) return;
+    const auto is_dropped = [&](CheckpointId id) {
+        return std::binary_search(plan.dropped.begin(), plan.dropped.end(), id);
+    };
+    Log kept;  // the old bytes go with the old log
+    if (plan.dropped.size() < log.commits.size()) {
+        kept.reserve(log.commits.size() - plan.dropped.size());
+        for (std::size_t i = 0; i < log.commits.size(); ++i) {
+            const CommitLinks& commit = plan.commits[i];
+            if (is_dropped(commit.id)) continue;
+            const std::string_view row = log.commits[i].bytes();
+            kept.append(commit.id, commit.base, row, kept.bytes.take(row.size()));
+        }
+        std::erase_if(log.pending, [&](const auto& write) { return is_dropped(write.first.id); });
+        kept.pending = std::move(log.pending);
+    }
     log = std::move(kept);
-    return dropped.size();
+}
+
+// How many commits went. All is read before anything goes.
+std::size_t pruneCommits(Thread& thread, const PruneRequest& request) {
+    checkpoint::ThreadPrune prune(request);
+    std::vector<LogPrune> plans;
+    thread.forEachLog([&](std::string_view ns, Log& log) { plans.push_back(planPrune(thread.name, ns, log, prune)); });
+    std::size_t dropped = 0;
+    for (const LogPrune& plan : plans) {
+        pruneLog(plan);
+        dropped += plan.dropped.size();
+    }
+    thread.dropEmptyLogs();
+    return dropped;
+}
+
+// Throws unless each row that says what it expects finds it in the log (null: an empty one).
+void checkExpected(const PutRequest& request, const Log* log) {
+    for (const WriteRow& row : request.writes) {
+        if (!row.expected) continue;
+        std::optional<std::string_view> stored;
+        if (log) {
+            const auto at = log->pending.find(checkpoint::WriteKeyView{row.checkpoint_id, row.path});
+            if (at != log->pending.end()) stored = at->second;
+        }
+        checkpoint::checkExpected(request.log, row, stored);
+    }
 }
 
 void listLog(std::string_view thread_id, std::string_view ns, const Log& log, const ListQuery& query,
@@ -92,6 +161,7 @@ void listLog(std::string_view thread_id, std::string_view ns, const Log& log, co
         const auto& commit = log.commits[place];
         out.push_back({std::string(thread_id), std::string(ns), commit.id, std::string(commit.bytes()),
                        query.with_writes ? log.writesOf(commit.id) : std::vector<StoredWrite>()});
+        if (query.heads) return;
     }
 }
 
@@ -212,7 +282,7 @@ bool MemorySaver::Impl::evictOne(const HashedName& name, CheckpointId newest) {
     std::unique_ptr<Thread> gone;  // freed after the lock
     const std::lock_guard lock(shard.mutex);
     Thread* const thread = shard.threads.find(name);
-    if (!thread || checkpoint::newestOf(*thread) != newest || !checkpoint::isFinished(*thread)) return false;
+    if (!thread || checkpoint::newestOf(*thread) != newest || !isFinished(*thread)) return false;
     gone = extract(shard, name);
     return true;
 }
@@ -271,6 +341,7 @@ void MemorySaver::put(const PutRequest& request) {
     Log* log = thread ? thread->find(request.log.checkpoint_ns) : nullptr;
     const CheckpointId head = log ? log->head() : CheckpointId();
     if (head != request.expected_head) checkpoint::refuseHead(request.log, request.expected_head, head);
+    checkExpected(request, log);
     if (request.commits.empty() && staged.empty()) return;
     std::size_t freed = 0;
     if (!thread) {
@@ -344,19 +415,27 @@ std::vector<ListedCheckpoint> MemorySaver::list(const ListQuery& query) {
         const std::lock_guard lock(shard.mutex);
         if (Thread* const thread = shard.threads.find(name)) listThread(thread_id, *thread, query, listed);
     };
+    const auto isBehind = [&](std::string_view thread_id) {
+        return !query.after_thread_id || BySizeThenText()(*query.after_thread_id, thread_id);
+    };
     if (query.thread_id) {
-        listOne(*query.thread_id);
+        if (isBehind(*query.thread_id)) listOne(*query.thread_id);
         return listed;
     }
     std::vector<std::string> names;
     for (Shard& shard : impl_->shards) {
         const std::lock_guard lock(shard.mutex);
-        shard.threads.forEach([&](const Thread& thread) { names.push_back(thread.name); });
+        shard.threads.forEach([&](const Thread& thread) {
+            if (isBehind(thread.name)) names.push_back(thread.name);
+        });
     }
-    std::sort(names.begin(), names.end(), BySizeThenText());
-    for (const auto& name : names) {
-        if (query.limit && listed.size() >= *query.limit) break;
-        listOne(name);
+    // A heap: a page of many threads sorts no more of them than it shows.
+    const auto comesLater = [](const std::string& a, const std::string& b) { return BySizeThenText()(b, a); };
+    std::make_heap(names.begin(), names.end(), comesLater);
+    while (!names.empty() && (!query.limit || listed.size() < *query.limit)) {
+        std::pop_heap(names.begin(), names.end(), comesLater);
+        listOne(names.back());
+        names.pop_back();
     }
     return listed;
 }
@@ -407,19 +486,17 @@ std::size_t MemorySaver::prune(const PruneRequest& request) {
     const auto pruneThread = [&](const std::string& thread_id) {
         const HashedName name(thread_id);
         Shard& shard = impl_->shardOf(name);
+        std::unique_ptr<Thread> gone;  // freed after the lock
         const std::lock_guard lock(shard.mutex);
         Thread* const thread = shard.threads.find(name);
         if (!thread) return;
-        const auto pruneLogs = [&] {
-            thread->forEachLog([&](std::string_view ns, Log& log) { dropped += pruneLog(thread->name, ns, log, request); });
-        };
-        try {
-            pruneLogs();
-        } catch (...) {
+        if (request.threads_unused_since_unix_ms && isUnused(*thread, *request.threads_unused_since_unix_ms)) {
+            thread->forEachLog([&](std::string_view, const Log& log) { dropped += log.commits.size(); });
+            gone = impl_->extract(shard, name);
+        } else if (request.keep_last || request.older_than_unix_ms) {
+            dropped += pruneCommits(*thread, request);
             impl_->recount(shard, *thread);
-            throw;
         }
-        impl_->recount(shard, *thread);
     };
     if (request.thread_id) {
         pruneThread(*request.thread_id);

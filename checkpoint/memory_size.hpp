@@ -1,10 +1,8 @@
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <optional>
-
-#include <stategraph/error.hpp>
-#include <stategraph/record.hpp>
 
 #include "checkpoint/memory_thread.hpp"
 
@@ -45,24 +43,6 @@ inline CheckpointId newestOf(const Thread& thread) noexcept {
     if (!thread.children) return newest;
     for (const auto& [ns, log] : *thread.children) newest = std::max(newest, log.head());
     return newest;
-}
-
-/// Whether nothing is due in it and no question waits for an answer. What cannot be read is kept.
-inline bool isFinished(Thread& thread) {
-    bool is_finished = true;
-    const auto check = [&](std::string_view ns, const Log& log) {
-        if (!is_finished) return;
-        is_finished = !log.commits.empty() && readLinks({thread.name, ns, log.head()}, log.commits.back().bytes()).is_finished;
-        for (const auto& [key, bytes] : log.pending) {
-            if (is_finished) is_finished = !hasOpenInterrupt({thread.name, ns, key.id, key.path}, bytes);
-        }
-    };
-    try {
-        thread.forEachLog(check);
-    } catch (const CorruptCheckpointError&) {
-        return false;
-    }
-    return is_finished;
 }
 
 /// A number of bytes that several threads take from and give back. Without a limit it counts nothing, so that cores share nothing.

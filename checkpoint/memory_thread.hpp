@@ -139,11 +139,21 @@ struct Log {
     }
 };
 
-// The order of namespaces and threads in listings, the same as a durable saver's.
+// The order of namespaces and threads in listings, the same as a durable saver's: its keys begin with the size as
+// rocksdb_keys.cpp's varint, whose low bits come first. Below 128 bytes that is the order of sizes.
 struct BySizeThenText {
     using is_transparent = void;
     bool operator()(std::string_view a, std::string_view b) const noexcept {
-        return a.size() != b.size() ? a.size() < b.size() : a < b;
+        return a.size() != b.size() ? isVarintLess(a.size(), b.size()) : a < b;
+    }
+
+private:
+    static bool isVarintLess(std::size_t a, std::size_t b) noexcept {
+        for (;; a >>= 7U, b >>= 7U) {
+            const std::size_t first = a < 0x80 ? a : (a & 0x7FU) | 0x80U;
+            const std::size_t second = b < 0x80 ? b : (b & 0x7FU) | 0x80U;
+            if (first != second) return first < second;
+        }
     }
 };
 
@@ -166,6 +176,11 @@ struct Thread {
         if (Log* const log = find(ns)) return *log;
         if (!children) children = std::make_unique<Children>();
         return children->emplace(ns, Log()).first->second;
+    }
+
+    /// Forgets the logs that have no rows any more.
+    void dropEmptyLogs() {
+        if (children) std::erase_if(*children, [](const auto& child) { return child.second.empty(); });
     }
 
     template <typename F>

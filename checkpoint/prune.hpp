@@ -1,9 +1,13 @@
 #pragma once
+#include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
+#include <stategraph/record.hpp>
 #include <stategraph/saver.hpp>
 
+// What a prune may drop: the same for every saver.
 namespace stategraph::checkpoint {
 
 /// A commit's place in its log.
@@ -11,12 +15,22 @@ struct CommitLinks {
     CheckpointId id;
     CheckpointId parent;
     CheckpointId base;
+    CheckpointId root = {};  // RecordLinks::root
+};
+
+/// All that a prune must know of a log that has commits.
+struct LogLinks {
+    std::string_view checkpoint_ns;
+    /// The whole log, oldest first.
+    std::vector<CommitLinks> commits;
+    /// The checkpoints whose pending writes hold an open interrupt, in any order.
+    std::vector<CheckpointId> interrupted;
 };
 
 /// Throws InvalidArgumentError if the request asks for nothing or for no commit at all to be kept.
 void checkPrune(const PruneRequest& request);
 
-/// The commits of one log that a prune may drop, oldest first.
+/// The commits of one log that the request's rules for commits (keep_last, older_than_unix_ms) may drop, oldest first.
 ///
 /// `log` is the whole log, oldest first; `interrupted` are the checkpoints whose pending writes hold an open interrupt,
 /// in any order. Kept is what any rule of the request keeps, the head, `interrupted`, and for each of them its
@@ -24,5 +38,58 @@ void checkPrune(const PruneRequest& request);
 /// Cost: n log n. Errors: as `checkPrune`.
 std::vector<CheckpointId> droppable(std::span<const CommitLinks> log, std::span<const CheckpointId> interrupted,
                                     const PruneRequest& request);
+
+/// Whether a namespace is that of one task of the root graph ("node:task", and what is below it) and not of a node in
+/// all of a thread ("node").
+bool livesForOneTask(std::string_view checkpoint_ns) noexcept;
+
+/// What a prune drops of one thread, log by log: the root's first, if there is one, then the others in any order.
+///
+/// A log that lived for one task goes whole, its head too, when the root's log has moved on and keeps that task's
+/// checkpoint no longer. All others: `droppable`. Answers are kept with the root's task alone, so a subgraph's question
+/// is open only while the root's checkpoint has one that is.
+class ThreadPrune {
+public:
+    /// The request must outlive it.
+    explicit ThreadPrune(const PruneRequest& request) : request_(request) { checkPrune(request); }
+
+    /// The commits to drop, oldest first, with their pending writes. All of them: all pending writes of the log.
+    std::vector<CheckpointId> drop(const LogLinks& log);
+
+private:
+    bool isWaiting(const LogLinks& log, CheckpointId interrupted) const noexcept;
+
+    const PruneRequest& request_;
+    CheckpointId root_head_;
+    std::vector<CheckpointId> root_kept_;
+    std::vector<CheckpointId> root_interrupted_;
+};
+
+/// Whether a thread is in use, for threads_unused_since_unix_ms: something is due or asked in it, or its newest commit is
+/// not older. Told of every log, the root's first: it has all open questions, those of subgraphs too. What is left in a log
+/// whose task the root's log has left behind does not count.
+class ThreadUse {
+public:
+    explicit ThreadUse(std::int64_t since_unix_ms) noexcept : since_unix_ms_(since_unix_ms) {}
+
+    /// `has_open_interrupt` (bool()) is asked last: it may have to read all pending writes of the log.
+    template <typename F>
+    void add(std::string_view checkpoint_ns, CheckpointId head, const RecordLinks& links, F&& has_open_interrupt) {
+        has_commits_ = true;
+        if (checkpoint_ns.empty()) root_head_ = head;
+        if (is_used_ || isLeftBehind(checkpoint_ns, head, links)) return;
+        const bool has_questions = checkpoint_ns.empty() || root_head_.empty();
+        is_used_ = head.unixTimeMs() >= since_unix_ms_ || !links.is_finished || (has_questions && has_open_interrupt());
+    }
+    bool isUsed() const noexcept { return is_used_ || !has_commits_; }
+
+private:
+    bool isLeftBehind(std::string_view checkpoint_ns, CheckpointId head, const RecordLinks& links) const noexcept;
+
+    std::int64_t since_unix_ms_;
+    CheckpointId root_head_;
+    bool is_used_ = false;
+    bool has_commits_ = false;
+};
 
 }  // namespace stategraph::checkpoint

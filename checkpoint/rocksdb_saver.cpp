@@ -1,6 +1,7 @@
 #include <stategraph/rocksdb_saver.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 
 #include <rocksdb/db.h>
@@ -13,6 +14,7 @@
 #include "checkpoint/log_gate.hpp"
 #include "checkpoint/prune.hpp"
 #include "checkpoint/put_check.hpp"
+#include "checkpoint/retention.hpp"
 #include "checkpoint/rocksdb_keys.hpp"
 #include "checkpoint/rocksdb_open.hpp"
 
@@ -26,9 +28,19 @@ using checkpoint::Table;
 
 constexpr std::size_t known_heads = 100'000;
 constexpr std::size_t copy_bytes_max = std::size_t{1} << 30U;
-// Dropped rows are removed from the files at once if they are that many, else when RocksDB gets to it.
+// Dropped rows are removed from the files at once if one thread's are that many, or if all that were dropped lately are a good part of
+// what there is; else when RocksDB gets to it. So what is rewritten is in proportion to what is dropped, however often one prunes.
 constexpr std::size_t compaction_rows_min = 50'000;
 constexpr std::size_t compaction_bytes_min = std::size_t{64} << 20U;
+constexpr std::size_t compaction_share = 4;
+constexpr std::size_t compaction_all_bytes_min = std::size_t{1} << 20U;
+
+const RocksDBSaverOptions& checked(const RocksDBSaverOptions& options) {
+    if (!options.retention) return options;
+    checkpoint::checkRetention(*options.retention);
+    if (options.read_only) throw InvalidArgumentError("retention: a read_only database cannot be pruned; set one of them only");
+    return options;
+}
 
 rocksdb::Slice slice(std::string_view text) noexcept { return {text.data(), text.size()}; }
 
@@ -112,14 +124,22 @@ struct RocksDBSaver::Impl {
     void listLog(Cursor& rows, Cursor* writes, const LogName& log, const ListQuery& query,
                  std::vector<ListedCheckpoint>& out);
     void pruneThread(std::string_view thread_id, const PruneRequest& request, Dropped& total);
-    void pruneLog(Cursor& rows, Cursor& write_rows, const LogName& log, const PruneRequest& request,
+    void pruneLog(Cursor& rows, Cursor& write_rows, const LogName& log, checkpoint::ThreadPrune& prune,
                   rocksdb::WriteBatch& batch, Dropped& total);
-    void compact(const PruneRequest& request);
+    bool isUnused(std::string_view thread_id, std::int64_t since_unix_ms);
+    void drop(const std::string& key, std::size_t bytes, rocksdb::WriteBatch& batch, Dropped& total);
+    void dropThread(std::string_view thread_id, rocksdb::WriteBatch& batch, Dropped& total);
+    void checkExpected(const PutRequest& request);
+    void compactIfWorthIt(const PruneRequest& request, const Dropped& dropped);
+    void compact(const std::optional<std::string>& thread_id);
 
     std::string path;
     bool read_only;
     std::unique_ptr<rocksdb::DB> db;
     LogGate gate{known_heads};
+    std::atomic<std::size_t> dropped_bytes{0};  // since the last compaction of everything
+    std::atomic<bool> is_closing{false};
+    std::unique_ptr<checkpoint::Retention> retention;
 };
 
 void RocksDBSaver::Impl::checkWritable() const {
@@ -149,8 +169,16 @@ bool RocksDBSaver::Impl::hasRows(std::string_view thread_id) {
 }
 
 RocksDBSaver::RocksDBSaver(const std::string& path, const RocksDBSaverOptions& options)
-    : impl_(std::make_unique<Impl>(path, options)) {}
-RocksDBSaver::~RocksDBSaver() = default;
+    : impl_(std::make_unique<Impl>(path, checked(options))) {
+    if (options.retention) impl_->retention = std::make_unique<checkpoint::Retention>(*this, *options.retention);
+}
+
+RocksDBSaver::~RocksDBSaver() {
+    impl_->is_closing = true;
+    impl_->retention.reset();  // it calls prune
+}
+
+RetentionReport RocksDBSaver::retentionReport() const { return impl_->retention ? impl_->retention->report() : RetentionReport(); }
 
 void RocksDBSaver::put(const PutRequest& request) {
     impl_->checkWritable();
@@ -170,14 +198,33 @@ void RocksDBSaver::put(const PutRequest& request) {
         add(checkpoint::rowKey(Table::writes, request.log, row.checkpoint_id, row.path), row.bytes);
     }
 
-    auto claim = impl_->gate.claimLog(request.log, !request.commits.empty());
+    // Alone in its log: one that moves the head, and one that looks at rows before it writes them.
+    const bool is_conditional = std::any_of(request.writes.begin(), request.writes.end(),
+                                            [](const WriteRow& row) { return row.expected.has_value(); });
+    auto claim = impl_->gate.claimLog(request.log, !request.commits.empty() || is_conditional);
     const CheckpointId head = claim.head() ? *claim.head() : impl_->readHead(request.log);
     if (head != request.expected_head) {
         claim.settle(head);
         checkpoint::refuseHead(request.log, request.expected_head, head);
     }
+    if (is_conditional) {
+        claim.settle(head);  // it stays if a row is refused
+        impl_->checkExpected(request);
+    }
     if (batch.Count() > 0) impl_->write(batch, request.sync, "store a commit");
     claim.settle(request.commits.empty() ? head : request.commits.back().id);
+}
+
+void RocksDBSaver::Impl::checkExpected(const PutRequest& request) {
+    for (const WriteRow& row : request.writes) {
+        if (!row.expected) continue;
+        std::string value;
+        const std::string key = checkpoint::rowKey(Table::writes, request.log, row.checkpoint_id, row.path);
+        const rocksdb::Status status = db->Get({}, slice(key), &value);
+        if (!status.ok() && !status.IsNotFound()) checkpoint::failStatus(status, "read a pending write", path);
+        checkpoint::checkExpected(request.log, row,
+                                  status.ok() ? std::optional<std::string_view>(value) : std::nullopt);
+    }
 }
 
 std::optional<CheckpointTuple> RocksDBSaver::getTuple(const TupleQuery& query) {
@@ -201,8 +248,8 @@ std::optional<CheckpointTuple> RocksDBSaver::getTuple(const TupleQuery& query) {
     }
 
     tuple.id = idAt(rows, prefix.size());
-    const CommitHeader header = readHeader({query.log.thread_id, query.log.checkpoint_ns, tuple.id}, rows.value());
-    if (header.base < tuple.id) rows.seek(keyOf(header.base));
+    const RecordLinks links = readLinks({query.log.thread_id, query.log.checkpoint_ns, tuple.id}, rows.value());
+    if (links.base < tuple.id) rows.seek(keyOf(links.base));
     for (; rows.isIn(prefix); rows.next()) {
         const CheckpointId id = idAt(rows, prefix.size());
         StoredCommit commit{id, std::string(rows.value())};
@@ -228,16 +275,21 @@ void RocksDBSaver::Impl::listLog(Cursor& rows, Cursor* writes, const LogName& lo
     // The cursor stands on the log's oldest row. A log of one row is common, and needs no seek.
     const CheckpointId first = idAt(rows, prefix.size());
     if (!query.before.empty() && first >= query.before) return;
-    add(first);
-    if (!rows.next() || !rows.isIn(prefix)) return;
-    out.pop_back();
+    if (!query.heads) {
+        add(first);
+        if (!rows.next() || !rows.isIn(prefix)) return;
+        out.pop_back();
+    }
     if (query.before.empty()) {
         rows.seekBack(checkpoint::prefixEnd(prefix));
     } else {
         const std::string end = checkpoint::rowKey(Table::commits, log, query.before);
         if (rows.seekBack(end) && rows.key() == end) rows.previous();
     }
-    for (; out.size() < limit && rows.isIn(prefix); rows.previous()) add(idAt(rows, prefix.size()));
+    for (; out.size() < limit && rows.isIn(prefix); rows.previous()) {
+        add(idAt(rows, prefix.size()));
+        if (query.heads) return;
+    }
 }
 
 std::vector<ListedCheckpoint> RocksDBSaver::list(const ListQuery& query) {
@@ -261,7 +313,12 @@ std::vector<ListedCheckpoint> RocksDBSaver::list(const ListQuery& query) {
     Cursor rows(*impl_->db, impl_->path, lower, checkpoint::prefixEnd(lower),
                 snapshot ? snapshot->snapshot() : nullptr);
 
-    for (rows.seekToFirst(); rows.valid() && (!query.limit || listed.size() < *query.limit);) {
+    if (query.after_thread_id) {
+        rows.seek(checkpoint::prefixEnd(checkpoint::threadPrefix(Table::commits, *query.after_thread_id)));
+    } else {
+        rows.seekToFirst();
+    }
+    while (rows.valid() && (!query.limit || listed.size() < *query.limit)) {
         // Copies: the cursor moves under the views.
         const checkpoint::ParsedKey at = rows.parsed();
         const std::string thread_id(at.log.thread_id);
@@ -328,29 +385,61 @@ std::size_t RocksDBSaver::prune(const PruneRequest& request) {
     } else {
         const std::string lower = checkpoint::tablePrefix(Table::commits);
         Cursor rows(*impl_->db, impl_->path, lower, checkpoint::prefixEnd(lower));
-        for (rows.seekToFirst(); rows.valid();) {
+        for (rows.seekToFirst(); rows.valid() && !impl_->is_closing;) {
             const std::string thread_id(rows.parsed().log.thread_id);
             impl_->pruneThread(thread_id, request, total);
             rows.seek(checkpoint::prefixEnd(checkpoint::threadPrefix(Table::commits, thread_id)));
         }
     }
-    if (total.rows >= compaction_rows_min || total.bytes >= compaction_bytes_min) impl_->compact(request);
+    impl_->compactIfWorthIt(request, total);
     return total.commits;
+}
+
+void RocksDBSaver::Impl::compactIfWorthIt(const PruneRequest& request, const Dropped& dropped) {
+    if (dropped.rows == 0) return;
+    const std::size_t lately = dropped_bytes += dropped.bytes;
+    std::uint64_t tables = 0;
+    std::uint64_t memory = 0;
+    db->GetIntProperty(rocksdb::DB::Properties::kLiveSstFilesSize, &tables);
+    db->GetIntProperty(rocksdb::DB::Properties::kCurSizeAllMemTables, &memory);
+    if (lately >= compaction_all_bytes_min && lately >= (tables + memory) / compaction_share) {
+        dropped_bytes = 0;
+        compact({});
+    } else if (request.thread_id && (dropped.rows >= compaction_rows_min || dropped.bytes >= compaction_bytes_min)) {
+        compact(request.thread_id);
+    }
+}
+
+void RocksDBSaver::Impl::drop(const std::string& key, std::size_t bytes, rocksdb::WriteBatch& batch, Dropped& total) {
+    const rocksdb::Status status = batch.Delete(slice(key));
+    if (!status.ok()) checkpoint::failStatus(status, "prune a thread", path);
+    ++total.rows;
+    total.bytes += key.size() + bytes;
 }
 
 // One thread at a time: its writers wait meanwhile, so nothing builds on what is being dropped.
 void RocksDBSaver::Impl::pruneThread(std::string_view thread_id, const PruneRequest& request, Dropped& total) {
+    const auto& since = request.threads_unused_since_unix_ms;
+    const bool drops_commits = request.keep_last || request.older_than_unix_ms;
+    // Writers of a thread that is in use do not wait for a look at it.
+    if (!drops_commits && !isUnused(thread_id, *since)) return;
     const auto claim = gate.claimThread(thread_id);
-    rocksdb::ManagedSnapshot snapshot(db.get());
-    const std::string prefix = checkpoint::threadPrefix(Table::commits, thread_id);
-    const std::string writes_prefix = checkpoint::threadPrefix(Table::writes, thread_id);
-    Cursor rows(*db, path, prefix, checkpoint::prefixEnd(prefix), snapshot.snapshot());
-    Cursor write_rows(*db, path, writes_prefix, checkpoint::prefixEnd(writes_prefix), snapshot.snapshot());
     rocksdb::WriteBatch batch;
     Dropped dropped;
-    for (rows.seekToFirst(); rows.valid();) {
-        const std::string ns(rows.parsed().log.checkpoint_ns);
-        pruneLog(rows, write_rows, {thread_id, ns}, request, batch, dropped);
+    if (since && isUnused(thread_id, *since)) {
+        dropThread(thread_id, batch, dropped);
+    } else if (drops_commits) {
+        rocksdb::ManagedSnapshot snapshot(db.get());
+        const std::string prefix = checkpoint::threadPrefix(Table::commits, thread_id);
+        const std::string writes_prefix = checkpoint::threadPrefix(Table::writes, thread_id);
+        Cursor rows(*db, path, prefix, checkpoint::prefixEnd(prefix), snapshot.snapshot());
+        Cursor write_rows(*db, path, writes_prefix, checkpoint::prefixEnd(writes_prefix), snapshot.snapshot());
+        checkpoint::ThreadPrune prune(request);
+        // The root's log is first: its name is the shortest.
+        for (rows.seekToFirst(); rows.valid();) {
+            const std::string ns(rows.parsed().log.checkpoint_ns);
+            pruneLog(rows, write_rows, {thread_id, ns}, prune, batch, dropped);
+        }
     }
     if (batch.Count() > 0) write(batch, false, "prune a thread");
     total.rows += dropped.rows;
@@ -358,59 +447,105 @@ void RocksDBSaver::Impl::pruneThread(std::string_view thread_id, const PruneRequ
     total.commits += dropped.commits;
 }
 
+bool RocksDBSaver::Impl::isUnused(std::string_view thread_id, std::int64_t since_unix_ms) {
+    rocksdb::ManagedSnapshot snapshot(db.get());
+    const std::string prefix = checkpoint::threadPrefix(Table::commits, thread_id);
+    const std::string writes_prefix = checkpoint::threadPrefix(Table::writes, thread_id);
+    Cursor rows(*db, path, prefix, checkpoint::prefixEnd(prefix), snapshot.snapshot());
+    Cursor write_rows(*db, path, writes_prefix, checkpoint::prefixEnd(writes_prefix), snapshot.snapshot());
+    checkpoint::ThreadUse use(since_unix_ms);
+    rows.seekToFirst();
+    while (rows.valid()) {
+        const std::string ns(rows.parsed().log.checkpoint_ns);
+        const std::string log_end = checkpoint::prefixEnd(checkpoint::logPrefix(Table::commits, {thread_id, ns}));
+        rows.seekBack(log_end);
+        const CheckpointId head = rows.parsed().id;
+        use.add(ns, head, readLinks({thread_id, ns, head}, rows.value()), [&] {
+            const std::string log_prefix = checkpoint::logPrefix(Table::writes, {thread_id, ns});
+            for (write_rows.seek(log_prefix); write_rows.isIn(log_prefix); write_rows.next()) {
+                const checkpoint::ParsedKey key = write_rows.parsed();
+                if (hasOpenInterrupt({thread_id, ns, key.id, key.path}, write_rows.value())) return true;
+            }
+            return false;
+        });
+        if (use.isUsed()) return false;
+        rows.seek(log_end);
+    }
+    return !use.isUsed();
+}
+
+// Row by row: marks for whole ranges are cheap one by one and slow every read down once they are many.
+void RocksDBSaver::Impl::dropThread(std::string_view thread_id, rocksdb::WriteBatch& batch, Dropped& total) {
+    for (const Table table : {Table::commits, Table::writes}) {
+        const std::string prefix = checkpoint::threadPrefix(table, thread_id);
+        Cursor rows(*db, path, prefix, checkpoint::prefixEnd(prefix));
+        for (rows.seekToFirst(); rows.valid(); rows.next()) {
+            drop(std::string(rows.key()), rows.value().size(), batch, total);
+            total.commits += table == Table::commits;
+        }
+    }
+}
+
 // Leaves the cursor behind the log.
-void RocksDBSaver::Impl::pruneLog(Cursor& rows, Cursor& write_rows, const LogName& log, const PruneRequest& request,
+void RocksDBSaver::Impl::pruneLog(Cursor& rows, Cursor& write_rows, const LogName& log, checkpoint::ThreadPrune& prune,
                                   rocksdb::WriteBatch& batch, Dropped& total) {
     const std::string prefix = checkpoint::logPrefix(Table::commits, log);
     const std::string writes_prefix = checkpoint::logPrefix(Table::writes, log);
-    const auto drop = [&](const std::string& key, std::size_t bytes) {
-        const rocksdb::Status status = batch.Delete(slice(key));
-        if (!status.ok()) checkpoint::failStatus(status, "prune a thread", path);
-        ++total.rows;
-        total.bytes += key.size() + bytes;
-    };
 
-    std::vector<checkpoint::CommitLinks> links;
+    checkpoint::LogLinks links{.checkpoint_ns = log.checkpoint_ns, .commits = {}, .interrupted = {}};
     std::vector<std::size_t> sizes;
     for (; rows.isIn(prefix); rows.next()) {
         const CheckpointId id = idAt(rows, prefix.size());
-        const CommitHeader header = readHeader({log.thread_id, log.checkpoint_ns, id}, rows.value());
-        links.push_back({id, header.parent, header.base});
+        const RecordLinks record = readLinks({log.thread_id, log.checkpoint_ns, id}, rows.value());
+        links.commits.push_back({id, record.parent, record.base, record.root});
         sizes.push_back(rows.value().size());
     }
-    std::vector<CheckpointId> interrupted;
     for (write_rows.seek(writes_prefix); write_rows.isIn(writes_prefix); write_rows.next()) {
         const checkpoint::ParsedKey key = write_rows.parsed();
         const RowKey row{log.thread_id, log.checkpoint_ns, key.id, key.path};
-        if (hasOpenInterrupt(row, write_rows.value())) interrupted.push_back(key.id);
+        if (hasOpenInterrupt(row, write_rows.value())) links.interrupted.push_back(key.id);
     }
 
-    const std::vector<CheckpointId> dropped = checkpoint::droppable(links, interrupted, request);
+    const std::vector<CheckpointId> dropped = prune.drop(links);
     if (dropped.empty()) return;
+    const bool is_whole = dropped.size() == links.commits.size();
     std::size_t place = 0;
     for (const CheckpointId id : dropped) {
-        while (links[place].id != id) ++place;
-        drop(checkpoint::rowKey(Table::commits, log, id), sizes[place]);
+        while (links.commits[place].id != id) ++place;
+        drop(checkpoint::rowKey(Table::commits, log, id), sizes[place], batch, total);
     }
     for (write_rows.seek(writes_prefix); write_rows.isIn(writes_prefix); write_rows.next()) {
-        if (std::binary_search(dropped.begin(), dropped.end(), write_rows.parsed().id)) {
-            drop(std::string(write_rows.key()), write_rows.value().size());
+        if (is_whole || std::binary_search(dropped.begin(), dropped.end(), write_rows.parsed().id)) {
+            drop(std::string(write_rows.key()), write_rows.value().size(), batch, total);
         }
     }
     total.commits += dropped.size();
 }
 
-void RocksDBSaver::Impl::compact(const PruneRequest& request) {
+std::optional<std::uint64_t> RocksDBSaver::storedBytes() {
+    std::uint64_t tables = 0;
+    if (!impl_->db->GetIntProperty(rocksdb::DB::Properties::kLiveSstFilesSize, &tables)) return std::nullopt;
+    rocksdb::VectorLogPtr logs;
+    const rocksdb::Status status = impl_->db->GetSortedWalFiles(logs);
+    if (!status.ok()) checkpoint::failStatus(status, "list its log files", impl_->path);
+    std::uint64_t total = tables;
+    for (const auto& log : logs) total += log->SizeFileBytes();
+    return total;
+}
+
+void RocksDBSaver::Impl::compact(const std::optional<std::string>& thread_id) {
     rocksdb::CompactRangeOptions options;
+    options.canceled = &is_closing;
     // Else a lone file is moved down as it is, marks of deletion and all.
     options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
     for (const Table table : {Table::commits, Table::writes}) {
         const std::string lower =
-            request.thread_id ? checkpoint::threadPrefix(table, *request.thread_id) : checkpoint::tablePrefix(table);
+            thread_id ? checkpoint::threadPrefix(table, *thread_id) : checkpoint::tablePrefix(table);
         const std::string upper = checkpoint::prefixEnd(lower);
         const rocksdb::Slice begin = slice(lower);
         const rocksdb::Slice end = slice(upper);
         const rocksdb::Status status = db->CompactRange(options, &begin, &end);
+        if (is_closing) return;
         if (!status.ok()) checkpoint::failStatus(status, "compact it", path);
     }
 }

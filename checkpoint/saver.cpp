@@ -68,6 +68,11 @@ void refuseWrite(const LogName& log, const WriteRow& row) {
                                  .checkpoint_id = row.checkpoint_id.toString()});
 }
 
+void checkExpected(const LogName& log, const WriteRow& row, const std::optional<std::string_view>& stored) {
+    if (!row.expected) return;
+    if (row.expected->empty() ? stored.has_value() : stored != row.expected) refuseWrite(log, row);
+}
+
 void refuseCopy(std::string_view from, std::string_view to) {
     throw InvalidArgumentError("cannot copy thread '" + std::string(from) + "' to '" + std::string(to) +
                                "': the target has checkpoints; delete it first or choose another name");

@@ -117,6 +117,9 @@ struct PruneRequest {
     std::optional<std::int64_t> threads_unused_since_unix_ms = {};
 };
 
+struct SaverStats;
+struct StatsQuery;
+
 /// Where threads are stored: bytes and order, nothing else. Anyone can write one.
 ///
 /// Contract of every method: safe from any thread; all or nothing; an unknown thread is not an error but empty; failures of
@@ -156,6 +159,10 @@ public:
 
     /// Bytes that everything stored takes, in memory or on disk; none if the saver cannot tell.
     virtual std::optional<std::uint64_t> storedBytes() { return {}; }
+
+    /// What takes how much: see stategraph/stats.hpp, which declares the types. Without a query: everything.
+    SaverStats stats(const StatsQuery& query);
+    SaverStats stats();
 
     /// Whether `put` without `sync` may take long enough (a network) that async durability should call it from another thread.
     virtual bool putIsSlow() const noexcept { return true; }

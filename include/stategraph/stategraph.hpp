@@ -15,10 +15,12 @@
 #include <stategraph/memory_saver.hpp>
 #include <stategraph/messages.hpp>
 #include <stategraph/record.hpp>
+#include <stategraph/retention.hpp>
 #include <stategraph/retry.hpp>
 #include <stategraph/runtime.hpp>
 #include <stategraph/saver.hpp>
 #include <stategraph/snapshot.hpp>
+#include <stategraph/stats.hpp>
 #include <stategraph/stream.hpp>
 #include <stategraph/update.hpp>
 #include <stategraph/value.hpp>
