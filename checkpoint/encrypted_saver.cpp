@@ -8,10 +8,10 @@
 
 #include <stategraph/error.hpp>
 #include <stategraph/record.hpp>
+#include <stategraph/saver_rules.hpp>
 
 #include "checkpoint/encrypted_box.hpp"
 #include "checkpoint/encrypted_keys.hpp"
-#include "checkpoint/put_check.hpp"
 #include "checkpoint/record.hpp"
 #include "checkpoint/record_frame.hpp"
 #include "checkpoint/sealed_record.hpp"

@@ -2,15 +2,20 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <limits>
 #include <mutex>
+#include <tuple>
+#include <utility>
 
 #include <stategraph/error.hpp>
 #include <stategraph/record.hpp>
 #include <stategraph/saver_rules.hpp>
 
+#include "checkpoint/memory_size.hpp"
 #include "checkpoint/memory_thread.hpp"
+#include "checkpoint/retention.hpp"
 
 namespace stategraph {
 namespace {
@@ -24,10 +29,11 @@ using checkpoint::Thread;
 using checkpoint::ThreadTable;
 using checkpoint::WriteKey;
 
-// All of a thread lives in one shard: what touches all its namespaces takes one lock.
+// All of a thread lives in one shard: what touches all its namespaces takes one lock. Nobody holds two.
 struct alignas(64) Shard {
     std::mutex mutex;
     ThreadTable threads;
+    std::size_t bytes = 0;  // of its threads
 };
 
 std::unique_ptr<Thread> makeThread(std::string_view name) {
@@ -47,7 +53,6 @@ void copyLog(const Log& from, Log& to) {
         at += commit.size;
     }
     to.pending = from.pending;
-    to.pending_bytes = from.pending_bytes;
 }
 
 bool hasOpenInterrupts(std::string_view thread_id, std::string_view ns, const Log& log) {
@@ -67,6 +72,15 @@ bool isUnused(Thread& thread, std::int64_t since_unix_ms) {
         is_used = use.isUsed();
     });
     return !use.isUsed();
+}
+
+// Whether nothing is due or asked in it. What cannot be read stays.
+bool isFinished(Thread& thread) {
+    try {
+        return isUnused(thread, std::numeric_limits<std::int64_t>::max());
+    } catch (const CorruptCheckpointError&) {
+        return false;
+    }
 }
 
 // A log and what a prune drops of it.
@@ -107,7 +121,6 @@ void pruneLog(const LogPrune& plan) {
         }
         std::erase_if(log.pending, [&](const auto& write) { return is_dropped(write.first.id); });
         kept.pending = std::move(log.pending);
-        for (const auto& write : kept.pending) kept.pending_bytes += sizeOf(write);
     }
     log = std::move(kept);
 }
@@ -167,15 +180,136 @@ void listThread(std::string_view thread_id, Thread& thread, const ListQuery& que
 struct MemorySaver::Impl {
     static constexpr std::size_t shard_count = 64;
 
+    explicit Impl(const MemorySaverOptions& chosen) : options(chosen), limit(chosen.bytes_max) {}
+
     Shard& shardOf(const HashedName& name) noexcept {
         return shards[(name.hash * 0x9E3779B97F4A7C15ULL) >> 58U];  // other bits than the table's
     }
 
+    /// Takes bytes from the limit, by evicting if need be. No shard may be locked. `spared` are threads that stay.
+    checkpoint::Room takeRoom(std::size_t bytes, std::array<std::string_view, 2> spared);
+    bool evict(std::size_t bytes, const std::array<std::string_view, 2>& spared);
+    bool evictOne(const HashedName& name, CheckpointId newest);
+    [[noreturn]] void refuseFull(std::size_t bytes, std::string_view thread_id) const;
+
+    // Both: the thread's shard is locked.
+    void recount(Shard& shard, Thread& thread) noexcept;
+    std::unique_ptr<Thread> extract(Shard& shard, const HashedName& name) noexcept;
+
+    const MemorySaverOptions options;
     std::array<Shard, shard_count> shards;
+    checkpoint::ByteLimit limit;
+    std::mutex evicting;  // before any shard's
+    std::atomic<std::uint64_t> evicted_threads{0};
+    std::atomic<bool> is_closing{false};
+    std::unique_ptr<checkpoint::Retention> retention;
 };
 
-MemorySaver::MemorySaver() : impl_(std::make_unique<Impl>()) {}
-MemorySaver::~MemorySaver() = default;
+void MemorySaver::Impl::recount(Shard& shard, Thread& thread) noexcept {
+    const std::size_t before = std::exchange(thread.bytes, checkpoint::sizeOf(thread));
+    shard.bytes += thread.bytes - before;
+    limit.giveBack(before - thread.bytes);
+}
+
+std::unique_ptr<Thread> MemorySaver::Impl::extract(Shard& shard, const HashedName& name) noexcept {
+    std::unique_ptr<Thread> thread = shard.threads.extract(name);
+    if (!thread) return thread;
+    shard.bytes -= thread->bytes;
+    limit.giveBack(thread->bytes);
+    return thread;
+}
+
+void MemorySaver::Impl::refuseFull(std::size_t bytes, std::string_view thread_id) const {
+    const bool evicts = options.when_full == WhenFull::evict;
+    throw SaverError("the memory saver is full: it keeps " + std::to_string(limit.taken()) + " of at most " +
+                         std::to_string(limit.bytesMax()) + " bytes, and " + std::to_string(bytes) + " more do not fit" +
+                         (evicts ? ", nor is there enough in finished threads to evict" : "") +
+                         "; nothing of it was stored. Prune or delete threads, set retention" +
+                         (evicts ? "" : ", set when_full to evict") + ", or raise bytes_max",
+                     {.thread_id = std::string(thread_id)});
+}
+
+checkpoint::Room MemorySaver::Impl::takeRoom(std::size_t bytes, std::array<std::string_view, 2> spared) {
+    while (!limit.tryTake(bytes)) {
+        const bool can_fit = options.when_full == WhenFull::evict && bytes <= limit.bytesMax();
+        if (!can_fit || !evict(bytes, spared)) refuseFull(bytes, spared[0]);
+    }
+    return {limit, bytes};
+}
+
+// Whether there is or was room afterwards. Candidates are collected some at a time, so that memory is bounded, and looked at one by one,
+// each under its shard's lock: whoever writes meanwhile waits for one thread's check at most.
+bool MemorySaver::Impl::evict(std::size_t bytes, const std::array<std::string_view, 2>& spared) {
+    constexpr std::size_t candidates_max = 4096;
+    using Candidate = std::pair<CheckpointId, std::string>;
+    const std::lock_guard only_one(evicting);
+    if (limit.fits(bytes)) return true;  // another one made it
+
+    const std::size_t wanted = limit.bytesMax() - limit.bytesMax() / 10;
+    const std::size_t goal = wanted - std::min(wanted, bytes);
+    std::optional<Candidate> last;
+    for (;;) {
+        std::vector<Candidate> oldest;  // a heap, the newest of them on top
+        for (Shard& shard : shards) {
+            const std::lock_guard lock(shard.mutex);
+            shard.threads.forEach([&](const Thread& thread) {
+                if (thread.name == spared[0] || thread.name == spared[1]) return;
+                const CheckpointId newest = checkpoint::newestOf(thread);
+                if (last && std::tie(newest, thread.name) <= std::tie(last->first, last->second)) return;
+                if (oldest.size() == candidates_max) {
+                    if (std::tie(newest, thread.name) >= std::tie(oldest[0].first, oldest[0].second)) return;
+                    std::pop_heap(oldest.begin(), oldest.end());
+                    oldest.pop_back();
+                }
+                oldest.emplace_back(newest, thread.name);
+                std::push_heap(oldest.begin(), oldest.end());
+            });
+        }
+        std::sort_heap(oldest.begin(), oldest.end());
+        for (const auto& [newest, name] : oldest) {
+            if (limit.taken() <= goal) return true;
+            if (evictOne(HashedName(name), newest)) evicted_threads.fetch_add(1, std::memory_order_relaxed);
+        }
+        if (oldest.size() < candidates_max) return limit.fits(bytes);
+        last = std::move(oldest.back());
+    }
+}
+
+// Not if it was written to since, or has work to do.
+bool MemorySaver::Impl::evictOne(const HashedName& name, CheckpointId newest) {
+    Shard& shard = shardOf(name);
+    std::unique_ptr<Thread> gone;  // freed after the lock
+    const std::lock_guard lock(shard.mutex);
+    Thread* const thread = shard.threads.find(name);
+    if (!thread || checkpoint::newestOf(*thread) != newest || !isFinished(*thread)) return false;
+    gone = extract(shard, name);
+    return true;
+}
+
+MemorySaver::MemorySaver(const MemorySaverOptions& options) : impl_(std::make_unique<Impl>(options)) {
+    if (options.bytes_max == std::size_t{0}) {
+        throw InvalidArgumentError("the memory saver's bytes_max is 0, so nothing would fit; leave it out for no limit");
+    }
+    if (options.retention) impl_->retention = std::make_unique<checkpoint::Retention>(*this, *options.retention);
+}
+
+MemorySaver::~MemorySaver() {
+    impl_->is_closing = true;
+    impl_->retention.reset();  // it calls prune
+}
+
+RetentionReport MemorySaver::retentionReport() const { return impl_->retention ? impl_->retention->report() : RetentionReport(); }
+std::uint64_t MemorySaver::evictedThreads() const noexcept { return impl_->evicted_threads.load(std::memory_order_relaxed); }
+
+std::optional<std::uint64_t> MemorySaver::storedBytes() {
+    if (impl_->limit.isSet()) return impl_->limit.taken();
+    std::uint64_t bytes = 0;
+    for (Shard& shard : impl_->shards) {
+        const std::lock_guard lock(shard.mutex);
+        bytes += shard.bytes;
+    }
+    return bytes;
+}
 
 void MemorySaver::put(const PutRequest& request) {
     checkpoint::checkPut(request);
@@ -193,6 +327,11 @@ void MemorySaver::put(const PutRequest& request) {
     for (const WriteRow& row : request.writes) {
         staged.insert_or_assign(WriteKey{row.checkpoint_id, std::string(row.path)}, std::string(row.bytes));
     }
+    std::size_t added = total + request.commits.size() * checkpoint::commit_cost;
+    for (const auto& write : staged) added += checkpoint::sizeOf(write);
+    const std::size_t thread_size = checkpoint::sizeOfThreadNamed(request.log.thread_id);
+    const std::size_t log_size = request.log.checkpoint_ns.empty() ? 0 : checkpoint::sizeOfLogNamed(request.log.checkpoint_ns);
+    checkpoint::Room room = impl_->takeRoom(added + thread_size + log_size, {request.log.thread_id, {}});
 
     const HashedName name(request.log.thread_id);
     Shard& shard = impl_->shardOf(name);
@@ -203,9 +342,17 @@ void MemorySaver::put(const PutRequest& request) {
     if (head != request.expected_head) checkpoint::refuseHead(request.log, request.expected_head, head);
     checkExpected(request, log);
     if (request.commits.empty() && staged.empty()) return;
+    std::size_t freed = 0;
+    if (!thread) {
+        thread = &shard.threads.insert(name, makeThread(name.text));
+        added += thread_size;
+    }
     if (!log) {
-        if (!thread) thread = &shard.threads.insert(name, makeThread(name.text));
-        log = &thread->make(request.log.checkpoint_ns);
+        log = thread->find(request.log.checkpoint_ns);
+        if (!log) {
+            log = &thread->make(request.log.checkpoint_ns);
+            added += log_size;
+        }
     }
     if (!request.commits.empty()) {
         log->reserve(request.commits.size());
@@ -215,15 +362,16 @@ void MemorySaver::put(const PutRequest& request) {
             at += row.bytes.size();
         }
     }
-    if (staged.empty()) return;
     for (const auto& write : staged) {
-        if (const auto old = log->pending.find(write.first); old != log->pending.end()) {
-            log->pending_bytes -= sizeOf(*old);
-            log->pending.erase(old);
-        }
-        log->pending_bytes += sizeOf(write);
+        const auto old = log->pending.find(write.first);
+        if (old == log->pending.end()) continue;
+        freed += checkpoint::sizeOf(*old);
+        log->pending.erase(old);
     }
     log->pending.merge(staged);
+    room.keep(added, freed);
+    thread->bytes += added - freed;
+    shard.bytes += added - freed;
 }
 
 std::optional<CheckpointTuple> MemorySaver::getTuple(const TupleQuery& query) {
@@ -296,7 +444,7 @@ void MemorySaver::deleteThread(std::string_view thread_id) {
     Shard& shard = impl_->shardOf(name);
     std::unique_ptr<Thread> gone;  // freed after the lock
     const std::lock_guard lock(shard.mutex);
-    gone = shard.threads.extract(name);
+    gone = impl_->extract(shard, name);
 }
 
 void MemorySaver::copyThread(std::string_view from, std::string_view to) {
@@ -305,65 +453,67 @@ void MemorySaver::copyThread(std::string_view from, std::string_view to) {
     const HashedName target_name(to);
     Shard& source_shard = impl_->shardOf(source_name);
     Shard& target_shard = impl_->shardOf(target_name);
-    std::unique_lock first(source_shard.mutex, std::defer_lock);
-    std::unique_lock second(target_shard.mutex, std::defer_lock);
-    if (&source_shard == &target_shard) {
-        first.lock();
-    } else {
-        std::lock(first, second);
+    const auto refuseTaken = [&] {
+        Thread* const target = target_shard.threads.find(target_name);
+        if (target) target->forEachLog([&](std::string_view, const Log&) { checkpoint::refuseCopy(from, to); });
+    };
+    {
+        const std::lock_guard lock(target_shard.mutex);
+        refuseTaken();
     }
-
-    if (Thread* const target = target_shard.threads.find(target_name)) {
-        target->forEachLog([&](std::string_view, const Log&) { checkpoint::refuseCopy(from, to); });
-    }
-    Thread* const source = source_shard.threads.find(source_name);
-    if (!source) return;
     auto copy = makeThread(to);
-    source->forEachLog([&](std::string_view ns, const Log& log) { copyLog(log, copy->make(ns)); });
-    target_shard.threads.extract(target_name);  // one without rows, if any
-    target_shard.threads.insert(target_name, std::move(copy));
+    {
+        const std::lock_guard lock(source_shard.mutex);
+        Thread* const source = source_shard.threads.find(source_name);
+        if (!source) return;
+        source->forEachLog([&](std::string_view ns, const Log& log) { copyLog(log, copy->make(ns)); });
+    }
+    copy->bytes = checkpoint::sizeOf(*copy);
+    checkpoint::Room room = impl_->takeRoom(copy->bytes, {to, from});
+
+    const std::lock_guard lock(target_shard.mutex);
+    refuseTaken();
+    impl_->extract(target_shard, target_name);  // one without rows, if any
+    const Thread& kept = target_shard.threads.insert(target_name, std::move(copy));
+    target_shard.bytes += kept.bytes;
+    room.keep(kept.bytes, 0);
 }
 
 std::size_t MemorySaver::prune(const PruneRequest& request) {
     checkpoint::checkPrune(request);
     std::size_t dropped = 0;
-    // Whether nothing of the thread is left.
-    const auto pruneThread = [&](Thread& thread) {
-        if (request.threads_unused_since_unix_ms && isUnused(thread, *request.threads_unused_since_unix_ms)) {
-            thread.forEachLog([&](std::string_view, const Log& log) { dropped += log.commits.size(); });
-            return true;
-        }
-        if (!request.keep_last && !request.older_than_unix_ms) return false;
-        dropped += pruneCommits(thread, request);
-        return false;
-    };
-    if (request.thread_id) {
-        const HashedName name(*request.thread_id);
+    const auto pruneThread = [&](const std::string& thread_id) {
+        const HashedName name(thread_id);
         Shard& shard = impl_->shardOf(name);
+        std::unique_ptr<Thread> gone;  // freed after the lock
         const std::lock_guard lock(shard.mutex);
         Thread* const thread = shard.threads.find(name);
-        if (thread && pruneThread(*thread)) shard.threads.extract(name);
+        if (!thread) return;
+        if (request.threads_unused_since_unix_ms && isUnused(*thread, *request.threads_unused_since_unix_ms)) {
+            thread->forEachLog([&](std::string_view, const Log& log) { dropped += log.commits.size(); });
+            gone = impl_->extract(shard, name);
+        } else if (request.keep_last || request.older_than_unix_ms) {
+            dropped += pruneCommits(*thread, request);
+            impl_->recount(shard, *thread);
+        }
+    };
+    if (request.thread_id) {
+        pruneThread(*request.thread_id);
         return dropped;
     }
+    // A lock for each thread, not for a whole shard: its writers wait meanwhile.
     for (Shard& shard : impl_->shards) {
-        const std::lock_guard lock(shard.mutex);
-        std::vector<std::string> unused;
-        shard.threads.forEach([&](Thread& thread) {
-            if (pruneThread(thread)) unused.push_back(thread.name);
-        });
-        for (const auto& name : unused) shard.threads.extract(HashedName(name));
+        std::vector<std::string> names;
+        {
+            const std::lock_guard lock(shard.mutex);
+            shard.threads.forEach([&](const Thread& thread) { names.push_back(thread.name); });
+        }
+        for (const auto& name : names) {
+            if (impl_->is_closing.load(std::memory_order_relaxed)) return dropped;
+            pruneThread(name);
+        }
     }
     return dropped;
-}
-
-std::optional<std::uint64_t> MemorySaver::storedBytes() {
-    std::uint64_t total = 0;
-    for (Shard& shard : impl_->shards) {
-        const std::lock_guard lock(shard.mutex);
-        total += shard.threads.size();
-        shard.threads.forEach([&](const Thread& thread) { total += thread.size(); });
-    }
-    return total;
 }
 
 }  // namespace stategraph

@@ -47,9 +47,6 @@ public:
         return at;
     }
 
-    /// What all chunks take.
-    std::size_t size() const noexcept { return total_; }
-
 private:
     static constexpr std::size_t chunk_min = 512;
     static constexpr std::size_t chunk_max = 64 * 1024;
@@ -92,11 +89,6 @@ struct ByWriteKey {
 };
 using PendingWrites = std::map<WriteKey, std::string, ByWriteKey>;
 
-/// What a pending write takes: its bytes, and about what a tree's node costs.
-inline std::size_t sizeOf(const PendingWrites::value_type& write) noexcept {
-    return write.first.path.size() + write.second.size() + sizeof(write) + 4 * sizeof(void*);
-}
-
 struct Log {
     struct Commit {
         CheckpointId id;
@@ -109,10 +101,6 @@ struct Log {
     std::vector<Commit> commits;
     ByteStore bytes;
     PendingWrites pending;
-    std::size_t pending_bytes = 0;  // the sum of their sizeOf
-
-    /// About what it takes, rooms for later rows included.
-    std::size_t size() const noexcept { return commits.capacity() * sizeof(Commit) + bytes.size() + pending_bytes; }
 
     CheckpointId head() const noexcept { return commits.empty() ? CheckpointId() : commits.back().id; }
     bool empty() const noexcept { return commits.empty() && pending.empty(); }
@@ -175,6 +163,7 @@ struct Thread {
     std::string name;
     Log root;                                 // namespace ""
     std::unique_ptr<Children> children = {};  // most threads have none
+    std::size_t bytes = 0;                    // as memory_size.hpp counts
 
     Log* find(std::string_view ns) noexcept {
         if (ns.empty()) return &root;
@@ -187,14 +176,6 @@ struct Thread {
         if (Log* const log = find(ns)) return *log;
         if (!children) children = std::make_unique<Children>();
         return children->emplace(ns, Log()).first->second;
-    }
-
-    /// About what it takes. Cost: its number of logs.
-    std::size_t size() const noexcept {
-        std::size_t total = sizeof(Thread) + name.size() + root.size();
-        if (!children) return total;
-        for (const auto& [ns, log] : *children) total += sizeof(*children->begin()) + 4 * sizeof(void*) + ns.size() + log.size();
-        return total;
     }
 
     /// Forgets the logs that have no rows any more.
@@ -261,9 +242,6 @@ public:
             if (slot.thread) f(*slot.thread);
         }
     }
-
-    /// What it takes besides its threads.
-    std::size_t size() const noexcept { return slots_.capacity() * sizeof(Slot); }
 
 private:
     struct Slot {

@@ -1,6 +1,7 @@
 #include <stategraph/rocksdb_saver.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 
 #include <rocksdb/db.h>
@@ -12,6 +13,7 @@
 #include <stategraph/saver_rules.hpp>
 
 #include "checkpoint/log_gate.hpp"
+#include "checkpoint/retention.hpp"
 #include "checkpoint/rocksdb_keys.hpp"
 #include "checkpoint/rocksdb_open.hpp"
 
@@ -25,9 +27,19 @@ using checkpoint::Table;
 
 constexpr std::size_t known_heads = 100'000;
 constexpr std::size_t copy_bytes_max = std::size_t{1} << 30U;
-// Dropped rows are removed from the files at once if they are that many, else when RocksDB gets to it.
+// Dropped rows are removed from the files at once if one thread's are that many, or if all that were dropped lately are a good part of
+// what there is; else when RocksDB gets to it. So what is rewritten is in proportion to what is dropped, however often one prunes.
 constexpr std::size_t compaction_rows_min = 50'000;
 constexpr std::size_t compaction_bytes_min = std::size_t{64} << 20U;
+constexpr std::size_t compaction_share = 4;
+constexpr std::size_t compaction_all_bytes_min = std::size_t{1} << 20U;
+
+const RocksDBSaverOptions& checked(const RocksDBSaverOptions& options) {
+    if (!options.retention) return options;
+    checkpoint::checkRetention(*options.retention);
+    if (options.read_only) throw InvalidArgumentError("retention: a read_only database cannot be pruned; set one of them only");
+    return options;
+}
 
 rocksdb::Slice slice(std::string_view text) noexcept { return {text.data(), text.size()}; }
 
@@ -117,12 +129,16 @@ struct RocksDBSaver::Impl {
     void drop(const std::string& key, std::size_t bytes, rocksdb::WriteBatch& batch, Dropped& total);
     void dropThread(std::string_view thread_id, rocksdb::WriteBatch& batch, Dropped& total);
     void checkExpected(const PutRequest& request);
-    void compact(const PruneRequest& request);
+    void compactIfWorthIt(const PruneRequest& request, const Dropped& dropped);
+    void compact(const std::optional<std::string>& thread_id);
 
     std::string path;
     bool read_only;
     std::unique_ptr<rocksdb::DB> db;
     LogGate gate{known_heads};
+    std::atomic<std::size_t> dropped_bytes{0};  // since the last compaction of everything
+    std::atomic<bool> is_closing{false};
+    std::unique_ptr<checkpoint::Retention> retention;
 };
 
 void RocksDBSaver::Impl::checkWritable() const {
@@ -152,8 +168,16 @@ bool RocksDBSaver::Impl::hasRows(std::string_view thread_id) {
 }
 
 RocksDBSaver::RocksDBSaver(const std::string& path, const RocksDBSaverOptions& options)
-    : impl_(std::make_unique<Impl>(path, options)) {}
-RocksDBSaver::~RocksDBSaver() = default;
+    : impl_(std::make_unique<Impl>(path, checked(options))) {
+    if (options.retention) impl_->retention = std::make_unique<checkpoint::Retention>(*this, *options.retention);
+}
+
+RocksDBSaver::~RocksDBSaver() {
+    impl_->is_closing = true;
+    impl_->retention.reset();  // it calls prune
+}
+
+RetentionReport RocksDBSaver::retentionReport() const { return impl_->retention ? impl_->retention->report() : RetentionReport(); }
 
 void RocksDBSaver::put(const PutRequest& request) {
     impl_->checkWritable();
@@ -360,14 +384,29 @@ std::size_t RocksDBSaver::prune(const PruneRequest& request) {
     } else {
         const std::string lower = checkpoint::tablePrefix(Table::commits);
         Cursor rows(*impl_->db, impl_->path, lower, checkpoint::prefixEnd(lower));
-        for (rows.seekToFirst(); rows.valid();) {
+        for (rows.seekToFirst(); rows.valid() && !impl_->is_closing;) {
             const std::string thread_id(rows.parsed().log.thread_id);
             impl_->pruneThread(thread_id, request, total);
             rows.seek(checkpoint::prefixEnd(checkpoint::threadPrefix(Table::commits, thread_id)));
         }
     }
-    if (total.rows >= compaction_rows_min || total.bytes >= compaction_bytes_min) impl_->compact(request);
+    impl_->compactIfWorthIt(request, total);
     return total.commits;
+}
+
+void RocksDBSaver::Impl::compactIfWorthIt(const PruneRequest& request, const Dropped& dropped) {
+    if (dropped.rows == 0) return;
+    const std::size_t lately = dropped_bytes += dropped.bytes;
+    std::uint64_t tables = 0;
+    std::uint64_t memory = 0;
+    db->GetIntProperty(rocksdb::DB::Properties::kLiveSstFilesSize, &tables);
+    db->GetIntProperty(rocksdb::DB::Properties::kCurSizeAllMemTables, &memory);
+    if (lately >= compaction_all_bytes_min && lately >= (tables + memory) / compaction_share) {
+        dropped_bytes = 0;
+        compact({});
+    } else if (request.thread_id && (dropped.rows >= compaction_rows_min || dropped.bytes >= compaction_bytes_min)) {
+        compact(request.thread_id);
+    }
 }
 
 void RocksDBSaver::Impl::drop(const std::string& key, std::size_t bytes, rocksdb::WriteBatch& batch, Dropped& total) {
@@ -493,17 +532,19 @@ std::optional<std::uint64_t> RocksDBSaver::storedBytes() {
     return total;
 }
 
-void RocksDBSaver::Impl::compact(const PruneRequest& request) {
+void RocksDBSaver::Impl::compact(const std::optional<std::string>& thread_id) {
     rocksdb::CompactRangeOptions options;
+    options.canceled = &is_closing;
     // Else a lone file is moved down as it is, marks of deletion and all.
     options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
     for (const Table table : {Table::commits, Table::writes}) {
         const std::string lower =
-            request.thread_id ? checkpoint::threadPrefix(table, *request.thread_id) : checkpoint::tablePrefix(table);
+            thread_id ? checkpoint::threadPrefix(table, *thread_id) : checkpoint::tablePrefix(table);
         const std::string upper = checkpoint::prefixEnd(lower);
         const rocksdb::Slice begin = slice(lower);
         const rocksdb::Slice end = slice(upper);
         const rocksdb::Status status = db->CompactRange(options, &begin, &end);
+        if (is_closing) return;
         if (!status.ok()) checkpoint::failStatus(status, "compact it", path);
     }
 }

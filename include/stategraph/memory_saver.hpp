@@ -1,18 +1,40 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 
+#include <stategraph/retention.hpp>
 #include <stategraph/saver.hpp>
 
 namespace stategraph {
 
+/// What a memory saver does with a `put` that its limit has no room for.
+enum class WhenFull : std::uint8_t {
+    /// It throws SaverError; nothing of it is stored, and the thread stays as it was.
+    refuse,
+    /// Drops whole threads until a tenth of the limit is free, those without a commit for longest first. Only threads in which nothing is
+    /// due and no question is open, and never the one that is written to; if that is not enough, it throws as `refuse` does.
+    /// A run that begins on a finished thread may find it dropped at its first commit: it gets ConcurrentUpdateError.
+    evict,
+};
+
+struct MemorySaverOptions {
+    /// At most this many bytes of rows, names and bookkeeping (an estimate, see storedBytes); at least 1. A `put` needs room for all of its
+    /// rows, for a moment also where they replace others.
+    std::optional<std::size_t> bytes_max = {};
+    WhenFull when_full = WhenFull::refuse;
+    /// Prune in the background.
+    std::optional<RetentionOptions> retention = {};
+};
+
 /// Keeps threads in memory, as the same bytes that the durable savers store.
 ///
-/// Cost: `put` copies the bytes once; about 100 bytes of bookkeeping a commit.
+/// Cost: `put` copies the bytes once; about 100 bytes of bookkeeping a commit. One that evicts looks at every thread's newest commit.
+/// Errors of the constructor: InvalidArgumentError for options that make no sense.
 class MemorySaver final : public BaseCheckpointSaver {
 public:
-    MemorySaver();
+    explicit MemorySaver(const MemorySaverOptions& options = {});
     ~MemorySaver() override;
 
     void put(const PutRequest& request) override;
@@ -21,9 +43,15 @@ public:
     void deleteThread(std::string_view thread_id) override;
     void copyThread(std::string_view from, std::string_view to) override;
     std::size_t prune(const PruneRequest& request) override;
-    /// About what the rows and their bookkeeping take, rooms for later rows included. Cost: the number of logs.
+    /// Rows and names exactly, and an estimate of what finding them takes; what the limit is about. The space that vectors and chunks have in
+    /// reserve is not in it.
     std::optional<std::uint64_t> storedBytes() override;
     bool putIsSlow() const noexcept override { return false; }
+
+    /// What the background's prunes did; all zero without `retention`.
+    RetentionReport retentionReport() const;
+    /// Threads dropped by WhenFull::evict so far.
+    std::uint64_t evictedThreads() const noexcept;
 
 private:
     struct Impl;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include <stategraph/retention.hpp>
 #include <stategraph/saver.hpp>
 
 namespace rocksdb {
@@ -19,6 +20,8 @@ struct RocksDBSaverOptions {
     bool read_only = false;
     /// Taken as they are, instead of the saver's own, if not null. Used during construction only.
     const rocksdb::Options* rocksdb_options = nullptr;
+    /// Prune in the background. Impossible with `read_only`.
+    std::optional<RetentionOptions> retention = {};
 };
 
 /// Keeps threads in a RocksDB database (a folder), one key a commit and one a pending write.
@@ -41,6 +44,9 @@ public:
     /// large prune, else when it gets to it. Cost: the number of files.
     std::optional<std::uint64_t> storedBytes() override;
     bool putIsSlow() const noexcept override { return false; }
+
+    /// What the background's prunes did; all zero without `retention`.
+    RetentionReport retentionReport() const;
 
 private:
     struct Impl;

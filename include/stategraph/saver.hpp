@@ -117,6 +117,8 @@ struct PruneRequest {
     std::optional<std::int64_t> threads_unused_since_unix_ms = {};
 };
 
+struct SaverStats;
+struct StatsQuery;
 struct UnfinishedQuery;
 struct UnfinishedThread;
 
@@ -163,6 +165,10 @@ public:
 
     /// Bytes that everything stored takes, in memory or on disk; none if the saver cannot tell.
     virtual std::optional<std::uint64_t> storedBytes() { return {}; }
+
+    /// What takes how much: see stategraph/stats.hpp, which declares the types. Without a query: everything.
+    SaverStats stats(const StatsQuery& query);
+    SaverStats stats();
 
     /// Whether `put` without `sync` may take long enough (a network) that async durability should call it from another thread.
     virtual bool putIsSlow() const noexcept { return true; }

@@ -17,10 +17,12 @@
 #include <stategraph/messages.hpp>
 #include <stategraph/record.hpp>
 #include <stategraph/recover.hpp>
+#include <stategraph/retention.hpp>
 #include <stategraph/retry.hpp>
 #include <stategraph/runtime.hpp>
 #include <stategraph/saver.hpp>
 #include <stategraph/snapshot.hpp>
+#include <stategraph/stats.hpp>
 #include <stategraph/stream.hpp>
 #include <stategraph/unfinished.hpp>
 #include <stategraph/update.hpp>

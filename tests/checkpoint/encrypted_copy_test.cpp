@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "checkpoint/testing/saver_contract.hpp"
+#include <stategraph/testing/saver_contract/support.hpp>
 #include "tests/support/encryption.hpp"
 #include "tests/support/savers.hpp"
 

@@ -7,7 +7,7 @@
 #include "checkpoint/record.hpp"
 #include "checkpoint/record_frame.hpp"
 #include "checkpoint/sealed_record.hpp"
-#include "checkpoint/testing/saver_contract.hpp"
+#include <stategraph/testing/saver_contract/support.hpp>
 #include "tests/support/encryption.hpp"
 
 // What a stranger with the store, and without the key, may do to rows; and what can be read without a key.

@@ -7,7 +7,7 @@
 #include <doctest/doctest.h>
 
 #include "checkpoint/sealed_record.hpp"
-#include "checkpoint/testing/saver_contract.hpp"
+#include <stategraph/testing/saver_contract/support.hpp>
 #include "tests/support/encryption.hpp"
 #include "tests/support/savers.hpp"
 

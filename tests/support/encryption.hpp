@@ -12,8 +12,8 @@
 #include <stategraph/error.hpp>
 #include <stategraph/memory_saver.hpp>
 #include <stategraph/record.hpp>
+#include <stategraph/saver_rules.hpp>
 
-#include "checkpoint/put_check.hpp"
 
 // Keys that are easy to tell apart, and a store whose owner cannot be trusted.
 namespace encryption {

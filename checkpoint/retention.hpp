@@ -1,0 +1,46 @@
+#pragma once
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include <stategraph/retention.hpp>
+#include <stategraph/saver.hpp>
+
+namespace stategraph::checkpoint {
+
+/// Throws InvalidArgumentError if the options ask for nothing or for what cannot be.
+void checkRetention(const RetentionOptions& options);
+
+/// The request that the options mean at a moment.
+PruneRequest pruneAt(const RetentionOptions& options, std::int64_t now_unix_ms);
+
+/// A thread that prunes a saver until this object goes.
+///
+/// Nothing that `prune` throws gets out of it. The destructor waits for a prune that is under way: a saver destroys this first, while all that
+/// its prune needs is still there. Errors: as `checkRetention`; SaverError if no thread can be started.
+class Retention {
+public:
+    /// The saver must outlive this.
+    Retention(BaseCheckpointSaver& saver, const RetentionOptions& options);
+    Retention(const Retention&) = delete;
+    Retention& operator=(const Retention&) = delete;
+    ~Retention();
+
+    RetentionReport report() const;
+
+private:
+    void run() noexcept;
+    void pruneOnce() noexcept;
+
+    BaseCheckpointSaver& saver_;
+    const RetentionOptions options_;
+    mutable std::mutex mutex_;
+    std::condition_variable stop_;
+    bool is_stopping_ = false;
+    RetentionReport report_;
+    std::thread thread_;
+};
+
+}  // namespace stategraph::checkpoint

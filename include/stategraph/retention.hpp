@@ -1,0 +1,37 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace stategraph {
+
+/// What a saver drops by itself, from a thread of its own that calls `prune` once at the start and then again and again.
+///
+/// Ages are measured when a prune begins; the rules are those of PruneRequest (stategraph/saver.hpp). At least one of the first three must be
+/// given. Impossible values throw InvalidArgumentError when the saver is made. Cost of a prune: it reads every thread's commits.
+struct RetentionOptions {
+    /// Keep this many of the newest commits of each log; at least 1.
+    std::optional<std::size_t> keep_last = {};
+    /// Drop commits that are older than this.
+    std::optional<std::int64_t> older_than_ms = {};
+    /// Drop whole threads in which nothing is due and whose newest commit is older than this.
+    std::optional<std::int64_t> threads_unused_ms = {};
+    /// From the end of one prune to the beginning of the next; at least 1.
+    std::int64_t every_ms = 60'000;
+};
+
+/// What retention has done so far. A prune that fails is reported here and nowhere else; the next one is tried as usual.
+struct RetentionReport {
+    /// Prunes that ended, failed ones included.
+    std::uint64_t runs = 0;
+    std::uint64_t failed_runs = 0;
+    /// Commits dropped by all of them.
+    std::uint64_t dropped_commits = 0;
+    /// What the last failed one said; empty if none failed.
+    std::string last_error = {};
+    /// When the last one ended, in milliseconds since 1970; none before the first.
+    std::optional<std::int64_t> last_run_unix_ms = {};
+};
+
+}  // namespace stategraph

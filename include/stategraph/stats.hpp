@@ -1,0 +1,77 @@
+#pragma once
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <stategraph/saver.hpp>
+
+namespace stategraph {
+
+struct StatsQuery {
+    /// Of this thread alone; none: of all.
+    std::optional<std::string> thread_id = {};
+    /// List each thread; off, there are only totals, and memory does not grow with the number of threads.
+    bool threads = true;
+};
+
+/// Bytes that records hold for one channel: its name and its values, in operations, snapshots, inputs and writes of tasks.
+struct ChannelBytes {
+    std::string channel;
+    std::uint64_t bytes = 0;
+};
+
+/// What rows take: every byte of a record is of exactly one kind.
+struct StorageBytes {
+    std::uint64_t commits = 0;
+    std::uint64_t pending_writes = 0;
+    /// Of commits: where they belong and what is due next, payloads of Sends included.
+    std::uint64_t schedule_bytes = 0;
+    /// Of commits: the user's metadata.
+    std::uint64_t metadata_bytes = 0;
+    /// Of commits: input that has yet to be taken.
+    std::uint64_t input_bytes = 0;
+    /// Of commits: what a superstep changed.
+    std::uint64_t operation_bytes = 0;
+    /// Of commits that are read without an older one: all values at once.
+    std::uint64_t snapshot_bytes = 0;
+    /// Of commits: what the one task of the superstep wrote, where its operations do not say it.
+    std::uint64_t task_write_bytes = 0;
+    /// Whole records of pending writes.
+    std::uint64_t pending_write_bytes = 0;
+    /// The largest first.
+    std::vector<ChannelBytes> channels = {};
+
+    /// All of it. Names, keys and the storage's own needs are not in it; SaverStats::stored_bytes has them.
+    std::uint64_t bytes() const noexcept {
+        return schedule_bytes + metadata_bytes + input_bytes + operation_bytes + snapshot_bytes + task_write_bytes + pending_write_bytes;
+    }
+};
+
+struct ThreadStats : StorageBytes {
+    std::string thread_id;
+    /// Its logs: the root's and those of subgraphs.
+    std::uint64_t namespaces = 0;
+    /// When its newest commit was made, in milliseconds since 1970.
+    std::int64_t newest_unix_ms = 0;
+};
+
+/// What a saver stores, as `BaseCheckpointSaver::stats` counts it: by reading everything through `list`, at most 1,000 rows at a time, and
+/// of one thread with many subgraphs' logs the newest commit of each. Who writes meanwhile is neither stopped nor counted exactly.
+/// Errors: those of `list`; CorruptCheckpointError, naming the record, for one that cannot be read.
+struct SaverStats {
+    std::uint64_t threads = 0;
+    StorageBytes total = {};
+    /// In the order of listings; empty unless asked for.
+    std::vector<ThreadStats> per_thread = {};
+    /// BaseCheckpointSaver::storedBytes, always of everything the saver stores.
+    std::optional<std::uint64_t> stored_bytes = {};
+};
+
+/// All of it as one JSON object.
+std::string toJson(const SaverStats& stats);
+/// The totals in a few lines, for people.
+std::ostream& operator<<(std::ostream& out, const SaverStats& stats);
+
+}  // namespace stategraph

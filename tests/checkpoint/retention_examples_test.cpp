@@ -1,0 +1,77 @@
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+#include <thread>
+
+#include <doctest/doctest.h>
+
+#include <stategraph/stategraph.hpp>
+
+#include "checkpoint/testing/saver_contract.hpp"
+#include "tests/support/savers.hpp"
+
+// What docs/retention.md shows.
+namespace sg = stategraph;
+
+namespace {
+constexpr std::int64_t day_ms = 24 * 60 * 60 * 1000;
+}
+
+TEST_CASE("docs/retention.md: stats, and dropping by hand") {
+    savers::onEach([](savers::Store& store) {
+        const auto saver = store.open();
+        sg::testing::putLine(*saver, {"customer 7"}, 150);
+        sg::testing::putLine(*saver, {"customer 8"}, 1);
+        const std::int64_t date = sg::testing::nthId(120).unixTimeMs();
+
+        sg::SaverStats stats = saver->stats();
+        std::ostringstream out;
+        out << stats << '\n';
+        CHECK(out.str().find("commits 151\n") != std::string::npos);
+        std::string json = sg::toJson(stats);
+        CHECK(json.find("\"customer 7\"") != std::string::npos);
+        stats = saver->stats({.thread_id = "customer 7"});
+        CHECK(stats.total.commits == 150);
+        stats = saver->stats({.threads = false});
+        CHECK(stats.per_thread.empty());
+
+        CHECK(saver->prune({.keep_last = 100}) == 50);
+        CHECK(saver->prune({.thread_id = "customer 7", .older_than_unix_ms = date}) == 69);
+        CHECK(saver->prune({.threads_unused_since_unix_ms = date}) == 1);
+        CHECK(saver->stats().threads == 1);
+        saver->deleteThread("customer 7");
+        CHECK(saver->stats().threads == 0);
+    });
+}
+
+TEST_CASE("docs/retention.md: a limit for memory") {
+    auto saver = std::make_shared<sg::MemorySaver>(sg::MemorySaverOptions{
+        .bytes_max = 512U << 20U,
+        .when_full = sg::WhenFull::evict,
+    });
+    sg::testing::putLine(*saver, {"t"}, 3);
+    CHECK(saver->storedBytes().value() > 0);
+    CHECK(saver->evictedThreads() == 0);
+}
+
+#if STATEGRAPH_HAS_ROCKSDB
+TEST_CASE("docs/retention.md: dropping by itself") {
+    std::string pattern = (std::filesystem::temp_directory_path() / "stategraph-XXXXXX").string();
+    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
+    const std::string path = pattern + "/db";
+    {
+        auto saver = std::make_shared<sg::RocksDBSaver>(
+            path, sg::RocksDBSaverOptions{.retention = sg::RetentionOptions{.keep_last = 100,
+                                                                            .older_than_ms = 7 * day_ms,
+                                                                            .threads_unused_ms = 90 * day_ms,
+                                                                            .every_ms = 10 * 60'000}});
+        while (saver->retentionReport().runs == 0) std::this_thread::yield();
+        const sg::RetentionReport report = saver->retentionReport();
+        if (report.failed_runs > 0) std::cerr << "retention: " << report.last_error << '\n';
+        CHECK(report.failed_runs == 0);
+        CHECK(report.runs == 1);
+    }
+    std::filesystem::remove_all(pattern);
+}
+#endif
