@@ -7,7 +7,8 @@
 
 #include <doctest/doctest.h>
 
-#include "checkpoint/testing/saver_contract.hpp"
+#include <stategraph/testing/saver_contract/support.hpp>
+
 #include "tests/support/graphs.hpp"
 
 namespace stategraph::testing {

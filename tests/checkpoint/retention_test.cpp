@@ -9,7 +9,8 @@
 
 #include <doctest/doctest.h>
 
-#include "checkpoint/testing/saver_contract.hpp"
+#include <stategraph/testing/saver_contract/support.hpp>
+
 #include "tests/support/savers.hpp"
 
 // Retention and the test share RocksDB's block cache and group commits, whose locks ThreadSanitizer cannot see (cmake/tsan.supp): frames of

@@ -6,8 +6,8 @@
 #include <doctest/doctest.h>
 
 #include <stategraph/json.hpp>
+#include <stategraph/testing/saver_contract/support.hpp>
 
-#include "checkpoint/testing/saver_contract.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 

@@ -1,2 +1,0 @@
-#pragma once
-#include <stategraph/saver_rules.hpp>
