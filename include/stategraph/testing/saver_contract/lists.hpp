@@ -124,7 +124,8 @@ TEST_CASE_TEMPLATE_DEFINE("pages behind a thread go through all threads once, in
     CHECK(all.size() == names.size());
     for (const std::size_t page : {std::size_t{1}, std::size_t{4}, std::size_t{1000}}) {
         std::vector<std::string> seen;
-        for (ListQuery query{.checkpoint_ns = "", .limit = page, .heads = true};;) {
+        ListQuery query{.checkpoint_ns = "", .limit = page, .heads = true};
+        while (seen.size() <= all.size()) {
             const auto rows = saver->list(query);
             CHECK(rows.size() <= page);
             if (rows.empty()) break;

@@ -135,8 +135,11 @@ TEST_CASE_TEMPLATE_DEFINE("of conditional pending writes that race for a row exa
             } catch (...) {
                 failed = true;
             }
-            // A plain one meanwhile, of a row that is nobody else's.
-            putWrite(*saver, {"t"}, nthId(1), nthId(1), "own " + bytes, path);
+            try {  // a plain one meanwhile, of a row that is nobody else's
+                putWrite(*saver, {"t"}, nthId(1), nthId(1), "own " + bytes, path);
+            } catch (...) {
+                failed = true;
+            }
         }
     };
     std::vector<std::thread> others;
