@@ -124,9 +124,9 @@ bool Run::isPerThread() const noexcept {
     return parent_ != nullptr && core_.options().checkpointer == CheckpointerKind::per_thread;
 }
 
-// A log that lives with the thread can be ahead of the thread: its visit was stored, and the process died before the root graph's checkpoint that
-// it belongs to was. That superstep never was, so its visit is passed over. Known by a root checkpoint newer than the root's log was when this
-// run began, and not made by this run.
+// A log that lives with the thread can be ahead of the thread: its visit was stored, and the process died before the root graph's
+// checkpoint that it belongs to was. That superstep never was, so its visit is passed over. Known by a root checkpoint newer than the
+// root's log was when this run began, and not made by this run.
 void Run::skipLostVisits(const LogName& log, std::optional<CheckpointTuple>& tuple) const {
     const Run* root = parent_->run;
     while (root->parent_ != nullptr) root = root->parent_->run;

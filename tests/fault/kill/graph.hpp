@@ -10,15 +10,16 @@
 
 #include "tests/fault/kill/journal.hpp"
 
-// The graph that is killed. What its nodes write depends on the state alone, so every run of it must end in the same state; only how long they
-// take is random.
+// The graph that is killed. What its nodes write depends on the state alone, so every run of it must end in the same state; only
+// how long they take is random.
 //
 //     START ─► prepare ─► w1 w2 w3 w4 ─►(join) gather ─► Sends: piece × 3…5 ─► reduce ─► ask ─► dig ─► keep ─► tell ─► close ─► END
 //                 ▲                                                                                              │
 //                 └──────────────────────────────── three turns a round ─────────────────────────────────────────┘
 //
-// `dig` is a subgraph that begins afresh at each visit, with a fan-out in a loop; `keep` one with PER_THREAD. w4 fails at its first try. Questions: w2 and w3
-// together and twice in `ask` in round 0, in `ask` in each round, in `dig` in round 1, in a `piece` and in `keep` in round 2.
+// `dig` is a subgraph that begins afresh at each visit, with a fan-out in a loop; `keep` one with PER_THREAD. w4 fails at its first
+// try. Questions: w2 and w3 together and twice in `ask` in round 0, in `ask` in each round, in `dig` in round 1, in a `piece` and in
+// `keep` in round 2.
 namespace fault {
 
 namespace sg = stategraph;

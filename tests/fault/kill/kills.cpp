@@ -15,6 +15,8 @@ struct Figures {
     int threads = 0;
     int processes = 0;
     std::size_t repeated = 0;
+    // How long a run is thought to take just now: other work on the machine makes it longer and shorter.
+    std::chrono::duration<double> pace{};
 };
 
 double draw(std::mt19937_64& random) { return std::uniform_real_distribution<double>(0, 1)(random); }
@@ -44,15 +46,17 @@ void runThread(const Settings& settings, sg::Durability durability, std::uint64_
         } else {
             const double left = 1 - static_cast<double>(watch.stored().step) / static_cast<double>(undisturbed.steps + 1);
             process.awaitReady();
-            std::this_thread::sleep_for(draw(random) * left * undisturbed.run);
+            std::this_thread::sleep_for(draw(random) * left * figures.pace);
         }
         process.signal(SIGKILL);
         const auto ending = process.wait(patience_s);
         if (ending.signal != SIGKILL) {
             if (ending.code != 0) throw Failure("the child ended with " + ending.text());
-            break;  // it was faster
+            figures.pace *= 0.9;  // it was faster
+            break;
         }
         ++figures.landed;
+        figures.pace *= 1.01;
         figures.at_start += at_start ? 1 : 0;
         watch.look(random() % 2 == 0);
     }
@@ -69,6 +73,7 @@ void testKills(const Settings& settings) {
         const auto undisturbed = runUndisturbed(settings, durability, {});
         const auto started = std::chrono::steady_clock::now();
         Figures figures;
+        figures.pace = undisturbed.run;
         for (std::uint64_t i = 0; figures.landed < settings.kills; ++i) {
             try {
                 runThread(settings, durability, mixed(settings.seed + i), undisturbed, figures);

@@ -1,5 +1,6 @@
 #include <signal.h>
 
+#include <algorithm>
 #include <iostream>
 
 #include "tests/fault/kill/harness.hpp"
@@ -75,10 +76,12 @@ void testPuts(const Settings& settings) {
         try {
             const auto undisturbed = runUndisturbed(settings, tested.durability, tested.arguments());
             int died = 0;
+            // With exit a run makes few puts.
+            const int every = tested.durability == sg::Durability::exit ? std::max(1, settings.every / 7) : settings.every;
             for (const char* where : {"--kill-before", "--kill-after"}) {
                 // In the short form each case has other puts.
-                int put = 1 + shift++ % settings.every;
-                for (; dieOnce(settings, tested, undisturbed.final, where, put); put += settings.every) ++died;
+                int put = 1 + shift++ % every;
+                for (; dieOnce(settings, tested, undisturbed.final, where, put); put += every) ++died;
             }
             std::cout << tested.name() << ": died at " << died << " puts";
             // With exit a process may have to make several puts to get anywhere: a pause inside a subgraph is stored there first.

@@ -60,9 +60,12 @@ void testSigterm(const Settings& settings) {
             } catch (const std::exception& failure) {
                 throw Failure(std::string(nameOf(durability)) + ", thread " + std::to_string(threads) + ": " + failure.what());
             }
-            if (threads > 20 * settings.kills + 100) throw Failure(std::string(nameOf(durability)) + ": hardly a run is left in the middle");
+            if (threads > 20 * settings.kills + 100) {
+                throw Failure(std::string(nameOf(durability)) + ": hardly a run is left in the middle");
+            }
         }
-        std::cout << nameOf(durability) << ": " << settings.kills << " runs handed over in the middle and finished, of " << threads << std::endl;
+        std::cout << nameOf(durability) << ": " << settings.kills << " runs handed over in the middle and finished, of " << threads
+                  << std::endl;
     }
 }
 

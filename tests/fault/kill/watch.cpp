@@ -71,8 +71,8 @@ void Watch::checkEffects(const Words& line) {
     }
 }
 
-// Each log is a chain with one tip. Only that of `keep`, which lives with the thread, may have stumps: visits that were stored when the superstep
-// around them was not yet, which with sync cannot be.
+// Each log is a chain with one tip. Only that of `keep`, which lives with the thread, may have stumps: visits that were stored when
+// the superstep around them was not yet, which with sync cannot be.
 void Watch::checkLogs() const {
     for (const auto& [ns, log] : stored_.logs) {
         const bool may_branch = ns == keep_ns && durability_ != sg::Durability::sync;
@@ -80,8 +80,8 @@ void Watch::checkLogs() const {
         std::string newest;
         for (const auto& commit : log) {
             if (may_branch ? !before.contains(commit.parent) : commit.parent != newest) {
-                throw Failure("the log '" + ns + "' is no chain: the parent of " + commit.id + " is '" + commit.parent + "', and before it is '" +
-                              newest + "'");
+                throw Failure("the log '" + ns + "' is no chain: the parent of " + commit.id + " is '" + commit.parent +
+                              "', and before it is '" + newest + "'");
             }
             newest = commit.id;
             before.insert(newest);
