@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <stategraph/testing/saver_contract/support.hpp>
+
 #include "tests/support/encryption.hpp"
 #include "tests/support/savers.hpp"
 

@@ -1,13 +1,12 @@
 #include <stategraph/encrypted_saver.hpp>
 
-#include <tuple>
-
 #include <doctest/doctest.h>
+
+#include <stategraph/testing/saver_contract/support.hpp>
 
 #include "checkpoint/record.hpp"
 #include "checkpoint/record_frame.hpp"
 #include "checkpoint/sealed_record.hpp"
-#include <stategraph/testing/saver_contract/support.hpp>
 #include "tests/support/encryption.hpp"
 
 // What a stranger with the store, and without the key, may do to rows; and what can be read without a key.

@@ -6,8 +6,9 @@
 
 #include <doctest/doctest.h>
 
+#include <stategraph/testing/saver_contract.hpp>
+
 #include "checkpoint/sealed_record.hpp"
-#include <stategraph/testing/saver_contract/support.hpp>
 #include "tests/support/encryption.hpp"
 #include "tests/support/savers.hpp"
 
