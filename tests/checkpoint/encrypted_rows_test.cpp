@@ -1,7 +1,5 @@
 #include <stategraph/encrypted_saver.hpp>
 
-#include <tuple>
-
 #include <doctest/doctest.h>
 
 #include <stategraph/testing/saver_contract/support.hpp>
