@@ -4,6 +4,7 @@
 #   src/**/*.cpp checkpoint/*.cpp the library;  checkpoint/rocksdb*.cpp is stategraph::rocksdb
 #   tests/**/*_test.cpp           stategraph-tests, with tests/support/*.cpp and tests/main.cpp
 #   tests/conformance/*.cpp       stategraph-conformance
+#   tests/golden/make_golden.cpp  stategraph-make-golden, which the suite does not run
 #   tests/compile_fail/*.cpp      must not compile (ok_*.cpp: must)
 #   examples/*.cpp                one program each; the output it must print is examples/expected/*.txt
 #   benchmarks/*.cpp              one Google Benchmark program each
