@@ -52,6 +52,7 @@ std::size_t runsOf(const Words& words, const std::string& node) { return static_
 
 }  // namespace
 
+// Of what users ask for, number 13.
 TEST_CASE("a half-full join restored twice from the same checkpoint completes correctly both times") {
     onBothSavers([](const SharedSaver& saver) {
         const LineApp app = joining(saver, {ab});
