@@ -98,6 +98,38 @@ TEST_CASE("a join that got a source keeps what arrived, and waits for that one t
     });
 }
 
+TEST_CASE("what a join took over from another is used up when it fires, in the log too") {
+    onBothSavers([](const SharedSaver& saver) {
+        wait(saver, {ab});
+        const LineApp app = joining(saver, {{{"a", "b", "b2"}, "end"}});
+        CHECK(runsOf(resumed(app), "end") == 1);
+        // a has not run since.
+        app.updateState(T, says("e"), {.as_node = "b"});
+        app.updateState(T, says("e"), {.as_node = "b2"});
+        CHECK(app.getState(T).next.empty());
+        app.updateState(T, says("e"), {.as_node = "a"});
+        CHECK(app.getState(T).next == Words{"end"});
+    });
+    onBothSavers([](const SharedSaver& saver) {  // nor does one that fired and was changed before its node ran
+        joining(saver, {ab}).invoke(says("i"), {.thread_id = "t", .interrupt_before = {{"end"}}});
+        const LineApp app = joining(saver, {{{"a", "b", "x"}, "end"}});
+        CHECK(runsOf(resumed(app), "end") == 1);
+        app.updateState(T, says("e"), {.as_node = "x"});
+        CHECK(app.getState(T).next.empty());
+    });
+    onBothSavers([](const SharedSaver& saver) {  // by an edit as well
+        wait(saver, {ab});
+        const LineApp app = joining(saver, {{{"a", "b", "b2"}, "end"}});
+        app.updateState(T, says("e"), {.as_node = "b"});
+        app.updateState(T, says("e"), {.as_node = "b2"});
+        CHECK(app.getState(T).next == Words{"end"});
+        CHECK(runsOf(resumed(app), "end") == 1);
+        app.updateState(T, says("e"), {.as_node = "b"});
+        app.updateState(T, says("e"), {.as_node = "b2"});
+        CHECK(app.getState(T).next.empty());
+    });
+}
+
 TEST_CASE("sources in another order are another join with the same arrivals") {
     onBothSavers([](const SharedSaver& saver) {
         wait(saver, {ab});
