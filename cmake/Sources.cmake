@@ -6,6 +6,7 @@
 #   tests/**/*_test.cpp           stategraph-tests, with tests/support/*.cpp and tests/main.cpp
 #   tests/conformance/*.cpp       stategraph-conformance
 #   tests/fault/kill/*.cpp        stategraph-kill (main.cpp and the rest) and stategraph-kill-child (child.cpp)
+#   tests/golden/make_golden.cpp  stategraph-make-golden, which the suite does not run
 #   tests/compile_fail/*.cpp      must not compile (ok_*.cpp: must)
 #   examples/*.cpp                one program each; the output it must print is examples/expected/*.txt
 #   benchmarks/*.cpp              one Google Benchmark program each

@@ -38,6 +38,13 @@ foreach(file IN LISTS STATEGRAPH_TEST_SOURCES)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${_test_seconds} FAIL_REGULAR_EXPRESSION "test cases: +0 ")
 endforeach()
 
+# Writes a golden database, once for each version of the format (CONTRIBUTING.md).
+if(STATEGRAPH_WITH_ROCKSDB)
+  add_executable(stategraph-make-golden EXCLUDE_FROM_ALL tests/golden/make_golden.cpp)
+  stategraph_own(stategraph-make-golden)
+  target_link_libraries(stategraph-make-golden PRIVATE stategraph stategraph_rocksdb Boost::json)
+endif()
+
 # ----------------------------------------------------------------------------------------------------- conformance
 if(STATEGRAPH_CONFORMANCE_SOURCES)
   add_executable(stategraph-conformance ${STATEGRAPH_CONFORMANCE_SOURCES})

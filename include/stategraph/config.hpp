@@ -75,7 +75,7 @@ struct RunConfig {
 struct Config {
     ThreadId thread_id = {};
     CheckpointId checkpoint_id = {};
-    /// Of a subgraph's log; "" is the root.
+    /// Of a subgraph's log, by the stored names of nodes; "" is the root.
     std::string checkpoint_ns = {};
 
     /// To run from here. Throws InvalidArgumentError for a subgraph's checkpoint.

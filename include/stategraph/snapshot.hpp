@@ -21,7 +21,8 @@ struct SnapshotData;
 struct TaskSnapshot {
     TaskId id;
     std::string name;
-    /// "pull:NAME" for a triggered node, "push:INDEX" with ten digits for a Send.
+    /// "pull:NAME" for a triggered node, "push:INDEX" with ten digits for a Send. It is a part of the task's identity, so NAME is the one that
+    /// the log has (NodeOptions::stored_as).
     std::string path;
     /// The text of the last failed attempt's error; it stays when a later attempt succeeds.
     std::optional<std::string> error;

@@ -55,7 +55,7 @@ struct StreamOptions {
 ///   custom       what the node wrote
 struct StreamEvent {
     StreamMode mode = StreamMode::values;
-    /// Where it happened: for each enclosing node "name:task id"; empty at the root.
+    /// Where it happened: for each enclosing node "name:task id", as namespaces in the log are; empty at the root.
     std::vector<std::string> ns;
     /// The task's node; empty for values and checkpoints.
     std::string node;

@@ -210,3 +210,68 @@ TEST_CASE("so is the target of a Send that no longer exists") {
         CHECK(app.invoke(sg::RESUME, {.thread_id = "t"}).values.v == Words{"i", "a", "edit", "c"});
     });
 }
+
+namespace {
+
+/// Three versions of a program: the first, one with more channels and a renamed one, and one without.
+struct First {
+    std::vector<std::string> words = {};
+    std::string name = {};
+    int count = 0;
+    static constexpr auto channels() {
+        return sg::channels(sg::channel("words", &First::words, sg::append), sg::channel("name", &First::name),
+                            sg::channel("count", &First::count, sg::sum));
+    }
+};
+struct Second {
+    std::vector<std::string> words = {};
+    std::string title = {};
+    int count = 0;
+    Entries scores = {};
+    static constexpr auto channels() {
+        return sg::channels(sg::channel("words", &Second::words, sg::append), sg::channel("title", &Second::title, sg::formerly("name")),
+                            sg::channel("count", &Second::count, sg::max), sg::channel("scores", &Second::scores, sg::merge));
+    }
+};
+
+// START -> write -> ask.
+template <class S>
+sg::CompiledGraph<S> writing(const SharedSaver& saver, sg::Update<S> update) {
+    sg::StateGraph<S> graph;
+    graph.addNode("write", [update](const S&) { return update; });
+    graph.addNode("ask", [](const S&, sg::Runtime& runtime) -> sg::Update<S> {
+        return {sg::add(&S::words, sg::interrupt<std::string>(runtime, "?"))};
+    });
+    graph.addNode("beside", [](const S&) -> sg::Update<S> { return {sg::add(&S::words, "beside"), sg::add(&S::count, 5)}; });
+    graph.addEdge(sg::START, "write").addEdge("write", "ask").addEdge("write", "beside");
+    return graph.compile({.checkpointer = saver});
+}
+
+}  // namespace
+
+TEST_CASE("values survive the way from a new program to an old one and back, in the middle of a superstep") {
+    onBothSavers([](const SharedSaver& saver) {
+        const auto second = writing<Second>(saver, {sg::add(&Second::words, "second"), sg::set(&Second::title, "titled"),
+                                                    sg::merge(&Second::scores, {{"a", 1}}), sg::add(&Second::count, 2)});
+        const auto first = writing<First>(saver, {sg::add(&First::words, "first"), sg::add(&First::count, 1)});
+        second.invoke(sg::Update<Second>(), {.thread_id = "t"});  // waits at the question, beside has finished
+        CHECK(second.getState(T).values.count == 5);              // the greatest
+
+        // The old program sums, does not know the scores, and calls the title by its old name, under which nothing is stored.
+        const auto between = first.getState(T).values;
+        CHECK(between.words == Words{"second", "beside"});
+        CHECK(between.count == 7);
+        CHECK(between.name.empty());
+        first.invoke(sg::Command<>{.resume = "answer"}, {.thread_id = "t"});
+        first.invoke(sg::Update<First>(), {.thread_id = "t"});
+
+        const auto after = second.getState(T).values;
+        CHECK(after.words == Words{"second", "answer", "beside", "first", "beside"});
+        CHECK(after.title == "titled");
+        CHECK(after.scores == Entries{{"a", 1}});
+        CHECK(after.count == 8);  // 7 + 1 stored, and beside's 5 is no greater
+        second.invoke(sg::Command<>{.resume = "again"}, {.thread_id = "t"});
+        CHECK(second.getState(T).values.words.size() == 6);
+        CHECK(second.getState(T).values.scores == Entries{{"a", 1}});
+    });
+}

@@ -132,7 +132,8 @@ sg::Value answer() { return sg::Value("yes"); }
 
 }  // namespace
 
-TEST_CASE("for each change of a program: what checkCompatibility predicts is what RESUME does, and a refusal writes nothing") {
+// Of what users ask for, number 14.
+TEST_CASE("rename, add, remove a state field and a node with threads in flight: checkCompatibility predicts each outcome, labels break nothing") {
     for (const Change& change : changes()) {
         CAPTURE(change.about);
         onBothSavers([&](const SharedSaver& inner) {

@@ -52,6 +52,7 @@ std::size_t runsOf(const Words& words, const std::string& node) { return static_
 
 }  // namespace
 
+// Of what users ask for, number 13.
 TEST_CASE("a half-full join restored twice from the same checkpoint completes correctly both times") {
     onBothSavers([](const SharedSaver& saver) {
         const LineApp app = joining(saver, {ab});
@@ -94,6 +95,38 @@ TEST_CASE("a join that got a source keeps what arrived, and waits for that one t
         CHECK(resumed(again) == plus(waited, {"b", "b2", "end"}));
         // And used up: another round needs all three.
         CHECK(runsOf(again.invoke(says("j"), {.thread_id = "t"}).values.v, "end") == 2);
+    });
+}
+
+TEST_CASE("what a join took over from another is used up when it fires, in the log too") {
+    onBothSavers([](const SharedSaver& saver) {
+        wait(saver, {ab});
+        const LineApp app = joining(saver, {{{"a", "b", "b2"}, "end"}});
+        CHECK(runsOf(resumed(app), "end") == 1);
+        // a has not run since.
+        app.updateState(T, says("e"), {.as_node = "b"});
+        app.updateState(T, says("e"), {.as_node = "b2"});
+        CHECK(app.getState(T).next.empty());
+        app.updateState(T, says("e"), {.as_node = "a"});
+        CHECK(app.getState(T).next == Words{"end"});
+    });
+    onBothSavers([](const SharedSaver& saver) {  // nor does one that fired and was changed before its node ran
+        joining(saver, {ab}).invoke(says("i"), {.thread_id = "t", .interrupt_before = {{"end"}}});
+        const LineApp app = joining(saver, {{{"a", "b", "x"}, "end"}});
+        CHECK(runsOf(resumed(app), "end") == 1);
+        app.updateState(T, says("e"), {.as_node = "x"});
+        CHECK(app.getState(T).next.empty());
+    });
+    onBothSavers([](const SharedSaver& saver) {  // by an edit as well
+        wait(saver, {ab});
+        const LineApp app = joining(saver, {{{"a", "b", "b2"}, "end"}});
+        app.updateState(T, says("e"), {.as_node = "b"});
+        app.updateState(T, says("e"), {.as_node = "b2"});
+        CHECK(app.getState(T).next == Words{"end"});
+        CHECK(runsOf(resumed(app), "end") == 1);
+        app.updateState(T, says("e"), {.as_node = "b"});
+        app.updateState(T, says("e"), {.as_node = "b2"});
+        CHECK(app.getState(T).next.empty());
     });
 }
 
