@@ -11,11 +11,10 @@
 
 #include <stategraph/error.hpp>
 #include <stategraph/record.hpp>
+#include <stategraph/saver_rules.hpp>
 
 #include "checkpoint/memory_size.hpp"
 #include "checkpoint/memory_thread.hpp"
-#include "checkpoint/prune.hpp"
-#include "checkpoint/put_check.hpp"
 #include "checkpoint/retention.hpp"
 
 namespace stategraph {

@@ -1,9 +1,8 @@
-#include "checkpoint/prune.hpp"
-
 #include <algorithm>
 #include <iterator>
 
 #include <stategraph/error.hpp>
+#include <stategraph/saver_rules.hpp>
 
 namespace stategraph::checkpoint {
 

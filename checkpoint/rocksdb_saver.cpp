@@ -10,10 +10,9 @@
 
 #include <stategraph/error.hpp>
 #include <stategraph/record.hpp>
+#include <stategraph/saver_rules.hpp>
 
 #include "checkpoint/log_gate.hpp"
-#include "checkpoint/prune.hpp"
-#include "checkpoint/put_check.hpp"
 #include "checkpoint/retention.hpp"
 #include "checkpoint/rocksdb_keys.hpp"
 #include "checkpoint/rocksdb_open.hpp"

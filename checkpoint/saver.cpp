@@ -1,8 +1,7 @@
 #include <stategraph/saver.hpp>
 
 #include <stategraph/error.hpp>
-
-#include "checkpoint/put_check.hpp"
+#include <stategraph/saver_rules.hpp>
 
 namespace stategraph {
 

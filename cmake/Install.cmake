@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 set(_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/stategraph")
 
 # The component has an export set of its own, so that the package can be used where RocksDB is not installed.
-install(TARGETS stategraph EXPORT stategraphTargets FILE_SET HEADERS)
+install(TARGETS stategraph EXPORT stategraphTargets FILE_SET HEADERS FILE_SET kit)
 install(EXPORT stategraphTargets NAMESPACE stategraph:: DESTINATION "${_package_dir}")
 if(STATEGRAPH_WITH_ROCKSDB)
   install(TARGETS stategraph_rocksdb EXPORT stategraphRocksdbTargets FILE_SET HEADERS)

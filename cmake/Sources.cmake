@@ -1,7 +1,7 @@
 # Which file belongs to what: the one place that says so. A new file in these folders is picked up by the next build.
 #
-#   include/stategraph/**/*.hpp   public headers, installed (detail/ too)
-#   src/**/*.cpp checkpoint/*.cpp the library;  checkpoint/rocksdb*.cpp is stategraph::rocksdb
+#   include/stategraph/**/*.hpp   public headers, installed (detail/ too); testing/saver_contract* is the savers' test kit
+#   src/**/*.cpp checkpoint/**/*.cpp   the library;  checkpoint/rocksdb*.cpp is stategraph::rocksdb
 #   tests/**/*_test.cpp           stategraph-tests, with tests/support/*.cpp and tests/main.cpp
 #   tests/conformance/*.cpp       stategraph-conformance
 #   tests/compile_fail/*.cpp      must not compile (ok_*.cpp: must)
@@ -11,6 +11,10 @@
 file(GLOB_RECURSE STATEGRAPH_HEADERS CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/stategraph/*.hpp")
 set(STATEGRAPH_ROCKSDB_HEADERS ${STATEGRAPH_HEADERS})
 list(FILTER STATEGRAPH_HEADERS EXCLUDE REGEX "/rocksdb_saver\\.hpp$")
+# They need doctest, which a build without tests does without; the tests include each of them.
+set(STATEGRAPH_KIT_HEADERS ${STATEGRAPH_HEADERS})
+list(FILTER STATEGRAPH_HEADERS EXCLUDE REGEX "/testing/saver_contract")
+list(FILTER STATEGRAPH_KIT_HEADERS INCLUDE REGEX "/testing/saver_contract")
 list(FILTER STATEGRAPH_ROCKSDB_HEADERS INCLUDE REGEX "/rocksdb_saver\\.hpp$")
 
 file(GLOB_RECURSE STATEGRAPH_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cpp"

@@ -6,10 +6,10 @@
 #include <doctest/doctest.h>
 #include <stategraph/codec_std.hpp>
 #include <stategraph/error.hpp>
+#include <stategraph/testing/saver_contract/support.hpp>
 #include <stategraph/value.hpp>
 
 #include "checkpoint/materialise.hpp"
-#include "checkpoint/testing/saver_contract.hpp"
 
 // Reading a checkpoint from commits made by hand.
 namespace sg = stategraph;

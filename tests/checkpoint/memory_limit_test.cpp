@@ -7,7 +7,10 @@
 
 #include <doctest/doctest.h>
 
-#include "checkpoint/testing/saver_contract.hpp"
+#include <stategraph/error.hpp>
+#include <stategraph/testing/saver_contract/support.hpp>
+
+#include "checkpoint/record.hpp"
 #include "tests/support/graphs.hpp"
 
 namespace stategraph::testing {

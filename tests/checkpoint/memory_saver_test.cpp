@@ -2,7 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "checkpoint/testing/saver_contract.hpp"
+#include <stategraph/error.hpp>
+#include <stategraph/testing/saver_contract.hpp>
 
 namespace {
 
@@ -33,26 +34,6 @@ TEST_CASE("the memory saver keeps rows of every size as they were") {
     CHECK(saver.list({}).at(99).bytes == commits[200].bytes);
 }
 
-TEST_CASE("the memory saver refuses a put that breaks the contract and stores nothing of it") {
-    MemorySaver saver;
-    putLine(saver, {"t"}, 2);
-    const auto refuses = [&](const LogName& log, std::initializer_list<CommitRow> rows) {
-        CHECK_THROWS_AS(
-            saver.put({.log = log, .expected_head = nthId(2), .commits = {rows.begin(), rows.size()}, .writes = {}}),
-            InvalidArgumentError);
-    };
-    const CommitRow good{nthId(3), nthId(2), nthId(3), "bytes"};
-    refuses({""}, {good});
-    refuses({"t"}, {{nthId(2), {}, nthId(2), "bytes"}});
-    refuses({"t"}, {good, {nthId(3), {}, nthId(3), "bytes"}});
-    refuses({"t"}, {good, {nthId(4), {}, nthId(5), "bytes"}});
-    refuses({"t"}, {good, {nthId(4), {}, {}, "bytes"}});
-    refuses({"t"}, {good, {nthId(4), nthId(4), nthId(4), "bytes"}});
-    CHECK(listIds(saver, {"t"}) == nthIds({2, 1}));
-    CHECK_THROWS_AS(putWrite(saver, {"t"}, nthId(2), {}, "p", "bytes"), InvalidArgumentError);
-    CHECK_THROWS_AS(saver.copyThread("t", ""), InvalidArgumentError);
-}
-
 TEST_CASE("the memory saver finds every thread while others come and go") {
     MemorySaver saver;
     const auto name = [](unsigned n) { return "thread " + std::to_string(n); };
@@ -70,6 +51,31 @@ TEST_CASE("the memory saver finds every thread while others come and go") {
     }
     CHECK(wrong == 0);
     CHECK(saver.list({}).size() == count);
+}
+
+TEST_CASE("the memory saver's size goes with what it stores") {
+    MemorySaver saver;
+    const auto size = [&] { return saver.storedBytes().value(); };
+    const std::uint64_t empty = size();
+    const std::string text(10'000, 'x');
+    for (unsigned n = 1; n <= 100; ++n) {
+        putOne(saver, {"t", "child"}, n > 1 ? nthId(n - 1) : CheckpointId(), makeCommit(n, n - 1, 0, text));
+    }
+    const std::uint64_t commits = size();
+    CHECK(commits > empty + 1'000'000);
+    CHECK(commits < empty + 1'200'000);
+    const std::string task = makeTask(nthId(1), false);
+    for (int i = 0; i < 3; ++i) putWrite(saver, {"t", "child"}, nthId(100), nthId(1), "p", task);
+    CHECK(size() > commits + task.size());
+    CHECK(size() < commits + task.size() + 300);
+    saver.copyThread("t", "copy");
+    CHECK(size() > 2'000'000);
+    saver.deleteThread("copy");
+    CHECK(size() < commits + 2000);
+    CHECK(saver.prune({.keep_last = 10}) == 90);
+    CHECK(size() < empty + 200'000);
+    saver.deleteThread("t");
+    CHECK(size() < empty + 2000);
 }
 
 TEST_CASE("the memory saver says which head it has when it refuses") {

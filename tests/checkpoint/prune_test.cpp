@@ -1,5 +1,3 @@
-#include "checkpoint/prune.hpp"
-
 #include <algorithm>
 #include <map>
 #include <random>
@@ -7,8 +5,8 @@
 #include <doctest/doctest.h>
 
 #include <stategraph/error.hpp>
-
-#include "checkpoint/testing/saver_contract.hpp"
+#include <stategraph/saver_rules.hpp>
+#include <stategraph/testing/saver_contract/support.hpp>
 
 namespace stategraph::testing {
 namespace {
@@ -72,6 +70,49 @@ TEST_CASE("a prune of a log that was pruned before stops where the chain does") 
     const std::vector<CommitLinks> log{link(3, 2, 1), link(4, 3, 3), link(5, 4, 4)};
     CHECK(droppable(log, {}, {.keep_last = 3}).empty());
     CHECK(droppable(log, {}, {.keep_last = 1}) == nthIds({3}));
+}
+
+TEST_CASE("a prune that says nothing names all its options") {
+    try {
+        checkpoint::checkPrune({});
+        FAIL("it was taken");
+    } catch (const InvalidArgumentError& error) {
+        for (const char* const name : {"keep_last", "older_than_unix_ms", "threads_unused_since_unix_ms"}) {
+            CHECK(error.message().find(name) != std::string::npos);
+        }
+    }
+    CHECK_NOTHROW(checkpoint::checkPrune({.threads_unused_since_unix_ms = 1}));
+    CHECK(droppable(line, {}, {.threads_unused_since_unix_ms = nthId(99).unixTimeMs()}).empty());
+}
+
+TEST_CASE("a namespace lives for one task if its first part names one") {
+    for (const char* const ns : {"node:1", "node:1|inner", "node:1|inner:2", ":"}) CHECK(checkpoint::livesForOneTask(ns));
+    for (const char* const ns : {"", "node", "node|inner:2", "|:", "node|inner"}) {
+        CHECK_FALSE(checkpoint::livesForOneTask(ns));
+    }
+}
+
+TEST_CASE("a thread without commits counts as used, and one whose root moved on is not held by what it left behind") {
+    const std::int64_t since = nthId(10).unixTimeMs();
+    const auto never = [] { return false; };
+    CHECK(checkpoint::ThreadUse(since).isUsed());
+    const auto isUsed = [&](const char* ns, RecordLinks links, unsigned id) {
+        checkpoint::ThreadUse use(since);
+        use.add("", nthId(5), {.parent = {}, .base = {}, .root = {}, .is_finished = true}, never);
+        CHECK_FALSE(use.isUsed());
+        use.add(ns, nthId(id), links, [] { return true; });
+        return use.isUsed();
+    };
+    CHECK_FALSE(isUsed("node:1", {.parent = {}, .base = {}, .root = nthId(4), .is_finished = false}, 9));
+    CHECK(isUsed("node:1", {.parent = {}, .base = {}, .root = nthId(4), .is_finished = false}, 10));
+    CHECK(isUsed("node:1", {.parent = {}, .base = {}, .root = nthId(5), .is_finished = false}, 9));
+    CHECK(isUsed("node:1", {.parent = {}, .base = {}, .root = {}, .is_finished = false}, 9));
+    CHECK(isUsed("node", {.parent = {}, .base = {}, .root = nthId(4), .is_finished = false}, 9));
+    // The root's log has the questions of all.
+    CHECK_FALSE(isUsed("node", {.parent = {}, .base = {}, .root = nthId(4), .is_finished = true}, 9));
+    checkpoint::ThreadUse without_root(since);
+    without_root.add("node", nthId(5), {.parent = {}, .base = {}, .root = {}, .is_finished = true}, [] { return true; });
+    CHECK(without_root.isUsed());
 }
 
 TEST_CASE("random logs keep what is wanted, the chains, and nothing else") {

@@ -7,8 +7,7 @@
 #include <stategraph/encoding.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/record.hpp>
-
-#include "checkpoint/testing/saver_contract.hpp"
+#include <stategraph/testing/saver_contract/support.hpp>
 
 namespace stategraph::testing {
 namespace {

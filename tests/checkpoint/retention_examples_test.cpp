@@ -8,7 +8,7 @@
 
 #include <stategraph/stategraph.hpp>
 
-#include "checkpoint/testing/saver_contract.hpp"
+#include <stategraph/testing/saver_contract/support.hpp>
 #include "tests/support/savers.hpp"
 
 // What docs/retention.md shows.

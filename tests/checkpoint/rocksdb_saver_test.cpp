@@ -12,9 +12,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <stategraph/error.hpp>
+#include <stategraph/testing/saver_contract.hpp>
+
 #include "checkpoint/log_gate.hpp"
+#include "checkpoint/memory_thread.hpp"
 #include "checkpoint/rocksdb_keys.hpp"
-#include "checkpoint/testing/saver_contract.hpp"
 
 namespace {
 
@@ -301,6 +304,7 @@ TEST_CASE("several readers share a database and cannot change it") {
     CHECK_THROWS_AS(first.deleteThread("t"), SaverError);
     CHECK_THROWS_AS(first.copyThread("t", "u"), SaverError);
     CHECK_THROWS_AS(first.prune({.keep_last = 1}), SaverError);
+    CHECK(first.storedBytes().value() > 1000);
 }
 
 TEST_CASE("the user's own options are taken") {
@@ -332,6 +336,7 @@ TEST_CASE("pruning a large thread gives its space back") {
         if (entry.path().extension() == ".sst") tables += entry.file_size();
     }
     CHECK(tables < 100'000);
+    CHECK(saver.storedBytes().value() < 200'000);
 }
 
 TEST_CASE("keys are parsed to what they were made of, and nothing else is a key") {
@@ -361,6 +366,22 @@ TEST_CASE("keys are parsed to what they were made of, and nothing else is a key"
     CHECK_FALSE(checkpoint::parseKey(checkpoint::format_key));
     CHECK_FALSE(checkpoint::parseKey("c\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF"));
     CHECK(checkpoint::prefixEnd(std::string("c\xFF\xFF")) == "d");
+}
+
+TEST_CASE("keys are in the order in which the memory saver lists") {
+    // Sizes from 128 on begin with their low bits: 256 comes before 129.
+    const checkpoint::BySizeThenText isBefore;
+    std::vector<std::string> names;
+    for (const std::size_t size : {1U, 2U, 127U, 128U, 129U, 255U, 256U, 257U, 300U, 16'383U, 16'384U, 16'385U, 20'000U}) {
+        for (const char letter : {'\0', 'a', '\xFF'}) names.push_back(std::string(size, letter));
+    }
+    for (const auto& a : names) {
+        for (const auto& b : names) {
+            const std::string key_a = checkpoint::threadPrefix(checkpoint::Table::commits, a);
+            const std::string key_b = checkpoint::threadPrefix(checkpoint::Table::commits, b);
+            CHECK(isBefore(a, b) == (key_a < key_b));
+        }
+    }
 }
 
 TEST_CASE("known heads are bounded, and a forgotten one is unknown") {

@@ -7,7 +7,9 @@
 
 #include <stategraph/json.hpp>
 
-#include "checkpoint/testing/saver_contract.hpp"
+#include <stategraph/testing/saver_contract/support.hpp>
+
+#include "checkpoint/record.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 

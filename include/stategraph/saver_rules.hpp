@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -7,8 +8,28 @@
 #include <stategraph/record.hpp>
 #include <stategraph/saver.hpp>
 
-// What a prune may drop: the same for every saver.
+// For who writes a saver: what all of them check and refuse, and what a prune may drop. docs/savers.md shows how it is used.
+// Functions without a state; everything here may be called from any thread.
 namespace stategraph::checkpoint {
+
+/// Throws InvalidArgumentError if the request breaks the contract: no thread, ids that do not ascend from the expected
+/// head, a base or parent that is not older, a row of no checkpoint.
+void checkPut(const PutRequest& request);
+
+/// Throws ConcurrentUpdateError: the log's head is `actual`.
+[[noreturn]] void refuseHead(const LogName& log, CheckpointId expected, CheckpointId actual);
+
+/// Throws ConcurrentUpdateError: the row does not hold what the writer expected (WriteRow::expected).
+[[noreturn]] void refuseWrite(const LogName& log, const WriteRow& row);
+
+/// Refuses the write if its row says what it expects and the stored row (none: there is no such row) is another.
+void checkExpected(const LogName& log, const WriteRow& row, const std::optional<std::string_view>& stored);
+
+/// Throws InvalidArgumentError: a copy's target has checkpoints.
+[[noreturn]] void refuseCopy(std::string_view from, std::string_view to);
+
+/// Throws InvalidArgumentError if a copy's target has no name.
+void checkCopyTarget(std::string_view to);
 
 /// A commit's place in its log.
 struct CommitLinks {

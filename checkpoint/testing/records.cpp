@@ -1,0 +1,83 @@
+#include <stategraph/testing/records.hpp>
+
+#include <algorithm>
+
+#include "checkpoint/fold.hpp"
+#include "checkpoint/materialise.hpp"
+#include "checkpoint/record.hpp"
+
+namespace stategraph::testing {
+namespace {
+
+// A map of CBOR has its keys in the order of their encoded bytes: shorter ones first.
+std::string encodeChanges(std::vector<ChannelChange> changes) {
+    std::sort(changes.begin(), changes.end(), [](const ChannelChange& a, const ChannelChange& b) {
+        return a.channel.size() != b.channel.size() ? a.channel.size() < b.channel.size() : a.channel < b.channel;
+    });
+    std::string cbor;
+    Encoder out(cbor);
+    out.map(changes.size());
+    for (const ChannelChange& change : changes) {
+        switch (change.kind) {
+            case ChannelChange::Kind::set:
+                checkpoint::writeLoggedOp(out, change.channel, checkpoint::LogOp::set);
+                out.raw(change.value.bytes());
+                break;
+            case ChannelChange::Kind::append:
+                checkpoint::writeLoggedOp(out, change.channel, checkpoint::LogOp::append);
+                out.array(1);
+                out.raw(change.value.bytes());
+                break;
+            case ChannelChange::Kind::clear:
+                checkpoint::writeLoggedOp(out, change.channel, checkpoint::LogOp::clear);
+                break;
+        }
+    }
+    return cbor;
+}
+
+}  // namespace
+
+std::string makeCommitRecord(const CommitRecordFields& fields) {
+    const std::string operations = encodeChanges(fields.changes);
+    checkpoint::CommitFields commit{.id = fields.id,
+                                    .parent = fields.parent,
+                                    .base = fields.base,
+                                    .step = fields.step,
+                                    .source = fields.source,
+                                    .next = fields.next,
+                                    .operations = operations};
+    if (!fields.root.empty()) commit.parents.push_back({"", fields.root});
+    if (!fields.metadata.isNull()) commit.metadata = fields.metadata.bytes();
+    std::string bytes;
+    checkpoint::writeCommit(commit, bytes);
+    return bytes;
+}
+
+std::string makeTaskRecord(const TaskRecordFields& fields) {
+    const Value question("question");
+    const Value answer("answer");
+    std::string no_writes;
+    Encoder(no_writes).array(0);
+    checkpoint::TaskFields task{.node = fields.node};
+    if (fields.state == TaskState::finished) task.writes = no_writes;
+    if (fields.state == TaskState::failed) task.error = "error";
+    if (fields.state == TaskState::waiting || fields.state == TaskState::answered) {
+        task.interrupts.push_back({TaskId(1, 2), 0, question.bytes()});
+    }
+    if (fields.state == TaskState::answered) task.answers.push_back({TaskId(1, 2), 0, answer.bytes()});
+    std::string bytes;
+    checkpoint::writeTask(fields.id, task, bytes);
+    return bytes;
+}
+
+std::map<std::string, Value> readChannels(const LogName& log, const CheckpointTuple& tuple) {
+    const checkpoint::Folded folded = checkpoint::fold(log, tuple);
+    std::map<std::string, Value> channels;
+    for (const auto& channel : folded.channels) {
+        channels.emplace(channel.name, Value::fromCbor(checkpoint::materialise(channel.pieces)));
+    }
+    return channels;
+}
+
+}  // namespace stategraph::testing
