@@ -7,8 +7,10 @@
 
 #include <doctest/doctest.h>
 
+#include <stategraph/error.hpp>
 #include <stategraph/testing/saver_contract/support.hpp>
 
+#include "checkpoint/record.hpp"
 #include "tests/support/graphs.hpp"
 
 namespace stategraph::testing {
@@ -210,7 +212,10 @@ TEST_CASE("where eviction cannot make enough room the put is refused") {
     CHECK(has(saver, "finished"));  // nothing is dropped for what can never fit
     unsigned n = 0;
     const auto fill = [&] {
-        for (;;) putOne(saver, {"due " + std::to_string(++n)}, {}, makeDue(n, 0));
+        for (;;) {
+            ++n;
+            putOne(saver, {"due " + std::to_string(n)}, {}, makeDue(n, 0));
+        }
     };
     try {
         fill();

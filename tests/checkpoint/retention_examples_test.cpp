@@ -7,8 +7,8 @@
 #include <doctest/doctest.h>
 
 #include <stategraph/stategraph.hpp>
-#include <stategraph/testing/saver_contract/support.hpp>
 
+#include <stategraph/testing/saver_contract/support.hpp>
 #include "tests/support/savers.hpp"
 
 // What docs/retention.md shows.

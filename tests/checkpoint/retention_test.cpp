@@ -9,8 +9,10 @@
 
 #include <doctest/doctest.h>
 
+#include <stategraph/error.hpp>
 #include <stategraph/testing/saver_contract/support.hpp>
 
+#include "checkpoint/record.hpp"
 #include "tests/support/savers.hpp"
 
 // Retention and the test share RocksDB's block cache and group commits, whose locks ThreadSanitizer cannot see (cmake/tsan.supp): frames of

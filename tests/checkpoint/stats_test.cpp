@@ -6,8 +6,10 @@
 #include <doctest/doctest.h>
 
 #include <stategraph/json.hpp>
+
 #include <stategraph/testing/saver_contract/support.hpp>
 
+#include "checkpoint/record.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
