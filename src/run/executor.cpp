@@ -101,7 +101,12 @@ struct Executor::Impl : std::enable_shared_from_this<Impl> {
             queue.pop_front();
             lock.unlock();
             if (work.batch) {
-                work.batch->work([&] { help(work.batch); });
+                work.batch->work([&] {
+                    try {
+                        help(work.batch);
+                    } catch (...) {  // no memory for one more helper: those there are do the work
+                    }
+                });
             } else {
                 work.run(work.context);
             }
@@ -139,7 +144,11 @@ void Executor::forEach(std::size_t count, std::size_t concurrency, void (*run)(v
     batch->context = context;
     batch->count = count;
     batch->helpers_max = elsewhere ? hands : hands - 1;
-    impl_->help(batch);
+    try {
+        impl_->help(batch);
+    } catch (...) {
+        if (elsewhere) throw;
+    }
     if (!elsewhere) batch->work([&] {});
     std::unique_lock lock(batch->mutex);
     batch->done.wait(lock, [&] { return batch->finished == batch->count; });

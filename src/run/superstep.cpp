@@ -60,6 +60,7 @@ void Run::prepareTasks() {
             todo_.push_back(task);
         }
     }
+    in_turn_.reserve(todo_.size());
     // They begin as in LangGraph: sends first, then triggered nodes; and subgraphs last, so that what single nodes have to say does
     // not wait behind whole runs.
     if (todo_.size() > 1) {
@@ -118,6 +119,7 @@ void Run::applyTasksWrites() {
     findEnding(state_, writes_, ending_);
     const bool logs = log_.logsOperations() && !log_.snapshotIsDue();
     applyWrites(state_, writes_, ending_, logs ? &log_.operations() : nullptr);
+    ahead_ = true;
 }
 
 void Run::endSuperstep() {
@@ -198,6 +200,7 @@ void Run::commit(Source source) {
         log_.commit(commitStep(source, step_));
         drafts_.writes.clear();
     }
+    ahead_ = false;
     stored_records_.clear();
     source_ = source;
     ++step_;
@@ -252,7 +255,8 @@ detail::RunOutcome Run::finish() {
 
 void Run::fail() noexcept {
     try {
-        log_.flush(commitStep(source_, step_ - 1));
+        // A state with half a superstep in it is nothing to go on from.
+        if (!ahead_) log_.flush(commitStep(source_, step_ - 1));
     } catch (...) {
         // The failure that is on its way out matters more.
     }
@@ -272,15 +276,19 @@ void Run::executeAll() noexcept {
             auto& driven = *static_cast<Run*>(self);
             driven.execute(*driven.todo_[i]);
         };
-        shared_.executor->forEach(todo_.size(), shared_.concurrency, run, this);
+        try {
+            shared_.executor->forEach(todo_.size(), shared_.concurrency, run, this);
+        } catch (...) {
+            executeInTurn();  // no memory for helpers, and nothing has begun
+        }
     }
 }
 
 // One task at a time: one that is to be tried again lets the others go first.
 void Run::executeInTurn() noexcept {
-    std::vector<Task*> now(todo_);
-    for (int number = 1; !now.empty(); ++number) {
-        std::erase_if(now, [&](Task* task) {
+    in_turn_ = todo_;  // fits: prepareTasks made room
+    for (int number = 1; !in_turn_.empty(); ++number) {
+        std::erase_if(in_turn_, [&](Task* task) {
             Execution execution(*this, *task);
             if (number > 1) execution.waitAfter(number - 1);
             return execution.once(number);
