@@ -59,6 +59,8 @@ struct Executor::Impl : std::enable_shared_from_this<Impl> {
     bool stopping = false;
 
     void push(Work work) {
+        const auto batch = work.batch;
+        void* const context = work.context;
         std::unique_lock lock(mutex);
         queue.push_back(std::move(work));
         if (idle >= queue.size()) {
@@ -73,7 +75,10 @@ struct Executor::Impl : std::enable_shared_from_this<Impl> {
             std::thread([self = shared_from_this()] { self->serve(); }).detach();
         } catch (...) {
             const std::lock_guard again(mutex);
-            --threads;  // those there are will come to it
+            if (--threads > 0) return;  // those there are will come to it
+            // Nobody will: whoever asked must know, or would wait for ever.
+            std::erase_if(queue, [&](const Work& each) { return each.batch == batch && each.context == context; });
+            throw;
         }
     }
 

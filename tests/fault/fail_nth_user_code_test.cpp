@@ -56,5 +56,5 @@ void failEachWay(Trip& trip, std::size_t at_least, Kept kept) {
 TEST_CASE("any call of any node may fail") { failEachWay(nodes, 16, Kept::all_but_one); }
 TEST_CASE("any call of any router may fail") { failEachWay(routers, 3, Kept::all_but_one); }
 TEST_CASE("any call of a reducer may fail") { failEachWay(reducers, 14, Kept::not_surely); }
-TEST_CASE("any encoding of a user's type may fail") { failEachWay(encoders, 6, Kept::not_surely); }
+TEST_CASE("any encoding of a user's type may fail") { failEachWay(encoders, 3, Kept::not_surely); }
 TEST_CASE("any decoding of a user's type may fail") { failEachWay(decoders, 1, Kept::not_surely); }

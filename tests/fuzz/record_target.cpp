@@ -218,7 +218,7 @@ std::vector<Sample> recordSamples() {
         std::string bytes{static_cast<char>(record.size() >> 8U), static_cast<char>(record.size() & 0xFFU)};
         return bytes.append(record);
     };
-    auto rows = saver->list({.thread_id = "t"});
+    auto rows = saver->list({.thread_id = "t", .with_writes = true});
     for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
         const std::string number = std::to_string(samples.size());
         samples.push_back({"commit-" + number, framed(row->bytes)});
