@@ -60,10 +60,10 @@ void Run::prepareTasks() {
             todo_.push_back(task);
         }
     }
-    in_turn_.reserve(todo_.size());
     // They begin as in LangGraph: sends first, then triggered nodes; and subgraphs last, so that what single nodes have to say does
     // not wait behind whole runs.
     if (todo_.size() > 1) {
+        in_turn_.reserve(todo_.size());
         const auto place = [this](const Task* task) { return 2 * nodeOf(*task).subgraph.has_value() + !task->planned.is_send; };
         std::stable_sort(todo_.begin(), todo_.end(), [&](const Task* a, const Task* b) { return place(a) < place(b); });
     }
@@ -286,7 +286,7 @@ void Run::executeAll() noexcept {
 
 // One task at a time: one that is to be tried again lets the others go first.
 void Run::executeInTurn() noexcept {
-    in_turn_ = todo_;  // fits: prepareTasks made room
+    in_turn_ = todo_;  // allocates nothing: prepareTasks made room
     for (int number = 1; !in_turn_.empty(); ++number) {
         std::erase_if(in_turn_, [&](Task* task) {
             Execution execution(*this, *task);

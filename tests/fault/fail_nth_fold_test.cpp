@@ -69,8 +69,8 @@ sg::Update<sg::JsonState> jsonWrites(const std::string& text) {
 
 sg::CompiledGraph<sg::JsonState> jsonGraph(const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
     sg::JsonSchema schema;
-    schema.channel("list", sg::JsonReducer::append()).channel("table", sg::JsonReducer::merge()).channel("last", sg::JsonReducer::lastValue());
-    schema.channel("sum", sg::JsonReducer::sum());
+    schema.channel("list", sg::JsonReducer::append()).channel("table", sg::JsonReducer::merge());
+    schema.channel("last", sg::JsonReducer::lastValue()).channel("sum", sg::JsonReducer::sum());
     sg::StateGraph<sg::JsonState> graph(schema);
     graph.addNode("w", [](const sg::JsonState&) { return jsonWrites("node"); });
     graph.addEdge(sg::START, "w");

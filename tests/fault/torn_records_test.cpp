@@ -75,12 +75,15 @@ const Reader readers[] = {
          for (const auto& snapshot : app.getStateHistory({.thread_id = "t", .checkpoint_ns = row.ns}, {.values = false})) (void)snapshot;
      }},
     {"RESUME",
-     [](const SharedSaver&, const App& app, const Row&) { app.invoke(sg::RESUME, {.thread_id = "t", .recursion_limit = 9, .max_concurrency = 1}); }},
+     [](const SharedSaver&, const App& app, const Row&) {
+         app.invoke(sg::RESUME, {.thread_id = "t", .recursion_limit = 9, .max_concurrency = 1});
+     }},
     {"an answer",
      [](const SharedSaver&, const App& app, const Row&) {
          app.invoke(sg::Command<State>{.resume = "yes"}, {.thread_id = "t", .recursion_limit = 9, .max_concurrency = 1});
      }},
-    {"updateState", [](const SharedSaver&, const App& app, const Row&) { app.updateState(T, {sg::add(&State::sum, 1)}, {.as_node = "last"}); }},
+    {"updateState",
+     [](const SharedSaver&, const App& app, const Row&) { app.updateState(T, {sg::add(&State::sum, 1)}, {.as_node = "last"}); }},
     {"prune", [](const SharedSaver& saver, const App&, const Row&) { saver->prune({.thread_id = "t", .keep_last = 1}); }},
     {"a listing of what is unfinished",
      [](const SharedSaver& saver, const App&, const Row&) {

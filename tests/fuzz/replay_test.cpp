@@ -62,14 +62,18 @@ void replay(Target target, const std::string& name, std::size_t mutations) {
 
 }  // namespace
 
-TEST_CASE("records of the fuzzers' corpus, and others like them, are read or refused") { replay(fuzz::runRecord, "record", fault::rounds(60)); }
-TEST_CASE("scenarios of the fuzzers' corpus, and others like them, run or are refused") { replay(fuzz::runScenario, "scenario", fault::rounds(10)); }
+TEST_CASE("records of the fuzzers' corpus, and others like them, are read or refused") {
+    replay(fuzz::runRecord, "record", fault::rounds(60));
+}
+TEST_CASE("scenarios of the fuzzers' corpus, and others like them, run or are refused") {
+    replay(fuzz::runScenario, "scenario", fault::rounds(40));
+}
 
 TEST_CASE("the samples that the record target begins with are read to their end") {
     const auto samples = fuzz::recordSamples();
     REQUIRE(samples.size() > 8);
     const auto has = [&](const std::string& part) {
-        return std::any_of(samples.begin(), samples.end(), [&](const fuzz::Sample& sample) { return sample.name.find(part) != std::string::npos; });
+        return std::any_of(samples.begin(), samples.end(), [&](const auto& sample) { return sample.name.find(part) != std::string::npos; });
     };
     CHECK(has("commit-"));
     CHECK(has("task-"));
