@@ -7,6 +7,7 @@
 #   tests/conformance/*.cpp       stategraph-conformance
 #   tests/fault/kill/*.cpp        stategraph-kill (main.cpp and the rest) and stategraph-kill-child (child.cpp)
 #   tests/golden/make_golden.cpp  stategraph-make-golden, which the suite does not run
+#   tests/fuzz/*_target.cpp       what is fuzzed: stategraph-tests, and with tests/fuzz/fuzz_*.cpp the fuzzers (cmake/Fuzz.cmake)
 #   tests/compile_fail/*.cpp      must not compile (ok_*.cpp: must)
 #   examples/*.cpp                one program each; the output it must print is examples/expected/*.txt
 #   benchmarks/*.cpp              one Google Benchmark program each
@@ -43,6 +44,10 @@ if(STATEGRAPH_BUILD_TESTS)
   endif()
   file(GLOB_RECURSE STATEGRAPH_TEST_SUPPORT CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.cpp")
   file(GLOB STATEGRAPH_CONFORMANCE_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/conformance/*.cpp")
+  # The fuzzers' targets run in stategraph-tests too, and one of them is the conformance interpreter.
+  file(GLOB STATEGRAPH_FUZZ_TARGETS CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/fuzz/*_target.cpp")
+  list(APPEND STATEGRAPH_FUZZ_TARGETS ${STATEGRAPH_CONFORMANCE_SOURCES})
+  list(FILTER STATEGRAPH_FUZZ_TARGETS EXCLUDE REGEX "/conformance/(main|savers)\\.cpp$")
   file(GLOB STATEGRAPH_CONFORMANCE_SCENARIOS CONFIGURE_DEPENDS
        "${PROJECT_SOURCE_DIR}/tests/conformance/scenarios/*.json" "${PROJECT_SOURCE_DIR}/tests/conformance/scenarios/*.ndjson"
        "${PROJECT_SOURCE_DIR}/tests/conformance/*.ndjson")

@@ -10,7 +10,7 @@ endif()
 # cases in them; and a file is what somebody works on: `ctest -R history/replay`.
 set(_test_seconds 300)
 
-add_executable(stategraph-tests tests/main.cpp ${STATEGRAPH_TEST_SUPPORT} ${STATEGRAPH_TEST_SOURCES})
+add_executable(stategraph-tests tests/main.cpp ${STATEGRAPH_TEST_SUPPORT} ${STATEGRAPH_TEST_SOURCES} ${STATEGRAPH_FUZZ_TARGETS})
 stategraph_own(stategraph-tests)
 target_compile_definitions(
   stategraph-tests PRIVATE STATEGRAPH_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests" # golden files and other data

@@ -48,12 +48,13 @@ struct MessagesFold : AppendFold<T> {
         Undo undo{value};
         try {
             for (Op* op : ops) forEach(*op, [&](const Item& item) { put(channel, value, item); });
+            if (log) logEdits(channel, undo.before, value, *log);
+            ops.front()->keep(Undo{});
         } catch (...) {
             value = std::move(undo.before);
             throw;
         }
-        if (log) logEdits(channel, undo.before, value, *log);
-        ops.front()->keep(std::move(undo));
+        ops.front()->template as<Undo>().before = std::move(undo.before);
     }
 
     static void unfold(T& value, std::span<Op* const> ops) {

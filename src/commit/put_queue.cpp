@@ -63,7 +63,14 @@ void PutQueue::put(Executor& executor, BaseCheckpointSaver& saver, const PutRequ
         if (failed_) std::rethrow_exception(failed_);  // and for ever: what follows would not fit the log
         busy_ = true;
     }
-    executor.submit([](void* context) { std::unique_ptr<Job>(static_cast<Job*>(context))->run(); }, job.release());
+    try {
+        executor.submit([](void* context) { std::unique_ptr<Job>(static_cast<Job*>(context))->run(); }, job.get());
+    } catch (...) {
+        const std::lock_guard lock(mutex_);
+        busy_ = false;  // nobody has the job
+        throw;
+    }
+    (void)job.release();
 }
 
 void PutQueue::wait() {

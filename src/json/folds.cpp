@@ -61,7 +61,8 @@ struct JsonTopic {
         json::array items;
         items.reserve(countWritten(ops));
         for (Op* op : ops) addWritten(items, writtenBy(op));
-        ops.front()->keep(std::exchange(slot, JsonSlot{std::move(items), true}));
+        ops.front()->keep(JsonSlot{std::move(items), true});
+        std::swap(slot, ops.front()->as<JsonSlot>());
         if (log != nullptr) logSet(channel, slot, *log);
     }
     static void unfold(JsonSlot& slot, std::span<Op* const> ops) { slot = std::move(ops.front()->as<JsonSlot>()); }
@@ -85,17 +86,23 @@ struct JsonMerge {
             writeLoggedOp(*log, channel.name, LogOp::put);
             Codec<json::object>::encode(*log, changed);
         }
-        Undo undo;
-        for (auto& entry : changed) {
-            const auto found = held.find(entry.key());
-            if (found == held.end()) {
-                undo.added.emplace_back(entry.key());
-                held.emplace(entry.key(), std::move(entry.value()));
-            } else {
-                undo.replaced.emplace(entry.key(), std::exchange(found->value(), std::move(entry.value())));
+        ops.front()->keep(Undo{});
+        Undo& undo = ops.front()->as<Undo>();
+        try {
+            for (auto& entry : changed) {
+                const auto found = held.find(entry.key());
+                if (found == held.end()) {
+                    undo.added.emplace_back(entry.key());
+                    held.emplace(entry.key(), std::move(entry.value()));
+                } else {
+                    // Into its place first: what is replaced is not lost if there is no memory for that.
+                    undo.replaced.emplace(entry.key(), std::move(entry.value())).first->value().swap(found->value());
+                }
             }
+        } catch (...) {
+            unfold(slot, ops);
+            throw;
         }
-        ops.front()->keep(std::move(undo));
     }
     static void unfold(JsonSlot& slot, std::span<Op* const> ops) {
         Undo& undo = ops.front()->as<Undo>();

@@ -67,6 +67,8 @@ void Run::load(CheckpointId wanted, GoneNodes gone) {
     const LogName log{shared_.config->thread_id.view(), ns_};
     std::optional<CheckpointTuple> tuple;
     CheckpointId head;
+    // The checkpoint that a log inside belongs to is stored before anything of that log: else a failed put would leave it without.
+    if (parent_ != nullptr && log_.hasSaver()) parent_->run->log_.wait();
     if (log_.hasSaver()) {
         // A fresh task's inner log cannot exist yet.
         const bool is_new = parent_ != nullptr && !parent_->resuming && !parent_->replaying &&

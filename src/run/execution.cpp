@@ -33,14 +33,16 @@ void Execution::operator()() noexcept {
 
 bool Execution::once(int number) noexcept {
     try {
-        attempt(number);
-    } catch (const InterruptSignal& signal) {
-        interrupted({signal.interrupt});
-    } catch (const InnerPause& pause) {
-        interrupted(pause.interrupts);
-    } catch (const RefusedAnswerSignal& refused) {
-        run_.withdrawAnswer(task_, refused.id, refused.index);
-        failed(std::make_exception_ptr(WrongTypeError(refused.why, {.node = node_.name})));
+        try {
+            attempt(number);
+        } catch (const InterruptSignal& signal) {
+            interrupted({signal.interrupt});
+        } catch (const InnerPause& pause) {
+            interrupted(pause.interrupts);
+        } catch (const RefusedAnswerSignal& refused) {
+            run_.withdrawAnswer(task_, refused.id, refused.index);
+            throw WrongTypeError(refused.why, {.node = node_.name});
+        }
     } catch (...) {
         const std::exception_ptr error = std::current_exception();
         if (isWorthAnother(error, number)) return false;
@@ -278,6 +280,7 @@ void Execution::takeBack() {
     run_.log_.operations().clear();
     run_.drafts_ = {};
     run_.applied_ = false;
+    run_.ahead_ = false;
 }
 
 // Beside others: the routers see a copy.
@@ -300,21 +303,25 @@ void Execution::finish() {
     run_.taskFinished(task_);
 }
 
-void Execution::failed(std::exception_ptr error) {
+void Execution::failed(std::exception_ptr error) noexcept {
     task_.status = TaskStatus::failed;
     task_.failure = std::move(error);
     task_.result.writes.clear();
     task_.routes.clear();
     try {
-        std::rethrow_exception(task_.failure);
-    } catch (const NodeError& node_error) {
-        task_.record.error = node_error.reason();
-    } catch (const Error& own) {
-        task_.record.error = own.message();
-    } catch (const std::exception& other) {
-        task_.record.error = other.what();
+        try {
+            std::rethrow_exception(task_.failure);
+        } catch (const NodeError& node_error) {
+            task_.record.error = node_error.reason();
+        } catch (const Error& own) {
+            task_.record.error = own.message();
+        } catch (const std::exception& other) {
+            task_.record.error = other.what();
+        } catch (...) {
+            task_.record.error = "unknown exception";
+        }
     } catch (...) {
-        task_.record.error = "unknown exception";
+        task_.record.error = "out of memory";  // short enough to need none
     }
     run_.taskStopped(task_);
 }

@@ -28,7 +28,7 @@ private:
     void routeBeside(Runtime& runtime);
     void takeBack();  // what routeAlone put into the state
     void finish();
-    void failed(std::exception_ptr error);
+    void failed(std::exception_ptr error) noexcept;
     void interrupted(std::vector<Interrupt> asked);
     bool isWorthAnother(const std::exception_ptr& error, int attempt) const noexcept;
     bool isAlone() const noexcept { return run_.current_.size() == 1; }

@@ -59,6 +59,8 @@ struct Executor::Impl : std::enable_shared_from_this<Impl> {
     bool stopping = false;
 
     void push(Work work) {
+        const auto batch = work.batch;
+        void* const context = work.context;
         std::unique_lock lock(mutex);
         queue.push_back(std::move(work));
         if (idle >= queue.size()) {
@@ -73,7 +75,10 @@ struct Executor::Impl : std::enable_shared_from_this<Impl> {
             std::thread([self = shared_from_this()] { self->serve(); }).detach();
         } catch (...) {
             const std::lock_guard again(mutex);
-            --threads;  // those there are will come to it
+            if (--threads > 0) return;  // those there are will come to it
+            // Nobody will: whoever asked must know, or would wait for ever.
+            std::erase_if(queue, [&](const Work& each) { return each.batch == batch && each.context == context; });
+            throw;
         }
     }
 
@@ -101,7 +106,12 @@ struct Executor::Impl : std::enable_shared_from_this<Impl> {
             queue.pop_front();
             lock.unlock();
             if (work.batch) {
-                work.batch->work([&] { help(work.batch); });
+                work.batch->work([&] {
+                    try {
+                        help(work.batch);
+                    } catch (...) {  // no memory for one more helper: those there are do the work
+                    }
+                });
             } else {
                 work.run(work.context);
             }
@@ -139,7 +149,11 @@ void Executor::forEach(std::size_t count, std::size_t concurrency, void (*run)(v
     batch->context = context;
     batch->count = count;
     batch->helpers_max = elsewhere ? hands : hands - 1;
-    impl_->help(batch);
+    try {
+        impl_->help(batch);
+    } catch (...) {
+        if (elsewhere) throw;
+    }
     if (!elsewhere) batch->work([&] {});
     std::unique_lock lock(batch->mutex);
     batch->done.wait(lock, [&] { return batch->finished == batch->count; });

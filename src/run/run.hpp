@@ -164,11 +164,13 @@ private:
     std::vector<std::unique_ptr<Task>> tasks_;  // the first plan_.size() are in use
     std::vector<Task*> current_;
     std::vector<Task*> todo_;
+    std::vector<Task*> in_turn_;
     WriteSet writes_;
     std::vector<Routed> routed_;
     std::vector<detail::ChannelIndex> ending_;
     bool superstep_done_ = false;
     bool applied_ = false;  // the superstep's writes are in the state already
+    bool ahead_ = false;    // writes are in the state, and no commit has them yet
     detail::ChannelSet present_before_;  // what was set before they were
     bool planned_ = false;  // next_plan_ is the plan of schedule_
     // Of the one task of a superstep, made before its writes are applied.

@@ -68,6 +68,7 @@ void Run::prepareTasks() {
     // They begin as in LangGraph: sends first, then triggered nodes; and subgraphs last, so that what single nodes have to say does
     // not wait behind whole runs.
     if (todo_.size() > 1) {
+        in_turn_.reserve(todo_.size());
         const auto place = [this](const Task* task) { return 2 * nodeOf(*task).subgraph.has_value() + !task->planned.is_send; };
         std::stable_sort(todo_.begin(), todo_.end(), [&](const Task* a, const Task* b) { return place(a) < place(b); });
     }
@@ -112,6 +113,7 @@ void Run::applyTasksWrites() {
     findEnding(state_, writes_, ending_);
     const bool logs = log_.logsOperations() && !log_.snapshotIsDue();
     applyWrites(state_, writes_, ending_, logs ? &log_.operations() : nullptr);
+    ahead_ = true;
 }
 
 void Run::endSuperstep() {
@@ -194,6 +196,7 @@ void Run::commit(Source source) {
         log_.commit(commitStep(source, step_));
         drafts_.writes.clear();
     }
+    ahead_ = false;
     stored_records_.clear();
     went_over_end_ = false;
     source_ = source;
@@ -262,7 +265,8 @@ void Run::leave() noexcept { flushQuietly(); }
 
 void Run::flushQuietly() noexcept {
     try {
-        log_.flush(commitStep(source_, step_ - 1));
+        // A state with half a superstep in it is nothing to go on from.
+        if (!ahead_) log_.flush(commitStep(source_, step_ - 1));
     } catch (...) {
     }
     try {
@@ -281,15 +285,19 @@ void Run::executeAll() noexcept {
             auto& driven = *static_cast<Run*>(self);
             driven.execute(*driven.todo_[i]);
         };
-        shared_.executor->forEach(todo_.size(), shared_.concurrency, run, this);
+        try {
+            shared_.executor->forEach(todo_.size(), shared_.concurrency, run, this);
+        } catch (...) {
+            executeInTurn();  // no memory for helpers, and nothing has begun
+        }
     }
 }
 
 // One task at a time: one that is to be tried again lets the others go first.
 void Run::executeInTurn() noexcept {
-    std::vector<Task*> now(todo_);
-    for (int number = 1; !now.empty(); ++number) {
-        std::erase_if(now, [&](Task* task) {
+    in_turn_ = todo_;  // allocates nothing: prepareTasks made room
+    for (int number = 1; !in_turn_.empty(); ++number) {
+        std::erase_if(in_turn_, [&](Task* task) {
             Execution execution(*this, *task);
             if (number > 1) execution.waitAfter(number - 1);
             return execution.once(number);

@@ -17,7 +17,11 @@ json::value add(const json::value& left, const json::value& right) {
     const json::value a = numberOr0(left);
     const json::value b = numberOr0(right);
     if (a.is_double() || b.is_double()) return a.to_number<double>() + b.to_number<double>();
-    return a.to_number<std::int64_t>() + b.to_number<std::int64_t>();
+    std::int64_t sum = 0;
+    if (__builtin_add_overflow(a.to_number<std::int64_t>(), b.to_number<std::int64_t>(), &sum)) {
+        throw std::invalid_argument("the sum is too large: " + json::serialize(left) + " + " + json::serialize(right));
+    }
+    return sum;
 }
 
 json::value length(const json::value& value) {

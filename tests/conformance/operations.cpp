@@ -151,7 +151,7 @@ private:
 json::object answer(const json::object& scenario, const Settings& settings) {
     const json::object& spec = get(scenario, "graph").as_object();
     const bool has_saver = get(spec, "checkpointer") != false;
-    World world;
+    World world(settings.limits);
     GraphBuilder builder(world);
     std::optional<App> app;
     json::object built;

@@ -4,6 +4,7 @@
 #include <stategraph/saver.hpp>
 
 #include "tests/conformance/scenario.hpp"
+#include "tests/conformance/world.hpp"
 
 namespace conformance {
 
@@ -12,6 +13,7 @@ struct Settings {
     int concurrency = 1;
     /// Put before the names of threads.
     std::string threads_prefix = {};
+    Limits limits = {};
 };
 
 /// Does what a scenario says, and fills each operation's "expect" with what came of it. Never looks at what was recorded.

@@ -8,9 +8,19 @@
 
 namespace conformance {
 
+/// What a scenario may take; 0: no limit. A node that goes beyond one fails.
+struct Limits {
+    std::size_t executions_max = 0;
+    /// Of a node's input: values and characters.
+    std::size_t input_size_max = 0;
+};
+
 /// What outlives an operation of a scenario: which nodes ran, and how often they failed. Safe from several threads.
 class World {
 public:
+    explicit World(const Limits& limits = {}) : limits_(limits) {}
+
+    /// Errors: std::length_error.
     void ran(const std::string& ns, std::string_view node, std::int64_t step, const json::value& input);
     /// What ran since the last call.
     json::array takeExecuted();
@@ -19,7 +29,9 @@ public:
     bool fails(const std::string& ns, std::string_view node, std::int64_t times);
 
 private:
+    const Limits limits_;
     std::mutex mutex_;
+    std::size_t executions_ = 0;
     json::array executed_;
     std::map<std::string, std::int64_t> failures_;
 };

@@ -30,11 +30,8 @@ const T& initialOf(const ChannelSpec& channel) noexcept {
 
 template <class T>
 void replaceBy(const ChannelSpec& channel, T& value, Op& op) {
-    if (op.kind == WriteKind::clear) {
-        op.keep(std::exchange(value, initialOf<T>(channel)));
-    } else {
-        std::swap(value, op.as<T>());
-    }
+    if (op.kind == WriteKind::clear) op.keep(T(initialOf<T>(channel)));
+    std::swap(value, op.as<T>());
 }
 
 template <class T>
@@ -86,13 +83,18 @@ struct AppendFold {
 
     static void fold(const ChannelSpec& channel, T& value, std::span<Op* const> ops, Encoder* log) {
         const std::size_t before = value.size();
-        for (Op* op : ops) {
-            if (op->is_item) {
-                value.push_back(std::move(op->as<Item>()));
-            } else {
-                T& items = op->as<T>();
-                value.insert(value.end(), std::make_move_iterator(items.begin()), std::make_move_iterator(items.end()));
+        try {
+            for (Op* op : ops) {
+                if (op->is_item) {
+                    value.push_back(std::move(op->as<Item>()));
+                } else {
+                    T& items = op->as<T>();
+                    value.insert(value.end(), std::make_move_iterator(items.begin()), std::make_move_iterator(items.end()));
+                }
             }
+        } catch (...) {
+            value.erase(std::next(value.begin(), static_cast<std::ptrdiff_t>(before)), value.end());
+            throw;
         }
         if (log) {
             writeLoggedOp(*log, channel.name, LogOp::append);
@@ -158,9 +160,9 @@ struct TopicFold : AppendFold<T> {
                 items.insert(items.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
             }
         }
-        Undo undo{std::exchange(value, std::move(items))};
+        ops.front()->keep(Undo{std::move(items)});
+        std::swap(value, ops.front()->template as<Undo>().before);
         if (log) logSet(channel, value, *log);
-        ops.front()->keep(std::move(undo));
     }
     static void unfold(T& value, std::span<Op* const> ops) { value = std::move(ops.front()->template as<Undo>().before); }
 };
@@ -183,17 +185,24 @@ struct MergeFold {
             writeLoggedOp(*log, channel.name, LogOp::put);
             Codec<T>::encode(*log, changed);
         }
-        Undo undo{};
-        for (auto& [key, entry] : changed) {
-            const auto found = value.find(key);
-            if (found == value.end()) {
-                undo.added.emplace_back(key);
-                value.emplace(key, std::move(entry));
-            } else {
-                undo.replaced.emplace(key, std::exchange(found->second, std::move(entry)));
+        ops.front()->keep(Undo{});
+        Undo& undo = ops.front()->as<Undo>();
+        try {
+            for (auto& [key, entry] : changed) {
+                const auto found = value.find(key);
+                if (found == value.end()) {
+                    undo.added.emplace_back(key);
+                    value.emplace(key, std::move(entry));
+                } else {
+                    // Into its place first: what is replaced is not lost if there is no memory for that.
+                    using std::swap;
+                    swap(undo.replaced.emplace(key, std::move(entry)).first->second, found->second);
+                }
             }
+        } catch (...) {
+            unfold(value, ops);
+            throw;
         }
-        ops.front()->keep(std::move(undo));
     }
     static void unfold(T& value, std::span<Op* const> ops) {
         Undo& undo = ops.front()->as<Undo>();

@@ -1,0 +1,14 @@
+#pragma once
+#include <cstddef>
+#include <cstdlib>
+
+namespace fault {
+
+/// How often a random test repeats itself: as often as the usual tests can afford, times STATEGRAPH_FAULT_ROUNDS.
+inline std::size_t rounds(std::size_t usual) {
+    const char* const given = std::getenv("STATEGRAPH_FAULT_ROUNDS");
+    const std::size_t times = given != nullptr ? std::strtoull(given, nullptr, 10) : 1;
+    return usual * (times > 0 ? times : 1);
+}
+
+}  // namespace fault
