@@ -50,8 +50,8 @@ struct EncryptionOptions {
 /// open, ids of keys. Not noticed: rows that are missing, a log cut off at its end, an older version of the same row.
 ///
 /// A key is good for 2^32 records (nonces are random): take a new one long before. Records under older keys stay readable.
-/// Safe from any thread; no lock is shared in the hot path. Cost: about 2 µs a `put` and 1 µs a read, 0.7 µs for each further
-/// row, 0.3 to 0.5 ms a megabyte, 60 bytes a row. A conditional pending write reads its checkpoint first.
+/// Safe from any thread; no lock is shared in the hot path. Cost: processor time of about 2 µs a `put` of one small row, 1 µs
+/// to read it, 0.2 to 0.6 ms a megabyte (docs/encryption.md); 60 bytes a row. A conditional pending write reads its checkpoint first.
 class EncryptedSaver final : public BaseCheckpointSaver {
 public:
     /// Throws InvalidArgumentError without an inner saver or one of the functions, SaverError if OpenSSL has no AES-256-GCM.
