@@ -62,20 +62,13 @@ sg::Update<State> inputOf(int round);
 /// What the child and the parent answer to a question: it depends on the question alone.
 sg::Value answerTo(const sg::Value& question);
 
-/// FLIP THIS when `Runtime::once(key, fn)` is in the library: nodes then do their effects through it, and the harness checks that an effect
-/// that was acknowledged is never done again (Watch::checkEffects). Without it an effect is done again whenever its task is.
-inline constexpr bool effects_are_once = false;
 
-/// Does an effect of a node: a line in the journal, and one more when it is acknowledged, which is when the call returned.
+/// Does an effect of a node, once for each task and key: a line in the journal, and one more when it is acknowledged, which is when the call
+/// returned.
 template <class R>
 void effect(R& runtime, const Journal& journal, std::string_view key) {
     const std::string about = runtime.taskId().toString() + " " + std::string(key);
-    const auto act = [&] { journal.note("effect " + about); };
-    if constexpr (effects_are_once) {
-        runtime.once(key, act);
-    } else {
-        act();
-    }
+    runtime.once(key, [&] { journal.note("effect " + about); });
     journal.note("effect-done " + about);
 }
 

@@ -66,7 +66,7 @@ void Watch::checkEffects(const Words& line) {
     const std::pair<std::string, std::string> effect{line.at(1), line.at(2)};
     if (line.at(0) == "effect-done") {
         effects_.insert(effect);
-    } else if (effects_are_once && effects_.contains(effect)) {
+    } else if (effects_.contains(effect)) {
         throw Failure("an effect that was acknowledged was done again: " + joined(line));
     }
 }
