@@ -1,12 +1,10 @@
-#include <doctest/doctest.h>
-
-#if STATEGRAPH_HAS_ROCKSDB
-
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
+#include <doctest/doctest.h>
 #include <stategraph/rocksdb_saver.hpp>
 
 #include "tests/checkpoint/bytes.hpp"
@@ -156,5 +154,3 @@ TEST_CASE("a log that was cut short at any place loses the newest commits and no
         CHECK(survives(folder / "torn"));
     }
 }
-
-#endif
