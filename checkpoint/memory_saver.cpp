@@ -341,6 +341,7 @@ void MemorySaver::put(const PutRequest& request) {
     const CheckpointId head = log ? log->head() : CheckpointId();
     if (head != request.expected_head) checkpoint::refuseHead(request.log, request.expected_head, head);
     checkExpected(request, log);
+    checkpoint::checkAncestors(request, [log](CheckpointId id) { return log != nullptr && log->has(id); });
     if (request.commits.empty() && staged.empty()) return;
     std::size_t freed = 0;
     if (!thread) {

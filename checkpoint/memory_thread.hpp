@@ -112,6 +112,11 @@ struct Log {
         return static_cast<std::size_t>(at - commits.begin());
     }
 
+    bool has(CheckpointId id) const noexcept {
+        const std::size_t place = placeOf(id);
+        return place < commits.size() && commits[place].id == id;
+    }
+
     void reserve(std::size_t more) {
         if (commits.capacity() - commits.size() >= more) return;
         commits.reserve(std::max({commits.size() + more, commits.capacity() * 3 / 2, std::size_t{8}}));

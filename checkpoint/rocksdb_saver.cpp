@@ -119,6 +119,7 @@ struct RocksDBSaver::Impl {
     void write(rocksdb::WriteBatch& batch, bool sync, const char* work);
     void checkWritable() const;
     CheckpointId readHead(const LogName& log);
+    bool has(const LogName& log, CheckpointId id);
     bool hasRows(std::string_view thread_id);
     void listLog(Cursor& rows, Cursor* writes, const LogName& log, const ListQuery& query,
                  std::vector<ListedCheckpoint>& out);
@@ -210,8 +211,19 @@ void RocksDBSaver::put(const PutRequest& request) {
         claim.settle(head);  // it stays if a row is refused
         impl_->checkExpected(request);
     }
+    checkpoint::checkAncestors(request, [&](CheckpointId id) {
+        claim.settle(head);
+        return impl_->has(request.log, id);
+    });
     if (batch.Count() > 0) impl_->write(batch, request.sync, "store a commit");
     claim.settle(request.commits.empty() ? head : request.commits.back().id);
+}
+
+bool RocksDBSaver::Impl::has(const LogName& log, CheckpointId id) {
+    rocksdb::PinnableSlice row;
+    const rocksdb::Status status = db->Get({}, db->DefaultColumnFamily(), slice(checkpoint::rowKey(Table::commits, log, id)), &row);
+    if (!status.ok() && !status.IsNotFound()) checkpoint::failStatus(status, "read a commit", path);
+    return status.ok();
 }
 
 void RocksDBSaver::Impl::checkExpected(const PutRequest& request) {

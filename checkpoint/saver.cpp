@@ -59,6 +59,14 @@ void refuseHead(const LogName& log, CheckpointId expected, CheckpointId actual) 
         {.thread_id = std::string(log.thread_id), .checkpoint_ns = std::string(log.checkpoint_ns)});
 }
 
+void refuseAncestor(const LogName& log, CheckpointId id, CheckpointId gone) {
+    throw ConcurrentUpdateError("checkpoint " + show(id) + " builds on " + show(gone) +
+                                    ", which was pruned meanwhile; nothing of it was stored. Begin at a checkpoint that the thread still has",
+                                {.thread_id = std::string(log.thread_id),
+                                 .checkpoint_ns = std::string(log.checkpoint_ns),
+                                 .checkpoint_id = id.toString()});
+}
+
 void refuseWrite(const LogName& log, const WriteRow& row) {
     throw ConcurrentUpdateError("another run changed the pending write '" + std::string(row.path) +
                                     "' first; nothing of this one was stored. Read the thread again and retry",

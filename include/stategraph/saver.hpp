@@ -135,7 +135,7 @@ public:
     virtual ~BaseCheckpointSaver();
 
     /// Appends commits and stores pending writes if the log's head is still `expected_head`; throws ConcurrentUpdateError
-    /// and stores nothing if it is not. One atomic write.
+    /// and stores nothing if it is not, or if a commit builds on one that was pruned. One atomic write.
     virtual void put(const PutRequest& request) = 0;
 
     /// Stores pending writes alone, with the same check of the head.

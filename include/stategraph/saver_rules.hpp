@@ -19,6 +19,24 @@ void checkPut(const PutRequest& request);
 /// Throws ConcurrentUpdateError: the log's head is `actual`.
 [[noreturn]] void refuseHead(const LogName& log, CheckpointId expected, CheckpointId actual);
 
+/// Throws ConcurrentUpdateError: the commit builds on `gone`, which the log does not have any more.
+[[noreturn]] void refuseAncestor(const LogName& log, CheckpointId id, CheckpointId gone);
+
+/// Refuses commits that could not be read: a run may have begun at an old checkpoint that was pruned since. `exists(CheckpointId)` tells
+/// whether the log has a commit; it is asked where a commit's parent is neither the head nor in the request, so hardly ever.
+template <class Exists>
+void checkAncestors(const PutRequest& request, Exists exists) {
+    CheckpointId before = request.expected_head;
+    for (const CommitRow& row : request.commits) {
+        if (row.base != row.id && row.parent != before) {
+            for (const CheckpointId needed : {row.parent, row.base}) {
+                if (!exists(needed)) refuseAncestor(request.log, row.id, needed);
+            }
+        }
+        before = row.id;
+    }
+}
+
 /// Throws ConcurrentUpdateError: the row does not hold what the writer expected (WriteRow::expected).
 [[noreturn]] void refuseWrite(const LogName& log, const WriteRow& row);
 

@@ -34,6 +34,7 @@ public:
             }
             sg::checkpoint::checkExpected(request.log, row, stored);
         }
+        sg::checkpoint::checkAncestors(request, [log](CheckpointId id) { return log != nullptr && log->commits.contains(id); });
         if (request.commits.empty() && request.writes.empty()) return;
         Log& target = threads_[std::string(request.log.thread_id)][std::string(request.log.checkpoint_ns)];
         for (const auto& row : request.commits) target.commits.emplace(row.id, row.bytes);

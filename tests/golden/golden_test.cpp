@@ -125,6 +125,9 @@ private:
         note(!task.answers.empty(), "task answers");
         note(!task.interrupts.empty(), "task interrupts");
         note(path == "command", "task command");
+        if (path == "run") seen_.insert("run " + std::string(task.node));
+        note(task.effect && task.effect->result, "effect done");
+        note(task.effect && !task.effect->result, "effect begun");
         writes(task.writes, "task writes");
     }
 
@@ -170,7 +173,8 @@ TEST_CASE("the rows of the first version have every element of its format") {
          {"source input", "source loop", "source update", "source fork", "ran", "ran several", "next", "edges", "folds", "sends", "parents", "metadata",
           "snapshot", "ref in full", "join fired", "join waits", "deferred 0", "deferred 1", "deferred 2", "deferred join 0", "deferred join 2", "input",
           "writes", "write =", "write +", "write !", "write w", "write -", "op =", "op +", "op |", "op ~", "op -", "task to", "task sends", "task error",
-          "task answers", "task interrupts", "task command", "task writes"}) {
+          "task answers", "task interrupts", "task command", "task writes", "effect done",
+          "effect begun", "run breakpoint", "run limit", "run failed", "run running"}) {
         CAPTURE(what);
         CHECK(seen(what));
     }

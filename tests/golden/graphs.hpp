@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <stdexcept>
 
 #include <stategraph/json.hpp>
@@ -47,6 +48,22 @@ inline auto fork(const SharedSaver& saver, bool broken, int questions = 0) {
     graph.addNode("after", saying("after")).addNode("end", saying("end"));
     graph.addNode("work", [](const std::string& word) -> sg::Update<Line> { return says("work " + word); });
     graph.addEdge(sg::START, "fin").addEdge(sg::START, "bad").addEdge({"fin", "bad"}, "end");
+    return compiled(graph, saver);
+}
+
+// START -> pay, with an effect that is done and one whose end is not known if `broken`; a question stands for the crash in between.
+inline auto effects(const SharedSaver& saver, bool broken) {
+    sg::StateGraph<Line> graph;
+    graph.addNode("pay", [broken](const Line&, sg::Runtime& runtime) -> sg::Update<Line> {
+        std::string done = runtime.once("done", [broken] { return std::string(broken ? "receipt" : "again"); });
+        const auto act = [broken]() -> std::string {
+            if (broken) throw std::runtime_error("who knows");
+            return "repeated";
+        };
+        const auto check = []() -> std::optional<std::string> { return "checked"; };
+        return {sg::add(&Line::v, Words{done, runtime.once("doubt", act, check)})};
+    });
+    graph.addEdge(sg::START, "pay");
     return compiled(graph, saver);
 }
 

@@ -45,7 +45,7 @@ Thread threadOf(std::string name, Make make, Store store) {
             [=](const SharedSaver& saver) {
                 try {
                     store(make(saver, true));
-                } catch (const sg::NodeError&) {
+                } catch (const sg::Error&) {
                     // As it is meant to be.
                 }
             },
@@ -124,6 +124,20 @@ inline std::vector<Thread> threads() {
         [](const auto& app, const std::string& name) { app.invoke({sg::set(&Types::text, "in")}, {.thread_id = name, .interrupt_before = {{"read"}}}); });
     add("json", [](const SharedSaver& saver, bool) { return json(saver); },
         [](const auto& app, const std::string& name) { app.invoke({sg::write("last", nullptr)}, {.thread_id = name, .interrupt_before = {{"2"}}}); });
+    add("effects", [](const SharedSaver& saver, bool broken) { return effects(saver, broken); },
+        [](const auto& app, const std::string& name) { app.invoke(says("in"), {.thread_id = name}); });
+    add("limit", chains, [](const auto& app, const std::string& name) { app.invoke(says("in"), {.thread_id = name, .recursion_limit = 1}); });
+    add("failed again", [](const SharedSaver& saver, bool broken) { return fork(saver, broken); }, [](const auto& app, const std::string& name) {
+        try {
+            app.invoke(says("in"), {.thread_id = name});
+        } catch (const sg::NodeError&) {
+        }
+        app.invoke(sg::RESUME, {.thread_id = name});
+    });
+    add("went on", [](const SharedSaver& saver, bool) { return fork(saver, false, 1); }, [](const auto& app, const std::string& name) {
+        app.invoke(says("in"), {.thread_id = name, .interrupt_before = {{"fin"}}});
+        app.invoke(sg::RESUME, {.thread_id = name});
+    });
     return all;
 }
 

@@ -47,6 +47,7 @@
     TEST_CASE_TEMPLATE_INVOKE(saver_prune_subgraph_interrupts, Factory); \
     TEST_CASE_TEMPLATE_INVOKE(saver_prune_unused, Factory);              \
     TEST_CASE_TEMPLATE_INVOKE(saver_compare_and_swap, Factory);          \
+    TEST_CASE_TEMPLATE_INVOKE(saver_pruned_ancestors, Factory);          \
     TEST_CASE_TEMPLATE_INVOKE(saver_forks, Factory);                     \
     TEST_CASE_TEMPLATE_INVOKE(saver_frozen_writer, Factory);             \
     TEST_CASE_TEMPLATE_INVOKE(saver_equal_clocks, Factory);              \

@@ -44,6 +44,22 @@ TEST_CASE_TEMPLATE_DEFINE("a second writer is refused and nothing of it is store
     CHECK(headOf(*saver, log) == nthId(3));
 }
 
+TEST_CASE_TEMPLATE_DEFINE("a commit on a checkpoint that was pruned meanwhile is refused", Factory, saver_pruned_ancestors) {
+    Factory factory;
+    const auto saver = factory.make();
+    const LogName log{"t"};
+    putOne(*saver, log, {}, makeCommit(1, 0));
+    putOne(*saver, log, nthId(1), makeCommit(2, 1, 1));
+    putOne(*saver, log, nthId(2), makeCommit(3, 2, 0));
+    putOne(*saver, log, nthId(3), makeCommit(4, 3, 3));
+    CHECK(saver->prune({.keep_last = 1}) == 2);
+    CHECK_THROWS_AS(putOne(*saver, log, nthId(4), makeCommit(5, 2, 1)), ConcurrentUpdateError);
+    CHECK(listIds(*saver, log) == nthIds({4, 3}));
+    CHECK_NOTHROW(putOne(*saver, log, nthId(4), makeCommit(5, 3, 3)));  // a fork of what is there
+    CHECK_NOTHROW(putOne(*saver, log, nthId(5), makeCommit(6, 2)));     // it has all in itself
+    CHECK(saver->getTuple({.log = log})->id == nthId(6));
+}
+
 TEST_CASE_TEMPLATE_DEFINE("the head is the newest commit and not the parent, so a fork does not fork by accident",
                           Factory, saver_forks) {
     Factory factory;
