@@ -1,5 +1,6 @@
 #include "checkpoint/record.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include <stategraph/error.hpp>
@@ -301,7 +302,7 @@ CommitFields readCommit(const RowKey& key, std::string_view bytes, bool header_o
         if (parts == 3) commit.writes = in.raw();
         if (!in.atEnd()) throw WrongTypeError("there are bytes after its end");
         if (commit.input) readWrites(*commit.input);
-        if (commit.writes) readWrites(*commit.writes);
+        readCommitWrites(commit);
     } catch (const WrongTypeError& error) {
         corrupt(key, error.message());
     }
@@ -414,13 +415,19 @@ std::vector<LoggedOp> readOperations(std::string_view cbor) {
     return operations;
 }
 
-std::vector<LoggedWrite> readWrites(std::string_view cbor) {
+namespace {
+
+std::vector<LoggedWrite> readWriteList(std::string_view cbor, bool of_commit) {
     Decoder in(cbor);
     std::vector<LoggedWrite> writes(in.array());
     for (auto& write : writes) {
         const std::size_t parts = in.array();
-        if (parts < 2) throw WrongTypeError("expected a write of channel, kind and value");
+        if (parts < 2 && !(of_commit && parts == 1)) throw WrongTypeError("expected a write of channel, kind and value");
         write.channel = in.text();
+        if (parts == 1) {
+            write.as_logged = true;
+            continue;
+        }
         const std::string_view kind = in.text();
         if (kind.size() != 1 || std::string_view("=+!w-").find(kind[0]) == std::string_view::npos ||
             parts != (kind[0] == '-' ? 2U : 3U)) {
@@ -428,6 +435,27 @@ std::vector<LoggedWrite> readWrites(std::string_view cbor) {
         }
         write.kind = static_cast<WriteKind>(kind[0]);
         if (parts == 3) write.value = in.raw();
+    }
+    return writes;
+}
+
+}  // namespace
+
+std::vector<LoggedWrite> readWrites(std::string_view cbor) { return readWriteList(cbor, false); }
+
+std::vector<LoggedWrite> readCommitWrites(const CommitFields& commit) {
+    std::vector<LoggedWrite> writes;
+    if (!commit.writes) return writes;
+    writes = readWriteList(*commit.writes, true);
+    std::vector<LoggedOp> operations;
+    for (auto& write : writes) {
+        if (!write.as_logged) continue;
+        if (operations.empty()) operations = readOperations(commit.operations);
+        const auto said = std::find_if(operations.begin(), operations.end(), [&](const LoggedOp& op) { return op.channel == write.channel; });
+        if (said == operations.end() || said->op == LogOp::clear) {
+            throw WrongTypeError("a write to channel '" + std::string(write.channel) + "' stands for an operation that is not there");
+        }
+        write.value = said->value;
     }
     return writes;
 }

@@ -42,7 +42,8 @@
 //                          | ["-"]}               the channel is unset
 //   writes      := [[channel, kind, value?]…]     what a task wrote, before the reducers: kind "=" set, "+" add,
 //                                                 "!" overwrite, "w" write, "-" clear (no value)
-//   In a commit, "writes" are those of the one task of the superstep that led to it; absent: they equal the operations.
+//   In a commit, "writes" are those of the one task of the superstep that led to it; absent: they equal the operations. One of the
+//   form [channel] equals the operation on that channel.
 //
 //   pending write body :=
 //                  { "to":         [node…]          where a goto or a branch leads (static edges come from the graph)
@@ -83,8 +84,9 @@ struct LoggedOp {
 };
 struct LoggedWrite {
     std::string_view channel;
-    WriteKind kind;
-    std::string_view value;
+    WriteKind kind = WriteKind::set;
+    std::string_view value = {};
+    bool as_logged = false;  // of a commit: it equals the operation on the channel
 };
 struct LoggedSend {
     std::string_view node;
@@ -167,5 +169,7 @@ TaskFields readTask(const RowKey& key, std::string_view bytes);
 
 std::vector<LoggedOp> readOperations(std::string_view cbor);
 std::vector<LoggedWrite> readWrites(std::string_view cbor);
+/// Those of a commit, which may stand for its operations. Errors: WrongTypeError, also for one that stands for none.
+std::vector<LoggedWrite> readCommitWrites(const CommitFields& commit);
 
 }  // namespace stategraph::checkpoint

@@ -12,6 +12,17 @@ void BaseCheckpointSaver::putWrites(const LogName& log, CheckpointId expected_he
     put({.log = log, .expected_head = expected_head, .commits = {}, .writes = writes, .sync = sync});
 }
 
+void BaseCheckpointSaver::nextPage(ListQuery& query, const std::vector<ListedCheckpoint>& page) {
+    const std::string& last = page.back().thread_id;
+    const bool repeats = query.after_thread_id == last || (query.after_thread_id && page.front().thread_id == *query.after_thread_id) ||
+                         (page.size() > 1 && page.front().thread_id == last);
+    if (repeats) {
+        throw SaverError("the saver's list does not give threads in pages: it must take after_thread_id and heads as ListQuery says",
+                         {.thread_id = last});
+    }
+    query.after_thread_id = last;
+}
+
 }  // namespace stategraph
 
 namespace stategraph::checkpoint {

@@ -61,7 +61,10 @@ private:
         for (const auto& operation : checkpoint::readOperations(commit.operations)) count(operation.channel, operation.value);
         bytes_.metadata_bytes += commit.metadata.size();
         bytes_.input_bytes += addWrites(commit.input);
-        bytes_.task_write_bytes += addWrites(commit.writes);
+        for (const auto& write : checkpoint::readCommitWrites(commit)) {
+            if (!write.as_logged) count(write.channel, write.value);
+        }
+        bytes_.task_write_bytes += commit.writes.value_or("").size();
         bytes_.schedule_bytes += record.size() - commit.operations.size() - commit.metadata.size() -
                                  commit.input.value_or("").size() - commit.writes.value_or("").size();
     }

@@ -87,18 +87,12 @@ std::vector<UnfinishedThread> BaseCheckpointSaver::unfinishedThreads() { return 
 std::vector<UnfinishedThread> BaseCheckpointSaver::unfinishedThreads(const UnfinishedQuery& query) {
     if (query.limit && *query.limit < 1) throw InvalidArgumentError("unfinishedThreads: limit is 0; it must be at least 1");
     std::vector<UnfinishedThread> found;
-    ListQuery page{.thread_id = {}, .checkpoint_ns = "", .before = {}, .limit = page_size, .heads = true, .after_thread_id = query.after_thread_id, .with_writes = true};
-    for (;;) {
-        const std::vector<ListedCheckpoint> heads = list(page);
-        for (const ListedCheckpoint& head : heads) {
-            auto thread = examine(head);
-            if (!thread || (query.reason && thread->reason != *query.reason)) continue;
-            found.push_back(std::move(*thread));
-            if (query.limit && found.size() == *query.limit) return found;
-        }
-        if (heads.size() < page_size) return found;
-        page.after_thread_id = heads.back().thread_id;
-    }
+    forEachHead({.after_thread_id = query.after_thread_id, .with_writes = true}, page_size, [&](const ListedCheckpoint& head) {
+        auto thread = examine(head);
+        if (thread && (!query.reason || thread->reason == *query.reason)) found.push_back(std::move(*thread));
+        return !query.limit || found.size() < *query.limit;
+    });
+    return found;
 }
 
 }  // namespace stategraph

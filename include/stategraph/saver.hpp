@@ -159,6 +159,23 @@ public:
     /// thread, not for all of them.
     virtual std::size_t prune(const PruneRequest& request) = 0;
 
+    /// The heads of the root logs of many threads: calls `take(const ListedCheckpoint&)` for each until it returns false. Reads `page_size` at
+    /// a time. Throws SaverError if `list` does not give pages as it must.
+    template <class Take>
+    void forEachHead(ListQuery query, std::size_t page_size, Take take) {
+        query.checkpoint_ns = "";
+        query.heads = true;
+        query.limit = page_size;
+        for (;;) {
+            const std::vector<ListedCheckpoint> page = list(query);
+            for (const ListedCheckpoint& head : page) {
+                if (!take(head)) return;
+            }
+            if (page.size() < page_size) return;
+            nextPage(query, page);
+        }
+    }
+
     /// Threads whose newest checkpoint has pending work, and why it pends (stategraph/unfinished.hpp). Reads every thread's head, in pages.
     std::vector<UnfinishedThread> unfinishedThreads();
     std::vector<UnfinishedThread> unfinishedThreads(const UnfinishedQuery& query);
@@ -172,6 +189,9 @@ public:
 
     /// Whether `put` without `sync` may take long enough (a network) that async durability should call it from another thread.
     virtual bool putIsSlow() const noexcept { return true; }
+
+private:
+    static void nextPage(ListQuery& query, const std::vector<ListedCheckpoint>& page);
 };
 
 }  // namespace stategraph

@@ -30,7 +30,7 @@ void checkAncestors(const PutRequest& request, Exists exists) {
     for (const CommitRow& row : request.commits) {
         if (row.base != row.id && row.parent != before) {
             for (const CheckpointId needed : {row.parent, row.base}) {
-                if (!exists(needed)) refuseAncestor(request.log, row.id, needed);
+                if (!needed.empty() && !exists(needed)) refuseAncestor(request.log, row.id, needed);
             }
         }
         before = row.id;

@@ -52,19 +52,68 @@ std::vector<std::string> addRoutes(const Topology& topology, const Routes& route
     return payloads;
 }
 
-bool operationsSayWrites(const detail::Schema& schema, detail::Writes& writes) {
-    detail::ChannelIndex seen[8];
+namespace {
+
+// Whether the operation on a channel is the write itself, if it is the only one.
+bool isOperation(const detail::ChannelSpec& channel, const Op& op) {
+    const bool keeps = channel.kind != ChannelKind::reduced && channel.kind != ChannelKind::topic;
+    return keeps ? op.kind == WriteKind::set || op.kind == WriteKind::write
+                 : op.kind == WriteKind::add && (channel.reducer == "append" || channel.reducer == "merge");
+}
+
+/// Which channels are written more than once. Few writes are compared with each other, without allocating.
+class Repeated {
+public:
+    Repeated(const detail::Schema& schema, detail::Writes& writes) : writes_(writes) {
+        for ([[maybe_unused]] const Op& op : writes) ++count_;
+        if (count_ <= few) return;
+        detail::ChannelSet seen(schema.size());
+        twice_ = detail::ChannelSet(schema.size());
+        for (const Op& op : writes) (seen.test(op.channel) ? twice_ : seen).set(op.channel);
+    }
+    bool has(const Op& op) const {
+        if (count_ > few) return twice_.test(op.channel);
+        for (const Op& other : writes_) {
+            if (&other != &op && other.channel == op.channel) return true;
+        }
+        return false;
+    }
+
+private:
+    static constexpr std::size_t few = 8;
+    detail::Writes& writes_;
+    std::size_t count_ = 0;
+    detail::ChannelSet twice_;
+};
+
+}  // namespace
+
+std::string encodeCommitWrites(const detail::Schema& schema, detail::Writes& writes, bool is_snapshot) {
+    if (is_snapshot) return encodeWriteList(schema, writes);
+    const Repeated repeated(schema, writes);
+    bool all_said = true;
     std::size_t count = 0;
     for (const Op& op : writes) {
         const auto& channel = schema.channel(op.channel);
         if (channel.kind == ChannelKind::untracked) continue;
-        const bool keeps = channel.kind != ChannelKind::reduced && channel.kind != ChannelKind::topic;
-        const bool same = keeps ? op.kind == WriteKind::set || op.kind == WriteKind::write
-                                : op.kind == WriteKind::add && (channel.reducer == "append" || channel.reducer == "merge");
-        if (!same || count == std::size(seen) || std::find(seen, seen + count, op.channel) != seen + count) return false;
-        seen[count++] = op.channel;
+        ++count;
+        all_said = all_said && isOperation(channel, op) && !repeated.has(op);
     }
-    return true;
+    std::string list;
+    if (all_said) return list;
+    Encoder out(list);
+    out.array(count);
+    for (const Op& op : writes) {
+        const auto& channel = schema.channel(op.channel);
+        if (channel.kind == ChannelKind::untracked) continue;
+        if (isOperation(channel, op) && !repeated.has(op)) {
+            out.array(1);
+            out.text(channel.name);
+        } else {
+            detail::encodeWrite(channel, op, out);
+        }
+    }
+    return list;
 }
 
 }  // namespace stategraph::engine

@@ -23,7 +23,8 @@ std::string encodeWriteList(const detail::Schema& schema, detail::Writes& writes
 /// Adds routes to a record's fields. The payloads returned must outlive them.
 std::vector<std::string> addRoutes(const Topology& topology, const Routes& routes, checkpoint::TaskFields& fields);
 
-/// Whether a commit's operations say all that its one task wrote, so that the writes need not be stored too.
-bool operationsSayWrites(const detail::Schema& schema, detail::Writes& writes);
+/// The writes of the one task that led to a commit, as the commit holds them: those that its operations say are only named. Empty: its
+/// operations say them all.
+std::string encodeCommitWrites(const detail::Schema& schema, detail::Writes& writes, bool is_snapshot);
 
 }  // namespace stategraph::engine

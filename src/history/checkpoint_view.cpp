@@ -57,7 +57,7 @@ Value resultOf(std::vector<LoggedWrite> writes) {
 std::optional<Value> resultFromCommit(const LogName& log, const checkpoint::CommitFields& commit, const StoredCommit& follower) {
     const checkpoint::CommitFields next = checkpoint::readCommit({log.thread_id, log.checkpoint_ns, follower.id}, follower.bytes);
     if (next.parent != commit.id || next.source != Source::loop || next.folds != 1) return {};
-    if (next.writes) return resultOf(checkpoint::readWrites(*next.writes));
+    if (next.writes) return resultOf(checkpoint::readCommitWrites(next));
     std::vector<LoggedWrite> writes;
     for (const auto& operation : checkpoint::readOperations(next.operations)) {
         const WriteKind kind = operation.op == LogOp::clear ? WriteKind::clear : WriteKind::set;

@@ -31,17 +31,10 @@ void checkThread(BaseCheckpointSaver& saver, const Core& core, const std::string
 
 std::vector<IncompatibleThread> checkThreads(BaseCheckpointSaver& saver, const Core& core, const CompatibilityOptions& options) {
     std::vector<IncompatibleThread> found;
-    ListQuery query{.thread_id = options.thread_id,
-                    .checkpoint_ns = "",
-                    .before = {},
-                    .limit = page_size,
-                    .heads = true};
-    for (;;) {
-        const std::vector<ListedCheckpoint> page = saver.list(query);
-        for (const ListedCheckpoint& row : page) checkThread(saver, core, row.thread_id, row.id, found);
-        if (page.size() < page_size) break;
-        query.after_thread_id = page.back().thread_id;
-    }
+    saver.forEachHead({.thread_id = options.thread_id}, page_size, [&](const ListedCheckpoint& head) {
+        checkThread(saver, core, head.thread_id, head.id, found);
+        return true;
+    });
     return found;
 }
 

@@ -131,9 +131,7 @@ void Run::storeEffect(const std::string& path, Effects::Entry entry) {
 void Run::prepareSingle(Task& task) {
     if (drafts_.made) return;
     drafts_.made = true;
-    if (log_.logsOperations() && (log_.snapshotIsDue() || !operationsSayWrites(core_.schema(), task.result.writes))) {
-        drafts_.writes = encodeWriteList(core_.schema(), task.result.writes);
-    }
+    if (log_.logsOperations()) drafts_.writes = encodeCommitWrites(core_.schema(), task.result.writes, log_.snapshotIsDue());
     // Its commit says what it wrote, unless that will not stand right behind this checkpoint in the log.
     const bool apart = log_.logsOperations() ? log_.stored() != log_.head() : checkpoint_ == log_.stored();
     if (hasSaver() && apart) drafts_.record = encodeRecord(task, true);

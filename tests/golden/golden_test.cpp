@@ -113,7 +113,11 @@ private:
             seen_.insert((each.key.starts_with("join:") ? "deferred join " : "deferred ") + std::to_string(static_cast<int>(each.state)));
         }
         writes(commit.input, "input");
-        writes(commit.writes, "writes");
+        note(commit.writes.has_value(), "writes");
+        for (const auto& write : stategraph::checkpoint::readCommitWrites(commit)) {
+            note(write.as_logged, "write as logged");
+            note(!write.as_logged, std::string("write ") + static_cast<char>(write.kind));
+        }
         for (const auto& op : stategraph::checkpoint::readOperations(commit.operations)) {
             seen_.insert(std::string("op ") + static_cast<char>(op.op));
         }
@@ -172,7 +176,7 @@ TEST_CASE("the rows of the first version have every element of its format") {
     for (const std::string what :
          {"source input", "source loop", "source update", "source fork", "ran", "ran several", "next", "edges", "folds", "sends", "parents", "metadata",
           "snapshot", "ref in full", "join fired", "join waits", "deferred 0", "deferred 1", "deferred 2", "deferred join 0", "deferred join 2", "input",
-          "writes", "write =", "write +", "write !", "write w", "write -", "op =", "op +", "op |", "op ~", "op -", "task to", "task sends", "task error",
+          "writes", "write as logged", "write =", "write +", "write !", "write w", "write -", "op =", "op +", "op |", "op ~", "op -", "task to", "task sends", "task error",
           "task answers", "task interrupts", "task command", "task writes", "effect done",
           "effect begun", "run breakpoint", "run limit", "run failed", "run running"}) {
         CAPTURE(what);
