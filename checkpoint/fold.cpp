@@ -8,19 +8,22 @@
 namespace stategraph::checkpoint {
 namespace {
 
-// The commits that lead to the newest, oldest first; those of other branches are left out.
+// The commits that lead to the newest, oldest first; those of other branches are left out. One that is its own base needs none before it,
+// whatever base those above it name: a prune may have written it whole, and that base is gone.
 std::vector<CommitFields> readChain(const LogName& log, const CheckpointTuple& tuple) {
     std::vector<CommitFields> chain;
     CheckpointId wanted = tuple.id;
     CheckpointId base;
+    bool is_complete = false;
     for (auto row = tuple.commits.rbegin(); row != tuple.commits.rend(); ++row) {
         if (row->id != wanted) continue;
         chain.push_back(readCommit({log.thread_id, log.checkpoint_ns, row->id}, row->bytes));
         if (chain.size() == 1) base = chain.front().base;
-        if (row->id == base) break;
+        is_complete = row->id == base || row->id == chain.back().base;
+        if (is_complete) break;
         wanted = chain.back().parent;
     }
-    if (chain.empty() || chain.back().id != base) {
+    if (!is_complete) {
         throw CorruptCheckpointError("the record " + RowKey{log.thread_id, log.checkpoint_ns, wanted}.toString() +
                                      " is missing, and reading checkpoint " + tuple.id.toString() + " needs it");
     }
@@ -50,6 +53,7 @@ public:
         if (commit.ran.kind == Ran::Kind::several) into_.ran = {FoldedRan::Kind::several, {}};
         if (commit.graph) into_.graph = *commit.graph;
         if (commit.schema) into_.schema = *commit.schema;
+        into_.says_more = into_.says_more || commit.says_more;
     }
 
     void finish() {
@@ -91,7 +95,9 @@ Folded fold(const LogName& log, CheckpointTuple tuple) {
                                      " cannot be read: " + error.message());
     }
     folder.finish();
+    const CheckpointId first = chain.front().id;
     folded.commit = std::move(chain.back());
+    folded.commit.base = first;
     return folded;
 }
 

@@ -43,6 +43,7 @@ struct Folded {
     Folded& operator=(Folded&&) = default;
 
     CheckpointTuple tuple;
+    /// Its base is the oldest commit that it was read from: that is there, also if the one that the record names was pruned.
     CommitFields commit;
     std::vector<FoldedChannel> channels;  // by name, those that are set
     std::vector<FoldedJoin> joins;        // those with arrivals
@@ -52,6 +53,8 @@ struct Folded {
     std::uint64_t schema = 0;
     /// Bytes of the commits it was read from.
     std::size_t replay_bytes = 0;
+    /// One of them has what this version does not know.
+    bool says_more = false;
 
     const FoldedChannel* find(std::string_view channel) const noexcept;
 };

@@ -83,11 +83,11 @@ bool isFinished(Thread& thread) {
     }
 }
 
-// A log and what a prune drops of it.
+// A log and what a prune does to it.
 struct LogPrune {
     Log& log;
     std::vector<CommitLinks> commits;
-    std::vector<CheckpointId> dropped;
+    checkpoint::LogPlan plan;
 };
 
 LogPrune planPrune(std::string_view thread_id, std::string_view ns, Log& log, checkpoint::ThreadPrune& prune) {
@@ -95,29 +95,32 @@ LogPrune planPrune(std::string_view thread_id, std::string_view ns, Log& log, ch
     links.commits.reserve(log.commits.size());
     for (const auto& commit : log.commits) {
         const RecordLinks record = readLinks({thread_id, ns, commit.id}, commit.bytes());
-        links.commits.push_back({commit.id, record.parent, record.base, record.root});
+        links.commits.push_back({commit.id, record.parent, record.base, record.root, commit.size});
     }
     for (const auto& [key, bytes] : log.pending) {
         if (hasOpenInterrupt({thread_id, ns, key.id, key.path}, bytes)) links.interrupted.push_back(key.id);
     }
-    std::vector<CheckpointId> dropped = prune.drop(links);
-    return {log, std::move(links.commits), std::move(dropped)};
+    checkpoint::LogPlan plan =
+        prune.plan(links, [&log](CheckpointId id) { return std::string(log.commits[log.placeOf(id)].bytes()); });
+    return {log, std::move(links.commits), std::move(plan)};
 }
 
-void pruneLog(const LogPrune& plan) {
-    Log& log = plan.log;
-    if (plan.dropped.empty()) return;
-    const auto is_dropped = [&](CheckpointId id) {
-        return std::binary_search(plan.dropped.begin(), plan.dropped.end(), id);
-    };
+void pruneLog(const LogPrune& prune) {
+    Log& log = prune.log;
+    const auto& [dropped, rewritten] = prune.plan;
+    if (dropped.empty()) return;
+    const auto is_dropped = [&ids = dropped](CheckpointId id) { return std::binary_search(ids.begin(), ids.end(), id); };
     Log kept;  // the old bytes go with the old log
-    if (plan.dropped.size() < log.commits.size()) {
-        kept.reserve(log.commits.size() - plan.dropped.size());
+    if (dropped.size() < log.commits.size()) {
+        kept.reserve(log.commits.size() - dropped.size());
+        auto anew = rewritten.begin();
         for (std::size_t i = 0; i < log.commits.size(); ++i) {
-            const CommitLinks& commit = plan.commits[i];
+            const CommitLinks& commit = prune.commits[i];
             if (is_dropped(commit.id)) continue;
-            const std::string_view row = log.commits[i].bytes();
-            kept.append(commit.id, commit.base, row, kept.bytes.take(row.size()));
+            const bool is_anew = anew != rewritten.end() && anew->id == commit.id;
+            const std::string_view row = is_anew ? std::string_view(anew->bytes) : log.commits[i].bytes();
+            kept.append(commit.id, is_anew ? commit.id : commit.base, row, kept.bytes.take(row.size()));
+            if (is_anew) ++anew;
         }
         std::erase_if(log.pending, [&](const auto& write) { return is_dropped(write.first.id); });
         kept.pending = std::move(log.pending);
@@ -125,15 +128,33 @@ void pruneLog(const LogPrune& plan) {
     log = std::move(kept);
 }
 
-// How many commits went. All is read before anything goes.
-std::size_t pruneCommits(Thread& thread, const PruneRequest& request) {
+std::vector<LogPrune> planThread(Thread& thread, const PruneRequest& request) {
     checkpoint::ThreadPrune prune(request);
     std::vector<LogPrune> plans;
     thread.forEachLog([&](std::string_view ns, Log& log) { plans.push_back(planPrune(thread.name, ns, log, prune)); });
+    return plans;
+}
+
+// By how many bytes the thread grows at most: whole commits of several branches may hold more than what they were read from.
+std::size_t growthOf(const std::vector<LogPrune>& plans) {
+    std::size_t more = 0;
+    std::size_t less = 0;
+    for (const auto& [log, commits, plan] : plans) {
+        for (const StoredCommit& commit : plan.rewritten) {
+            more += commit.bytes.size();
+            less += log.commits[log.placeOf(commit.id)].size;
+        }
+        for (const CheckpointId id : plan.dropped) less += log.commits[log.placeOf(id)].size;
+    }
+    return more - std::min(more, less);
+}
+
+// How many commits went.
+std::size_t applyPrune(Thread& thread, const std::vector<LogPrune>& plans) {
     std::size_t dropped = 0;
-    for (const LogPrune& plan : plans) {
-        pruneLog(plan);
-        dropped += plan.dropped.size();
+    for (const LogPrune& prune : plans) {
+        pruneLog(prune);
+        dropped += prune.plan.dropped.size();
     }
     thread.dropEmptyLogs();
     return dropped;
@@ -192,8 +213,9 @@ struct MemorySaver::Impl {
     bool evictOne(const HashedName& name, CheckpointId newest);
     [[noreturn]] void refuseFull(std::size_t bytes, std::string_view thread_id) const;
 
-    // Both: the thread's shard is locked.
-    void recount(Shard& shard, Thread& thread) noexcept;
+    // All: the thread's shard is locked. `taken` of the limit for what the thread has grown by.
+    std::size_t pruneCommits(Shard& shard, Thread& thread, const PruneRequest& request);
+    void recount(Shard& shard, Thread& thread, std::size_t taken) noexcept;
     std::unique_ptr<Thread> extract(Shard& shard, const HashedName& name) noexcept;
 
     const MemorySaverOptions options;
@@ -205,10 +227,27 @@ struct MemorySaver::Impl {
     std::unique_ptr<checkpoint::Retention> retention;
 };
 
-void MemorySaver::Impl::recount(Shard& shard, Thread& thread) noexcept {
+void MemorySaver::Impl::recount(Shard& shard, Thread& thread, std::size_t taken) noexcept {
     const std::size_t before = std::exchange(thread.bytes, checkpoint::sizeOf(thread));
     shard.bytes += thread.bytes - before;
-    limit.giveBack(before - thread.bytes);
+    limit.giveBack(before + taken - thread.bytes);
+}
+
+// All is read before anything goes.
+std::size_t MemorySaver::Impl::pruneCommits(Shard& shard, Thread& thread, const PruneRequest& request) {
+    std::vector<LogPrune> plans = planThread(thread, request);
+    std::size_t growth = growthOf(plans);
+    if (!limit.tryTake(growth)) {
+        PruneRequest without = request;
+        without.rewrite = Rewrite::never;
+        plans = planThread(thread, without);
+        growth = 0;
+    }
+    checkpoint::Room room(limit, growth);
+    const std::size_t dropped = applyPrune(thread, plans);
+    room.keep(growth, 0);
+    recount(shard, thread, growth);
+    return dropped;
 }
 
 std::unique_ptr<Thread> MemorySaver::Impl::extract(Shard& shard, const HashedName& name) noexcept {
@@ -494,8 +533,7 @@ std::size_t MemorySaver::prune(const PruneRequest& request) {
             thread->forEachLog([&](std::string_view, const Log& log) { dropped += log.commits.size(); });
             gone = impl_->extract(shard, name);
         } else if (request.keep_last || request.older_than_unix_ms) {
-            dropped += pruneCommits(*thread, request);
-            impl_->recount(shard, *thread);
+            dropped += impl_->pruneCommits(shard, *thread, request);
         }
     };
     if (request.thread_id) {

@@ -15,6 +15,65 @@ bool isOfPastTask(std::string_view checkpoint_ns, CheckpointId root, CheckpointI
     return livesForOneTask(checkpoint_ns) && !root.empty() && root < root_head;
 }
 
+struct Mark {
+    bool wanted = false;      // a rule of the request keeps it
+    bool linked = false;      // a wanted one is read from it
+    CheckpointId reach = {};  // how far back the commits that need this one go; only if linked
+};
+
+bool isWhole(const CommitLinks& commit) noexcept { return commit.base.empty() || commit.base == commit.id; }
+
+// The parent's place, the log's size if it is not there.
+std::size_t parentOf(std::span<const CommitLinks> log, std::size_t place) noexcept {
+    const CheckpointId parent = log[place].parent;
+    if (parent.empty()) return log.size();
+    if (place > 0 && log[place - 1].id == parent) return place - 1;
+    const auto end = log.begin() + static_cast<std::ptrdiff_t>(place);
+    const auto at = std::lower_bound(log.begin(), end, parent, [](const CommitLinks& c, CheckpointId id) { return c.id < id; });
+    return at != end && at->id == parent ? static_cast<std::size_t>(at - log.begin()) : log.size();
+}
+
+std::vector<Mark> markAll(std::span<const CommitLinks> log, std::span<const CheckpointId> interrupted, const PruneRequest& request) {
+    std::vector<CheckpointId> waiting(interrupted.begin(), interrupted.end());
+    std::sort(waiting.begin(), waiting.end());
+    std::vector<Mark> marks(log.size());
+
+    // From the newest on: whoever needs a commit comes before it, so each is settled in one visit.
+    for (std::size_t i = log.size(); i-- > 0;) {
+        const CommitLinks& commit = log[i];
+        const std::size_t newer = log.size() - 1 - i;
+        const bool wanted = newer == 0 || (request.keep_last && newer < *request.keep_last) ||
+                            (request.older_than_unix_ms && commit.id.unixTimeMs() >= *request.older_than_unix_ms) ||
+                            std::binary_search(waiting.begin(), waiting.end(), commit.id);
+        marks[i].wanted = wanted;
+        if ((!wanted && !marks[i].linked) || isWhole(commit)) continue;
+        CheckpointId reach = marks[i].linked ? marks[i].reach : commit.id;
+        if (wanted) reach = std::min(reach, commit.base);
+        if (reach >= commit.id) continue;
+        const std::size_t parent = parentOf(log, i);
+        if (parent == log.size()) continue;  // dropped by an earlier prune
+        Mark& mark = marks[parent];
+        mark.reach = mark.linked ? std::min(mark.reach, reach) : reach;
+        mark.linked = true;
+    }
+    return marks;
+}
+
+template <typename F>
+std::vector<CheckpointId> idsWhere(std::span<const CommitLinks> log, F&& is_one) {
+    std::vector<CheckpointId> ids;
+    for (std::size_t i = 0; i < log.size(); ++i) {
+        if (is_one(i)) ids.push_back(log[i].id);
+    }
+    return ids;
+}
+
+// What rewriting the wanted commits would do, in bytes.
+struct Gain {
+    std::size_t grown = 0;  // of commits that were put once and are not whole: dropped, or about to be rewritten
+    std::size_t whole = 0;  // of whole commits that are dropped
+};
+
 }  // namespace
 
 void checkPrune(const PruneRequest& request) {
@@ -34,42 +93,8 @@ std::vector<CheckpointId> droppable(std::span<const CommitLinks> log, std::span<
                                     const PruneRequest& request) {
     checkPrune(request);
     if (!hasCommitRules(request)) return {};
-    std::vector<CheckpointId> waiting(interrupted.begin(), interrupted.end());
-    std::sort(waiting.begin(), waiting.end());
-
-    struct Mark {
-        bool linked = false;
-        CheckpointId reach = {};  // how far back the commits that need this one go; only if linked
-    };
-    std::vector<Mark> marks(log.size());
-    std::vector<CheckpointId> dropped;
-
-    // From the newest on: whoever needs a commit comes before it, so each is settled in one visit.
-    for (std::size_t i = log.size(); i-- > 0;) {
-        const CommitLinks& commit = log[i];
-        const std::size_t newer = log.size() - 1 - i;
-        const bool wanted = newer == 0 || (request.keep_last && newer < *request.keep_last) ||
-                            (request.older_than_unix_ms && commit.id.unixTimeMs() >= *request.older_than_unix_ms) ||
-                            std::binary_search(waiting.begin(), waiting.end(), commit.id);
-        if (!wanted && !marks[i].linked) {
-            dropped.push_back(commit.id);
-            continue;
-        }
-        CheckpointId reach = marks[i].linked ? marks[i].reach : commit.id;
-        if (wanted && !commit.base.empty()) reach = std::min(reach, commit.base);
-        if (reach >= commit.id || commit.parent.empty()) continue;
-        const auto end = log.begin() + static_cast<std::ptrdiff_t>(i);
-        const auto parent = i > 0 && log[i - 1].id == commit.parent
-                                ? end - 1
-                                : std::lower_bound(log.begin(), end, commit.parent,
-                                                   [](const CommitLinks& c, CheckpointId id) { return c.id < id; });
-        if (parent == end || parent->id != commit.parent) continue;  // dropped by an earlier prune
-        Mark& mark = marks[static_cast<std::size_t>(parent - log.begin())];
-        mark.reach = mark.linked ? std::min(mark.reach, reach) : reach;
-        mark.linked = true;
-    }
-    std::reverse(dropped.begin(), dropped.end());
-    return dropped;
+    const std::vector<Mark> marks = markAll(log, interrupted, request);
+    return idsWhere(log, [&](std::size_t i) { return !marks[i].wanted && !marks[i].linked; });
 }
 
 bool livesForOneTask(std::string_view checkpoint_ns) noexcept {
@@ -84,32 +109,76 @@ bool ThreadPrune::isWaiting(const LogLinks& log, CheckpointId interrupted) const
            std::binary_search(root_interrupted_.begin(), root_interrupted_.end(), commit->root);
 }
 
-std::vector<CheckpointId> ThreadPrune::drop(const LogLinks& log) {
+LogPlan ThreadPrune::plan(const LogLinks& log, const ReadRecord& read) {
     if (!hasCommitRules(request_) || log.commits.empty()) return {};
     if (log.checkpoint_ns.empty()) {
-        std::vector<CheckpointId> dropped = droppable(log.commits, log.interrupted, request_);
+        LogPlan plan = planCommits(log, log.interrupted, read);
         root_head_ = log.commits.back().id;
-        root_kept_.reserve(log.commits.size() - dropped.size());
-        for (const CommitLinks& commit : log.commits) {
-            if (!std::binary_search(dropped.begin(), dropped.end(), commit.id)) root_kept_.push_back(commit.id);
-        }
+        root_kept_ = idsWhere(log.commits, [&](std::size_t i) {
+            return !std::binary_search(plan.dropped.begin(), plan.dropped.end(), log.commits[i].id);
+        });
         root_interrupted_ = log.interrupted;
         std::sort(root_interrupted_.begin(), root_interrupted_.end());
-        return dropped;
+        return plan;
     }
 
     const CheckpointId root = log.commits.back().root;
     if (isOfPastTask(log.checkpoint_ns, root, root_head_) &&
         !std::binary_search(root_kept_.begin(), root_kept_.end(), root)) {
-        std::vector<CheckpointId> all;
-        all.reserve(log.commits.size());
-        for (const CommitLinks& commit : log.commits) all.push_back(commit.id);
-        return all;
+        return {.dropped = idsWhere(log.commits, [](std::size_t) { return true; }), .rewritten = {}};
     }
     std::vector<CheckpointId> waiting;
     std::copy_if(log.interrupted.begin(), log.interrupted.end(), std::back_inserter(waiting),
                  [&](CheckpointId id) { return isWaiting(log, id); });
-    return droppable(log.commits, waiting, request_);
+    return planCommits(log, waiting, read);
+}
+
+LogPlan ThreadPrune::planCommits(const LogLinks& log, std::span<const CheckpointId> waiting, const ReadRecord& read) {
+    const std::vector<CommitLinks>& commits = log.commits;
+    const std::vector<Mark> marks = markAll(commits, waiting, request_);
+    LogPlan as_it_is{.dropped = idsWhere(commits, [&](std::size_t i) { return !marks[i].wanted && !marks[i].linked; }), .rewritten = {}};
+    if (request_.rewrite == Rewrite::never || !read) return as_it_is;
+
+    // Those whose parent goes are rewritten; what stays above them is read from them.
+    std::vector<std::size_t> to_rewrite;
+    Gain gain;
+    for (std::size_t i = 0; i < commits.size(); ++i) {
+        if (marks[i].wanted) {
+            const std::size_t parent = parentOf(commits, i);
+            if (isWhole(commits[i]) || (parent < commits.size() && marks[parent].wanted)) continue;
+            to_rewrite.push_back(i);
+            gain.grown += commits[i].bytes;
+        } else if (marks[i].linked) {
+            (isWhole(commits[i]) ? gain.whole : gain.grown) += commits[i].bytes;
+        }
+    }
+    const bool must_pay = request_.rewrite == Rewrite::when_it_pays;
+    if (to_rewrite.empty() || (must_pay && gain.grown < gain.whole)) return as_it_is;
+
+    LogPlan plan{.dropped = idsWhere(commits, [&](std::size_t i) { return !marks[i].wanted; }), .rewritten = {}};
+    std::size_t left = rewrite_bytes_left_;
+    std::size_t rewritten_bytes = 0;
+    try {
+        for (const std::size_t at : to_rewrite) {
+            const CheckpointId base = commits[at].base;
+            CheckpointTuple tuple{.id = commits[at].id, .head = commits.back().id, .commits = {}, .writes = {}, .next = {}};
+            for (std::size_t i = at; i < commits.size(); i = parentOf(commits, i)) {
+                std::string record = read(commits[i].id);
+                if (record.size() > left) return as_it_is;
+                left -= record.size();
+                tuple.commits.push_back({commits[i].id, std::move(record)});
+                if (isWhole(commits[i]) || commits[i].id <= base) break;
+            }
+            std::reverse(tuple.commits.begin(), tuple.commits.end());
+            plan.rewritten.push_back({commits[at].id, wholeCommit({.thread_id = {}, .checkpoint_ns = log.checkpoint_ns}, std::move(tuple))});
+            rewritten_bytes += plan.rewritten.back().bytes.size();
+        }
+    } catch (const CorruptCheckpointError&) {
+        return as_it_is;  // whoever reads it is told
+    }
+    if (must_pay && rewritten_bytes > gain.grown + gain.whole) return as_it_is;
+    rewrite_bytes_left_ = left;
+    return plan;
 }
 
 bool ThreadUse::isLeftBehind(std::string_view checkpoint_ns, CheckpointId head,

@@ -181,6 +181,7 @@ void readHeaderField(std::string_view key, Decoder& in, CommitFields& commit) {
         requireEntries(commit.metadata);
     } else {
         in.skip();  // of a later minor version
+        commit.says_more = true;
     }
 }
 

@@ -138,6 +138,7 @@ struct CommitFields {
     std::optional<std::string_view> input = {};   // writes: a CBOR array
     std::optional<std::string_view> writes = {};  // writes: a CBOR array
     std::string_view operations = {};         // a CBOR map
+    bool says_more = false;                   // as read: its header has fields of a later minor version, which are not here
 };
 
 /// Appends the record of a commit to `out`.

@@ -48,7 +48,8 @@ PruneRequest pruneAt(const RetentionOptions& options, std::int64_t now_unix_ms) 
     return {.thread_id = {},
             .keep_last = options.keep_last,
             .older_than_unix_ms = dateOf(options.older_than_ms),
-            .threads_unused_since_unix_ms = dateOf(options.threads_unused_ms)};
+            .threads_unused_since_unix_ms = dateOf(options.threads_unused_ms),
+            .rewrite = Rewrite::when_it_pays};
 }
 
 Retention::Retention(BaseCheckpointSaver& saver, const RetentionOptions& options) : saver_(saver), options_(options) {

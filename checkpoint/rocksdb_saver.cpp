@@ -504,12 +504,10 @@ void RocksDBSaver::Impl::pruneLog(Cursor& rows, Cursor& write_rows, const LogNam
     const std::string writes_prefix = checkpoint::logPrefix(Table::writes, log);
 
     checkpoint::LogLinks links{.checkpoint_ns = log.checkpoint_ns, .commits = {}, .interrupted = {}};
-    std::vector<std::size_t> sizes;
     for (; rows.isIn(prefix); rows.next()) {
         const CheckpointId id = idAt(rows, prefix.size());
         const RecordLinks record = readLinks({log.thread_id, log.checkpoint_ns, id}, rows.value());
-        links.commits.push_back({id, record.parent, record.base, record.root});
-        sizes.push_back(rows.value().size());
+        links.commits.push_back({id, record.parent, record.base, record.root, rows.value().size()});
     }
     for (write_rows.seek(writes_prefix); write_rows.isIn(writes_prefix); write_rows.next()) {
         const checkpoint::ParsedKey key = write_rows.parsed();
@@ -517,13 +515,25 @@ void RocksDBSaver::Impl::pruneLog(Cursor& rows, Cursor& write_rows, const LogNam
         if (hasOpenInterrupt(row, write_rows.value())) links.interrupted.push_back(key.id);
     }
 
-    const std::vector<CheckpointId> dropped = prune.drop(links);
+    const auto [dropped, rewritten] = prune.plan(links, [&](CheckpointId id) {
+        std::string record;
+        const rocksdb::Status status = db->Get({}, slice(checkpoint::rowKey(Table::commits, log, id)), &record);
+        if (!status.ok()) checkpoint::failStatus(status, "read a commit", path);
+        return record;
+    });
     if (dropped.empty()) return;
     const bool is_whole = dropped.size() == links.commits.size();
-    std::size_t place = 0;
-    for (const CheckpointId id : dropped) {
+    const auto sizeOf = [&links, place = std::size_t{0}](CheckpointId id) mutable {
         while (links.commits[place].id != id) ++place;
-        drop(checkpoint::rowKey(Table::commits, log, id), sizes[place], batch, total);
+        return links.commits[place].bytes;
+    };
+    for (auto size = sizeOf; const CheckpointId id : dropped) {
+        drop(checkpoint::rowKey(Table::commits, log, id), size(id), batch, total);
+    }
+    for (auto size = sizeOf; const StoredCommit& commit : rewritten) {
+        const rocksdb::Status status = batch.Put(slice(checkpoint::rowKey(Table::commits, log, commit.id)), slice(commit.bytes));
+        if (!status.ok()) checkpoint::failStatus(status, "prune a thread", path);
+        total.bytes += size(commit.id);  // of the old row
     }
     for (write_rows.seek(writes_prefix); write_rows.isIn(writes_prefix); write_rows.next()) {
         if (is_whole || std::binary_search(dropped.begin(), dropped.end(), write_rows.parsed().id)) {

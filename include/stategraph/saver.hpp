@@ -71,7 +71,8 @@ struct CheckpointTuple {
     CheckpointId id;
     /// The log's newest commit.
     CheckpointId head;
-    /// Every commit of the log from the checkpoint's base to the checkpoint, oldest first, those of other branches included.
+    /// Every commit of the log from the checkpoint's base to the checkpoint, oldest first, those of other branches included. If the base was
+    /// pruned, from the oldest one that is not older: a commit in between is whole then.
     std::vector<StoredCommit> commits;
     /// The pending writes of the checkpoint, ordered by path.
     std::vector<StoredWrite> writes;
@@ -105,6 +106,18 @@ struct ListedCheckpoint {
     std::vector<StoredWrite> writes;
 };
 
+/// Whether a prune may write kept commits anew. A commit holds what changed, so a kept one may be read from many older ones, back to its base.
+/// Written whole, under the same id, it needs none of them; what it says does not change.
+enum class Rewrite : std::uint8_t {
+    /// Wherever that lets others go: of each log exactly those commits stay that the request's rules keep.
+    always,
+    /// Where a log gets smaller by it and, since the last time, has grown by as much as is written anew. However often one prunes, at most
+    /// about twice the bytes are rewritten that were ever put.
+    when_it_pays,
+    /// Older commits stay as long as a kept one is read from them.
+    never,
+};
+
 struct PruneRequest {
     /// none: every thread.
     std::optional<std::string> thread_id = {};
@@ -115,6 +128,9 @@ struct PruneRequest {
     /// Drop whole threads in which nothing is due and whose newest commit is older than this many milliseconds since 1970. Given alone, it
     /// leaves other threads as they are.
     std::optional<std::int64_t> threads_unused_since_unix_ms = {};
+    /// A log whose records the saver cannot read (an EncryptedSaver's are sealed), or whose rewritten ones would be too much for one atomic
+    /// write (1 GiB a thread, or a MemorySaver's limit), is pruned as with `never`.
+    Rewrite rewrite = Rewrite::always;
 };
 
 struct SaverStats;
@@ -125,7 +141,8 @@ struct UnfinishedThread;
 /// Where threads are stored: bytes and order, nothing else. Anyone can write one.
 ///
 /// Contract of every method: safe from any thread; all or nothing; an unknown thread is not an error but empty; failures of
-/// the storage throw SaverError, unreadable bytes CorruptCheckpointError. Commits are never changed after `put`.
+/// the storage throw SaverError, unreadable bytes CorruptCheckpointError. What a commit says never changes after `put`; only a prune may write
+/// one anew, whole, so that it is read without others.
 /// A log's head is its greatest id. Each call may be a round trip over a network: callers batch.
 class BaseCheckpointSaver {
 public:
@@ -153,10 +170,10 @@ public:
     /// Copies all of a thread, every namespace, ids unchanged. Throws InvalidArgumentError if `to` has checkpoints.
     virtual void copyThread(std::string_view from, std::string_view to) = 0;
 
-    /// Drops old commits and their pending writes; returns how many commits. Never drops a head, a commit that a kept
-    /// commit's reading needs, or one whose interrupts wait for an answer; a subgraph's log that lived for one task goes with that task's
-    /// checkpoint. At least one option must be given, and a commit that either of the first two keeps is kept. All or nothing for each
-    /// thread, not for all of them.
+    /// Drops old commits and their pending writes; returns how many commits. Never drops a head or a commit whose interrupts wait for an
+    /// answer; a subgraph's log that lived for one task goes with that task's checkpoint. At least one option must be given, and a commit that
+    /// either of the first two keeps is kept. What a kept commit is read from goes too if `rewrite` allows to write that one whole; else it
+    /// stays. Every kept checkpoint reads as before. All or nothing for each thread, not for all of them.
     virtual std::size_t prune(const PruneRequest& request) = 0;
 
     /// The heads of the root logs of many threads: calls `take(const ListedCheckpoint&)` for each until it returns false. Reads `page_size` at

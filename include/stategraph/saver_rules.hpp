@@ -1,7 +1,10 @@
 #pragma once
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,15 +26,14 @@ void checkPut(const PutRequest& request);
 [[noreturn]] void refuseAncestor(const LogName& log, CheckpointId id, CheckpointId gone);
 
 /// Refuses commits that could not be read: a run may have begun at an old checkpoint that was pruned since. `exists(CheckpointId)` tells
-/// whether the log has a commit; it is asked where a commit's parent is neither the head nor in the request, so hardly ever.
+/// whether the log has a commit; it is asked where a commit's parent is neither the head nor in the request, so hardly ever. A parent that
+/// is there can be read, and so what builds on it: if its base went, a prune has written it, or one before it, whole.
 template <class Exists>
 void checkAncestors(const PutRequest& request, Exists exists) {
     CheckpointId before = request.expected_head;
     for (const CommitRow& row : request.commits) {
         if (row.base != row.id && row.parent != before) {
-            for (const CheckpointId needed : {row.parent, row.base}) {
-                if (!needed.empty() && !exists(needed)) refuseAncestor(request.log, row.id, needed);
-            }
+            if (!row.parent.empty() && !exists(row.parent)) refuseAncestor(request.log, row.id, row.parent);
         }
         before = row.id;
     }
@@ -54,7 +56,8 @@ struct CommitLinks {
     CheckpointId id;
     CheckpointId parent;
     CheckpointId base;
-    CheckpointId root = {};  // RecordLinks::root
+    CheckpointId root = {};   // RecordLinks::root
+    std::size_t bytes = 0;    // of its record; for Rewrite::when_it_pays
 };
 
 /// All that a prune must know of a log that has commits.
@@ -69,11 +72,18 @@ struct LogLinks {
 /// Throws InvalidArgumentError if the request asks for nothing or for no commit at all to be kept.
 void checkPrune(const PruneRequest& request);
 
-/// The commits of one log that the request's rules for commits (keep_last, older_than_unix_ms) may drop, oldest first.
+/// A commit's record written anew so that no older one is needed to read it: the same id and everything as it was, but all channels are set to
+/// their values, the schedule is complete, and the base is itself. What the task that led to it wrote stays if the record has it; if it
+/// has not, the operations said it and are no longer there, so this is for commits whose parent is about to go. `tuple` is as
+/// `getTuple` gives it; commits of other branches may be missing.
+/// Errors: CorruptCheckpointError if a record is missing, damaged, sealed, or of a later version that says more. Cost: that of reading it.
+std::string wholeCommit(const LogName& log, CheckpointTuple tuple);
+
+/// The commits of one log that the request's rules for commits (keep_last, older_than_unix_ms) may drop without any rewriting, oldest first.
 ///
 /// `log` is the whole log, oldest first; `interrupted` are the checkpoints whose pending writes hold an open interrupt,
 /// in any order. Kept is what any rule of the request keeps, the head, `interrupted`, and for each of them its
-/// ancestors back to its base. An ancestor kept for that alone may itself be no longer readable: its own base may be gone.
+/// ancestors back to its base, or to one that is its own base. `PruneRequest::rewrite` is ignored.
 /// Cost: n log n. Errors: as `checkPrune`.
 std::vector<CheckpointId> droppable(std::span<const CommitLinks> log, std::span<const CheckpointId> interrupted,
                                     const PruneRequest& request);
@@ -82,23 +92,42 @@ std::vector<CheckpointId> droppable(std::span<const CommitLinks> log, std::span<
 /// all of a thread ("node").
 bool livesForOneTask(std::string_view checkpoint_ns) noexcept;
 
-/// What a prune drops of one thread, log by log: the root's first, if there is one, then the others in any order.
+/// What a prune does to one log.
+struct LogPlan {
+    /// The commits to drop, oldest first, with their pending writes. All of them: all pending writes of the log.
+    std::vector<CheckpointId> dropped;
+    /// Commits to store anew in place of those of the same ids, oldest first, in the same atomic step. Empty if nothing is dropped.
+    std::vector<StoredCommit> rewritten;
+};
+
+/// What a prune does to one thread, log by log: the root's first, if there is one, then the others in any order.
 ///
 /// A log that lived for one task goes whole, its head too, when the root's log has moved on and keeps that task's
-/// checkpoint no longer. All others: `droppable`. Answers are kept with the root's task alone, so a subgraph's question
-/// is open only while the root's checkpoint has one that is.
+/// checkpoint no longer. All others: `droppable`, or with rewriting only what the rules keep. Answers are kept with the root's task alone,
+/// so a subgraph's question is open only while the root's checkpoint has one that is.
 class ThreadPrune {
 public:
-    /// The request must outlive it.
-    explicit ThreadPrune(const PruneRequest& request) : request_(request) { checkPrune(request); }
+    /// The bytes of a commit of the log that is planned.
+    using ReadRecord = std::function<std::string(CheckpointId)>;
+    static constexpr std::size_t rewrite_bytes_max = std::size_t{1} << 30U;
 
-    /// The commits to drop, oldest first, with their pending writes. All of them: all pending writes of the log.
-    std::vector<CheckpointId> drop(const LogLinks& log);
+    /// The request must outlive it. Logs whose rewriting would make a thread's rewritten records be read from more than `bytes_max` bytes
+    /// are not rewritten: all of them are in memory, and in one atomic write.
+    explicit ThreadPrune(const PruneRequest& request, std::size_t bytes_max = rewrite_bytes_max)
+        : request_(request), rewrite_bytes_left_(bytes_max) {
+        checkPrune(request);
+    }
+
+    /// `read` is called for the commits that those to be rewritten are read from, if any; what it throws gets out, but a
+    /// CorruptCheckpointError means that this log is not rewritten. Without `read` none is.
+    LogPlan plan(const LogLinks& log, const ReadRecord& read);
 
 private:
+    LogPlan planCommits(const LogLinks& log, std::span<const CheckpointId> waiting, const ReadRecord& read);
     bool isWaiting(const LogLinks& log, CheckpointId interrupted) const noexcept;
 
     const PruneRequest& request_;
+    std::size_t rewrite_bytes_left_;
     CheckpointId root_head_;
     std::vector<CheckpointId> root_kept_;
     std::vector<CheckpointId> root_interrupted_;

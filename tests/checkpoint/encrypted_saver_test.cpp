@@ -19,6 +19,7 @@ namespace {
 
 template <class Store>
 struct EncryptedFactory {
+    static constexpr bool seals_records = true;
     std::unique_ptr<sg::BaseCheckpointSaver> make() { return reopen(); }
     std::unique_ptr<sg::BaseCheckpointSaver> reopen() {
         return std::make_unique<sg::EncryptedSaver>(store.open(), key("k"));

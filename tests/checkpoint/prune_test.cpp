@@ -128,11 +128,8 @@ TEST_CASE("random logs keep what is wanted, the chains, and nothing else") {
         std::vector<CommitLinks> log;
         for (unsigned n = 1; n <= count; ++n) {
             const unsigned parent = n == 1 ? 0 : upTo(3) == 0 ? 1 + upTo(n - 2) : n - 1;
-            unsigned base = n;  // or some ancestor
-            for (unsigned up = parent; up != 0 && upTo(2) != 0;) {
-                base = up;
-                up = numberOf(log[up - 1].parent);
-            }
+            // Whole, or read as its parent is.
+            const unsigned base = parent == 0 || upTo(3) == 0 ? n : numberOf(log[parent - 1].base);
             log.push_back(link(n, parent, base));
         }
         std::vector<CheckpointId> open;

@@ -161,22 +161,24 @@ private:
             dropped = 0;
         }
         sg::checkpoint::ThreadPrune prune(request);
-        std::map<std::string_view, std::vector<CheckpointId>> plan;  // all is read before anything goes
+        std::map<std::string_view, sg::checkpoint::LogPlan> plans;  // all is read before anything goes
         for (const auto& [ns, log] : logs) {
             const sg::LogName name{thread_id, ns};
             sg::checkpoint::LogLinks links{.checkpoint_ns = ns, .commits = {}, .interrupted = interruptedIn(name, log)};
             for (const auto& commit : log.commits) {
                 const sg::RecordLinks record = linksOf(name, commit);
-                links.commits.push_back({commit.first, record.parent, record.base, record.root});
+                links.commits.push_back({commit.first, record.parent, record.base, record.root, commit.second.size()});
             }
-            plan.emplace(ns, prune.drop(links));
+            plans.emplace(ns, prune.plan(links, [&commits = log.commits](CheckpointId id) { return commits.at(id); }));
         }
-        for (const auto& [ns, ids] : plan) {
+        for (const auto& [ns, plan] : plans) {
+            const std::vector<CheckpointId>& ids = plan.dropped;
             Log& log = logs.at(std::string(ns));
             const bool is_whole = ids.size() == log.commits.size();
             for (const CheckpointId id : ids) log.commits.erase(id);
-            std::erase_if(log.writes, [&, &gone = ids](const auto& write) {
-                return (is_whole && !gone.empty()) || std::binary_search(gone.begin(), gone.end(), write.first.first);
+            for (const sg::StoredCommit& commit : plan.rewritten) log.commits.at(commit.id) = commit.bytes;
+            std::erase_if(log.writes, [&](const auto& write) {
+                return (is_whole && !ids.empty()) || std::binary_search(ids.begin(), ids.end(), write.first.first);
             });
             dropped += ids.size();
         }

@@ -1,6 +1,7 @@
 #pragma once
 #include <stategraph/testing/saver_contract/lists.hpp>
 #include <stategraph/testing/saver_contract/prune.hpp>
+#include <stategraph/testing/saver_contract/prune_rewrite.hpp>
 #include <stategraph/testing/saver_contract/prune_threads.hpp>
 #include <stategraph/testing/saver_contract/put.hpp>
 #include <stategraph/testing/saver_contract/storage.hpp>
@@ -14,6 +15,7 @@
 //   struct MyFactory {
 //       std::unique_ptr<stategraph::BaseCheckpointSaver> make();      // an empty one
 //       std::unique_ptr<stategraph::BaseCheckpointSaver> reopen();    // optional: on what make()'s stored, which is gone by then
+//       static constexpr bool seals_records = true;                   // only if a prune cannot read the records: they are encrypted
 //   };
 //   STATEGRAPH_SAVER_CONTRACT(MyFactory);
 //
@@ -43,6 +45,10 @@
     TEST_CASE_TEMPLATE_INVOKE(saver_prune, Factory);                     \
     TEST_CASE_TEMPLATE_INVOKE(saver_prune_needs, Factory);               \
     TEST_CASE_TEMPLATE_INVOKE(saver_prune_interrupts, Factory);          \
+    TEST_CASE_TEMPLATE_INVOKE(saver_prune_exactly, Factory);             \
+    TEST_CASE_TEMPLATE_INVOKE(saver_prune_branches, Factory);            \
+    TEST_CASE_TEMPLATE_INVOKE(saver_prune_writers, Factory);             \
+    TEST_CASE_TEMPLATE_INVOKE(saver_prune_pays, Factory);                \
     TEST_CASE_TEMPLATE_INVOKE(saver_prune_tasks, Factory);               \
     TEST_CASE_TEMPLATE_INVOKE(saver_prune_subgraph_interrupts, Factory); \
     TEST_CASE_TEMPLATE_INVOKE(saver_prune_unused, Factory);              \

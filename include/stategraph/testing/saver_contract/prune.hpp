@@ -45,7 +45,7 @@ TEST_CASE_TEMPLATE_DEFINE("pruning keeps the newest of each log and their pendin
     CHECK(saver->list({.thread_id = "u", .with_writes = true}).size() == 2);
 }
 
-TEST_CASE_TEMPLATE_DEFINE("pruning keeps what kept checkpoints are read from, and open interrupts", Factory,
+TEST_CASE_TEMPLATE_DEFINE("pruning without rewriting keeps what kept checkpoints are read from, and open interrupts", Factory,
                           saver_prune_needs) {
     Factory factory;
     const auto saver = factory.make();
@@ -61,7 +61,7 @@ TEST_CASE_TEMPLATE_DEFINE("pruning keeps what kept checkpoints are read from, an
     }
     putWrite(*saver, log, head, nthId(5), "p", makeTask(nthId(5), true));
     putWrite(*saver, log, head, nthId(7), "p", makeTask(nthId(7), false));
-    CHECK(saver->prune({.keep_last = 1}) == 3);
+    CHECK(saver->prune({.keep_last = 1, .rewrite = Rewrite::never}) == 3);
     CHECK(listIds(*saver, log) == nthIds({8, 6, 5, 4, 3}));
     CHECK(idsOf(saver->getTuple({.log = log})->commits) == nthIds({3, 4, 5, 6, 8}));
     const auto waiting = saver->getTuple({.log = log, .checkpoint_id = nthId(5)});
@@ -71,7 +71,7 @@ TEST_CASE_TEMPLATE_DEFINE("pruning keeps what kept checkpoints are read from, an
 
     // Once it is answered the branch may go.
     putWrite(*saver, log, head, nthId(5), "p", makeTask(nthId(5), false));
-    CHECK(saver->prune({.keep_last = 1}) == 2);
+    CHECK(saver->prune({.keep_last = 1, .rewrite = Rewrite::never}) == 2);
     CHECK(listIds(*saver, log) == nthIds({8, 6, 3}));
     CHECK_NOTHROW(putOne(*saver, log, head, makeCommit(9, 8, 3)));
     CHECK(idsOf(saver->getTuple({.log = log})->commits) == nthIds({3, 6, 8, 9}));

@@ -1,0 +1,77 @@
+#include <algorithm>
+
+#include <stategraph/error.hpp>
+#include <stategraph/saver_rules.hpp>
+
+#include "checkpoint/fold.hpp"
+#include "checkpoint/materialise.hpp"
+#include "checkpoint/record.hpp"
+
+// A kept commit, written so that those before it may go.
+namespace stategraph::checkpoint {
+namespace {
+
+// The order of keys in a CBOR map.
+bool isBefore(std::string_view a, std::string_view b) noexcept { return a.size() != b.size() ? a.size() < b.size() : a < b; }
+
+// Every channel is set to its value.
+std::string operationsOf(const Folded& folded) {
+    std::vector<const FoldedChannel*> channels;
+    for (const FoldedChannel& channel : folded.channels) channels.push_back(&channel);
+    std::sort(channels.begin(), channels.end(),
+              [](const FoldedChannel* a, const FoldedChannel* b) { return isBefore(a->name, b->name); });
+    std::string cbor;
+    Encoder out(cbor);
+    out.map(channels.size());
+    for (const FoldedChannel* const channel : channels) {
+        writeLoggedOp(out, channel->name, LogOp::set);
+        out.raw(materialise(channel->pieces));
+    }
+    return cbor;
+}
+
+// What commits say only when it changes: here all there is.
+void fillSchedule(const Folded& folded, CommitFields& whole) {
+    const auto by_key = [](const auto& a, const auto& b) { return isBefore(a.key, b.key); };
+    whole.joins.clear();
+    for (const FoldedJoin& join : folded.joins) whole.joins.push_back({join.key, join.arrived});
+    std::sort(whole.joins.begin(), whole.joins.end(), by_key);
+    whole.deferred.clear();
+    for (const FoldedDeferral& deferral : folded.deferred) whole.deferred.push_back({deferral.key, deferral.state});
+    std::sort(whole.deferred.begin(), whole.deferred.end(), by_key);
+    switch (folded.ran.kind) {
+        case FoldedRan::Kind::nobody: whole.ran = {}; break;
+        case FoldedRan::Kind::several: whole.ran = {Ran::Kind::several, {}}; break;
+        case FoldedRan::Kind::one: whole.ran = {Ran::Kind::one, folded.ran.node}; break;
+    }
+    // Absent would be "as in the parent", of which there is none any more: 0 either way.
+    whole.graph = folded.graph != 0 ? std::optional(folded.graph) : std::nullopt;
+    whole.schema = folded.schema != 0 ? std::optional(folded.schema) : std::nullopt;
+}
+
+}  // namespace
+
+std::string wholeCommit(const LogName& log, CheckpointTuple tuple) {
+    const Folded folded = fold(log, std::move(tuple));
+    const RowKey key{log.thread_id, log.checkpoint_ns, folded.commit.id};
+    if (folded.says_more) {
+        throw CorruptCheckpointError("the record " + key.toString() +
+                                     " cannot be written anew: it, or one that it is read from, is of a later version that says more");
+    }
+    CommitFields whole = folded.commit;
+    whole.base = whole.id;
+    whole.writes.reset();  // of the task that led here from a checkpoint that goes now
+    fillSchedule(folded, whole);
+    std::string operations;
+    try {
+        operations = operationsOf(folded);
+    } catch (const WrongTypeError& error) {
+        throw CorruptCheckpointError("the record " + key.toString() + " cannot be read: " + error.message());
+    }
+    whole.operations = operations;
+    std::string record;
+    writeCommit(whole, record);
+    return record;
+}
+
+}  // namespace stategraph::checkpoint

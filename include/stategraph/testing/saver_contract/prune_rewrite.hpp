@@ -1,0 +1,203 @@
+#pragma once
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <stategraph/error.hpp>
+#include <stategraph/record.hpp>
+#include <stategraph/saver.hpp>
+#include <stategraph/testing/saver_contract/support.hpp>
+
+// A prune that writes kept commits whole, so that what they were read from can go.
+namespace stategraph::testing {
+
+/// False for a factory with `static constexpr bool seals_records = true`: nobody but the saver in front can read its records, so its prunes
+/// are as with Rewrite::never.
+template <typename Factory>
+constexpr bool canRewrite() {
+    if constexpr (requires { Factory::seals_records; }) {
+        return !Factory::seals_records;
+    } else {
+        return true;
+    }
+}
+
+/// Appends an item to "list", and sets "last"; its text is the commit's number.
+inline TestCommit makeAppend(unsigned n, unsigned parent, unsigned base, std::string_view more = {}) {
+    const std::string text = std::to_string(n) + std::string(more);
+    return makeCommit({.id = nthId(n),
+                       .parent = parent ? nthId(parent) : CheckpointId(),
+                       .base = nthId(base),
+                       .step = n,
+                       .changes = {{.channel = "list", .kind = ChannelChange::Kind::append, .value = Value(text)},
+                                   {.channel = "last", .value = Value(text)}}});
+}
+
+/// Commits `from`..`to`, one after the other, read from `base` on.
+inline void putAppends(BaseCheckpointSaver& saver, const LogName& log, unsigned from, unsigned to, unsigned base) {
+    for (unsigned n = from; n <= to; ++n) putOne(saver, log, n > 1 ? nthId(n - 1) : CheckpointId(), makeAppend(n, n - 1, base));
+}
+
+/// The values of every checkpoint of a log.
+inline std::map<CheckpointId, std::map<std::string, Value>> valuesIn(BaseCheckpointSaver& saver, const LogName& log) {
+    std::map<CheckpointId, std::map<std::string, Value>> values;
+    for (const CheckpointId id : listIds(saver, log)) {
+        const auto tuple = saver.getTuple({.log = log, .checkpoint_id = id});
+        REQUIRE(tuple);
+        values.emplace(id, readChannels(log, *tuple));
+    }
+    return values;
+}
+
+/// Whether every checkpoint that is left reads as before.
+inline bool readsAsIn(BaseCheckpointSaver& saver, const LogName& log, const std::map<CheckpointId, std::map<std::string, Value>>& before) {
+    for (const auto& [id, values] : valuesIn(saver, log)) {
+        if (!before.contains(id) || before.at(id) != values) return false;
+    }
+    return true;
+}
+
+TEST_CASE_TEMPLATE_DEFINE("a prune leaves as many checkpoints as it is told to, and they read as before", Factory, saver_prune_exactly) {
+    Factory factory;
+    const auto saver = factory.make();
+    const LogName log{"t"};
+    putAppends(*saver, log, 1, 100, 1);
+    putWrite(*saver, log, nthId(100), nthId(100), "p", makeTask(nthId(100), false));
+    const auto before = valuesIn(*saver, log);
+    CHECK(saver->prune({.keep_last = 5, .rewrite = Rewrite::never}) == 0);
+    if constexpr (!canRewrite<Factory>()) {
+        CHECK(saver->prune({.keep_last = 5}) == 0);
+        CHECK(listIds(*saver, log).size() == 100);
+        return;
+    }
+    CHECK(saver->prune({.thread_id = "t", .keep_last = 5}) == 95);
+    CHECK(listIds(*saver, log) == nthIds({100, 99, 98, 97, 96}));
+    CHECK(readsAsIn(*saver, log, before));
+    CHECK(idsOf(saver->getTuple({.log = log, .checkpoint_id = nthId(98)})->commits) == nthIds({96, 97, 98}));
+    CHECK(readLinks({"t", "", nthId(96)}, saver->getTuple({.log = log, .checkpoint_id = nthId(96)})->commits.front().bytes).parent == nthId(95));
+    // Again, by age: nothing is read from what is gone, so that the next one need not keep it.
+    CHECK(saver->prune({.keep_last = 5}) == 0);
+    CHECK(saver->prune({.older_than_unix_ms = nthId(99).unixTimeMs()}) == 3);
+    CHECK(listIds(*saver, log) == nthIds({100, 99}));
+    CHECK(readsAsIn(*saver, log, before));
+    CHECK(saver->prune({.keep_last = 1}) == 1);
+    CHECK(listIds(*saver, log) == nthIds({100}));
+    CHECK(readsAsIn(*saver, log, before));
+    CHECK(writesOf(*saver, log, 100).size() == 1);
+    CHECK(saver->prune({.keep_last = 1}) == 0);
+    // The thread goes on.
+    putAppends(*saver, log, 101, 110, 100);
+    CHECK(readChannels(log, *saver->getTuple({.log = log})).at("list").size() == 110);
+    saver->copyThread("t", "copy");
+    CHECK(saver->prune({.thread_id = "copy", .keep_last = 2}) == 9);
+    CHECK(readsAsIn(*saver, {"copy"}, valuesIn(*saver, log)));
+    CHECK(saver->prune({.thread_id = "t", .keep_last = 1}) == 10);
+    CHECK(readChannels(log, *saver->getTuple({.log = log})).at("list").size() == 110);
+}
+
+TEST_CASE_TEMPLATE_DEFINE("branches and old open interrupts outlive what they were read from", Factory, saver_prune_branches) {
+    if constexpr (!canRewrite<Factory>()) return;
+    Factory factory;
+    const auto saver = factory.make();
+    for (const LogName log : {LogName{"t"}, LogName{"t", "node"}}) {
+        putAppends(*saver, log, 1, 10, 1);
+        // From 5: 11 - 13 - 15, and from 7: 12 - 14.
+        unsigned head = 10;
+        for (const auto& [n, parent] : std::vector<std::pair<unsigned, unsigned>>{{11, 5}, {12, 7}, {13, 11}, {14, 12}, {15, 13}}) {
+            putOne(*saver, log, nthId(head), makeAppend(n, parent, 1));
+            head = n;
+        }
+    }
+    const LogName log{"t"};
+    putWrite(*saver, log, nthId(15), nthId(3), "p", makeTask(nthId(3), true));
+    const auto before = valuesIn(*saver, log);
+    CHECK(saver->prune({.keep_last = 2}) == 12 + 13);
+    CHECK(listIds(*saver, log) == nthIds({15, 14, 3}));
+    CHECK(listIds(*saver, {"t", "node"}) == nthIds({15, 14}));
+    CHECK(readsAsIn(*saver, log, before));
+    CHECK(readsAsIn(*saver, {"t", "node"}, before));
+    CHECK(writesOf(*saver, log, 3).size() == 1);
+    // A fork of the old one.
+    putOne(*saver, log, nthId(15), makeAppend(16, 3, 3));
+    CHECK(readChannels(log, *saver->getTuple({.log = log})).at("list").size() == 4);
+    const auto after = valuesIn(*saver, log);
+    putWrite(*saver, log, nthId(16), nthId(3), "p", makeTask(nthId(3), false));
+    CHECK(saver->prune({.thread_id = "t", .keep_last = 1}) == 3);
+    CHECK(listIds(*saver, log) == nthIds({16}));
+    CHECK(readsAsIn(*saver, log, after));
+}
+
+TEST_CASE_TEMPLATE_DEFINE("who read a checkpoint before it was written whole may go on from it", Factory, saver_prune_writers) {
+    if constexpr (!canRewrite<Factory>()) return;
+    Factory factory;
+    const auto saver = factory.make();
+    const LogName log{"t"};
+    putAppends(*saver, log, 1, 6, 1);
+    CHECK(saver->prune({.keep_last = 3}) == 3);
+    // All of them think that they are read from 1.
+    putOne(*saver, log, nthId(6), makeAppend(7, 6, 1));
+    putOne(*saver, log, nthId(7), makeAppend(8, 4, 1));
+    CHECK_THROWS_AS(putOne(*saver, log, nthId(8), makeAppend(9, 3, 1)), ConcurrentUpdateError);
+    putOne(*saver, log, nthId(8), makeAppend(9, 5, 1));
+    const std::map<unsigned, std::size_t> sizes{{4, 4}, {5, 5}, {6, 6}, {7, 7}, {8, 5}, {9, 6}};
+    for (const auto& [n, size] : sizes) {
+        const auto tuple = saver->getTuple({.log = log, .checkpoint_id = nthId(n)});
+        REQUIRE(tuple);
+        CHECK(readChannels(log, *tuple).at("list").size() == size);
+    }
+    const auto before = valuesIn(*saver, log);
+    CHECK(saver->prune({.keep_last = 2}) == 4);
+    CHECK(listIds(*saver, log) == nthIds({9, 8}));
+    CHECK(readsAsIn(*saver, log, before));
+}
+
+TEST_CASE_TEMPLATE_DEFINE("rewriting only where it pays is cheap however often one prunes", Factory, saver_prune_pays) {
+    if constexpr (!canRewrite<Factory>()) return;
+    Factory factory;
+    const auto saver = factory.make();
+    const LogName log{"t"};
+    std::size_t put_bytes = 0;
+    std::size_t rewritten_bytes = 0;
+    std::size_t most = 0;
+    unsigned base = 1;
+    const PruneRequest request{.keep_last = 1, .rewrite = Rewrite::when_it_pays};
+    for (unsigned round = 0; round < 64; ++round) {
+        std::map<CheckpointId, std::string> before;
+        for (unsigned n = round * 10 + 1; n <= round * 10 + 10; ++n) {
+            const TestCommit commit = makeAppend(n, n - 1, base, std::string(100, 'x'));
+            putOne(*saver, log, n > 1 ? nthId(n - 1) : CheckpointId(), commit);
+            put_bytes += commit.bytes.size();
+        }
+        for (const auto& row : saver->list({.thread_id = "t"})) before.emplace(row.id, row.bytes);
+        saver->prune(request);
+        std::size_t bytes = 0;
+        const auto left = saver->list({.thread_id = "t"});
+        for (const auto& row : left) {
+            bytes += row.bytes.size();
+            if (before.at(row.id) != row.bytes) rewritten_bytes += row.bytes.size();
+        }
+        most = std::max(most, left.size());
+        CHECK(bytes <= put_bytes);
+        base = static_cast<unsigned>(left.back().id.unixTimeMs() - nthId(0).unixTimeMs());
+        CHECK(readChannels(log, *saver->getTuple({.log = log})).at("list").size() == round * 10 + 10);
+    }
+    CHECK(rewritten_bytes > 0);
+    CHECK(rewritten_bytes < 2 * put_bytes);
+    CHECK(most < 640);
+    // Two branches that both hold most of what is there: each whole would take more than it frees.
+    const LogName forked{"forked"};
+    putAppends(*saver, forked, 1, 20, 1);
+    putOne(*saver, forked, nthId(20), makeAppend(21, 19, 1));
+    PruneRequest both = request;
+    both.keep_last = 2;
+    CHECK(saver->prune(both) == 0);
+    both.rewrite = Rewrite::always;
+    both.thread_id = "forked";
+    CHECK(saver->prune(both) == 19);
+}
+
+}  // namespace stategraph::testing
