@@ -190,8 +190,9 @@ TEST_CASE("a row that is missing is named: the checkpoint's own, one on the way,
 TEST_CASE("a base that is no ancestor is an error, not a read of half a state") {
     Log log;
     log.commit(1, 0, 0, {{"list", cp::LogOp::set, Strings{"1"}}});
-    log.commit(2, 0, 0, {{"list", cp::LogOp::set, Strings{"2"}}});
+    log.commit(2, 0, 1, {{"list", cp::LogOp::set, Strings{"2"}}});
     log.commit(3, 2, 1, {{"list", cp::LogOp::append, Strings{"3"}}});
+    CHECK(whyNot(log.tuple(2, 1, 2)) != "it can be read");
     CHECK(whyNot(log.tuple(3, 1, 3)) != "it can be read");
 }
 
