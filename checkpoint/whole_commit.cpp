@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <span>
 
 #include <stategraph/error.hpp>
 #include <stategraph/saver_rules.hpp>
@@ -14,7 +15,33 @@ namespace {
 // The order of keys in a CBOR map.
 bool isBefore(std::string_view a, std::string_view b) noexcept { return a.size() != b.size() ? a.size() < b.size() : a < b; }
 
-// Every channel is set to its value.
+// Edits of a list, one behind the other.
+std::string join(std::span<const LogPiece> edits) {
+    std::vector<std::string_view> entries;
+    for (const LogPiece& piece : edits) {
+        Decoder in(piece.value);
+        for (std::size_t count = in.array(); count > 0; --count) entries.push_back(in.raw());
+    }
+    std::string cbor;
+    Encoder out(cbor);
+    out.array(entries.size());
+    for (const auto entry : entries) out.raw(entry);
+    return cbor;
+}
+
+// A channel that was set is set to its value. One that never was is read from the value that it has at first, which only the program knows:
+// its operations become one of the same kind. Different ones do not: an index counts from the beginning.
+void writeChannel(const FoldedChannel& channel, Encoder& out) {
+    const LogOp first = channel.pieces.front().op;
+    const bool all_alike = std::all_of(channel.pieces.begin(), channel.pieces.end(), [&](const LogPiece& piece) { return piece.op == first; });
+    if (first != LogOp::set && !all_alike) {
+        throw WrongTypeError("channel '" + std::string(channel.name) + "' was never set, and its operations are of several kinds");
+    }
+    writeLoggedOp(out, channel.name, first);
+    out.raw(first == LogOp::edit ? join(channel.pieces) : materialise(channel.pieces));
+}
+
+// What makes every channel's value.
 std::string operationsOf(const Folded& folded) {
     std::vector<const FoldedChannel*> channels;
     for (const FoldedChannel& channel : folded.channels) channels.push_back(&channel);
@@ -23,10 +50,7 @@ std::string operationsOf(const Folded& folded) {
     std::string cbor;
     Encoder out(cbor);
     out.map(channels.size());
-    for (const FoldedChannel* const channel : channels) {
-        writeLoggedOp(out, channel->name, LogOp::set);
-        out.raw(materialise(channel->pieces));
-    }
+    for (const FoldedChannel* const channel : channels) writeChannel(*channel, out);
     return cbor;
 }
 
@@ -66,7 +90,7 @@ std::string wholeCommit(const LogName& log, CheckpointTuple tuple) {
     try {
         operations = operationsOf(folded);
     } catch (const WrongTypeError& error) {
-        throw CorruptCheckpointError("the record " + key.toString() + " cannot be read: " + error.message());
+        throw CorruptCheckpointError("the record " + key.toString() + " cannot be written anew: " + error.message());
     }
     whole.operations = operations;
     std::string record;

@@ -128,7 +128,7 @@ struct PruneRequest {
     /// Drop whole threads in which nothing is due and whose newest commit is older than this many milliseconds since 1970. Given alone, it
     /// leaves other threads as they are.
     std::optional<std::int64_t> threads_unused_since_unix_ms = {};
-    /// A log whose records the saver cannot read (an EncryptedSaver's are sealed), or whose rewritten ones would be too much for one atomic
+    /// A log whose records `checkpoint::wholeCommit` cannot rewrite (an EncryptedSaver's are sealed), or whose rewritten ones would be too much for one atomic
     /// write (1 GiB a thread, or a MemorySaver's limit), is pruned as with `never`.
     Rewrite rewrite = Rewrite::always;
 };

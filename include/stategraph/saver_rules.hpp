@@ -72,11 +72,12 @@ struct LogLinks {
 /// Throws InvalidArgumentError if the request asks for nothing or for no commit at all to be kept.
 void checkPrune(const PruneRequest& request);
 
-/// A commit's record written anew so that no older one is needed to read it: the same id and everything as it was, but all channels are set to
-/// their values, the schedule is complete, and the base is itself. What the task that led to it wrote stays if the record has it; if it
+/// A commit's record written anew so that no older one is needed to read it: the same id and everything as it was, but its operations make all
+/// channels' values, the schedule is complete, and the base is itself. What the task that led to it wrote stays if the record has it; if it
 /// has not, the operations said it and are no longer there, so this is for commits whose parent is about to go. `tuple` is as
 /// `getTuple` gives it; commits of other branches may be missing.
-/// Errors: CorruptCheckpointError if a record is missing, damaged, sealed, or of a later version that says more. Cost: that of reading it.
+/// Errors: CorruptCheckpointError if a record is missing, damaged, sealed, or of a later version that says more, or if a list that was never
+/// set was both appended to and edited: only the program knows what it holds at first. Cost: that of reading it.
 std::string wholeCommit(const LogName& log, CheckpointTuple tuple);
 
 /// The commits of one log that the request's rules for commits (keep_last, older_than_unix_ms) may drop without any rewriting, oldest first.

@@ -142,6 +142,21 @@ TEST_CASE("a commit is not written whole if it cannot be read, or says what this
     damaged.commits[0].bytes.back() = static_cast<char>(damaged.commits[0].bytes.back() ^ 1);
     CHECK_THROWS_AS(wholeCommit(log, damaged), CorruptCheckpointError);
 
+    // Where the index counts from, only the program knows.
+    const std::string edited = operationsOf({{"a", LogOp::edit, std::string("\x81\x81\x00", 3)}});
+    chain.second.operations = edited;
+    CHECK_THROWS_AS(wholeCommit(log, chain.tuple()), CorruptCheckpointError);
+    const std::string set = operationsOf({{"a", LogOp::set, listOf({"1", "2"})}});
+    chain.first.operations = set;
+    CHECK(materialise(readAlone(wholeCommit(log, chain.tuple())).find("a")->pieces) == listOf({"2"}));
+    chain.first.operations = edited;
+    const std::string twice = wholeCommit(log, chain.tuple());
+    const Folded edits = readAlone(twice);
+    REQUIRE(edits.find("a")->pieces.size() == 1);
+    CHECK((edits.find("a")->pieces[0].op == LogOp::edit));
+    CHECK(edits.find("a")->pieces[0].value == std::string("\x82\x81\x00\x81\x00", 5));
+    chain.first.operations = chain.first_ops;
+
     const std::string mixed = operationsOf({{"a", LogOp::put, std::string("\xA1\x01\x02", 3)}});
     chain.second.operations = mixed;
     CHECK_THROWS_AS(wholeCommit(log, chain.tuple()), CorruptCheckpointError);

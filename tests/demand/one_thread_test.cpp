@@ -53,6 +53,7 @@ TEST_CASE("appends take linear bytes, and less after a prune") {
         for (std::size_t i = 1; i < sizes.size(); ++i) CHECK(static_cast<double>(sizes[i]) < 2.3 * static_cast<double>(sizes[i - 1]));
         const auto before = saver->storedBytes();
         CHECK(saver->prune({.keep_last = 1}) > 1000);
+        CHECK(saver->list({}).size() == sizes.size());
         if (before) CHECK(saver->storedBytes().value() < *before);
         for (const char* thread : {"250", "2000"}) CHECK(app.getState({.thread_id = thread}).values.bar.size() == std::stoul(thread));
     });
