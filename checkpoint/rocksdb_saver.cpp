@@ -26,6 +26,7 @@ using checkpoint::LogGate;
 using checkpoint::Table;
 
 constexpr std::size_t known_heads = 100'000;
+constexpr std::size_t deleted_rows_max = 20'000;
 constexpr std::size_t copy_bytes_max = std::size_t{1} << 30U;
 // Dropped rows are removed from the files at once if one thread's are that many, or if all that were dropped lately are a good part of
 // what there is; else when RocksDB gets to it. So what is rewritten is in proportion to what is dropped, however often one prunes.
@@ -121,6 +122,7 @@ struct RocksDBSaver::Impl {
     CheckpointId readHead(const LogName& log);
     bool has(const LogName& log, CheckpointId id);
     bool hasRows(std::string_view thread_id);
+    std::size_t countRows(std::string_view thread_id, std::size_t most);
     void listLog(Cursor& rows, Cursor* writes, const LogName& log, const ListQuery& query,
                  std::vector<ListedCheckpoint>& out);
     void pruneThread(std::string_view thread_id, const PruneRequest& request, Dropped& total);
@@ -151,6 +153,16 @@ void RocksDBSaver::Impl::write(rocksdb::WriteBatch& batch, bool sync, const char
     options.sync = sync;
     const rocksdb::Status status = db->Write(options, &batch);
     if (!status.ok()) checkpoint::failStatus(status, work, path);
+}
+
+std::size_t RocksDBSaver::Impl::countRows(std::string_view thread_id, std::size_t most) {
+    std::size_t count = 0;
+    for (const Table table : {Table::commits, Table::writes}) {
+        const std::string prefix = checkpoint::threadPrefix(table, thread_id);
+        Cursor rows(*db, path, prefix, checkpoint::prefixEnd(prefix));
+        for (rows.seekToFirst(); rows.valid() && count < most; rows.next()) ++count;
+    }
+    return count;
 }
 
 CheckpointId RocksDBSaver::Impl::readHead(const LogName& log) {
@@ -352,6 +364,15 @@ void RocksDBSaver::deleteThread(std::string_view thread_id) {
     const auto claim = impl_->gate.claimThread(thread_id);
     if (!impl_->hasRows(thread_id)) return;
     rocksdb::WriteBatch batch;
+    // Row by row: marks of whole ranges make every later search slower until RocksDB compacts them away, and pile up where many threads come
+    // and go. Only a thread of very many rows is worth one.
+    Impl::Dropped dropped;
+    if (impl_->countRows(thread_id, deleted_rows_max) < deleted_rows_max) {
+        impl_->dropThread(thread_id, batch, dropped);
+        impl_->write(batch, true, "delete a thread");
+        impl_->compactIfWorthIt({}, dropped);
+        return;
+    }
     for (const Table table : {Table::commits, Table::writes}) {
         const std::string prefix = checkpoint::threadPrefix(table, thread_id);
         const rocksdb::Status status = batch.DeleteRange(slice(prefix), slice(checkpoint::prefixEnd(prefix)));

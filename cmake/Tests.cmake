@@ -16,6 +16,8 @@ target_compile_definitions(
   stategraph-tests PRIVATE STATEGRAPH_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests" # golden files and other data
                            STATEGRAPH_HAS_ROCKSDB=$<BOOL:${STATEGRAPH_WITH_ROCKSDB}>
                            STATEGRAPH_HAS_ENCRYPTION=$<BOOL:${STATEGRAPH_WITH_ENCRYPTION}>)
+# The optimiser spends most of a sanitizer's build on the tests' own code.
+target_compile_options(stategraph-tests PRIVATE ${STATEGRAPH_TEST_OPTIONS})
 target_link_libraries(stategraph-tests PRIVATE stategraph Boost::json Cbor::cbor stategraph_xxhash doctest::doctest)
 if(STATEGRAPH_WITH_ROCKSDB)
   target_link_libraries(stategraph-tests PRIVATE stategraph_rocksdb RocksDB::rocksdb-shared)

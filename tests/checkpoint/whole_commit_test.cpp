@@ -116,7 +116,7 @@ TEST_CASE("a commit written whole says by itself what it said with those before 
     CHECK(commit.sends[0].payload == chain.payload);
     CHECK(commit.metadata == chain.metadata);
     CHECK((commit.input == chain.second.input));
-    CHECK((commit.writes == chain.second.writes));
+    CHECK_FALSE(commit.writes.has_value());  // of a task whose checkpoint goes
     // Once more changes nothing, and the order of a map's keys is that of the format.
     CheckpointTuple alone{.id = nthId(2), .head = nthId(2), .commits = {{nthId(2), record}}, .writes = {}, .next = {}};
     CHECK(wholeCommit(log, alone) == record);
