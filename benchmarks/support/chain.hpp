@@ -28,7 +28,6 @@ inline void runChain(benchmark::State& state, std::size_t size) {
         const auto result = app.invoke({stategraph::set(&Counter::n, 0)}, config);
         if (result.values.n != static_cast<int>(size)) state.SkipWithError("wrong result");
     }
-    state.counters["items"] = static_cast<double>(size);
 }
 
 inline void runChainByHand(benchmark::State& state, std::size_t size) {
@@ -39,7 +38,6 @@ inline void runChainByHand(benchmark::State& state, std::size_t size) {
         for (const CounterNode node : nodes) counter = node(counter);
         benchmark::DoNotOptimize(counter);
     }
-    state.counters["items"] = static_cast<double>(size);
 }
 
 }  // namespace bench
