@@ -4,6 +4,7 @@
 
 #include "benchmarks/support/savers.hpp"
 #include "benchmarks/support/workload.hpp"
+#include "benchmarks/support/figures.hpp"
 #include "benchmarks/workloads/growing_thread/conversation.hpp"
 
 namespace bench {
@@ -37,13 +38,13 @@ void goOn(benchmark::State& state, Store store, How how) {
     const auto app = twoNodes(how == How::answer).compile({.checkpointer = fresh.saver, .interrupt_before = how == How::answer ? sg::NodeNames{} : sg::NodeNames{"b"}});
     std::size_t thread = 0;
     for (auto _ : state) {
-        state.PauseTiming();
         const std::string id = "t" + std::to_string(thread++);
         const sg::RunConfig config{.thread_id = id};
         app.invoke({sg::set(&Two::n, 0)}, config);
-        state.ResumeTiming();
+        const auto begin = Clock::now();
         if (how == How::update) app.updateState({.thread_id = id}, {sg::set(&Two::n, 1)}, {.as_node = "a"});
         const auto result = how == How::answer ? app.invoke(sg::Command{.resume = 1}, config) : app.invoke(sg::RESUME, config);
+        state.SetIterationTime(secondsSince(begin));
         if (result.values.n != 2) state.SkipWithError("wrong result");
     }
 }
@@ -91,9 +92,9 @@ void openAlone(benchmark::State& state) {
 void registerCases() {
     for (const Store store : {Store::memory, Store::rocksdb}) {
         const std::string on = toString(store);
-        add("resume/breakpoint_" + on, [=](benchmark::State& state) { goOn(state, store, How::breakpoint); });
-        add("resume/update_" + on, [=](benchmark::State& state) { goOn(state, store, How::update); });
-        add("resume/answer_" + on, [=](benchmark::State& state) { goOn(state, store, How::answer); });
+        add("resume/breakpoint_" + on, [=](benchmark::State& state) { goOn(state, store, How::breakpoint); })->UseManualTime();
+        add("resume/update_" + on, [=](benchmark::State& state) { goOn(state, store, How::update); })->UseManualTime();
+        add("resume/answer_" + on, [=](benchmark::State& state) { goOn(state, store, How::answer); })->UseManualTime();
     }
     for (const std::size_t size : {10, 1000, 10'000}) {
         if (quick() && size > 1000) continue;

@@ -119,9 +119,9 @@ void registerCases() {
     const int steps = 1000;
     add("savers/memory", 1000, [](benchmark::State& state) { loop(state, Store::memory, sg::Durability::async, steps); });
     addFloor("savers/memory", 1000, [](benchmark::State& state) { bareCopies(state, steps); });
-    add("savers/rocksdb_async", 1000, [](benchmark::State& state) { loop(state, Store::rocksdb, sg::Durability::async, steps); });
-    addFloor("savers/rocksdb_async", 1000, [](benchmark::State& state) { bareWrites(state, false, steps); });
-    add("savers/rocksdb_exit", 1000, [](benchmark::State& state) { loop(state, Store::rocksdb, sg::Durability::exit, steps); });
+    add("savers/rocksdb_async", 1000, [](benchmark::State& state) { loop(state, Store::rocksdb, sg::Durability::async, steps); })->UseRealTime();
+    addFloor("savers/rocksdb_async", 1000, [](benchmark::State& state) { bareWrites(state, false, steps); })->UseRealTime();
+    add("savers/rocksdb_exit", 1000, [](benchmark::State& state) { loop(state, Store::rocksdb, sg::Durability::exit, steps); })->UseRealTime();
     for (const std::size_t writers : {1, 4, 16}) {
         const int sync_steps = quick() ? 20 : 200;
         once(add("savers/rocksdb_sync", writers, [=](benchmark::State& state) { groupCommit(state, writers, sync_steps); }));
