@@ -51,18 +51,14 @@ sg::CompiledGraph<Joke> childGraph() {
 }
 
 sg::StateGraph<Jokes> parentGraph() {
-    const auto child = childGraph();
     sg::StateGraph<Jokes> graph;
     graph
-        .addNode(sg::NodeId<Subject>{"generate_joke"},
-                 [child](const Subject& subject) -> sg::Update<Jokes> {
-                     auto result = child.invoke({sg::set(&Joke::letters, subject.letters)});
-                     return {sg::add(&Jokes::jokes, std::move(result.values.jokes))};
-                 })
+        .addNode("generate_joke", childGraph(), [](const Jokes&) { return sg::Update<Joke>(); },
+                 [](const Joke& s) -> sg::Update<Jokes> { return {sg::add(&Jokes::jokes, s.jokes)}; })
         .addConditionalEdges(sg::START,
                              [](const Jokes& s) {
                                  sg::Targets targets;
-                                 for (const auto& subject : s.subjects) targets.add(sg::NodeId<Subject>{"generate_joke"}(subject));
+                                 for (const auto& subject : s.subjects) targets.add(sg::Send("generate_joke", Joke{.letters = subject.letters}));
                                  return targets;
                              },
                              sg::PathMap{"generate_joke"})

@@ -15,7 +15,7 @@ namespace {
 namespace sg = stategraph;
 
 constexpr std::size_t checkpoints_a_run = 4;  // the input's and three supersteps'
-constexpr double soak_limit_s = 240;
+constexpr double soak_limit_s = 60;
 
 /// Many short threads, or one long: bytes of the heap for each checkpoint that the saver holds when all runs are over.
 void bytesPerCheckpoint(benchmark::State& state, std::size_t threads, std::size_t runs_a_thread) {
