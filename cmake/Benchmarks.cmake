@@ -1,28 +1,11 @@
-# Each benchmarks/X.cpp is a Google Benchmark program bench_X. They are no tests: run them from the release preset.
+# benchmarks/workloads/X/*.cpp are the Google Benchmark program bench_X. They are no tests: run them with benchmarks/run.sh.
 find_package(benchmark QUIET)
 if(NOT benchmark_FOUND)
   message(STATUS "Google Benchmark was not found: the benchmarks are left out (Debian: apt-get install libbenchmark-dev)")
   return()
 endif()
 
-foreach(file IN LISTS STATEGRAPH_BENCHMARK_SOURCES)
-  stategraph_uses_rocksdb(uses_rocksdb "${file}")
-  if(uses_rocksdb AND NOT STATEGRAPH_WITH_ROCKSDB)
-    continue()
-  endif()
-  cmake_path(GET file STEM name)
-  add_executable(bench_${name} "${file}")
-  stategraph_own(bench_${name})
-  set_target_properties(bench_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/benchmarks")
-  target_link_libraries(bench_${name} PRIVATE stategraph Boost::json Cbor::cbor stategraph_xxhash benchmark::benchmark
-                                              benchmark::benchmark_main)
-  target_compile_definitions(bench_${name} PRIVATE STATEGRAPH_HAS_ROCKSDB=$<BOOL:${STATEGRAPH_WITH_ROCKSDB}>)
-  if(uses_rocksdb)
-    target_link_libraries(bench_${name} PRIVATE stategraph_rocksdb RocksDB::rocksdb-shared)
-  endif()
-endforeach()
-
-# The workloads: one program for each folder of benchmarks/workloads. They compare with bare RocksDB, so they need it.
+# They compare with bare RocksDB, so they need it.
 if(NOT STATEGRAPH_WITH_ROCKSDB)
   message(STATUS "The workloads of benchmarks/workloads need RocksDB and are left out")
   return()
@@ -41,6 +24,10 @@ foreach(file IN LISTS STATEGRAPH_WORKLOAD_SOURCES)
     set_target_properties(bench_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/benchmarks")
     target_link_libraries(bench_${name} PRIVATE stategraph_bench_support)
     add_dependencies(stategraph-workloads bench_${name})
+    # Others refuse to run.
+    if(NOT CMAKE_BUILD_TYPE STREQUAL Release)
+      set_target_properties(bench_${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+    endif()
   endif()
   target_sources(bench_${name} PRIVATE "${file}")
 endforeach()

@@ -12,7 +12,6 @@
 #   examples/*.cpp                one program each; the output it must print is examples/expected/*.txt
 #   benchmarks/workloads/NAME/*.cpp  bench_NAME, a Google Benchmark program, with benchmarks/support/*.cpp
 #   benchmarks/report/*.cpp       stategraph-bench-report, which benchmarks/run.sh runs on what they print
-#   benchmarks/*.cpp              one Google Benchmark program each
 
 file(GLOB_RECURSE STATEGRAPH_HEADERS CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/stategraph/*.hpp")
 set(STATEGRAPH_ROCKSDB_HEADERS ${STATEGRAPH_HEADERS})
@@ -60,7 +59,6 @@ if(STATEGRAPH_BUILD_EXAMPLES)
   file(GLOB STATEGRAPH_EXAMPLE_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.cpp")
 endif()
 if(STATEGRAPH_BUILD_BENCHMARKS)
-  file(GLOB STATEGRAPH_BENCHMARK_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/benchmarks/*.cpp")
   file(GLOB_RECURSE STATEGRAPH_WORKLOAD_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/benchmarks/workloads/*.cpp")
   file(GLOB STATEGRAPH_BENCHMARK_SUPPORT CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/benchmarks/support/*.cpp")
   file(GLOB STATEGRAPH_BENCHMARK_REPORT CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/benchmarks/report/*.cpp")

@@ -1,9 +1,11 @@
 // The workloads on LangGraph.js: node bench.mjs WORKLOAD OUT.json. QUICK=yes: fewer samples. A workload that is not here writes no file.
 import { writeFileSync } from "node:fs";
+import { setMaxListeners } from "node:events";
 import { performance } from "node:perf_hooks";
 import { createRequire } from "node:module";
 import { workloads } from "./workloads.mjs";
 
+setMaxListeners(0); // LangGraph.js adds one to the same signal for each task
 const [name, out] = process.argv.slice(2);
 const quick = process.env.QUICK === "yes";
 const cases = workloads[name];

@@ -43,7 +43,7 @@ void goOn(benchmark::State& state, Store store, How how) {
         app.invoke({sg::set(&Two::n, 0)}, config);
         const auto begin = Clock::now();
         if (how == How::update) app.updateState({.thread_id = id}, {sg::set(&Two::n, 1)}, {.as_node = "a"});
-        const auto result = how == How::answer ? app.invoke(sg::Command{.resume = 1}, config) : app.invoke(sg::RESUME, config);
+        const auto result = how == How::answer ? app.invoke(sg::Command<>{.resume = 1}, config) : app.invoke(sg::RESUME, config);
         state.SetIterationTime(secondsSince(begin));
         if (result.values.n != 2) state.SkipWithError("wrong result");
     }
