@@ -101,7 +101,7 @@ run_peer() {
 }
 
 # -------------------------------------------------------------------------------------------------------------- running
-repetitions=9 min_time=0.1
+repetitions=7 min_time=0.1
 if [ $quick = yes ]; then
   repetitions=3 min_time=0.01
   export STATEGRAPH_BENCH_QUICK=1

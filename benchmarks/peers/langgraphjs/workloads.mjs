@@ -115,20 +115,18 @@ function resume() {
       .addEdge("b", END);
   const goOn = (how) => {
     const app = graph(how === "answer").compile({ checkpointer: new MemorySaver(), interruptBefore: how === "answer" ? [] : ["b"] });
-  
-    return async () => {
+    const prepare = async () => {
       const config = fresh();
       await app.invoke({ n: 0 }, config);
-      if (how === "stop") return;
+      return config;
+    };
+    const run = async (config) => {
       if (how === "update") await app.updateState(config, { n: 1 }, "a");
       check((await app.invoke(how === "answer" ? new Command({ resume: 1 }) : null, config)).n === 2);
     };
+    return { names: [`resume/${how}_memory`], prepare, run };
   };
-  return [
-    { names: ["resume/breakpoint_memory"], run: goOn("breakpoint"), without: goOn("stop") },
-    { names: ["resume/update_memory"], run: goOn("update"), without: goOn("stop") },
-    { names: ["resume/answer_memory"], run: goOn("answer"), without: goOn("stop") },
-  ];
+  return ["breakpoint", "update", "answer"].map(goOn);
 }
 
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -161,6 +159,7 @@ export const workloads = {
   blocking_nodes: (quick) =>
     (quick ? [5] : [1, 5, 64]).map((size) => ({
       names: [`blocking_nodes/parallel/${size}`],
+      waits: true,
       run: fanOut(size, async (i) => (await sleep(20), { done: [i] })),
     })),
   wide_state: wideState,
