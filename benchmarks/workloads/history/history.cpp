@@ -1,7 +1,5 @@
 // Reading and editing what is stored, of a thread with up to 10,000 messages of 200 bytes, one a superstep.
-#include <map>
 #include <memory>
-#include <utility>
 
 #include "benchmarks/support/bare_rocksdb.hpp"
 #include "benchmarks/support/savers.hpp"
@@ -13,7 +11,7 @@ namespace {
 
 namespace sg = stategraph;
 
-/// A saver with one thread "t" of `size` supersteps, made once for all cases.
+/// A saver with one thread "t" of `size` supersteps.
 struct Stored {
     Stored(Store store, std::size_t size) : fresh(store), app(graph(size).compile({.checkpointer = fresh.saver})) {
         app.invoke({}, {.thread_id = "t", .recursion_limit = static_cast<int>(size)});
@@ -27,19 +25,20 @@ struct Stored {
             .addConditionalEdges("say", [size](const Conversation& s) { return s.n < static_cast<int>(size) ? "say" : sg::END; });
         return graph;
     }
-    static Stored& of(Store store, std::size_t size) {
-        static std::map<std::pair<Store, std::size_t>, std::unique_ptr<Stored>> all;
-        auto& stored = all[{store, size}];
-        if (!stored) stored = std::make_unique<Stored>(store, size);
-        return *stored;
-    }
 
     FreshSaver fresh;
     sg::CompiledGraph<Conversation> app;
 };
 
-void getState(benchmark::State& state, Store store, std::size_t size) {
-    const auto& app = Stored::of(store, size).app;
+/// One for all cases that do not change it, made when the first one runs; gone with the cases.
+using Shared = std::shared_ptr<std::unique_ptr<Stored>>;
+Stored& made(const Shared& shared, Store store, std::size_t size) {
+    if (!*shared) *shared = std::make_unique<Stored>(store, size);
+    return **shared;
+}
+
+void getState(benchmark::State& state, const Stored& stored, std::size_t size) {
+    const auto& app = stored.app;
     for (auto _ : state) {
         const auto snapshot = app.getState({.thread_id = "t"});
         if (snapshot.values.messages.size() != size) state.SkipWithError("wrong result");
@@ -67,8 +66,8 @@ void readOneValue(benchmark::State& state, Store store, std::size_t size) {
     }
 }
 
-void history(benchmark::State& state, Store store, std::size_t size, bool values, std::size_t limit) {
-    const auto& app = Stored::of(store, size).app;
+void history(benchmark::State& state, const Stored& stored, bool values, std::size_t limit) {
+    const auto& app = stored.app;
     for (auto _ : state) {
         std::size_t count = 0;
         for (const auto& snapshot : app.getStateHistory({.thread_id = "t"}, {.limit = limit, .values = values})) {
@@ -125,14 +124,15 @@ void registerCases() {
     for (const Store store : {Store::memory, Store::rocksdb}) {
         const std::string on = toString(store);
         for (const std::size_t size : sizes) {
-            add("history/get_state_" + on, size, [=](benchmark::State& state) { getState(state, store, size); });
+            const auto shared = std::make_shared<std::unique_ptr<Stored>>();
+            add("history/get_state_" + on, size, [=](benchmark::State& state) { getState(state, made(shared, store, size), size); });
             addFloor("history/get_state_" + on, size, [=](benchmark::State& state) { readOneValue(state, store, size); });
-            add("history/headers_" + on, size, [=](benchmark::State& state) { history(state, store, size, false, size); });
-            add("history/newest_10_values_" + on, size, [=](benchmark::State& state) { history(state, store, size, true, 10); });
+            add("history/headers_" + on, size, [=](benchmark::State& state) { history(state, made(shared, store, size), false, size); });
+            add("history/newest_10_values_" + on, size, [=](benchmark::State& state) { history(state, made(shared, store, size), true, 10); });
             add("history/fork_" + on, size, [=](benchmark::State& state) { fork(state, store, size); });
             add("history/update_" + on, size, [=](benchmark::State& state) { updateState(state, store, size); });
             // Each checkpoint's whole state, so that the sum grows with the square.
-            if (size <= 1000) add("history/all_values_" + on, size, [=](benchmark::State& state) { history(state, store, size, true, size); });
+            if (size <= 1000) add("history/all_values_" + on, size, [=](benchmark::State& state) { history(state, made(shared, store, size), true, size); });
         }
         add("history/update_state_" + on, [=](benchmark::State& state) { updateSmallState(state, store); });
     }
