@@ -10,7 +10,8 @@
 #   tests/fuzz/*_target.cpp       what is fuzzed: stategraph-tests, and with tests/fuzz/fuzz_*.cpp the fuzzers (cmake/Fuzz.cmake)
 #   tests/compile_fail/*.cpp      must not compile (ok_*.cpp: must)
 #   examples/*.cpp                one program each; the output it must print is examples/expected/*.txt
-#   benchmarks/*.cpp              one Google Benchmark program each
+#   benchmarks/workloads/NAME/*.cpp  bench_NAME, a Google Benchmark program, with benchmarks/support/*.cpp
+#   benchmarks/report/*.cpp       stategraph-bench-report, which benchmarks/run.sh runs on what they print
 
 file(GLOB_RECURSE STATEGRAPH_HEADERS CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/stategraph/*.hpp")
 set(STATEGRAPH_ROCKSDB_HEADERS ${STATEGRAPH_HEADERS})
@@ -61,7 +62,9 @@ if(STATEGRAPH_BUILD_EXAMPLES)
   file(GLOB STATEGRAPH_EXAMPLE_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.cpp")
 endif()
 if(STATEGRAPH_BUILD_BENCHMARKS)
-  file(GLOB STATEGRAPH_BENCHMARK_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/benchmarks/*.cpp")
+  file(GLOB_RECURSE STATEGRAPH_WORKLOAD_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/benchmarks/workloads/*.cpp")
+  file(GLOB STATEGRAPH_BENCHMARK_SUPPORT CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/benchmarks/support/*.cpp")
+  file(GLOB STATEGRAPH_BENCHMARK_REPORT CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/benchmarks/report/*.cpp")
 endif()
 
 # A file that needs RocksDB or OpenSSL says so by what it includes.

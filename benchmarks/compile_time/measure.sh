@@ -2,11 +2,14 @@
 # What the library costs the compiler: CPU seconds of a file with one node, with each further node, and of each public header alone.
 # The budget (docs/architecture.md): one node at most 0.6 s on g++ 12, each further node at most 12 ms.
 #
-#   benchmarks/compile_time/measure.sh [COMPILER] [RUNS]
+#   benchmarks/compile_time/measure.sh [COMPILER] [RUNS] [JSON]
+#
+# JSON gets the same as Google Benchmark writes it, for benchmarks/run.sh.
 set -eu
 cd "$(dirname "$0")/../.."
 compiler=${1:-g++}
 runs=${2:-9}
+json=${3:-}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
@@ -43,6 +46,9 @@ cpu() {  # FILE FLAGS...: the least CPU seconds of the runs, which neighbours on
 
 program 1 > "$folder/one.cpp"
 program 21 > "$folder/many.cpp"
+# Boost may have been put beside an older one by scripts/lib/packages.sh.
+if [ -d build/boost/usr/include ]; then export CPATH="$PWD/build/boost/usr/include${CPATH:+:$CPATH}"; fi
+"$compiler" -std=c++20 -Iinclude -fsyntax-only "$folder/one.cpp"  # a compiler that fails is quick
 one=$(cpu "$folder/one.cpp" -c)
 many=$(cpu "$folder/many.cpp" -c)
 printf '%s, %s runs, least CPU seconds\n' "$("$compiler" --version | head -n 1)" "$runs"
@@ -52,3 +58,14 @@ for header in stategraph graph channel snapshot codec json; do
     echo "#include <stategraph/$header.hpp>" > "$folder/header.cpp"
     printf '%-44s %6.2f s\n' "<stategraph/$header.hpp> alone" "$(cpu "$folder/header.cpp" -fsyntax-only)"
 done
+
+if [ -n "$json" ]; then
+    row() { printf '{"name": "compile_time/%s", "run_name": "compile_time/%s", "run_type": "iteration", "real_time": %s, "time_unit": "s"}' "$1" "$1" "$2"; }
+    {
+        echo '{"context": {"stategraph_build": "Release"}, "benchmarks": ['
+        row one_node "$one"
+        echo ,
+        row further_node "$(awk -v a="$one" -v b="$many" 'BEGIN { print (b - a) / 20 }')"
+        echo ']}'
+    } > "$json"
+fi

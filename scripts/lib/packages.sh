@@ -3,6 +3,7 @@
 #
 #   need_packages build   compiler, CMake, Ninja, Boost, libcbor, xxHash, RocksDB, OpenSSL
 #   need_packages tests   and doctest, Google Benchmark
+#   need_packages benchmarks  and Google Benchmark, gnuplot
 #   need_packages clang   and clang++-16
 #
 # The script that sources this sets repo, the repository's folder.
@@ -186,6 +187,10 @@ need_packages() {
     tests)
       has_header doctest/doctest.h || missing+=(doctest-dev)
       has_header benchmark/benchmark.h || missing+=(libbenchmark-dev)
+      ;;
+    benchmarks)
+      has_header benchmark/benchmark.h || missing+=(libbenchmark-dev)
+      have gnuplot || missing+=(gnuplot-nox)
       ;;
     clang) have clang++-16 || missing+=(clang-16) ;;
     *) die "need_packages: unknown group $group" ;;

@@ -1,0 +1,42 @@
+#include "benchmarks/report/output.hpp"
+
+namespace bench::report {
+namespace {
+
+namespace json = boost::json;
+
+template <class T>
+json::value orNull(const std::optional<T>& value) {
+    return value ? json::value(*value) : json::value(nullptr);
+}
+
+}  // namespace
+
+json::array toJson(const std::vector<Line>& lines) {
+    json::array rows;
+    for (const Line& line : lines) {
+        json::object row;
+        row["name"] = line.name;
+        if (!line.what.empty()) row["what"] = line.what;
+        row["value"] = orNull(line.value);
+        row["unit"] = line.unit;
+        row["spread"] = orNull(line.spread);
+        row["floor"] = orNull(line.floor);
+        row["peer"] = orNull(line.peer());
+        if (line.measured_peer) row["peer_name"] = line.measured_peer->peer;
+        row["ratio_floor"] = orNull(line.ratioToFloor());
+        row["ratio_peer"] = orNull(line.ratioToPeer());
+        row["budget"] = orNull(line.budget);
+        row["met"] = orNull(line.met());
+        if (!line.error.empty()) row["error"] = line.error;
+        json::array published;
+        for (const auto& figure : line.published_peers) {
+            published.push_back({{"peer", figure.peer}, {"value", figure.value}, {"source", figure.source}});
+        }
+        if (!published.empty()) row["published"] = std::move(published);
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+}  // namespace bench::report

@@ -1,0 +1,80 @@
+#include <cmath>
+#include <cstdio>
+#include <ostream>
+
+#include "benchmarks/report/output.hpp"
+
+namespace bench::report {
+namespace {
+
+std::string threeDigits(double value) {
+    char text[40];
+    const double size = std::fabs(value);
+    std::snprintf(text, sizeof text, size >= 100 ? "%.0f" : size >= 10 ? "%.1f" : "%.2f", value);
+    return text;
+}
+
+// Columns are counted in characters, not in bytes.
+std::size_t widthOf(const std::string& text) {
+    std::size_t width = 0;
+    for (const char c : text) width += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+    return width;
+}
+
+std::string times(double ratio) { return threeDigits(ratio) + "x"; }
+
+std::string peerText(const Line& line) {
+    const auto ratio = line.ratioToPeer();
+    if (!ratio) return "";
+    std::string text = *ratio < 1 ? times(1 / *ratio) + " faster" : times(*ratio) + " slower";
+    if (!line.measured_peer) text += " (published)";
+    return text;
+}
+
+std::vector<std::string> cellsOf(const Line& line) {
+    const auto met = line.met();
+    std::string budget;
+    if (line.budget) budget = (line.at_least ? "≥ " : "≤ ") + readable(*line.budget, line.unit);
+    return {line.what.empty() ? line.name : line.what,
+            line.value ? readable(*line.value, line.unit) : !line.error.empty() ? "FAILED: " + line.error : "not measured",
+            line.spread ? "±" + threeDigits(*line.spread * 100) + " %" : "",
+            line.floor ? times(*line.ratioToFloor()) : "",
+            peerText(line),
+            budget,
+            met ? (*met ? "met" : "MISSED") : ""};
+}
+
+}  // namespace
+
+std::string readable(double value, const std::string& unit) {
+    if (unit == "ns") {
+        if (value < 1e3) return threeDigits(value) + " ns";
+        if (value < 1e6) return threeDigits(value / 1e3) + " µs";
+        if (value < 1e9) return threeDigits(value / 1e6) + " ms";
+        return threeDigits(value / 1e9) + " s";
+    }
+    if (unit == "/s" && value >= 1e4) return threeDigits(value / 1e3) + " k/s";
+    return threeDigits(value) + (unit == "x" || unit.empty() ? "" : " ") + unit;
+}
+
+void printTable(std::ostream& out, const std::string& title, const std::vector<Line>& lines) {
+    if (lines.empty()) return;
+    std::vector<std::vector<std::string>> rows = {{"work", "median", "spread", "to floor", "to peer", "budget", ""}};
+    for (const Line& line : lines) rows.push_back(cellsOf(line));
+    std::vector<std::size_t> widths(rows.front().size(), 3);
+    for (const auto& row : rows) {
+        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], widthOf(row[i]));
+    }
+    out << "\n### " << title << "\n";
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+        for (std::size_t i = 0; i < rows[r].size(); ++i) {
+            out << "| " << rows[r][i] << std::string(widths[i] - widthOf(rows[r][i]) + 1, ' ');
+        }
+        out << "|\n";
+        if (r > 0) continue;
+        for (const std::size_t width : widths) out << "|" << std::string(width + 2, '-');
+        out << "|\n";
+    }
+}
+
+}  // namespace bench::report

@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# Builds the workloads (Release), runs each in alternation with its floor and its peers, and prints what they take against the budget.
+#
+#   ./benchmarks/run.sh                everything; half an hour
+#   ./benchmarks/run.sh --quick        small sizes and few repetitions: to try it out, not for figures
+#   ./benchmarks/run.sh --only NAME    one workload (a folder of benchmarks/workloads, or compile_time); may be repeated
+#   ./benchmarks/run.sh --json FILE    where the result goes as JSON (default: build/bench/results/report.json)
+#
+# Installs what is missing (Debian). LangGraph.js takes part where node is there and npm reaches its registry. Charts are in
+# build/bench/results/charts. CXX, CXXFLAGS and TMPDIR (where the databases go) count. Exit code 0 if everything ran, missed budgets included.
+set -euo pipefail
+
+repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source=scripts/lib/packages.sh
+. "$repo/scripts/lib/packages.sh"
+
+quick=no
+only=()
+json=
+while [ $# -gt 0 ]; do
+  case $1 in
+  --quick) quick=yes ;;
+  --only | --json)
+    [ $# -ge 2 ] || die "$1 needs a value."
+    if [ "$1" = --only ]; then only+=("$2"); else json=$2; fi
+    shift
+    ;;
+  -h | --help)
+    sed -n '2,10s/^# \{0,1\}//p' "$0"
+    exit 0
+    ;;
+  *) die "unknown option $1; there are --quick, --only NAME and --json FILE." ;;
+  esac
+  shift
+done
+case $json in "" | /*) ;; *) json=$PWD/$json ;; esac
+cd "$repo"
+
+# In the order in which they are run.
+all=(superstep chain chain_1000 fan_out send_1000 growing_thread wide_state fanout_to_subgraph react_loop savers history threads resume
+  blocking_nodes compile_time memory)
+workloads=("${all[@]}")
+if [ ${#only[@]} -gt 0 ]; then
+  workloads=("${only[@]}")
+  for name in "${only[@]}"; do
+    case " ${all[*]} " in *" $name "*) ;; *) die "there is no workload $name." "There are: ${all[*]}" ;; esac
+  done
+fi
+
+case "${CMAKE_BUILD_TYPE:-Release}" in
+Release) ;;
+*) die "REFUSED: CMAKE_BUILD_TYPE is $CMAKE_BUILD_TYPE. Figures of anything but a Release build mean nothing." ;;
+esac
+
+need_packages build benchmarks
+export CXX=$cxx
+
+build=$repo/build/bench
+results=$build/results
+: "${json:=$results/report.json}"
+say "Building the workloads (Release, build/bench)"
+mkdir -p "$build"
+cmake -S "$repo" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DSTATEGRAPH_BUILD_TESTS=OFF -DSTATEGRAPH_BUILD_EXAMPLES=OFF \
+  -DSTATEGRAPH_WITH_ROCKSDB=ON -DSTATEGRAPH_INSTALL=OFF >"$build/configure.log" 2>&1 ||
+  { cat "$build/configure.log" >&2; die "configuring failed; see above."; }
+cmake --build "$build" --target stategraph-workloads
+
+rm -rf "$results"
+mkdir -p "$results"
+
+# ------------------------------------------------------------------------------------------------------------- facts
+fact() { printf '%s=%s\n' "$1" "$2" >>"$results/facts"; }
+cache() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt" | head -n 1; }
+fact date "$(date -u +%Y-%m-%dT%H:%M:%SZ)"
+fact machine "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores, $(awk '/MemTotal/ {printf "%.0f GiB", $2 / 1048576}' /proc/meminfo)"
+fact system "$(sed -n 's/^PRETTY_NAME="\(.*\)"/\1/p' /etc/os-release), Linux $(uname -r)"
+fact load_before "$(cut -d' ' -f1-3 /proc/loadavg)"
+fact compiler "$("$cxx" --version | head -n 1)"
+fact flags "$(cache CMAKE_CXX_FLAGS) $(cache CMAKE_CXX_FLAGS_RELEASE)"
+fact revision "$(git rev-parse --short HEAD 2>/dev/null || echo none)$(git diff --quiet HEAD 2>/dev/null || echo ', with changes')"
+fact rocksdb "$(dpkg-query -W -f '${Version}' librocksdb-dev 2>/dev/null || echo unknown)"
+fact databases_in "${TMPDIR:-/tmp} ($(stat -f -c %T "${TMPDIR:-/tmp}"))"
+fact quick "$quick"
+
+# -------------------------------------------------------------------------------------------------------------- peers
+peer=$repo/benchmarks/peers/langgraphjs
+peer_ready=no
+if ! have node; then
+  note "node is not there: LangGraph.js is left out"
+elif "$peer/install.sh" "$build/langgraphjs" >"$build/npm.log" 2>&1; then
+  peer_ready=yes
+  fact peer "$(cat "$build/langgraphjs/versions"), node $(node --version)"
+else
+  note "LangGraph.js could not be installed (build/bench/npm.log says why): it is left out"
+fi
+# run_peer NAME PART
+run_peer() {
+  [ $peer_ready = yes ] || return 0
+  (cd "$build/langgraphjs" && QUICK=$quick node bench.mjs "$1" "$results/peer-$1-$2.json") ||
+    note "LangGraph.js failed on $1: no figures of it"
+}
+
+# -------------------------------------------------------------------------------------------------------------- running
+repetitions=7 min_time=0.1
+if [ $quick = yes ]; then
+  repetitions=3 min_time=0.01
+  export STATEGRAPH_BENCH_QUICK=1
+fi
+failed=()
+for name in "${workloads[@]}"; do
+  say "$name"
+  if [ "$name" = compile_time ]; then
+    benchmarks/compile_time/measure.sh "$cxx" "$([ $quick = yes ] && echo 1 || echo 5)" "$results/workload-compile_time.json" || failed+=("$name")
+    continue
+  fi
+  run_peer "$name" before
+  "$build/benchmarks/bench_$name" --benchmark_enable_random_interleaving=true --benchmark_repetitions=$repetitions \
+    --benchmark_min_time=$min_time --benchmark_format=json --benchmark_out="$results/workload-$name.json" \
+    --benchmark_out_format=json >/dev/null 2>"$results/$name.log" ||
+    { cat "$results/$name.log" >&2; rm -f "$results/workload-$name.json"; failed+=("$name"); }
+  grep '^soak_' "$results/$name.log" || true
+  run_peer "$name" after
+done
+fact load_after "$(cut -d' ' -f1-3 /proc/loadavg)"
+
+# ------------------------------------------------------------------------------------------------------------- report
+"$build/benchmarks/stategraph-bench-report" "$results" "$repo/benchmarks" "$json" | tee "$results/report.md"
+for script in "$results"/charts/*.gp; do
+  if [ -e "$script" ]; then gnuplot "$script" || failed+=("the chart $(basename "$script" .gp)"); fi
+done
+say "JSON: $json; charts: $results/charts"
+if [ ${#failed[@]} -gt 0 ]; then die "failed: ${failed[*]}"; fi

@@ -1,0 +1,11 @@
+// Three nodes one after the other: what an `invoke` costs.
+#include "benchmarks/support/chain.hpp"
+
+namespace bench {
+
+void registerCases() {
+    add("chain/invoke", 3, [](benchmark::State& state) { runChain(state, 3); });
+    addFloor("chain/invoke", 3, [](benchmark::State& state) { runChainByHand(state, 3); });
+}
+
+}  // namespace bench

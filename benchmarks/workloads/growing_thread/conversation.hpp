@@ -1,0 +1,32 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include <stategraph/stategraph.hpp>
+
+#include "benchmarks/support/figures.hpp"
+
+namespace bench {
+
+/// A thread that gets one message of 200 bytes a superstep or a run.
+struct Conversation {
+    std::vector<std::string> messages = {};
+    int n = 0;
+    static constexpr auto channels() {
+        return stategraph::channels(stategraph::channel("messages", &Conversation::messages, stategraph::append),
+                                    stategraph::channel("n", &Conversation::n));
+    }
+};
+
+constexpr std::size_t message_bytes = 200;
+
+/// The message of each step: all different, so that compression has no part in what is measured.
+inline std::string messageOf(std::size_t step) { return randomText(message_bytes, static_cast<unsigned>(step)); }
+/// Made before the clock runs: random numbers cost more than a superstep.
+inline const std::vector<std::string>& messages(std::size_t count) {
+    static std::vector<std::string> made;
+    while (made.size() < count) made.push_back(messageOf(made.size()));
+    return made;
+}
+
+}  // namespace bench

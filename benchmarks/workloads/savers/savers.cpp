@@ -1,0 +1,132 @@
+// A superstep with a saver: the loop of the workload superstep, stored in memory and on RocksDB; and many threads that all want fsync.
+#include <algorithm>
+#include <thread>
+
+#include "benchmarks/support/bare_rocksdb.hpp"
+#include "benchmarks/support/counter.hpp"
+#include "benchmarks/support/figures.hpp"
+#include "benchmarks/support/savers.hpp"
+#include "benchmarks/support/workload.hpp"
+
+namespace bench {
+namespace {
+
+namespace sg = stategraph;
+
+/// The rows that the saver of one run of `steps` gets: of their bytes the floors' are.
+std::vector<std::string> rowsOfRun(int steps) {
+    const FreshSaver fresh(Store::memory);
+    loopGraph(steps).compile({.checkpointer = fresh.saver}).invoke({sg::set(&Counter::n, 0)}, {.thread_id = "t", .recursion_limit = steps});
+    std::vector<std::string> rows;
+    for (auto& row : fresh.saver->list({.thread_id = "t"})) rows.push_back(std::move(row.bytes));
+    std::reverse(rows.begin(), rows.end());
+    return rows;
+}
+
+/// The saver's key: a table's letter, the thread, an id of 16 bytes that ascends.
+std::string keyOf(std::string_view thread, std::uint64_t number) {
+    std::string key = "c/" + std::string(thread) + "/";
+    for (int byte = 0; byte < 16; ++byte) key += static_cast<char>(byte < 8 ? 0 : number >> (8 * (15 - byte)));
+    return key;
+}
+
+/// One iteration is a run of `steps` on a new thread; the time is that of one superstep.
+void loop(benchmark::State& state, Store store, sg::Durability durability, int steps) {
+    const FreshSaver fresh(store);
+    const auto app = loopGraph(steps).compile({.checkpointer = fresh.saver});
+    std::size_t thread = 0;
+    for (auto _ : state) {
+        const std::string id = "t" + std::to_string(thread++);
+        const auto result = app.invoke({sg::set(&Counter::n, 0)}, {.thread_id = id, .durability = durability, .recursion_limit = steps});
+        if (result.values.n != steps) state.SkipWithError("wrong result");
+        if (store != Store::memory) continue;
+        state.PauseTiming();  // or memory grows without end
+        fresh.saver->deleteThread(id);
+        state.ResumeTiming();
+    }
+    state.counters["items"] = steps;
+}
+
+/// One `DB::Write` of a row for each superstep's.
+void bareWrites(benchmark::State& state, bool sync, int steps) {
+    const auto rows = rowsOfRun(steps);
+    BareRocksDB bare;
+    std::uint64_t number = 0;
+    std::size_t thread = 0;
+    for (auto _ : state) {
+        const std::string id = "t" + std::to_string(thread++);
+        for (const auto& row : rows) bare.write(keyOf(id, number++), row, sync);
+    }
+    state.counters["items"] = steps;
+    state.counters["row_bytes"] = static_cast<double>(rows.back().size());
+}
+
+/// A copy of the rows into memory, one after the other.
+void bareCopies(benchmark::State& state, int steps) {
+    const auto rows = rowsOfRun(steps);
+    for (auto _ : state) {
+        std::vector<std::string> log;
+        for (const auto& row : rows) log.push_back(row);
+        benchmark::DoNotOptimize(log.data());
+    }
+    state.counters["items"] = steps;
+}
+
+template <class F>
+void onThreads(std::size_t count, F f) {
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < count; ++i) threads.emplace_back([&f, i] { f(i); });
+    for (auto& thread : threads) thread.join();
+}
+
+/// `writers` runs at once, each superstep of each with an fsync before the next.
+void groupCommit(benchmark::State& state, std::size_t writers, int steps) {
+    const FreshSaver fresh(Store::rocksdb);
+    const auto app = loopGraph(steps).compile({.checkpointer = fresh.saver});
+    std::size_t round = 0;
+    for (auto _ : state) {
+        const auto begin = Clock::now();
+        onThreads(writers, [&](std::size_t i) {
+            app.invoke({sg::set(&Counter::n, 0)}, {.thread_id = "t" + std::to_string(round) + "-" + std::to_string(i),
+                                                   .durability = sg::Durability::sync, .recursion_limit = steps});
+        });
+        ++round;
+        const double seconds = secondsSince(begin);
+        state.SetIterationTime(seconds);
+        state.counters["items"] = static_cast<double>(writers) * steps;
+        state.counters["commits_per_second"] = static_cast<double>(writers) * (steps + 1) / seconds;
+    }
+}
+void bareGroupCommit(benchmark::State& state, std::size_t writers, int steps) {
+    const auto rows = rowsOfRun(steps);
+    BareRocksDB bare;
+    for (auto _ : state) {
+        const auto begin = Clock::now();
+        onThreads(writers, [&](std::size_t i) {
+            const std::string id = "t" + std::to_string(i);
+            for (std::uint64_t number = 0; number < rows.size(); ++number) bare.write(keyOf(id, number), rows[number], true);
+        });
+        const double seconds = secondsSince(begin);
+        state.SetIterationTime(seconds);
+        state.counters["items"] = static_cast<double>(writers) * steps;
+        state.counters["commits_per_second"] = static_cast<double>(writers) * static_cast<double>(rows.size()) / seconds;
+    }
+}
+
+}  // namespace
+
+void registerCases() {
+    const int steps = 1000;
+    add("savers/memory", 1000, [](benchmark::State& state) { loop(state, Store::memory, sg::Durability::async, steps); });
+    addFloor("savers/memory", 1000, [](benchmark::State& state) { bareCopies(state, steps); });
+    add("savers/rocksdb_async", 1000, [](benchmark::State& state) { loop(state, Store::rocksdb, sg::Durability::async, steps); })->UseRealTime();
+    addFloor("savers/rocksdb_async", 1000, [](benchmark::State& state) { bareWrites(state, false, steps); })->UseRealTime();
+    add("savers/rocksdb_exit", 1000, [](benchmark::State& state) { loop(state, Store::rocksdb, sg::Durability::exit, steps); })->UseRealTime();
+    for (const std::size_t writers : {1, 4, 16}) {
+        const int sync_steps = quick() ? 20 : 200;
+        once(add("savers/rocksdb_sync", writers, [=](benchmark::State& state) { groupCommit(state, writers, sync_steps); }));
+        once(addFloor("savers/rocksdb_sync", writers, [=](benchmark::State& state) { bareGroupCommit(state, writers, sync_steps); }));
+    }
+}
+
+}  // namespace bench
