@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <deque>
 
 #include <stategraph/error.hpp>
 

@@ -1,5 +1,5 @@
 #pragma once
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -16,6 +16,7 @@
 #include "src/graph/core.hpp"
 #include "src/run/effects.hpp"
 #include "src/run/events.hpp"
+#include "src/run/run_memory.hpp"
 #include "src/run/task.hpp"
 
 namespace stategraph::engine {
@@ -146,7 +147,8 @@ private:
     std::vector<checkpoint::LoggedParent> parents_;
 
     State state_;
-    Schedule schedule_;
+    RunMemoryLoan memory_;
+    Schedule& schedule_ = memory_->schedule;
     IdSequence ids_;
     LogWriter log_;
     CheckpointId checkpoint_;  // whose tasks are next, stored or not
@@ -157,17 +159,17 @@ private:
 
     std::optional<checkpoint::Folded> loaded_;
     std::vector<std::pair<std::string, checkpoint::TaskFields>> stored_records_;  // of the loaded checkpoint
-    std::deque<Value> answers_;                                                   // given to this run; records point at them
+    std::list<Value> answers_;                                                    // given to this run; records point at them
 
-    std::vector<PlannedTask> plan_;
-    std::vector<PlannedTask> next_plan_;
-    std::vector<std::unique_ptr<Task>> tasks_;  // the first plan_.size() are in use
-    std::vector<Task*> current_;
-    std::vector<Task*> todo_;
-    std::vector<Task*> in_turn_;
-    WriteSet writes_;
-    std::vector<Routed> routed_;
-    std::vector<detail::ChannelIndex> ending_;
+    std::vector<PlannedTask>& plan_ = memory_->plan;
+    std::vector<PlannedTask>& next_plan_ = memory_->next_plan;
+    std::vector<std::unique_ptr<Task>>& tasks_ = memory_->tasks;
+    std::vector<Task*>& current_ = memory_->current;
+    std::vector<Task*>& todo_ = memory_->todo;
+    std::vector<Task*>& in_turn_ = memory_->in_turn;
+    WriteSet& writes_ = memory_->writes;
+    std::vector<Routed>& routed_ = memory_->routed;
+    std::vector<detail::ChannelIndex>& ending_ = memory_->ending;
     bool superstep_done_ = false;
     bool applied_ = false;  // the superstep's writes are in the state already
     bool ahead_ = false;    // writes are in the state, and no commit has them yet

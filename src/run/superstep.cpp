@@ -16,6 +16,7 @@ bool Run::next() {
     plan_.swap(next_plan_);
     current_.clear();
     while (tasks_.size() < plan_.size()) tasks_.push_back(std::make_unique<Task>());
+    memory_->tasks_used = std::max(memory_->tasks_used, plan_.size());
     for (std::size_t i = 0; i < plan_.size(); ++i) {
         tasks_[i]->reset(plan_[i]);
         current_.push_back(tasks_[i].get());

@@ -1,0 +1,39 @@
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "src/run/task.hpp"
+#include "src/superstep/apply.hpp"
+#include "src/superstep/schedule.hpp"
+
+namespace stategraph::engine {
+
+/// What a run works with, superstep by superstep; nothing in it outlives the run but memory.
+struct RunMemory {
+    Schedule schedule;
+    std::vector<PlannedTask> plan;
+    std::vector<PlannedTask> next_plan;
+    std::vector<std::unique_ptr<Task>> tasks;  // the first plan.size() are in use
+    std::size_t tasks_used = 0;                // the most of them that were, in this run
+    std::vector<Task*> current;
+    std::vector<Task*> todo;
+    std::vector<Task*> in_turn;
+    WriteSet writes;
+    std::vector<Routed> routed;
+    std::vector<detail::ChannelIndex> ending;
+};
+
+/// A RunMemory for the time of one run. A thread keeps a few for its next runs, so that short runs hardly allocate.
+class RunMemoryLoan {
+public:
+    RunMemoryLoan();
+    ~RunMemoryLoan();
+    RunMemoryLoan(const RunMemoryLoan&) = delete;
+    RunMemoryLoan& operator=(const RunMemoryLoan&) = delete;
+    RunMemory* operator->() const noexcept { return memory_.get(); }
+
+private:
+    std::unique_ptr<RunMemory> memory_;
+};
+
+}  // namespace stategraph::engine
