@@ -278,7 +278,7 @@ void Execution::routeAlone(Runtime& runtime) {
 void Execution::takeBack() {
     undoWrites(run_.state_, run_.writes_, run_.present_before_);
     run_.log_.operations().clear();
-    run_.drafts_ = {};
+    run_.drafts_.clear();
     run_.applied_ = false;
     run_.ahead_ = false;
 }

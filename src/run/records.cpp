@@ -161,7 +161,7 @@ void Run::taskFinished(Task& task) {
 }
 
 void Run::taskStopped(Task& task) noexcept {
-    if (current_.size() == 1) drafts_ = {};  // only single tasks have any
+    if (current_.size() == 1) drafts_.clear();  // only single tasks have any
     try {
         if (hasSaver() && !task.record.empty()) storeRecord(task, false);
         if (!shared_.events->any()) return;

@@ -182,6 +182,15 @@ private:
         std::string record;  // if the commit does not
         std::optional<StreamEvent> update;
         std::optional<StreamEvent> end;
+
+        void clear() noexcept {
+            if (!made) return;
+            made = false;
+            writes.clear();
+            record.clear();
+            update.reset();
+            end.reset();
+        }
     } drafts_;
 
     const Breakpoints* before_;

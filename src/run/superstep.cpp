@@ -49,7 +49,7 @@ bool Run::next() {
 // Gives the tasks what is stored of them; those that an earlier run finished are not run again.
 void Run::prepareTasks() {
     todo_.clear();
-    drafts_ = {};
+    drafts_.clear();
     applied_ = false;
     if (first_ && !stored_records_.empty()) {
         for (Task* task : current_) {

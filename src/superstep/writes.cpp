@@ -8,6 +8,7 @@ constexpr std::align_val_t alignment{16};
 }  // namespace
 
 void Writes::clear() noexcept {
+    if (size_ == 0 && data_ == inline_) return;  // as most are
     for (Op& op : *this) op.destroyValue();
     size_ = 0;
     if (data_ != inline_) {
