@@ -71,7 +71,8 @@ void Run::prepareTasks() {
     if (todo_.size() > 1) {
         in_turn_.reserve(todo_.size());
         const auto place = [this](const Task* task) { return 2 * nodeOf(*task).subgraph.has_value() + !task->planned.is_send; };
-        std::stable_sort(todo_.begin(), todo_.end(), [&](const Task* a, const Task* b) { return place(a) < place(b); });
+        const auto before = [&](const Task* a, const Task* b) { return place(a) < place(b); };
+        if (!std::is_sorted(todo_.begin(), todo_.end(), before)) std::stable_sort(todo_.begin(), todo_.end(), before);  // it allocates
     }
 }
 

@@ -34,6 +34,17 @@ bool available() noexcept { return STATEGRAPH_FAILING_NEW != 0; }
 
 void arm(std::size_t fail_at, std::size_t count) noexcept { armed = {.calls = 0, .first = fail_at, .end = fail_at + count, .failures = 0}; }
 
+void count() noexcept {
+    constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
+    armed = {.calls = 0, .first = never, .end = never, .failures = 0};
+}
+
+std::size_t counted() noexcept {
+    const std::size_t calls = armed.calls;
+    armed = {};
+    return calls;
+}
+
 std::size_t disarm() noexcept {
     const std::size_t failures = armed.failures;
     armed = {};
