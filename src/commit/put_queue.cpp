@@ -23,7 +23,7 @@ struct PutQueue::Job {
     Job(PutQueue& owner, BaseCheckpointSaver& to, const PutRequest& request)
         : queue(&owner), saver(&to), thread_id(request.log.thread_id), checkpoint_ns(request.log.checkpoint_ns),
           expected_head(request.expected_head), sync(request.sync) {
-        bytes.reserve(request.commits.size() + request.writes.size());
+        bytes.reserve(request.commits.size() + 2 * request.writes.size());
         paths.reserve(request.writes.size());
         for (const CommitRow& row : request.commits) {
             bytes.emplace_back(row.bytes);
@@ -33,6 +33,7 @@ struct PutQueue::Job {
             bytes.emplace_back(row.bytes);
             paths.emplace_back(row.path);
             writes.push_back({row.checkpoint_id, paths.back(), bytes.back()});
+            if (row.expected) writes.back().expected = bytes.emplace_back(*row.expected);
         }
     }
 
@@ -45,7 +46,7 @@ struct PutQueue::Job {
         }
         const std::lock_guard lock(queue->mutex_);
         queue->busy_ = false;
-        if (failure) queue->failed_ = failure;
+        if (failure) queue->failed_ = std::move(failure);  // all of it: the run's thread is the one to destroy it
         queue->idle_.notify_all();
     }
 };
