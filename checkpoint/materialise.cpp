@@ -45,6 +45,20 @@ void readEntries(Decoder& in, std::vector<Entry>& entries) {
     }
 }
 
+// Edits of a list, one behind the other.
+std::string joinEdits(std::span<const LogPiece> edits) {
+    std::vector<std::string_view> entries;
+    for (const LogPiece& piece : edits) {
+        Decoder in(piece.value);
+        readList(in, entries);
+    }
+    std::string cbor;
+    Encoder out(cbor);
+    out.array(entries.size());
+    for (const auto entry : entries) out.raw(entry);
+    return cbor;
+}
+
 }  // namespace
 
 std::string materialise(std::span<const LogPiece> pieces) {
@@ -86,6 +100,16 @@ std::string materialise(std::span<const LogPiece> pieces) {
     encoder.array(items.size());
     for (const auto item : items) encoder.raw(item);
     return out;
+}
+
+void writeWhole(std::string_view channel, std::span<const LogPiece> pieces, Encoder& out) {
+    const LogOp first = pieces.front().op;
+    const bool all_alike = std::all_of(pieces.begin(), pieces.end(), [&](const LogPiece& piece) { return piece.op == first; });
+    if (first != LogOp::set && !all_alike) {
+        throw WrongTypeError("channel '" + std::string(channel) + "' was never set, and its operations are of several kinds");
+    }
+    writeLoggedOp(out, channel, first);
+    out.raw(first == LogOp::edit ? joinEdits(pieces) : materialise(pieces));
 }
 
 }  // namespace stategraph::checkpoint

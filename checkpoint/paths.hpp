@@ -14,8 +14,12 @@ std::string pushPath(std::size_t index);
 
 /// The pseudo task of what a Command wrote to a superstep that waits.
 inline constexpr std::string_view command_path = "command";
-/// How the last run at the checkpoint ended.
+/// How the last run at the checkpoint ended, or that one goes on over such an end: the "node" of that record.
 inline constexpr std::string_view run_path = "run";
+inline constexpr std::string_view run_goes_on = "running";
+inline constexpr std::string_view run_failed = "failed";
+inline constexpr std::string_view run_at_breakpoint = "breakpoint";
+inline constexpr std::string_view run_at_limit = "limit";
 
 /// An effect of a task, or of one inside it: "once:TASK:KEY". In the root's log, wherever the task is.
 inline constexpr std::string_view effect_prefix = "once:";

@@ -310,6 +310,11 @@ CommitFields readCommit(const RowKey& key, std::string_view bytes, bool header_o
     return commit;
 }
 
+bool isAnswered(const TaskFields& task, const LoggedInterrupt& asked) noexcept {
+    return std::any_of(task.answers.begin(), task.answers.end(),
+                       [&](const LoggedInterrupt& answer) { return answer.id == asked.id && answer.index == asked.index; });
+}
+
 void writeTask(CheckpointId id, const TaskFields& task, std::string& out) {
     const std::size_t start = openFrame(out, format_version);
     Encoder e(out);
@@ -498,12 +503,8 @@ bool hasOpenInterrupt(const RowKey& key, std::string_view bytes) {
     if (checkpoint::isSealed(bytes)) return checkpoint::readSealedOpen(key, bytes);
     const checkpoint::TaskFields task = checkpoint::readTask(key, bytes);
     if (task.writes) return false;
-    for (const auto& interrupt : task.interrupts) {
-        bool answered = false;
-        for (const auto& answer : task.answers) answered |= answer.id == interrupt.id && answer.index == interrupt.index;
-        if (!answered) return true;
-    }
-    return false;
+    return !std::all_of(task.interrupts.begin(), task.interrupts.end(),
+                        [&](const auto& asked) { return checkpoint::isAnswered(task, asked); });
 }
 
 }  // namespace stategraph

@@ -165,6 +165,9 @@ struct TaskFields {
     std::vector<LoggedInterrupt> interrupts = {};
 };
 
+/// Whether an answer to one of the task's questions is kept.
+bool isAnswered(const TaskFields& task, const LoggedInterrupt& asked) noexcept;
+
 void writeTask(CheckpointId id, const TaskFields& task, std::string& out);
 TaskFields readTask(const RowKey& key, std::string_view bytes);
 

@@ -104,6 +104,7 @@ struct RocksDBSaver::Impl {
                   rocksdb::WriteBatch& batch, Dropped& total);
     bool isUnused(std::string_view thread_id, std::int64_t since_unix_ms);
     void drop(const std::string& key, std::size_t bytes, rocksdb::WriteBatch& batch, Dropped& total);
+    void dropRanges(std::string_view thread_id, rocksdb::WriteBatch& batch);
     void dropThread(std::string_view thread_id, rocksdb::WriteBatch& batch, Dropped& total);
     void checkExpected(const PutRequest& request);
     void compactIfWorthIt(const PruneRequest& request, const Dropped& dropped);

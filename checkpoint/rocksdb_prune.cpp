@@ -37,24 +37,20 @@ std::size_t RocksDBSaver::Impl::countRows(std::string_view thread_id, std::size_
 
 void RocksDBSaver::deleteThread(std::string_view thread_id) {
     impl_->checkWritable();
-    const auto claim = impl_->gate.claimThread(thread_id);
-    if (!impl_->hasRows(thread_id)) return;
-    rocksdb::WriteBatch batch;
-    // Row by row: marks of whole ranges make every later search slower until RocksDB compacts them away, and pile up where many threads come
-    // and go. Only a thread of very many rows is worth one.
     Impl::Dropped dropped;
-    if (impl_->countRows(thread_id, deleted_rows_max) < deleted_rows_max) {
-        impl_->dropThread(thread_id, batch, dropped);
+    {
+        const auto claim = impl_->gate.claimThread(thread_id);
+        const std::size_t rows = impl_->countRows(thread_id, deleted_rows_max);
+        if (rows == 0) return;
+        rocksdb::WriteBatch batch;
+        if (rows < deleted_rows_max) {
+            impl_->dropThread(thread_id, batch, dropped);
+        } else {
+            impl_->dropRanges(thread_id, batch);
+        }
         impl_->write(batch, true, "delete a thread");
-        impl_->compactIfWorthIt({}, dropped);
-        return;
     }
-    for (const Table table : {Table::commits, Table::writes}) {
-        const std::string prefix = checkpoint::threadPrefix(table, thread_id);
-        const rocksdb::Status status = batch.DeleteRange(slice(prefix), slice(checkpoint::prefixEnd(prefix)));
-        if (!status.ok()) checkpoint::failStatus(status, "delete a thread", impl_->path);
-    }
-    impl_->write(batch, true, "delete a thread");
+    impl_->compactIfWorthIt({}, dropped);
 }
 
 std::size_t RocksDBSaver::prune(const PruneRequest& request) {
@@ -155,7 +151,16 @@ bool RocksDBSaver::Impl::isUnused(std::string_view thread_id, std::int64_t since
     return !use.isUsed();
 }
 
-// Row by row: marks for whole ranges are cheap one by one and slow every read down once they are many.
+// For a thread of very many rows. Else row by row: marks of whole ranges make every later search slower until RocksDB compacts them away, and
+// pile up where many threads come and go.
+void RocksDBSaver::Impl::dropRanges(std::string_view thread_id, rocksdb::WriteBatch& batch) {
+    for (const Table table : {Table::commits, Table::writes}) {
+        const std::string prefix = checkpoint::threadPrefix(table, thread_id);
+        const rocksdb::Status status = batch.DeleteRange(slice(prefix), slice(checkpoint::prefixEnd(prefix)));
+        if (!status.ok()) checkpoint::failStatus(status, "delete a thread", path);
+    }
+}
+
 void RocksDBSaver::Impl::dropThread(std::string_view thread_id, rocksdb::WriteBatch& batch, Dropped& total) {
     for (const Table table : {Table::commits, Table::writes}) {
         const std::string prefix = checkpoint::threadPrefix(table, thread_id);

@@ -17,18 +17,15 @@ using checkpoint::DueTask;
 std::vector<Interrupt> openInterrupts(const checkpoint::TaskFields& record) {
     std::vector<Interrupt> open;
     for (const auto& asked : record.interrupts) {
-        const bool answered = std::any_of(record.answers.begin(), record.answers.end(), [&](const auto& answer) {
-            return answer.id == asked.id && answer.index == asked.index;
-        });
-        if (!answered) open.push_back({asked.id, asked.index, Value::fromCbor(std::string(asked.value))});
+        if (!checkpoint::isAnswered(record, asked)) open.push_back({asked.id, asked.index, Value::fromCbor(std::string(asked.value))});
     }
     return open;
 }
 
 // What the record of the last run says; a word of a later version counts as none.
 std::optional<Unfinished> stopOf(std::string_view word) {
-    if (word == "breakpoint") return Unfinished::breakpoint;
-    if (word == "limit") return Unfinished::limit;
+    if (word == checkpoint::run_at_breakpoint) return Unfinished::breakpoint;
+    if (word == checkpoint::run_at_limit) return Unfinished::limit;
     return {};
 }
 
@@ -42,7 +39,7 @@ std::optional<UnfinishedThread> examine(const ListedCheckpoint& head) {
 
     UnfinishedThread thread{.thread_id = head.thread_id, .checkpoint_id = head.id, .step = commit.step, .reason = {}, .next = {}, .interrupts = {}, .error = {}};
     const auto* run = checkpoint::findRecord(records, checkpoint::run_path);
-    const bool went_on = run != nullptr && run->node == "running";
+    const bool went_on = run != nullptr && run->node == checkpoint::run_goes_on;
     bool any_open = false;
     bool any_failed = false;
     for (const DueTask& task : due) {

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <span>
 
 #include <stategraph/error.hpp>
 #include <stategraph/saver_rules.hpp>
@@ -15,32 +14,6 @@ namespace {
 // The order of keys in a CBOR map.
 bool isBefore(std::string_view a, std::string_view b) noexcept { return a.size() != b.size() ? a.size() < b.size() : a < b; }
 
-// Edits of a list, one behind the other.
-std::string join(std::span<const LogPiece> edits) {
-    std::vector<std::string_view> entries;
-    for (const LogPiece& piece : edits) {
-        Decoder in(piece.value);
-        for (std::size_t count = in.array(); count > 0; --count) entries.push_back(in.raw());
-    }
-    std::string cbor;
-    Encoder out(cbor);
-    out.array(entries.size());
-    for (const auto entry : entries) out.raw(entry);
-    return cbor;
-}
-
-// A channel that was set is set to its value. One that never was is read from the value that it has at first, which only the program knows:
-// its operations become one of the same kind. Different ones do not: an index counts from the beginning.
-void writeChannel(const FoldedChannel& channel, Encoder& out) {
-    const LogOp first = channel.pieces.front().op;
-    const bool all_alike = std::all_of(channel.pieces.begin(), channel.pieces.end(), [&](const LogPiece& piece) { return piece.op == first; });
-    if (first != LogOp::set && !all_alike) {
-        throw WrongTypeError("channel '" + std::string(channel.name) + "' was never set, and its operations are of several kinds");
-    }
-    writeLoggedOp(out, channel.name, first);
-    out.raw(first == LogOp::edit ? join(channel.pieces) : materialise(channel.pieces));
-}
-
 // What makes every channel's value.
 std::string operationsOf(const Folded& folded) {
     std::vector<const FoldedChannel*> channels;
@@ -50,7 +23,7 @@ std::string operationsOf(const Folded& folded) {
     std::string cbor;
     Encoder out(cbor);
     out.map(channels.size());
-    for (const FoldedChannel* const channel : channels) writeChannel(*channel, out);
+    for (const FoldedChannel* const channel : channels) writeWhole(channel->name, channel->pieces, out);
     return cbor;
 }
 

@@ -11,8 +11,8 @@
 #include <stategraph/record.hpp>
 #include <stategraph/saver.hpp>
 
-// For who writes a saver: what all of them check and refuse, and what a prune may drop. docs/savers.md shows how it is used.
-// Functions without a state; everything here may be called from any thread.
+// For who writes a saver: what all of them check and refuse, and what a prune may drop. docs/savers.md shows how it is used. Functions may be
+// called from any thread; an object belongs to one at a time.
 namespace stategraph::checkpoint {
 
 /// Throws InvalidArgumentError if the request breaks the contract: no thread, ids that do not ascend from the expected
@@ -32,9 +32,8 @@ template <class Exists>
 void checkAncestors(const PutRequest& request, Exists exists) {
     CheckpointId before = request.expected_head;
     for (const CommitRow& row : request.commits) {
-        if (row.base != row.id && row.parent != before) {
-            if (!row.parent.empty() && !exists(row.parent)) refuseAncestor(request.log, row.id, row.parent);
-        }
+        const bool is_elsewhere = row.base != row.id && !row.parent.empty() && row.parent != before;
+        if (is_elsewhere && !exists(row.parent)) refuseAncestor(request.log, row.id, row.parent);
         before = row.id;
     }
 }
@@ -73,9 +72,9 @@ struct LogLinks {
 void checkPrune(const PruneRequest& request);
 
 /// A commit's record written anew so that no older one is needed to read it: the same id and everything as it was, but its operations make all
-/// channels' values, the schedule is complete, and the base is itself. What the task that led to it wrote stays if the record has it; if it
-/// has not, the operations said it and are no longer there, so this is for commits whose parent is about to go. `tuple` is as
-/// `getTuple` gives it; commits of other branches may be missing.
+/// channels' values, the schedule is complete, and the base is itself. What the task that led to it wrote is left
+/// out: this is for commits whose parent, which shows that, is about to go. `tuple` is as `getTuple` gives it; commits of other branches
+/// may be missing.
 /// Errors: CorruptCheckpointError if a record is missing, damaged, sealed, or of a later version that says more, or if a list that was never
 /// set was both appended to and edited: only the program knows what it holds at first. Cost: that of reading it.
 std::string wholeCommit(const LogName& log, CheckpointTuple tuple);

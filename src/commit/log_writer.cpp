@@ -50,12 +50,7 @@ void LogWriter::open(CheckpointId head, const checkpoint::Folded* from, const de
             channel_bytes_[channel->index] += bytes;
             snapshot_forced_ = snapshot_forced_ || channel->name != stored.name;  // it has a former name
         } else {
-            try {
-                unknown_.push_back({std::string(stored.name), checkpoint::materialise(stored.pieces)});
-            } catch (const WrongTypeError& error) {
-                throw CorruptCheckpointError("channel '" + std::string(stored.name) + "' cannot be read: " + error.message(),
-                                             {.checkpoint_id = stored_.toString(), .channel = std::string(stored.name)});
-            }
+            unknown_.push_back({std::string(stored.name), encodeUnknown(stored)});
         }
     }
     fingerprints_logged_ = from->graph == settings_.graph && from->schema == settings_.schema;
@@ -229,6 +224,26 @@ std::string_view LogWriter::operationsMap(const CommitStep& step, bool snapshot)
     return operations_map_;
 }
 
+// Its entry in a commit that holds the whole state.
+std::string LogWriter::encodeUnknown(const checkpoint::FoldedChannel& channel) const {
+    std::string entry;
+    Encoder out(entry);
+    try {
+        checkpoint::writeWhole(channel.name, channel.pieces, out);
+        return entry;
+    } catch (const WrongTypeError&) {
+        entry.clear();  // it cannot be said so that its own program's first value counts
+    }
+    try {
+        writeLoggedOp(out, channel.name, LogOp::set);
+        out.raw(checkpoint::materialise(channel.pieces));
+        return entry;
+    } catch (const WrongTypeError& error) {
+        throw CorruptCheckpointError("channel '" + std::string(channel.name) + "' cannot be read: " + error.message(),
+                                     {.checkpoint_id = stored_.toString(), .channel = std::string(channel.name)});
+    }
+}
+
 void LogWriter::addUnknownChannels(OperationLog& log) {
     if (unknown_.empty()) return;
     // Rare: another version of the program wrote them. Merge them in key order.
@@ -245,13 +260,7 @@ void LogWriter::addUnknownChannels(OperationLog& log) {
         in.skip();
         entries.push_back({name, before.substr(0, before.size() - in.rest().size())});
     }
-    std::vector<std::string> encoded(unknown_.size());
-    for (std::size_t i = 0; i < unknown_.size(); ++i) {
-        Encoder encoder(encoded[i]);
-        writeLoggedOp(encoder, unknown_[i].name, LogOp::set);
-        encoder.raw(unknown_[i].value);
-        entries.push_back({unknown_[i].name, encoded[i]});
-    }
+    for (const Unknown& unknown : unknown_) entries.push_back({unknown.name, unknown.entry});
     std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
         return a.name.size() != b.name.size() ? a.name.size() < b.name.size() : a.name < b.name;
     });
@@ -292,7 +301,7 @@ void LogWriter::countSizes(bool snapshot, std::size_t bytes) {
         replay_bytes_ = 0;
         state_bytes_ = 0;
         std::fill(channel_bytes_.begin(), channel_bytes_.end(), 0);
-        for (const Unknown& unknown : unknown_) state_bytes_ += unknown.value.size();
+        for (const Unknown& unknown : unknown_) state_bytes_ += unknown.entry.size();
     }
     replay_bytes_ += bytes + row_cost_bytes;
     for (const auto& size : operations_.sizes) {
@@ -335,7 +344,7 @@ void LogWriter::put(CheckpointId id, CheckpointId parent, CheckpointId base, std
     stored_ = id;
 }
 
-void LogWriter::putTask(CheckpointId checkpoint_id, std::string path, std::string record) {
+void LogWriter::putTask(CheckpointId checkpoint_id, std::string_view path, std::string_view record) {
     const WriteRow row{checkpoint_id, path, record};
     putTasks({&row, 1});
 }
@@ -357,7 +366,7 @@ void LogWriter::putTasks(std::span<const WriteRow> rows) {
 void LogWriter::putTaskWithCommit(CheckpointId checkpoint_id, std::string path, std::string record) {
     if (!hasSaver()) return;
     if (settings_.durability == Durability::exit) {
-        putTask(checkpoint_id, std::move(path), std::move(record));
+        putTask(checkpoint_id, path, record);
     } else {
         rows_with_commit_.push_back({checkpoint_id, std::move(path), std::move(record)});
     }

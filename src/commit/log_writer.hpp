@@ -71,7 +71,7 @@ public:
     void commit(const CommitStep& step);
 
     /// Stores a task's record under a checkpoint. Safe from several threads.
-    void putTask(CheckpointId checkpoint_id, std::string path, std::string record);
+    void putTask(CheckpointId checkpoint_id, std::string_view path, std::string_view record);
     /// Stores several at once; an `expected` that does not hold is a ConcurrentUpdateError.
     void putTasks(std::span<const WriteRow> rows);
     /// A task's, but together with the next commit.
@@ -97,6 +97,7 @@ private:
     void encode(const CommitStep& step, std::string& out);
     void fillSchedule(const CommitStep& step, bool everything);
     std::string_view operationsMap(const CommitStep& step, bool snapshot);
+    std::string encodeUnknown(const checkpoint::FoldedChannel& channel) const;
     void addUnknownChannels(OperationLog& log);
     void put(CheckpointId id, CheckpointId parent, CheckpointId base, std::string_view bytes);
     void countSizes(bool snapshot, std::size_t bytes);
@@ -123,7 +124,7 @@ private:
     // Stored channels that this program does not know, as they were when the run began; they never change.
     struct Unknown {
         std::string name;
-        std::string value;
+        std::string entry;  // of a commit's operations
     };
     std::vector<Unknown> unknown_;
 

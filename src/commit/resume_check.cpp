@@ -11,12 +11,7 @@
 namespace stategraph::engine {
 namespace {
 
-using Records = std::vector<std::pair<std::string, checkpoint::TaskFields>>;
-
-const checkpoint::TaskFields* find(std::span<const Records::value_type> records, std::string_view path) {
-    const auto found = std::find_if(records.begin(), records.end(), [path](const auto& record) { return record.first == path; });
-    return found == records.end() ? nullptr : &found->second;
-}
+using checkpoint::findRecord;
 
 // A finished task: its writes are about to be applied, and where it leads is due next.
 void checkResult(const Topology& topology, const detail::Schema& schema, const checkpoint::TaskFields& record) {
@@ -45,12 +40,8 @@ void checkTuple(const detail::Core& core, BaseCheckpointSaver& saver, const LogN
     }
     Schedule schedule;
     restoreSchedule(topology, core.schema(), folded, schedule);
-    Records records;
-    for (const auto& write : folded.tuple.writes) {
-        const auto& path = write.path;
-        records.emplace_back(path, checkpoint::readTask({log.thread_id, log.checkpoint_ns, folded.commit.id, path}, write.bytes));
-    }
-    if (const auto* command = find(records, command_path)) {
+    const checkpoint::Records records = checkpoint::readRecords(log, folded.commit.id, folded.tuple.writes);
+    if (const auto* command = findRecord(records, command_path)) {
         detail::Writes writes;
         Routes routes;
         restoreResult(topology, core.schema(), *command, writes, routes);
@@ -93,7 +84,7 @@ void checkTask(const Resumption& resumption, const PlannedTask& task) {
     const Topology& topology = resumption.core.topology();
     const Node& node = topology.nodes[task.node];
     const std::string path = pathOf(topology, task);
-    const checkpoint::TaskFields* record = resumption.reruns ? nullptr : find(resumption.records, path);
+    const checkpoint::TaskFields* record = resumption.reruns ? nullptr : findRecord(resumption.records, path);
     try {
         if (record != nullptr && record->writes) {
             checkResult(topology, resumption.core.schema(), *record);

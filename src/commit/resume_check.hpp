@@ -1,11 +1,7 @@
 #pragma once
-#include <span>
-#include <string>
-#include <utility>
-
 #include <stategraph/saver.hpp>
 
-#include "checkpoint/record.hpp"
+#include "checkpoint/due_tasks.hpp"
 #include "src/commit/restore.hpp"
 
 // Whether this program can go on with what another version of it stored. One answer for both who ask: a run before it writes anything, and
@@ -20,7 +16,7 @@ struct Resumption {
     CheckpointId checkpoint_id;
     std::int64_t step;         // of its tasks
     const Schedule& schedule;  // with what a Command added to it
-    std::span<const std::pair<std::string, checkpoint::TaskFields>> records;
+    const checkpoint::Records& records;
     /// All its tasks run again, and what they wrote before does not matter.
     bool reruns = false;
     /// Subgraphs begin afresh instead of going on; those with one log for all visits from where it was before `bound` (none: now).

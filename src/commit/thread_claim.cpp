@@ -39,33 +39,39 @@ void ThreadClaim::acquire(const BaseCheckpointSaver& saver, std::string_view thr
     saver_ = &saver;
     thread_id_ = thread_id;
     replaces_ = on_busy == OnBusy::replace;
-    replaced_.store(false, std::memory_order_relaxed);
     Shard& shard = shardOf(saver, thread_id);
     std::unique_lock lock(shard.mutex);
     const auto busy = [&](const std::string& what) {
         saver_ = nullptr;
         throw ThreadBusyError("another run is under way on the thread" + what, {.thread_id = std::string(thread_id)});
     };
-    ThreadClaim* const holder = shard.holderFor(*this);
-    if (holder != nullptr && on_busy == OnBusy::reject) busy("; wait for it to end, or choose OnBusy::wait or OnBusy::replace");
+    const bool is_busy = shard.holderFor(*this) != nullptr;
+    if (is_busy && on_busy == OnBusy::reject) busy("; wait for it to end, or choose OnBusy::wait or OnBusy::replace");
     shard.line.push_back(this);
-    if (holder != nullptr) {
-        if (replaces_) holder->replaced_.store(true, std::memory_order_relaxed);
+    if (is_busy) {
+        tellHolder(shard, *this);
         ++shard.waiting;
         const bool mine = shard.changed.wait_for(lock, std::chrono::milliseconds(timeout_ms),
                                                  [&] { return shard.holderFor(*this) == this; });
         --shard.waiting;
         if (!mine) {
             std::erase(shard.line, this);
+            tellHolder(shard, *this);  // there may be nobody left who wants to replace it
             busy(", and did not end within " + std::to_string(timeout_ms) + " ms (busy_timeout_ms)");
         }
     }
     holds_ = true;
-    // Whoever came later to replace means this one too.
+    tellHolder(shard, *this);  // whoever came later to replace means this one too
+}
+
+// Whether the thread's holder is to be replaced: it is if somebody in the line behind it wants to.
+void ThreadClaim::tellHolder(Shard& shard, const ThreadClaim& of) noexcept {
+    ThreadClaim* const holder = shard.holderFor(of);
+    if (holder == nullptr) return;
     const bool replaced = std::any_of(shard.line.begin(), shard.line.end(), [&](const ThreadClaim* other) {
-        return other != this && other->replaces_ && isFor(*other);
+        return other != holder && other->replaces_ && of.isFor(*other);
     });
-    if (replaced) replaced_.store(true, std::memory_order_relaxed);
+    holder->replaced_.store(replaced, std::memory_order_relaxed);
 }
 
 void ThreadClaim::release() noexcept {

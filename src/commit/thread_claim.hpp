@@ -30,6 +30,7 @@ public:
 private:
     struct Shard;
     static Shard& shardOf(const BaseCheckpointSaver& saver, std::string_view thread_id) noexcept;
+    static void tellHolder(Shard& shard, const ThreadClaim& of) noexcept;
     bool isFor(const ThreadClaim& other) const noexcept { return saver_ == other.saver_ && thread_id_ == other.thread_id_; }
 
     const BaseCheckpointSaver* saver_ = nullptr;  // null: none is held

@@ -97,10 +97,7 @@ SnapshotData describe(const LogName& log, const checkpoint::CommitFields& commit
             if (due.record->error) task.error = std::string(*due.record->error);
             for (const auto& asked : due.record->interrupts) {
                 task.interrupts.push_back({asked.id, asked.index, Value::fromCbor(std::string(asked.value))});
-                const bool answered = due.finished || std::any_of(due.record->answers.begin(), due.record->answers.end(), [&](const auto& answer) {
-                    return answer.id == asked.id && answer.index == asked.index;
-                });
-                if (!answered) task.open_interrupts.push_back(task.interrupts.back());
+                if (!due.finished && !checkpoint::isAnswered(*due.record, asked)) task.open_interrupts.push_back(task.interrupts.back());
             }
             if (due.record->writes) task.result = resultOf(checkpoint::readWrites(*due.record->writes));
         }

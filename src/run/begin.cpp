@@ -181,7 +181,7 @@ void Run::begin(RunInput input) {
     if (resuming) {
         went_on_ = true;
         if (travelling_ && source_ != Source::update && source_ != Source::fork) commit(Source::fork);
-        if (mustNoteGoingOn()) note("running");
+        if (mustNoteGoingOn()) note(checkpoint::run_goes_on);
         shared_.events->values(*this);
     }
     if (parent_ != nullptr) {
@@ -254,10 +254,7 @@ void Run::takeAnswers(const RunInput& input) {
     for (auto& [path, record] : stored_records_) {
         if (record.writes) continue;
         for (const auto& asked : record.interrupts) {
-            const bool answered = std::any_of(record.answers.begin(), record.answers.end(), [&](const auto& answer) {
-                return answer.id == asked.id && answer.index == asked.index;
-            });
-            if (!answered) open.push_back({path, &record, {asked.id, asked.index, Value::fromCbor(std::string(asked.value))}});
+            if (!checkpoint::isAnswered(record, asked)) open.push_back({path, &record, {asked.id, asked.index, Value::fromCbor(std::string(asked.value))}});
         }
     }
     const auto refuse = [&](std::string why) {
@@ -319,7 +316,7 @@ bool Run::beginCommand(RunInput& input) {
     }
     if (input.writes.empty() && routes.empty()) return true;
     // It joins the superstep that waits: kept beside the tasks' records, with what earlier Commands wrote.
-    log_.putTask(checkpoint_, std::string(command_path), encodeCommand(input.writes, routes));
+    log_.putTask(checkpoint_, command_path, encodeCommand(input.writes, routes));
     applyOutside(input.writes, routes, nullptr);
     log_.forceSnapshot();
     return true;

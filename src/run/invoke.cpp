@@ -95,7 +95,7 @@ RunOutcome runWith(const Core& core, RunInput input, const RunConfig& config, en
         engine::RunShared shared = engine::shareRun(core, config, events);
         engine::Run run(core, shared);
         RunOutcome outcome = run.drive(std::move(input));
-        engine::giveValues(run, values, present);
+        if (values != nullptr) engine::giveValues(run, values, present);
         return outcome;
     } catch (Error& error) {
         engine::addRunContext(error, config);

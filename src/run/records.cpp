@@ -100,8 +100,8 @@ void Run::note(std::string_view end) {
     fields.node = end;
     std::string record;
     checkpoint::writeTask(checkpoint_, fields, record);
-    log_.putTask(checkpoint_, std::string(checkpoint::run_path), std::move(record));
-    went_over_end_ = end == "running";
+    log_.putTask(checkpoint_, checkpoint::run_path, record);
+    went_over_end_ = end == checkpoint::run_goes_on;
 }
 
 // Whether what is stored says that the thread stopped, which is no longer so.
@@ -109,7 +109,7 @@ bool Run::mustNoteGoingOn() const {
     if (parent_ != nullptr) return false;
     return std::any_of(stored_records_.begin(), stored_records_.end(), [](const auto& stored) {
         const auto& [path, record] = stored;
-        return path == checkpoint::run_path ? record.node != "running" : record.error && !record.writes;
+        return path == checkpoint::run_path ? record.node != checkpoint::run_goes_on : record.error && !record.writes;
     });
 }
 
@@ -122,7 +122,7 @@ void Run::storeEffect(const std::string& path, Effects::Entry entry) {
         fields.effect = checkpoint::LoggedEffect{.begun = entry.begun, .result = entry.result};
         std::string record;
         checkpoint::writeTask(root->checkpoint_, fields, record);
-        root->log_.putTask(root->checkpoint_, path, std::move(record));
+        root->log_.putTask(root->checkpoint_, path, record);
     }
     shared_.effects.set(path, std::move(entry));
 }

@@ -38,15 +38,7 @@ struct Recovery {
             config.checkpoint_id = {};
             RunInput input;
             input.kind = RunInput::Kind::resume;
-            engine::Events silent;
-            try {
-                engine::RunShared shared = engine::shareRun(core, config, silent);
-                engine::Run run(core, shared);
-                thread.status = run.drive(std::move(input)).status;
-            } catch (Error& error) {
-                engine::addRunContext(error, config);
-                throw;
-            }
+            thread.status = detail::run(core, std::move(input), config, nullptr).status;
         } catch (const ThreadBusyError&) {
             thread.why = "a run is under way on it in this process";
         } catch (...) {

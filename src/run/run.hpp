@@ -9,6 +9,8 @@
 
 #include <stategraph/executor.hpp>
 
+#include "checkpoint/due_tasks.hpp"
+#include "checkpoint/paths.hpp"
 #include "src/commit/ids.hpp"
 #include "src/commit/log_writer.hpp"
 #include "src/commit/restore.hpp"
@@ -158,7 +160,7 @@ private:
     bool has_state_ = false;
 
     std::optional<checkpoint::Folded> loaded_;
-    std::vector<std::pair<std::string, checkpoint::TaskFields>> stored_records_;  // of the loaded checkpoint
+    checkpoint::Records stored_records_;  // of the loaded checkpoint
     std::list<Value> answers_;                                                    // given to this run; records point at them
 
     std::vector<PlannedTask>& plan_ = memory_->plan;
@@ -210,7 +212,7 @@ private:
     CheckpointId inner_bound_;
     bool paused_ = false;
     bool went_over_end_ = false;          // the "run" row of this checkpoint says "running"
-    std::string_view end_note_ = "failed";  // what it says if this run throws
+    std::string_view end_note_ = checkpoint::run_failed;  // what it says if this run throws
     detail::RunOutcome outcome_;
 };
 

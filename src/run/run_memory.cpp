@@ -47,8 +47,9 @@ RunMemoryLoan::RunMemoryLoan() {
 }
 
 RunMemoryLoan::~RunMemoryLoan() {
-    if (is_gone || kept.count == kept_max) return;
-    forget(*memory_);
+    if (is_gone) return;
+    forget(*memory_);  // first: it calls destructors of users' values, which may run graphs
+    if (kept.count == kept_max) return;
     kept.memories[kept.count++] = std::move(memory_);
 }
 

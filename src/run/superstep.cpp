@@ -28,7 +28,7 @@ bool Run::next() {
         return false;
     }
     if (ran_ == limit_) {
-        end_note_ = "limit";
+        end_note_ = checkpoint::run_at_limit;
         throw GraphRecursionError("the run took " + std::to_string(limit_) + " supersteps and is not done; node '" +
                                       nodeOf(*current_.front()).name +
                                       "' is next. Raise recursion_limit, or find what goes round in circles; the thread can go on with RESUME",
@@ -245,7 +245,7 @@ void Run::showPause() {
 
 detail::RunOutcome Run::finish() {
     const bool due = planned_ ? !next_plan_.empty() : !plan_.empty();
-    if (parent_ == nullptr && paused_ && outcome_.status == Status::breakpoint && due) note("breakpoint");
+    if (parent_ == nullptr && paused_ && outcome_.status == Status::breakpoint && due) note(checkpoint::run_at_breakpoint);
     const bool keeps = parent_ == nullptr || paused_ || core_.options().checkpointer == detail::CheckpointerKind::per_thread;
     if (keeps) log_.flush(commitStep(source_, step_ - 1));
     log_.wait();
@@ -256,7 +256,7 @@ detail::RunOutcome Run::finish() {
 
 void Run::fail() noexcept {
     try {
-        if (parent_ == nullptr && (went_over_end_ || end_note_ == "limit")) note(end_note_);
+        if (parent_ == nullptr && (went_over_end_ || end_note_ == checkpoint::run_at_limit)) note(end_note_);
     } catch (...) {
         // The failure that is on its way out matters more; the thread counts as in flight.
     }

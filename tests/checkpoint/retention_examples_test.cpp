@@ -10,6 +10,7 @@
 
 #include <stategraph/testing/saver_contract/support.hpp>
 #include "tests/support/savers.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 // What docs/retention.md shows.
 namespace sg = stategraph;
@@ -57,9 +58,8 @@ TEST_CASE("docs/retention.md: a limit for memory") {
 
 #if STATEGRAPH_HAS_ROCKSDB
 TEST_CASE("docs/retention.md: dropping by itself") {
-    std::string pattern = (std::filesystem::temp_directory_path() / "stategraph-XXXXXX").string();
-    REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-    const std::string path = pattern + "/db";
+    const TemporaryFolder folder;
+    const std::string path = (folder / "db").string();
     {
         auto saver = std::make_shared<sg::RocksDBSaver>(
             path, sg::RocksDBSaverOptions{.retention = sg::RetentionOptions{.keep_last = 100,
@@ -72,6 +72,5 @@ TEST_CASE("docs/retention.md: dropping by itself") {
         CHECK(report.failed_runs == 0);
         CHECK(report.runs == 1);
     }
-    std::filesystem::remove_all(pattern);
 }
 #endif

@@ -14,6 +14,7 @@
 
 #include "checkpoint/record.hpp"
 #include "tests/support/savers.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 // Retention and the test share RocksDB's block cache and group commits, whose locks ThreadSanitizer cannot see (cmake/tsan.supp): frames of
 // RocksDB are mostly missing from the reports, so they cannot be told apart. What is the saver's own is the same class as in memory.
@@ -50,23 +51,6 @@ void putThread(BaseCheckpointSaver& saver, std::string_view thread_id, const std
     saver.put({.log = {thread_id}, .expected_head = {}, .commits = rows, .writes = {&write, 1}});
 }
 
-/// Where a RocksDB saver's folder is; gone at the end.
-struct Folder {
-    Folder() {
-        std::string pattern = (fs::temp_directory_path() / "stategraph-XXXXXX").string();
-        if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make " + pattern);
-        path = pattern;
-    }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-    ~Folder() {
-        std::error_code ignored;
-        fs::remove_all(path, ignored);
-    }
-    std::string database() const { return (path / "db").string(); }
-    fs::path path;
-};
-
 /// Calls `body(make)` for each kind of saver, where make(options) is a new saver with that retention on what `fill` stored.
 template <typename F>
 void onEachWith(const std::function<void(BaseCheckpointSaver&)>& fill, const RetentionOptions& options, F&& body) {
@@ -79,12 +63,12 @@ void onEachWith(const std::function<void(BaseCheckpointSaver&)>& fill, const Ret
 #if RETENTION_ON_ROCKSDB
     {
         INFO("on RocksDB");
-        const Folder folder;
+        const TemporaryFolder folder;
         {
-            RocksDBSaver saver(folder.database());
+            RocksDBSaver saver((folder / "db").string());
             fill(saver);
         }
-        RocksDBSaver saver(folder.database(), {.retention = options});
+        RocksDBSaver saver((folder / "db").string(), {.retention = options});
         body(saver);
     }
 #endif
@@ -141,15 +125,15 @@ TEST_CASE("retention that is impossible is an error where the saver is made") {
     for (const auto& options : impossible) {
         CHECK_THROWS_AS(MemorySaver({.retention = options}), InvalidArgumentError);
 #if RETENTION_ON_ROCKSDB
-        const Folder folder;
-        CHECK_THROWS_AS(RocksDBSaver(folder.database(), {.retention = options}), InvalidArgumentError);
-        CHECK_FALSE(fs::exists(folder.database()));
+        const TemporaryFolder folder;
+        CHECK_THROWS_AS(RocksDBSaver((folder / "db").string(), {.retention = options}), InvalidArgumentError);
+        CHECK_FALSE(fs::exists((folder / "db").string()));
 #endif
     }
 #if RETENTION_ON_ROCKSDB
-    const Folder folder;
-    { const RocksDBSaver makes_it(folder.database()); }
-    CHECK_THROWS_AS(RocksDBSaver(folder.database(), {.read_only = true, .retention = RetentionOptions{.keep_last = 1}}),
+    const TemporaryFolder folder;
+    { const RocksDBSaver makes_it((folder / "db").string()); }
+    CHECK_THROWS_AS(RocksDBSaver((folder / "db").string(), {.read_only = true, .retention = RetentionOptions{.keep_last = 1}}),
                     InvalidArgumentError);
 #endif
 }
@@ -336,13 +320,13 @@ TEST_CASE("space that a prune frees is given back") {
         shrinks(saver, [&] { return saver.storedBytes().value(); });
     }
 #if RETENTION_ON_ROCKSDB
-    const Folder folder;
-    RocksDBSaver saver(folder.database());
+    const TemporaryFolder folder;
+    RocksDBSaver saver((folder / "db").string());
     shrinks(saver, [&] { return saver.storedBytes().value(); });
     // And in the folder, by many prunes of little each.
     const auto folderSize = [&] {
         std::uint64_t size = 0;
-        for (const auto& file : fs::directory_iterator(folder.database())) size += file.file_size();
+        for (const auto& file : fs::directory_iterator((folder / "db").string())) size += file.file_size();
         return size;
     };
     for (unsigned t = 0; t < 40; ++t) {

@@ -19,29 +19,11 @@
 #include "checkpoint/memory_thread.hpp"
 #include "checkpoint/rocksdb_keys.hpp"
 
+#include "tests/support/temporary_folder.hpp"
+
 namespace {
 
 namespace fs = std::filesystem;
-
-class TemporaryFolder {
-public:
-    TemporaryFolder() {
-        std::string pattern = (fs::temp_directory_path() / "stategraph-XXXXXX").string();
-        if (!::mkdtemp(pattern.data())) throw std::runtime_error("cannot make " + pattern);
-        path_ = pattern;
-    }
-    TemporaryFolder(const TemporaryFolder&) = delete;
-    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-    ~TemporaryFolder() {
-        std::error_code ignored;
-        fs::permissions(path_, fs::perms::owner_all, ignored);
-        fs::remove_all(path_, ignored);
-    }
-    fs::path operator/(const std::string& name) const { return path_ / name; }
-
-private:
-    fs::path path_;
-};
 
 struct RocksDBFactory {
     std::unique_ptr<stategraph::BaseCheckpointSaver> make() { return reopen(); }

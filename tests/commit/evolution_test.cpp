@@ -53,6 +53,15 @@ std::size_t snapshotsIn(sg::BaseCheckpointSaver& saver) {
     return count;
 }
 
+/// A list that begins with something, and that no run sets.
+struct Begun {
+    std::vector<std::string> v = {};
+    std::vector<std::string> tags = {"first"};
+    static constexpr auto channels() {
+        return sg::channels(sg::channel("v", &Begun::v, sg::append), sg::channel("tags", &Begun::tags, sg::append));
+    }
+};
+
 // "z_old" sorts behind and "a_old" before the name of today.
 struct RenamedA {
     std::vector<std::string> words = {};
@@ -96,6 +105,17 @@ struct TypedInt {
 };
 
 }  // namespace
+
+TEST_CASE("a list that was only appended to keeps what its own program begins it with, through full snapshots of another") {
+    onBothSavers([](const SharedSaver& saver) {
+        const auto begun = growing<Begun>(saver, 1);
+        begun.invoke({sg::add(&Begun::tags, "second")}, {.thread_id = "t"});
+        const std::size_t snapshots = snapshotsIn(*saver);
+        growing<Line>(saver, 120).invoke(sg::Update<Line>(), {.thread_id = "t", .recursion_limit = 200});
+        REQUIRE(snapshotsIn(*saver) > snapshots);
+        CHECK(begun.getState(T).values.tags == Words{"first", "second"});
+    });
+}
 
 TEST_CASE("channels that a graph does not know survive its runs, across full snapshots too") {
     onBothSavers([](const SharedSaver& saver) {

@@ -10,6 +10,7 @@
 #include "tests/checkpoint/bytes.hpp"
 #include "tests/fault/harness.hpp"
 #include "tests/fault/rounds.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 // Files of a database that were cut short or altered: it says so, or gives a whole prefix of what was stored, from which the thread goes on.
 using namespace fault;
@@ -17,26 +18,6 @@ using namespace fault;
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A folder of its own, gone at the end.
-class Folder {
-public:
-    Folder() {
-        std::string pattern = (fs::temp_directory_path() / "stategraph-torn-XXXXXX").string();
-        REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-        path_ = pattern;
-    }
-    ~Folder() {
-        std::error_code ignored;
-        fs::remove_all(path_, ignored);
-    }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-    fs::path operator/(const std::string& name) const { return path_ / name; }
-
-private:
-    fs::path path_;
-};
 
 std::string contentOf(const fs::path& path) {
     std::ifstream file(path, std::ios::binary);
@@ -74,7 +55,7 @@ bool survives(const fs::path& path) {
 /// Changes one file of a copy with `change(content)`, for each file and each of `times` rounds.
 template <class F>
 void damageEach(std::size_t times, F change) {
-    const Folder folder;
+    const TemporaryFolder folder;
     makeDatabase(folder / "whole");
     std::size_t read = 0;
     std::size_t refused = 0;
@@ -130,7 +111,7 @@ TEST_CASE("a database with altered bytes gives a whole prefix or an error that s
 }
 
 TEST_CASE("a log that was cut short at any place loses the newest commits and nothing else") {
-    const Folder folder;
+    const TemporaryFolder folder;
     makeDatabase(folder / "whole");
     std::string log;
     for (const auto& entry : fs::directory_iterator(folder / "whole")) {

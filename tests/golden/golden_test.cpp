@@ -14,6 +14,7 @@
 #include "checkpoint/record.hpp"
 #include "tests/golden/rows.hpp"
 #include "tests/golden/threads_v1.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 // Databases that earlier programs wrote: they are read as ever, and their threads go on to the ends they had then.
 namespace fs = std::filesystem;
@@ -150,16 +151,14 @@ TEST_CASE("threads that the first version stored, from its rows into a memory sa
 
 #if STATEGRAPH_HAS_ROCKSDB
 TEST_CASE("a RocksDB database that the first version wrote looks and ends as it did then") {
-    std::string copy = (fs::temp_directory_path() / "stategraph-golden-XXXXXX").string();
-    REQUIRE(::mkdtemp(copy.data()) != nullptr);
-    const fs::path database = fs::path(copy) / "db";
+    const TemporaryFolder copy;
+    const fs::path database = copy / "db";
     fs::create_directory(database);
     for (const auto& entry : fs::directory_iterator(folder / "db")) {
         fs::copy_file(entry.path(), database / entry.path().filename());
         fs::permissions(database / entry.path().filename(), fs::perms::owner_write, fs::perm_options::add);
     }
     check([&] { return std::make_shared<stategraph::RocksDBSaver>(database.string()); });
-    fs::remove_all(copy);
 }
 #endif
 

@@ -37,6 +37,29 @@ struct Slow {
     }
 };
 
+/// A loop that goes on until it is told to stop, or its run is cancelled.
+struct Spinner {
+    Signal spins;
+    std::atomic<bool> stops{false};
+    std::atomic<int> runs{0};
+
+    Graph graph() {
+        Graph graph;
+        graph.addNode("spin", [this](const State&) -> Update {
+            ++runs;
+            spins.give();
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            return {sg::add(&State::n, 1)};
+        });
+        graph.addEdge(sg::START, "spin");
+        graph.addConditionalEdges("spin", [this](const State&) { return std::string(stops ? sg::END : "spin"); });
+        return graph;
+    }
+    static sg::RunConfig config(sg::OnBusy on_busy = sg::OnBusy::reject) {
+        return {.thread_id = "t", .on_busy = on_busy, .recursion_limit = 1'000'000};
+    }
+};
+
 Update foo(std::string text) { return {sg::set(&State::foo, std::move(text))}; }
 
 }  // namespace
@@ -91,68 +114,62 @@ TEST_CASE("a run waits no longer than its deadline") {
 
 TEST_CASE("a run that replaces another cancels it before its next superstep and goes on from there") {
     savers::onEach([](savers::Store& store) {
-        Slow slow;
-        const App app = slow.app(store.open());
-        auto first = std::async(std::launch::async, [&] { return app.invoke(foo("1"), {.thread_id = "t"}); });
-        slow.entered.get_future().wait();
-        std::atomic<bool> asked{false};
-        auto second = std::async(std::launch::async, [&] {
-            asked = true;
-            return app.invoke(foo("2"), {.thread_id = "t", .on_busy = sg::OnBusy::replace});
-        });
-        // The claim is made soon after `asked`; the first run is only seen to be cancelled once it is.
-        while (!asked) std::this_thread::yield();
-        std::this_thread::sleep_for(std::chrono::milliseconds(50));
-        slow.go.set_value();
-        const auto cancelled = first.get();
+        Spinner spinner;
+        const App app = spinner.graph().compile({.checkpointer = store.open()});
+        auto first = std::async(std::launch::async, [&] { return app.invoke(foo("1"), spinner.config()); });
+        REQUIRE(spinner.spins.await());
+        auto second = std::async(std::launch::async, [&] { return app.invoke(foo("2"), spinner.config(sg::OnBusy::replace)); });
+        const auto cancelled = first.get();  // it ends by nothing else
+        spinner.stops = true;
         CHECK((cancelled.status == sg::Status::cancelled));
-        CHECK(cancelled.values.bar == Strings{"slow:1"});
-        CHECK(second.get().values.bar == Strings{"slow:1", "slow:2", "last:2"});
+        CHECK(cancelled.values.foo == "1");
+        const auto done = second.get();
+        CHECK((done.status == sg::Status::done));
+        CHECK(done.values.foo == "2");
+        CHECK(done.values.n > cancelled.values.n);
+        CHECK(done.values.n == spinner.runs);  // none was lost, none was done twice
     });
 }
 
 TEST_CASE("a cancelled run leaves its thread as it was after its last superstep, ready to go on") {
-    Slow slow;
-    const auto saver = std::make_shared<sg::MemorySaver>();
-    const App app = slow.app(saver);
-    auto first = std::async(std::launch::async, [&] { return app.invoke(foo("1"), {.thread_id = "t"}); });
-    slow.entered.get_future().wait();
-    auto edit = std::async(std::launch::async, [&] {
-        return app.updateState({.thread_id = "t"}, foo("edited"), {.as_node = "slow", .on_busy = sg::OnBusy::replace});
-    });
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    slow.go.set_value();
-    CHECK((first.get().status == sg::Status::cancelled));
-    edit.get();
-    CHECK(app.getState({.thread_id = "t"}).next == Strings{"last"});
-    CHECK(app.invoke(sg::RESUME, {.thread_id = "t"}).values.bar == Strings{"slow:1", "last:edited"});
+    Spinner spinner;
+    const App app = spinner.graph().compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
+    auto first = std::async(std::launch::async, [&] { return app.invoke(foo("1"), spinner.config()); });
+    REQUIRE(spinner.spins.await());
+    app.updateState({.thread_id = "t"}, foo("edited"), {.as_node = "spin", .on_busy = sg::OnBusy::replace});
+    const auto cancelled = first.get();
+    CHECK((cancelled.status == sg::Status::cancelled));
+    CHECK(app.getState({.thread_id = "t"}).next == Strings{"spin"});
+    CHECK(app.getState({.thread_id = "t"}).values.n == cancelled.values.n);
+    spinner.stops = true;
+    const auto done = app.invoke(sg::RESUME, {.thread_id = "t"});
+    CHECK(done.values.foo == "edited");
+    CHECK(done.values.n == cancelled.values.n + 1);
 }
 
 TEST_CASE("a run is cancelled inside a subgraph too, and goes on there") {
-    Slow slow;
-    const auto saver = std::make_shared<sg::MemorySaver>();
-    Graph inner;
-    inner.addNode("a", [&](const State&) -> Update {
-        if (slow.runs++ == 0) {
-            slow.entered.set_value();
-            slow.go.get_future().wait();
-        }
-        slow.log.add("a");
-        return bar("a");
-    });
-    inner.addNode("b", appends(slow.log, "b"));
-    inner.addEdge(sg::START, "a").addEdge("a", "b");
+    Spinner spinner;
     Graph outer;
-    outer.addNode("child", inner.compile()).addEdge(sg::START, "child");
-    const App app = outer.compile({.checkpointer = saver});
-    auto first = std::async(std::launch::async, [&] { return app.invoke(Update{}, {.thread_id = "t"}); });
-    slow.entered.get_future().wait();
-    auto second = std::async(std::launch::async, [&] { return app.invoke(sg::RESUME, {.thread_id = "t", .on_busy = sg::OnBusy::replace}); });
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    slow.go.set_value();
+    outer.addNode("child", spinner.graph().compile()).addEdge(sg::START, "child");
+    const App app = outer.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
+    auto first = std::async(std::launch::async, [&] { return app.invoke(foo("1"), spinner.config()); });
+    REQUIRE(spinner.spins.await());
+    auto second = std::async(std::launch::async, [&] { return app.invoke(sg::RESUME, spinner.config(sg::OnBusy::replace)); });
     CHECK((first.get().status == sg::Status::cancelled));
-    CHECK(second.get().values.bar == Strings{"a", "b"});
-    CHECK(slow.log.entries() == Strings{"a", "b"});  // "a" did not run again
+    spinner.stops = true;
+    CHECK(second.get().values.n == spinner.runs);  // what the subgraph had done was not done again
+}
+
+TEST_CASE("who gave up waiting replaces nobody") {
+    Slow slow;
+    const App app = slow.app(std::make_shared<sg::MemorySaver>());
+    auto first = std::async(std::launch::async, [&] { return app.invoke(foo("1"), {.thread_id = "t"}); });
+    slow.entered.get_future().wait();
+    CHECK_THROWS_AS(app.invoke(foo("2"), {.thread_id = "t", .on_busy = sg::OnBusy::replace, .busy_timeout_ms = 5}), sg::ThreadBusyError);
+    slow.go.set_value();
+    const auto result = first.get();
+    CHECK((result.status == sg::Status::done));
+    CHECK(result.values.bar == Strings{"slow:1", "last:1"});
 }
 
 TEST_CASE("runs that wait for one thread take their turns in order and lose nothing") {

@@ -344,7 +344,7 @@ TEST_CASE("an effect that is forked away from happens again on the other branch"
     });
     app.invoke(Update{}, T);
     sg::CheckpointId before;
-    for (const auto& snapshot : app.getStateHistory(T.thread_id.empty() ? sg::Config{} : sg::Config{.thread_id = "t"})) {
+    for (const auto& snapshot : app.getStateHistory({.thread_id = "t"})) {
         if (snapshot.next == Strings{"pay"}) before = snapshot.config.checkpoint_id;
     }
     app.invoke(sg::RESUME, {.thread_id = "t", .checkpoint_id = before});

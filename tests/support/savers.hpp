@@ -1,9 +1,5 @@
 #pragma once
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
-#include <stdexcept>
-#include <string>
 
 #include <doctest/doctest.h>
 
@@ -11,6 +7,8 @@
 #if STATEGRAPH_HAS_ROCKSDB
 #include <stategraph/rocksdb_saver.hpp>
 #endif
+
+#include "tests/support/temporary_folder.hpp"
 
 // A case on every saver there is.
 namespace savers {
@@ -36,21 +34,12 @@ private:
 #if STATEGRAPH_HAS_ROCKSDB
 class RocksDBStore final : public Store {
 public:
-    RocksDBStore() {
-        std::string pattern = (std::filesystem::temp_directory_path() / "stategraph-XXXXXX").string();
-        if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make " + pattern);
-        folder_ = pattern;
-    }
-    ~RocksDBStore() override {
-        std::error_code ignored;
-        std::filesystem::remove_all(folder_, ignored);
-    }
     std::shared_ptr<stategraph::BaseCheckpointSaver> open() override {
         return std::make_shared<stategraph::RocksDBSaver>((folder_ / "db").string());
     }
 
 private:
-    std::filesystem::path folder_;
+    TemporaryFolder folder_;
 };
 #endif
 

@@ -30,7 +30,7 @@ struct RunOutcome {
     Config config;
 };
 
-/// Runs to the end or a pause. `values`, an object of the state's type, gets the values.
+/// Runs to the end or a pause. `values`, an object of the state's type, gets the values; null: nobody wants them.
 RunOutcome run(const Core& core, RunInput input, const RunConfig& config, void* values, ChannelSet* present = nullptr);
 
 /// The same, giving events to `sink`.

@@ -3,6 +3,7 @@
 
 #include "tests/fault/kill/harness.hpp"
 #include "tests/fault/kill/options.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 // Kills processes in the middle of graphs, and looks at what is left and how it goes on.
 namespace {
@@ -18,12 +19,6 @@ constexpr const char* usage =
     "  --seed S                       (STATEGRAPH_TEST_SEED, or a random one)\n"
     "  --dir FOLDER                   where threads are kept (a new folder for temporary files)\n"
     "  --child PROGRAM                (stategraph-kill-child beside this program)\n";
-
-std::filesystem::path makeFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "stategraph-kill-XXXXXX").string();
-    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make " + pattern);
-    return pattern;
-}
 
 Settings parse(const std::vector<std::string>& arguments) {
     Settings settings;
@@ -77,7 +72,7 @@ int main(int count, char** values) {
     try {
         settings = parse({values + 1, values + count});
         const bool own_folder = settings.folder.empty();
-        if (own_folder) settings.folder = makeFolder();
+        if (own_folder) settings.folder = TemporaryFolder::make();
         std::cout << settings.mode << ", seed " << settings.seed << std::endl;
         run(settings);
         if (own_folder) std::filesystem::remove_all(settings.folder);
