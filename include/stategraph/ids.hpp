@@ -2,6 +2,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -14,7 +15,13 @@ class ThreadId {
 public:
     static constexpr std::size_t size_max = 119;
 
-    ThreadId() noexcept = default;
+    ThreadId() noexcept {}  // not defaulted: `= {}` would fill all its bytes with zeros
+    ThreadId(const ThreadId& other) noexcept { *this = other; }
+    ThreadId& operator=(const ThreadId& other) noexcept {
+        size_ = other.size_;
+        std::memcpy(text_, other.text_, size_);
+        return *this;
+    }
     ThreadId(const char* text) : ThreadId(std::string_view(text)) {}
     ThreadId(const std::string& text) : ThreadId(std::string_view(text)) {}
     ThreadId(std::string_view text) {
@@ -32,7 +39,7 @@ public:
 private:
     [[noreturn]] static void refuse(std::size_t size);
     unsigned char size_ = 0;
-    char text_[size_max] = {};
+    char text_[size_max];
 };
 
 /// Names a checkpoint: a UUID version 7 whose order, as bytes and as text, is the order of creation in its thread.

@@ -334,7 +334,8 @@ void LogWriter::put(CheckpointId id, CheckpointId parent, CheckpointId base, std
                              .writes = writes,
                              .sync = settings_.durability == Durability::sync};
     if (settings_.durability == Durability::async && settings_.saver->putIsSlow()) {
-        queue_.put(*settings_.executor, *settings_.saver, request);
+        if (!queue_) queue_.emplace();
+        queue_->put(*settings_.executor, *settings_.saver, request);
     } else {
         settings_.saver->put(request);
     }
@@ -359,7 +360,7 @@ void LogWriter::putTasks(std::span<const WriteRow> rows) {
         }
         return;
     }
-    queue_.wait();
+    if (queue_) queue_->wait();
     settings_.saver->putWrites({settings_.thread_id, settings_.checkpoint_ns}, head_, rows, settings_.durability == Durability::sync);
 }
 
@@ -390,6 +391,8 @@ void LogWriter::flush(const CommitStep& current) {
     }
 }
 
-void LogWriter::wait() { queue_.wait(); }
+void LogWriter::wait() {
+    if (queue_) queue_->wait();
+}
 
 }  // namespace stategraph::engine

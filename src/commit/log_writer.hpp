@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -135,7 +136,7 @@ private:
 
     std::vector<Row> rows_with_commit_;
     std::mutex mutex_;  // over putTask
-    PutQueue queue_;
+    std::optional<PutQueue> queue_;  // if the saver is slow
 };
 
 }  // namespace stategraph::engine

@@ -136,6 +136,7 @@ void Topology::index() {
     }
     for (std::size_t i = 0; i < joins.size(); ++i) joins_by_key_.emplace(joins[i].key, static_cast<JoinIndex>(i));
     start = find(START);
+    has_deferred = std::ranges::any_of(nodes, &Node::deferred);
 }
 
 Topology buildTopology(const detail::GraphSpec& graph, const detail::CompileSpec& options) {

@@ -71,6 +71,7 @@ public:
     std::vector<Node> nodes;
     std::vector<Join> joins;  // in the order of their keys
     NodeIndex start = no_node;
+    bool has_deferred = false;      // some node or join is
     std::uint64_t fingerprint = 0;  // of stored names, edges, joins and branches
 
     /// By what users call it; no_node if there is none.

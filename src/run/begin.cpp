@@ -21,12 +21,12 @@ BaseCheckpointSaver* saverFor(const detail::Core& core, const RunShared& shared)
 
 }  // namespace
 
-Run::Run(const detail::Core& core, RunShared& shared, const ParentLink* parent)
+Run::Run(const detail::Core& core, RunShared& shared, const ParentLink* parent, void* place)
     : core_(core),
       shared_(shared),
       parent_(parent),
       ns_(parent ? innerNamespace(parent->run->ns_, parent->run->nodeOf(*parent->task), parent->run->idOf(*parent->task)) : std::string()),
-      state_(core.schema()),
+      state_(core.schema(), place),
       ids_(parent ? parent->run->ids_.inner(parent->run->idOf(*parent->task))
                   : IdSequence(core.ids(), shared.saver ? core.ids().uniqueBits() : 0)),
       log_([&] {
@@ -65,29 +65,28 @@ Run::Run(const detail::Core& core, RunShared& shared, const ParentLink* parent)
 }
 
 void Run::load(CheckpointId wanted, GoneNodes gone) {
+    if (!log_.hasSaver()) return;
     const LogName log{shared_.config->thread_id.view(), ns_};
     std::optional<CheckpointTuple> tuple;
     CheckpointId head;
     // The checkpoint that a log inside belongs to is stored before anything of that log: else a failed put would leave it without.
-    if (parent_ != nullptr && log_.hasSaver()) parent_->run->log_.wait();
-    if (log_.hasSaver()) {
-        // A fresh task's inner log cannot exist yet.
-        const bool is_new = parent_ != nullptr && !parent_->resuming && !parent_->replaying &&
-                            core_.options().checkpointer != CheckpointerKind::per_thread;
-        if (!is_new) tuple = shared_.saver->getTuple({.log = log, .checkpoint_id = wanted});
-        if (tuple) head = tuple->head;
-        if (wanted && !tuple) {
-            throw InvalidArgumentError("there is no checkpoint " + wanted.toString() + " in thread '" + std::string(log.thread_id) + "'",
-                                       {.thread_id = std::string(log.thread_id), .checkpoint_id = wanted.toString()});
-        }
-        if (parent_ != nullptr && parent_->replaying && tuple) {
-            // Travelling in time: a log that lives with the thread is read as it was then, one of the task's begins afresh.
-            tuple = isPerThread()
-                        ? shared_.saver->getTuple({.log = log, .checkpoint_id = {}, .before = parent_->bound})
-                        : std::nullopt;
-        } else if (isPerThread()) {
-            skipLostVisits(log, tuple);
-        }
+    if (parent_ != nullptr) parent_->run->log_.wait();
+    // A fresh task's inner log cannot exist yet.
+    const bool is_new = parent_ != nullptr && !parent_->resuming && !parent_->replaying &&
+                        core_.options().checkpointer != CheckpointerKind::per_thread;
+    if (!is_new) tuple = shared_.saver->getTuple({.log = log, .checkpoint_id = wanted});
+    if (tuple) head = tuple->head;
+    if (wanted && !tuple) {
+        throw InvalidArgumentError("there is no checkpoint " + wanted.toString() + " in thread '" + std::string(log.thread_id) + "'",
+                                   {.thread_id = std::string(log.thread_id), .checkpoint_id = wanted.toString()});
+    }
+    if (parent_ != nullptr && parent_->replaying && tuple) {
+        // Travelling in time: a log that lives with the thread is read as it was then, one of the task's begins afresh.
+        tuple = isPerThread()
+                    ? shared_.saver->getTuple({.log = log, .checkpoint_id = {}, .before = parent_->bound})
+                    : std::nullopt;
+    } else if (isPerThread()) {
+        skipLostVisits(log, tuple);
     }
     bool differs = false;
     if (tuple) {
@@ -114,7 +113,7 @@ void Run::load(CheckpointId wanted, GoneNodes gone) {
     }
     ids_.observe(head);
     head_at_begin_ = head;
-    if (!has_state_ && log_.hasSaver()) checkpoint_ = ids_.next();
+    if (!has_state_) checkpoint_ = ids_.next();
     log_.open(head, loaded_ ? &*loaded_ : nullptr, core_.schema());
     if (differs) log_.forceSnapshot();
 
@@ -217,16 +216,20 @@ void Run::beginInput(detail::Writes writes) {
         const std::string& name = core_.schema().channel(op.channel).name;
         throw InvalidUpdateError("channel '" + name + "' is not among those that the graph takes as input", {.channel = name});
     }
-    plan(topology(), schedule_, plan_);
-    const bool abandons = !plan_.empty();
-    writes_.clear();
-    writes_.close(core_.schema());
-    log_.noteChanges(state_, writes_, abandons);
-    ending_.clear();
-    if (abandons) findEnding(state_, writes_, ending_);
-    applyWrites(state_, writes_, ending_, log_.logsOperations() ? &log_.operations() : nullptr);
-    endChannels(state_, ending_);
-    advance(topology(), schedule_, {.consumed = plan_, .routed = {}, .is_step = abandons, .input = &writes});
+    plan_->clear();
+    bool abandons = false;
+    if (has_state_) {
+        plan(topology(), schedule_, *plan_);
+        abandons = !plan_->empty();
+        writes_.clear();
+        writes_.close(core_.schema());
+        log_.noteChanges(state_, writes_, abandons);
+        ending_.clear();
+        if (abandons) findEnding(state_, writes_, ending_);
+        applyWrites(state_, writes_, ending_, log_.logsOperations() ? &log_.operations() : nullptr);
+        endChannels(state_, ending_);
+    }
+    advance(topology(), schedule_, {.consumed = *plan_, .routed = {}, .is_step = abandons, .input = &writes});
     replay_ = false;
     commit(Source::input);
 }
@@ -305,8 +308,8 @@ bool Run::beginCommand(RunInput& input) {
     for (const Target& target : input.go_to) resolveTarget(topology(), target, "a Command", routes);
     if (answers) takeAnswers(input);
 
-    plan(topology(), schedule_, plan_);
-    const bool joins = answers || (has_state_ && !plan_.empty() && input.go_to.empty());
+    plan(topology(), schedule_, *plan_);
+    const bool joins = answers || (has_state_ && !plan_->empty() && input.go_to.empty());
     if (!joins) {
         applyOutside(input.writes, routes, log_.logsOperations() ? &log_.operations() : nullptr);
         commit(Source::input);

@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -14,6 +15,8 @@ namespace stategraph::engine {
 /// it. A mirror of their rows; where nothing is stored it is all there is. Safe from any thread.
 class Effects {
 public:
+    Effects() noexcept {}  // not defaulted: `= {}` would fill it with zeros first, once a run
+
     struct Entry {
         std::uint64_t begun = 0;            // how often, as far as it is stored
         std::optional<std::string> result;  // CBOR
@@ -27,15 +30,19 @@ public:
     void set(const std::string& path, Entry entry) {
         const std::lock_guard lock(mutex_);
         entries_.insert_or_assign(path, std::move(entry));
+        any_.store(true, std::memory_order_relaxed);
     }
     /// At the end of the superstep: tasks to come have other names.
     void clear() {
+        if (!any_.load(std::memory_order_relaxed)) return;  // as nearly always; all that could set it have ended
         const std::lock_guard lock(mutex_);
         entries_.clear();
+        any_.store(false, std::memory_order_relaxed);
     }
 
 private:
     std::mutex mutex_;
+    std::atomic<bool> any_{false};
     std::map<std::string, Entry> entries_;
 };
 

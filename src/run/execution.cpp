@@ -94,7 +94,7 @@ void Execution::attempt(int number) {
 
 void Execution::call(TaskContext& context) {
     if (task_.planned.node == run_.topology().start) {
-        task_.result.writes = run_.schedule_.input;  // kept: the superstep may have to be repeated
+        task_.result.writes = run_.schedule_.input;  // a copy: the superstep may have to be repeated
         return;
     }
     if (node_.subgraph) {

@@ -12,6 +12,27 @@
 namespace stategraph {
 namespace {
 
+// Waking a sleeping thread takes several microseconds, as much as dozens of tiny tasks. Who runs out of work therefore looks out for more
+// this long before it sleeps; one thread of an executor at a time, and where it would not take the only core.
+constexpr std::chrono::microseconds look_out_max{20};
+const bool has_cores = std::thread::hardware_concurrency() > 1;
+
+// Whether `is_there` became true in that time.
+template <class F>
+bool lookOut(F is_there) {
+    if (!has_cores) return is_there();
+    const auto end = std::chrono::steady_clock::now() + look_out_max;
+    do {
+        for (int i = 0; i < 32; ++i) {
+            if (is_there()) return true;
+#if defined(__x86_64__) || defined(__i386__)
+            __builtin_ia32_pause();
+#endif
+        }
+    } while (std::chrono::steady_clock::now() < end);
+    return false;
+}
+
 /// The work of one forEach: whoever is free takes the next index.
 struct Batch {
     void (*run)(void* context, std::size_t index);
@@ -22,7 +43,7 @@ struct Batch {
     std::atomic<std::size_t> helpers{0};  // asked for so far
     std::mutex mutex;
     std::condition_variable done;
-    std::size_t finished = 0;
+    std::atomic<std::size_t> finished{0};
 
     // Takes indexes until there are none. `before_each` is called before each that is taken while more are left.
     template <class F>
@@ -34,10 +55,11 @@ struct Batch {
             ++mine;
         }
         if (mine == 0) return;
-        const std::lock_guard lock(mutex);
-        finished += mine;
-        if (finished == count) done.notify_all();
+        if (finished.fetch_add(mine) + mine < count) return;
+        const std::lock_guard lock(mutex);  // between the waiter's look and its sleep nothing may end
+        done.notify_all();
     }
+    bool isDone() const noexcept { return finished.load() == count; }
 };
 
 }  // namespace
@@ -55,7 +77,9 @@ struct Executor::Impl : std::enable_shared_from_this<Impl> {
     std::condition_variable ended;
     std::deque<Work> queue;
     std::size_t threads = 0;
-    std::size_t idle = 0;
+    std::size_t idle = 0;  // asleep
+    bool looks_out = false;  // one thread does
+    std::atomic<std::size_t> queued{0};  // as many as `queue` has, or it is stopping
     bool stopping = false;
 
     void push(Work work) {
@@ -63,7 +87,10 @@ struct Executor::Impl : std::enable_shared_from_this<Impl> {
         void* const context = work.context;
         std::unique_lock lock(mutex);
         queue.push_back(std::move(work));
-        if (idle >= queue.size()) {
+        queued.store(queue.size(), std::memory_order_relaxed);
+        const std::size_t waiting = queue.size() - (looks_out ? 1 : 0);
+        if (waiting == 0) return;
+        if (idle >= waiting) {
             lock.unlock();
             wake.notify_one();
             return;
@@ -78,6 +105,7 @@ struct Executor::Impl : std::enable_shared_from_this<Impl> {
             if (--threads > 0) return;  // those there are will come to it
             // Nobody will: whoever asked must know, or would wait for ever.
             std::erase_if(queue, [&](const Work& each) { return each.batch == batch && each.context == context; });
+            queued.store(queue.size(), std::memory_order_relaxed);
             throw;
         }
     }
@@ -95,6 +123,14 @@ struct Executor::Impl : std::enable_shared_from_this<Impl> {
         for (;;) {
             if (queue.empty()) {
                 if (stopping) break;
+                if (!looks_out && has_cores) {
+                    looks_out = true;
+                    lock.unlock();
+                    const bool found = lookOut([this] { return queued.load(std::memory_order_relaxed) > 0; });
+                    lock.lock();
+                    looks_out = false;
+                    if (found || !queue.empty() || stopping) continue;
+                }
                 ++idle;
                 const bool woken = wake.wait_for(lock, std::chrono::milliseconds(options.idle_ms),
                                                  [this] { return !queue.empty() || stopping; });
@@ -104,6 +140,7 @@ struct Executor::Impl : std::enable_shared_from_this<Impl> {
             }
             Work work = std::move(queue.front());
             queue.pop_front();
+            queued.store(queue.size(), std::memory_order_relaxed);
             lock.unlock();
             if (work.batch) {
                 work.batch->work([&] {
@@ -154,9 +191,12 @@ void Executor::forEach(std::size_t count, std::size_t concurrency, void (*run)(v
     } catch (...) {
         if (elsewhere) throw;
     }
-    if (!elsewhere) batch->work([&] {});
+    if (!elsewhere) {
+        batch->work([&] {});
+        if (lookOut([&] { return batch->isDone(); })) return;
+    }
     std::unique_lock lock(batch->mutex);
-    batch->done.wait(lock, [&] { return batch->finished == batch->count; });
+    batch->done.wait(lock, [&] { return batch->isDone(); });
 }
 
 void Executor::submit(void (*run)(void* context), void* context) { impl_->push({nullptr, run, context}); }

@@ -75,7 +75,7 @@ RunShared shareRun(const Core& core, const RunConfig& config, Events& events) {
 void giveValues(Run& run, void* values, detail::ChannelSet* present) {
     const detail::Schema& schema = run.core().schema();
     if (present != nullptr) *present = run.state().present();
-    schema.state().move(values, run.state().object());
+    if (values != run.state().object()) schema.state().move(values, run.state().object());
     if (run.core().spec().output.size() == schema.size()) return;
     for (const auto& channel : schema.channels()) {
         if (!run.core().returns(channel.index)) channel.behaviour->reset(channel, schema.value(values, channel));
@@ -93,7 +93,9 @@ RunOutcome runWith(const Core& core, RunInput input, const RunConfig& config, en
                    ChannelSet* present) {
     try {
         engine::RunShared shared = engine::shareRun(core, config, events);
-        engine::Run run(core, shared);
+        // A state type that needs no context to be made is as its owner made it: the run can work right there.
+        void* const place = core.schema().state().context == nullptr ? values : nullptr;
+        engine::Run run(core, shared, nullptr, place);
         RunOutcome outcome = run.drive(std::move(input));
         if (values != nullptr) engine::giveValues(run, values, present);
         return outcome;

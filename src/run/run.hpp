@@ -60,7 +60,8 @@ struct ParentLink {
 /// Any of these may throw what the run fails with; then `fail()` stores what is to be kept. Only `execute` may be called from several threads.
 class Run {
 public:
-    Run(const detail::Core& core, RunShared& shared, const ParentLink* parent = nullptr);
+    /// `place`: where the state is to be (State); null: in an object of the run's own.
+    Run(const detail::Core& core, RunShared& shared, const ParentLink* parent = nullptr, void* place = nullptr);
 
     void begin(detail::RunInput input);
     bool next();
@@ -163,8 +164,8 @@ private:
     checkpoint::Records stored_records_;  // of the loaded checkpoint
     std::list<Value> answers_;                                                    // given to this run; records point at them
 
-    std::vector<PlannedTask>& plan_ = memory_->plan;
-    std::vector<PlannedTask>& next_plan_ = memory_->next_plan;
+    std::vector<PlannedTask>* plan_ = &memory_->plan;            // swapping pointers is cheaper than vectors
+    std::vector<PlannedTask>* next_plan_ = &memory_->next_plan;
     std::vector<std::unique_ptr<Task>>& tasks_ = memory_->tasks;
     std::vector<Task*>& current_ = memory_->current;
     std::vector<Task*>& todo_ = memory_->todo;

@@ -10,19 +10,19 @@
 namespace stategraph::engine {
 
 bool Run::next() {
-    if (!planned_) plan(topology(), schedule_, next_plan_);
+    if (!planned_) plan(topology(), schedule_, *next_plan_);
     planned_ = false;
     superstep_done_ = false;
-    plan_.swap(next_plan_);
+    std::swap(plan_, next_plan_);
     current_.clear();
-    while (tasks_.size() < plan_.size()) tasks_.push_back(std::make_unique<Task>());
-    memory_->tasks_used = std::max(memory_->tasks_used, plan_.size());
-    for (std::size_t i = 0; i < plan_.size(); ++i) {
-        tasks_[i]->reset(plan_[i]);
+    while (tasks_.size() < plan_->size()) tasks_.push_back(std::make_unique<Task>());
+    memory_->tasks_used = std::max(memory_->tasks_used, plan_->size());
+    for (std::size_t i = 0; i < plan_->size(); ++i) {
+        tasks_[i]->reset((*plan_)[i]);
         current_.push_back(tasks_[i].get());
     }
     if (hasSaver()) shared_.events->checkpoint(*this, source_, step_ - 1, current_);
-    if (plan_.empty()) return false;
+    if (plan_->empty()) return false;
     if (shared_.claim.isReplaced()) {
         pause(Status::cancelled, {});
         return false;
@@ -34,15 +34,17 @@ bool Run::next() {
                                       "' is next. Raise recursion_limit, or find what goes round in circles; the thread can go on with RESUME",
                                   {.node = nodeOf(*current_.front()).name, .step = step_});
     }
-    const bool only_start = plan_.size() == 1 && plan_.front().node == topology().start;
+    const bool only_start = plan_->size() == 1 && plan_->front().node == topology().start;
     if (!only_start) ++ran_;
     prepareTasks();
     if (todo_.empty()) return true;
-    if (!(first_ && went_on_) && stopsAt(*before_)) {
+    if (before_->any() && !(first_ && went_on_) && stopsAt(*before_)) {
         pause(Status::breakpoint, {});
         return false;
     }
-    for (Task* task : current_) shared_.events->taskStarts(*this, *task);
+    if (shared_.events->any()) {
+        for (Task* task : current_) shared_.events->taskStarts(*this, *task);
+    }
     return true;
 }
 
@@ -97,7 +99,6 @@ void Run::restoreTask(Task& task, const checkpoint::TaskFields& fields) {
 void Run::execute(Task& task) noexcept { Execution(*this, task)(); }
 
 bool Run::stopsAt(const Breakpoints& breakpoints) const noexcept {
-    if (!breakpoints.any()) return false;
     return std::any_of(current_.begin(), current_.end(), [&](const Task* task) {
         return task->planned.node != topology().start && breakpoints.has(task->planned.node);
     });
@@ -130,7 +131,7 @@ void Run::endSuperstep() {
     endChannels(state_, ending_);
     routed_.clear();
     for (Task* task : current_) routed_.push_back({task->planned.node, &task->routes});
-    advance(topology(), schedule_, {.consumed = plan_, .routed = routed_, .is_step = true});
+    advance(topology(), schedule_, {.consumed = *plan_, .routed = routed_, .is_step = true});
     commit(Source::loop);
     if (touchesOutput(current_)) shared_.events->values(*this);
     first_ = false;
@@ -139,7 +140,7 @@ void Run::endSuperstep() {
     inner_replaying_ = false;
     superstep_done_ = true;
     if (parent_ == nullptr) shared_.effects.clear();
-    if (stopsAt(*after_)) pause(Status::breakpoint, {});
+    if (after_->any() && stopsAt(*after_)) pause(Status::breakpoint, {});
 }
 
 // Whether the superstep cannot end, because a task failed, asked, or speaks for another graph. A failure comes first, then pauses.
@@ -186,12 +187,12 @@ CommitStep Run::commitStep(Source source, std::int64_t step) {
             .topology = &topology(),
             .state = &state_,
             .schedule = &schedule_,
-            .next = planned_ ? next_plan_ : plan_,
+            .next = planned_ ? *next_plan_ : *plan_,
             .writes = drafts_.writes};
 }
 
 void Run::commit(Source source) {
-    plan(topology(), schedule_, next_plan_);
+    plan(topology(), schedule_, *next_plan_);
     planned_ = true;
     if (hasSaver()) {
         checkpoint_ = ids_.next();
@@ -244,7 +245,7 @@ void Run::showPause() {
 }
 
 detail::RunOutcome Run::finish() {
-    const bool due = planned_ ? !next_plan_.empty() : !plan_.empty();
+    const bool due = planned_ ? !next_plan_->empty() : !plan_->empty();
     if (parent_ == nullptr && paused_ && outcome_.status == Status::breakpoint && due) note(checkpoint::run_at_breakpoint);
     const bool keeps = parent_ == nullptr || paused_ || core_.options().checkpointer == detail::CheckpointerKind::per_thread;
     if (keeps) log_.flush(commitStep(source_, step_ - 1));

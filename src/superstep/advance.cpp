@@ -66,9 +66,29 @@ void releaseDeferred(const Topology& topology, Schedule& schedule, std::uint64_t
     }
 }
 
+// Most supersteps: one triggered task ran, nothing else was under way, and none of its edges waits for anything.
+bool advanceAlone(const Topology& topology, Schedule& schedule, const Advance& by) {
+    if (!by.is_step || by.input != nullptr || by.consumed.size() != 1 || by.routed.size() != 1) return false;
+    const PlannedTask& task = by.consumed.front();
+    const Routed& from = by.routed.front();
+    if (task.is_send || from.node != task.node || topology.has_deferred || !topology.nodes[from.node].joins.empty()) return false;
+    if (!from.routes->sends.empty() || !schedule.sends.empty() || !schedule.activeJoins().empty()) return false;
+    if (schedule.has_input != (task.node == topology.start)) return false;
+    // A node that was deferred when this was stored may be none any more.
+    for (const NodeIndex node : schedule.activeEdges()) {
+        if (schedule.edge(node).state != EdgeState::fired) return false;
+    }
+    noteRan(schedule, by.consumed);
+    schedule.has_input = false;
+    schedule.input.clear();
+    schedule.fireOnly(topology.nodes[from.node].edges, from.routes->to, ++schedule.version);
+    return true;
+}
+
 }  // namespace
 
 void advance(const Topology& topology, Schedule& schedule, const Advance& by) {
+    if (advanceAlone(topology, schedule, by)) return;
     noteRan(schedule, by.consumed);
     consume(topology, schedule, by.consumed);
     if (by.is_step) dropFired(schedule);

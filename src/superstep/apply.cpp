@@ -14,16 +14,19 @@ using detail::ChannelSpec;
 using detail::Op;
 using detail::Schema;
 
-State::State(const Schema& schema)
-    : schema_(&schema), object_(schema.state().create(schema.state().context)), present_(schema.present()) {}
+State::State(const Schema& schema, void* place)
+    : schema_(&schema),
+      object_(place != nullptr ? place : schema.state().create(schema.state().context)),
+      owns_(place == nullptr),
+      present_(schema.present()) {}
 
 State::State(const State& other) : State(*other.schema_) { assign(other); }
 
 State::State(State&& other) noexcept
-    : schema_(other.schema_), object_(std::exchange(other.object_, nullptr)), present_(std::move(other.present_)) {}
+    : schema_(other.schema_), object_(std::exchange(other.object_, nullptr)), owns_(other.owns_), present_(std::move(other.present_)) {}
 
 State::~State() {
-    if (object_ != nullptr) schema_->state().destroy(object_);
+    if (owns_ && object_ != nullptr) schema_->state().destroy(object_);
 }
 
 void State::reset() {
@@ -50,6 +53,11 @@ void WriteSet::add(const Schema& schema, detail::Writes& writes, std::string_vie
 }
 
 void WriteSet::close(const Schema& schema) {
+    if (items_.size() == 1) {  // as often
+        ops_.assign(1, items_.front().op);
+        groups_.assign(1, {items_.front().channel, 0, 1});
+        return;
+    }
     const auto by_rank = [](const Item& a, const Item& b) { return a.rank < b.rank; };
     if (!std::is_sorted(items_.begin(), items_.end(), by_rank)) std::stable_sort(items_.begin(), items_.end(), by_rank);
     ops_.clear();
@@ -117,6 +125,7 @@ void OperationLog::close(const ChannelSpec& channel, std::size_t start) {
 void findEnding(const State& state, const WriteSet& writes, std::vector<ChannelIndex>& ending) {
     ending.clear();
     const Schema& schema = state.schema();
+    if (schema.transient().empty()) return;
     for (const ChannelIndex index : schema.transient()) {
         if (state.has(index) && !writes.writes(index)) ending.push_back(index);
     }

@@ -10,10 +10,11 @@
 // Folds the writes of a superstep into channels: in task order, never in completion order.
 namespace stategraph::engine {
 
-/// The values of a state: the user's object and which channels are set. Owned.
+/// The values of a state: the user's object and which channels are set.
 class State {
 public:
-    explicit State(const detail::Schema& schema);
+    /// As before any write. `place` is an object of the state's type in that condition, which stays its owner's; null: one is made.
+    explicit State(const detail::Schema& schema, void* place = nullptr);
     State(const State& other);
     State(State&& other) noexcept;
     State& operator=(const State&) = delete;
@@ -35,6 +36,7 @@ public:
 private:
     const detail::Schema* schema_;
     void* object_;
+    bool owns_;
     detail::ChannelSet present_;
 };
 

@@ -31,6 +31,18 @@ void Schedule::setEdge(NodeIndex node, EdgeState state, std::uint64_t at_version
     edge = {state, at_version};
 }
 
+void Schedule::fireOnly(std::span<const NodeIndex> nodes, std::span<const NodeIndex> more, std::uint64_t at_version) {
+    for (const NodeIndex node : active_edges_) edges_[node] = {};
+    active_edges_.clear();
+    const auto fire = [&](NodeIndex node) {
+        if (edges_[node].state == EdgeState::idle) active_edges_.push_back(node);
+        edges_[node] = {EdgeState::fired, at_version};
+    };
+    for (const NodeIndex node : nodes) fire(node);
+    for (const NodeIndex node : more) fire(node);
+    if (active_edges_.size() > 1) std::sort(active_edges_.begin(), active_edges_.end());
+}
+
 bool Schedule::arrive(const Topology& topology, JoinSlot slot, std::uint64_t at_version) {
     JoinState& state = joins_[slot.join];
     state.arrived.resize((topology.joins[slot.join].sources.size() + 63) / 64);

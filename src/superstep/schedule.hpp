@@ -61,6 +61,8 @@ public:
     const std::vector<JoinIndex>& activeJoins() const noexcept { return active_joins_; }
 
     void setEdge(NodeIndex node, EdgeState state, std::uint64_t at_version);
+    /// Every edge falls idle but those to these two lists' nodes, none of which is deferred.
+    void fireOnly(std::span<const NodeIndex> nodes, std::span<const NodeIndex> more, std::uint64_t at_version);
     /// False if that source had arrived already.
     bool arrive(const Topology& topology, JoinSlot slot, std::uint64_t at_version);
     void releaseJoin(JoinIndex join, std::uint64_t at_version);

@@ -7,8 +7,7 @@ constexpr std::align_val_t alignment{16};
 
 }  // namespace
 
-void Writes::clear() noexcept {
-    if (size_ == 0 && data_ == inline_) return;  // as most are
+void Writes::destroyAll() noexcept {
     for (Op& op : *this) op.destroyValue();
     size_ = 0;
     if (data_ != inline_) {
@@ -16,9 +15,16 @@ void Writes::clear() noexcept {
         data_ = inline_;
         capacity_ = inline_size;
     }
+    is_plain_ = true;
 }
 
 void Writes::append(const Writes& other) {
+    if (other.is_plain_ && size_ == 0 && data_ == inline_) {
+        std::memcpy(inline_, other.inline_, other.size_);
+        size_ = other.size_;
+        return;
+    }
+    is_plain_ = false;
     for (const Op& op : const_cast<Writes&>(other)) {
         Op* made = push(op.type, op.channel, op.kind, op.is_item);
         if (op.type != nullptr) {
@@ -40,6 +46,7 @@ void Writes::append(const Writes& other) {
 }
 
 void Writes::addDecoded(const ValueOps& type, ChannelIndex channel, checkpoint::WriteKind kind, Decoder& in) {
+    is_plain_ = false;
     Op* op = push(&type, channel, kind, false);
     if (type.in_place) {
         type.decode(in, op + 1);
@@ -64,6 +71,7 @@ void Writes::grow(std::uint32_t needed) {
     if (data_ != inline_) ::operator delete(data_, alignment);
     data_ = data;
     capacity_ = capacity;
+    is_plain_ = false;
 }
 
 void Writes::take(Writes& other) noexcept {
@@ -74,6 +82,8 @@ void Writes::take(Writes& other) noexcept {
         capacity_ = std::exchange(other.capacity_, inline_size);
     }
     size_ = std::exchange(other.size_, 0);
+    is_plain_ = false;
+    other.is_plain_ = true;
 }
 
 void Writes::relocate(std::byte* to, std::byte* from, std::uint32_t size) noexcept {

@@ -30,7 +30,8 @@ struct RunOutcome {
     Config config;
 };
 
-/// Runs to the end or a pause. `values`, an object of the state's type, gets the values; null: nobody wants them.
+/// Runs to the end or a pause. `values`, a new object of the state's type, gets the values; null: nobody wants them. After an error it
+/// holds anything.
 RunOutcome run(const Core& core, RunInput input, const RunConfig& config, void* values, ChannelSet* present = nullptr);
 
 /// The same, giving events to `sink`.

@@ -118,7 +118,12 @@ NodeAction makeNode(F&& f) {
             action.callable = own(std::forward<F>(f));
             action.input = NodeInput<S, In>::type();
             action.call = [](const void* stored, const void* input, Runtime& runtime, TaskResult& result) {
-                keepResult<S>(invoke(*static_cast<const Stored*>(stored), NodeInput<S, In>::from(input, runtime), runtime), result);
+                const Stored& node = *static_cast<const Stored*>(stored);
+                if constexpr (std::same_as<Returned, Update<S>>) {
+                    result.writes.replace([&] { return invoke(node, NodeInput<S, In>::from(input, runtime), runtime); });
+                } else {
+                    keepResult<S>(invoke(node, NodeInput<S, In>::from(input, runtime), runtime), result);
+                }
             };
         }
     }

@@ -65,23 +65,28 @@ void encodeWrite(const ChannelSpec& channel, const Op& op, Encoder& out);
 /// Its value alone: an item as a list of one.
 void encodeWriteValue(const Op& op, Encoder& out);
 
-/// A set of channels.
+/// A set of channels. Up to 64, as most states have, allocate nothing.
 class ChannelSet {
 public:
     ChannelSet() = default;
-    explicit ChannelSet(std::size_t size) : words_((size + 63) / 64) {}
-    bool test(std::size_t i) const noexcept { return (words_[i >> 6U] >> (i & 63U) & 1U) != 0; }
+    explicit ChannelSet(std::size_t size) : more_(size > 64 ? (size - 1) / 64 : 0) {}
+    bool test(std::size_t i) const noexcept { return (word(i) >> (i & 63U) & 1U) != 0; }
     void set(std::size_t i, bool on = true) noexcept {
         const std::uint64_t bit = std::uint64_t{1} << (i & 63U);
-        words_[i >> 6U] = on ? words_[i >> 6U] | bit : words_[i >> 6U] & ~bit;
+        std::uint64_t& of = i < 64 ? first_ : more_[(i >> 6U) - 1];
+        of = on ? of | bit : of & ~bit;
     }
     void reset() noexcept {
-        for (auto& word : words_) word = 0;
+        first_ = 0;
+        for (auto& word : more_) word = 0;
     }
     friend bool operator==(const ChannelSet&, const ChannelSet&) = default;
 
 private:
-    std::vector<std::uint64_t> words_;
+    std::uint64_t word(std::size_t i) const noexcept { return i < 64 ? first_ : more_[(i >> 6U) - 1]; }
+
+    std::uint64_t first_ = 0;
+    std::vector<std::uint64_t> more_;
 };
 
 /// How the state's object itself is handled.

@@ -30,6 +30,7 @@ struct ValueOps {
     void (*encode)(Encoder&, const void*);
     void (*decode)(Decoder&, void* to);            // constructs
     std::string_view (*name)(const void*) = nullptr;  // of the channel, for values that carry it themselves
+    bool trivial = false;  // in place, moved by copying its bytes, and nothing to destroy
 };
 
 template <class T>
@@ -60,6 +61,7 @@ inline constexpr ValueOps value_ops = {
                 throw;
             }
         },
+    .trivial = storedInPlace<T>() && std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>,
 };
 
 /// A value of any storable type, shared and never changed: a Send's payload.

@@ -1,10 +1,12 @@
 #pragma once
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <new>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include <stategraph/detail/log.hpp>
@@ -37,9 +39,10 @@ struct alignas(16) Op {
     bool holds() const noexcept {
         return type != nullptr && type->type == typeKey<T>();
     }
-    /// Replaces the value by one that undoing needs.
+    /// Replaces the value by one that undoing needs. Not for a trivial value (items excepted): nobody would destroy what takes its place.
     template <class T>
     void keep(T old) {
+        assert(type == nullptr || !type->trivial || is_item);
         auto* kept = new T(std::move(old));
         destroyValue();
         *reinterpret_cast<void**>(this + 1) = kept;
@@ -70,13 +73,13 @@ private:
 /// allocates nothing.
 class Writes {
 public:
-    Writes() noexcept = default;
-    Writes(Writes&& other) noexcept { take(other); }
+    Writes() noexcept {}  // not defaulted: `{}` would fill all its bytes with zeros
+    Writes(Writes&& other) noexcept { moveFrom(other); }
     Writes(const Writes& other) { append(other); }
     Writes& operator=(Writes&& other) noexcept {
         if (this != &other) {
             clear();
-            take(other);
+            moveFrom(other);
         }
         return *this;
     }
@@ -90,8 +93,30 @@ public:
     ~Writes() { clear(); }
 
     bool empty() const noexcept { return size_ == 0; }
-    void clear() noexcept;
+    void clear() noexcept {
+        if (is_plain_) {
+            size_ = 0;
+        } else {
+            destroyAll();
+        }
+    }
     void append(const Writes& other);
+    /// Takes what `make` returns, which is a Writes or a class derived from it that adds no members, without moving it: it is made here.
+    /// When `make` throws, this is empty.
+    template <class F>
+    void replace(F&& make) {
+        using Made = std::invoke_result_t<F>;
+        static_assert(std::is_base_of_v<Writes, Made> && sizeof(Made) == sizeof(Writes) && std::is_standard_layout_v<Made>);
+        struct Refill {
+            void* place;
+            ~Refill() {
+                if (place != nullptr) ::new (place) Writes();
+            }
+        } refill{this};
+        this->~Writes();
+        ::new (static_cast<void*>(this)) Made(std::forward<F>(make)());
+        refill.place = nullptr;
+    }
 
     template <class T, class V>
     void add(ChannelIndex channel, checkpoint::WriteKind kind, V&& value, bool is_item = false) {
@@ -101,9 +126,13 @@ public:
         } else {
             *reinterpret_cast<void**>(op + 1) = new T(std::forward<V>(value));
         }
+        if (!value_ops<T>.trivial || is_item) is_plain_ = false;
         commit(op);
     }
-    void addClear(ChannelIndex channel) { commit(push(nullptr, channel, checkpoint::WriteKind::clear, false)); }
+    void addClear(ChannelIndex channel) {
+        is_plain_ = false;  // to undo it, it gets a value
+        commit(push(nullptr, channel, checkpoint::WriteKind::clear, false));
+    }
     /// The value comes from CBOR.
     void addDecoded(const ValueOps& type, ChannelIndex channel, checkpoint::WriteKind kind, Decoder& in);
 
@@ -134,13 +163,29 @@ private:
         return ::new (data_ + size_) Op{type, next, channel, kind, is_item};
     }
     void commit(Op* op) noexcept { size_ = op->next; }
+    void moveFrom(Writes& other) noexcept {
+        if (!other.is_plain_) {
+            take(other);
+            return;
+        }
+        // A fixed size is a few instructions; what lies behind the last operation does not matter.
+        constexpr std::uint32_t usual_size = 64;
+        if (other.size_ <= usual_size) {
+            std::memcpy(inline_, other.inline_, usual_size);
+        } else {
+            std::memcpy(inline_, other.inline_, other.size_);
+        }
+        size_ = std::exchange(other.size_, 0);
+    }
     void grow(std::uint32_t needed);
+    void destroyAll() noexcept;
     void take(Writes& other) noexcept;
     static void relocate(std::byte* to, std::byte* from, std::uint32_t size) noexcept;
 
     std::byte* data_ = inline_;
     std::uint32_t size_ = 0;
     std::uint32_t capacity_ = inline_size;
+    bool is_plain_ = true;  // all values are trivial and lie in this object: nothing to destroy, bytes to move
     alignas(16) std::byte inline_[inline_size];
 };
 
