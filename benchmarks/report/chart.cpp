@@ -37,7 +37,7 @@ std::string tics(const Chart& chart) {
     }
     std::string text;
     double before = 0;
-    const double apart = std::pow(*sizes.rbegin() / *sizes.begin(), 0.08);
+    const double apart = std::pow(*sizes.rbegin() / *sizes.begin(), 0.12);
     for (const double size : sizes) {
         if (before > 0 && size / before < apart) continue;
         text += (text.empty() ? "" : ", ") + (quoted(grouped(size)) + " " + std::to_string(static_cast<long long>(size)));
