@@ -40,7 +40,8 @@ std::string tics(const Chart& chart) {
     const double apart = std::pow(*sizes.rbegin() / *sizes.begin(), 0.12);
     for (const double size : sizes) {
         if (before > 0 && size / before < apart) continue;
-        text += (text.empty() ? "" : ", ") + (quoted(grouped(size)) + " " + std::to_string(static_cast<long long>(size)));
+        text +=
+            (text.empty() ? "" : ", ") + (quoted(grouped(size)) + " " + std::to_string(static_cast<long long>(size)));
         before = size;
     }
     return "(" + text + ")";
@@ -57,14 +58,18 @@ void writeChart(const std::string& folder, const Chart& chart) {
         out << "$s" << block << " << EOD\n";
         for (const auto& [size, cost] : series.points) out << size << " " << cost << "\n";
         out << "EOD\n";
-        plots += (plots.empty() ? "plot $s" : ", \\\n     $s") + std::to_string(block) + " with linespoints lw 2 pt 7 ps 0.6 lt " +
-                 std::to_string(colour) + (series.is_other ? " dt 2" : "") + " title " + quoted(series.label);
+        plots += (plots.empty() ? "plot $s" : ", \\\n     $s") + std::to_string(block) +
+                 " with linespoints lw 2 pt 7 ps 0.6 lt " + std::to_string(colour) + (series.is_other ? " dt 2" : "") +
+                 " title " + quoted(series.label);
     }
     out << "set terminal svg size 720,460 background rgb 'white' font 'sans,13'\n"
         << "set output " << quoted(folder + "/" + chart.name + ".svg") << "\n"
-        << "set title " << quoted(chart.title) << " noenhanced\nset key outside bottom center maxcols 2 reverse Left noenhanced\n"
-        << "set logscale xy\nset grid\nset xlabel " << quoted(chart.size) << " noenhanced offset 0,0.5\nset ylabel 'µs'\nset format y '%g'\n"
-        << "set xtics " << tics(chart) << "\nset offsets graph 0.03, graph 0.03, 0, 0\nset yrange " << decades(chart) << "\n"
+        << "set title " << quoted(chart.title)
+        << " noenhanced\nset key outside bottom center maxcols 2 reverse Left noenhanced\n"
+        << "set logscale xy\nset grid\nset xlabel " << quoted(chart.size)
+        << " noenhanced offset 0,0.5\nset ylabel 'µs'\nset format y '%g'\n"
+        << "set xtics " << tics(chart) << "\nset offsets graph 0.03, graph 0.03, 0, 0\nset yrange " << decades(chart)
+        << "\n"
         << plots << "\n";
     if (!out.flush()) throw std::runtime_error("cannot write " + folder + "/" + chart.name + ".gp");
 }

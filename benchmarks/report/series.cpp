@@ -12,14 +12,16 @@ namespace json = boost::json;
 
 // "CASE/1000" or "CASE/1000/floor": the size, if `name` is that case at one.
 std::optional<double> sizeOf(const std::string& name, const std::string& of, const std::string& after) {
-    if (!name.starts_with(of + "/") || !name.ends_with(after) || name.size() <= of.size() + 1 + after.size()) return std::nullopt;
+    if (!name.starts_with(of + "/") || !name.ends_with(after) || name.size() <= of.size() + 1 + after.size())
+        return std::nullopt;
     const std::string digits = name.substr(of.size() + 1, name.size() - of.size() - 1 - after.size());
     if (digits.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
     return std::stod(digits);
 }
 
 // Microseconds: of a case's time, or of a counter whose name ends with _us.
-Series measured(const std::string& of, const std::string& counter, const std::string& after, const Measurements& measurements) {
+Series measured(const std::string& of, const std::string& counter, const std::string& after,
+                const Measurements& measurements) {
     Series series;
     for (const auto& [name, measurement] : measurements) {
         const auto size = sizeOf(name, of, after);
@@ -76,10 +78,12 @@ std::vector<Chart> readCharts(const std::string& path, const Measurements& measu
             const std::string label = textOf(of, "label");
             const std::string counter = textOf(of, "counter");
             add(chart, measured(name, counter, "", measurements), label, false);
-            if (of.contains("floor")) add(chart, measured(name, counter, "/floor", measurements), label + ", floor", true);
+            if (of.contains("floor"))
+                add(chart, measured(name, counter, "/floor", measurements), label + ", floor", true);
             if (of.contains("peer")) add(chart, ofPeer(name, peers), label + ", LangGraph.js", true);
         }
-        const bool has_ours = std::any_of(chart.series.begin(), chart.series.end(), [](const Series& series) { return !series.is_other; });
+        const bool has_ours = std::any_of(chart.series.begin(), chart.series.end(),
+                                          [](const Series& series) { return !series.is_other; });
         if (has_ours) charts.push_back(std::move(chart));
     }
     return charts;

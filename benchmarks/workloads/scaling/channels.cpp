@@ -33,13 +33,19 @@ void loop(benchmark::State& state, Store store, std::size_t size) {
     const Channels channels(size);
     const std::string& name = channels.written;
     sg::StateGraph<sg::JsonState> graph(channels.schema);
-    graph.addNode("a", [&](const sg::JsonState& s) -> sg::Update<sg::JsonState> { return {sg::write(name, s.at(name).as_int64() + 1)}; })
+    graph
+        .addNode("a",
+                 [&](const sg::JsonState& s) -> sg::Update<sg::JsonState> {
+                     return {sg::write(name, s.at(name).as_int64() + 1)};
+                 })
         .addEdge(sg::START, "a")
-        .addConditionalEdges("a", [&](const sg::JsonState& s) { return s.at(name).as_int64() < steps ? "a" : sg::END; });
+        .addConditionalEdges("a",
+                             [&](const sg::JsonState& s) { return s.at(name).as_int64() < steps ? "a" : sg::END; });
     const FreshSaver fresh(store);
     const auto app = graph.compile({.checkpointer = fresh.saver});
     for (auto _ : state) {
-        const auto result = app.invoke(sg::Update<sg::JsonState>::of(channels.values), {.thread_id = "t", .recursion_limit = steps});
+        const auto result =
+            app.invoke(sg::Update<sg::JsonState>::of(channels.values), {.thread_id = "t", .recursion_limit = steps});
         if (result.values.at(name) != steps) state.SkipWithError("wrong result");
         if (!fresh.saver) continue;
         state.PauseTiming();  // each iteration begins with an empty thread
@@ -54,7 +60,8 @@ void loop(benchmark::State& state, Store store, std::size_t size) {
 void registerChannels() {
     for (const std::size_t size : {5, 50, 500}) {
         for (const Store store : {Store::none, Store::memory}) {
-            add(std::string("scaling/channels_") + toString(store), size, [=](benchmark::State& state) { loop(state, store, size); });
+            add(std::string("scaling/channels_") + toString(store), size,
+                [=](benchmark::State& state) { loop(state, store, size); });
         }
     }
 }

@@ -20,10 +20,12 @@ void nextRun(benchmark::State& state, Store store, int size) {
     calls.reserve(further);
     int limit = 0;
     sg::StateGraph<Counter> graph;
-    graph.addNode("a", [&](const Counter& s) -> sg::Update<Counter> {
-             if (s.n >= size) calls.push_back(Clock::now());
-             return countOne(s);
-         })
+    graph
+        .addNode("a",
+                 [&](const Counter& s) -> sg::Update<Counter> {
+                     if (s.n >= size) calls.push_back(Clock::now());
+                     return countOne(s);
+                 })
         .addEdge(sg::START, "a")
         .addConditionalEdges("a", [&](const Counter& s) { return s.n < limit ? "a" : sg::END; });
     for (auto _ : state) {

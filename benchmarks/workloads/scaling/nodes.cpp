@@ -33,7 +33,8 @@ sg::StateGraph<Counter> ring(std::size_t size) {
         graph.addNode(nameOf(i), countOne);
         if (i + 1 < size) graph.addEdge(nameOf(i), nameOf(i + 1));
     }
-    graph.addConditionalEdges(nameOf(size - 1), [first = nameOf(0)](const Counter& s) { return s.n < steps ? first : std::string(sg::END); });
+    graph.addConditionalEdges(
+        nameOf(size - 1), [first = nameOf(0)](const Counter& s) { return s.n < steps ? first : std::string(sg::END); });
     return graph;
 }
 

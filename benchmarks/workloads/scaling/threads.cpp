@@ -16,6 +16,7 @@ namespace {
 namespace sg = stategraph;
 
 constexpr int steps = 5;
+// The median of so many: the disk is busy with other cases' databases now and then.
 constexpr int samples = 100;
 // Before them, without the clock: what is measured is a program that has been running.
 constexpr int warm_up = 20;
@@ -34,7 +35,8 @@ struct FilledStore {
     }
     void fill(std::size_t size) {
         const auto app = loopGraph(1).compile({.checkpointer = fresh.saver});
-        for (std::size_t i = 0; i < size; ++i) app.invoke({sg::set(&Counter::n, 0)}, {.thread_id = nameOf(i), .durability = sg::Durability::exit});
+        for (std::size_t i = 0; i < size; ++i)
+            app.invoke({sg::set(&Counter::n, 0)}, {.thread_id = nameOf(i), .durability = sg::Durability::exit});
     }
 
     FreshSaver fresh;
@@ -53,18 +55,18 @@ void newThreads(benchmark::State& state, const FreshSaver& fresh) {
     static std::size_t count = 0;
     const auto app = loopGraph(steps).compile({.checkpointer = fresh.saver});
     for (auto _ : state) {
-        double seconds = 0;
+        std::vector<double> seconds;
         std::vector<std::string> ids;
         for (int i = 0; i < warm_up + samples; ++i) ids.push_back("further-" + std::to_string(count++));
         for (int i = 0; i < warm_up + samples; ++i) {
             const auto begin = Clock::now();
             const auto result = app.invoke({sg::set(&Counter::n, 0)}, {.thread_id = ids[static_cast<std::size_t>(i)]});
-            if (i >= warm_up) seconds += secondsSince(begin);
+            if (i >= warm_up) seconds.push_back(secondsSince(begin));
             if (result.values.n != steps) state.SkipWithError("wrong result");
         }
         for (const auto& id : ids) fresh.saver->deleteThread(id);
-        state.SetIterationTime(seconds);
-        state.counters["items"] = samples * steps;
+        state.SetIterationTime(median(std::move(seconds)));
+        state.counters["items"] = steps;
     }
 }
 
@@ -72,16 +74,15 @@ void readThreads(benchmark::State& state, const FreshSaver& fresh, std::size_t s
     static std::mt19937_64 random(7);
     const auto app = loopGraph(1).compile({.checkpointer = fresh.saver});
     for (auto _ : state) {
-        double seconds = 0;
+        std::vector<double> seconds;
         for (int i = 0; i < warm_up + samples; ++i) {
             const std::string id = nameOf(random() % size);
             const auto begin = Clock::now();
             const auto snapshot = app.getState({.thread_id = id});
-            if (i >= warm_up) seconds += secondsSince(begin);
+            if (i >= warm_up) seconds.push_back(secondsSince(begin));
             if (snapshot.values.n != 1) state.SkipWithError("wrong result");
         }
-        state.SetIterationTime(seconds);
-        state.counters["items"] = samples;
+        state.SetIterationTime(median(std::move(seconds)));
     }
 }
 
@@ -92,8 +93,10 @@ void registerThreads() {
         const std::string on = toString(store);
         for (const std::size_t size : sizesUpTo(10'000, {100, 1000, 10'000, 100'000, 1'000'000})) {
             const auto shared = std::make_shared<std::unique_ptr<FilledStore>>();
-            once(add("scaling/threads_new_" + on, size, [=](benchmark::State& state) { newThreads(state, made(shared, store, size)); }));
-            once(add("scaling/threads_read_" + on, size, [=](benchmark::State& state) { readThreads(state, made(shared, store, size), size); }));
+            once(add("scaling/threads_new_" + on, size,
+                     [=](benchmark::State& state) { newThreads(state, made(shared, store, size)); }));
+            once(add("scaling/threads_read_" + on, size,
+                     [=](benchmark::State& state) { readThreads(state, made(shared, store, size), size); }));
         }
     }
 }
