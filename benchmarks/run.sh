@@ -4,41 +4,59 @@
 #   ./benchmarks/run.sh                everything; half an hour
 #   ./benchmarks/run.sh --quick        small sizes and few repetitions: to try it out, not for figures
 #   ./benchmarks/run.sh --only NAME    one workload (a folder of benchmarks/workloads, or compile_time); may be repeated
-#   ./benchmarks/run.sh --json FILE    where the result goes as JSON (default: build/bench/results/report.json)
+#   ./benchmarks/run.sh --json FILE    also write the result as JSON there
+#   ./benchmarks/run.sh --publish      write it into the repository: benchmarks/results and the tables of benchmarks/README.md
+#   ./benchmarks/run.sh --publish-to DIR   the same into another folder, whatever was run
 #
-# Installs what is missing (Debian). LangGraph.js takes part where node is there and npm reaches its registry. Charts are in
-# build/bench/results/charts. CXX, CXXFLAGS and TMPDIR (where the databases go) count. Exit code 0 if everything ran, missed budgets included.
+# The result is build/bench/results: report.md, report.json, charts/*.svg. Installs what is missing (Debian). LangGraph.js takes part where
+# node is there and npm reaches its registry. CXX, CXXFLAGS and TMPDIR (where the databases go) count. Exit code 0 if everything ran, missed
+# budgets included.
 set -euo pipefail
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source=scripts/lib/packages.sh
 . "$repo/scripts/lib/packages.sh"
 
+command="./benchmarks/run.sh${*:+ $*}"
 quick=no
 only=()
 json=
+publish=
 while [ $# -gt 0 ]; do
   case $1 in
   --quick) quick=yes ;;
-  --only | --json)
+  --publish) publish=$repo/benchmarks/results ;;
+  --only | --json | --publish-to)
     [ $# -ge 2 ] || die "$1 needs a value."
-    if [ "$1" = --only ]; then only+=("$2"); else json=$2; fi
+    case $1 in
+    --only) only+=("$2") ;;
+    --json) json=$2 ;;
+    --publish-to) publish=$2 ;;
+    esac
     shift
     ;;
   -h | --help)
-    sed -n '2,10s/^# \{0,1\}//p' "$0"
+    sed -n '2,13s/^# \{0,1\}//p' "$0"
     exit 0
     ;;
-  *) die "unknown option $1; there are --quick, --only NAME and --json FILE." ;;
+  *) die "unknown option $1; there are --quick, --only NAME, --json FILE, --publish and --publish-to DIR." ;;
   esac
   shift
 done
 case $json in "" | /*) ;; *) json=$PWD/$json ;; esac
+case $publish in "" | /*) ;; *) publish=$PWD/$publish ;; esac
+in_repo=no
+if [ "$publish" = "$repo/benchmarks/results" ]; then
+  in_repo=yes
+  if [ $quick = yes ] || [ ${#only[@]} -gt 0 ]; then
+    die "--publish is for figures of everything: leave out --quick and --only." "To try it out: --publish-to DIR"
+  fi
+fi
 cd "$repo"
 
 # In the order in which they are run.
-all=(superstep chain chain_1000 fan_out send_1000 growing_thread wide_state fanout_to_subgraph react_loop savers history threads resume
-  blocking_nodes compile_time memory)
+all=(superstep chain chain_1000 fan_out send_1000 growing_thread wide_state fanout_to_subgraph react_loop savers history threads scaling
+  resume blocking_nodes compile_time memory)
 workloads=("${all[@]}")
 if [ ${#only[@]} -gt 0 ]; then
   workloads=("${only[@]}")
@@ -57,7 +75,6 @@ export CXX=$cxx
 
 build=$repo/build/bench
 results=$build/results
-: "${json:=$results/report.json}"
 say "Building the workloads (Release, build/bench)"
 mkdir -p "$build"
 cmake -S "$repo" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DSTATEGRAPH_BUILD_TESTS=OFF -DSTATEGRAPH_BUILD_EXAMPLES=OFF \
@@ -71,6 +88,7 @@ mkdir -p "$results"
 # ------------------------------------------------------------------------------------------------------------- facts
 fact() { printf '%s=%s\n' "$1" "$2" >>"$results/facts"; }
 cache() { sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt" | head -n 1; }
+fact command "$command"
 fact date "$(date -u +%Y-%m-%dT%H:%M:%SZ)"
 fact machine "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores, $(awk '/MemTotal/ {printf "%.0f GiB", $2 / 1048576}' /proc/meminfo)"
 fact system "$(sed -n 's/^PRETTY_NAME="\(.*\)"/\1/p' /etc/os-release), Linux $(uname -r)"
@@ -122,11 +140,44 @@ for name in "${workloads[@]}"; do
   run_peer "$name" after
 done
 fact load_after "$(cut -d' ' -f1-3 /proc/loadavg)"
+[ $peer_ready = yes ] || fact peer "LangGraph.js is not there"
+[ ${#failed[@]} -eq 0 ] || fact failed "${failed[*]}"
 
 # ------------------------------------------------------------------------------------------------------------- report
-"$build/benchmarks/stategraph-bench-report" "$results" "$repo/benchmarks" "$json" | tee "$results/report.md"
+mkdir -p "$results/charts"
+"$build/benchmarks/stategraph-bench-report" "$results" "$repo/benchmarks" "$results/report.json" | tee "$results/report.md"
 for script in "$results"/charts/*.gp; do
   if [ -e "$script" ]; then gnuplot "$script" || failed+=("the chart $(basename "$script" .gp)"); fi
 done
-say "JSON: $json; charts: $results/charts"
+if [ -n "$json" ]; then cp "$results/report.json" "$json"; fi
+say "In $results: report.md, report.json, charts"
+
+# ------------------------------------------------------------------------------------------------------------ publish
+# What stands between two marks of benchmarks/README.md becomes the facts, the budget and the growth; all cases stay in results/table.md.
+fill_readme() {
+  local readme=$repo/benchmarks/README.md filled=$results/README.md
+  if ! grep -q '^<!-- results: ' "$readme" || ! grep -q '^<!-- end of results -->$' "$readme"; then
+    die "benchmarks/README.md has lost its marks for results."
+  fi
+  awk -v table="$1" '
+    /^<!-- results: / {
+      print
+      while ((getline line <table) > 0 && line != "### All cases") print line
+      skipping = 1
+    }
+    /^<!-- end of results -->$/ { skipping = 0 }
+    !skipping' "$readme" >"$filled"
+  cat "$filled" >"$readme"
+}
+if [ -n "$publish" ]; then
+  rm -rf "$publish/charts"
+  mkdir -p "$publish/charts"
+  cp "$results/report.json" "$publish/results.json"
+  cp "$results/report.md" "$publish/table.md"
+  for chart in "$results"/charts/*.svg; do
+    if [ -e "$chart" ]; then cp "$chart" "$publish/charts/"; fi
+  done
+  if [ $in_repo = yes ]; then fill_readme "$publish/table.md"; fi
+  say "In $publish: table.md, results.json, charts"
+fi
 if [ ${#failed[@]} -gt 0 ]; then die "failed: ${failed[*]}"; fi

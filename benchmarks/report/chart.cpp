@@ -1,5 +1,8 @@
+#include <algorithm>
+#include <cmath>
 #include <fstream>
-#include <map>
+#include <limits>
+#include <set>
 #include <stdexcept>
 
 #include "benchmarks/report/output.hpp"
@@ -7,84 +10,74 @@
 namespace bench::report {
 namespace {
 
-struct Point {
-    double ours = 0;
-    std::optional<double> floor = {};
-    std::optional<double> peer = {};
-};
-using Curve = std::map<double, Point>;
-
-// "workload/case/1000" is the case at size 1000.
-bool splitSize(const std::string& name, std::string& workload, std::string& of, double& size) {
-    const std::size_t first = name.find('/');
-    const std::size_t last = name.rfind('/');
-    if (first == std::string::npos || last == first) return false;
-    const std::string digits = name.substr(last + 1);
-    if (digits.empty() || digits.find_first_not_of("0123456789") != std::string::npos) return false;
-    workload = name.substr(0, first);
-    of = name.substr(first + 1, last - first - 1);
-    size = std::stod(digits);
-    return true;
+// A text as gnuplot reads it.
+std::string quoted(const std::string& text) {
+    std::string out = "'";
+    for (const char c : text) out += c == '\'' ? "''" : std::string(1, c);
+    return out + "'";
 }
 
-template <class F>
-void writeBlock(std::ostream& out, const std::string& name, const Curve& curve, F of) {
-    out << "$" << name << " << EOD\n";
-    for (const auto& [size, point] : curve) {
-        if (const std::optional<double> value = of(point)) out << size << " " << *value / 1e3 << "\n";
+// Whole decades, so that what is flat looks flat.
+std::string decades(const Chart& chart) {
+    double least = std::numeric_limits<double>::max();
+    double most = 0;
+    for (const Series& series : chart.series) {
+        for (const auto& [_, cost] : series.points) least = std::min(least, cost), most = std::max(most, cost);
     }
-    out << "EOD\n";
+    const double low = std::floor(std::log10(least));
+    const double high = std::max(low + 1, std::ceil(std::log10(most)));
+    return "[1e" + std::to_string(static_cast<int>(low)) + ":1e" + std::to_string(static_cast<int>(high)) + "]";
 }
 
-void writeChart(const std::string& folder, const std::string& workload, const std::map<std::string, Curve>& curves) {
-    std::ofstream out(folder + "/" + workload + ".gp");
+// A tic at each size of which there is a figure, unless it is too near the one before.
+std::string tics(const Chart& chart) {
+    std::set<double> sizes;
+    for (const Series& series : chart.series) {
+        for (const auto& [size, _] : series.points) sizes.insert(size);
+    }
+    std::string text;
+    double before = 0;
+    const double apart = std::pow(*sizes.rbegin() / *sizes.begin(), 0.12);
+    for (const double size : sizes) {
+        if (before > 0 && size / before < apart) continue;
+        text +=
+            (text.empty() ? "" : ", ") + (quoted(grouped(size)) + " " + std::to_string(static_cast<long long>(size)));
+        before = size;
+    }
+    return "(" + text + ")";
+}
+
+void writeChart(const std::string& folder, const Chart& chart) {
+    std::ofstream out(folder + "/" + chart.name + ".gp");
     std::string plots;
-    int number = 0;
-    const auto plot = [&](const std::string& block, const std::string& title, const char* style) {
-        plots += (plots.empty() ? "plot " : ", \\\n     ") + std::string("$") + block + " with linespoints " + style + " lw 2 title '" + title + "'";
-    };
-    for (const auto& [of, curve] : curves) {
-        if (curve.size() < 2) continue;
-        ++number;
-        const std::string block = "c" + std::to_string(number);
-        writeBlock(out, block, curve, [](const Point& p) { return std::optional(p.ours); });
-        plot(block, of, ("lt " + std::to_string(number)).c_str());
-        const auto& any = curve.begin()->second;
-        if (any.floor) {
-            writeBlock(out, block + "_floor", curve, [](const Point& p) { return p.floor; });
-            plot(block + "_floor", of + ", floor", ("dt 2 lt " + std::to_string(number)).c_str());
-        }
-        if (any.peer) {
-            writeBlock(out, block + "_peer", curve, [](const Point& p) { return p.peer; });
-            plot(block + "_peer", of + ", LangGraph.js", ("dt 4 lt " + std::to_string(number)).c_str());
-        }
+    int block = 0;
+    int colour = 0;
+    for (const Series& series : chart.series) {
+        ++block;
+        if (!series.is_other) ++colour;
+        out << "$s" << block << " << EOD\n";
+        for (const auto& [size, cost] : series.points) out << size << " " << cost << "\n";
+        out << "EOD\n";
+        plots += (plots.empty() ? "plot $s" : ", \\\n     $s") + std::to_string(block) +
+                 " with linespoints lw 2 pt 7 ps 0.6 lt " + std::to_string(colour) + (series.is_other ? " dt 2" : "") +
+                 " title " + quoted(series.label);
     }
-    out << "set terminal svg size 900,520 enhanced background rgb 'white' font 'sans,13'\n"
-        << "set output '" << folder << "/" << workload << ".svg'\n"
-        << "set title '" << workload << "' noenhanced\nset key outside right noenhanced\n"
-        << "set logscale xy\nset grid\nset xlabel 'size'\nset ylabel 'µs'\nset format x '%.0f'\n"
+    out << "set terminal svg size 720,460 background rgb 'white' font 'sans,13'\n"
+        << "set output " << quoted(folder + "/" + chart.name + ".svg") << "\n"
+        << "set title " << quoted(chart.title)
+        << " noenhanced\nset key outside bottom center maxcols 2 reverse Left noenhanced\n"
+        << "set logscale xy\nset grid\nset xlabel " << quoted(chart.size)
+        << " noenhanced offset 0,0.5\nset ylabel 'µs'\nset format y '%g'\n"
+        << "set xtics " << tics(chart) << "\nset offsets graph 0.03, graph 0.03, 0, 0\nset yrange " << decades(chart)
+        << "\n"
         << plots << "\n";
-    if (!out.flush()) throw std::runtime_error("cannot write " + folder + "/" + workload + ".gp");
+    if (!out.flush()) throw std::runtime_error("cannot write " + folder + "/" + chart.name + ".gp");
 }
 
 }  // namespace
 
-void writeCharts(const std::string& folder, const std::vector<Line>& lines) {
-    std::map<std::string, std::map<std::string, Curve>> workloads;
-    std::string workload;
-    std::string of;
-    double size = 0;
-    for (const Line& line : lines) {
-        if (!line.value || !splitSize(line.name, workload, of, size)) continue;
-        workloads[workload][of][size] = {.ours = *line.value,
-                                         .floor = line.floor,
-                                         .peer = line.measured_peer ? std::optional(line.measured_peer->value) : std::nullopt};
-    }
-    for (const auto& [name, curves] : workloads) {
-        bool grows = false;
-        for (const auto& [_, curve] : curves) grows = grows || curve.size() > 1;
-        if (grows) writeChart(folder, name, curves);
-    }
+void writeCharts(const std::string& folder, const std::vector<Chart>& charts) {
+    for (const Chart& chart : charts) writeChart(folder, chart);
 }
 
 }  // namespace bench::report

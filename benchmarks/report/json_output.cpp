@@ -1,3 +1,5 @@
+#include <ostream>
+
 #include "benchmarks/report/output.hpp"
 
 namespace bench::report {
@@ -37,6 +39,43 @@ json::array toJson(const std::vector<Line>& lines) {
         rows.push_back(std::move(row));
     }
     return rows;
+}
+
+json::array growthToJson(const std::vector<Chart>& charts) {
+    json::array rows;
+    for (const Chart& chart : charts) {
+        for (const Series& series : chart.series) {
+            if (series.is_other) continue;
+            json::array points;
+            for (const auto& [size, cost] : series.points) points.push_back(json::array{size, cost});
+            rows.push_back({{"chart", chart.name},
+                            {"what", series.label},
+                            {"size", chart.size},
+                            {"unit", "us"},
+                            {"points", std::move(points)},
+                            {"exponent", orNull(series.exponent())}});
+        }
+    }
+    return rows;
+}
+
+void writeJson(std::ostream& out, const json::object& object) {
+    const char* before = "{\n";
+    for (const auto& member : object) {
+        out << before << json::serialize(member.key()) << ": ";
+        before = ",\n";
+        if (!member.value().is_array()) {
+            out << json::serialize(member.value());
+            continue;
+        }
+        const char* before_row = "[\n  ";
+        for (const auto& row : member.value().as_array()) {
+            out << before_row << json::serialize(row);
+            before_row = ",\n  ";
+        }
+        out << (member.value().as_array().empty() ? "[]" : "\n]");
+    }
+    out << "\n}\n";
 }
 
 }  // namespace bench::report

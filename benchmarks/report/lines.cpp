@@ -16,7 +16,8 @@ void compareWithPeers(Line& line, const std::string& name, const PeerFigures& pe
     if (found == peers.end()) return;
     for (const auto& figure : found->second) {
         if (figure.is_measured) {
-            line.measured_peer = figure;
+            // Before and after ours: what disturbed one of them is not the peer's fault.
+            if (!line.measured_peer || figure.value < line.measured_peer->value) line.measured_peer = figure;
         } else {
             line.published_peers.push_back(figure);
         }
@@ -38,7 +39,29 @@ std::optional<double> spreadOfRatio(const Figure& a, const Figure& b) {
     return std::hypot(*a.spread, *b.spread);
 }
 
-// {"case", "counter"?, "relative_to"?: {"case", "counter"?}, "what", "unit", "at_most" or "at_least"}
+void compareWithCase(Line& line, const Figure* figure, const json::object& other, const Measurements& measurements) {
+    const std::string other_name = textOf(other, "case");
+    const Figure* base = figureOf(measurements, other_name, textOf(other, "counter"));
+    line.name += " / " + other_name;
+    if (!figure || !base || base->value == 0) return;
+    line.value = figure->value / base->value;
+    line.spread = spreadOfRatio(*figure, *base);
+}
+
+// How many times less time than the fastest of the peers that `counts` says yes to.
+template <class F>
+void compareWithFastest(Line& line, const Figure* figure, const std::vector<PeerFigure>& peers, F counts) {
+    const PeerFigure* best = nullptr;
+    for (const auto& peer : peers) {
+        if (counts(peer) && (!best || peer.value < best->value)) best = &peer;
+    }
+    if (!best || !figure || figure->value <= 0) return;
+    line.name += " / " + best->peer;
+    line.value = best->value / figure->value;
+    line.spread = figure->spread;
+}
+
+// The grammar is in budget.json, at its top.
 Line budgetLine(const json::object& row, const Measurements& measurements, const PeerFigures& peers) {
     const std::string name = textOf(row, "case");
     const std::string counter = textOf(row, "counter");
@@ -49,27 +72,18 @@ Line budgetLine(const json::object& row, const Measurements& measurements, const
 
     const Figure* figure = figureOf(measurements, name, counter);
     if (const auto* other = row.if_contains("relative_to")) {
-        const std::string other_name = textOf(other->as_object(), "case");
-        const Figure* base = figureOf(measurements, other_name, textOf(other->as_object(), "counter"));
-        line.name += " / " + other_name;
-        if (figure && base && base->value != 0) {
-            line.value = figure->value / base->value;
-            line.spread = spreadOfRatio(*figure, *base);
-        }
+        compareWithCase(line, figure, other->as_object(), measurements);
         return line;
     }
-    if (const auto* times = row.if_contains("relative_to_published"); times && figure) {
+    const auto* published = row.if_contains("relative_to_published");
+    if (published || row.contains("relative_to_peer")) {
+        const std::string named = published && published->is_string() ? std::string(published->as_string()) : "";
         const auto found = peers.find(name);
-        line.name += " / the fastest published C++ peer";
+        if (found == peers.end() && published) throw std::runtime_error("the budget compares " + name + " with published.json, which has no figure of it");
         if (found == peers.end()) return line;
-        double best = 0;
-        for (const auto& peer : found->second) {
-            if (!peer.is_measured && (best == 0 || peer.value < best)) best = peer.value;
-        }
-        if (best > 0) {
-            line.value = figure->value / best;
-            line.spread = figure->spread;
-        }
+        compareWithFastest(line, figure, found->second, [&](const PeerFigure& peer) {
+            return published ? !peer.is_measured && peer.peer.starts_with(named) : peer.is_measured;
+        });
         return line;
     }
     if (!figure) return line;

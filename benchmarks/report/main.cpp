@@ -3,7 +3,7 @@
 //   stategraph-bench-report RESULTS BENCHMARKS OUT.json
 //
 // RESULTS: workload-*.json (Google Benchmark), peer-*.json, facts (lines of KEY=VALUE). BENCHMARKS: this folder of the source tree, for
-// budget.json and peers/published.json. Scripts for charts go to RESULTS/charts. Exit code 1 if something cannot be read.
+// budget.json, charts.json and peers/published.json. Scripts for charts go to RESULTS/charts. Exit code 1 if something cannot be read.
 #include <algorithm>
 #include <exception>
 #include <filesystem>
@@ -48,16 +48,21 @@ void writeReport(const fs::path& results, const fs::path& benchmarks, const std:
     auto budget = report::budgetLines((benchmarks / "budget.json").string(), measurements, peers);
     std::erase_if(budget, [](const report::Line& line) { return !line.value && line.error.empty(); });  // left out by --only
 
-    for (const auto& fact : facts) std::cout << fact.key() << ": " << std::string_view(fact.value().as_string()) << "\n";
+    const auto charts = report::readCharts((benchmarks / "charts.json").string(), measurements, peers);
+
+    report::printFacts(std::cout, facts);
     report::printTable(std::cout, "Budget", budget);
+    report::printGrowth(std::cout, charts);
     report::printTable(std::cout, "All cases", cases);
 
     std::ofstream out(out_path);
-    out << boost::json::serialize(boost::json::object{{"facts", facts}, {"budget", report::toJson(budget)}, {"cases", report::toJson(cases)}})
-        << "\n";
+    report::writeJson(out, {{"facts", facts},
+                            {"budget", report::toJson(budget)},
+                            {"growth", report::growthToJson(charts)},
+                            {"cases", report::toJson(cases)}});
     if (!out.flush()) throw std::runtime_error("cannot write " + out_path);
     fs::create_directories(results / "charts");
-    report::writeCharts((results / "charts").string(), cases);
+    report::writeCharts((results / "charts").string(), charts);
 }
 
 }  // namespace

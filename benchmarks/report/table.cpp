@@ -44,23 +44,8 @@ std::vector<std::string> cellsOf(const Line& line) {
             met ? (*met ? "met" : "MISSED") : ""};
 }
 
-}  // namespace
-
-std::string readable(double value, const std::string& unit) {
-    if (unit == "ns") {
-        if (value < 1e3) return threeDigits(value) + " ns";
-        if (value < 1e6) return threeDigits(value / 1e3) + " µs";
-        if (value < 1e9) return threeDigits(value / 1e6) + " ms";
-        return threeDigits(value / 1e9) + " s";
-    }
-    if (unit == "/s" && value >= 1e4) return threeDigits(value / 1e3) + " k/s";
-    return threeDigits(value) + (unit == "x" || unit.empty() ? "" : " ") + unit;
-}
-
-void printTable(std::ostream& out, const std::string& title, const std::vector<Line>& lines) {
-    if (lines.empty()) return;
-    std::vector<std::vector<std::string>> rows = {{"work", "median", "spread", "to floor", "to peer", "budget", ""}};
-    for (const Line& line : lines) rows.push_back(cellsOf(line));
+// The first row is the heading. Lined up, for terminals.
+void printRows(std::ostream& out, const std::string& title, const std::vector<std::vector<std::string>>& rows) {
     std::vector<std::size_t> widths(rows.front().size(), 3);
     for (const auto& row : rows) {
         for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], widthOf(row[i]));
@@ -75,6 +60,52 @@ void printTable(std::ostream& out, const std::string& title, const std::vector<L
         for (const std::size_t width : widths) out << "|" << std::string(width + 2, '-');
         out << "|\n";
     }
+}
+
+}  // namespace
+
+std::string grouped(double number) {
+    std::string text = std::to_string(std::llround(number));
+    for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
+    return text;
+}
+
+std::string readable(double value, const std::string& unit) {
+    if (unit == "ns") {
+        if (value < 1e3) return threeDigits(value) + " ns";
+        if (value < 1e6) return threeDigits(value / 1e3) + " µs";
+        if (value < 1e9) return threeDigits(value / 1e6) + " ms";
+        return threeDigits(value / 1e9) + " s";
+    }
+    if (unit == "/s" && value >= 1e4) return threeDigits(value / 1e3) + " k/s";
+    return threeDigits(value) + (unit == "x" || unit.empty() ? "" : " ") + unit;
+}
+
+void printFacts(std::ostream& out, const boost::json::object& facts) {
+    for (const auto& fact : facts) out << "- " << std::string_view(fact.key()) << ": " << std::string_view(fact.value().as_string()) << "\n";
+}
+
+void printTable(std::ostream& out, const std::string& title, const std::vector<Line>& lines) {
+    if (lines.empty()) return;
+    std::vector<std::vector<std::string>> rows = {{"work", "median", "spread", "to floor", "to peer", "budget", ""}};
+    for (const Line& line : lines) rows.push_back(cellsOf(line));
+    printRows(out, title, rows);
+}
+
+void printGrowth(std::ostream& out, const std::vector<Chart>& charts) {
+    std::vector<std::vector<std::string>> rows = {{"chart", "what", "from", "to", "cost", "grows", "as"}};
+    for (const Chart& chart : charts) {
+        for (const Series& series : chart.series) {
+            if (series.is_other) continue;
+            const auto& [first_size, first] = *series.points.begin();
+            const auto& [last_size, last] = *series.points.rbegin();
+            char law[32];
+            std::snprintf(law, sizeof law, "n^%.2f", *series.exponent());
+            rows.push_back({chart.name, series.label, grouped(first_size), grouped(last_size) + " " + chart.size,
+                            readable(first * 1e3, "ns") + " to " + readable(last * 1e3, "ns"), times(last / first), law});
+        }
+    }
+    if (rows.size() > 1) printRows(out, "Growth", rows);
 }
 
 }  // namespace bench::report

@@ -134,6 +134,9 @@ void registerCases() {
             // Each checkpoint's whole state, so that the sum grows with the square.
             if (size <= 1000) add("history/all_values_" + on, size, [=](benchmark::State& state) { history(state, made(shared, store, size), true, size); });
         }
+        // As many as NeoGraph's figure in published.json is of.
+        const auto shared = std::make_shared<std::unique_ptr<Stored>>();
+        add("history/headers_" + on, 2000, [=](benchmark::State& state) { history(state, made(shared, store, 2000), false, 2000); });
         add("history/update_state_" + on, [=](benchmark::State& state) { updateSmallState(state, store); });
     }
 }
