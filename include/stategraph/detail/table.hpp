@@ -111,7 +111,7 @@ struct TableLayout {
     static constexpr std::size_t former_count = countFormer(Indices());
 
     template <std::size_t... I>
-    static constexpr void addFormer(TableName* next, std::index_sequence<I...>) {
+    static constexpr void addFormer([[maybe_unused]] TableName* next, std::index_sequence<I...>) {
         ((next = putFormer(next, I, at<I>(fields_of<T>.entries).former)), ...);
     }
 
