@@ -1,3 +1,4 @@
+#include <stategraph/channel.hpp>
 #include <stategraph/codec.hpp>
 
 #include <algorithm>
@@ -82,7 +83,10 @@ void appendSorted(Encoder& encoder, std::string_view scratch, std::vector<Piece>
     for (const Piece& piece : pieces) encoder.raw(scratch.substr(piece.begin, piece.end - piece.begin));
 }
 
-void decodeTable(Decoder& decoder, void* object, TableView table, unsigned char* seen) {
+namespace {
+
+template <class DecodeAt>
+void decodeEntries(Decoder& decoder, TableView table, unsigned char* seen, DecodeAt decode_at) {
     // How much a value is worth: a later one counts only if it is worth more.
     constexpr unsigned char as_former = 1;
     constexpr unsigned char as_current = 2;
@@ -110,11 +114,26 @@ void decodeTable(Decoder& decoder, void* object, TableView table, unsigned char*
         }
         seen[found->index] = worth;
         try {
-            table.members[found->index](decoder, object);
+            decode_at(found->index);
         } catch (const WrongTypeError& error) {
             failInMember(name, error);
         }
     }
+}
+
+}  // namespace
+
+void decodeTable(Decoder& decoder, void* object, TableView table, unsigned char* seen) {
+    decodeEntries(decoder, table, seen, [&](std::size_t index) { table.members[index](decoder, object); });
+}
+
+void decodeState(const Schema& schema, Decoder& decoder, void* state) {
+    const std::span<const TableName> names = schema.tableNames();
+    std::vector<unsigned char> seen(schema.size());
+    decodeEntries(decoder, {names.data(), names.size(), nullptr}, seen.data(), [&](std::size_t index) {
+        const ChannelSpec& channel = schema.channel(index);
+        channel.behaviour->decode(decoder, schema.value(state, channel));
+    });
 }
 
 }  // namespace stategraph::detail

@@ -221,7 +221,7 @@ bool MemorySaver::Impl::evictOne(const HashedName& name, CheckpointId newest) {
     return true;
 }
 
-MemorySaver::MemorySaver(const MemorySaverOptions& options) : impl_(std::make_unique<Impl>(options)) {
+MemorySaver::MemorySaver(const MemorySaverOptions& options) : impl_(new Impl(options)) {
     if (options.bytes_max == std::size_t{0}) {
         throw InvalidArgumentError("the memory saver's bytes_max is 0, so nothing would fit; leave it out for no limit");
     }

@@ -18,6 +18,11 @@ const char* toString(Status status) noexcept {
     return "?";
 }
 
+const RunConfig& RunConfig::defaults() noexcept {
+    static const RunConfig config;
+    return config;
+}
+
 Config::operator RunConfig() const {
     if (!checkpoint_ns.empty()) {
         throw InvalidArgumentError("a run begins at the root: the checkpoint is of the subgraph '" + checkpoint_ns +

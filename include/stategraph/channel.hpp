@@ -2,7 +2,6 @@
 #include <array>
 #include <concepts>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -173,6 +172,7 @@ struct ChannelEntry {
     using State = S;
     using Type = T;
     using Reducer = R;
+    static constexpr std::size_t former_size = N;
     std::string_view name;
     T S::*member;
     R reducer;
@@ -205,7 +205,7 @@ constexpr auto makeChannel(std::string_view name, T S::*member, R reducer, std::
 /// The table of a state: what `channels()` makes.
 template <class... Entries>
 struct ChannelTable {
-    std::tuple<Entries...> entries;
+    Pack<Entries...> entries;
 };
 
 }  // namespace detail
@@ -232,11 +232,29 @@ constexpr auto channel(std::string_view name, T S::*member, R reducer, Formerly<
 /// A state's table, to be returned by `static constexpr auto channels()`. Lists every member exactly once.
 template <class... Entries>
 constexpr auto channels(Entries... entries) {
-    return detail::ChannelTable<Entries...>{std::tuple<Entries...>(std::move(entries)...)};
+    return detail::ChannelTable<Entries...>{{{std::move(entries)}...}};
 }
 
 /// A type that can be a graph's state (or a node's input): a struct with a table of its members.
 template <class S>
 concept ChannelState = requires { S::channels().entries; };
 
+namespace detail {
+template <class S>
+const Schema& schemaOf();
+void encodeState(const Schema& schema, Encoder& encoder, const void* state);
+void decodeState(const Schema& schema, Decoder& decoder, void* state);
+}  // namespace detail
+
+/// A state as a payload, as a struct with a fields() table is stored. It goes through the table that the state has at run time: one
+/// more of its own would be a third of what a state costs the compiler.
+template <detail::HasChannels T>
+    requires(!detail::HasFields<T>)
+struct Codec<T> {
+    static void encode(Encoder& encoder, const T& value) { detail::encodeState(detail::schemaOf<T>(), encoder, &value); }
+    static void decode(Decoder& decoder, T& value) { detail::decodeState(detail::schemaOf<T>(), decoder, &value); }
+};
+
 }  // namespace stategraph
+
+#include <stategraph/detail/state_schema.hpp>

@@ -32,7 +32,7 @@ class Send {
 public:
     template <class P>
     Send(std::string node, P payload) : node_(std::move(node)), payload_(detail::AnyValue::of<P>(std::move(payload))) {}
-    Send(std::string node, const char* payload) : Send(std::move(node), std::string(payload)) {}
+    Send(std::string node, const char* payload);
 
     const std::string& node() const noexcept { return node_; }
     const detail::AnyValue& payload() const noexcept { return payload_; }
@@ -75,7 +75,7 @@ private:
 class Targets {
 public:
     Targets() = default;
-    Targets(std::initializer_list<Target> targets) : targets_(targets) {}
+    Targets(std::initializer_list<Target> targets);
     template <class T>
         requires std::is_constructible_v<Target, const T&>
     Targets(const T& target) {
@@ -85,7 +85,7 @@ public:
         requires std::is_constructible_v<Target, const T&>
     Targets(const std::vector<T>& targets) : targets_(targets.begin(), targets.end()) {}
 
-    void add(Target target) { targets_.push_back(std::move(target)); }
+    void add(Target target);
     bool empty() const noexcept { return targets_.empty(); }
     auto begin() const noexcept { return targets_.begin(); }
     auto end() const noexcept { return targets_.end(); }

@@ -72,7 +72,7 @@ Output project(S&& state) {
 template <class Output, class S>
 class Stream {
 public:
-    explicit Stream(std::unique_ptr<detail::StreamRun> run) : run_(std::move(run)) { advance(); }
+    explicit Stream(detail::StreamRun* run) : run_(run) { run_->advance(); }
 
     class Iterator {
     public:
@@ -84,14 +84,14 @@ public:
 
         Iterator() = default;
         explicit Iterator(Stream* stream) : stream_(stream) {}
-        reference operator*() const { return *stream_->event_; }
-        pointer operator->() const { return &*stream_->event_; }
+        reference operator*() const { return *stream_->run_->event(); }
+        pointer operator->() const { return stream_->run_->event(); }
         Iterator& operator++() {
-            stream_->advance();
+            stream_->run_->advance();
             return *this;
         }
         void operator++(int) { ++*this; }
-        bool operator==(std::default_sentinel_t) const { return stream_ == nullptr || !stream_->event_; }
+        bool operator==(std::default_sentinel_t) const { return stream_ == nullptr || stream_->run_->event() == nullptr; }
 
     private:
         Stream* stream_ = nullptr;
@@ -103,17 +103,14 @@ public:
     const detail::RunOutcome& outcome() const { return run_->outcome(); }
 
 private:
-    void advance() { event_ = run_->next(); }
-
-    std::unique_ptr<detail::StreamRun> run_;
-    std::optional<StreamEvent> event_;
+    detail::Owned<detail::StreamRun> run_;
 };
 
 /// A thread's history as a range to be walked once, read as it is walked.
 template <class S>
 class StateHistory {
 public:
-    explicit StateHistory(std::unique_ptr<detail::HistoryReader> reader) : reader_(std::move(reader)) {}
+    explicit StateHistory(detail::HistoryReader* reader) : reader_(reader) {}
 
     class Iterator {
     public:
@@ -157,7 +154,7 @@ private:
         }
     }
 
-    std::unique_ptr<detail::HistoryReader> reader_;
+    detail::Owned<detail::HistoryReader> reader_;
     std::optional<StateSnapshot<S>> current_;
     bool started_ = false;
 };
@@ -178,8 +175,8 @@ public:
     /// Runs until nothing is due, a breakpoint or an interrupt. A thread that has state goes on with the input added to it; tasks
     /// that were due are dropped. With `config.checkpoint_id` it branches off there.
     /// Errors: NodeError, InvalidUpdateError, GraphRecursionError, ConcurrentUpdateError.
-    Result<Output> invoke(Update<Input> input, const RunConfig& config = {}) const {
-        return invokeWith(detail::inputOf<S>(std::move(input)), config);
+    Result<Output> invoke(Update<Input> input, const RunConfig& config = RunConfig::defaults()) const {
+        return invokeWith(detail::widen<S>(std::move(input)), config);
     }
 
     /// Goes on where the thread is: unfinished tasks run, finished ones are not repeated. With `config.checkpoint_id` it travels in
@@ -219,7 +216,7 @@ public:
     /// The same runs as a range of events.
     template <class In>
     Stream<Output, S> stream(In input, const RunConfig& config, const StreamOptions& options) const {
-        return Stream<Output, S>(std::make_unique<detail::StreamRun>(core_, detail::toRunInput<S, Input>(std::move(input)), config, options));
+        return Stream<Output, S>(new detail::StreamRun(core_, detail::toRunInput<S, Input>(std::move(input)), config, options));
     }
     Stream<Output, S> stream(Update<Input> input, const RunConfig& config, const StreamOptions& options) const {
         return stream<Update<Input>>(std::move(input), config, options);
@@ -240,7 +237,7 @@ public:
 
     /// The thread's checkpoints, newest first, as stored. Errors: as getState, when it is walked.
     StateHistory<S> getStateHistory(const Config& config, const HistoryOptions& options = {}) const {
-        return StateHistory<S>(std::make_unique<detail::HistoryReader>(core_, config, options));
+        return StateHistory<S>(new detail::HistoryReader(core_, config, options));
     }
 
     /// Writes state as if a node had: through the reducers, and the node's edges fire. Makes a checkpoint whose parent is the one
@@ -254,14 +251,12 @@ public:
     /// `options.as_node` is not looked at.
     Config bulkUpdateState(const Config& config, const std::vector<std::vector<StateUpdate<S>>>& supersteps,
                            const UpdateOptions& options = {}) const {
-        std::vector<std::vector<detail::StateEdit>> edits;
+        detail::Edits edits;
         for (const auto& superstep : supersteps) {
-            auto& into = edits.emplace_back();
-            for (const auto& update : superstep) {
-                into.push_back({.writes = static_cast<const detail::Writes&>(update.values), .as_node = update.as_node, .go_to = {}});
-            }
+            edits.beginSuperstep();
+            for (const auto& update : superstep) edits.add(update.values, update.as_node);
         }
-        return detail::editState(*core_, config, std::move(edits),
+        return detail::editState(*core_, config, edits,
                                  {.durability = options.durability, .on_busy = options.on_busy, .busy_timeout_ms = options.busy_timeout_ms});
     }
 
@@ -272,8 +267,8 @@ public:
     RecoverReport recover(const RecoverOptions& options = {}) const { return detail::recover(*core_, options); }
 
     /// Drawings of the graph.
-    std::string toMermaid() const { return detail::toMermaid(detail::specOf(*core_)); }
-    std::string toDot() const { return detail::toDot(detail::specOf(*core_)); }
+    std::string toMermaid() const { return detail::toMermaid(*core_); }
+    std::string toDot() const { return detail::toDot(*core_); }
 
     const std::shared_ptr<const detail::Core>& core() const noexcept { return core_; }
 
@@ -283,10 +278,11 @@ private:
         to.interrupts = std::move(from.interrupts);
         to.config = std::move(from.config);
     }
-    Result<Output> invokeWith(detail::RunInput input, const RunConfig& config) const {
+    template <class In>
+    Result<Output> invokeWith(In&& input, const RunConfig& config) const {
         Result<Output> result;
         detail::StateBox<S> box;
-        outcome(detail::run(*core_, std::move(input), config, box.object()), result);
+        detail::invoke(*core_, std::move(input), config, {result.status, result.interrupts, result.config, box.object()});
         result.values = detail::project<Output>(std::move(box.state));
         return result;
     }

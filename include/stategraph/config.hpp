@@ -69,6 +69,9 @@ struct RunConfig {
     std::optional<NodeNames> interrupt_after = {};
     /// Stored with each checkpoint of the run. The keys "source", "step" and "parents" are taken.
     Metadata metadata = {};
+
+    /// As {}, without a file of the caller's having to make one. Cost: none.
+    static const RunConfig& defaults() noexcept;
 };
 
 /// Names a checkpoint, or with no `checkpoint_id` the newest of its thread.

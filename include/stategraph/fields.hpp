@@ -3,7 +3,8 @@
 #include <concepts>
 #include <cstddef>
 #include <string_view>
-#include <tuple>
+#include <type_traits>
+#include <utility>
 
 #include <stategraph/codec.hpp>
 #include <stategraph/detail/arity.hpp>
@@ -35,7 +36,7 @@ struct Field {
 
 template <class... Entry>
 struct Fields {
-    std::tuple<Entry...> entries;
+    detail::Pack<Entry...> entries;
 };
 
 /// Stores a member under a name, which is its identity on disk: renaming the member is free, renaming the name needs
@@ -53,20 +54,19 @@ constexpr Field<T Struct::*, N> field(std::string_view name, T Struct::*member, 
 /// once, in any order; the struct is an aggregate without base classes or C arrays, else a missing one goes unnoticed.
 template <class... Entry>
 constexpr Fields<Entry...> fields(Entry... entry) {
-    return {{entry...}};
+    return {{{entry}...}};
 }
 
 /// Structs with a table, as a CBOR map from name to value. Unknown keys are passed over and members without a key stay
 /// as they are, so members can be added and removed. Of equal keys the first counts.
-template <detail::HasTable T>
+template <detail::HasFields T>
 struct Codec<T> {
     using Layout = detail::TableLayout<T>;
     static_assert(Layout::has_unique_names,
                   "stategraph: two entries of a table have the same name; give each member its own");
-    // A channels() table has a sentence of its own, where it is made.
     static_assert(
-        !detail::HasFields<T> || !std::is_aggregate_v<T> ||
-            (detail::hasArity<T, Layout::count>() && detail::hasUniqueMembers<T>(typename Layout::Indices())),
+        !std::is_aggregate_v<T> ||
+            (detail::hasArity<T, Layout::count>() && detail::hasUniqueMembers(detail::fields_of<T>.entries)),
         "stategraph: fields() must list every member exactly once; add the missing sg::field(\"name\", &T::member)");
 
     static void encode(Encoder& encoder, const T& value) { encodeMembers(encoder, value, typename Layout::Indices()); }
@@ -76,7 +76,7 @@ struct Codec<T> {
 private:
     template <std::size_t Index>
     static constexpr auto memberAt() {
-        return std::get<Index>(detail::table_of<T>.entries).member;
+        return detail::at<Index>(detail::fields_of<T>.entries).member;
     }
 
     template <std::size_t... I>

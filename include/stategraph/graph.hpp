@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <stategraph/compiled_graph.hpp>
-#include <stategraph/detail/graph_builder.hpp>
+#include <stategraph/detail/builder.hpp>
 #include <stategraph/retry.hpp>
 #include <stategraph/runtime.hpp>
 #include <stategraph/saver.hpp>
@@ -29,6 +29,9 @@ struct NodeOptions {
     /// and what is derived from it (ids, task paths, namespaces, the order of tasks), has this name; all else has the node's own. No other
     /// node may have it as either. None: the node's own name.
     std::string stored_as = {};
+
+    /// As {}, without a file of the caller's having to make one. Cost: none.
+    static const NodeOptions& defaults() noexcept;
 };
 
 /// What a graph's saver is, from a saver or one of the constants below.
@@ -49,9 +52,9 @@ private:
 };
 
 /// For a subgraph: never store anything; a pause inside runs it again from its beginning.
-inline const Checkpointer NO_CHECKPOINTER{detail::CheckpointerKind::none};
+extern const Checkpointer NO_CHECKPOINTER;
 /// For a subgraph: one log for all visits in a thread, so that its state accumulates.
-inline const Checkpointer PER_THREAD{detail::CheckpointerKind::per_thread};
+extern const Checkpointer PER_THREAD;
 
 struct CompileOptions {
     Checkpointer checkpointer = {};
@@ -62,6 +65,9 @@ struct CompileOptions {
     std::shared_ptr<Executor> executor = {};
     /// For tests: where ids come from.
     std::shared_ptr<IdSource> ids = {};
+
+    /// As {}, without a file of the caller's having to make one. Cost: none.
+    static const CompileOptions& defaults() noexcept;
 };
 
 /// One way a router may go: what it returns, and the node it leads to.
@@ -87,18 +93,14 @@ struct StateDescription {
         checkState<S>();
         checkPart<Input, S>();
         checkPart<Output, S>();
-        spec.state = &schemaOf<S>();
-        for (const auto& channel : schemaOf<Input>().channels()) spec.input.push_back(spec.state->find(channel.name)->index);
-        for (const auto& channel : schemaOf<Output>().channels()) spec.output.push_back(spec.state->find(channel.name)->index);
+        describeGraph(spec, schemaOf<S>(), schemaOf<Input>(), schemaOf<Output>());
     }
 
     /// What a Send to a subgraph over S carries.
     static void describePayload(SubgraphSpec& spec) {
         if constexpr (Storable<S>) {
             spec.payload = &value_ops<S>;
-            spec.from_payload = [](const detail::Schema& inner, const void* payload, Writes& input) {
-                for (const auto& channel : inner.channels()) channel.behaviour->write(channel, inner.value(payload, channel), input);
-            };
+            spec.from_payload = payloadToInput;
         }
     }
 };
@@ -112,37 +114,40 @@ struct StateDescription {
 template <class S, class Input = S, class Output = S>
 class StateGraph {
 public:
-    StateGraph() { detail::StateDescription<S>::template describe<Input, Output>(spec_); }
+    StateGraph() { detail::StateDescription<S>::template describe<Input, Output>(builder_.spec()); }
     /// For a state whose channels are named at run time (stategraph/json.hpp). Throws InvalidGraphError with every fault of the schema.
-    explicit StateGraph(const typename detail::StateDescription<S>::Schema& schema) { detail::StateDescription<S>::describe(schema, spec_); }
+    explicit StateGraph(const typename detail::StateDescription<S>::Schema& schema) { detail::StateDescription<S>::describe(schema, builder_.spec()); }
 
     /// Adds a node: a callable `f(const In&)` or `f(const In&, Runtime&)` that returns Update<S> or Command<S>. `In` is the state, a part of
     /// it, or the payload of the Sends that lead here. It is called from several threads at once if runs are.
     template <class F>
         requires(!requires(const std::decay_t<F>& f) { f.core(); })
-    StateGraph& addNode(std::string name, F&& action, const NodeOptions& options = {}) {
+    StateGraph& addNode(std::string name, F&& action, const NodeOptions& options = NodeOptions::defaults()) {
         using In = typename detail::FirstParameter<std::decay_t<F>, S>::Type;
-        return addAction(std::move(name), detail::makeNode<S, In>(std::forward<F>(action)), options);
+        builder_.addNode(std::move(name), detail::makeNode<S, In>(std::forward<F>(action)), options);
+        return *this;
     }
 
     /// The same for a node whose Sends are typed.
     template <class Payload, class F>
-    StateGraph& addNode(NodeId<Payload> id, F&& action, const NodeOptions& options = {}) {
-        return addAction(id.name, detail::makeNode<S, Payload>(std::forward<F>(action)), options);
+    StateGraph& addNode(NodeId<Payload> id, F&& action, const NodeOptions& options = NodeOptions::defaults()) {
+        builder_.addNode(id.name, detail::makeNode<S, Payload>(std::forward<F>(action)), options);
+        return *this;
     }
 
     /// Adds a compiled graph as a node. It shares the channels that have the same name and type: they are its input, and what it returns
     /// goes through this graph's reducers. Its checkpoints are stored beside this graph's.
     template <class Inner, class InnerInput, class InnerOutput>
-    StateGraph& addNode(std::string name, const CompiledGraph<Inner, InnerInput, InnerOutput>& inner, const NodeOptions& options = {}) {
-        return addSubgraph(std::move(name), subgraphOf<Inner>(inner.core()), options);
+    StateGraph& addNode(std::string name, const CompiledGraph<Inner, InnerInput, InnerOutput>& inner, const NodeOptions& options = NodeOptions::defaults()) {
+        builder_.addSubgraph(std::move(name), subgraphOf<Inner>(inner.core()), options);
+        return *this;
     }
 
     /// The same with two functions instead: `Update<InnerInput> to_inner(const S&)`, `Update<S> from_inner(const Inner&)`.
     template <class Inner, class InnerInput, class InnerOutput, class To, class From>
         requires std::is_invocable_v<const To&, const S&>
     StateGraph& addNode(std::string name, const CompiledGraph<Inner, InnerInput, InnerOutput>& inner, To to_inner, From from_inner,
-                        const NodeOptions& options = {}) {
+                        const NodeOptions& options = NodeOptions::defaults()) {
         detail::SubgraphSpec spec = subgraphOf<Inner>(inner.core());
         spec.to_inner_callable = detail::own(std::move(to_inner));
         spec.to_inner = [](const void* callable, const void* state, detail::Writes& input) {
@@ -154,12 +159,13 @@ public:
             Update<S> made = (*static_cast<const From*>(callable))(*static_cast<const Inner*>(state));
             update = std::move(static_cast<detail::Writes&>(made));
         };
-        return addSubgraph(std::move(name), std::move(spec), options);
+        builder_.addSubgraph(std::move(name), std::move(spec), options);
+        return *this;
     }
 
     /// `to` runs after `from`.
     StateGraph& addEdge(std::string from, std::string to) {
-        spec_.edges.push_back({.from = {std::move(from)}, .join = false, .to = std::move(to)});
+        builder_.addEdge(std::move(from), std::move(to));
         return *this;
     }
     /// A join: `to` runs when each of `from` has run since it last did.
@@ -167,7 +173,7 @@ public:
         return addEdge(std::vector<std::string>(from), std::move(to));
     }
     StateGraph& addEdge(std::vector<std::string> from, std::string to) {
-        spec_.edges.push_back({.from = std::move(from), .join = true, .to = std::move(to)});
+        builder_.addJoin(std::move(from), std::move(to));
         return *this;
     }
 
@@ -175,12 +181,7 @@ public:
     /// state with `from`'s own writes. Without `ends` it may go anywhere.
     template <class F>
     StateGraph& addConditionalEdges(std::string from, F&& router, std::optional<PathMap> ends = {}) {
-        detail::BranchSpec branch{.from = std::move(from), .router = detail::makeRouter<S>(std::forward<F>(router)), .ends = {}};
-        if (ends) {
-            branch.ends.emplace();
-            for (auto& entry : *ends) branch.ends->emplace_back(std::move(entry.label), std::move(entry.node));
-        }
-        spec_.branches.push_back(std::move(branch));
+        builder_.addBranch(std::move(from), detail::makeRouter<S>(std::forward<F>(router)), std::move(ends));
         return *this;
     }
 
@@ -200,17 +201,12 @@ public:
     }
 
     /// The runnable graph. Throws InvalidGraphError with every fault there is.
-    CompiledGraph<S, Input, Output> compile(const CompileOptions& options = {}) const {
-        return CompiledGraph<S, Input, Output>(detail::compileGraph(spec_, {.saver = options.checkpointer.saver(),
-                                                                             .checkpointer = options.checkpointer.kind(),
-                                                                             .interrupt_before = options.interrupt_before.names(),
-                                                                             .interrupt_after = options.interrupt_after.names(),
-                                                                             .executor = options.executor,
-                                                                             .ids = options.ids}));
+    CompiledGraph<S, Input, Output> compile(const CompileOptions& options = CompileOptions::defaults()) const {
+        return CompiledGraph<S, Input, Output>(builder_.compile(options));
     }
 
-    std::string toMermaid() const { return detail::toMermaid(spec_); }
-    std::string toDot() const { return detail::toDot(spec_); }
+    std::string toMermaid() const { return builder_.toMermaid(); }
+    std::string toDot() const { return builder_.toDot(); }
 
 private:
     StateGraph& continueSequence(std::string) { return *this; }
@@ -226,23 +222,7 @@ private:
         detail::StateDescription<Inner>::describePayload(spec);
         return spec;
     }
-    static std::optional<std::vector<std::string>> endsOf(const NodeOptions& options) {
-        return options.ends ? std::optional(options.ends->names()) : std::nullopt;
-    }
-    StateGraph& addAction(std::string name, detail::NodeAction action, const NodeOptions& options) {
-        spec_.nodes.push_back({.name = std::move(name), .action = std::move(action), .subgraph = {}, .defer = options.defer,
-                               .retry = options.retry, .metadata = options.metadata, .ends = endsOf(options),
-                               .stored_as = options.stored_as});
-        return *this;
-    }
-    StateGraph& addSubgraph(std::string name, detail::SubgraphSpec subgraph, const NodeOptions& options) {
-        spec_.nodes.push_back({.name = std::move(name), .action = {}, .subgraph = std::move(subgraph), .defer = options.defer,
-                               .retry = options.retry, .metadata = options.metadata, .ends = endsOf(options),
-                               .stored_as = options.stored_as});
-        return *this;
-    }
-
-    detail::GraphSpec spec_;
+    detail::GraphBuilder builder_;
 };
 
 }  // namespace stategraph

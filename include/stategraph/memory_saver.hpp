@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include <stategraph/detail/owned.hpp>
 #include <stategraph/retention.hpp>
 #include <stategraph/saver.hpp>
 
@@ -55,7 +56,7 @@ public:
 
 private:
     struct Impl;
-    std::unique_ptr<Impl> impl_;
+    detail::Owned<Impl> impl_;
 };
 
 }  // namespace stategraph

@@ -163,6 +163,12 @@ private:
     }
 };
 
+// Compiled once, with the library.
+template <>
+struct BehaviourOf<std::vector<Message>, MessagesFold<std::vector<Message>>> {
+    static const Behaviour behaviour;
+};
+
 }  // namespace detail
 
 namespace reducers {

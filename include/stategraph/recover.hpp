@@ -1,9 +1,11 @@
 #pragma once
 #include <cstddef>
 #include <exception>
-#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <stategraph/config.hpp>
@@ -11,11 +13,35 @@
 
 namespace stategraph {
 
+/// Any callable `bool f(const UnfinishedThread&)`, or none. (A std::function's header would cost every file more than the rest of this one.)
+class ThreadFilter {
+public:
+    ThreadFilter() = default;
+    ThreadFilter(std::nullptr_t) {}
+    template <class F>
+        requires(!std::is_same_v<std::decay_t<F>, ThreadFilter> && std::is_invocable_r_v<bool, std::decay_t<F>&, const UnfinishedThread&>)
+    ThreadFilter(F&& f) {
+        using Stored = std::decay_t<F>;
+        if constexpr (std::is_constructible_v<Stored, std::nullptr_t>) {
+            if (!f) return;
+        }
+        callable_ = std::make_shared<Stored>(std::forward<F>(f));
+        call_ = [](void* callable, const UnfinishedThread& thread) -> bool { return (*static_cast<Stored*>(callable))(thread); };
+    }
+
+    explicit operator bool() const noexcept { return call_ != nullptr; }
+    bool operator()(const UnfinishedThread& thread) const { return call_(callable_.get(), thread); }
+
+private:
+    std::shared_ptr<void> callable_;
+    bool (*call_)(void* callable, const UnfinishedThread& thread) = nullptr;
+};
+
 struct RecoverOptions {
     /// How the threads are run on; its thread and checkpoint are not looked at.
     RunConfig run = {};
     /// Only those for which this is true; null: all. Called from one thread.
-    std::function<bool(const UnfinishedThread&)> only = {};
+    ThreadFilter only = {};
     /// Also threads whose newest checkpoint another version of this graph made, or another graph that shares the saver. Off: they are
     /// reported as left alone.
     bool other_versions = false;

@@ -17,7 +17,12 @@ namespace stategraph::engine {
 namespace {
 
 using detail::Core;
-using detail::StateEdit;
+/// One edit: a node's writes without its running.
+struct StateEdit {
+    detail::Writes writes;
+    std::optional<std::string> as_node;
+    std::vector<Target> go_to;
+};
 
 /// One superstep of edits, on the checkpoint that a config names.
 class Editor {
@@ -235,7 +240,19 @@ private:
 
 namespace stategraph::detail {
 
-Config editState(const Core& root, const Config& config, std::vector<std::vector<StateEdit>> supersteps, const EditOptions& options) {
+struct Edits::Data {
+    std::vector<std::vector<engine::StateEdit>> supersteps;
+};
+
+Edits::Edits() : data_(new Data) {}
+Edits::~Edits() = default;
+void Edits::beginSuperstep() { data_->supersteps.emplace_back(); }
+void Edits::add(const Writes& writes, const std::optional<std::string>& as_node) {
+    data_->supersteps.back().push_back({.writes = writes, .as_node = as_node, .go_to = {}});
+}
+
+Config editState(const Core& root, const Config& config, Edits& given, const EditOptions& options) {
+    auto& supersteps = given.data().supersteps;
     BaseCheckpointSaver& saver = engine::historySaver(root, config);
     engine::ThreadClaim claim;
     const Core& core = engine::resolveNamespace(root, config.checkpoint_ns);

@@ -102,7 +102,7 @@ struct HistoryReader::Impl {
 };
 
 HistoryReader::HistoryReader(std::shared_ptr<const Core> core, const Config& config, const HistoryOptions& options)
-    : impl_(std::make_unique<Impl>(std::move(core), config, options)) {}
+    : impl_(new Impl(std::move(core), config, options)) {}
 
 HistoryReader::~HistoryReader() = default;
 

@@ -1,3 +1,4 @@
+#include <stategraph/detail/graph_builder.hpp>
 #include <stategraph/error.hpp>
 
 #include "src/json/layout.hpp"

@@ -112,6 +112,19 @@ RunOutcome run(const Core& core, RunInput input, const RunConfig& config, void* 
     return runWith(core, std::move(input), config, silent, values, present);
 }
 
+void invoke(const Core& core, RunInput&& input, const RunConfig& config, const ResultPlaces& result) {
+    RunOutcome outcome = run(core, std::move(input), config, result.values);
+    result.status = outcome.status;
+    result.interrupts = std::move(outcome.interrupts);
+    result.config = std::move(outcome.config);
+}
+
+void invoke(const Core& core, Writes&& input, const RunConfig& config, const ResultPlaces& result) {
+    RunInput given;
+    given.writes = std::move(input);
+    invoke(core, std::move(given), config, result);
+}
+
 RunOutcome run(const Core& core, RunInput input, const RunConfig& config, const StreamOptions& options, EventSink& sink, void* values,
                ChannelSet* present) {
     engine::Events events(sink, options);

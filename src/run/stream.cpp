@@ -88,6 +88,7 @@ struct StreamRun::Impl {
     bool superstep_done = false;
     RunOutcome outcome;
     std::exception_ptr failure;
+    std::optional<StreamEvent> event;  // the one that is looked at
 
     Impl(std::shared_ptr<const Core> graph, RunInput&& given, const RunConfig& run_config, const StreamOptions& options)
         : core(std::move(graph)),
@@ -187,11 +188,12 @@ struct StreamRun::Impl {
 };
 
 StreamRun::StreamRun(std::shared_ptr<const Core> core, RunInput input, const RunConfig& config, const StreamOptions& options)
-    : impl_(std::make_unique<Impl>(std::move(core), std::move(input), config, options)) {}
+    : impl_(new Impl(std::move(core), std::move(input), config, options)) {}
 
 StreamRun::~StreamRun() = default;
 
-std::optional<StreamEvent> StreamRun::next() { return impl_->next(); }
+void StreamRun::advance() { impl_->event = impl_->next(); }
+const StreamEvent* StreamRun::event() const noexcept { return impl_->event ? &*impl_->event : nullptr; }
 
 const RunOutcome& StreamRun::outcome() const { return impl_->outcome; }
 

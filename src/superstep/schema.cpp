@@ -1,4 +1,4 @@
-#include <stategraph/detail/schema.hpp>
+#include <stategraph/channel.hpp>
 
 #include <algorithm>
 
@@ -38,7 +38,30 @@ void checkKind(const ChannelSpec& channel, const Op& op) {
     }
 }
 
+std::vector<ChannelSpec> specsOf(ChannelRows& rows) {
+    std::vector<ChannelSpec> specs(rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        ChannelRow& row = rows[i];
+        ChannelSpec& spec = specs[i];
+        spec.name = row.name;
+        for (std::size_t j = 0; j < row.former_size; ++j) spec.former_names.emplace_back(row.former[j]);
+        spec.kind = row.kind;
+        spec.reducer = row.reducer;
+        spec.type = row.type;
+        spec.offset = row.offset;
+        spec.behaviour = row.behaviour;
+        spec.context = std::move(row.context);
+    }
+    return specs;
+}
+
 }  // namespace
+
+ChannelRows::ChannelRows(std::size_t size) : rows_(new ChannelRow[size]), size_(size) {}
+ChannelRows::~ChannelRows() { delete[] rows_; }
+
+Schema::Schema(const StateType& state, ChannelRows& rows) : Schema(state, specsOf(rows)) {}
+Schema::~Schema() = default;
 
 Schema::Schema(StateType state, std::vector<ChannelSpec> channels)
     : state_(state), channels_(std::move(channels)), present_(channels_.size()), fingerprint_(fingerprintOf(channels_)) {
@@ -62,6 +85,10 @@ Schema::Schema(StateType state, std::vector<ChannelSpec> channels)
         const std::string& y = channels_[b].name;
         return x.size() != y.size() ? x.size() < y.size() : x < y;
     });
+    for (const ChannelIndex index : encoded_order_) table_names_.push_back({channels_[index].name, index, false});
+    for (const auto& channel : channels_) {
+        for (const auto& former : channel.former_names) table_names_.push_back({former, channel.index, true});
+    }
     ranks_.resize(channels_.size());
     for (std::size_t i = 0; i < encoded_order_.size(); ++i) ranks_[encoded_order_[i]] = static_cast<ChannelIndex>(i);
 }
@@ -86,6 +113,24 @@ void Schema::check(Writes& writes) const {
             op.channel = channel->index;
         }
         checkKind(channels_[op.channel], op);
+    }
+}
+
+void failLoad(const char* why) { throw WrongTypeError(why); }
+
+Op* replacing(std::span<Op* const> ops) noexcept {
+    for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
+        if ((*op)->kind == WriteKind::overwrite || (*op)->kind == WriteKind::clear) return *op;
+    }
+    return nullptr;
+}
+
+void encodeState(const Schema& schema, Encoder& encoder, const void* state) {
+    encoder.map(schema.size());
+    for (const ChannelIndex index : schema.encodedOrder()) {
+        const ChannelSpec& channel = schema.channel(index);
+        encoder.text(channel.name);
+        channel.behaviour->encode(channel, schema.value(state, channel), encoder);
     }
 }
 

@@ -13,6 +13,7 @@
 
 #include <doctest/doctest.h>
 
+#include <stategraph/channel.hpp>
 #include <stategraph/error.hpp>
 
 #include "bytes.hpp"
@@ -115,23 +116,10 @@ struct NoFields {
     bool operator==(const NoFields&) const = default;
 };
 
-// A table of another kind, as channels() makes: entries with more in them than a codec needs.
-template <class Member>
-struct Entry {
-    std::string_view name;
-    Member member;
-    std::array<std::string_view, 1> former;
-    int reducer;
-};
-template <class... E>
-struct OtherTable {
-    std::tuple<E...> entries;
-};
+// A graph's state, whose table is channels().
 struct State {
     int count = 0;
-    static constexpr auto channels() {
-        return OtherTable<Entry<int State::*>>{{Entry<int State::*>{"count", &State::count, {"total"}, 3}}};
-    }
+    static constexpr auto channels() { return sg::channels(sg::channel("count", &State::count, sg::formerly("total"))); }
     bool operator==(const State&) const = default;
 };
 

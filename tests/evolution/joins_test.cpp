@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <doctest/doctest.h>
 #include <stategraph/stategraph.hpp>
 

@@ -1,3 +1,5 @@
+#include <functional>
+
 #include <stategraph/testing/fault_saver.hpp>
 
 #include "tests/fault/harness.hpp"

@@ -1,7 +1,9 @@
 #pragma once
-#include <algorithm>
 #include <iterator>
+#include <cstdint>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <stategraph/codec.hpp>
 #include <stategraph/detail/schema.hpp>
@@ -16,12 +18,9 @@ using checkpoint::LogPiece;
 using checkpoint::WriteKind;
 
 /// The op that replaces the value instead of being folded into it: the last clear or overwrite.
-inline Op* replacing(std::span<Op* const> ops) noexcept {
-    for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
-        if ((*op)->kind == WriteKind::overwrite || (*op)->kind == WriteKind::clear) return *op;
-    }
-    return nullptr;
-}
+Op* replacing(std::span<Op* const> ops) noexcept;
+/// Throws WrongTypeError.
+[[noreturn]] void failLoad(const char* why);
 
 template <class T>
 const T& initialOf(const ChannelSpec& channel) noexcept {
@@ -67,13 +66,13 @@ struct BinaryFold {
                 operand = std::exchange(value, std::move(next));
             }
         } catch (...) {
-            unfold(value, ops.first(done));
+            unfold(value, {ops.data(), done});
             throw;
         }
         if (log) logSet(channel, value, *log);
     }
     static void unfold(T& value, std::span<Op* const> ops) {
-        for (auto op = ops.rbegin(); op != ops.rend(); ++op) value = std::move((*op)->as<T>());
+        for (std::size_t i = ops.size(); i-- > 0;) value = std::move(ops[i]->as<T>());
     }
 };
 
@@ -116,7 +115,7 @@ struct AppendFold {
             }
             return;
         }
-        if (piece.op != LogOp::edit) throw WrongTypeError("an operation that a list does not have");
+        if (piece.op != LogOp::edit) failLoad("an operation that a list does not have");
         for (std::size_t count = in.array(); count > 0; --count) {
             const std::size_t parts = in.array();
             const std::uint64_t at = in.unsignedInteger();
@@ -128,7 +127,7 @@ struct AppendFold {
                 Codec<Item>::decode(in, item);
                 *std::next(value.begin(), static_cast<std::ptrdiff_t>(at)) = std::move(item);
             } else {
-                throw WrongTypeError("an edit outside the list");
+                failLoad("an edit outside the list");
             }
         }
     }
@@ -210,7 +209,7 @@ struct MergeFold {
         for (auto& [key, entry] : undo.replaced) value.insert_or_assign(key, std::move(entry));
     }
     static void load(T& value, const LogPiece& piece) {
-        if (piece.op != LogOp::put) throw WrongTypeError("an operation that a map does not have");
+        if (piece.op != LogOp::put) failLoad("an operation that a map does not have");
         Decoder in(piece.value);
         T entries{};
         Codec<T>::decode(in, entries);
@@ -259,10 +258,11 @@ struct ChannelBehaviour {
             } else if constexpr (requires { Listed::load(value, piece); }) {
                 Listed::load(value, piece);
             } else {
-                throw WrongTypeError("an operation that this type does not have");
+                failLoad("an operation that this type does not have");
             }
         }
     }
+    static void decode(Decoder& in, void* value) { Codec<T>::decode(in, *static_cast<T*>(value)); }
     static void copy(void* to, const void* from) { *static_cast<T*>(to) = *static_cast<const T*>(from); }
     static void write(const ChannelSpec& channel, const void* value, Writes& writes) {
         const bool reduces = channel.kind == ChannelKind::reduced || channel.kind == ChannelKind::topic;
@@ -299,6 +299,7 @@ constexpr Behaviour makeBehaviour() {
     using C = ChannelBehaviour<T, Fold>;
     Behaviour behaviour{.apply = C::apply, .undo = C::undo, .reset = C::reset, .encode = C::encode, .load = C::load,
                         .copy = C::copy, .write = C::write, .decodeWrite = C::decodeWrite};
+    behaviour.decode = C::decode;
     if constexpr (requires { Fold::encodeTail; }) {
         behaviour.length = Fold::length;
         behaviour.encodeTail = Fold::encodeTail;
@@ -308,6 +309,29 @@ constexpr Behaviour makeBehaviour() {
 }
 
 template <class T, class Fold>
-inline constexpr Behaviour behaviour_of = makeBehaviour<T, Fold>();
+struct BehaviourOf {
+    static constexpr Behaviour behaviour = makeBehaviour<T, Fold>();
+};
+
+// The commonest are compiled once, with the library (src/superstep/behaviours.cpp).
+#define STATEGRAPH_COMMON_BEHAVIOUR(T, FOLD) \
+    template <>                              \
+    struct BehaviourOf<T, FOLD<T>> {         \
+        static const Behaviour behaviour;    \
+    };
+STATEGRAPH_COMMON_BEHAVIOUR(bool, ReplaceFold)
+STATEGRAPH_COMMON_BEHAVIOUR(int, ReplaceFold)
+STATEGRAPH_COMMON_BEHAVIOUR(std::int64_t, ReplaceFold)
+STATEGRAPH_COMMON_BEHAVIOUR(std::uint64_t, ReplaceFold)
+STATEGRAPH_COMMON_BEHAVIOUR(double, ReplaceFold)
+STATEGRAPH_COMMON_BEHAVIOUR(std::string, ReplaceFold)
+STATEGRAPH_COMMON_BEHAVIOUR(std::vector<int>, ReplaceFold)
+STATEGRAPH_COMMON_BEHAVIOUR(std::vector<int>, AppendFold)
+STATEGRAPH_COMMON_BEHAVIOUR(std::vector<std::string>, ReplaceFold)
+STATEGRAPH_COMMON_BEHAVIOUR(std::vector<std::string>, AppendFold)
+#undef STATEGRAPH_COMMON_BEHAVIOUR
+
+template <class T, class Fold>
+inline constexpr const Behaviour* behaviour_of = &BehaviourOf<T, Fold>::behaviour;
 
 }  // namespace stategraph::detail

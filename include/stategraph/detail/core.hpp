@@ -5,7 +5,8 @@
 #include <vector>
 
 #include <stategraph/config.hpp>
-#include <stategraph/detail/graph_builder.hpp>
+#include <stategraph/detail/builder.hpp>
+#include <stategraph/detail/owned.hpp>
 #include <stategraph/interrupt.hpp>
 #include <stategraph/snapshot.hpp>
 #include <stategraph/stream.hpp>
@@ -34,6 +35,16 @@ struct RunOutcome {
 /// holds anything.
 RunOutcome run(const Core& core, RunInput input, const RunConfig& config, void* values, ChannelSet* present = nullptr);
 
+/// What a run gives back, in the places where its caller has it.
+struct ResultPlaces {
+    Status& status;
+    std::vector<Interrupt>& interrupts;
+    Config& config;
+    void* values;
+};
+void invoke(const Core& core, Writes&& input, const RunConfig& config, const ResultPlaces& result);
+void invoke(const Core& core, RunInput&& input, const RunConfig& config, const ResultPlaces& result);
+
 /// The same, giving events to `sink`.
 RunOutcome run(const Core& core, RunInput input, const RunConfig& config, const StreamOptions& options, EventSink& sink,
                void* values, ChannelSet* present = nullptr);
@@ -43,14 +54,16 @@ class StreamRun {
 public:
     StreamRun(std::shared_ptr<const Core> core, RunInput input, const RunConfig& config, const StreamOptions& options);
     ~StreamRun();
-    /// None when the run is over. Throws what the run fails with, after the events before it.
-    std::optional<StreamEvent> next();
+    /// To the next event. Throws what the run fails with, after the events before it.
+    void advance();
+    /// Null when the run is over.
+    const StreamEvent* event() const noexcept;
     /// After the end.
     const RunOutcome& outcome() const;
 
 private:
     struct Impl;
-    std::unique_ptr<Impl> impl_;
+    Owned<Impl> impl_;
 };
 
 /// The state at a checkpoint; without `checkpoint_id` the newest, with what finished tasks of an unfinished superstep wrote.
@@ -72,14 +85,24 @@ public:
 
 private:
     struct Impl;
-    std::unique_ptr<Impl> impl_;
+    Owned<Impl> impl_;
 };
 
-/// One edit: a node's writes without its running.
-struct StateEdit {
-    Writes writes;
-    std::optional<std::string> as_node;
-    std::vector<Target> go_to;
+/// Nodes' writes without their running, superstep by superstep.
+class Edits {
+public:
+    Edits();
+    Edits(const Edits&) = delete;
+    Edits& operator=(const Edits&) = delete;
+    ~Edits();
+    void beginSuperstep();
+    void add(const Writes& writes, const std::optional<std::string>& as_node);
+
+    struct Data;
+    Data& data() noexcept { return *data_; }
+
+private:
+    Owned<Data> data_;
 };
 struct EditOptions {
     Durability durability = Durability::async;
@@ -87,8 +110,10 @@ struct EditOptions {
     int busy_timeout_ms = 60'000;
 };
 /// Each superstep of edits makes one checkpoint; returns the last.
-Config editState(const Core& core, const Config& config, std::vector<std::vector<StateEdit>> supersteps, const EditOptions& options);
+Config editState(const Core& core, const Config& config, Edits& edits, const EditOptions& options);
 
 const GraphSpec& specOf(const Core& core);
+std::string toMermaid(const Core& core);
+std::string toDot(const Core& core);
 
 }  // namespace stategraph::detail

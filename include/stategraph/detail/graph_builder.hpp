@@ -6,10 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include <stategraph/detail/builder.hpp>
 #include <stategraph/detail/node.hpp>
 #include <stategraph/retry.hpp>
 
-// The builder's data, without types: what StateGraph<S> fills and compile() checks and turns into a Core.
+// The builder's data, without types: what GraphBuilder fills and compile() checks and turns into a Core.
+// Not part of what stategraph.hpp includes: users' files would pay for each of these structs.
 namespace stategraph {
 
 class BaseCheckpointSaver;
@@ -19,19 +21,6 @@ class IdSource;
 namespace detail {
 
 class Core;
-
-/// A compiled graph as a node, and how state passes in and out.
-struct SubgraphSpec {
-    std::shared_ptr<const Core> core;
-    /// The user's two functions; null: channels of the same name and type are shared.
-    std::shared_ptr<void> to_inner_callable;
-    void (*to_inner)(const void* callable, const void* state, Writes& input) = nullptr;
-    std::shared_ptr<void> from_inner_callable;
-    void (*from_inner)(const void* callable, const void* inner_state, Writes& update) = nullptr;
-    /// What a Send to it carries, and how that becomes its input.
-    const ValueOps* payload = nullptr;
-    void (*from_payload)(const Schema& inner, const void* payload, Writes& input) = nullptr;
-};
 
 struct NodeSpec {
     std::string name;
@@ -60,9 +49,6 @@ struct BranchSpec {
     /// What the router may return, and where that leads; none: any node.
     std::optional<std::vector<std::pair<std::string, std::string>>> ends = {};
 };
-
-/// How a graph gets its saver.
-enum class CheckpointerKind : std::uint8_t { none, own, inherit, per_thread };
 
 struct CompileSpec {
     std::shared_ptr<BaseCheckpointSaver> saver = {};

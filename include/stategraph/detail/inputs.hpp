@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <concepts>
 #include <utility>
 
@@ -8,33 +9,31 @@
 // From what users give to a run to what the engine takes, and parts of a state by name.
 namespace stategraph::detail {
 
+template <std::size_t... I, class... Entry>
+constexpr auto typesOf(const PackOf<std::index_sequence<I...>, Entry...>&) {
+    return std::array<TypeKey, sizeof...(Entry)>{typeKey<typename Entry::Type>()...};
+}
+
 template <class P, class S>
 consteval bool isPartOf() {
-    bool all = true;
-    std::apply(
-        [&](const auto&... part) {
-            const auto look = [&](const auto& wanted) {
-                bool found = false;
-                std::apply(
-                    [&](const auto&... entry) {
-                        ((found = found || (entry.name == wanted.name &&
-                                            std::is_same_v<typename std::remove_cvref_t<decltype(entry)>::Type,
-                                                           typename std::remove_cvref_t<decltype(wanted)>::Type>)),
-                         ...);
-                    },
-                    S::channels().entries);
-                all = all && found;
-            };
-            (look(part), ...);
-        },
-        P::channels().entries);
-    return all;
+    constexpr auto part_names = namesOf(channels_of<P>.entries);
+    constexpr auto part_types = typesOf(channels_of<P>.entries);
+    constexpr auto names = namesOf(channels_of<S>.entries);
+    constexpr auto types = typesOf(channels_of<S>.entries);
+    for (std::size_t i = 0; i < part_names.size(); ++i) {
+        bool found = false;
+        for (std::size_t j = 0; j < names.size(); ++j) {
+            found = found || (names[j] == part_names[i] && types[j] == part_types[i]);
+        }
+        if (!found) return false;
+    }
+    return true;
 }
 
 template <class P, class S>
 consteval void checkPart() {
     checkState<P>();
-    if constexpr (ChannelState<P> && ChannelState<S>) {
+    if constexpr (!std::is_same_v<P, S> && ChannelState<P> && ChannelState<S>) {
         static_assert(isPartOf<P, S>(),
                       "stategraph: each channel of this part must be a channel of the state, with the same name and type");
     }

@@ -1,5 +1,6 @@
 #pragma once
 #include <concepts>
+#include <cstddef>
 #include <memory>
 #include <string_view>
 #include <type_traits>
@@ -57,25 +58,34 @@ struct RouterAction {
     Call call = nullptr;
 };
 
-// One instantiation for each callable's type, and nothing else of shared_ptr.
+// Made in one place for all callables (src/graph/builder.cpp): each node's type would have a shared_ptr's code of its own.
+std::shared_ptr<void> ownValue(void* value, void (*destroy)(void*));
+std::shared_ptr<void> ownBytes(const void* bytes, std::size_t size, std::size_t alignment);
+
+template <class Stored>
+void destroyStored(void* stored) {
+    delete static_cast<Stored*>(stored);
+}
+
 template <class F>
 std::shared_ptr<void> own(F&& callable) {
     using Stored = std::decay_t<F>;
-    return std::shared_ptr<void>(static_cast<void*>(new Stored(std::forward<F>(callable))),
-                                 +[](void* stored) { delete static_cast<Stored*>(stored); });
+    if constexpr (std::is_trivially_copyable_v<Stored>) {
+        const Stored stored(static_cast<F&&>(callable));
+        return ownBytes(&stored, sizeof(Stored), alignof(Stored));
+    } else {
+        return ownValue(new Stored(static_cast<F&&>(callable)), destroyStored<Stored>);
+    }
 }
 
 template <class R, class S>
 concept NodeReturn = std::same_as<R, Update<S>> || std::same_as<R, Command<S>>;
 
-template <class S>
-void keepResult(Update<S>&& update, TaskResult& result) {
-    static_cast<Writes&>(result.writes) = std::move(static_cast<Writes&>(update));
-}
+inline void keepResult(Writes&& update, TaskResult& result) { result.writes = static_cast<Writes&&>(update); }
 
 template <class S>
 void keepResult(Command<S>&& command, TaskResult& result) {
-    static_cast<Writes&>(result.writes) = std::move(static_cast<Writes&>(command.update));
+    result.writes = static_cast<Writes&&>(command.update);
     result.go_to.assign(command.go_to.begin(), command.go_to.end());
     result.to_parent = command.graph == CommandGraph::parent;
 }
@@ -95,39 +105,58 @@ struct NodeInput {
     static const In& from(const void* input, Runtime&) noexcept { return *static_cast<const In*>(input); }
 };
 
+template <class F, class In>
+concept TakesRuntime = requires(const F& f, const In& in, Runtime& runtime) { f(in, runtime); };
+template <class F, class In>
+concept TakesInput = requires(const F& f, const In& in) { f(in); };
+
+template <class In, class Stored>
+decltype(auto) callWith(const Stored& f, const In& in, Runtime& runtime) {
+    if constexpr (TakesRuntime<Stored, In>) {
+        return f(in, runtime);
+    } else {
+        return f(in);
+    }
+}
+
+template <class S, class In, class Stored>
+void callNode(const void* stored, const void* input, Runtime& runtime, TaskResult& result) {
+    const Stored& f = *static_cast<const Stored*>(stored);
+    const In& in = NodeInput<S, In>::from(input, runtime);
+    if constexpr (std::is_same_v<decltype(callWith<In>(f, in, runtime)), Update<S>>) {
+        static_assert(sizeof(Update<S>) == sizeof(Writes) && std::is_standard_layout_v<Update<S>>);
+        Writes::Replacement place(result.writes);
+        ::new (place.at()) Update<S>(callWith<In>(f, in, runtime));  // where it stays: moving it costs more than making it
+        place.keep();
+    } else {
+        keepResult(callWith<In>(f, in, runtime), result);
+    }
+}
+
+// What a callable returns, if it can be called.
+template <class Stored, class In>
+auto returnedBy(const Stored& f, const In& in, Runtime& runtime) {
+    if constexpr (TakesRuntime<Stored, In>) {
+        return std::type_identity<decltype(f(in, runtime))>{};
+    } else {
+        return std::type_identity<decltype(f(in))>{};
+    }
+}
+
 /// Wraps `f(const In&)` or `f(const In&, Runtime&)` returning Update<S> or Command<S>.
 template <class S, class In, class F>
 NodeAction makeNode(F&& f) {
     using Stored = std::decay_t<F>;
-    constexpr bool with_runtime = std::is_invocable_v<const Stored&, const In&, Runtime&>;
-    constexpr bool callable = with_runtime || std::is_invocable_v<const Stored&, const In&>;
+    constexpr bool callable = TakesRuntime<Stored, In> || TakesInput<Stored, In>;
     static_assert(callable, "stategraph: a node must be callable as f(const State&) or f(const State&, sg::Runtime&), and be const");
-    NodeAction action;
     if constexpr (callable) {
-        static constexpr auto invoke = [](const Stored& stored, const In& input, Runtime& runtime) -> decltype(auto) {
-            if constexpr (with_runtime) {
-                return stored(input, runtime);
-            } else {
-                (void)runtime;
-                return stored(input);
-            }
-        };
-        using Returned = std::invoke_result_t<decltype(invoke), const Stored&, const In&, Runtime&>;
+        using Returned = typename decltype(returnedBy(std::declval<const Stored&>(), std::declval<const In&>(), std::declval<Runtime&>()))::type;
         static_assert(NodeReturn<Returned, S>, "stategraph: a node must return sg::Update<State> or sg::Command<State>");
         if constexpr (NodeReturn<Returned, S>) {
-            action.callable = own(std::forward<F>(f));
-            action.input = NodeInput<S, In>::type();
-            action.call = [](const void* stored, const void* input, Runtime& runtime, TaskResult& result) {
-                const Stored& node = *static_cast<const Stored*>(stored);
-                if constexpr (std::same_as<Returned, Update<S>>) {
-                    result.writes.replace([&] { return invoke(node, NodeInput<S, In>::from(input, runtime), runtime); });
-                } else {
-                    keepResult<S>(invoke(node, NodeInput<S, In>::from(input, runtime), runtime), result);
-                }
-            };
+            return {own(static_cast<F&&>(f)), callNode<S, In, Stored>, NodeInput<S, In>::type()};
         }
     }
-    return action;
+    return {};
 }
 
 // The first parameter of a callable that is not overloaded and not generic, without const and reference; else `Fallback`.
@@ -183,34 +212,31 @@ consteval bool routable() {
     }
 }
 
+template <class S, class Stored, class Returned>
+void callRouter(const void* stored, const void* state, Runtime& runtime, RouteSink& sink) {
+    const Stored& f = *static_cast<const Stored*>(stored);
+    const S& in = *static_cast<const S*>(state);
+    if constexpr (TakesRuntime<Stored, S>) {
+        route<Returned>(f(in, runtime), sink);
+    } else {
+        route<Returned>(f(in), sink);
+    }
+}
+
 /// Wraps `f(const S&)` or `f(const S&, Runtime&)` that chooses where to go.
 template <class S, class F>
 RouterAction makeRouter(F&& f) {
     using Stored = std::decay_t<F>;
-    constexpr bool with_runtime = std::is_invocable_v<const Stored&, const S&, Runtime&>;
-    constexpr bool callable = with_runtime || std::is_invocable_v<const Stored&, const S&>;
+    constexpr bool callable = TakesRuntime<Stored, S> || TakesInput<Stored, S>;
     static_assert(callable, "stategraph: a router must be callable as f(const State&) or f(const State&, sg::Runtime&), and be const");
-    RouterAction action;
     if constexpr (callable) {
-        static constexpr auto invoke = [](const Stored& stored, const S& state, Runtime& runtime) -> decltype(auto) {
-            if constexpr (with_runtime) {
-                return stored(state, runtime);
-            } else {
-                (void)runtime;
-                return stored(state);
-            }
-        };
-        using Returned = std::remove_cvref_t<std::invoke_result_t<decltype(invoke), const Stored&, const S&, Runtime&>>;
+        using Returned = std::remove_cvref_t<
+            typename decltype(returnedBy(std::declval<const Stored&>(), std::declval<const S&>(), std::declval<Runtime&>()))::type>;
         static_assert(routable<Returned>(),
                       "stategraph: a router must return a node's name, a sg::Send, a list of either, or sg::Targets");
-        if constexpr (routable<Returned>()) {
-            action.callable = own(std::forward<F>(f));
-            action.call = [](const void* stored, const void* state, Runtime& runtime, RouteSink& sink) {
-                route<Returned>(invoke(*static_cast<const Stored*>(stored), *static_cast<const S*>(state), runtime), sink);
-            };
-        }
+        if constexpr (routable<Returned>()) return {own(static_cast<F&&>(f)), callRouter<S, Stored, Returned>};
     }
-    return action;
+    return {};
 }
 
 }  // namespace detail

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <stategraph/detail/log.hpp>
+#include <stategraph/detail/table.hpp>
 #include <stategraph/detail/writes.hpp>
 #include <stategraph/ids.hpp>
 
@@ -45,6 +46,8 @@ struct Behaviour {
     void (*encodeTail)(const ChannelSpec& channel, const void* value, std::size_t from, Encoder& out) = nullptr;
     /// Completes a task's write with what depends on the task (ids of messages). Null if nothing does.
     void (*prepare)(const ChannelSpec& channel, Op& op, const TaskId& task, std::size_t index) = nullptr;
+    /// Replaces the value by one item. For states that are structs.
+    void (*decode)(Decoder& in, void* value) = nullptr;
 };
 
 struct ChannelSpec {
@@ -58,6 +61,34 @@ struct ChannelSpec {
     const Behaviour* behaviour = nullptr;
     std::shared_ptr<const void> context;  // a reducer's own data
     const void* initial = nullptr;        // the value before any write; owned by the schema
+};
+
+/// A channel as a state's table gives it, before the schema.
+struct ChannelRow {
+    std::string_view name;
+    const std::string_view* former = nullptr;
+    std::size_t former_size = 0;
+    ChannelKind kind = ChannelKind::last_value;
+    std::string_view reducer;
+    TypeKey type = nullptr;
+    std::uint32_t offset = 0;
+    const Behaviour* behaviour = nullptr;
+    std::shared_ptr<const void> context;
+};
+
+/// An array of them whose code is not in every user's file.
+class ChannelRows {
+public:
+    explicit ChannelRows(std::size_t size);
+    ChannelRows(const ChannelRows&) = delete;
+    ChannelRows& operator=(const ChannelRows&) = delete;
+    ~ChannelRows();
+    ChannelRow& operator[](std::size_t i) noexcept { return rows_[i]; }
+    std::size_t size() const noexcept { return size_; }
+
+private:
+    ChannelRow* rows_;
+    std::size_t size_;
 };
 
 /// Encodes one write as it goes into pending writes, inputs and task results.
@@ -104,21 +135,25 @@ struct StateType {
 class Schema {
 public:
     Schema(StateType state, std::vector<ChannelSpec> channels);
+    Schema(const StateType& state, ChannelRows& rows);
+    ~Schema();
     Schema(const Schema&) = delete;
     Schema& operator=(const Schema&) = delete;
 
     const StateType& state() const noexcept { return state_; }
-    std::span<const ChannelSpec> channels() const noexcept { return channels_; }
+    std::span<const ChannelSpec> channels() const noexcept { return {channels_.data(), channels_.size()}; }
     const ChannelSpec& channel(std::size_t index) const noexcept { return channels_[index]; }
     std::size_t size() const noexcept { return channels_.size(); }
     /// By present or former name; null if there is none.
     const ChannelSpec* find(std::string_view name) const noexcept;
     /// In the order of their encoded names, as maps list them.
-    std::span<const ChannelIndex> encodedOrder() const noexcept { return encoded_order_; }
+    std::span<const ChannelIndex> encodedOrder() const noexcept { return {encoded_order_.data(), encoded_order_.size()}; }
     /// A channel's place in that order.
     ChannelIndex rank(ChannelIndex channel) const noexcept { return ranks_[channel]; }
+    /// All names, as the table of a struct lists them.
+    std::span<const TableName> tableNames() const noexcept { return {table_names_.data(), table_names_.size()}; }
     /// Those that a superstep without a write to them changes.
-    std::span<const ChannelIndex> transient() const noexcept { return transient_; }
+    std::span<const ChannelIndex> transient() const noexcept { return {transient_.data(), transient_.size()}; }
     /// Those that have a value before any write.
     const ChannelSet& present() const noexcept { return present_; }
     /// Of names, kinds and reducers.
@@ -140,6 +175,7 @@ private:
     std::vector<std::pair<std::string_view, ChannelIndex>> by_name_;  // sorted
     std::vector<ChannelIndex> encoded_order_;
     std::vector<ChannelIndex> ranks_;
+    std::vector<TableName> table_names_;
     std::vector<ChannelIndex> transient_;
     ChannelSet present_;
     std::uint64_t fingerprint_ = 0;

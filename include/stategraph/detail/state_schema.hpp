@@ -1,24 +1,35 @@
 #pragma once
 #include <memory>
-#include <vector>
 
 #include <stategraph/channel.hpp>
 
 namespace stategraph::detail {
 
 template <class S>
-consteval bool namesAreDistinct() {
-    constexpr auto table = S::channels();
-    bool distinct = true;
-    std::apply(
-        [&](const auto&... entry) {
-            const std::string_view names[] = {entry.name...};
-            for (std::size_t i = 0; i < sizeof...(entry); ++i) {
-                for (std::size_t j = 0; j < i; ++j) distinct = distinct && names[i] != names[j];
-            }
-        },
-        table.entries);
-    return distinct;
+inline constexpr auto channels_of = S::channels();
+
+constexpr bool namesAreDistinct(const std::string_view* names, std::size_t size) noexcept {
+    for (std::size_t i = 0; i < size; ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+            if (names[i] == names[j]) return false;
+        }
+    }
+    return true;
+}
+
+template <class Entry>
+constexpr std::string_view* putNames(std::string_view* next, const Entry& entry) noexcept {
+    *next++ = entry.name;
+    for (const std::string_view former : entry.former) *next++ = former;
+    return next;
+}
+
+template <std::size_t... I, class... Entry>
+consteval bool hasDistinctNames(const PackOf<std::index_sequence<I...>, Entry...>& entries) {
+    std::string_view names[1 + (std::size_t{0} + ... + (1 + Entry::former_size))];
+    std::string_view* next = names;
+    ((next = putNames(next, entries.PackItem<I, Entry>::value)), ...);
+    return namesAreDistinct(names, static_cast<std::size_t>(next - names));
 }
 
 template <class S>
@@ -27,11 +38,11 @@ consteval void checkState() {
                   "stategraph: a state needs a table of its channels: static constexpr auto channels() { return "
                   "sg::channels(sg::channel(\"name\", &State::member), ...); }");
     if constexpr (ChannelState<S>) {
-        constexpr std::size_t rows = std::tuple_size_v<decltype(S::channels().entries)>;
+        constexpr std::size_t rows = decltype(S::channels().entries)::size;
         static_assert(hasArity<S, rows>(),
                       "stategraph: channels() must list every member of the state exactly once; add the missing "
                       "sg::channel(\"name\", &State::member)");
-        static_assert(namesAreDistinct<S>(),
+        static_assert(hasDistinctNames(channels_of<S>.entries),
                       "stategraph: two channels of the state have the same name; give each member its own");
     }
 }
@@ -39,65 +50,50 @@ consteval void checkState() {
 /// The index of a member's row in its state's table.
 template <class S, class T>
 ChannelIndex channelIndex(T S::*member) noexcept {
-    constexpr auto table = S::channels();
-    ChannelIndex index = 0;
-    ChannelIndex found = channel_by_name;
-    std::apply(
-        [&](const auto&... entry) {
-            const auto look = [&](const auto& row) {
-                if constexpr (std::is_same_v<std::remove_cvref_t<decltype(row.member)>, T S::*>) {
-                    if (row.member == member) found = index;
-                }
-                ++index;
-            };
-            (look(entry), ...);
-        },
-        table.entries);
-    return found;
+    const std::size_t place = placeOf(channels_of<S>.entries, member);
+    return place < decltype(S::channels().entries)::size ? static_cast<ChannelIndex>(place) : channel_by_name;
 }
 
 template <class Entry>
-ChannelSpec describeChannel(const Entry& entry, const typename Entry::State& sample) {
+void describeChannel(const Entry& entry, const typename Entry::State& sample, ChannelRow& row) {
     using Reducer = typename Entry::Reducer;
     using T = typename Entry::Type;
-    ChannelSpec spec;
     if constexpr (!std::is_same_v<Reducer, RefusedReducer>) {
-        spec.name = entry.name;
-        for (const auto former : entry.former) spec.former_names.emplace_back(former);
-        spec.kind = Reducer::kind;
-        spec.reducer = entry.reducer.name;
-        spec.type = typeKey<T>();
-        spec.offset = static_cast<std::uint32_t>(reinterpret_cast<const char*>(&(sample.*entry.member)) -
-                                                 reinterpret_cast<const char*>(&sample));
-        spec.behaviour = &behaviour_of<T, typename Reducer::template Fold<T>>;
+        row.name = entry.name;
+        row.former = entry.former.data();
+        row.former_size = entry.former.size();
+        row.kind = Reducer::kind;
+        row.reducer = entry.reducer.name;
+        row.type = typeKey<T>();
+        row.offset = static_cast<std::uint32_t>(reinterpret_cast<const char*>(&(sample.*entry.member)) -
+                                                reinterpret_cast<const char*>(&sample));
+        row.behaviour = behaviour_of<T, typename Reducer::template Fold<T>>;
         if constexpr (requires { entry.reducer.reduce; }) {
-            spec.context = std::make_shared<std::remove_cvref_t<decltype(entry.reducer.reduce)>>(entry.reducer.reduce);
+            row.context = std::make_shared<std::remove_cvref_t<decltype(entry.reducer.reduce)>>(entry.reducer.reduce);
         }
     }
-    return spec;
 }
 
-template <class S>
-Schema makeSchema() {
-    StateType type{
+template <class S, std::size_t... I, class... Entry>
+Schema makeSchema(const PackOf<std::index_sequence<I...>, Entry...>& entries) {
+    static constexpr StateType type{
         .type = typeKey<S>(),
         .create = [](const void*) -> void* { return new S{}; },
         .destroy = [](void* state) noexcept { delete static_cast<S*>(state); },
         .copy = [](void* to, const void* from) { *static_cast<S*>(to) = *static_cast<const S*>(from); },
-        .move = [](void* to, void* from) { *static_cast<S*>(to) = std::move(*static_cast<S*>(from)); },
+        .move = [](void* to, void* from) { *static_cast<S*>(to) = static_cast<S&&>(*static_cast<S*>(from)); },
     };
     const S sample{};
-    std::vector<ChannelSpec> channels;
-    std::apply([&](const auto&... entry) { (channels.push_back(describeChannel(entry, sample)), ...); },
-               S::channels().entries);
-    return Schema(type, std::move(channels));
+    ChannelRows rows(sizeof...(Entry));
+    (describeChannel(entries.PackItem<I, Entry>::value, sample, rows[I]), ...);
+    return Schema(type, rows);
 }
 
 /// The schema of a state struct; made at the first call, then shared.
 template <class S>
 const Schema& schemaOf() {
     checkState<S>();
-    static const Schema schema = makeSchema<S>();
+    static const Schema schema = makeSchema<S>(channels_of<S>.entries);
     return schema;
 }
 

@@ -4,13 +4,13 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include <stategraph/encoding.hpp>
+#include <stategraph/detail/pack.hpp>
 
 // What structs with a table of named members have in common, whether it is fields() or channels(): any object with a
-// std::tuple `entries` whose elements have `name`, `member` and `former`.
+// Pack `entries` whose elements have `name`, `member` and `former`.
 namespace stategraph::detail {
 
 template <class T>
@@ -24,19 +24,7 @@ concept HasChannels = requires {
 };
 
 template <class T>
-concept HasTable = HasFields<T> || HasChannels<T>;
-
-template <class T>
-constexpr auto makeTable() {
-    if constexpr (HasFields<T>) {
-        return T::fields();
-    } else {
-        return T::channels();
-    }
-}
-
-template <class T>
-inline constexpr auto table_of = makeTable<T>();
+inline constexpr auto fields_of = T::fields();
 
 /// One name under which a member can be found, and how to read that member of the struct behind the pointer.
 struct TableName {
@@ -76,15 +64,34 @@ constexpr char* putHead(char* out, unsigned major, std::size_t count) noexcept {
     return out;
 }
 
-/// What is known about the table of T at compile time.
+template <std::size_t N>
+constexpr TableName* putFormer(TableName* next, std::size_t index, const std::array<std::string_view, N>& former) noexcept {
+    for (const std::string_view name : former) *next++ = {name, index, true};
+    return next;
+}
+
+constexpr bool namesDiffer(const TableName* names, std::size_t size) noexcept {
+    for (std::size_t i = 0; i < size; ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+            if (names[i].name == names[j].name) return false;
+        }
+    }
+    return true;
+}
+
+template <std::size_t... I, class... T>
+constexpr auto namesOf(const PackOf<std::index_sequence<I...>, T...>& entries) {
+    return std::array<std::string_view, sizeof...(T)>{entries.PackItem<I, T>::value.name...};
+}
+
+/// What is known about the fields() of T at compile time.
 template <class T>
 struct TableLayout {
-    using Entries = std::remove_cvref_t<decltype(table_of<T>.entries)>;
-    static constexpr std::size_t count = std::tuple_size_v<Entries>;
-    using Indices = std::make_index_sequence<count>;
+    using Entries = std::remove_cvref_t<decltype(fields_of<T>.entries)>;
+    static constexpr std::size_t count = Entries::size;
+    using Indices = typename Entries::Indices;
 
-    static constexpr auto names = std::apply(
-        [](const auto&... entry) { return std::array<std::string_view, count>{entry.name...}; }, table_of<T>.entries);
+    static constexpr auto names = namesOf(fields_of<T>.entries);
 
     /// The entries in the order in which they are stored.
     static constexpr auto order = [] {
@@ -97,31 +104,27 @@ struct TableLayout {
         return out;
     }();
 
-    static constexpr std::size_t former_count = std::apply(
-        [](const auto&... entry) { return (std::size_t{0} + ... + entry.former.size()); }, table_of<T>.entries);
+    template <std::size_t... I>
+    static constexpr std::size_t countFormer(std::index_sequence<I...>) {
+        return (std::size_t{0} + ... + at<I>(fields_of<T>.entries).former.size());
+    }
+    static constexpr std::size_t former_count = countFormer(Indices());
+
+    template <std::size_t... I>
+    static constexpr void addFormer([[maybe_unused]] TableName* next, std::index_sequence<I...>) {
+        ((next = putFormer(next, I, at<I>(fields_of<T>.entries).former)), ...);
+    }
 
     static constexpr auto lookup = [] {
         std::array<TableName, count + former_count> out{};
-        std::size_t at = 0;
-        for (const std::size_t index : order) out[at++] = {names[index], index, false};
-        std::size_t index = 0;
-        const auto add = [&](const auto& former) {
-            for (const std::string_view name : former) out[at++] = {name, index, true};
-            ++index;
-        };
-        std::apply([&](const auto&... entry) { (add(entry.former), ...); }, table_of<T>.entries);
+        TableName* next = out.data();
+        for (const std::size_t index : order) *next++ = {names[index], index, false};
+        addFormer(next, Indices());
         return out;
     }();
 
     /// Whether no two names, former ones included, are the same.
-    static constexpr bool has_unique_names = [] {
-        for (std::size_t i = 0; i < lookup.size(); ++i) {
-            for (std::size_t j = 0; j < i; ++j) {
-                if (lookup[i].name == lookup[j].name) return false;
-            }
-        }
-        return true;
-    }();
+    static constexpr bool has_unique_names = namesDiffer(lookup.data(), lookup.size());
 
     static constexpr std::size_t keys_size = [] {
         std::size_t size = headSize(count);
@@ -157,13 +160,18 @@ constexpr bool isSameMember(M a, M b) noexcept {
     return a == b;
 }
 
-/// Whether no member is in the table twice.
-template <class T, std::size_t... I>
-consteval bool hasUniqueMembers(std::index_sequence<I...>) {
-    [[maybe_unused]] const auto count = [](auto member) {
-        return (0 + ... + int{isSameMember(member, std::get<I>(table_of<T>.entries).member)});
-    };
-    return (true && ... && (count(std::get<I>(table_of<T>.entries).member) == 1));
+/// The place of a member in a table; its size if it is not there.
+template <class M, std::size_t... I, class... T>
+constexpr std::size_t placeOf(const PackOf<std::index_sequence<I...>, T...>& entries, M member) noexcept {
+    std::size_t found = sizeof...(T);
+    ((isSameMember(entries.PackItem<I, T>::value.member, member) ? void(found = I) : void()), ...);
+    return found;
+}
+
+/// Whether no member is in the table twice: each is the last that is like it.
+template <std::size_t... I, class... T>
+consteval bool hasUniqueMembers(const PackOf<std::index_sequence<I...>, T...>& entries) {
+    return (true && ... && (placeOf(entries, entries.PackItem<I, T>::value.member) == I));
 }
 
 }  // namespace stategraph::detail

@@ -6,7 +6,6 @@
 #include <memory>
 #include <new>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
 #include <stategraph/detail/log.hpp>
@@ -101,22 +100,22 @@ public:
         }
     }
     void append(const Writes& other);
-    /// Takes what `make` returns, which is a Writes or a class derived from it that adds no members, without moving it: it is made here.
-    /// When `make` throws, this is empty.
-    template <class F>
-    void replace(F&& make) {
-        using Made = std::invoke_result_t<F>;
-        static_assert(std::is_base_of_v<Writes, Made> && sizeof(Made) == sizeof(Writes) && std::is_standard_layout_v<Made>);
-        struct Refill {
-            void* place;
-            ~Refill() {
-                if (place != nullptr) ::new (place) Writes();
-            }
-        } refill{this};
-        this->~Writes();
-        ::new (static_cast<void*>(this)) Made(std::forward<F>(make)());
-        refill.place = nullptr;
-    }
+    /// Lets a class derived from this one that adds no members be made in this one's place: `::new (place.at()) Derived(…); place.keep();`.
+    /// If that throws, this is empty.
+    class Replacement {
+    public:
+        explicit Replacement(Writes& place) noexcept : place_(&place) { place.clear(); }
+        Replacement(const Replacement&) = delete;
+        Replacement& operator=(const Replacement&) = delete;
+        ~Replacement() {
+            if (place_ != nullptr) ::new (at()) Writes();
+        }
+        void* at() const noexcept { return place_; }
+        void keep() noexcept { place_ = nullptr; }
+
+    private:
+        Writes* place_;
+    };
 
     template <class T, class V>
     void add(ChannelIndex channel, checkpoint::WriteKind kind, V&& value, bool is_item = false) {

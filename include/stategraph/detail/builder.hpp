@@ -1,0 +1,71 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <stategraph/detail/node.hpp>
+
+// What StateGraph<S> calls: the graph in the making without its types, and without what it is made of (graph_builder.hpp),
+// so that a user's file compiles none of it.
+namespace stategraph {
+
+struct NodeOptions;
+struct CompileOptions;
+struct PathEntry;
+
+namespace detail {
+
+class Core;
+struct GraphSpec;
+
+/// How a graph gets its saver.
+enum class CheckpointerKind : std::uint8_t { none, own, inherit, per_thread };
+
+/// A compiled graph as a node, and how state passes in and out.
+struct SubgraphSpec {
+    std::shared_ptr<const Core> core;
+    /// The user's two functions; null: channels of the same name and type are shared.
+    std::shared_ptr<void> to_inner_callable;
+    void (*to_inner)(const void* callable, const void* state, Writes& input) = nullptr;
+    std::shared_ptr<void> from_inner_callable;
+    void (*from_inner)(const void* callable, const void* inner_state, Writes& update) = nullptr;
+    /// What a Send to it carries, and how that becomes its input.
+    const ValueOps* payload = nullptr;
+    void (*from_payload)(const Schema& inner, const void* payload, Writes& input) = nullptr;
+};
+
+/// Owns a GraphSpec. A value; moved from, it is a graph without nodes over the same state.
+class GraphBuilder {
+public:
+    GraphBuilder();
+    GraphBuilder(const GraphBuilder& other);
+    GraphBuilder(GraphBuilder&& other);
+    GraphBuilder& operator=(const GraphBuilder& other);
+    GraphBuilder& operator=(GraphBuilder&& other);
+    ~GraphBuilder();
+
+    GraphSpec& spec() noexcept { return *spec_; }
+
+    void addNode(std::string&& name, NodeAction&& action, const NodeOptions& options);
+    void addSubgraph(std::string&& name, SubgraphSpec&& subgraph, const NodeOptions& options);
+    void addEdge(std::string&& from, std::string&& to);
+    void addJoin(std::vector<std::string>&& from, std::string&& to);
+    void addBranch(std::string&& from, RouterAction&& router, std::optional<std::vector<PathEntry>>&& ends);
+
+    /// Throws InvalidGraphError with every fault.
+    std::shared_ptr<const Core> compile(const CompileOptions& options) const;
+    std::string toMermaid() const;
+    std::string toDot() const;
+
+private:
+    GraphSpec* spec_;
+};
+
+/// Gives a graph its state, and the channels that it accepts and returns.
+void describeGraph(GraphSpec& spec, const Schema& state, const Schema& input, const Schema& output);
+/// A payload of the state's type as the input of a subgraph over it.
+void payloadToInput(const Schema& inner, const void* payload, Writes& input);
+
+}  // namespace detail
+}  // namespace stategraph

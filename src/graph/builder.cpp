@@ -1,0 +1,119 @@
+#include <stategraph/detail/builder.hpp>
+
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include <stategraph/detail/graph_builder.hpp>
+#include <stategraph/graph.hpp>
+
+// From what users give to StateGraph<S> to a GraphSpec, once for all state types.
+namespace stategraph {
+
+constinit const Checkpointer NO_CHECKPOINTER{detail::CheckpointerKind::none};
+constinit const Checkpointer PER_THREAD{detail::CheckpointerKind::per_thread};
+
+const NodeOptions& NodeOptions::defaults() noexcept {
+    static const NodeOptions options;
+    return options;
+}
+
+const CompileOptions& CompileOptions::defaults() noexcept {
+    static const CompileOptions options;
+    return options;
+}
+
+namespace detail {
+namespace {
+
+NodeSpec nodeOf(std::string&& name, const NodeOptions& options) {
+    NodeSpec node;
+    node.name = std::move(name);
+    node.defer = options.defer;
+    node.retry = options.retry;
+    node.metadata = options.metadata;
+    if (options.ends) node.ends = options.ends->names();
+    node.stored_as = options.stored_as;
+    return node;
+}
+
+}  // namespace
+
+GraphBuilder::GraphBuilder() : spec_(new GraphSpec) {}
+GraphBuilder::GraphBuilder(const GraphBuilder& other) : spec_(new GraphSpec(*other.spec_)) {}
+GraphBuilder::GraphBuilder(GraphBuilder&& other) : spec_(new GraphSpec(std::move(*other.spec_))) {}
+GraphBuilder& GraphBuilder::operator=(const GraphBuilder& other) {
+    *spec_ = *other.spec_;
+    return *this;
+}
+GraphBuilder& GraphBuilder::operator=(GraphBuilder&& other) {
+    *spec_ = std::move(*other.spec_);
+    return *this;
+}
+GraphBuilder::~GraphBuilder() { delete spec_; }
+
+void GraphBuilder::addNode(std::string&& name, NodeAction&& action, const NodeOptions& options) {
+    NodeSpec node = nodeOf(std::move(name), options);
+    node.action = std::move(action);
+    spec_->nodes.push_back(std::move(node));
+}
+
+void GraphBuilder::addSubgraph(std::string&& name, SubgraphSpec&& subgraph, const NodeOptions& options) {
+    NodeSpec node = nodeOf(std::move(name), options);
+    node.subgraph = std::move(subgraph);
+    spec_->nodes.push_back(std::move(node));
+}
+
+void GraphBuilder::addEdge(std::string&& from, std::string&& to) {
+    spec_->edges.push_back({.from = {std::move(from)}, .join = false, .to = std::move(to)});
+}
+
+void GraphBuilder::addJoin(std::vector<std::string>&& from, std::string&& to) {
+    spec_->edges.push_back({.from = std::move(from), .join = true, .to = std::move(to)});
+}
+
+void GraphBuilder::addBranch(std::string&& from, RouterAction&& router, std::optional<PathMap>&& ends) {
+    BranchSpec branch{.from = std::move(from), .router = std::move(router), .ends = {}};
+    if (ends) {
+        branch.ends.emplace();
+        for (auto& entry : *ends) branch.ends->emplace_back(std::move(entry.label), std::move(entry.node));
+    }
+    spec_->branches.push_back(std::move(branch));
+}
+
+std::shared_ptr<const Core> GraphBuilder::compile(const CompileOptions& options) const {
+    return compileGraph(*spec_, {.saver = options.checkpointer.saver(),
+                                 .checkpointer = options.checkpointer.kind(),
+                                 .interrupt_before = options.interrupt_before.names(),
+                                 .interrupt_after = options.interrupt_after.names(),
+                                 .executor = options.executor,
+                                 .ids = options.ids});
+}
+
+std::string GraphBuilder::toMermaid() const { return detail::toMermaid(*spec_); }
+std::string GraphBuilder::toDot() const { return detail::toDot(*spec_); }
+
+void describeGraph(GraphSpec& spec, const Schema& state, const Schema& input, const Schema& output) {
+    spec.state = &state;
+    for (const auto& channel : input.channels()) spec.input.push_back(state.find(channel.name)->index);
+    for (const auto& channel : output.channels()) spec.output.push_back(state.find(channel.name)->index);
+}
+
+void payloadToInput(const Schema& inner, const void* payload, Writes& input) {
+    for (const auto& channel : inner.channels()) channel.behaviour->write(channel, inner.value(payload, channel), input);
+}
+
+std::string toMermaid(const Core& core) { return toMermaid(specOf(core)); }
+std::string toDot(const Core& core) { return toDot(specOf(core)); }
+
+std::shared_ptr<void> ownValue(void* value, void (*destroy)(void*)) { return std::shared_ptr<void>(value, destroy); }
+
+std::shared_ptr<void> ownBytes(const void* bytes, std::size_t size, std::size_t alignment) {
+    const auto align = static_cast<std::align_val_t>(alignment);
+    void* copy = ::operator new(size, align);
+    std::memcpy(copy, bytes, size);
+    return std::shared_ptr<void>(copy, [align](void* stored) { ::operator delete(stored, align); });
+}
+
+}  // namespace detail
+}  // namespace stategraph
