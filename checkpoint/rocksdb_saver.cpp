@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <span>
 
 #include <rocksdb/snapshot.h>
 
@@ -32,6 +33,21 @@ std::vector<StoredWrite> readWrites(Cursor& rows, const LogName& log, Checkpoint
         writes.push_back({std::string(rows.key().substr(prefix.size())), std::string(rows.value())});
     }
     return writes;
+}
+
+// Gives rows of one log, newest first, their pending writes: one walk over all of these, which are in the order of ids too.
+void addWrites(Cursor& rows, const LogName& log, std::span<ListedCheckpoint> listed) {
+    if (listed.empty()) return;
+    const std::string prefix = checkpoint::logPrefix(Table::writes, log);
+    auto at = listed.rbegin();
+    for (rows.seek(checkpoint::rowKey(Table::writes, log, at->id)); rows.isIn(prefix); rows.next()) {
+        const std::string_view key = rows.key().substr(prefix.size());
+        if (key.size() < 16) continue;
+        const CheckpointId id = CheckpointId::fromBytes(key.data());
+        while (at != listed.rend() && at->id < id) ++at;
+        if (at == listed.rend()) return;
+        if (at->id == id) at->writes.push_back({std::string(key.substr(16)), std::string(rows.value())});
+    }
 }
 
 }  // namespace
@@ -173,16 +189,19 @@ void RocksDBSaver::Impl::listLog(Cursor& rows, Cursor* writes, const LogName& lo
                                  std::vector<ListedCheckpoint>& out) {
     const std::size_t limit = query.limit.value_or(std::numeric_limits<std::size_t>::max());
     const std::string prefix = checkpoint::logPrefix(Table::commits, log);
+    const std::size_t others = out.size();
     const auto add = [&](CheckpointId id) {
-        out.push_back({std::string(log.thread_id), std::string(log.checkpoint_ns), id, std::string(rows.value()),
-                       writes ? readWrites(*writes, log, id) : std::vector<StoredWrite>()});
+        out.push_back({std::string(log.thread_id), std::string(log.checkpoint_ns), id, std::string(rows.value()), {}});
+    };
+    const auto finish = [&] {
+        if (writes) addWrites(*writes, log, std::span(out).subspan(others));
     };
     // The cursor stands on the log's oldest row. A log of one row is common, and needs no seek.
     const CheckpointId first = idAt(rows, prefix.size());
     if (!query.before.empty() && first >= query.before) return;
     if (!query.heads) {
         add(first);
-        if (!rows.next() || !rows.isIn(prefix)) return;
+        if (!rows.next() || !rows.isIn(prefix)) return finish();
         out.pop_back();
     }
     if (query.before.empty()) {
@@ -193,8 +212,9 @@ void RocksDBSaver::Impl::listLog(Cursor& rows, Cursor* writes, const LogName& lo
     }
     for (; out.size() < limit && rows.isIn(prefix); rows.previous()) {
         add(idAt(rows, prefix.size()));
-        if (query.heads) return;
+        if (query.heads) break;
     }
+    finish();
 }
 
 std::vector<ListedCheckpoint> RocksDBSaver::list(const ListQuery& query) {

@@ -33,6 +33,7 @@ struct HistoryReader::Impl {
     bool last_page = false;
     std::size_t given = 0;
     std::optional<StoredCommit> follower = {};  // of the next to be given
+    std::optional<checkpoint::Lineage> lineage = {};  // what the last values came from; most likely the next ones do too
 
     Impl(std::shared_ptr<const Core> graph, const Config& from, const HistoryOptions& with)
         : root(std::move(graph)),
@@ -88,16 +89,35 @@ struct HistoryReader::Impl {
         const engine::Records records = engine::readRecords(log(), commit.id, listed.writes);
         const std::vector<engine::DueTask> due = engine::dueTasks(core.topology(), commit, records, false);
         std::optional<CheckpointTuple> tuple;
-        const bool needs_follower = !follower && options.before;
-        if (options.values || needs_follower) tuple = saver.getTuple({.log = log(), .checkpoint_id = commit.id});
-        if (needs_follower && tuple) follower = std::move(tuple->next);
+        if (!follower && options.before) {
+            tuple = saver.getTuple({.log = log(), .checkpoint_id = commit.id});
+            if (tuple) follower = std::move(tuple->next);
+        }
         snapshot = engine::describe(log(), commit, due, false, follower);
-        if (!options.values || !tuple) return;
+        if (!options.values) return;
+        const auto channels = channelsOf(commit.id, std::move(tuple));
+        if (!channels) return;
         engine::State state(core.schema());
-        engine::restoreState(checkpoint::fold(log(), std::move(*tuple)), state);
-        snapshot.values_as_cbor = engine::valuesOf(state);
+        engine::restoreState(*channels, commit.id, state);
+        std::size_t bytes_expected = 0;
+        for (const auto& channel : *channels) {
+            for (const auto& piece : channel.pieces) bytes_expected += piece.value.size();
+        }
+        snapshot.values_as_cbor = engine::valuesOf(state, bytes_expected);
         if (out.present != nullptr) *out.present = state.present();
         if (out.type == core.schema().state().type) core.schema().state().move(out.object, state.object());
+    }
+
+    // None if the checkpoint was pruned meanwhile. `tuple` if it was read already.
+    std::optional<std::span<const checkpoint::ChannelPieces>> channelsOf(CheckpointId id, std::optional<CheckpointTuple> tuple) {
+        if (lineage) {
+            if (const auto channels = lineage->channelsOf(id)) return channels;
+            lineage.reset();  // not two of them at a time
+        }
+        if (!tuple) tuple = saver.getTuple({.log = log(), .checkpoint_id = id});
+        if (!tuple) return {};
+        lineage.emplace(log(), std::move(*tuple));
+        return lineage->channelsOf(id);
     }
 };
 
