@@ -299,12 +299,20 @@ void writeCommit(const CommitFields& c, std::string& out) {
 
 namespace {
 
+// Whether a kind is one of these letters.
+template <std::size_t Size>
+bool isOneOf(const char (&letters)[Size], std::string_view kind) noexcept {
+    bool found = false;
+    for (std::size_t i = 0; i < Size - 1 && kind.size() == 1; ++i) found = found || letters[i] == kind[0];
+    return found;
+}
+
 LoggedOp readOperation(Decoder& in) {
     LoggedOp operation;
     operation.channel = in.text();
     const std::size_t parts = in.array();
     const std::string_view kind = in.text();
-    if (kind.size() != 1 || std::string_view("=+|~-").find(kind[0]) == std::string_view::npos || parts != (kind[0] == '-' ? 1U : 2U)) {
+    if (!isOneOf("=+|~-", kind) || parts != (kind[0] == '-' ? 1U : 2U)) {
         throw WrongTypeError("unknown operation on channel '" + std::string(operation.channel) + "'");
     }
     operation.op = static_cast<LogOp>(kind[0]);
@@ -334,7 +342,7 @@ LoggedWrite readWrite(Decoder& in, bool of_commit) {
         return write;
     }
     const std::string_view kind = in.text();
-    if (kind.size() != 1 || std::string_view("=+!w-").find(kind[0]) == std::string_view::npos || parts != (kind[0] == '-' ? 2U : 3U)) {
+    if (!isOneOf("=+!w-", kind) || parts != (kind[0] == '-' ? 2U : 3U)) {
         throw WrongTypeError("unknown write to channel '" + std::string(write.channel) + "'");
     }
     write.kind = static_cast<WriteKind>(kind[0]);

@@ -196,10 +196,11 @@ void RocksDBSaver::Impl::listLog(Cursor& rows, Cursor* writes, const LogName& lo
     const auto finish = [&] {
         if (writes) addWrites(*writes, log, std::span(out).subspan(others));
     };
-    // The cursor stands on the log's oldest row. A log of one row is common, and needs no seek.
-    const CheckpointId first = idAt(rows, prefix.size());
-    if (!query.before.empty() && first >= query.before) return;
-    if (!query.heads) {
+    // Where logs are walked over, the cursor stands on this one's oldest row. A log of one row is common, and needs no seek.
+    const bool is_at_oldest = rows.isIn(prefix);
+    const CheckpointId first = is_at_oldest ? idAt(rows, prefix.size()) : CheckpointId();
+    if (is_at_oldest && !query.before.empty() && first >= query.before) return;
+    if (is_at_oldest && !query.heads) {
         add(first);
         if (!rows.next() || !rows.isIn(prefix)) return finish();
         out.pop_back();
@@ -238,6 +239,10 @@ std::vector<ListedCheckpoint> RocksDBSaver::list(const ListQuery& query) {
     Cursor rows(*impl_->db, impl_->path, lower, checkpoint::prefixEnd(lower),
                 snapshot ? snapshot->snapshot() : nullptr);
 
+    if (query.thread_id && query.checkpoint_ns && !query.after_thread_id) {
+        impl_->listLog(rows, writes ? &*writes : nullptr, {*query.thread_id, *query.checkpoint_ns}, query, listed);
+        return listed;
+    }
     if (query.after_thread_id) {
         rows.seek(checkpoint::prefixEnd(checkpoint::threadPrefix(Table::commits, *query.after_thread_id)));
     } else {

@@ -10,7 +10,10 @@
 namespace stategraph::detail {
 namespace {
 
-constexpr std::size_t page_size = 64;
+// Rows of a page: few at first, and as many as do not take more than some bytes when the walk goes on.
+constexpr std::size_t page_rows_min = 64;
+constexpr std::size_t page_rows_max = 256;
+constexpr std::size_t page_bytes_max = std::size_t{1} << 18U;
 
 bool matches(const Metadata& filter, Source source, std::int64_t step, const Metadata& metadata) {
     return std::all_of(filter.begin(), filter.end(), [&](const MetadataEntry& wanted) {
@@ -30,6 +33,7 @@ struct HistoryReader::Impl {
     HistoryOptions options;
     std::vector<ListedCheckpoint> page = {};
     std::size_t at = 0;
+    std::size_t page_rows = page_rows_min;
     bool last_page = false;
     std::size_t given = 0;
     std::optional<StoredCommit> follower = {};  // of the next to be given
@@ -49,10 +53,18 @@ struct HistoryReader::Impl {
     bool readPage() {
         if (last_page) return false;
         const CheckpointId before = page.empty() ? options.before : page.back().id;
+        std::size_t rows = page_rows;
+        if (options.limit && options.filter.empty()) rows = std::min(rows, *options.limit - given);
         page = saver.list({.thread_id = config.thread_id.toString(), .checkpoint_ns = config.checkpoint_ns, .before = before,
-                           .limit = page_size, .with_writes = true});
+                           .limit = rows, .with_writes = true});
         at = 0;
-        last_page = page.size() < page_size;
+        last_page = page.size() < rows;
+        std::size_t bytes = 0;
+        for (const ListedCheckpoint& listed : page) {
+            bytes += listed.bytes.size();
+            for (const StoredWrite& write : listed.writes) bytes += write.bytes.size();
+        }
+        page_rows = 2 * bytes <= page_bytes_max ? std::min(2 * page_rows, page_rows_max) : page_rows_min;
         return !page.empty();
     }
 
