@@ -163,7 +163,8 @@ Lineage::Lineage(const LogName& log, CheckpointTuple tuple) : tuple_(std::move(t
 }
 
 std::optional<std::span<const ChannelPieces>> Lineage::channelsOf(CheckpointId id) {
-    const auto commit = std::lower_bound(commits_.begin(), commits_.end(), id, [](const Commit& each, CheckpointId wanted) { return each.id < wanted; });
+    const auto commit = std::lower_bound(commits_.begin(), commits_.end(), id,
+                                         [](const Commit& each, CheckpointId wanted) { return each.id < wanted; });
     if (commit == commits_.end() || commit->id != id) return {};
     // Folding it would end where this one ended: at a commit that needs none before it, or at the base that both name.
     const Commit& oldest = commits_.front();

@@ -171,7 +171,7 @@ std::optional<CheckpointTuple> RocksDBSaver::getTuple(const TupleQuery& query) {
     tuple.id = idAt(rows, prefix.size());
     const RecordLinks links = readLinks({query.log.thread_id, query.log.checkpoint_ns, tuple.id}, rows.value());
     if (links.base < tuple.id) rows.seek(keyOf(links.base));
-    for (; rows.isIn(prefix); rows.next()) {
+    for (bool is_in = rows.isIn(prefix); is_in; is_in = rows.nextIn(prefix)) {
         const CheckpointId id = idAt(rows, prefix.size());
         StoredCommit commit{id, std::string(rows.value())};
         if (id > tuple.id) {
