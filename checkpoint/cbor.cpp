@@ -78,7 +78,7 @@ const char* describe(Type type) noexcept {
     throw WrongTypeError(std::move(message));
 }
 
-// What the callbacks of libcbor's decoder leave behind: the head of one item, and the content of a string.
+// The head of one item, and the content of a string.
 struct Item {
     std::uint64_t number = 0;
     double real = 0;
@@ -86,68 +86,90 @@ struct Item {
 };
 
 template <class T>
-void onNumber(void* item, T value) {
-    static_cast<Item*>(item)->number = value;
-}
-template <class T>
 void onReal(void* item, T value) {
     static_cast<Item*>(item)->real = value;
 }
-void onString(void* item, cbor_data data, std::size_t size) {
-    static_cast<Item*>(item)->data = {reinterpret_cast<const char*>(data), size};
-}
 
-// Decoder::peek refuses tags, indefinite lengths and simple values first; their callbacks do nothing.
-constexpr cbor_callbacks callbacks{
-    .uint8 = onNumber<std::uint8_t>,
-    .uint16 = onNumber<std::uint16_t>,
-    .uint32 = onNumber<std::uint32_t>,
-    .uint64 = onNumber<std::uint64_t>,
-    .negint64 = onNumber<std::uint64_t>,
-    .negint32 = onNumber<std::uint32_t>,
-    .negint16 = onNumber<std::uint16_t>,
-    .negint8 = onNumber<std::uint8_t>,
-    .byte_string_start = cbor_null_byte_string_start_callback,
-    .byte_string = onString,
-    .string = onString,
-    .string_start = cbor_null_string_start_callback,
-    .indef_array_start = cbor_null_indef_array_start_callback,
-    .array_start = onNumber<std::size_t>,
-    .indef_map_start = cbor_null_indef_map_start_callback,
-    .map_start = onNumber<std::size_t>,
-    .tag = cbor_null_tag_callback,
-    .float2 = onReal<float>,
-    .float4 = onReal<float>,
-    .float8 = onReal<double>,
-    .undefined = cbor_null_undefined_callback,
-    .null = cbor_null_null_callback,
-    .boolean = onNumber<bool>,
-    .indef_break = cbor_null_indef_break_callback,
-};
-
-// Reads one item whose type peek() has found. Most heads are one byte with the number in it: those cost no call.
-Item take(std::string_view& rest, Type type) {
+Item takeReal(std::string_view& rest) {
+    static const cbor_callbacks callbacks = [] {
+        cbor_callbacks made = cbor_empty_callbacks;
+        made.float2 = onReal<float>;
+        made.float4 = onReal<float>;
+        made.float8 = onReal<double>;
+        return made;
+    }();
     Item item;
-    const unsigned lead = static_cast<unsigned char>(rest.front());
-    const std::size_t info = lead & 0x1fU;
-    const bool is_string = type == Type::text || type == Type::bytes;
-    if (info < 24 && lead < 0xe0U && (!is_string || info < rest.size())) {
-        item.number = info;
-        if (is_string) item.data = rest.substr(1, info);
-        rest.remove_prefix(is_string ? 1 + info : 1);
-        return item;
-    }
     const cbor_decoder_result result =
         cbor_stream_decode(reinterpret_cast<cbor_data>(rest.data()), rest.size(), &callbacks, &item);
     if (result.status == CBOR_DECODER_NEDATA)
-        failWith(describe(type), "only the beginning of it; the bytes are cut off");
-    if (result.status != CBOR_DECODER_FINISHED) failWith(describe(type), "malformed bytes");
+        failWith(describe(Type::real), "only the beginning of it; the bytes are cut off");
+    if (result.status != CBOR_DECODER_FINISHED) failWith(describe(Type::real), "malformed bytes");
     rest.remove_prefix(result.read);
     return item;
 }
 
+[[noreturn]] void failCut(Type type) { failWith(describe(type), "only the beginning of it; the bytes are cut off"); }
+
+// Reads one item whose type peek() has found. Reals alone are worth a call of libcbor's decoder.
+inline Item take(std::string_view& rest, Type type) {
+    Item item;
+    const unsigned lead = static_cast<unsigned char>(rest.front());
+    const unsigned info = lead & 0x1fU;
+    if (lead >= 0xe0U) {
+        if (type == Type::real) return takeReal(rest);
+        item.number = info == 21;  // true
+        rest.remove_prefix(1);
+        return item;
+    }
+    std::size_t head = 1;
+    item.number = info;
+    if (info >= 24) {
+        head += std::size_t{1} << (info - 24);
+        if (rest.size() < head) failCut(type);
+        item.number = 0;
+        for (std::size_t i = 1; i < head; ++i) item.number = item.number << 8U | static_cast<unsigned char>(rest[i]);
+    }
+    if (type == Type::text || type == Type::bytes) {
+        if (item.number > rest.size() - head) failCut(type);
+        item.data = {rest.data() + head, static_cast<std::size_t>(item.number)};
+        head += item.data.size();
+    }
+    rest.remove_prefix(head);
+    return item;
+}
+
+// The types by an item's first byte; `end` where there is none that this library writes.
+constexpr std::array<Type, 256> makeTypes() {
+    constexpr std::array<Type, 6> majors{
+        Type::unsigned_integer, Type::negative_integer, Type::bytes, Type::text, Type::array, Type::map};
+    std::array<Type, 256> types{};
+    for (std::size_t lead = 0; lead < types.size(); ++lead) {
+        types[lead] = lead < 0xc0 && (lead & 0x1fU) <= 27 ? majors[lead >> 5U] : Type::end;
+    }
+    types[0xf4] = types[0xf5] = Type::boolean;
+    types[0xf6] = Type::null;
+    types[0xf9] = types[0xfa] = types[0xfb] = Type::real;
+    return types;
+}
+constexpr std::array<Type, 256> types = makeTypes();
+
+[[noreturn]] void failLead(unsigned lead) {
+    if (lead >= 0xe0U) failWith("a value", "a simple value that is not true, false or null");
+    if (lead >= 0xc0U) failWith("a value", "a tag, which this library does not write");
+    if ((lead & 0x1fU) == 31 && lead >= 0x40U) failWith("a value", "an indefinite length, which this library does not write");
+    failWith("a value", "malformed bytes");
+}
+
+inline Type typeOf(std::string_view rest) {
+    if (rest.empty()) return Type::end;
+    const unsigned lead = static_cast<unsigned char>(rest.front());
+    const Type type = types[lead];
+    if (type == Type::end) [[unlikely]] failLead(lead);
+    return type;
+}
+
 // An item takes at least one byte, so more of them than bytes is a lie; refused before anybody makes room for them.
-std::size_t takeCount(std::string_view& rest, Type type, std::size_t bytes_each) {
+inline std::size_t takeCount(std::string_view& rest, Type type, std::size_t bytes_each) {
     const std::uint64_t count = take(rest, type).number;
     if (count > rest.size() / bytes_each) {
         failWith(describe(type),
@@ -201,47 +223,22 @@ void Encoder::array(std::size_t count) { appendHead(*out_, cbor_encode_array_sta
 
 void Encoder::map(std::size_t count) { appendHead(*out_, cbor_encode_map_start, count); }
 
-Decoder::Type Decoder::peek() const {
-    if (rest_.empty()) return Type::end;
-    const unsigned lead = static_cast<unsigned char>(rest_.front());
-    const unsigned info = lead & 0x1fU;
-    if (lead < 0xc0U) {
-        if (info == 31 && lead >= 0x40U) failWith("a value", "an indefinite length, which this library does not write");
-        if (info > 27) failWith("a value", "malformed bytes");
-        constexpr std::array<Type, 6> types{
-            Type::unsigned_integer, Type::negative_integer, Type::bytes, Type::text, Type::array, Type::map};
-        return types[lead >> 5U];
-    }
-    if (lead < 0xe0U) failWith("a value", "a tag, which this library does not write");
-    switch (info) {
-        case 20:
-        case 21:
-            return Type::boolean;
-        case 22:
-            return Type::null;
-        case 25:
-        case 26:
-        case 27:
-            return Type::real;
-        default:
-            failWith("a value", "a simple value that is not true, false or null");
-    }
-}
+Decoder::Type Decoder::peek() const { return typeOf(rest_); }
 
 bool Decoder::tryNull() {
-    if (peek() != Type::null) return false;
+    if (typeOf(rest_) != Type::null) return false;
     rest_.remove_prefix(1);
     return true;
 }
 
 bool Decoder::boolean() {
-    const Type type = peek();
+    const Type type = typeOf(rest_);
     if (type != Type::boolean) fail("a boolean", type);
     return take(rest_, type).number != 0;
 }
 
 std::int64_t Decoder::integer() {
-    const Type type = peek();
+    const Type type = typeOf(rest_);
     if (type != Type::unsigned_integer && type != Type::negative_integer) fail("an integer", type);
     const std::uint64_t number = take(rest_, type).number;
     if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
@@ -251,13 +248,13 @@ std::int64_t Decoder::integer() {
 }
 
 std::uint64_t Decoder::unsignedInteger() {
-    const Type type = peek();
+    const Type type = typeOf(rest_);
     if (type != Type::unsigned_integer) fail("an integer that is not negative", type);
     return take(rest_, type).number;
 }
 
 double Decoder::real() {
-    const Type type = peek();
+    const Type type = typeOf(rest_);
     if (type == Type::real) return take(rest_, type).real;
     if (type == Type::unsigned_integer) return static_cast<double>(take(rest_, type).number);
     if (type == Type::negative_integer) return -1.0 - static_cast<double>(take(rest_, type).number);
@@ -265,19 +262,19 @@ double Decoder::real() {
 }
 
 std::string_view Decoder::text() {
-    const Type type = peek();
+    const Type type = typeOf(rest_);
     if (type != Type::text && type != Type::bytes) fail("text", type);
     return take(rest_, type).data;
 }
 
 std::size_t Decoder::array() {
-    const Type type = peek();
+    const Type type = typeOf(rest_);
     if (type != Type::array) fail("an array", type);
     return takeCount(rest_, type, 1);
 }
 
 std::size_t Decoder::map() {
-    const Type type = peek();
+    const Type type = typeOf(rest_);
     if (type != Type::map) fail("a map", type);
     return takeCount(rest_, type, 2);
 }
@@ -286,16 +283,17 @@ void Decoder::skip() {
     // Not recursive: hostile bytes do not choose how much stack is used.
     std::array<std::size_t, depth_max> pending;  // items still to pass over, at each level of nesting
     std::size_t level = 0;
+    std::string_view rest = rest_;
     for (;;) {
-        const Type type = peek();
+        const Type type = typeOf(rest);
         if (type == Type::end) fail("a value", type);
         std::size_t inside = 0;
         if (type == Type::array) {
-            inside = array();
+            inside = takeCount(rest, type, 1);
         } else if (type == Type::map) {
-            inside = 2 * map();
+            inside = 2 * takeCount(rest, type, 2);
         } else {
-            take(rest_, type);
+            take(rest, type);
         }
         if (inside > 0) {
             if (level + static_cast<std::size_t>(depth_) >= pending.size()) failDepth();
@@ -303,8 +301,9 @@ void Decoder::skip() {
             continue;
         }
         while (level > 0 && --pending[level - 1] == 0) --level;
-        if (level == 0) return;
+        if (level == 0) break;
     }
+    rest_ = rest;
 }
 
 std::string_view Decoder::raw() {

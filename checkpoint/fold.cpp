@@ -2,75 +2,113 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include <stategraph/error.hpp>
 
 namespace stategraph::checkpoint {
 namespace {
 
-// The commits that lead to the newest, oldest first; those of other branches are left out. One that is its own base needs none before it,
-// whatever base those above it name: a prune may have written it whole, and that base is gone.
-std::vector<CommitFields> readChain(const LogName& log, const CheckpointTuple& tuple) {
-    std::vector<CommitFields> chain;
+// Gives the commits that lead to the tuple's checkpoint to `take(const CommitReader&)`, newest first; those of other branches are left out. One
+// that is its own base needs none before it, whatever base those above it name: a prune may have written it whole, and that base is gone.
+// Returns the id of the last.
+template <class Take>
+CheckpointId walkBack(const LogName& log, const CheckpointTuple& tuple, Take take) {
+    CommitReader commit;
     CheckpointId wanted = tuple.id;
     CheckpointId base;
-    bool is_complete = false;
     for (auto row = tuple.commits.rbegin(); row != tuple.commits.rend(); ++row) {
         if (row->id != wanted) continue;
-        chain.push_back(readCommit({log.thread_id, log.checkpoint_ns, row->id}, row->bytes));
-        if (chain.size() == 1) base = chain.front().base;
-        is_complete = row->id == base || row->id == chain.back().base;
-        if (is_complete) break;
-        wanted = chain.back().parent;
+        commit.read({log.thread_id, log.checkpoint_ns, row->id}, row->bytes);
+        if (wanted == tuple.id) base = commit.fields.base;
+        take(commit);
+        if (row->id == base || row->id == commit.fields.base) return row->id;
+        wanted = commit.fields.parent;
     }
-    if (!is_complete) {
-        throw CorruptCheckpointError("the record " + RowKey{log.thread_id, log.checkpoint_ns, wanted}.toString() +
-                                     " is missing, and reading checkpoint " + tuple.id.toString() + " needs it");
-    }
-    std::reverse(chain.begin(), chain.end());
-    return chain;
+    throw CorruptCheckpointError("the record " + RowKey{log.thread_id, log.checkpoint_ns, wanted}.toString() +
+                                 " is missing, and reading checkpoint " + tuple.id.toString() + " needs it");
 }
 
+// Channels by name. Commits tend to name the same ones in the same order, so most are found at once.
+class ChannelPlaces {
+public:
+    // The place of a channel, `names.size()` for a new one, which is to get that place.
+    template <class Channel>
+    std::size_t find(std::string_view name, const std::vector<Channel>& channels) {
+        for (std::size_t tried = 0; tried < few && next_ < channels.size(); ++tried) {
+            const std::size_t place = next_++;
+            if (next_ >= channels.size()) next_ = 0;
+            if (channels[place].name == name) return place;
+        }
+        const std::size_t place = by_name_.try_emplace(name, channels.size()).first->second;
+        next_ = place + 1 < channels.size() ? place + 1 : 0;
+        return place;
+    }
+
+private:
+    static constexpr std::size_t few = 4;
+    std::size_t next_ = 0;
+    std::unordered_map<std::string_view, std::size_t> by_name_;
+};
+
+// Folds from the newest commit to the oldest: what is older than a channel's last set is passed over.
 class Folder {
 public:
     explicit Folder(Folded& into) : into_(into) {}
 
-    void take(const CommitFields& commit) {
-        for (const LoggedOp& operation : readOperations(commit.operations)) {
-            auto& pieces = channel(operation.channel).pieces;
-            if (operation.op == LogOp::set || operation.op == LogOp::clear) pieces.clear();
-            if (operation.op != LogOp::clear) pieces.push_back({operation.op, operation.value});
+    void take(const CommitReader& read) {
+        for (const LoggedOp& operation : read.operations) {
+            const std::size_t place = places_.find(operation.channel, into_.channels);
+            if (place == into_.channels.size()) {
+                into_.channels.push_back({operation.channel, {}});
+                is_closed_.push_back(false);
+            }
+            if (is_closed_[place]) continue;
+            if (operation.op != LogOp::clear) into_.channels[place].pieces.push_back({operation.op, operation.value});
+            is_closed_[place] = operation.op == LogOp::set || operation.op == LogOp::clear;
         }
-        for (const LoggedJoin& join : commit.joins) {
-            std::erase_if(into_.joins, [&](const FoldedJoin& old) { return old.key == join.key; });
-            if (!join.arrived.empty()) into_.joins.push_back({join.key, join.arrived, commit.step});
-        }
-        for (const LoggedDeferral& deferral : commit.deferred) {
-            std::erase_if(into_.deferred, [&](const FoldedDeferral& old) { return old.key == deferral.key; });
-            if (deferral.state != Deferral::gone) into_.deferred.push_back({deferral.key, deferral.state, commit.step});
-        }
-        if (commit.ran.kind == Ran::Kind::one) into_.ran = {FoldedRan::Kind::one, commit.ran.node};
-        if (commit.ran.kind == Ran::Kind::several) into_.ran = {FoldedRan::Kind::several, {}};
-        if (commit.graph) into_.graph = *commit.graph;
-        if (commit.schema) into_.schema = *commit.schema;
-        into_.says_more = into_.says_more || commit.says_more;
+        takeSchedule(read.fields);
     }
 
     void finish() {
         std::erase_if(into_.channels, [](const FoldedChannel& channel) { return channel.pieces.empty(); });
+        for (FoldedChannel& channel : into_.channels) std::reverse(channel.pieces.begin(), channel.pieces.end());
         std::sort(into_.channels.begin(), into_.channels.end(),
                   [](const FoldedChannel& a, const FoldedChannel& b) { return a.name < b.name; });
+        std::erase_if(into_.joins, [](const FoldedJoin& join) { return join.arrived.empty(); });
+        std::erase_if(into_.deferred, [](const FoldedDeferral& deferral) { return deferral.state == Deferral::gone; });
+        std::reverse(into_.joins.begin(), into_.joins.end());
+        std::reverse(into_.deferred.begin(), into_.deferred.end());
     }
 
 private:
-    FoldedChannel& channel(std::string_view name) {
-        const auto [found, added] = by_name_.try_emplace(name, into_.channels.size());
-        if (added) into_.channels.push_back({name, {}});
-        return into_.channels[found->second];
+    void takeSchedule(const CommitFields& commit) {
+        const auto isNew = [](const auto& known, std::string_view key) {
+            return std::none_of(known.begin(), known.end(), [key](const auto& each) { return each.key == key; });
+        };
+        // Of one key said twice in a commit, the last counts.
+        for (auto join = commit.joins.rbegin(); join != commit.joins.rend(); ++join) {
+            if (isNew(into_.joins, join->key)) into_.joins.push_back({join->key, join->arrived, commit.step});
+        }
+        for (auto deferral = commit.deferred.rbegin(); deferral != commit.deferred.rend(); ++deferral) {
+            if (isNew(into_.deferred, deferral->key)) into_.deferred.push_back({deferral->key, deferral->state, commit.step});
+        }
+        if (commit.ran.kind != Ran::Kind::unchanged && into_.ran.kind == FoldedRan::Kind::nobody) {
+            const bool is_one = commit.ran.kind == Ran::Kind::one;
+            into_.ran = {is_one ? FoldedRan::Kind::one : FoldedRan::Kind::several, is_one ? commit.ran.node : std::string_view()};
+        }
+        if (!has_graph_ && commit.graph) into_.graph = *commit.graph;
+        if (!has_schema_ && commit.schema) into_.schema = *commit.schema;
+        has_graph_ = has_graph_ || commit.graph;
+        has_schema_ = has_schema_ || commit.schema;
+        into_.says_more = into_.says_more || commit.says_more;
     }
 
     Folded& into_;
-    std::unordered_map<std::string_view, std::size_t> by_name_;
+    std::vector<bool> is_closed_;
+    bool has_graph_ = false;
+    bool has_schema_ = false;
+    ChannelPlaces places_;
 };
 
 }  // namespace
@@ -84,21 +122,63 @@ const FoldedChannel* Folded::find(std::string_view channel) const noexcept {
 Folded fold(const LogName& log, CheckpointTuple tuple) {
     Folded folded;
     folded.tuple = std::move(tuple);
-    std::vector<CommitFields> chain = readChain(log, folded.tuple);
     for (const auto& row : folded.tuple.commits) folded.replay_bytes += row.bytes.size();
     Folder folder(folded);
-    std::size_t at = 0;
-    try {
-        for (; at < chain.size(); ++at) folder.take(chain[at]);
-    } catch (const WrongTypeError& error) {
-        throw CorruptCheckpointError("the record " + RowKey{log.thread_id, log.checkpoint_ns, chain[at].id}.toString() +
-                                     " cannot be read: " + error.message());
-    }
+    bool is_newest = true;
+    const CheckpointId first = walkBack(log, folded.tuple, [&](const CommitReader& commit) {
+        folder.take(commit);
+        if (std::exchange(is_newest, false)) folded.commit = commit.fields;
+    });
     folder.finish();
-    const CheckpointId first = chain.front().id;
-    folded.commit = std::move(chain.back());
     folded.commit.base = first;
     return folded;
+}
+
+Lineage::Lineage(const LogName& log, CheckpointTuple tuple) : tuple_(std::move(tuple)) {
+    ChannelPlaces places;
+    walkBack(log, tuple_, [&](const CommitReader& commit) {
+        const auto age = static_cast<std::uint32_t>(commits_.size());  // turned round below, as all else
+        commits_.push_back({commit.fields.id, commit.fields.base});
+        for (const LoggedOp& operation : commit.operations) {
+            const std::size_t place = places.find(operation.channel, channels_);
+            if (place == channels_.size()) channels_.push_back({.name = operation.channel});
+            channels_[place].pieces.push_back({operation.op, operation.value});
+            channels_[place].commits.push_back(age);
+        }
+    });
+    std::reverse(commits_.begin(), commits_.end());
+    for (Channel& channel : channels_) {
+        std::reverse(channel.pieces.begin(), channel.pieces.end());
+        std::reverse(channel.commits.begin(), channel.commits.end());
+        for (std::uint32_t& commit : channel.commits) commit = static_cast<std::uint32_t>(commits_.size()) - 1 - commit;
+        std::uint32_t begin = 0;
+        channel.begins.reserve(channel.pieces.size());
+        for (std::uint32_t i = 0; i < channel.pieces.size(); ++i) {
+            if (channel.pieces[i].op == LogOp::set) begin = i;
+            if (channel.pieces[i].op == LogOp::clear) begin = i + 1;
+            channel.begins.push_back(begin);
+        }
+    }
+    std::sort(channels_.begin(), channels_.end(), [](const Channel& a, const Channel& b) { return a.name < b.name; });
+}
+
+std::optional<std::span<const ChannelPieces>> Lineage::channelsOf(CheckpointId id) {
+    const auto commit = std::lower_bound(commits_.begin(), commits_.end(), id,
+                                         [](const Commit& each, CheckpointId wanted) { return each.id < wanted; });
+    if (commit == commits_.end() || commit->id != id) return {};
+    // Folding it would end where this one ended: at a commit that needs none before it, or at the base that both name.
+    const Commit& oldest = commits_.front();
+    const bool ends_alike = commit->base == commits_.back().base || (oldest.base == oldest.id && commit->base <= oldest.id);
+    if (!ends_alike) return {};
+    const auto place = static_cast<std::uint32_t>(commit - commits_.begin());
+    found_.clear();
+    for (const Channel& channel : channels_) {
+        const auto end = static_cast<std::size_t>(std::upper_bound(channel.commits.begin(), channel.commits.end(), place) - channel.commits.begin());
+        if (end == 0) continue;
+        const std::size_t begin = channel.begins[end - 1];
+        if (begin < end) found_.push_back({channel.name, std::span(channel.pieces).subspan(begin, end - begin)});
+    }
+    return found_;
 }
 
 }  // namespace stategraph::checkpoint

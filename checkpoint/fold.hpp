@@ -1,5 +1,7 @@
 #pragma once
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +19,11 @@ struct FoldedChannel {
     std::string_view name;
     /// The last set and what followed it.
     std::vector<LogPiece> pieces;
+};
+/// The same, of pieces that are somebody else's.
+struct ChannelPieces {
+    std::string_view name;
+    std::span<const LogPiece> pieces;
 };
 
 /// A join or deferred edge as it is now, and the step of the commit that made it so.
@@ -61,5 +68,37 @@ struct Folded {
 
 /// Errors: CorruptCheckpointError naming the key of the record that cannot be read, or that is missing.
 Folded fold(const LogName& log, CheckpointTuple tuple);
+
+/// The values of a checkpoint and of all that it was read from, without folding anew for each: as many reads as it has commits cost what
+/// decoding their values costs. Memory: the tuple's bytes, and a few words for each operation.
+class Lineage {
+public:
+    /// Errors: as `fold`.
+    Lineage(const LogName& log, CheckpointTuple tuple);
+    Lineage(Lineage&&) = default;
+    Lineage& operator=(Lineage&&) = default;
+
+    /// The set channels of a checkpoint, by name, as folding it would give them, until the next call; none if it would be read from other
+    /// commits than these.
+    std::optional<std::span<const ChannelPieces>> channelsOf(CheckpointId id);
+
+private:
+    struct Commit {
+        CheckpointId id;
+        CheckpointId base;
+    };
+    // All that ever happened to a channel, clears too.
+    struct Channel {
+        std::string_view name;
+        std::vector<LogPiece> pieces = {};
+        std::vector<std::uint32_t> commits = {};  // which of the commits each is from
+        std::vector<std::uint32_t> begins = {};   // where the value that each piece is a part of begins
+    };
+
+    CheckpointTuple tuple_;
+    std::vector<Commit> commits_;    // oldest first
+    std::vector<Channel> channels_;  // by name
+    std::vector<ChannelPieces> found_;
+};
 
 }  // namespace stategraph::checkpoint

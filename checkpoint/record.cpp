@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include <stategraph/error.hpp>
 
@@ -52,9 +53,14 @@ void writeNames(Encoder& out, const std::vector<std::string_view>& names) {
     for (const auto name : names) out.text(name);
 }
 
-std::vector<std::string_view> readNames(Decoder& in) {
-    std::vector<std::string_view> names(in.array());
+void readNames(Decoder& in, std::vector<std::string_view>& names) {
+    names.resize(in.array());
     for (auto& name : names) name = in.text();
+}
+
+std::vector<std::string_view> readNames(Decoder& in) {
+    std::vector<std::string_view> names;
+    readNames(in, names);
     return names;
 }
 
@@ -127,48 +133,54 @@ Source readSource(Decoder& in) {
     throw WrongTypeError("unknown source '" + std::string(text) + "'");
 }
 
+// A comparison with a name of known size is one of a register or two.
+template <std::size_t Size>
+bool is(std::string_view key, const char (&name)[Size]) noexcept {
+    return key.size() == Size - 1 && std::memcmp(key.data(), name, Size - 1) == 0;
+}
+
 void readHeaderField(std::string_view key, Decoder& in, CommitFields& commit) {
-    if (key == "ran") {
+    if (is(key, "ran")) {
         if (in.tryNull()) {
             commit.ran.kind = Ran::Kind::several;
         } else {
             commit.ran = {Ran::Kind::one, in.text()};
         }
-    } else if (key == "base") {
+    } else if (is(key, "base")) {
         commit.base = readRef(in, commit.id);
-    } else if (key == "next") {
-        commit.next = readNames(in);
-    } else if (key == "step") {
+    } else if (is(key, "next")) {
+        readNames(in, commit.next);
+    } else if (is(key, "step")) {
         commit.step = in.integer();
-    } else if (key == "edges") {
+    } else if (is(key, "edges")) {
         commit.edges = readNames(in);
-    } else if (key == "folds") {
+    } else if (is(key, "folds")) {
         commit.folds = in.unsignedInteger();
-    } else if (key == "graph") {
+    } else if (is(key, "graph")) {
         commit.graph = readFingerprint(in);
-    } else if (key == "input") {
+    } else if (is(key, "input")) {
         commit.input = in.raw();
-    } else if (key == "joins") {
+    } else if (is(key, "joins")) {
         commit.joins.resize(in.map());
         for (auto& join : commit.joins) {
             join.key = in.text();
             join.arrived = readNames(in);
         }
-    } else if (key == "sends") {
+    } else if (is(key, "sends")) {
         commit.sends = readSends(in);
-    } else if (key == "parent") {
+    } else if (is(key, "parent")) {
         commit.parent = readRef(in, commit.id);
-    } else if (key == "schema") {
+    } else if (is(key, "schema")) {
         commit.schema = readFingerprint(in);
-    } else if (key == "source") {
+    } else if (is(key, "source")) {
         commit.source = readSource(in);
-    } else if (key == "parents") {
+    } else if (is(key, "parents")) {
         commit.parents.resize(in.map());
         for (auto& parent : commit.parents) {
             parent.checkpoint_ns = in.text();
             parent.id = readId(in);
         }
-    } else if (key == "deferred") {
+    } else if (is(key, "deferred")) {
         commit.deferred.resize(in.map());
         for (auto& deferred : commit.deferred) {
             deferred.key = in.text();
@@ -176,7 +188,7 @@ void readHeaderField(std::string_view key, Decoder& in, CommitFields& commit) {
             if (state > 2) throw WrongTypeError("unknown state of a deferred edge");
             deferred.state = static_cast<Deferral>(state);
         }
-    } else if (key == "metadata") {
+    } else if (is(key, "metadata")) {
         commit.metadata = in.raw();
         requireEntries(commit.metadata);
     } else {
@@ -285,6 +297,80 @@ void writeCommit(const CommitFields& c, std::string& out) {
     closeFrame(c.id, out, start);
 }
 
+namespace {
+
+// Whether a kind is one of these letters.
+template <std::size_t Size>
+bool isOneOf(const char (&letters)[Size], std::string_view kind) noexcept {
+    bool found = false;
+    for (std::size_t i = 0; i < Size - 1 && kind.size() == 1; ++i) found = found || letters[i] == kind[0];
+    return found;
+}
+
+LoggedOp readOperation(Decoder& in) {
+    LoggedOp operation;
+    operation.channel = in.text();
+    const std::size_t parts = in.array();
+    const std::string_view kind = in.text();
+    if (!isOneOf("=+|~-", kind) || parts != (kind[0] == '-' ? 1U : 2U)) {
+        throw WrongTypeError("unknown operation on channel '" + std::string(operation.channel) + "'");
+    }
+    operation.op = static_cast<LogOp>(kind[0]);
+    if (parts == 2) operation.value = in.raw();
+    return operation;
+}
+
+// As `Decoder::raw`, and what it passes over besides.
+std::string_view readOperations(Decoder& in, std::vector<LoggedOp>& operations) {
+    const std::string_view before = in.rest();
+    operations.resize(in.map());
+    {
+        const Decoder::Nesting map(in);
+        const Decoder::Nesting operation_list(in);
+        for (auto& operation : operations) operation = readOperation(in);
+    }
+    return before.substr(0, before.size() - in.rest().size());
+}
+
+LoggedWrite readWrite(Decoder& in, bool of_commit) {
+    LoggedWrite write;
+    const std::size_t parts = in.array();
+    if (parts < 2 && !(of_commit && parts == 1)) throw WrongTypeError("expected a write of channel, kind and value");
+    write.channel = in.text();
+    if (parts == 1) {
+        write.as_logged = true;
+        return write;
+    }
+    const std::string_view kind = in.text();
+    if (!isOneOf("=+!w-", kind) || parts != (kind[0] == '-' ? 2U : 3U)) {
+        throw WrongTypeError("unknown write to channel '" + std::string(write.channel) + "'");
+    }
+    write.kind = static_cast<WriteKind>(kind[0]);
+    if (parts == 3) write.value = in.raw();
+    return write;
+}
+
+std::string_view loggedValue(const LoggedWrite& write, std::span<const LoggedOp> operations) {
+    const auto said = std::find_if(operations.begin(), operations.end(), [&](const LoggedOp& op) { return op.channel == write.channel; });
+    if (said == operations.end() || said->op == LogOp::clear) {
+        throw WrongTypeError("a write to channel '" + std::string(write.channel) + "' stands for an operation that is not there");
+    }
+    return said->value;
+}
+
+// Returns of how many parts the commit is.
+std::size_t readHeaderFields(Decoder& in, CommitFields& commit) {
+    const std::size_t parts = in.array();
+    if (parts < 2 || parts > 3) throw WrongTypeError("expected a header and operations");
+    for (std::size_t fields = in.map(); fields > 0; --fields) {
+        const std::string_view field = in.text();
+        readHeaderField(field, in, commit);
+    }
+    return parts;
+}
+
+}  // namespace
+
 CommitFields readCommit(const RowKey& key, std::string_view bytes, bool header_only) {
     CommitFields commit;
     commit.id = key.id;
@@ -292,12 +378,7 @@ CommitFields readCommit(const RowKey& key, std::string_view bytes, bool header_o
     const std::string_view body = openRecord(key, bytes);
     try {
         Decoder in(body);
-        const std::size_t parts = in.array();
-        if (parts < 2 || parts > 3) throw WrongTypeError("expected a header and operations");
-        for (std::size_t fields = in.map(); fields > 0; --fields) {
-            const std::string_view field = in.text();
-            readHeaderField(field, in, commit);
-        }
+        const std::size_t parts = readHeaderFields(in, commit);
         if (header_only) return commit;
         commit.operations = in.raw();
         if (parts == 3) commit.writes = in.raw();
@@ -308,6 +389,51 @@ CommitFields readCommit(const RowKey& key, std::string_view bytes, bool header_o
         corrupt(key, error.message());
     }
     return commit;
+}
+
+void CommitReader::read(const RowKey& key, std::string_view bytes) {
+    fields.clear();
+    fields.id = key.id;
+    fields.base = key.id;
+    const std::string_view body = openRecord(key, bytes);
+    try {
+        Decoder in(body);
+        const std::size_t parts = readHeaderFields(in, fields);
+        fields.operations = readOperations(in, operations);
+        if (parts == 3) {
+            fields.writes = in.raw();
+            Decoder writes(*fields.writes);
+            for (std::size_t count = writes.array(); count > 0; --count) {
+                const LoggedWrite write = readWrite(writes, true);
+                if (write.as_logged) loggedValue(write, operations);
+            }
+        }
+        if (!in.atEnd()) throw WrongTypeError("there are bytes after its end");
+        if (fields.input) readWrites(*fields.input);
+    } catch (const WrongTypeError& error) {
+        corrupt(key, error.message());
+    }
+}
+
+void CommitFields::clear() {
+    parent = base = {};
+    step = 0;
+    source = Source::loop;
+    folds = 1;
+    ran = {};
+    next.clear();
+    edges.reset();
+    joins.clear();
+    deferred.clear();
+    sends.clear();
+    parents.clear();
+    graph.reset();
+    schema.reset();
+    metadata = {};
+    input.reset();
+    writes.reset();
+    operations = {};
+    says_more = false;
 }
 
 bool isAnswered(const TaskFields& task, const LoggedInterrupt& asked) noexcept {
@@ -407,17 +533,7 @@ void writeLoggedOp(Encoder& out, std::string_view channel, LogOp op) {
 std::vector<LoggedOp> readOperations(std::string_view cbor) {
     Decoder in(cbor);
     std::vector<LoggedOp> operations(in.map());
-    for (auto& operation : operations) {
-        operation.channel = in.text();
-        const std::size_t parts = in.array();
-        const std::string_view kind = in.text();
-        if (kind.size() != 1 || std::string_view("=+|~-").find(kind[0]) == std::string_view::npos ||
-            parts != (kind[0] == '-' ? 1U : 2U)) {
-            throw WrongTypeError("unknown operation on channel '" + std::string(operation.channel) + "'");
-        }
-        operation.op = static_cast<LogOp>(kind[0]);
-        if (parts == 2) operation.value = in.raw();
-    }
+    for (auto& operation : operations) operation = readOperation(in);
     return operations;
 }
 
@@ -426,22 +542,7 @@ namespace {
 std::vector<LoggedWrite> readWriteList(std::string_view cbor, bool of_commit) {
     Decoder in(cbor);
     std::vector<LoggedWrite> writes(in.array());
-    for (auto& write : writes) {
-        const std::size_t parts = in.array();
-        if (parts < 2 && !(of_commit && parts == 1)) throw WrongTypeError("expected a write of channel, kind and value");
-        write.channel = in.text();
-        if (parts == 1) {
-            write.as_logged = true;
-            continue;
-        }
-        const std::string_view kind = in.text();
-        if (kind.size() != 1 || std::string_view("=+!w-").find(kind[0]) == std::string_view::npos ||
-            parts != (kind[0] == '-' ? 2U : 3U)) {
-            throw WrongTypeError("unknown write to channel '" + std::string(write.channel) + "'");
-        }
-        write.kind = static_cast<WriteKind>(kind[0]);
-        if (parts == 3) write.value = in.raw();
-    }
+    for (auto& write : writes) write = readWrite(in, of_commit);
     return writes;
 }
 
@@ -457,11 +558,7 @@ std::vector<LoggedWrite> readCommitWrites(const CommitFields& commit) {
     for (auto& write : writes) {
         if (!write.as_logged) continue;
         if (operations.empty()) operations = readOperations(commit.operations);
-        const auto said = std::find_if(operations.begin(), operations.end(), [&](const LoggedOp& op) { return op.channel == write.channel; });
-        if (said == operations.end() || said->op == LogOp::clear) {
-            throw WrongTypeError("a write to channel '" + std::string(write.channel) + "' stands for an operation that is not there");
-        }
-        write.value = said->value;
+        write.value = loggedValue(write, operations);
     }
     return writes;
 }

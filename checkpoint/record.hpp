@@ -78,9 +78,9 @@ inline constexpr unsigned char format_version = 1;
 inline constexpr unsigned char sealed_version = 2;
 
 struct LoggedOp {
-    std::string_view channel;
-    LogOp op;
-    std::string_view value;
+    std::string_view channel = {};
+    LogOp op = LogOp::set;
+    std::string_view value = {};
 };
 struct LoggedWrite {
     std::string_view channel;
@@ -139,6 +139,9 @@ struct CommitFields {
     std::optional<std::string_view> writes = {};  // writes: a CBOR array
     std::string_view operations = {};         // a CBOR map
     bool says_more = false;                   // as read: its header has fields of a later minor version, which are not here
+
+    /// All but the id as in one that was just made; lists keep their memory.
+    void clear();
 };
 
 /// Appends the record of a commit to `out`.
@@ -147,6 +150,15 @@ void writeCommit(const CommitFields& commit, std::string& out);
 /// Reads a commit's record. With `header_only`, `operations` and `writes` stay empty.
 /// Errors: CorruptCheckpointError naming the key.
 CommitFields readCommit(const RowKey& key, std::string_view bytes, bool header_only = false);
+
+/// Reads one commit's record after the other in one pass each, its operations too, without allocating for each of them.
+struct CommitReader {
+    CommitFields fields;
+    std::vector<LoggedOp> operations;
+
+    /// Replaces both. Errors: those of `readCommit`, and operations that are none.
+    void read(const RowKey& key, std::string_view bytes);
+};
 
 struct LoggedEffect {
     std::uint64_t begun = 0;

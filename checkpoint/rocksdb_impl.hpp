@@ -56,6 +56,7 @@ public:
     std::string_view key() const { return rows_->key().ToStringView(); }
     std::string_view value() const { return rows_->value().ToStringView(); }
     bool isIn(std::string_view prefix) const { return valid() && key().starts_with(prefix); }
+    bool nextIn(std::string_view prefix) { return next() && key().starts_with(prefix); }
 
     ParsedKey parsed() const {
         if (const auto parsed = parseKey(key())) return *parsed;

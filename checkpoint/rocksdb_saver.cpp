@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <span>
 
 #include <rocksdb/snapshot.h>
 
@@ -32,6 +33,21 @@ std::vector<StoredWrite> readWrites(Cursor& rows, const LogName& log, Checkpoint
         writes.push_back({std::string(rows.key().substr(prefix.size())), std::string(rows.value())});
     }
     return writes;
+}
+
+// Gives rows of one log, newest first, their pending writes: one walk over all of these, which are in the order of ids too.
+void addWrites(Cursor& rows, const LogName& log, std::span<ListedCheckpoint> listed) {
+    if (listed.empty()) return;
+    const std::string prefix = checkpoint::logPrefix(Table::writes, log);
+    auto at = listed.rbegin();
+    for (rows.seek(checkpoint::rowKey(Table::writes, log, at->id)); rows.isIn(prefix); rows.next()) {
+        const std::string_view key = rows.key().substr(prefix.size());
+        if (key.size() < 16) continue;
+        const CheckpointId id = CheckpointId::fromBytes(key.data());
+        while (at != listed.rend() && at->id < id) ++at;
+        if (at == listed.rend()) return;
+        if (at->id == id) at->writes.push_back({std::string(key.substr(16)), std::string(rows.value())});
+    }
 }
 
 }  // namespace
@@ -155,7 +171,7 @@ std::optional<CheckpointTuple> RocksDBSaver::getTuple(const TupleQuery& query) {
     tuple.id = idAt(rows, prefix.size());
     const RecordLinks links = readLinks({query.log.thread_id, query.log.checkpoint_ns, tuple.id}, rows.value());
     if (links.base < tuple.id) rows.seek(keyOf(links.base));
-    for (; rows.isIn(prefix); rows.next()) {
+    for (bool is_in = rows.isIn(prefix); is_in; is_in = rows.nextIn(prefix)) {
         const CheckpointId id = idAt(rows, prefix.size());
         StoredCommit commit{id, std::string(rows.value())};
         if (id > tuple.id) {
@@ -173,16 +189,20 @@ void RocksDBSaver::Impl::listLog(Cursor& rows, Cursor* writes, const LogName& lo
                                  std::vector<ListedCheckpoint>& out) {
     const std::size_t limit = query.limit.value_or(std::numeric_limits<std::size_t>::max());
     const std::string prefix = checkpoint::logPrefix(Table::commits, log);
+    const std::size_t others = out.size();
     const auto add = [&](CheckpointId id) {
-        out.push_back({std::string(log.thread_id), std::string(log.checkpoint_ns), id, std::string(rows.value()),
-                       writes ? readWrites(*writes, log, id) : std::vector<StoredWrite>()});
+        out.push_back({std::string(log.thread_id), std::string(log.checkpoint_ns), id, std::string(rows.value()), {}});
     };
-    // The cursor stands on the log's oldest row. A log of one row is common, and needs no seek.
-    const CheckpointId first = idAt(rows, prefix.size());
-    if (!query.before.empty() && first >= query.before) return;
-    if (!query.heads) {
+    const auto finish = [&] {
+        if (writes) addWrites(*writes, log, std::span(out).subspan(others));
+    };
+    // Where logs are walked over, the cursor stands on this one's oldest row. A log of one row is common, and needs no seek.
+    const bool is_at_oldest = rows.isIn(prefix);
+    const CheckpointId first = is_at_oldest ? idAt(rows, prefix.size()) : CheckpointId();
+    if (is_at_oldest && !query.before.empty() && first >= query.before) return;
+    if (is_at_oldest && !query.heads) {
         add(first);
-        if (!rows.next() || !rows.isIn(prefix)) return;
+        if (!rows.next() || !rows.isIn(prefix)) return finish();
         out.pop_back();
     }
     if (query.before.empty()) {
@@ -193,8 +213,9 @@ void RocksDBSaver::Impl::listLog(Cursor& rows, Cursor* writes, const LogName& lo
     }
     for (; out.size() < limit && rows.isIn(prefix); rows.previous()) {
         add(idAt(rows, prefix.size()));
-        if (query.heads) return;
+        if (query.heads) break;
     }
+    finish();
 }
 
 std::vector<ListedCheckpoint> RocksDBSaver::list(const ListQuery& query) {
@@ -218,6 +239,10 @@ std::vector<ListedCheckpoint> RocksDBSaver::list(const ListQuery& query) {
     Cursor rows(*impl_->db, impl_->path, lower, checkpoint::prefixEnd(lower),
                 snapshot ? snapshot->snapshot() : nullptr);
 
+    if (query.thread_id && query.checkpoint_ns && !query.after_thread_id) {
+        impl_->listLog(rows, writes ? &*writes : nullptr, {*query.thread_id, *query.checkpoint_ns}, query, listed);
+        return listed;
+    }
     if (query.after_thread_id) {
         rows.seek(checkpoint::prefixEnd(checkpoint::threadPrefix(Table::commits, *query.after_thread_id)));
     } else {

@@ -92,7 +92,8 @@ struct HistoryOptions {
     CheckpointId before = {};
     /// Only those whose metadata has all of these; "source" and "step" count as metadata.
     Metadata filter = {};
-    /// Without them `values` and `values_as_cbor` stay empty, and the history is much cheaper.
+    /// Without them `values` and `values_as_cbor` stay empty, and the history is much cheaper. With them a walk costs what decoding each
+    /// checkpoint's values costs, and holds the records that the last one was read from, as many as `getState` reads at once.
     bool values = true;
 };
 

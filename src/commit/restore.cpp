@@ -129,17 +129,29 @@ void keepDue(const Topology& topology, const checkpoint::Folded& from, GoneNodes
 }  // namespace
 
 void restoreState(const checkpoint::Folded& from, State& state) {
+    std::vector<checkpoint::ChannelPieces> channels;
+    channels.reserve(from.channels.size());
+    for (const auto& stored : from.channels) channels.push_back({stored.name, stored.pieces});
+    restoreState(channels, from.commit.id, state);
+}
+
+void restoreState(std::span<const checkpoint::ChannelPieces> channels, CheckpointId id, State& state) {
+    const auto isStored = [channels](std::string_view name) {
+        const auto at = std::lower_bound(channels.begin(), channels.end(), name,
+                                         [](const checkpoint::ChannelPieces& each, std::string_view wanted) { return each.name < wanted; });
+        return at != channels.end() && at->name == name;
+    };
     state.reset();
-    for (const auto& stored : from.channels) {
+    for (const auto& stored : channels) {
         const detail::ChannelSpec* channel = state.schema().find(stored.name);
         if (channel == nullptr || channel->kind == detail::ChannelKind::untracked) continue;
-        if (stored.name != channel->name && from.find(channel->name) != nullptr) continue;  // the current name wins
+        if (stored.name != channel->name && isStored(channel->name)) continue;  // the current name wins
         try {
             channel->behaviour->load(*channel, state.value(*channel), stored.pieces);
         } catch (const WrongTypeError& error) {
             throw CorruptCheckpointError("channel '" + channel->name + "' is stored as another type than it has now: " +
                                              error.message(),
-                                         {.checkpoint_id = from.commit.id.toString(), .channel = channel->name});
+                                         {.checkpoint_id = id.toString(), .channel = channel->name});
         }
         state.setPresent(channel->index, true);
     }

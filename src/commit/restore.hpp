@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,8 @@ namespace stategraph::engine {
 /// Fills `state` from a checkpoint. Stored channels that the schema does not have are left alone.
 /// Errors: CorruptCheckpointError naming the channel whose stored value is not of its type.
 void restoreState(const checkpoint::Folded& from, State& state);
+/// The same from a checkpoint's channels alone, which are by name.
+void restoreState(std::span<const checkpoint::ChannelPieces> channels, CheckpointId id, State& state);
 
 /// Whether a subgraph's checkpoint was made by the visit that the graph around it made from this checkpoint of its own.
 bool isOfVisit(const checkpoint::Folded& inner, std::string_view outer_ns, CheckpointId outer);

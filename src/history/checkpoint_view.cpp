@@ -114,11 +114,12 @@ SnapshotData describe(const LogName& log, const checkpoint::CommitFields& commit
     return snapshot;
 }
 
-Value valuesOf(const State& state) {
+Value valuesOf(const State& state, std::size_t bytes_expected) {
     const detail::Schema& schema = state.schema();
     std::size_t count = 0;
     for (const auto& channel : schema.channels()) count += state.has(channel.index);
     std::string cbor;
+    cbor.reserve(bytes_expected);
     Encoder out(cbor);
     out.map(count);
     for (const auto index : schema.encodedOrder()) {

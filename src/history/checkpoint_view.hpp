@@ -27,8 +27,8 @@ std::vector<DueTask> dueTasks(const Topology& topology, const checkpoint::Commit
 SnapshotData describe(const LogName& log, const checkpoint::CommitFields& commit, const std::vector<DueTask>& tasks, bool latest,
                       const std::optional<StoredCommit>& follower);
 
-/// {channel: value} of what is set.
-Value valuesOf(const State& state);
+/// {channel: value} of what is set. `bytes_expected`: for how many to make room at once.
+Value valuesOf(const State& state, std::size_t bytes_expected = 0);
 
 /// A subgraph by the namespace of its log: where it is in the graph. Errors: InvalidArgumentError if there is none.
 const detail::Core& resolveNamespace(const detail::Core& root, std::string_view checkpoint_ns);

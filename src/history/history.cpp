@@ -10,7 +10,10 @@
 namespace stategraph::detail {
 namespace {
 
-constexpr std::size_t page_size = 64;
+// Rows of a page: few at first, and as many as do not take more than some bytes when the walk goes on.
+constexpr std::size_t page_rows_min = 64;
+constexpr std::size_t page_rows_max = 256;
+constexpr std::size_t page_bytes_max = std::size_t{1} << 18U;
 
 bool matches(const Metadata& filter, Source source, std::int64_t step, const Metadata& metadata) {
     return std::all_of(filter.begin(), filter.end(), [&](const MetadataEntry& wanted) {
@@ -30,9 +33,11 @@ struct HistoryReader::Impl {
     HistoryOptions options;
     std::vector<ListedCheckpoint> page = {};
     std::size_t at = 0;
+    std::size_t page_rows = page_rows_min;
     bool last_page = false;
     std::size_t given = 0;
     std::optional<StoredCommit> follower = {};  // of the next to be given
+    std::optional<checkpoint::Lineage> lineage = {};  // what the last values came from; most likely the next ones do too
 
     Impl(std::shared_ptr<const Core> graph, const Config& from, const HistoryOptions& with)
         : root(std::move(graph)),
@@ -48,10 +53,18 @@ struct HistoryReader::Impl {
     bool readPage() {
         if (last_page) return false;
         const CheckpointId before = page.empty() ? options.before : page.back().id;
+        std::size_t rows = page_rows;
+        if (options.limit && options.filter.empty()) rows = std::min(rows, *options.limit - given);
         page = saver.list({.thread_id = config.thread_id.toString(), .checkpoint_ns = config.checkpoint_ns, .before = before,
-                           .limit = page_size, .with_writes = true});
+                           .limit = rows, .with_writes = true});
         at = 0;
-        last_page = page.size() < page_size;
+        last_page = page.size() < rows;
+        std::size_t bytes = 0;
+        for (const ListedCheckpoint& listed : page) {
+            bytes += listed.bytes.size();
+            for (const StoredWrite& write : listed.writes) bytes += write.bytes.size();
+        }
+        page_rows = 2 * bytes <= page_bytes_max ? std::min(2 * page_rows, page_rows_max) : page_rows_min;
         return !page.empty();
     }
 
@@ -88,16 +101,35 @@ struct HistoryReader::Impl {
         const engine::Records records = engine::readRecords(log(), commit.id, listed.writes);
         const std::vector<engine::DueTask> due = engine::dueTasks(core.topology(), commit, records, false);
         std::optional<CheckpointTuple> tuple;
-        const bool needs_follower = !follower && options.before;
-        if (options.values || needs_follower) tuple = saver.getTuple({.log = log(), .checkpoint_id = commit.id});
-        if (needs_follower && tuple) follower = std::move(tuple->next);
+        if (!follower && options.before) {
+            tuple = saver.getTuple({.log = log(), .checkpoint_id = commit.id});
+            if (tuple) follower = std::move(tuple->next);
+        }
         snapshot = engine::describe(log(), commit, due, false, follower);
-        if (!options.values || !tuple) return;
+        if (!options.values) return;
+        const auto channels = channelsOf(commit.id, std::move(tuple));
+        if (!channels) return;
         engine::State state(core.schema());
-        engine::restoreState(checkpoint::fold(log(), std::move(*tuple)), state);
-        snapshot.values_as_cbor = engine::valuesOf(state);
+        engine::restoreState(*channels, commit.id, state);
+        std::size_t bytes_expected = 0;
+        for (const auto& channel : *channels) {
+            for (const auto& piece : channel.pieces) bytes_expected += piece.value.size();
+        }
+        snapshot.values_as_cbor = engine::valuesOf(state, bytes_expected);
         if (out.present != nullptr) *out.present = state.present();
         if (out.type == core.schema().state().type) core.schema().state().move(out.object, state.object());
+    }
+
+    // None if the checkpoint was pruned meanwhile. `tuple` if it was read already.
+    std::optional<std::span<const checkpoint::ChannelPieces>> channelsOf(CheckpointId id, std::optional<CheckpointTuple> tuple) {
+        if (lineage) {
+            if (const auto channels = lineage->channelsOf(id)) return channels;
+            lineage.reset();  // not two of them at a time
+        }
+        if (!tuple) tuple = saver.getTuple({.log = log(), .checkpoint_id = id});
+        if (!tuple) return {};
+        lineage.emplace(log(), std::move(*tuple));
+        return lineage->channelsOf(id);
     }
 };
 

@@ -92,6 +92,7 @@ SnapshotData read(const Core& root, const Core& core, BaseCheckpointSaver& saver
     auto tuple = saver.getTuple({.log = log, .checkpoint_id = config.checkpoint_id});
     State state(core.schema());
     SnapshotData snapshot;
+    std::size_t bytes_expected = 0;
     if (!tuple) {
         if (config.checkpoint_id) {
             throw InvalidArgumentError("there is no checkpoint " + config.checkpoint_id.toString() + " in thread '" +
@@ -105,13 +106,17 @@ SnapshotData read(const Core& root, const Core& core, BaseCheckpointSaver& saver
         const bool latest = config.checkpoint_id.empty();
         const checkpoint::Folded folded = checkpoint::fold(log, std::move(*tuple));
         restoreState(folded, state);
+        for (const auto& channel : folded.channels) {
+            for (const auto& piece : channel.pieces) bytes_expected += piece.value.size();
+        }
         const Records records = readRecords(log, folded.commit.id, folded.tuple.writes);
         std::vector<DueTask> due = dueTasks(core.topology(), folded.commit, records, latest);
         snapshot = describe(log, folded.commit, due, latest, folded.tuple.next);
         if (latest) applyFinished(records, due, snapshot, state);
         addSubgraphs(root, core, saver, config, subgraphs, due, snapshot);
     }
-    snapshot.values_as_cbor = valuesOf(state);
+    // What it was read from is gone by now, so that there are never three of everything.
+    snapshot.values_as_cbor = valuesOf(state, bytes_expected);
     if (out.present != nullptr) *out.present = state.present();
     if (out.type == core.schema().state().type) core.schema().state().move(out.object, state.object());
     return snapshot;

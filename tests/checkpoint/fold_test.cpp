@@ -10,6 +10,7 @@
 #include <stategraph/value.hpp>
 
 #include "checkpoint/materialise.hpp"
+#include "tests/checkpoint/bytes.hpp"
 
 // Reading a checkpoint from commits made by hand.
 namespace sg = stategraph;
@@ -262,4 +263,70 @@ TEST_CASE("operations that are none are an error that names their record") {
         log.raw(2, 1, 1, operations);
         CHECK(names(whyNot(log.tuple(2, 1, 2)), 2));
     }
+}
+
+namespace {
+
+// What a checkpoint's channels make, in either form.
+template <class Channels>
+std::map<std::string, std::string> valuesOf(const Channels& channels) {
+    std::map<std::string, std::string> values;
+    for (const auto& channel : channels) values.emplace(channel.name, sg::cborToJson(cp::materialise(channel.pieces)));
+    return values;
+}
+
+}  // namespace
+
+TEST_CASE("what a checkpoint was read from gives its ancestors as folding each of them does, or nothing") {
+    const auto seed = bytes::seed();
+    MESSAGE("STATEGRAPH_TEST_SEED=" << seed);
+    bytes::Random random(seed);
+    std::size_t given = 0;
+    std::size_t refused = 0;
+    for (int round = 0; round < 60; ++round) {
+        Log log;
+        const auto count = static_cast<unsigned>(2 + random.below(14));
+        std::vector<unsigned> bases(count + 1);
+        for (unsigned n = 1; n <= count; ++n) {
+            const unsigned parent = n == 1 ? 0 : random.chance(4) ? static_cast<unsigned>(1 + random.below(n - 1)) : n - 1;
+            const bool is_whole = n == 1 || random.chance(6);
+            bases[n] = is_whole ? n : bases[parent];
+            std::vector<Op> ops;
+            if (is_whole || random.chance(4)) ops.push_back({"last", cp::LogOp::set, n});
+            if (is_whole || random.chance(5)) {
+                ops.push_back({"list", cp::LogOp::set, Strings{std::to_string(n)}});
+            } else if (random.chance(6)) {
+                ops.push_back({"list", cp::LogOp::clear});
+            } else {
+                ops.push_back({"list", cp::LogOp::append, Strings{std::to_string(n)}});
+            }
+            if (random.chance(3)) ops.push_back({"more", cp::LogOp::append, Strings{"m"}});
+            log.commit(n, parent, is_whole ? 0 : bases[n], ops);
+        }
+        for (unsigned newest = 1; newest <= count; ++newest) {
+            cp::Lineage built({"t", "ns"}, log.tuple(newest, bases[newest], newest));
+            cp::Lineage lineage = std::move(built);
+            for (unsigned n = 1; n <= count; ++n) {
+                const auto channels = lineage.channelsOf(nthId(n));
+                REQUIRE((n != newest || channels));
+                REQUIRE((n <= newest || !channels));
+                ++(channels ? given : refused);
+                if (channels) CHECK(valuesOf(*channels) == valuesOf(log.fold(n).channels));
+            }
+        }
+    }
+    CHECK(given > 500);
+    CHECK(refused > 500);
+}
+
+TEST_CASE("an ancestor is not read from commits that end before its own base") {
+    Log log;
+    log.commit(1, 0, 0, {{"list", cp::LogOp::set, Strings{"1"}}});
+    log.commit(2, 1, 1, {{"list", cp::LogOp::append, Strings{"2"}}});
+    log.commit(3, 2, 1, {{"list", cp::LogOp::append, Strings{"3"}}});
+    log.commit(4, 3, 2, {{"list", cp::LogOp::append, Strings{"4"}}});  // says that it needs none before 2, which is not whole
+    cp::Lineage lineage({"t", "ns"}, log.tuple(4, 1, 4));
+    CHECK(valuesOf(*lineage.channelsOf(nthId(4))) == valuesOf(log.fold(4).channels));
+    CHECK_FALSE(lineage.channelsOf(nthId(3)));
+    CHECK_FALSE(lineage.channelsOf(nthId(2)));
 }

@@ -138,7 +138,9 @@ TEST_CASE("history reads a page at a time, as it is walked") {
     saver->forget();
     CHECK(historyOf(app, {.thread_id = "t"}, {.limit = 3}).size() == 3);
     CHECK(saver->lists == 1);
-    CHECK(saver->tuples == 3);
+    CHECK(saver->rows_listed == 3);
+    // Older ones are read from what the newest is read from, unless that is a full snapshot.
+    CHECK(saver->tuples <= 2);
 }
 
 TEST_CASE("a thousand checkpoints are listed, each with its own value") {

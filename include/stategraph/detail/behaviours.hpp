@@ -109,9 +109,13 @@ struct AppendFold {
         Decoder in(piece.value);
         if (piece.op == LogOp::append) {
             for (std::size_t count = in.array(); count > 0; --count) {
-                Item item{};
-                Codec<Item>::decode(in, item);
-                value.push_back(std::move(item));
+                if constexpr (std::is_same_v<decltype(value.emplace_back()), Item&>) {
+                    Codec<Item>::decode(in, value.emplace_back());
+                } else {
+                    Item item{};
+                    Codec<Item>::decode(in, item);
+                    value.push_back(std::move(item));
+                }
             }
             return;
         }
@@ -255,7 +259,13 @@ struct ChannelBehaviour {
                 Decoder in(piece.value);
                 value = T{};
                 Codec<T>::decode(in, value);
-            } else if constexpr (requires { Listed::load(value, piece); }) {
+            }
+            // Most pieces are one item.
+            if constexpr (requires { value.reserve(value.capacity()); typename Listed::Item; }) {
+                if (&piece == pieces.data() && pieces.size() > 1) value.reserve(value.size() + pieces.size());
+            }
+            if (piece.op == LogOp::set) continue;
+            if constexpr (requires { Listed::load(value, piece); }) {
                 Listed::load(value, piece);
             } else {
                 failLoad("an operation that this type does not have");
