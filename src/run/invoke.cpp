@@ -68,8 +68,7 @@ RunShared shareRun(const Core& core, const RunConfig& config, Events& events) {
             .concurrency = config.max_concurrency ? static_cast<std::size_t>(*config.max_concurrency)
                                                   : std::numeric_limits<std::size_t>::max(),
             .events = &events,
-            .metadata = encodeMetadata(config.metadata),
-            .run_bits = saver == nullptr ? core.ids().uniqueBits() : 0};
+            .metadata = encodeMetadata(config.metadata)};
 }
 
 void giveValues(Run& run, void* values, detail::ChannelSet* present) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -32,7 +33,7 @@ struct RunShared {
     Events* events;
     std::string metadata;  // a CBOR map, or empty
     std::mutex answers_mutex = {};  // over the answers in tasks' records
-    std::uint64_t run_bits = 0;  // tells this run from others where nothing is stored
+    std::atomic<std::uint64_t> run_bits = 0;  // tells this run from others where nothing is stored; made when somebody asks
     Effects effects = {};
     ThreadClaim claim = {};
 };

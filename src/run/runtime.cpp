@@ -32,7 +32,12 @@ std::string Runtime::idempotencyKey(std::string_view key) const {
     if (context_->run == nullptr) throw InvalidUpdateError("a router has no idempotency key while its node's state is edited");
     TaskId id = context_->run->idOf(*context_->task);
     // Without a saver nothing but the run tells its tasks from those of others.
-    if (context_->run->shared().saver == nullptr) id = engine::nameWithin(id, std::to_string(context_->run->shared().run_bits));
+    if (context_->run->shared().saver == nullptr) {
+        std::atomic<std::uint64_t>& bits = context_->run->shared().run_bits;
+        std::uint64_t none = 0;
+        if (bits.load() == 0) bits.compare_exchange_strong(none, context_->run->core().ids().uniqueBits() | 1U);
+        id = engine::nameWithin(id, std::to_string(bits.load()));
+    }
     std::string text = id.toString();
     if (!key.empty()) text += ":" + std::string(key);
     return text;

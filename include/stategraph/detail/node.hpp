@@ -122,7 +122,8 @@ decltype(auto) callWith(const Stored& f, const In& in, Runtime& runtime) {
 template <class S, class In, class Stored>
 void callNode(const void* stored, const void* input, Runtime& runtime, TaskResult& result) {
     const Stored& f = *static_cast<const Stored*>(stored);
-    const In& in = NodeInput<S, In>::from(input, runtime);
+    auto&& holder = NodeInput<S, In>::from(input, runtime);  // the input, or what makes it and keeps it
+    const In& in = holder;
     if constexpr (std::is_same_v<decltype(callWith<In>(f, in, runtime)), Update<S>>) {
         static_assert(sizeof(Update<S>) == sizeof(Writes) && std::is_standard_layout_v<Update<S>>);
         Writes::Replacement place(result.writes);
