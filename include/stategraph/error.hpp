@@ -25,6 +25,8 @@ enum class Errc : std::uint8_t {
     missing_checkpointer,
     saver_failed,
     thread_busy,
+    cancelled,
+    node_timeout,
 };
 
 /// The name of a code as LangGraph spells it where it has one, e.g. "GRAPH_RECURSION_LIMIT".
@@ -163,6 +165,28 @@ private:
     std::string reason_;
     std::string task_id_;
     std::shared_ptr<const std::vector<Interrupt>> interrupts_;
+};
+
+/// What a node gets from its Runtime when its run is to end, or the attempt was given up: a reason to return. Let it through: it is not the
+/// node's failure.
+class CancelledError : public Error {
+public:
+    explicit CancelledError(std::string message, ErrorContext context = {})
+        : Error(Errc::cancelled, std::move(message), std::move(context)) {}
+};
+
+/// An attempt of a node took too long (NodeOptions::timeout_ms, idle_timeout_ms) and was given up. The original exception of a NodeError;
+/// policies retry it.
+class NodeTimeoutError : public Error {
+public:
+    enum class Kind : std::uint8_t { run, idle };
+    NodeTimeoutError(Kind kind, int limit_ms, ErrorContext context);
+    Kind kind() const noexcept { return kind_; }
+    int limitMs() const noexcept { return limit_ms_; }
+
+private:
+    Kind kind_;
+    int limit_ms_;
 };
 
 namespace detail {

@@ -34,6 +34,8 @@ NodeSpec nodeOf(std::string&& name, const NodeOptions& options) {
     node.metadata = options.metadata;
     if (options.ends) node.ends = options.ends->names();
     node.stored_as = options.stored_as;
+    node.timeout_ms = options.timeout_ms;
+    node.idle_timeout_ms = options.idle_timeout_ms;
     return node;
 }
 

@@ -6,6 +6,7 @@
 #include <stategraph/interrupt.hpp>
 
 namespace stategraph::engine {
+class Attempt;
 class Run;
 struct Task;
 }  // namespace stategraph::engine
@@ -20,11 +21,18 @@ struct TaskContext {
     int attempt = 1;
     std::uint64_t calls = 0;   // of interrupt, in this attempt
     bool has_payload = false;  // the input is a Send's payload
+    engine::Attempt* attempt_apart = nullptr;  // the node may be given up: then `run` and `task` may be gone
 };
 
 /// Unwind a node that asked. Not a std::exception, so that a node's own handlers leave them alone.
 struct InterruptSignal {
     Interrupt interrupt;
+};
+/// The run is to end before the node is done.
+struct StopSignal {};
+/// The node wants to go on at a later time.
+struct SleepSignal {
+    std::int64_t wake_unix_ms;
 };
 struct RefusedAnswerSignal {
     TaskId id;

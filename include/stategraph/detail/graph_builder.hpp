@@ -33,6 +33,8 @@ struct NodeSpec {
     std::optional<std::vector<std::string>> ends = {};
     /// Its name in the log; empty: `name`.
     std::string stored_as = {};
+    std::optional<int> timeout_ms = {};
+    std::optional<int> idle_timeout_ms = {};
 
     const std::string& storedName() const noexcept { return stored_as.empty() ? name : stored_as; }
 };
