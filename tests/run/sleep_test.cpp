@@ -156,3 +156,28 @@ TEST_CASE("several sleeps of a node have names of their own, and bad ones are re
     }).addEdge(sg::START, "nap");
     CHECK_THROWS_AS(bare.compile().invoke({}), sg::MissingCheckpointerError);
 }
+
+TEST_CASE("where one task asks and another sleeps the run is interrupted, and recover drives it on at the time all the same") {
+    savers::onEach([](savers::Store& store) {
+        auto saver = store.open();
+        auto clock = std::make_shared<Clock>();
+        const std::int64_t wake_ms = clock->now_ms + 10;
+        Log log;
+        Graph graph;
+        graph.addNode("asks", asks(log, "asks")).addNode("naps", [wake_ms](const State&, sg::Runtime& rt) -> Update {
+            rt.sleepUntil(wake_ms);
+            return bar("woke");
+        });
+        graph.addEdge(sg::START, "asks").addEdge(sg::START, "naps");
+        const auto app = graph.compile({.checkpointer = saver, .ids = clock});
+        const auto result = app.invoke({}, thread_t);
+        CHECK((result.status == Status::interrupted));
+        CHECK(result.wake_unix_ms == wake_ms);
+        clock->now_ms = wake_ms;
+        const auto report = app.recover();
+        REQUIRE(report.size() == 1);
+        CHECK((report.front().status == Status::interrupted));
+        CHECK(app.recover().empty());
+        CHECK(app.invoke(sg::Command<>{.resume = "yes"}, thread_t).values.bar == Strings{"asks:yes", "woke"});
+    });
+}
