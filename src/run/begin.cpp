@@ -143,7 +143,9 @@ void Run::skipLostVisits(const LogName& log, std::optional<CheckpointTuple>& tup
 void Run::begin(RunInput input) {
     if (parent_ == nullptr && log_.hasSaver()) {
         const RunConfig& config = *shared_.config;
-        shared_.claim.acquire(*shared_.saver, config.thread_id.view(), config.on_busy, config.busy_timeout_ms);
+        ClaimStop stop;
+        if (shared_.stop != nullptr) stop = {shared_.stop->token(), shared_.stop->deadline()};
+        shared_.claim.acquire(*shared_.saver, config.thread_id.view(), config.on_busy, config.busy_timeout_ms, stop);
     }
     // New input drops what is due, so it does not matter whether that still exists.
     const bool drops = parent_ ? !parent_->resuming || parent_->replaying : input.kind == RunInput::Kind::update;

@@ -1,5 +1,6 @@
 #include "src/run/execution.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -196,6 +197,15 @@ void Execution::callSubgraph(int number) {
     const Subgraph& subgraph = *node_.subgraph;
     const detail::Core& inner = *subgraph.spec.core;
     const detail::Schema& outer_schema = run_.core().schema();
+    if (inner.options().checkpointer == detail::CheckpointerKind::per_thread && run_.hasSaver()) {
+        const auto here = [this](const Task* task) { return task->planned.node == task_.planned.node; };
+        if (std::count_if(run_.current_.begin(), run_.current_.end(), here) > 1) {
+            throw InvalidUpdateError("the PER_THREAD subgraph '" + node_.name +
+                                         "' is to be visited several times in one superstep, and its one log takes one visit at a time: compile it "
+                                         "without PER_THREAD, or visit it in supersteps of their own",
+                                     {.node = node_.name, .step = run_.step()});
+        }
+    }
     detail::RunInput input;
     if (task_.planned.is_send) {
         const PendingSend& send = run_.schedule_.sends[task_.planned.send];
