@@ -77,6 +77,12 @@ const char* toString(Errc code) noexcept {
             return "SAVER_FAILED";
         case Errc::thread_busy:
             return "THREAD_BUSY";
+        case Errc::store_failed:
+            return "STORE_FAILED";
+        case Errc::corrupt_store:
+            return "CORRUPT_STORE";
+        case Errc::missing_store:
+            return "MISSING_STORE";
     }
     return "UNKNOWN";
 }

@@ -14,6 +14,7 @@
 
 namespace stategraph {
 
+class BaseStore;
 class Executor;
 class IdSource;
 
@@ -62,6 +63,8 @@ struct CompileOptions {
     std::shared_ptr<Executor> executor = {};
     /// For tests: where ids come from.
     std::shared_ptr<IdSource> ids = {};
+    /// Memory across threads, for nodes (Runtime::store). None: in a subgraph, that of the graph around it.
+    std::shared_ptr<BaseStore> store = {};
 };
 
 /// One way a router may go: what it returns, and the node it leads to.
@@ -206,7 +209,8 @@ public:
                                                                              .interrupt_before = options.interrupt_before.names(),
                                                                              .interrupt_after = options.interrupt_after.names(),
                                                                              .executor = options.executor,
-                                                                             .ids = options.ids}));
+                                                                             .ids = options.ids,
+                                                                             .store = options.store}));
     }
 
     std::string toMermaid() const { return detail::toMermaid(spec_); }

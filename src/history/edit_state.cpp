@@ -183,6 +183,7 @@ private:
         applyWrites(seen, set, {}, nullptr);
         detail::TaskContext context;
         context.edited_node = node.name;
+        context.edited_store = core_.options().store.get();
         Runtime runtime(context);
         routeBranches(node, topology_, seen.object(), runtime, routes);
     }

@@ -89,6 +89,8 @@ public:
     CheckpointId checkpointId() const noexcept { return checkpoint_; }
     const std::string& checkpointNs() const noexcept { return ns_; }
     const std::vector<std::string>& path() const noexcept { return path_; }
+    /// The graph's store, or that of the nearest graph around it that has one; null if none has.
+    BaseStore* store() const noexcept;
     bool hasSaver() const noexcept { return log_.hasSaver(); }
     TaskId idOf(Task& task) const;
     const Node& nodeOf(const Task& task) const noexcept { return topology().nodes[task.planned.node]; }

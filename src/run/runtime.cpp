@@ -28,6 +28,13 @@ void Runtime::write(const Value& data) {
     if (context_->run) context_->run->shared().events->custom(*context_->run, *context_->task, data);
 }
 
+BaseStore& Runtime::store() const {
+    BaseStore* const found = context_->run ? context_->run->store() : context_->edited_store;
+    if (found != nullptr) return *found;
+    throw MissingStoreError("node '" + std::string(node()) + "' uses the store, and the graph has none; give it one with "
+                            "compile({.store = std::make_shared<MemoryStore>()})");
+}
+
 std::string Runtime::idempotencyKey(std::string_view key) const {
     if (context_->run == nullptr) throw InvalidUpdateError("a router has no idempotency key while its node's state is edited");
     TaskId id = context_->run->idOf(*context_->task);
