@@ -50,7 +50,7 @@ private:
     IdSource* clock_;
     std::vector<TextPath> fields_;
     // Whoever reads an item in order to write it holds its mutex, found by its name; those of several in the order of this array.
-    std::array<std::mutex, 64> mutexes_;
+    std::array<std::mutex, 32> mutexes_;
 };
 
 }  // namespace stategraph::stores

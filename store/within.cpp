@@ -38,7 +38,7 @@ private:
         // Long enough that the suffix fits inside, and does not reach out of this store.
         op.prefix.resize(std::max({op.prefix.size(), op.suffix.size(), std::size_t{1}}), "*");
         prepend(op.prefix);
-        if (op.max_depth) *op.max_depth += ns_.size();
+        if (op.max_depth) op.max_depth = std::min(*op.max_depth, store_limits::labels_max) + ns_.size();
     }
 
     std::shared_ptr<BaseStore> inner_;

@@ -2,8 +2,11 @@
 
 #include <limits>
 
+#include <boost/json.hpp>
+
 #include <stategraph/json.hpp>
 
+#include "tests/checkpoint/bytes.hpp"
 #include "tests/store/stores.hpp"
 
 namespace stategraph {
@@ -153,6 +156,147 @@ TEST_CASE("a filter has a limit of conditions and of depth") {
     std::string deep_path = "x";
     for (int i = 0; i < 40; ++i) deep_path += ".x";
     CHECK_THROWS_AS((void)where(deep_path), InvalidArgumentError);
+}
+
+// The parsed form again, over JSON and the slow way.
+namespace slow {
+
+namespace js = boost::json;
+
+bool equal(const js::value& a, const js::value& b) {
+    if (a.is_number() && b.is_number()) return a.to_number<double>() == b.to_number<double>();
+    if (a.kind() != b.kind()) return false;
+    if (a.is_array()) {
+        const auto &x = a.get_array(), &y = b.get_array();
+        return x.size() == y.size() && std::equal(x.begin(), x.end(), y.begin(), equal);
+    }
+    if (!a.is_object()) return a == b;
+    const auto &x = a.get_object(), &y = b.get_object();
+    if (x.size() != y.size()) return false;
+    for (const auto& each : x) {
+        const auto* other = y.if_contains(each.key());
+        if (other == nullptr || !equal(each.value(), *other)) return false;
+    }
+    return true;
+}
+
+bool applies(std::string_view operation, const js::value& item, const js::value& operand) {
+    if (operation == "$eq") return equal(item, operand);
+    if (operation == "$ne") return !equal(item, operand);
+    double order = 0;
+    if (item.is_number() && operand.is_number()) {
+        order = item.to_number<double>() - operand.to_number<double>();
+    } else if (item.is_string() && operand.is_string()) {
+        order = item.get_string().compare(operand.get_string());
+    } else {
+        return false;
+    }
+    if (operation == "$gt") return order > 0;
+    if (operation == "$gte") return order >= 0;
+    return operation == "$lt" ? order < 0 : order <= 0;
+}
+
+bool matches(const js::value& item, const js::value& pattern) {
+    if (const auto* fields = pattern.if_object()) {
+        const bool has_operators = !fields->empty() && fields->begin()->key().starts_with('$');
+        if (!has_operators && !item.is_object()) return false;
+        for (const auto& each : *fields) {
+            if (has_operators) {
+                if (!applies(each.key(), item, each.value())) return false;
+                continue;
+            }
+            const auto* found = item.get_object().if_contains(each.key());
+            if (!matches(found != nullptr ? *found : js::value(), each.value())) return false;
+        }
+        return true;
+    }
+    if (const auto* elements = pattern.if_array()) {
+        return item.is_array() && item.get_array().size() == elements->size() &&
+               std::equal(elements->begin(), elements->end(), item.get_array().begin(),
+                          [](const js::value& a, const js::value& b) { return matches(b, a); });
+    }
+    return equal(item, pattern);
+}
+
+class Maker {
+public:
+    explicit Maker(bytes::Random& random) : random_(random) {}
+
+    js::value scalar() {
+        switch (random_.below(5)) {
+            case 0: return static_cast<std::int64_t>(random_.below(3)) - 1;
+            case 1: return static_cast<double>(random_.below(4)) / 2;
+            case 2: return random_.chance(2) ? "a" : "b";
+            case 3: return random_.chance(2);
+            default: return nullptr;
+        }
+    }
+    js::value value(int depth) {
+        if (depth > 0 && random_.chance(3)) return object(depth - 1);
+        if (depth > 0 && random_.chance(4)) {
+            js::array made;
+            for (std::size_t i = random_.below(3); i > 0; --i) made.push_back(value(depth - 1));
+            return made;
+        }
+        return scalar();
+    }
+    js::object object(int depth) {
+        js::object made;
+        for (std::size_t i = random_.below(4); i > 0; --i) made[name()] = value(depth);
+        return made;
+    }
+    js::value pattern(int depth) {
+        if (random_.chance(3)) {
+            js::object made;
+            for (std::size_t i = 1 + random_.below(2); i > 0; --i) {
+                static constexpr const char* operations[] = {"$eq", "$ne", "$gt", "$gte", "$lt", "$lte"};
+                const std::size_t which = random_.below(6);
+                js::value operand = which < 2 ? value(1) : scalar();
+                if (which >= 2 && !operand.is_number() && !operand.is_string()) operand = 1;
+                made[operations[which]] = operand;
+            }
+            return made;
+        }
+        if (depth > 0 && random_.chance(3)) return filter(depth - 1);
+        if (depth > 0 && random_.chance(4)) {
+            js::array made;
+            for (std::size_t i = random_.below(3); i > 0; --i) made.push_back(pattern(depth - 1));
+            return made;
+        }
+        return scalar();
+    }
+    js::object filter(int depth) {
+        js::object made;
+        for (std::size_t i = random_.below(3); i > 0; --i) made[name()] = pattern(depth);
+        return made;
+    }
+
+private:
+    std::string name() { return std::string(1, static_cast<char>('x' + random_.below(3))); }
+    bytes::Random& random_;
+};
+
+}  // namespace slow
+
+TEST_CASE("any filter lets through what a slow reading of it does") {
+    const std::uint64_t seed = bytes::seed();
+    CAPTURE(seed);
+    bytes::Random random(seed);
+    slow::Maker maker(random);
+    std::size_t passed = 0;
+    for (int i = 0; i < 4000; ++i) {
+        const boost::json::value item = maker.object(3);
+        const boost::json::value filter = maker.filter(3);
+        const bool expected = slow::matches(item, filter);
+        if (StoreFilter::parse(Value(filter)).matches(Value(item)) != expected) {
+            CAPTURE(boost::json::serialize(filter));
+            CAPTURE(boost::json::serialize(item));
+            FAIL_CHECK((expected ? "should match" : "should not match"));
+        }
+        passed += expected ? 1 : 0;
+    }
+    CHECK(passed > 400);
+    CHECK(passed < 3600);
 }
 
 TEST_CASE("a search returns what its filter lets through, paged after filtering") {
