@@ -1,6 +1,7 @@
 #include "store/item_record.hpp"
 
 #include <bit>
+#include <cstring>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -123,6 +124,10 @@ void readVectors(std::string_view row_key, std::string_view bytes, std::size_t d
         return found;
     });
     floats.resize(raw.size() / 4);
+    if constexpr (std::endian::native == std::endian::little) {
+        if (!raw.empty()) std::memcpy(floats.data(), raw.data(), raw.size());
+        return;
+    }
     for (std::size_t i = 0; i < floats.size(); ++i) {
         std::uint32_t bits = 0;
         for (std::size_t b = 0; b < 4; ++b) bits |= static_cast<std::uint32_t>(static_cast<unsigned char>(raw[4 * i + b])) << (8 * b);

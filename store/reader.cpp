@@ -115,6 +115,7 @@ std::vector<SearchItem> Reader::searchInOrder(const SearchQuery& query, bool ref
 std::vector<SearchItem> Reader::searchByScore(const SearchQuery& query, std::span<const float> vector, bool refresh) {
     const std::size_t most = sumOf(query.offset, query.limit);
     Best best(most);
+    const Query ranked(vector);
     std::vector<std::string> without;  // vectors
     std::vector<float> floats;
     const std::string table(1, static_cast<char>(Table::vectors));
@@ -131,7 +132,7 @@ std::vector<SearchItem> Reader::searchByScore(const SearchQuery& query, std::spa
         if (!is_at_row || rows->key() != key) is_at_row = rows->seek(key);
         if (!is_at_row || rows->key() != key) corrupt(key, "its vectors are gone");
         readVectors(key, rows->value(), vector.size(), record.vectors, floats);
-        best.add(bestCosine(vector, floats), name);
+        best.add(ranked.bestCosine(floats), name);
         return true;
     });
     std::vector<SearchItem> found;

@@ -1,7 +1,9 @@
 #include "store/vectors.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
 
 #include <stategraph/error.hpp>
 
@@ -16,25 +18,46 @@ void checkIndex(const IndexConfig& index) {
     for (const std::string& path : index.fields) (void)parsePath(path);
 }
 
-double cosine(std::span<const float> a, std::span<const float> b) {
-    double product = 0;
-    double a_square = 0;
-    double b_square = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        const double x = a[i];
-        const double y = b[i];
-        product += x * y;
-        a_square += x * x;
-        b_square += y * y;
+namespace {
+
+// Four sums, so that none waits for the one before; always added in one order, so that a score is the same everywhere.
+struct Products {
+    double with_query = 0;
+    double with_itself = 0;
+};
+
+Products multiply(std::span<const float> query, std::span<const float> vector) {
+    constexpr std::size_t lanes = 4;
+    std::array<double, lanes> with_query{};
+    std::array<double, lanes> with_itself{};
+    std::size_t i = 0;
+    for (; i + lanes <= query.size(); i += lanes) {
+        for (std::size_t lane = 0; lane < lanes; ++lane) {
+            const double x = query[i + lane];
+            const double y = vector[i + lane];
+            with_query[lane] += x * y;
+            with_itself[lane] += y * y;
+        }
     }
-    const double length = std::sqrt(a_square) * std::sqrt(b_square);
-    return length > 0 ? std::clamp(product / length, -1.0, 1.0) : 0.0;
+    for (; i < query.size(); ++i) {
+        const double y = vector[i];
+        with_query[0] += query[i] * y;
+        with_itself[0] += y * y;
+    }
+    return {(with_query[0] + with_query[1]) + (with_query[2] + with_query[3]),
+            (with_itself[0] + with_itself[1]) + (with_itself[2] + with_itself[3])};
 }
 
-double bestCosine(std::span<const float> query, std::span<const float> vectors) {
+}  // namespace
+
+Query::Query(std::span<const float> vector) : vector_(vector), length_(std::sqrt(multiply(vector, vector).with_itself)) {}
+
+double Query::bestCosine(std::span<const float> vectors) const {
     double best = -1;
-    for (; vectors.size() >= query.size() && !query.empty(); vectors = vectors.subspan(query.size())) {
-        best = std::max(best, cosine(query, vectors.first(query.size())));
+    for (; vectors.size() >= vector_.size() && !vector_.empty(); vectors = vectors.subspan(vector_.size())) {
+        const Products products = multiply(vector_, vectors.first(vector_.size()));
+        const double lengths = length_ * std::sqrt(products.with_itself);
+        best = std::max(best, lengths > 0 ? std::clamp(products.with_query / lengths, -1.0, 1.0) : 0.0);
     }
     return best;
 }

@@ -13,10 +13,17 @@ namespace stategraph::stores {
 /// Throws InvalidArgumentError for a size, a function or a path that make no sense.
 void checkIndex(const IndexConfig& index);
 
-/// The cosine of two vectors of one size, in [-1, 1]; 0 if either has no length.
-double cosine(std::span<const float> a, std::span<const float> b);
-/// The highest cosine of `query` with any of several vectors, one after the other.
-double bestCosine(std::span<const float> query, std::span<const float> vectors);
+/// A query's vector, which must outlive it.
+class Query {
+public:
+    explicit Query(std::span<const float> vector);
+    /// The highest cosine with any of several vectors of its size, one after the other: in [-1, 1], and 0 with one that has no length.
+    double bestCosine(std::span<const float> vectors) const;
+
+private:
+    std::span<const float> vector_;
+    double length_;
+};
 
 /// The texts of a batch and, after `embed`, the vectors of each. Not thread-safe.
 class Embedding {

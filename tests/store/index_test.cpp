@@ -1,11 +1,13 @@
 #include <stategraph/store.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include <stategraph/json.hpp>
 
 #include "store/paths.hpp"
+#include "tests/checkpoint/bytes.hpp"
 #include "tests/store/stores.hpp"
 
 namespace stategraph {
@@ -74,6 +76,60 @@ TEST_CASE("a search with a query ranks by the cosine of the nearest vector, ties
               Names{"p/far east"});
         CHECK(home.store().search({.namespace_prefix = {"r"}, .query = "1,0"}).empty());
     });
+}
+
+TEST_CASE("the top k are exactly those that the slow way finds, for vectors of any size") {
+    const std::uint64_t seed = bytes::seed();
+    CAPTURE(seed);
+    for (const std::size_t dims : {1U, 3U, 4U, 7U, 64U}) {
+        std::map<std::string, std::vector<float>> vectors;
+        StoreOptions options;
+        options.index = IndexConfig{.dims = dims,
+                                    .embed = [&](std::span<const std::string> texts) {
+                                        std::vector<std::vector<float>> out;
+                                        for (const auto& text : texts) out.push_back(vectors.at(text));
+                                        return out;
+                                    },
+                                    .fields = {"t[*]"}};
+        onEach(options, [&](Home& home) {
+            bytes::Random random(seed + dims);
+            const auto make = [&](const std::string& text) {
+                std::vector<float> vector(dims);
+                for (float& each : vector) each = static_cast<float>(random.below(2001)) / 1000.0F - 1.0F;
+                vectors[text] = vector;
+                return text;
+            };
+            const auto cosineOf = [&](const std::string& a, const std::string& b) {
+                long double product = 0, aa = 0, bb = 0;
+                for (std::size_t i = 0; i < dims; ++i) {
+                    const long double x = vectors.at(a)[i], y = vectors.at(b)[i];
+                    product += x * y;
+                    aa += x * x;
+                    bb += y * y;
+                }
+                return aa > 0 && bb > 0 ? static_cast<double>(product / (std::sqrt(aa) * std::sqrt(bb))) : 0.0;
+            };
+            const std::string query = make("query");
+            std::vector<std::pair<double, std::string>> expected;
+            for (int i = 0; i < 60; ++i) {
+                Names texts;
+                double best = -2;
+                for (std::size_t j = 0; j <= random.below(3); ++j) {
+                    texts.push_back(make(std::to_string(i) + "-" + std::to_string(j)));
+                    best = std::max(best, cosineOf(query, texts.back()));
+                }
+                home.store().put({"p"}, std::to_string(i), Doc{{"t", texts}});
+                expected.emplace_back(-best, std::to_string(i));
+            }
+            std::sort(expected.begin(), expected.end());
+            const auto found = home.store().search({.query = query, .limit = 12});
+            REQUIRE(found.size() == 12);
+            for (std::size_t i = 0; i < found.size(); ++i) {
+                CHECK(found[i].score == doctest::Approx(-expected[i].first));
+                if (dims > 1) CHECK(found[i].key == expected[i].second);  // of one number all are 1 or -1, to the last bit or not
+            }
+        });
+    }
 }
 
 TEST_CASE("an overwrite replaces an item's vectors, and a removal takes them away") {
