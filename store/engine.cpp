@@ -145,11 +145,13 @@ std::vector<StoreResult> Engine::apply(std::span<const StoreOp> ops) {
         if (const auto* put = std::get_if<PutOp>(&op)) {
             plan.puts[itemName(put->ns, put->key)].op = put;
             if (!options_.index && put->value && put->options.index && !put->options.index->empty()) {
-                throw InvalidArgumentError("a put names what to index, and the store has no index; make the store with one (StoreOptions::index)");
+                throw InvalidArgumentError(
+                    "a put names what to index, and the store has no index; make the store with one (StoreOptions::index)");
             }
         } else if (const auto* search = std::get_if<SearchQuery>(&op); search != nullptr && search->query) {
             if (!options_.index) {
-                throw InvalidArgumentError("a search has a query, and the store has no index; make the store with one (StoreOptions::index)");
+                throw InvalidArgumentError(
+                    "a search has a query, and the store has no index; make the store with one (StoreOptions::index)");
             }
             plan.queries[search] = plan.embedding.addQuery(*search->query);
         }

@@ -115,8 +115,8 @@ void readVectors(std::string_view row_key, std::string_view bytes, std::size_t d
         const std::uint64_t stored_dims = in.unsignedInteger();
         const std::string_view found = in.bytes();
         if (stored_dims != dims) {
-            throw StoreError(describeName(row_key.substr(1)) + " has vectors of " + std::to_string(stored_dims) + " numbers, and the index of " +
-                             std::to_string(dims) + "; put it again, or open the store with the index that it was put with");
+            throw StoreError(describeName(row_key.substr(1)) + " has vectors of " + std::to_string(stored_dims) +
+                             " numbers, and the index of " + std::to_string(dims) + "; put it again, or open the store with the index that it was put with");
         }
         if (dims == 0 || found.size() % (4 * dims) != 0 || found.size() / (4 * dims) != count) {
             corrupt(row_key, "its vectors are not as many as it says");

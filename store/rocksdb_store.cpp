@@ -102,7 +102,8 @@ public:
         checkWritable();
         rocksdb::WriteBatch batch;
         for (const stores::Change& change : changes) {
-            check(change.value ? batch.Put(slice(change.key), slice(*change.value)) : batch.Delete(slice(change.key)), "store an item", path_);
+            const rocksdb::Slice key = slice(change.key);
+            check(change.value ? batch.Put(key, slice(*change.value)) : batch.Delete(key), "store an item", path_);
         }
         rocksdb::WriteOptions options;
         options.sync = sync_ && lasting;

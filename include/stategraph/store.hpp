@@ -119,9 +119,9 @@ struct IndexConfig {
     std::size_t dims = 0;
     /// One call for all texts of a batch. What it throws leaves the batch undone.
     EmbedFunction embed = {};
-    /// Which parts of a value are embedded, each found text on its own: names joined by dots, "a.b"; "a[0]" and "a[-1]" for an element from
-    /// the front or back, "a[*]" for all; a name "*" for all entries of a map; "$" for the whole value. Text is taken as it is, other values
-    /// as JSON, null and what is not there not at all.
+    /// Which parts of a value are embedded, each found text on its own: names joined by dots, "a.b"; "a[0]" and "a[-1]" for an element
+    /// from the front or back, "a[*]" for all; a name "*" for all entries of a map; "$" for the whole value. Text is taken as it is, other
+    /// values as JSON, null and what is not there not at all.
     std::vector<std::string> fields = {"$"};
 };
 
@@ -139,9 +139,9 @@ struct StoreOptions {
 ///
 /// Safe from any thread. Each operation sees one moment. An item whose time is over is never returned; it is removed by later puts, a few
 /// with each, and by sweep().
-/// A namespace has 1 to 32 labels of 1 to 256 bytes without "."; put refuses a first label "stategraph" or "langgraph". A key has 1 to 1,024
-/// bytes, a value up to 16 MiB. Errors of all calls: InvalidArgumentError for a request that cannot be meant; StoreError if the store cannot
-/// do its work; CorruptStoreError, naming the item, for damaged bytes. Nothing is done then.
+/// A namespace has 1 to 32 labels of 1 to 256 bytes without "."; put refuses a first label "stategraph" or "langgraph". A key has 1 to
+/// 1,024 bytes, a value up to 16 MiB. Errors of all calls: InvalidArgumentError for a request that cannot be meant; StoreError if the store
+/// cannot do its work; CorruptStoreError, naming the item, for damaged bytes. Nothing is put or removed then.
 class BaseStore {
 public:
     virtual ~BaseStore() = default;
@@ -159,14 +159,14 @@ public:
     void remove(StoreNamespace ns, std::string key);
 
     /// Without a query in the order of namespaces, label by label, and then keys, both by bytes; with one by score, the highest first, then
-    /// in that order, and last, in that order, items without vectors. Cost: without a query items are read until enough match; with one, all
-    /// below the prefix are read, and the vectors of those that match (exact, no approximation).
+    /// in that order, and last, in that order, items without vectors. Cost: without a query items are read until enough match; with one,
+    /// all below the prefix are read, and the vectors of those that match (exact, no approximation).
     std::vector<SearchItem> search(const SearchQuery& query);
     /// Namespaces that have items, in their order. Cost: one seek for each namespace that fits the beginning of `prefix` without wildcards.
     std::vector<StoreNamespace> listNamespaces(const NamespaceQuery& query = {});
 
-    /// Does all, with a result for each. Reads see the store as it was before the batch; of several puts to one item the last counts. The puts
-    /// are one atomic write. If any operation is wrong, none is done.
+    /// Does all, with a result for each. Reads see the store as it was before the batch; of several puts to one item the last counts. The
+    /// puts are one atomic write. If any operation is wrong, none is done.
     std::vector<StoreResult> batch(std::span<const StoreOp> ops);
     std::vector<StoreResult> batch(std::initializer_list<StoreOp> ops) { return batch(std::span(ops.begin(), ops.size())); }
 
