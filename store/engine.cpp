@@ -132,7 +132,7 @@ private:
 };
 
 Engine::Engine(const StoreOptions& options, Rows& rows)
-    : options_(options), rows_(rows), own_clock_(options.clock), clock_(options.clock ? options.clock.get() : &IdSource::system()) {
+    : options_(options), rows_(rows), clock_(options_.clock ? options_.clock.get() : &IdSource::system()) {
     checkOptions(options_);
     if (options_.index) {
         for (const std::string& path : options_.index->fields) fields_.push_back(parsePath(path));

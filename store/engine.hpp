@@ -46,8 +46,7 @@ private:
 
     StoreOptions options_;
     Rows& rows_;
-    std::shared_ptr<IdSource> own_clock_;
-    IdSource* clock_;
+    IdSource* clock_;  // the options keep it
     std::vector<TextPath> fields_;
     // Whoever reads an item in order to write it holds its mutex, found by its name; those of several in the order of this array.
     std::array<std::mutex, 32> mutexes_;
