@@ -81,6 +81,12 @@ const char* toString(Errc code) noexcept {
             return "CANCELLED";
         case Errc::node_timeout:
             return "NODE_TIMEOUT";
+        case Errc::store_failed:
+            return "STORE_FAILED";
+        case Errc::corrupt_store:
+            return "CORRUPT_STORE";
+        case Errc::missing_store:
+            return "MISSING_STORE";
     }
     return "UNKNOWN";
 }

@@ -27,6 +27,9 @@ enum class Errc : std::uint8_t {
     thread_busy,
     cancelled,
     node_timeout,
+    store_failed,
+    corrupt_store,
+    missing_store,
 };
 
 /// The name of a code as LangGraph spells it where it has one, e.g. "GRAPH_RECURSION_LIMIT".
@@ -146,6 +149,30 @@ class SaverError : public Error {
 public:
     explicit SaverError(std::string message, ErrorContext context = {})
         : Error(Errc::saver_failed, std::move(message), std::move(context)) {}
+};
+
+/// A store (stategraph/store.hpp) could not do its work: the database is missing, locked, read-only, full.
+class StoreError : public Error {
+public:
+    explicit StoreError(std::string message, ErrorContext context = {})
+        : Error(Errc::store_failed, std::move(message), std::move(context)) {}
+
+protected:
+    StoreError(Errc code, std::string message, ErrorContext context) : Error(code, std::move(message), std::move(context)) {}
+};
+
+/// Stored bytes of a store that cannot be read; the message names the item.
+class CorruptStoreError : public StoreError {
+public:
+    explicit CorruptStoreError(std::string message, ErrorContext context = {})
+        : StoreError(Errc::corrupt_store, std::move(message), std::move(context)) {}
+};
+
+/// The call needs a store and the graph was compiled without one.
+class MissingStoreError : public Error {
+public:
+    explicit MissingStoreError(std::string message, ErrorContext context = {})
+        : Error(Errc::missing_store, std::move(message), std::move(context)) {}
 };
 
 /// A node (or a router of its edges) threw. The original exception is `original()`; siblings that finished are kept.

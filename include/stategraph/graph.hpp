@@ -14,6 +14,7 @@
 
 namespace stategraph {
 
+class BaseStore;
 class Executor;
 class IdSource;
 
@@ -70,6 +71,8 @@ struct CompileOptions {
     std::shared_ptr<Executor> executor = {};
     /// For tests: where ids come from.
     std::shared_ptr<IdSource> ids = {};
+    /// Memory across threads, for nodes (Runtime::store). None: in a subgraph, that of the graph around it.
+    std::shared_ptr<BaseStore> store = {};
 
     /// As {}, without a file of the caller's having to make one. Cost: none.
     static const CompileOptions& defaults() noexcept;

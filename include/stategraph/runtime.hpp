@@ -13,6 +13,8 @@
 
 namespace stategraph {
 
+class BaseStore;
+
 namespace detail {
 class Schema;
 struct TaskContext;
@@ -86,6 +88,11 @@ public:
     template <class F, class Check>
         requires std::is_invocable_v<Check&>
     std::invoke_result_t<F&> once(std::string_view key, F&& fn, Check&& check);
+
+    /// The graph's store (CompileOptions::store); in a subgraph without one of its own, that of the graph around it. What a node does to it
+    /// is an effect like any other: it is not undone if the node fails, and done again if the node runs again.
+    /// Throws MissingStoreError if there is none.
+    BaseStore& store() const;
 
     /// A text that names this task, or one effect of it: the same in every retry and every process, another one for every other task.
     std::string idempotencyKey(std::string_view key = {}) const;

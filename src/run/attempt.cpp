@@ -37,7 +37,8 @@ Attempt::Attempt(std::shared_ptr<const detail::Core> core, const detail::NodeAct
              .task_id = run.idOf(*context.task),
              .step = run.step(),
              .remaining_steps = run.remainingSteps(),
-             .context = run.shared().config->context};
+             .context = run.shared().config->context,
+             .store = run.store()};
     context_.attempt_apart = this;
 }
 

@@ -60,6 +60,7 @@ public:
         std::int64_t step;
         int remaining_steps;
         RunContext context;
+        std::shared_ptr<BaseStore> store;
     };
     const Info& info() const noexcept { return info_; }
     const detail::Core& core() const noexcept { return *core_; }

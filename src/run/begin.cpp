@@ -122,6 +122,12 @@ void Run::load(CheckpointId wanted, GoneNodes gone) {
     travelling_ = replay_ && !at_head;
 }
 
+std::shared_ptr<BaseStore> Run::store() const noexcept {
+    const Run* run = this;
+    while (!run->core_.options().store && run->parent_ != nullptr) run = run->parent_->run;
+    return run->core_.options().store;
+}
+
 bool Run::isPerThread() const noexcept {
     return parent_ != nullptr && core_.options().checkpointer == CheckpointerKind::per_thread;
 }

@@ -105,6 +105,8 @@ public:
     void ownState() {
         if (state_left_.exchange(false)) state_.separate();
     }
+    /// The graph's store, or that of the nearest graph around it that has one; null if none has.
+    std::shared_ptr<BaseStore> store() const noexcept;
     bool hasSaver() const noexcept { return log_.hasSaver(); }
     TaskId idOf(Task& task) const;
     const Node& nodeOf(const Task& task) const noexcept { return topology().nodes[task.planned.node]; }

@@ -115,6 +115,19 @@ void Runtime::write(const Value& data) {
     if (context_->run) context_->run->shared().events->custom(*context_->run, *context_->task, data);
 }
 
+BaseStore& Runtime::store() const {
+    BaseStore* found = context_->edited_store;
+    if (context_->attempt_apart) {
+        const auto held = enter(*context_);
+        found = context_->attempt_apart->info().store.get();
+    } else if (context_->run) {
+        found = context_->run->store().get();
+    }
+    if (found != nullptr) return *found;
+    throw MissingStoreError("node '" + std::string(node()) + "' uses the store, and the graph has none; give it one with "
+                            "compile({.store = std::make_shared<MemoryStore>()})");
+}
+
 std::string Runtime::idempotencyKey(std::string_view key) const {
     const auto held = enter(*context_);
     if (context_->run == nullptr) throw InvalidUpdateError("a router has no idempotency key while its node's state is edited");

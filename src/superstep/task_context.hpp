@@ -5,6 +5,10 @@
 
 #include <stategraph/interrupt.hpp>
 
+namespace stategraph {
+class BaseStore;
+}
+
 namespace stategraph::engine {
 class Attempt;
 class Run;
@@ -18,6 +22,7 @@ struct TaskContext {
     engine::Run* run = nullptr;  // null: no run, a router is asked on behalf of an edit
     engine::Task* task = nullptr;
     std::string_view edited_node = {};
+    BaseStore* edited_store = nullptr;
     int attempt = 1;
     std::uint64_t calls = 0;   // of interrupt, in this attempt
     bool has_payload = false;  // the input is a Send's payload

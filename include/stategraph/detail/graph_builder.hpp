@@ -15,6 +15,7 @@
 namespace stategraph {
 
 class BaseCheckpointSaver;
+class BaseStore;
 class Executor;
 class IdSource;
 
@@ -59,6 +60,7 @@ struct CompileSpec {
     std::vector<std::string> interrupt_after = {};
     std::shared_ptr<Executor> executor = {};
     std::shared_ptr<IdSource> ids = {};
+    std::shared_ptr<BaseStore> store = {};
 };
 
 struct GraphSpec {
