@@ -8,6 +8,7 @@
 #include <stategraph/error.hpp>
 
 #include "src/commit/task_record.hpp"
+#include "src/run/cached_task.hpp"
 
 namespace stategraph::engine {
 namespace {
@@ -32,9 +33,14 @@ void Execution::operator()() noexcept {
 }
 
 bool Execution::once(int number) noexcept {
+    if (number == 1 && run_.startsNoMore()) return true;  // it stays to do
     try {
         try {
-            attempt(number);
+            if (task_.record.failure) {
+                callHandler();
+            } else {
+                attempt(number);
+            }
         } catch (const InterruptSignal& signal) {
             interrupted({signal.interrupt});
         } catch (const InnerPause& pause) {
@@ -46,7 +52,7 @@ bool Execution::once(int number) noexcept {
     } catch (...) {
         const std::exception_ptr error = std::current_exception();
         if (isWorthAnother(error, number)) return false;
-        failed(error);
+        if (!handle(error, number)) failed(error);
     }
     return true;
 }
@@ -54,6 +60,7 @@ bool Execution::once(int number) noexcept {
 void Execution::waitAfter(int number) const { wait(node_.retry, number); }
 
 bool Execution::isWorthAnother(const std::exception_ptr& error, int attempt) const noexcept {
+    if (task_.record.failure) return false;  // an error handler is tried once
     if (attempt >= node_.retry.max_attempts) return false;
     std::exception_ptr original;
     try {
@@ -76,12 +83,15 @@ void Execution::attempt(int number) {
     task_.result.to_parent = false;
     task_.routes.clear();
     TaskContext context{.run = &run_, .task = &task_, .attempt = number, .calls = 0, .has_payload = task_.planned.is_send};
-    call(context);
+    CachedTask cached(run_, task_, context);
+    if (!cached.restore()) call(context);
     if (task_.result.to_parent) {
         task_.status = TaskStatus::to_parent;
         return;
     }
+    cached.noteWrites();
     takeResult();
+    cached.noteRoutes();
     Runtime runtime(context);
     route(runtime);
     try {
@@ -90,6 +100,7 @@ void Execution::attempt(int number) {
         if (run_.applied_) takeBack();
         throw;
     }
+    cached.store();
 }
 
 void Execution::call(TaskContext& context) {
@@ -304,6 +315,7 @@ void Execution::finish() {
 }
 
 void Execution::failed(std::exception_ptr error) noexcept {
+    run_.any_failed_.store(true, std::memory_order_relaxed);
     task_.status = TaskStatus::failed;
     task_.failure = std::move(error);
     task_.result.writes.clear();
