@@ -122,6 +122,11 @@ private:
         }
     }
 
+    // A way that only a failure takes: it makes nodes reachable, and does not keep the one that fails from ending.
+    void connectFailure(Vertex from, std::optional<Vertex> to) {
+        if (to) failure_arcs_.push_back({from, *to});
+    }
+
     void checkNode(std::size_t index) {
         const NodeSpec& node = graph_.nodes[index];
         const std::string name = quoted(node.name);
@@ -187,7 +192,7 @@ private:
                 if (handler.ends) {
                     for (const auto& name : *handler.ends) {
                         for (const auto& node : graph_.nodes) {
-                            if (handlerOf(node, graph_) == &handler) connect(vertices_.at(node.name), resolveTarget(name, "ends of " + where));
+                            if (handlerOf(node, graph_) == &handler) connectFailure(vertices_.at(node.name), resolveTarget(name, "ends of " + where));
                         }
                     }
                 }
@@ -206,7 +211,7 @@ private:
                 }
             }
             if (!handler.ends) continue;
-            for (const auto& name : *handler.ends) connect(*vertex, resolveTarget(name, "ends of " + where));
+            for (const auto& name : *handler.ends) connectFailure(*vertex, resolveTarget(name, "ends of " + where));
         }
     }
 
@@ -335,6 +340,7 @@ private:
     void checkPaths() {
         std::vector<bool> has_arc(names_.size());
         for (const Arc& arc : arcs_) has_arc[arc.from] = true;
+        arcs_.insert(arcs_.end(), failure_arcs_.begin(), failure_arcs_.end());
         exits_.push_back(end_vertex);
         for (Vertex v = 0; v < names_.size(); ++v) {
             if (!has_arc[v]) exits_.push_back(v);
@@ -380,6 +386,7 @@ private:
     Names names_;  // by vertex: __start__, __end__, then the nodes, each name once
     std::unordered_map<std::string_view, Vertex> vertices_;
     std::vector<Arc> arcs_;
+    std::vector<Arc> failure_arcs_;
     std::vector<Vertex> roots_;
     std::vector<Vertex> exits_;
     // By node: one edge or declaration that leads there.
