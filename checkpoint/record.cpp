@@ -108,6 +108,14 @@ std::vector<LoggedInterrupt> readInterrupts(Decoder& in) {
     return interrupts;
 }
 
+LoggedFailure readFailure(Decoder& in) {
+    if (in.array() != 2) throw WrongTypeError("expected a failure of attempts and text");
+    LoggedFailure failure;
+    failure.attempts = in.unsignedInteger();
+    failure.text = in.text();
+    return failure;
+}
+
 LoggedEffect readEffect(Decoder& in) {
     const std::size_t parts = in.array();
     if (parts < 1 || parts > 2) throw WrongTypeError("expected an effect of count and result");
@@ -445,7 +453,7 @@ void writeTask(CheckpointId id, const TaskFields& task, std::string& out) {
     const std::size_t start = openFrame(out, format_version);
     Encoder e(out);
     e.map(!task.to.empty() + 1 + task.error.has_value() + !task.sends.empty() + task.effect.has_value() + task.writes.has_value() +
-          !task.answers.empty() + !task.interrupts.empty());
+          !task.answers.empty() + task.failure.has_value() + !task.interrupts.empty());
     if (!task.to.empty()) {
         e.text("to");
         writeNames(e, task.to);
@@ -473,6 +481,12 @@ void writeTask(CheckpointId id, const TaskFields& task, std::string& out) {
     if (!task.answers.empty()) {
         e.text("answers");
         writeInterrupts(e, task.answers);
+    }
+    if (task.failure) {
+        e.text("failure");
+        e.array(2);
+        e.unsignedInteger(task.failure->attempts);
+        e.text(task.failure->text);
     }
     if (!task.interrupts.empty()) {
         e.text("interrupts");
@@ -502,6 +516,8 @@ TaskFields readTask(const RowKey& key, std::string_view bytes) {
                 task.writes = in.raw();
             } else if (field == "answers") {
                 task.answers = readInterrupts(in);
+            } else if (field == "failure") {
+                task.failure = readFailure(in);
             } else if (field == "interrupts") {
                 task.interrupts = readInterrupts(in);
             } else {

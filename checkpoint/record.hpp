@@ -53,6 +53,8 @@
 //                    "effect":     [uint, value?]   of an effect's row: how often it was begun, its result
 //                    "writes":     writes           present: the task has finished
 //                    "answers":    [[bytes(16), uint, value]…]   interrupt id, how many of it were answered before, answer
+//                    "failure":    [uint, text]     present: the node failed for good after so many attempts, with this text, and its
+//                                                   error handler has taken over; "error" and "writes" are then the handler's
 //                    "interrupts": [[bytes(16), uint, value]…] } the last ones it stopped at
 //
 //   Pending writes are keyed by a path (checkpoint/paths.hpp): a task's, that of an effect within a task, "command" (what a Command
@@ -165,6 +167,11 @@ struct LoggedEffect {
     std::optional<std::string_view> result = {};
 };
 
+struct LoggedFailure {
+    std::uint64_t attempts = 1;
+    std::string_view text = {};
+};
+
 /// One pending write: the record of a task.
 struct TaskFields {
     std::string_view node = {};
@@ -174,6 +181,7 @@ struct TaskFields {
     std::optional<LoggedEffect> effect = {};
     std::optional<std::string_view> writes = {};  // a CBOR array
     std::vector<LoggedInterrupt> answers = {};
+    std::optional<LoggedFailure> failure = {};
     std::vector<LoggedInterrupt> interrupts = {};
 };
 

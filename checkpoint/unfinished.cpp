@@ -62,6 +62,8 @@ std::optional<UnfinishedThread> examine(const ListedCheckpoint& head) {
     if (const auto stop = run != nullptr ? stopOf(run->node) : std::nullopt) {
         thread.reason = *stop;
         thread.wake_unix_ms = checkpoint::sleepsUntil(run->node);
+    } else if (any_failed && run != nullptr && run->node == checkpoint::run_failed) {
+        thread.reason = Unfinished::failed;  // tasks that were not started since
     } else if (any_open || thread.next.empty()) {
         thread.reason = Unfinished::in_flight;
     } else {

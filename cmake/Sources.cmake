@@ -15,12 +15,12 @@
 
 file(GLOB_RECURSE STATEGRAPH_HEADERS CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/stategraph/*.hpp")
 set(STATEGRAPH_ROCKSDB_HEADERS ${STATEGRAPH_HEADERS})
-list(FILTER STATEGRAPH_HEADERS EXCLUDE REGEX "/rocksdb_(saver|store)\\.hpp$")
+list(FILTER STATEGRAPH_HEADERS EXCLUDE REGEX "/rocksdb_(saver|store|cache)\\.hpp$")
 # They need doctest, which a build without tests does without; the tests include each of them.
 set(STATEGRAPH_KIT_HEADERS ${STATEGRAPH_HEADERS})
 list(FILTER STATEGRAPH_HEADERS EXCLUDE REGEX "/testing/saver_contract")
 list(FILTER STATEGRAPH_KIT_HEADERS INCLUDE REGEX "/testing/saver_contract")
-list(FILTER STATEGRAPH_ROCKSDB_HEADERS INCLUDE REGEX "/rocksdb_(saver|store)\\.hpp$")
+list(FILTER STATEGRAPH_ROCKSDB_HEADERS INCLUDE REGEX "/rocksdb_(saver|store|cache)\\.hpp$")
 set(STATEGRAPH_ENCRYPTION_HEADERS ${STATEGRAPH_HEADERS})
 list(FILTER STATEGRAPH_HEADERS EXCLUDE REGEX "/encrypted_saver\\.hpp$")
 list(FILTER STATEGRAPH_ENCRYPTION_HEADERS INCLUDE REGEX "/encrypted_saver\\.hpp$")
@@ -69,7 +69,7 @@ endif()
 
 # A file that needs RocksDB or OpenSSL says so by what it includes.
 function(stategraph_uses_rocksdb out file)
-  stategraph_includes(found "${file}" "stategraph/rocksdb_(saver|store)\\.hpp|rocksdb/")
+  stategraph_includes(found "${file}" "stategraph/rocksdb_(saver|store|cache)\\.hpp|rocksdb/")
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 function(stategraph_uses_encryption out file)

@@ -49,6 +49,17 @@ std::string listFaults(const std::vector<std::string>& faults) {
     return out;
 }
 
+// Without the context, which the first error says.
+std::string messageOf(const std::exception_ptr& error) {
+    try {
+        std::rethrow_exception(error);
+    } catch (const Error& own) {
+        return own.message();
+    } catch (...) {
+        return detail::describe(error);
+    }
+}
+
 }  // namespace
 
 const char* toString(Errc code) noexcept {
@@ -112,7 +123,27 @@ void Error::addContext(const ErrorContext& context) {
     fillIn(context_.node, context.node);
     fillIn(context_.channel, context.channel);
     if (!context_.step) context_.step = context.step;
+    makeText();
+}
+
+const std::vector<std::exception_ptr>& Error::others() const noexcept {
+    static const std::vector<std::exception_ptr> none;
+    return others_ ? *others_ : none;
+}
+
+void Error::addOthers(std::vector<std::exception_ptr> others) {
+    if (others.empty()) return;
+    if (others_) others.insert(others.begin(), others_->begin(), others_->end());
+    others_ = std::make_shared<const std::vector<std::exception_ptr>>(std::move(others));
+    makeText();
+}
+
+void Error::makeText() {
     text_ = withContext(message_, context_);
+    if (!others_) return;
+    constexpr std::size_t shown_max = 10;
+    for (std::size_t i = 0; i < others_->size() && i < shown_max; ++i) text_ += "\n  and: " + messageOf((*others_)[i]);
+    if (others_->size() > shown_max) text_ += "\n  and " + std::to_string(others_->size() - shown_max) + " more";
 }
 
 InvalidGraphError::InvalidGraphError(std::vector<std::string> faults)

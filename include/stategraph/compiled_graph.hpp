@@ -268,6 +268,12 @@ public:
     /// reading the saver's list throws.
     RecoverReport recover(const RecoverOptions& options = {}) const { return detail::recover(*core_, options); }
 
+    /// Forgets what the cache has of these nodes ("*": of all that are cached), or of all, those in subgraphs too; results of tasks under way
+    /// may still be added. Errors: InvalidArgumentError for a graph that was compiled without a cache, or a node that is not cached; what the
+    /// cache throws.
+    void clearCache() const { detail::clearCache(*core_, nullptr); }
+    void clearCache(const NodeNames& nodes) const { detail::clearCache(*core_, &nodes); }
+
     /// Drawings of the graph.
     std::string toMermaid() const { return detail::toMermaid(*core_); }
     std::string toDot() const { return detail::toDot(*core_); }

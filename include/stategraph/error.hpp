@@ -60,11 +60,18 @@ public:
     /// Fills the fields of the context that are still unknown. Called in catch blocks on the way up.
     void addContext(const ErrorContext& context);
 
+    /// With FailurePolicy::collect: what the superstep's other failed tasks threw, in the order of tasks; `what()` lists the first ten.
+    const std::vector<std::exception_ptr>& others() const noexcept;
+    void addOthers(std::vector<std::exception_ptr> others);
+
 private:
+    void makeText();
+
     Errc code_;
     std::string message_;
     ErrorContext context_;
     std::string text_;
+    std::shared_ptr<const std::vector<std::exception_ptr>> others_;
 };
 
 /// `compile()` found faults; `faults()` has all of them, each with the names it is about.

@@ -6,8 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include <stategraph/cache_policy.hpp>
 #include <stategraph/compiled_graph.hpp>
 #include <stategraph/detail/builder.hpp>
+#include <stategraph/failure.hpp>
 #include <stategraph/retry.hpp>
 #include <stategraph/runtime.hpp>
 #include <stategraph/saver.hpp>
@@ -15,13 +17,16 @@
 namespace stategraph {
 
 class BaseStore;
+class BaseCache;
 class Executor;
 class IdSource;
 
 struct NodeOptions {
     /// Run only when nothing else is due.
     bool defer = false;
-    RetryPolicy retry = {};
+    RetryPolicy retry = {.by_default = true};
+    /// Whether its results are kept for tasks with the same input: `.cache = {.ttl_ms = 60'000}`.
+    CachePolicy cache = {.use = CacheUse::by_default};
     /// Shown in drawings.
     Value metadata = {};
     /// Where the node's Commands may lead. Declare them where no edge leads there, so that compile() can tell what is reachable.
@@ -38,6 +43,14 @@ struct NodeOptions {
 
     /// As {}, without a file of the caller's having to make one. Cost: none.
     static const NodeOptions& defaults() noexcept;
+};
+
+/// What nodes do that say nothing else themselves. A graph inside another is not concerned by those of the graph around it.
+struct NodeDefaults {
+    /// For nodes without `retry`; one with `.retry = {}` is not tried again.
+    RetryPolicy retry = {};
+    /// For nodes without `cache`; one with `.cache = {.use = CacheUse::off}` is not cached. A key must then fit all the others.
+    CachePolicy cache = {.use = CacheUse::off};
 };
 
 /// What a graph's saver is, from a saver or one of the constants below.
@@ -73,6 +86,9 @@ struct CompileOptions {
     std::shared_ptr<IdSource> ids = {};
     /// Memory across threads, for nodes (Runtime::store). None: in a subgraph, that of the graph around it.
     std::shared_ptr<BaseStore> store = {};
+    /// Where results of nodes with a cache policy are kept, also of those in subgraphs that have no cache themselves; none: nothing is cached.
+    std::shared_ptr<BaseCache> cache = {};
+    FailurePolicy on_failure = FailurePolicy::wait;
 
     /// As {}, without a file of the caller's having to make one. Cost: none.
     static const CompileOptions& defaults() noexcept;
@@ -168,6 +184,30 @@ public:
             update = std::move(static_cast<detail::Writes&>(made));
         };
         builder_.addSubgraph(std::move(name), std::move(spec), options);
+        return *this;
+    }
+
+    /// Policies for all nodes, also those added later, that have none of their own.
+    StateGraph& setNodeDefaults(const NodeDefaults& defaults) {
+        builder_.setNodeDefaults(defaults);
+        return *this;
+    }
+
+    /// When `node` has failed for good, after its retries, `handler(const In&, const NodeFailure&)` (or with a Runtime& behind) makes the result of
+    /// its task, as a node would: an Update, or a Command that says where to go; the node's own edges do not fire. `In` is what the node
+    /// takes, or the state. What a handler throws fails the run. "*" is for all nodes without a handler of their own.
+    ///
+    /// The failure is stored before the handler is called, so that after a crash, or if the handler failed, RESUME runs the handler and not the
+    /// node. Interrupts are no failures, nor is what the library refuses (a write that no channel takes) or what a saver throws.
+    template <class F>
+    StateGraph& onError(std::string node, F&& handler) {
+        builder_.onError(std::move(node), detail::makeHandler<S>(std::forward<F>(handler)), nullptr);
+        return *this;
+    }
+    /// The same for a handler whose Commands lead where no edge leads (NodeOptions::ends).
+    template <class F>
+    StateGraph& onError(std::string node, F&& handler, const NodeNames& ends) {
+        builder_.onError(std::move(node), detail::makeHandler<S>(std::forward<F>(handler)), &ends);
         return *this;
     }
 

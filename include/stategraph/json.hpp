@@ -264,6 +264,12 @@ struct NodeInput<JsonState, boost::json::value> {
     static JsonInput<boost::json::value> from(const void* input, Runtime& runtime);
 };
 
+// For callables that are not tied to a graph (cache keys).
+template <>
+struct NodeInput<void, JsonState> : NodeInput<JsonState, JsonState> {};
+template <>
+struct NodeInput<void, boost::json::value> : NodeInput<JsonState, boost::json::value> {};
+
 template <>
 void keepPresent<JsonState>(JsonState& state, const ChannelSet& present);
 

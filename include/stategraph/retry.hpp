@@ -19,6 +19,10 @@ struct RetryPolicy {
     double max_interval_ms = 128'000;
     bool jitter = true;
     bool (*retry_on)(const std::exception_ptr& error) = &isRetryable;
+    /// What a node has that says nothing of retries (NodeOptions): unless another field is set, the graph's node defaults count, if it has any.
+    bool by_default = false;
+
+    friend bool operator==(const RetryPolicy&, const RetryPolicy&) = default;
 };
 
 }  // namespace stategraph

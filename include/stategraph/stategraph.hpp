@@ -1,6 +1,8 @@
 #pragma once
 /// All of the library but what costs compile time or needs another one: JSON (stategraph/json.hpp) and RocksDB
-/// (stategraph/rocksdb_saver.hpp, rocksdb_store.hpp). What only writers of savers use is apart too (stategraph/saver_rules.hpp, testing/).
+/// (stategraph/rocksdb_saver.hpp, rocksdb_store.hpp, rocksdb_cache.hpp). What only writers of savers use is apart too (stategraph/saver_rules.hpp, testing/).
+#include <stategraph/cache.hpp>
+#include <stategraph/cache_policy.hpp>
 #include <stategraph/channel.hpp>
 #include <stategraph/codec.hpp>
 #include <stategraph/command.hpp>
@@ -9,6 +11,7 @@
 #include <stategraph/config.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/executor.hpp>
+#include <stategraph/failure.hpp>
 #include <stategraph/graph.hpp>
 #include <stategraph/id_source.hpp>
 #include <stategraph/ids.hpp>

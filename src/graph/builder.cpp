@@ -31,6 +31,7 @@ NodeSpec nodeOf(std::string&& name, const NodeOptions& options) {
     node.name = std::move(name);
     node.defer = options.defer;
     node.retry = options.retry;
+    node.cache = options.cache;
     node.metadata = options.metadata;
     if (options.ends) node.ends = options.ends->names();
     node.stored_as = options.stored_as;
@@ -66,6 +67,17 @@ void GraphBuilder::addSubgraph(std::string&& name, SubgraphSpec&& subgraph, cons
     spec_->nodes.push_back(std::move(node));
 }
 
+void GraphBuilder::setNodeDefaults(const NodeDefaults& defaults) {
+    spec_->default_retry = defaults.retry;
+    spec_->default_cache = defaults.cache;
+}
+
+void GraphBuilder::onError(std::string&& node, NodeAction&& handler, const NodeNames* ends) {
+    HandlerSpec spec{.node = std::move(node), .action = std::move(handler), .ends = {}};
+    if (ends != nullptr) spec.ends = ends->names();
+    spec_->handlers.push_back(std::move(spec));
+}
+
 void GraphBuilder::addEdge(std::string&& from, std::string&& to) {
     spec_->edges.push_back({.from = {std::move(from)}, .join = false, .to = std::move(to)});
 }
@@ -90,7 +102,9 @@ std::shared_ptr<const Core> GraphBuilder::compile(const CompileOptions& options)
                                  .interrupt_after = options.interrupt_after.names(),
                                  .executor = options.executor,
                                  .ids = options.ids,
-                                 .store = options.store});
+                                 .store = options.store,
+                                 .cache = options.cache,
+                                 .on_failure = options.on_failure});
 }
 
 std::string GraphBuilder::toMermaid() const { return detail::toMermaid(*spec_); }

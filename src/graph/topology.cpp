@@ -9,6 +9,7 @@
 #include <stategraph/command.hpp>
 #include <stategraph/error.hpp>
 
+#include "src/graph/policies.hpp"
 #include "src/graph/sharing.hpp"
 #include "src/graph/validate.hpp"
 
@@ -29,7 +30,6 @@ Node makeNode(const detail::NodeSpec& spec, const detail::Schema& state) {
         node.subgraph = Subgraph{.spec = *spec.subgraph, .in = std::move(match.in), .out = std::move(match.out)};
     }
     node.deferred = spec.defer;
-    node.retry = spec.retry;
     node.limits = {spec.timeout_ms, spec.idle_timeout_ms};
     node.metadata = spec.metadata;
     return node;
@@ -151,6 +151,7 @@ Topology buildTopology(const detail::GraphSpec& graph, const detail::CompileSpec
     addBranches(topology, graph);
     topology.index();
     topology.fingerprint = fingerprintOf(topology);
+    addPolicies(topology, graph);
     return topology;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -58,6 +59,19 @@ struct AttemptLimits {
     bool any() const noexcept { return timeout_ms || idle_timeout_ms; }
 };
 
+/// How a node's results are cached.
+struct NodeCache {
+    CacheKey key;
+    std::optional<std::int64_t> ttl_ms;
+    std::string ns;  // of its entries: the graph, the node, and what the policy says
+};
+
+/// What takes over when a node has failed.
+struct ErrorHandler {
+    detail::NodeAction action;
+    bool takes_state = false;  // not what the node takes, which is something else
+};
+
 struct Node {
     std::string name;
     std::string stored_name;
@@ -69,6 +83,8 @@ struct Node {
     bool deferred = false;
     RetryPolicy retry;
     AttemptLimits limits;
+    std::optional<NodeCache> cache;
+    std::optional<ErrorHandler> on_error;
     Value metadata;
     std::vector<NodeIndex> edges;  // static targets, in the order added; END left out
     std::vector<JoinSlot> joins;   // of which it is a source

@@ -14,6 +14,7 @@
 
 #include "checkpoint/utf8.hpp"
 #include "src/graph/names.hpp"
+#include "src/graph/policies.hpp"
 #include "src/graph/reachability.hpp"
 #include "src/graph/sharing.hpp"
 
@@ -58,6 +59,8 @@ public:
         checkJoinKeys();
         for (const auto& branch : graph_.branches) checkBranch(branch);
         for (const auto& node : graph_.nodes) checkEnds(node);
+        checkRetry(graph_.default_retry, "the node defaults: retry.");
+        checkHandlers();
         if (!has_entry_) {
             fault(
                 "the graph has no entry: add an edge or a conditional edge from sg::START to the node that runs first");
@@ -119,6 +122,11 @@ private:
         }
     }
 
+    // A way that only a failure takes: it makes nodes reachable, and does not keep the one that fails from ending.
+    void connectFailure(Vertex from, std::optional<Vertex> to) {
+        if (to) failure_arcs_.push_back({from, *to});
+    }
+
     void checkNode(std::size_t index) {
         const NodeSpec& node = graph_.nodes[index];
         const std::string name = quoted(node.name);
@@ -147,12 +155,11 @@ private:
         if (!node.subgraph && node.action.call == nullptr) {
             fault("node " + name + " has neither a function nor a subgraph; add it with one");
         }
-        checkRetry(node);
+        checkRetry(node.retry, "node " + name + ": retry.");
+        checkCache(node);
     }
 
-    void checkRetry(const NodeSpec& node) {
-        const RetryPolicy& retry = node.retry;
-        const std::string where = "node " + quoted(node.name) + ": retry.";
+    void checkRetry(const RetryPolicy& retry, const std::string& where) {
         const auto check = [&](const char* option, double value, double least) {
             // Written so that what is not a number fails too.
             if (value >= least && std::isfinite(value)) return;
@@ -164,6 +171,54 @@ private:
         check("backoff_factor", retry.backoff_factor, 1);
         check("max_interval_ms", retry.max_interval_ms, 0);
         if (retry.retry_on == nullptr) fault(where + "retry_on is null; give it a function, such as sg::isRetryable");
+    }
+
+    void checkCache(const NodeSpec& node) {
+        const CachePolicy& cache = cacheOf(node, graph_);
+        if (cache.use != CacheUse::on) return;
+        const std::string where = "node " + quoted(node.name) + ": cache.";
+        if (cache.ttl_ms && *cache.ttl_ms < 1) fault(where + "ttl_ms is " + std::to_string(*cache.ttl_ms) + ", but must be at least 1");
+        if (cache.key.empty() || takesInputOf(node, cache.key.input())) return;
+        if (node.subgraph && cache.key.input().type == graph_.state->state().type) return;
+        fault(where + "key takes another type than the node" +
+              (node.subgraph ? ", a subgraph; let it take the state" : "; let it take what the node takes"));
+    }
+
+    void checkHandlers() {
+        std::set<std::string_view> handled;
+        for (const auto& handler : graph_.handlers) {
+            const bool for_all = handler.node == "*";
+            const std::string where = for_all ? std::string("the error handler of all nodes") : "error handler of node " + quoted(handler.node);
+            if (!handled.insert(handler.node).second) fault(where + ": there are two; keep one");
+            if (handler.action.call == nullptr) fault(where + " has no function; add it with one");
+            const auto* input = &handler.action.input;
+            const bool takes_state = input->type == graph_.state->state().type;
+            if (for_all) {
+                if (!takes_state) fault(where + " must take the state, whatever the nodes take");
+                if (handler.ends) {
+                    for (const auto& name : *handler.ends) {
+                        for (const auto& node : graph_.nodes) {
+                            if (handlerOf(node, graph_) == &handler) connectFailure(vertices_.at(node.name), resolveTarget(name, "ends of " + where));
+                        }
+                    }
+                }
+                continue;
+            }
+            if (handler.node == START || handler.node == END) {
+                fault(where + ": it is no node that could fail; name a node, or \"*\" for all");
+                continue;
+            }
+            const auto vertex = resolve(handler.node, where);
+            if (!vertex) continue;
+            exits_.push_back(*vertex);  // it need not lead on
+            for (const auto& node : graph_.nodes) {
+                if (node.name == handler.node && !takes_state && !takesInputOf(node, *input)) {
+                    fault(where + " takes neither the state nor what the node takes; let it take one of them");
+                }
+            }
+            if (!handler.ends) continue;
+            for (const auto& name : *handler.ends) connectFailure(*vertex, resolveTarget(name, "ends of " + where));
+        }
     }
 
     void checkDuplicateNodes() {
@@ -291,6 +346,7 @@ private:
     void checkPaths() {
         std::vector<bool> has_arc(names_.size());
         for (const Arc& arc : arcs_) has_arc[arc.from] = true;
+        arcs_.insert(arcs_.end(), failure_arcs_.begin(), failure_arcs_.end());
         exits_.push_back(end_vertex);
         for (Vertex v = 0; v < names_.size(); ++v) {
             if (!has_arc[v]) exits_.push_back(v);
@@ -336,6 +392,7 @@ private:
     Names names_;  // by vertex: __start__, __end__, then the nodes, each name once
     std::unordered_map<std::string_view, Vertex> vertices_;
     std::vector<Arc> arcs_;
+    std::vector<Arc> failure_arcs_;
     std::vector<Vertex> roots_;
     std::vector<Vertex> exits_;
     // By node: one edge or declaration that leads there.

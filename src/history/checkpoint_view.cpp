@@ -94,7 +94,11 @@ SnapshotData describe(const LogName& log, const checkpoint::CommitFields& commit
         task.path = due.path;
         task.finished = due.finished;
         if (due.record != nullptr) {
-            if (due.record->error) task.error = std::string(*due.record->error);
+            if (due.record->error) {
+                task.error = std::string(*due.record->error);
+            } else if (due.record->failure) {
+                task.error = std::string(due.record->failure->text);
+            }
             for (const auto& asked : due.record->interrupts) {
                 task.interrupts.push_back({asked.id, asked.index, Value::fromCbor(std::string(asked.value))});
                 if (!due.finished && !checkpoint::isAnswered(*due.record, asked)) task.open_interrupts.push_back(task.interrupts.back());

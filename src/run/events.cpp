@@ -52,7 +52,11 @@ void encodeWritten(const detail::Op& op, Encoder& out) {
     }
 }
 
-std::string_view nodeName(const Run& run, const Task& task) { return run.nodeOf(task).name; }
+// What an error handler does and says goes by a name of its own.
+std::string nodeName(const Run& run, const Task& task) {
+    const std::string& name = run.nodeOf(task).name;
+    return task.record.failure ? "__error_handler__" + name : name;
+}
 bool isStart(const Run& run, const Task& task) { return task.planned.node == run.topology().start; }
 
 }  // namespace
@@ -119,7 +123,7 @@ std::optional<StreamEvent> Events::update(Run& run, Task& task, bool restored) c
         shown.set(i, run.path().empty() || run.core().returns(static_cast<ChannelIndex>(i)));
     }
     event.data = build([&](Encoder& out) {
-        const std::string_view name = nodeName(run, task);
+        const std::string name = nodeName(run, task);
         constexpr std::string_view metadata = "__metadata__";
         const auto encodeMetadata = [&] {
             out.text(metadata);

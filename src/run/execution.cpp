@@ -8,7 +8,9 @@
 
 #include "src/commit/task_record.hpp"
 #include "src/run/attempt.hpp"
+#include "src/run/cached_task.hpp"
 #include "src/run/retry_wait.hpp"
+#include "src/run/task_input.hpp"
 
 namespace stategraph::engine {
 namespace {
@@ -30,9 +32,14 @@ bool Execution::once(int number) noexcept {
         stopped();
         return true;
     }
+    if (number == 1 && run_.startsNoMore()) return true;  // it stays to do
     try {
         try {
-            attempt(number);
+            if (task_.record.failure) {
+                callHandler();
+            } else {
+                attempt(number);
+            }
         } catch (const InterruptSignal& signal) {
             interrupted({signal.interrupt});
         } catch (const InnerPause& pause) {
@@ -54,7 +61,7 @@ bool Execution::once(int number) noexcept {
             return true;
         }
         if (isWorthAnother(error, number)) return false;
-        failed(error);
+        if (!handle(error, number)) failed(error);
     }
     return true;
 }
@@ -70,6 +77,7 @@ void Execution::waitAfter(int number) const {
 }
 
 bool Execution::isWorthAnother(const std::exception_ptr& error, int attempt) const noexcept {
+    if (task_.record.failure) return false;  // an error handler is tried once
     if (attempt >= node_.retry.max_attempts) return false;
     std::exception_ptr original;
     try {
@@ -92,12 +100,15 @@ void Execution::attempt(int number) {
     task_.result.to_parent = false;
     task_.routes.clear();
     TaskContext context{.run = &run_, .task = &task_, .attempt = number, .calls = 0, .has_payload = task_.planned.is_send};
-    call(context);
+    CachedTask cached(run_, task_, context);
+    if (!cached.restore()) call(context);
     if (task_.result.to_parent) {
         task_.status = TaskStatus::to_parent;
         return;
     }
+    cached.noteWrites();
     takeResult();
+    cached.noteRoutes();
     Runtime runtime(context);
     route(runtime);
     try {
@@ -106,6 +117,7 @@ void Execution::attempt(int number) {
         if (run_.applied_) takeBack();
         throw;
     }
+    cached.store();
 }
 
 void Execution::call(TaskContext& context) {
@@ -143,35 +155,13 @@ NodeError Execution::nodeError(std::string text) {
 
 void Execution::callNode(Runtime& runtime, TaskContext& context) {
     const detail::NodeAction& action = node_.action;
-    const bool apart = run_.callsApart(node_);
-    if (task_.planned.is_send) {
-        const PendingSend& send = run_.schedule_.sends[task_.planned.send];
-        detail::AnyValue payload = send.payload.empty() ? restorePayload(node_, send.stored) : send.payload;
-        if (apart) {
-            callApart(context, std::shared_ptr<const void>(std::make_shared<detail::AnyValue>(payload), payload.get()));
-        } else {
-            action.call(action.callable.get(), payload.get(), runtime, task_.result);
-        }
-        return;
-    }
-    if (!node_.projects) {
-        if (apart) {
-            callApart(context, run_.state_.share());
-        } else {
-            action.call(action.callable.get(), run_.state().object(), runtime, task_.result);
-        }
-        return;
-    }
-    const auto input = std::make_shared<State>(*action.input.schema);
-    for (const SharedChannel& shared : node_.projection) {
-        const auto& outer = run_.core().schema().channel(shared.outer);
-        const auto& inner = action.input.schema->channel(shared.inner);
-        outer.behaviour->copy(input->value(inner), run_.state().value(outer));
-    }
-    if (apart) {
-        callApart(context, std::shared_ptr<const void>(input, input->object()));
+    if (run_.callsApart(node_)) {
+        callApart(context, TaskInput::shared(run_, task_));
+    } else if (!task_.planned.is_send && !node_.projects) {
+        action.call(action.callable.get(), run_.state().object(), runtime, task_.result);
     } else {
-        action.call(action.callable.get(), input->object(), runtime, task_.result);
+        const TaskInput input(run_, task_, false);
+        action.call(action.callable.get(), input.get(), runtime, task_.result);
     }
 }
 
@@ -365,6 +355,7 @@ void Execution::finish() {
 }
 
 void Execution::failed(std::exception_ptr error) noexcept {
+    run_.any_failed_.store(true, std::memory_order_relaxed);
     task_.status = TaskStatus::failed;
     task_.failure = std::move(error);
     task_.result.writes.clear();

@@ -30,6 +30,10 @@ private:
     void takeBack();  // what routeAlone put into the state
     void finish();
     void failed(std::exception_ptr error) noexcept;
+    // error_handler.cpp
+    bool isHandled(const std::exception_ptr& error) const noexcept;
+    bool handle(const std::exception_ptr& error, int attempts) noexcept;
+    void callHandler();
     void interrupted(std::vector<Interrupt> asked);
     void stopped() noexcept;
     bool isWorthAnother(const std::exception_ptr& error, int attempt) const noexcept;

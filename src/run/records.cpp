@@ -27,6 +27,7 @@ void Task::reset(const PlannedTask& planned_task) {
     wake_unix_ms.reset();
     id = {};
     inner_ids.reset();
+    is_cached = false;
 }
 
 TaskId Run::idOf(Task& task) const {
@@ -75,6 +76,9 @@ std::string Run::encodeRecord(Task& task, bool finished) const {
     checkpoint::TaskFields fields;
     fields.node = nodeOf(task).stored_name;
     if (task.record.error) fields.error = *task.record.error;
+    if (task.record.failure) {
+        fields.failure = checkpoint::LoggedFailure{static_cast<std::uint64_t>(task.record.failure->attempts), task.record.failure->error};
+    }
     fields.interrupts = view(task.record.interrupts);
     fields.answers = view(task.record.answers);
     std::string writes;
@@ -138,8 +142,8 @@ void Run::prepareSingle(Task& task) {
     if (hasSaver() && apart) drafts_.record = encodeRecord(task, true);
     if (shared_.events->any()) {
         task.status = TaskStatus::finished;
-        drafts_.update = shared_.events->update(*this, task, false);
-        drafts_.end = shared_.events->taskEnds(*this, task);
+        drafts_.update = shared_.events->update(*this, task, task.is_cached);
+        if (!task.is_cached) drafts_.end = shared_.events->taskEnds(*this, task);
         task.status = TaskStatus::todo;
     }
 }
@@ -156,8 +160,8 @@ void Run::taskFinished(Task& task) {
     }
     if (hasSaver()) storeRecord(task, true);
     if (shared_.events->any()) {
-        shared_.events->emit(shared_.events->update(*this, task, false));
-        shared_.events->emitTaskEnd(*this, shared_.events->taskEnds(*this, task));
+        shared_.events->emit(shared_.events->update(*this, task, task.is_cached));
+        if (!task.is_cached) shared_.events->emitTaskEnd(*this, shared_.events->taskEnds(*this, task));
     }
 }
 

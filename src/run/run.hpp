@@ -121,6 +121,8 @@ public:
 
 private:
     friend class Execution;
+    friend class CachedTask;
+    friend class TaskInput;
 
     // Beginning: begin.cpp.
     void load(CheckpointId wanted, GoneNodes gone);
@@ -138,6 +140,11 @@ private:
     void prepareTasks();
     void restoreTask(Task& task, const checkpoint::TaskFields& fields);
     void forgetResult(Task& task);
+    // Failures: error_handler.cpp.
+    void restoreFailure(Task& task, const checkpoint::LoggedFailure& failure, bool is_done) const;
+    std::vector<std::exception_ptr> otherFailures(const Task& than) const;
+    bool startsNoMore() const noexcept;
+    bool leftSome() const noexcept;
     void commit(Source source);
     CommitStep commitStep(Source source, std::int64_t step);
     bool stopsAt(const Breakpoints& breakpoints) const noexcept;
@@ -194,6 +201,7 @@ private:
     std::vector<Routed>& routed_ = memory_->routed;
     std::vector<detail::ChannelIndex>& ending_ = memory_->ending;
     bool superstep_done_ = false;
+    std::atomic<bool> any_failed_{false};  // in this superstep
     bool applied_ = false;  // the superstep's writes are in the state already
     bool ahead_ = false;    // writes are in the state, and no commit has them yet
     detail::ChannelSet present_before_;  // what was set before they were

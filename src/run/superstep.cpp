@@ -57,6 +57,7 @@ bool Run::endsFromOutside() {
 // Gives the tasks what is stored of them; those that an earlier run finished are not run again.
 void Run::prepareTasks() {
     todo_.clear();
+    any_failed_.store(false, std::memory_order_relaxed);
     drafts_.clear();
     applied_ = false;
     if (first_ && !stored_records_.empty()) {
@@ -90,11 +91,12 @@ void Run::restoreTask(Task& task, const checkpoint::TaskFields& fields) {
     };
     task.record.stored = true;
     if (fields.error) task.record.error = std::string(*fields.error);
+    if (fields.failure && !replay_) restoreFailure(task, *fields.failure, fields.writes.has_value());
     copy(fields.interrupts, task.record.interrupts);
     if (!drop_answers_) copy(fields.answers, task.record.answers);
     if (replay_) {
         // It runs again: what it wrote before must not be found if this process dies.
-        if (fields.writes || (drop_answers_ && !fields.answers.empty())) storeRecord(task, false);
+        if (fields.writes || fields.failure || (drop_answers_ && !fields.answers.empty())) storeRecord(task, false);
         return;
     }
     if (!fields.writes) return;
@@ -137,7 +139,8 @@ void Run::endSuperstep() {
     }
     endChannels(state_, ending_);
     routed_.clear();
-    for (Task* task : current_) routed_.push_back({task->planned.node, &task->routes});
+    // A handled task leads only where its handler says.
+    for (Task* task : current_) routed_.push_back({task->record.failure ? no_node : task->planned.node, &task->routes});
     advance(topology(), schedule_, {.consumed = *plan_, .routed = routed_, .is_step = true});
     commit(Source::loop);
     if (touchesOutput(current_)) shared_.events->values(*this);
@@ -168,8 +171,9 @@ bool Run::endUnfinished() {
     if (failed != nullptr) {
         try {
             std::rethrow_exception(failed->failure);
-        } catch (NodeError& error) {
-            error.setInterrupts(std::move(interrupts));
+        } catch (Error& error) {
+            if (auto* node_error = dynamic_cast<NodeError*>(&error)) node_error->setInterrupts(std::move(interrupts));
+            if (core_.options().on_failure == FailurePolicy::collect) error.addOthers(otherFailures(*failed));
             throw;
         }
     }
@@ -289,7 +293,7 @@ detail::RunOutcome Run::finish() {
 
 void Run::fail() noexcept {
     try {
-        if (parent_ == nullptr && (went_over_end_ || end_note_ == checkpoint::run_at_limit)) note(end_note_);
+        if (parent_ == nullptr && (went_over_end_ || end_note_ == checkpoint::run_at_limit || leftSome())) note(end_note_);
     } catch (...) {
         // The failure that is on its way out matters more; the thread counts as in flight.
     }

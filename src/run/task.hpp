@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <stategraph/detail/node.hpp>
+#include <stategraph/failure.hpp>
 #include <stategraph/interrupt.hpp>
 #include <stategraph/runtime.hpp>
 
@@ -23,10 +24,12 @@ struct TaskRecord {
     std::vector<Interrupt> interrupts;
     /// By id and index; for a subgraph's node those of the tasks inside.
     std::vector<Interrupt> answers;
+    /// Why the node's error handler has taken over.
+    std::optional<NodeFailure> failure;
     bool stored = false;
 
     bool isOpen(const Interrupt& interrupt) const noexcept;
-    bool empty() const noexcept { return !error && interrupts.empty() && answers.empty(); }
+    bool empty() const noexcept { return !error && interrupts.empty() && answers.empty() && !failure; }
 };
 
 enum class TaskStatus : std::uint8_t {
@@ -51,6 +54,7 @@ struct Task {
     std::optional<std::int64_t> wake_unix_ms;  // it sleeps until then
     TaskId id;                     // made when somebody needs it
     std::optional<IdSequence> inner_ids;
+    bool is_cached = false;        // its result is from the cache
 
     /// For the next superstep.
     void reset(const PlannedTask& planned_task);

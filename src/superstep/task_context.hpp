@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include <stategraph/failure.hpp>
 #include <stategraph/interrupt.hpp>
 
 namespace stategraph {
@@ -27,6 +28,7 @@ struct TaskContext {
     std::uint64_t calls = 0;   // of interrupt, in this attempt
     bool has_payload = false;  // the input is a Send's payload
     engine::Attempt* attempt_apart = nullptr;  // the node may be given up: then `run` and `task` may be gone
+    const NodeFailure* failure = nullptr;  // of an error handler: why it is called
 };
 
 /// Unwind a node that asked. Not a std::exception, so that a node's own handlers leave them alone.

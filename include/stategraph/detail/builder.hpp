@@ -12,7 +12,9 @@ namespace stategraph {
 
 struct NodeOptions;
 struct CompileOptions;
+struct NodeDefaults;
 struct PathEntry;
+class NodeNames;
 
 namespace detail {
 
@@ -49,6 +51,8 @@ public:
 
     void addNode(std::string&& name, NodeAction&& action, const NodeOptions& options);
     void addSubgraph(std::string&& name, SubgraphSpec&& subgraph, const NodeOptions& options);
+    void setNodeDefaults(const NodeDefaults& defaults);
+    void onError(std::string&& node, NodeAction&& handler, const NodeNames* ends);
     void addEdge(std::string&& from, std::string&& to);
     void addJoin(std::vector<std::string>&& from, std::string&& to);
     void addBranch(std::string&& from, RouterAction&& router, std::optional<std::vector<PathEntry>>&& ends);

@@ -114,6 +114,9 @@ struct EditOptions {
 /// Each superstep of edits makes one checkpoint; returns the last.
 Config editState(const Core& core, const Config& config, Edits& edits, const EditOptions& options);
 
+/// Forgets the results of nodes; null: of all, those in subgraphs too. Errors: InvalidArgumentError.
+void clearCache(const Core& core, const NodeNames* nodes);
+
 const GraphSpec& specOf(const Core& core);
 std::string toMermaid(const Core& core);
 std::string toDot(const Core& core);

@@ -6,14 +6,17 @@
 #include <utility>
 #include <vector>
 
+#include <stategraph/cache_policy.hpp>
 #include <stategraph/detail/builder.hpp>
 #include <stategraph/detail/node.hpp>
+#include <stategraph/failure.hpp>
 #include <stategraph/retry.hpp>
 
 // The builder's data, without types: what GraphBuilder fills and compile() checks and turns into a Core.
 // Not part of what stategraph.hpp includes: users' files would pay for each of these structs.
 namespace stategraph {
 
+class BaseCache;
 class BaseCheckpointSaver;
 class BaseStore;
 class Executor;
@@ -29,6 +32,7 @@ struct NodeSpec {
     std::optional<SubgraphSpec> subgraph = {};
     bool defer = false;
     RetryPolicy retry = {};
+    CachePolicy cache = {.use = CacheUse::by_default};
     Value metadata = {};
     /// Where a Command of this node may lead; none: not declared.
     std::optional<std::vector<std::string>> ends = {};
@@ -53,6 +57,13 @@ struct BranchSpec {
     std::optional<std::vector<std::pair<std::string, std::string>>> ends = {};
 };
 
+struct HandlerSpec {
+    std::string node;  // "*": those that have none
+    NodeAction action;
+    /// Where its Commands may lead; none: not declared.
+    std::optional<std::vector<std::string>> ends = {};
+};
+
 struct CompileSpec {
     std::shared_ptr<BaseCheckpointSaver> saver = {};
     CheckpointerKind checkpointer = CheckpointerKind::inherit;
@@ -61,6 +72,8 @@ struct CompileSpec {
     std::shared_ptr<Executor> executor = {};
     std::shared_ptr<IdSource> ids = {};
     std::shared_ptr<BaseStore> store = {};
+    std::shared_ptr<BaseCache> cache = {};
+    FailurePolicy on_failure = FailurePolicy::wait;
 };
 
 struct GraphSpec {
@@ -71,6 +84,10 @@ struct GraphSpec {
     std::vector<NodeSpec> nodes;
     std::vector<EdgeSpec> edges;
     std::vector<BranchSpec> branches;
+    std::vector<HandlerSpec> handlers = {};
+    /// Policies of nodes that say nothing themselves.
+    RetryPolicy default_retry = {};
+    CachePolicy default_cache = {.use = CacheUse::off};
     std::shared_ptr<const void> keep_alive;  // a schema made at run time
 };
 

@@ -1,0 +1,208 @@
+#include <stategraph/rocksdb_cache.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include <rocksdb/db.h>
+#include <rocksdb/write_batch.h>
+
+#include <stategraph/error.hpp>
+#include <stategraph/id_source.hpp>
+
+#include "checkpoint/rocksdb_open.hpp"
+
+// Rows:
+//   "e" size(ns) ns key    -> expires number value    the entry; when it expires, in microseconds since 1970 (0: never), its number
+//   "n" number             -> size row                by number, which ascends with each write: the entry's size in bytes and its row
+// Sizes and numbers are 8 bytes, big endian. Both rows of an entry are written and removed together.
+namespace stategraph {
+namespace {
+
+constexpr std::string_view cache_format_key = "stategraph.cache";
+constexpr std::size_t head_size = 16;
+
+void putNumber(std::string& out, std::uint64_t number) {
+    for (int shift = 56; shift >= 0; shift -= 8) out += static_cast<char>(number >> static_cast<unsigned>(shift));
+}
+std::uint64_t getNumber(std::string_view bytes) {
+    std::uint64_t number = 0;
+    for (std::size_t i = 0; i < 8; ++i) number = number << 8U | static_cast<unsigned char>(bytes[i]);
+    return number;
+}
+
+std::string spaceOf(std::string_view ns) {
+    std::string row = "e";
+    putNumber(row, ns.size());
+    return row.append(ns);
+}
+std::string rowOf(std::string_view ns, std::string_view key) { return spaceOf(ns).append(key); }
+std::string numberRow(std::uint64_t number) {
+    std::string row = "n";
+    putNumber(row, number);
+    return row;
+}
+
+}  // namespace
+
+struct RocksDBCache::Impl {
+    Impl(const std::string& folder, const RocksDBCacheOptions& chosen) : path(folder), options(chosen) {
+        if (options.bytes_max < 1) throw InvalidArgumentError("RocksDBCacheOptions::bytes_max is 0; it must be at least 1");
+        db = checkpoint::openDatabase(folder, {}, {.key = cache_format_key, .version = 1});
+        const auto rows = iterate();
+        for (rows->Seek("n"); rows->Valid() && rows->key().starts_with("n"); rows->Next()) {
+            if (rows->key().size() != 9 || rows->value().size() < 8) {
+                throw CorruptCheckpointError("the cache '" + path + "' is damaged: it has a row that cannot be read; delete the folder");
+            }
+            next_number = getNumber(rows->key().ToStringView().substr(1)) + 1;
+            bytes += getNumber(rows->value().ToStringView());
+        }
+        check(rows->status(), "read it");
+    }
+
+    std::int64_t now() const { return options.clock ? options.clock->nowUnixUs() : IdSource::system().nowUnixUs(); }
+    void check(const rocksdb::Status& status, const char* work) const {
+        if (!status.ok()) checkpoint::failStatus(status, work, path);
+    }
+    std::unique_ptr<rocksdb::Iterator> iterate() const { return std::unique_ptr<rocksdb::Iterator>(db->NewIterator(rocksdb::ReadOptions())); }
+
+    std::optional<std::string> read(const std::string& row) const {
+        std::string stored;
+        const rocksdb::Status status = db->Get(rocksdb::ReadOptions(), row, &stored);
+        if (status.IsNotFound()) return {};
+        check(status, "read an entry");
+        return stored;
+    }
+    // Notes in the batch that an entry goes; returns how many bytes that frees. Under the mutex, as all that writes.
+    std::uint64_t drop(const std::string& row, std::string_view stored, rocksdb::WriteBatch& batch) const {
+        batch.Delete(row);
+        if (stored.size() < head_size) return 0;
+        batch.Delete(numberRow(getNumber(stored.substr(8))));
+        return sizeOf(row, stored);
+    }
+    static std::uint64_t sizeOf(std::string_view row, std::string_view stored) { return 2 * row.size() + stored.size() + 17; }
+    void write(rocksdb::WriteBatch& batch, std::uint64_t freed, std::uint64_t added) {
+        check(db->Write(rocksdb::WriteOptions(), &batch), "write to it");
+        bytes = bytes + added - std::min(freed, bytes + added);
+    }
+
+    void dropRow(const std::string& row) {
+        const std::lock_guard lock(mutex);
+        const auto stored = read(row);
+        if (!stored) return;
+        rocksdb::WriteBatch batch;
+        const std::uint64_t freed = drop(row, *stored, batch);
+        write(batch, freed, 0);
+    }
+    void dropExpired(const std::string& row) {
+        const std::lock_guard lock(mutex);
+        const auto stored = read(row);  // it may be a new one
+        if (!stored || stored->size() < head_size || !isOver(*stored)) return;
+        rocksdb::WriteBatch batch;
+        const std::uint64_t freed = drop(row, *stored, batch);
+        write(batch, freed, 0);
+    }
+    bool isOver(std::string_view stored) const {
+        const std::uint64_t expires = getNumber(stored);
+        return expires != 0 && static_cast<std::uint64_t>(now()) >= expires;
+    }
+    void dropAll(const std::string& prefix) {
+        const std::lock_guard lock(mutex);
+        const auto rows = iterate();
+        rows->Seek(prefix);
+        while (rows->Valid() && rows->key().starts_with(prefix)) {
+            rocksdb::WriteBatch batch;
+            std::uint64_t freed = 0;
+            for (int i = 0; i < 1000 && rows->Valid() && rows->key().starts_with(prefix); ++i, rows->Next()) {
+                freed += drop(rows->key().ToString(), rows->value().ToStringView(), batch);
+            }
+            write(batch, freed, 0);
+        }
+        check(rows->status(), "read it");
+    }
+    // Notes in the batch that the oldest entries go, until no more than `left` bytes stay.
+    std::uint64_t makeRoom(std::uint64_t left, std::uint64_t already_freed, std::string_view spared, rocksdb::WriteBatch& batch) const {
+        std::uint64_t freed = 0;
+        const auto rows = iterate();
+        for (rows->Seek("n"); rows->Valid() && rows->key().starts_with("n") && bytes > left + freed + already_freed; rows->Next()) {
+            const std::string_view value = rows->value().ToStringView();
+            if (value.size() < 8 || value.substr(8) == spared) continue;
+            batch.Delete(rows->key());
+            batch.Delete(rocksdb::Slice(value.data() + 8, value.size() - 8));
+            freed += getNumber(value);
+        }
+        check(rows->status(), "read it");
+        return freed;
+    }
+
+    const std::string path;
+    const RocksDBCacheOptions options;
+    std::unique_ptr<rocksdb::DB> db;
+    mutable std::mutex mutex;  // over writes
+    std::uint64_t next_number = 1;
+    std::uint64_t bytes = 0;
+};
+
+RocksDBCache::RocksDBCache(const std::string& path, const RocksDBCacheOptions& options) : impl_(std::make_unique<Impl>(path, options)) {}
+RocksDBCache::~RocksDBCache() = default;
+
+std::optional<std::string> RocksDBCache::get(std::string_view ns, std::string_view key) {
+    const std::string row = rowOf(ns, key);
+    auto stored = impl_->read(row);
+    if (!stored) return {};
+    if (stored->size() < head_size) {
+        impl_->dropRow(row);
+        return {};
+    }
+    if (impl_->isOver(*stored)) {
+        impl_->dropExpired(row);
+        return {};
+    }
+    stored->erase(0, head_size);
+    return stored;
+}
+
+void RocksDBCache::set(std::string_view ns, std::string_view key, std::string_view value, std::optional<std::int64_t> ttl_ms) {
+    const std::string row = rowOf(ns, key);
+    std::uint64_t expires = 0;
+    if (ttl_ms) {
+        const std::int64_t now = impl_->now();
+        constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+        expires = *ttl_ms > (most - now) / 1000 ? 0 : static_cast<std::uint64_t>(now + *ttl_ms * 1000);
+    }
+    const std::lock_guard lock(impl_->mutex);
+    rocksdb::WriteBatch batch;
+    std::uint64_t freed = 0;
+    if (const auto before = impl_->read(row)) freed = impl_->drop(row, *before, batch);
+    std::string stored;
+    stored.reserve(head_size + value.size());
+    putNumber(stored, expires);
+    putNumber(stored, impl_->next_number);
+    stored += value;
+    const std::uint64_t size = Impl::sizeOf(row, stored);
+    const std::uint64_t most = impl_->options.bytes_max;
+    if (size > most - most / 10) {
+        impl_->write(batch, freed, 0);
+        return;
+    }
+    if (impl_->bytes + size > most + freed) freed += impl_->makeRoom(most - most / 10 - size, freed, row, batch);
+    std::string number_value;
+    putNumber(number_value, size);
+    batch.Put(row, stored);
+    batch.Put(numberRow(impl_->next_number), number_value.append(row));
+    impl_->write(batch, freed, size);
+    ++impl_->next_number;
+}
+
+void RocksDBCache::remove(std::string_view ns, std::string_view key) { impl_->dropRow(rowOf(ns, key)); }
+void RocksDBCache::clear(std::string_view ns) { impl_->dropAll(spaceOf(ns)); }
+void RocksDBCache::clear() { impl_->dropAll("e"); }
+
+std::uint64_t RocksDBCache::storedBytes() const {
+    const std::lock_guard lock(impl_->mutex);
+    return impl_->bytes;
+}
+
+}  // namespace stategraph

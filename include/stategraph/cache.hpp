@@ -1,0 +1,66 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <stategraph/detail/owned.hpp>
+
+namespace stategraph {
+
+class IdSource;
+
+/// Where nodes' results are kept for tasks with the same input (NodeOptions::cache). Bytes under a namespace, which here is one node of one
+/// graph, and a key, which is 16 bytes.
+///
+/// It may forget anything at any time; what it gives back is checked by whoever asked. All methods are called from several threads at once.
+/// What `get`, `set` or `remove` throws never fails a run: the node is then executed, or its result not kept.
+class BaseCache {
+public:
+    virtual ~BaseCache() = default;
+
+    /// None if there is no such entry, or its time is over.
+    virtual std::optional<std::string> get(std::string_view ns, std::string_view key) = 0;
+    /// Replaces an entry. It is gone after `ttl_ms` from now; none: it stays.
+    virtual void set(std::string_view ns, std::string_view key, std::string_view value, std::optional<std::int64_t> ttl_ms) = 0;
+    virtual void remove(std::string_view ns, std::string_view key) = 0;
+    /// Removes all entries of a namespace.
+    virtual void clear(std::string_view ns) = 0;
+    /// Removes all there are.
+    virtual void clear() = 0;
+};
+
+struct MemoryCacheOptions {
+    /// At most this many bytes of values, names and bookkeeping (an estimate); at least 1. The entries not read or written for longest make
+    /// room; a value that is larger by itself is not kept.
+    std::size_t bytes_max = 64U << 20U;
+    /// For tests: where the time comes from (IdSource::nowUnixUs); none: the system's clock.
+    std::shared_ptr<IdSource> clock = {};
+};
+
+/// Keeps results in memory, the least recently used ones making room for new ones.
+///
+/// Cost: a lookup in two hash tables and a copy of the value, under one lock. Errors of the constructor: InvalidArgumentError.
+class MemoryCache final : public BaseCache {
+public:
+    explicit MemoryCache(const MemoryCacheOptions& options = {});
+    ~MemoryCache() override;
+
+    std::optional<std::string> get(std::string_view ns, std::string_view key) override;
+    void set(std::string_view ns, std::string_view key, std::string_view value, std::optional<std::int64_t> ttl_ms) override;
+    void remove(std::string_view ns, std::string_view key) override;
+    void clear(std::string_view ns) override;
+    void clear() override;
+
+    /// What the limit is about.
+    std::size_t storedBytes() const;
+    std::size_t entries() const;
+
+private:
+    struct Impl;
+    detail::Owned<Impl> impl_;
+};
+
+}  // namespace stategraph

@@ -1,0 +1,44 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <stategraph/cache.hpp>
+
+namespace stategraph {
+
+struct RocksDBCacheOptions {
+    /// At most this many bytes of keys and values, as they are before RocksDB packs them; at least 1. The entries written longest ago make
+    /// room, until a tenth is free; one that is larger than that by itself is not kept.
+    std::uint64_t bytes_max = std::uint64_t{1} << 30U;
+    /// For tests: where the time comes from (IdSource::nowUnixUs); none: the system's clock.
+    std::shared_ptr<IdSource> clock = {};
+};
+
+/// Keeps results in a RocksDB database of its own (a folder), so that they outlive the process.
+///
+/// One process at a time may have it open. Nothing is synced: a failure of the machine loses the last entries. Opening reads one small row for
+/// each entry. Errors of the constructor: InvalidArgumentError, SaverError (missing rights, locked, a folder of something else, a saver's
+/// too), CorruptCheckpointError, with the path; a cache that is damaged can be deleted. Link `stategraph::rocksdb`.
+class RocksDBCache final : public BaseCache {
+public:
+    explicit RocksDBCache(const std::string& path, const RocksDBCacheOptions& options = {});
+    ~RocksDBCache() override;
+
+    std::optional<std::string> get(std::string_view ns, std::string_view key) override;
+    void set(std::string_view ns, std::string_view key, std::string_view value, std::optional<std::int64_t> ttl_ms) override;
+    void remove(std::string_view ns, std::string_view key) override;
+    void clear(std::string_view ns) override;
+    void clear() override;
+
+    /// What the limit is about.
+    std::uint64_t storedBytes() const;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace stategraph

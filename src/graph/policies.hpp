@@ -1,0 +1,20 @@
+#pragma once
+#include <stategraph/detail/graph_builder.hpp>
+
+#include "src/graph/topology.hpp"
+
+// What nodes do beside their work: retries, caching, error handlers; their own, or their graph's defaults.
+namespace stategraph::engine {
+
+const RetryPolicy& retryOf(const detail::NodeSpec& node, const detail::GraphSpec& graph) noexcept;
+const CachePolicy& cacheOf(const detail::NodeSpec& node, const detail::GraphSpec& graph) noexcept;
+/// Null if nothing handles the node's failures.
+const detail::HandlerSpec* handlerOf(const detail::NodeSpec& node, const detail::GraphSpec& graph) noexcept;
+
+/// Whether a callable that takes this gets it from what the node takes.
+bool takesInputOf(const detail::NodeSpec& node, const detail::InputType& input) noexcept;
+
+/// Gives the nodes of a checked graph theirs. After its fingerprint is known.
+void addPolicies(Topology& topology, const detail::GraphSpec& graph);
+
+}  // namespace stategraph::engine

@@ -1,0 +1,171 @@
+#include "src/run/cached_task.hpp"
+
+#include <mutex>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <stategraph/error.hpp>
+
+#include "src/commit/task_record.hpp"
+#include "src/run/task_input.hpp"
+
+namespace stategraph::engine {
+namespace {
+
+// The channels that the node sees, by name.
+void encodeSeen(Run& run, const Node& node, Encoder& out) {
+    const State& state = run.state();
+    const detail::Schema& schema = state.schema();
+    const bool shares = node.subgraph && node.subgraph->spec.to_inner == nullptr;
+    const auto& some = shares ? node.subgraph->in : node.projection;
+    detail::ChannelSet seen(schema.size());
+    for (std::size_t i = 0; i < schema.size(); ++i) seen.set(i, !shares && !node.projects && state.has(i));
+    for (const SharedChannel& shared : some) seen.set(shared.outer, state.has(shared.outer));
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < schema.size(); ++i) count += seen.test(i);
+    out.map(count);
+    for (const detail::ChannelIndex index : schema.encodedOrder()) {
+        if (!seen.test(index)) continue;
+        const auto& channel = schema.channel(index);
+        out.text(channel.name);
+        channel.behaviour->encode(channel, state.value(channel), out);
+    }
+}
+
+std::string encodeInput(Run& run, Task& task, detail::TaskContext& context) {
+    const Node& node = run.nodeOf(task);
+    const CacheKey& key = node.cache->key;
+    std::string bytes;
+    Encoder out(bytes);
+    if (!key.empty() && !(node.subgraph && task.planned.is_send)) {
+        bytes += 'k';
+        const TaskInput input(run, task, false);
+        Runtime runtime(context);
+        try {
+            key.encode(input.get(), runtime, out);
+        } catch (...) {
+            const std::exception_ptr original = std::current_exception();
+            throw NodeError("the cache key of node '" + node.name + "' failed: " + detail::describe(original), original,
+                            run.idOf(task).toString(), {.node = node.name, .step = run.step()});
+        }
+    } else if (task.planned.is_send) {
+        bytes += 's';
+        run.encodeSend(task, out);
+    } else {
+        bytes += 'i';
+        encodeSeen(run, node, out);
+    }
+    return bytes;
+}
+
+}  // namespace
+
+void CachedTask::open(Run& run, Task& task, detail::TaskContext& context) {
+    BaseCache* cache = nullptr;
+    for (const Run* at = &run; at != nullptr && cache == nullptr; at = at->parent_ != nullptr ? at->parent_->run : nullptr) {
+        cache = at->core().options().cache.get();
+    }
+    if (cache == nullptr) return;
+    {
+        // What somebody answered is no function of the input.
+        const std::lock_guard lock(run.shared_.answers_mutex);
+        if (!run.answersOf(task).answers.empty()) return;
+    }
+    std::string input = encodeInput(run, task, context);
+    const XXH128_hash_t hash = XXH3_128bits(input.data(), input.size());
+    const CheckpointId id(hash.high64, hash.low64);
+    std::string key(16, '\0');
+    id.toBytes(key.data());
+    entry_.emplace(Entry{.run = run, .task = task, .policy = *run.nodeOf(task).cache, .cache = *cache, .input = std::move(input), .hash = id, .key = std::move(key)});
+}
+
+bool CachedTask::restore() {
+    if (!entry_) return false;
+    std::optional<std::string> stored;
+    try {
+        stored = entry_->cache.get(entry_->policy.ns, entry_->key);
+    } catch (...) {
+        return false;
+    }
+    if (!stored) return false;
+    Task& task = entry_->task;
+    try {
+        if (!read(*stored)) return false;
+    } catch (...) {
+        task.result.writes.clear();
+        task.routes.clear();
+        try {
+            entry_->cache.remove(entry_->policy.ns, entry_->key);
+        } catch (...) {
+            // It is written over, or found damaged again.
+        }
+        return false;
+    }
+    task.is_cached = true;
+    entry_.reset();
+    return true;
+}
+
+// False: it is of another input, whose hash happens to be the same.
+bool CachedTask::read(std::string_view stored) {
+    Decoder in(stored);
+    if (in.array() != 2) throw WrongTypeError("expected an input and a record");
+    if (in.bytes() != entry_->input) return false;
+    const std::string_view record = in.bytes();
+    if (!in.atEnd()) throw WrongTypeError("there are bytes after its end");
+    Run& run = entry_->run;
+    Task& task = entry_->task;
+    const auto fields = checkpoint::readTask({"", entry_->policy.ns, entry_->hash, entry_->key}, record);
+    if (!fields.writes) throw WrongTypeError("expected a result");
+    restoreResult(run.topology(), run.core().schema(), fields, task.result.writes, task.routes);
+    for (const PendingSend& send : task.routes.sends) (void)restorePayload(run.topology().nodes[send.node], send.stored);
+    return true;
+}
+
+void CachedTask::noteWrites() {
+    if (!entry_) return;
+    const detail::Schema& schema = entry_->run.core().schema();
+    detail::Writes& writes = entry_->task.result.writes;
+    try {
+        schema.check(writes);
+    } catch (const Error&) {
+        entry_.reset();  // whoever takes the result says so
+        return;
+    }
+    for (const detail::Op& op : writes) {
+        if (schema.channel(op.channel).kind != detail::ChannelKind::untracked) continue;
+        entry_.reset();  // what is never stored would be missing
+        return;
+    }
+    entry_->writes = encodeWriteList(schema, writes);
+}
+
+void CachedTask::noteRoutes() {
+    if (!entry_) return;
+    checkpoint::TaskFields fields;
+    fields.node = entry_->run.nodeOf(entry_->task).stored_name;
+    fields.writes = entry_->writes;
+    const std::vector<std::string> payloads = addRoutes(entry_->run.topology(), entry_->task.routes, fields);
+    std::string record;
+    checkpoint::writeTask(entry_->hash, fields, record);
+    Encoder out(entry_->value);
+    out.array(2);
+    out.bytes(entry_->input);
+    out.bytes(record);
+}
+
+void CachedTask::store() noexcept {
+    if (!entry_) return;
+    try {
+        {
+            const std::lock_guard lock(entry_->run.shared_.answers_mutex);
+            if (!entry_->run.answersOf(entry_->task).answers.empty()) return;
+        }
+        entry_->cache.set(entry_->policy.ns, entry_->key, entry_->value, entry_->policy.ttl_ms);
+    } catch (...) {
+        // The task has its result, and the next one runs.
+    }
+}
+
+}  // namespace stategraph::engine

@@ -1,0 +1,49 @@
+#pragma once
+#include <optional>
+#include <string>
+
+#include <stategraph/cache.hpp>
+
+#include "src/run/run.hpp"
+
+namespace stategraph::engine {
+
+/// One attempt of a task and the cache. Of a node without a policy, or where no cache is, nothing here does anything.
+///
+/// What is kept is what the node returned: its writes and where its Command leads. Its routers are asked each time: what they look at
+/// need not be what the node looks at. Damaged entries, and a cache that fails, are as if nothing were there.
+class CachedTask {
+public:
+    /// Makes the key. Errors: NodeError if the policy's function throws.
+    CachedTask(Run& run, Task& task, detail::TaskContext& context) {
+        task.is_cached = false;
+        if (run.nodeOf(task).cache) open(run, task, context);
+    }
+    /// True: the task has its result.
+    bool restore();
+    /// What the node returned, before anything is done with it, and the routes that this alone led to.
+    void noteWrites();
+    void noteRoutes();
+    /// After the task has finished.
+    void store() noexcept;
+
+private:
+    struct Entry {
+        Run& run;
+        Task& task;
+        const NodeCache& policy;
+        BaseCache& cache;
+        std::string input;  // what the key is of
+        CheckpointId hash;
+        std::string key;
+        std::string writes = {};
+        std::string value = {};
+    };
+
+    void open(Run& run, Task& task, detail::TaskContext& context);
+    bool read(std::string_view stored);
+
+    std::optional<Entry> entry_;
+};
+
+}  // namespace stategraph::engine

@@ -1,0 +1,136 @@
+#include <algorithm>
+#include <exception>
+
+#include <stategraph/error.hpp>
+
+#include "src/run/execution.hpp"
+#include "src/run/task_input.hpp"
+
+// What follows a node's failure: its error handler, within the same task, and what becomes of the superstep's other tasks.
+namespace stategraph::detail {
+
+const NodeFailure& failureOf(Runtime& runtime) noexcept { return *runtime.taskContext().failure; }
+
+}  // namespace stategraph::detail
+
+namespace stategraph::engine {
+namespace {
+
+// Its questions are told apart from those that the node asked before it failed.
+constexpr std::uint64_t first_question = std::uint64_t{1} << 32U;
+
+std::string textOf(const std::exception_ptr& error) {
+    try {
+        std::rethrow_exception(error);
+    } catch (const NodeError& node_error) {
+        return node_error.reason();
+    } catch (const Error& own) {
+        return own.message();
+    } catch (...) {
+        return detail::describe(error);
+    }
+}
+
+}  // namespace
+
+// A failure of the node's own, its routers' and of what is inside a subgraph; not what the library refuses, nor a saver's.
+bool Execution::isHandled(const std::exception_ptr& error) const noexcept {
+    if (!node_.on_error || task_.record.failure) return false;
+    try {
+        std::rethrow_exception(error);
+    } catch (const NodeError&) {
+        return true;
+    } catch (const GraphRecursionError&) {
+        return node_.subgraph.has_value();
+    } catch (...) {
+        return false;
+    }
+}
+
+bool Execution::handle(const std::exception_ptr& error, int attempts) noexcept {
+    if (!isHandled(error)) return false;
+    try {
+        task_.result.writes.clear();
+        task_.routes.clear();
+        run_.drafts_.clear();
+        NodeFailure failure{.node = node_.name, .error = textOf(error), .attempts = attempts};
+        if (run_.shared_.events->any()) {
+            task_.record.error = failure.error;
+            task_.status = TaskStatus::failed;
+            run_.shared_.events->emitTaskEnd(run_, run_.shared_.events->taskEnds(run_, task_));
+            task_.status = TaskStatus::todo;
+        }
+        task_.record.error.reset();  // from here on it would be the handler's
+        task_.record.failure = std::move(failure);
+        if (run_.hasSaver()) run_.storeRecord(task_, false);
+    } catch (...) {
+        failed(std::current_exception());
+        return true;
+    }
+    (void)once(attempts + 1);
+    return true;
+}
+
+void Execution::callHandler() {
+    task_.result.writes.clear();
+    task_.result.go_to.clear();
+    task_.result.to_parent = false;
+    task_.routes.clear();
+    const ErrorHandler& handler = *node_.on_error;
+    detail::TaskContext context{.run = &run_,
+                                .task = &task_,
+                                .attempt = 1,
+                                .calls = first_question,
+                                .has_payload = task_.planned.is_send && !handler.takes_state,
+                                .failure = &*task_.record.failure};
+    Runtime runtime(context);
+    const TaskInput input(run_, task_, handler.takes_state);
+    try {
+        handler.action.call(handler.action.callable.get(), input.get(), runtime, task_.result);
+    } catch (const MissingCheckpointerError&) {
+        throw;
+    } catch (const detail::InterruptSignal&) {
+        throw;
+    } catch (const detail::RefusedAnswerSignal&) {
+        throw;
+    } catch (const detail::SleepSignal&) {
+        throw;
+    } catch (...) {
+        throw nodeError("the error handler of node '" + node_.name + "' failed: ");
+    }
+    if (task_.result.to_parent) {
+        task_.status = TaskStatus::to_parent;
+        return;
+    }
+    takeResult();
+    finish();
+}
+
+// Of a graph whose node has no handler any more the node runs again.
+void Run::restoreFailure(Task& task, const checkpoint::LoggedFailure& failure, bool is_done) const {
+    const Node& node = nodeOf(task);
+    constexpr std::uint64_t most = 1'000'000'000;
+    if (!node.on_error && !is_done) return;
+    task.record.failure =
+        NodeFailure{.node = node.name, .error = std::string(failure.text), .attempts = static_cast<int>(std::min(failure.attempts, most))};
+}
+
+std::vector<std::exception_ptr> Run::otherFailures(const Task& than) const {
+    std::vector<std::exception_ptr> others;
+    for (const Task* task : current_) {
+        if (task != &than && task->status == TaskStatus::failed) others.push_back(task->failure);
+    }
+    return others;
+}
+
+bool Run::startsNoMore() const noexcept {
+    return core_.options().on_failure == FailurePolicy::cancel_siblings && any_failed_.load(std::memory_order_relaxed);
+}
+
+// After a failure: whether tasks were not started, of which no record tells why.
+bool Run::leftSome() const noexcept {
+    if (!any_failed_.load(std::memory_order_relaxed)) return false;
+    return std::any_of(current_.begin(), current_.end(), [](const Task* task) { return task->status == TaskStatus::todo; });
+}
+
+}  // namespace stategraph::engine

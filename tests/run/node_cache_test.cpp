@@ -1,0 +1,483 @@
+#include <atomic>
+#include <stdexcept>
+
+#include <doctest/doctest.h>
+
+#include <stategraph/codec_std.hpp>
+#include <stategraph/json.hpp>
+
+#include "tests/support/caches.hpp"
+#include "tests/support/graphs.hpp"
+#include "tests/support/savers.hpp"
+
+// Nodes whose results are kept for tasks with the same input.
+using namespace graphs;
+
+namespace {
+
+std::shared_ptr<sg::MemoryCache> newCache() { return std::make_shared<sg::MemoryCache>(); }
+
+Update foo(std::string text) { return {sg::set(&State::foo, std::move(text))}; }
+
+// START -> a -> after; a is cached.
+Graph line(Log& log, const sg::NodeOptions& options) {
+    Graph graph;
+    graph.addNode("a", appends(log, "a"), options).addNode("after", appends(log, "after"));
+    graph.addEdge(sg::START, "a").addEdge("a", "after");
+    return graph;
+}
+
+// The updates of a run, as JSON, in order.
+Strings updatesOf(const App& app, Update input, const sg::RunConfig& config = {}) {
+    Strings seen;
+    app.stream(std::move(input), config, {.modes = {sg::StreamMode::updates}}, [&](const sg::StreamEvent& event) { seen.push_back(event.data.toJson()); });
+    return seen;
+}
+
+}  // namespace
+
+TEST_CASE("a cached node runs once for an input, and its result is used by every run and thread") {
+    caches::onEach([](const std::shared_ptr<sg::BaseCache>& cache, ManualClock&) {
+        savers::onEach([&](savers::Store& store) {
+            cache->clear();
+            for (const auto durability : {sg::Durability::async, sg::Durability::sync, sg::Durability::exit}) {
+                Log log;
+                const App app = line(log, {.cache = {}}).compile({.checkpointer = store.open(), .cache = cache});
+                const std::string prefix = std::to_string(static_cast<int>(durability));
+                const auto run = [&](const std::string& thread, const std::string& text) {
+                    const auto result = app.invoke(foo(text), {.thread_id = prefix + thread, .durability = durability});
+                    CHECK(result.values.bar == Strings{"a", "after"});
+                    CHECK(app.getState({.thread_id = prefix + thread}).values.bar == Strings{"a", "after"});
+                };
+                run("1", prefix + "x");
+                run("2", prefix + "x");
+                run("3", prefix + "y");
+                CHECK(log.take() == Strings{"a", "after", "after", "a", "after"});
+            }
+        });
+    });
+}
+
+TEST_CASE("a hit is an update marked as cached, and has no end of a task") {
+    Log log;
+    const App app = line(log, {.cache = {}}).compile({.cache = newCache()});
+    CHECK(updatesOf(app, foo("x")) == Strings{R"({"a":{"bar":["a"]}})", R"({"after":{"bar":["after"]}})"});
+    CHECK(updatesOf(app, foo("x")) == Strings{R"({"a":{"bar":["a"]},"__metadata__":{"cached":true}})", R"({"after":{"bar":["after"]}})"});
+    Strings ends;
+    app.stream(foo("x"), {}, {.modes = {sg::StreamMode::tasks}}, [&](const sg::StreamEvent& event) {
+        ends.push_back(event.node + (contains(event.data.toJson(), "\"result\"") ? " ends" : " starts"));
+    });
+    CHECK(ends == Strings{"a starts", "after starts", "after ends"});
+}
+
+TEST_CASE("without a cache, and for nodes without a policy, every task runs") {
+    Log log;
+    line(log, {.cache = {}}).compile().invoke(foo("x"));
+    const App app = line(log, {}).compile({.cache = newCache()});
+    app.invoke(foo("x"));
+    app.invoke(foo("x"));
+    CHECK(log.count("a") == 3);
+}
+
+TEST_CASE("a result is forgotten when its time is over") {
+    caches::onEach([](const std::shared_ptr<sg::BaseCache>& cache, ManualClock& clock) {
+        Log log;
+        const App app = line(log, {.cache = {.ttl_ms = 100}}).compile({.cache = cache});
+        app.invoke(foo("x"));
+        clock.passMs(99);
+        app.invoke(foo("x"));
+        CHECK(log.count("a") == 1);
+        clock.passMs(1);
+        app.invoke(foo("x"));
+        app.invoke(foo("x"));
+        CHECK(log.count("a") == 2);
+    });
+}
+
+TEST_CASE("a key of one's own decides what counts as the same input") {
+    Log log;
+    const App app = line(log, {.cache = {.key = [](const State& state) { return state.foo.substr(0, 1); }}}).compile({.cache = newCache()});
+    app.invoke(foo("apple"));
+    app.invoke(foo("avocado"));
+    app.invoke(foo("banana"));
+    CHECK(log.count("a") == 2);
+}
+
+TEST_CASE("a key function that throws is a failure of its node") {
+    Log log;
+    const App app = line(log, {.cache = {.key = [](const State&) -> int { throw std::out_of_range("no key"); }}}).compile({.cache = newCache()});
+    const auto error = thrown<sg::NodeError>([&] { app.invoke(foo("x")); });
+    CHECK(error.context().node == "a");
+    CHECK(error.message() == "the cache key of node 'a' failed: no key");
+    CHECK(log.entries().empty());
+}
+
+TEST_CASE("nodes, graphs and namespaces keep their results apart") {
+    Log log;
+    const auto cache = newCache();
+    line(log, {.cache = {}}).compile({.cache = cache}).invoke(foo("x"));
+    line(log, {.cache = {.ns = "v2"}}).compile({.cache = cache}).invoke(foo("x"));
+    Graph other = line(log, {.cache = {}});
+    other.addEdge(sg::START, "after");
+    other.compile({.cache = cache}).invoke(foo("x"));
+    CHECK(log.count("a") == 3);
+    line(log, {.cache = {}}).compile({.cache = cache}).invoke(foo("x"));
+    line(log, {.cache = {.ns = "v2"}}).compile({.cache = cache}).invoke(foo("x"));
+    CHECK(log.count("a") == 3);
+    Graph pair;
+    for (const char* name : {"b", "c"}) pair.addNode(name, appends(log, name), {.cache = {}}).addEdge(sg::START, name);
+    const App app = pair.compile({.cache = cache});
+    for (int i = 0; i < 2; ++i) CHECK(app.invoke(foo("x")).values.bar == Strings{"b", "c"});
+    CHECK(log.count("b") == 1);
+    CHECK(log.count("c") == 1);
+}
+
+TEST_CASE("the payload of a Send is the key, also within one superstep's later runs") {
+    Log log;
+    Graph graph;
+    graph.addNode("split",
+                  [](const State& state) -> Command {
+                      Command command;
+                      for (int i = 0; i < state.n; ++i) command.go_to.add(sg::Send("w", i % 2));
+                      return command;
+                  },
+                  leadsTo({"w"}));
+    graph.addNode("w", [&log](const int& number) -> Update {
+        log.add(std::to_string(number));
+        return bar(std::to_string(number));
+    }, {.cache = {}});
+    graph.addEdge(sg::START, "split");
+    const App app = graph.compile({.cache = newCache()});
+    CHECK(app.invoke({sg::add(&State::n, 2)}, {.max_concurrency = 1}).values.bar == Strings{"0", "1"});
+    CHECK(app.invoke({sg::add(&State::n, 4)}).values.bar == Strings{"0", "1", "0", "1"});
+    CHECK(log.takeSorted() == Strings{"0", "1"});
+}
+
+TEST_CASE("of a node that takes a part of the state only that part counts") {
+    struct Part {
+        std::string foo = {};
+        static constexpr auto channels() { return sg::channels(sg::channel("foo", &Part::foo)); }
+    };
+    Log log;
+    for (const bool with_key : {false, true}) {
+        sg::CachePolicy policy;
+        if (with_key) policy.key = [](const Part& part) { return part.foo; };
+        Graph graph;
+        graph.addNode("a", [&log](const Part& part) -> Update {
+            log.add(part.foo);
+            return bar(part.foo);
+        }, {.cache = policy});
+        graph.addEdge(sg::START, "a");
+        const App app = graph.compile({.cache = newCache()});
+        app.invoke({sg::set(&State::foo, "x"), sg::add(&State::n, 1)});
+        CHECK(app.invoke({sg::set(&State::foo, "x"), sg::add(&State::n, 2)}).values.bar == Strings{"x"});
+        app.invoke(foo("y"));
+        CHECK(log.take() == Strings{"x", "y"});
+    }
+}
+
+TEST_CASE("where a Command leads is part of the result, Sends too; routers are asked each time") {
+    Log log;
+    int visits = 0;
+    Graph graph;
+    graph.addNode("a",
+                  [&log](const State&) -> Command {
+                      log.add("a");
+                      return {.update = bar("a"), .go_to = {sg::Target("b"), sg::Send("w", 7)}};
+                  },
+                  {.cache = {}, .ends = sg::NodeNames{"b", "w"}});
+    graph.addNode("b", appends("b")).addNode("c", appends("c"));
+    graph.addNode("w", [](const int& number) -> Update { return bar(std::to_string(number)); });
+    graph.addEdge(sg::START, "a").addConditionalEdges("a", [&visits](const State& state) {
+        CHECK(state.bar == Strings{"a"});
+        return std::string(++visits == 2 ? "c" : sg::END);
+    });
+    const App app = graph.compile({.cache = newCache()});
+    CHECK(app.invoke(foo("x")).values.bar == Strings{"a", "b", "7"});
+    CHECK(app.invoke(foo("x")).values.bar == Strings{"a", "b", "c", "7"});
+    CHECK(app.invoke(foo("x")).values.bar == Strings{"a", "b", "7"});
+    CHECK(log.count("a") == 1);
+}
+
+TEST_CASE("only successes are kept, and a later one is") {
+    Log log;
+    int failures = 1;
+    Graph graph;
+    graph.addNode("a", [&](const State&) -> Update {
+        log.add("a");
+        if (failures-- > 0) throw std::runtime_error("not yet");
+        return bar("a");
+    }, {.cache = {}});
+    graph.addEdge(sg::START, "a");
+    const App app = graph.compile({.cache = newCache()});
+    CHECK_THROWS_AS(app.invoke(foo("x")), sg::NodeError);
+    app.invoke(foo("x"));
+    app.invoke(foo("x"));
+    CHECK(log.count("a") == 2);
+}
+
+TEST_CASE("what the node wrote and no channel takes is not kept") {
+    Log log;
+    const auto cache = newCache();
+    Graph graph;
+    graph.addNode("a", [&log](const State&) -> Command {
+        log.add("a");
+        return {.go_to = {"nowhere"}};
+    }, {.cache = {}});
+    graph.addEdge(sg::START, "a");
+    for (int i = 0; i < 2; ++i) CHECK_THROWS_AS(graph.compile({.cache = cache}).invoke(foo("x")), sg::InvalidUpdateError);
+    CHECK(log.count("a") == 2);
+    CHECK(cache->entries() == 0);
+}
+
+TEST_CASE("an answer to an interrupt is nobody else's: what was made of it is not kept") {
+    Log log;
+    Graph graph;
+    graph.addNode("ask", asks(log, "ask"), {.cache = {}}).addEdge(sg::START, "ask");
+    const auto cache = newCache();
+    const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>(), .cache = cache});
+    for (const std::string thread : {"1", "2"}) {
+        CHECK((app.invoke(foo("x"), {.thread_id = thread}).status == sg::Status::interrupted));
+        CHECK(app.invoke(sg::Command<>{.resume = thread}, {.thread_id = thread}).values.bar == Strings{"ask:" + thread});
+    }
+    CHECK(cache->entries() == 0);
+}
+
+TEST_CASE("a result with writes that are never stored is not kept") {
+    struct Scratch {
+        std::string note = {};
+        Strings bar = {};
+        static constexpr auto channels() {
+            return sg::channels(sg::channel("note", &Scratch::note, sg::untracked), sg::channel("bar", &Scratch::bar, sg::append));
+        }
+    };
+    const auto cache = newCache();
+    sg::StateGraph<Scratch> graph;
+    graph.addNode("a", [](const Scratch&) -> sg::Update<Scratch> { return {sg::set(&Scratch::note, "n")}; }, {.cache = {}});
+    graph.addNode("b", [](const Scratch& state) -> sg::Update<Scratch> { return {sg::add(&Scratch::bar, state.note)}; });
+    graph.addEdge(sg::START, "a").addEdge("a", "b");
+    for (int i = 0; i < 2; ++i) CHECK(graph.compile({.cache = cache}).invoke(sg::Update<Scratch>{}).values.bar == Strings{"n"});
+    CHECK(cache->entries() == 0);
+}
+
+TEST_CASE("a message that the node left without an id gets another one with each hit") {
+    struct Chat {
+        std::vector<sg::Message> messages = {};
+        int turns = 0;
+        static constexpr auto channels() {
+            return sg::channels(sg::channel("messages", &Chat::messages, sg::addMessages), sg::channel("turns", &Chat::turns, sg::sum));
+        }
+    };
+    Log log;
+    sg::StateGraph<Chat> graph;
+    graph.addNode("say", [&log](const Chat&) -> sg::Update<Chat> {
+        log.add("say");
+        return {sg::add(&Chat::messages, sg::Message{.role = "ai", .content = "hello"}), sg::add(&Chat::turns, 1)};
+    }, {.cache = {.key = [](const Chat&) { return 1; }}});
+    graph.addEdge(sg::START, "say").addConditionalEdges("say", [](const Chat& chat) { return std::string(chat.turns < 3 ? "say" : sg::END); });
+    CHECK(graph.compile({.cache = newCache()}).invoke(sg::Update<Chat>{}).values.messages.size() == 3);
+    CHECK(log.count("say") == 1);
+}
+
+TEST_CASE("a damaged entry counts as none, is removed, and is made anew") {
+    Log log;
+    const auto cache = std::make_shared<caches::MeddlingCache>();
+    const App app = line(log, {.cache = {}}).compile({.cache = cache});
+    app.invoke(foo("x"));
+    REQUIRE(cache->entries().size() == 1);
+    const auto damages = {+[](std::string& value) { value.back() = static_cast<char>(value.back() ^ 1); },
+                          +[](std::string& value) { value.resize(value.size() / 2); }, +[](std::string& value) { value.clear(); },
+                          +[](std::string& value) { value += "more"; }, +[](std::string& value) { value.assign(100, '\xFF'); }};
+    int runs = 1;
+    for (const auto damage : damages) {
+        CAPTURE(runs);
+        cache->damage = damage;
+        CHECK(app.invoke(foo("x")).values.bar == Strings{"a", "after"});
+        CHECK(log.count("a") == static_cast<std::size_t>(++runs));
+        CHECK(cache->removed() == runs - 1);
+        cache->damage = nullptr;
+        app.invoke(foo("x"));
+        CHECK(log.count("a") == static_cast<std::size_t>(runs));
+    }
+}
+
+TEST_CASE("no byte of an entry can be changed without its being found out") {
+    Log log;
+    const auto cache = std::make_shared<caches::MeddlingCache>();
+    const App app = line(log, {.cache = {}}).compile({.cache = cache});
+    app.invoke(foo("x"));
+    const std::size_t size = cache->entries().front().value.size();
+    static std::size_t at = 0;
+    for (at = 0; at < size; ++at) {
+        cache->damage = [](std::string& value) { value[at] = static_cast<char>(value[at] ^ 0x10); };
+        REQUIRE(app.invoke(foo("x")).values.bar == Strings{"a", "after"});
+        REQUIRE(log.count("a") == at + 2);
+    }
+}
+
+TEST_CASE("an entry of another input under the same hash is not taken") {
+    Log log;
+    const auto cache = std::make_shared<caches::MeddlingCache>();
+    const App app = line(log, {.cache = {.key = [](const State& state) { return state.foo; }}}).compile({.cache = cache});
+    app.invoke(foo("x"));
+    app.invoke(foo("y"));
+    const auto entries = cache->entries();
+    REQUIRE(entries.size() == 2);
+    cache->set(entries[0].ns, entries[0].key, entries[1].value, {});  // as if x's hash were y's
+    app.invoke(foo("x"));
+    CHECK(log.count("a") == 3);
+}
+
+TEST_CASE("a cache that fails never fails a run") {
+    Log log;
+    const auto cache = std::make_shared<caches::MeddlingCache>();
+    const App app = line(log, {.cache = {}}).compile({.cache = cache});
+    cache->fails = true;
+    for (int i = 0; i < 2; ++i) CHECK(app.invoke(foo("x")).values.bar == Strings{"a", "after"});
+    CHECK(log.count("a") == 2);
+}
+
+TEST_CASE("an entry that leads to a node which is gone, or takes another payload now, counts as none") {
+    Log log;
+    const auto cache = newCache();
+    const auto make = [&](bool sends_text) {
+        Graph graph;
+        graph.addNode("a", [&log, sends_text](const State&) -> Command {
+            log.add("a");
+            return {.go_to = {sends_text ? sg::Send("w", "seven") : sg::Send("w", 7)}};
+        }, {.cache = {}, .ends = sg::NodeNames{"w"}});
+        if (sends_text) {
+            graph.addNode("w", [](const std::string& text) -> Update { return bar(text); });
+        } else {
+            graph.addNode("w", [](const int& number) -> Update { return bar(std::to_string(number)); });
+        }
+        graph.addEdge(sg::START, "a");
+        return graph.compile({.cache = cache});
+    };
+    CHECK(make(false).invoke(foo("x")).values.bar == Strings{"7"});
+    CHECK(make(true).invoke(foo("x")).values.bar == Strings{"seven"});
+    CHECK(log.count("a") == 2);
+}
+
+TEST_CASE("clearCache forgets the nodes that it names, or all") {
+    caches::onEach([](const std::shared_ptr<sg::BaseCache>& cache, ManualClock&) {
+        Log log;
+        Graph graph;
+        for (const char* name : {"b", "c"}) graph.addNode(name, appends(log, name), {.cache = {}}).addEdge(sg::START, name);
+        graph.addNode("d", appends(log, "d")).addEdge(sg::START, "d");
+        const App app = graph.compile({.cache = cache});
+        const auto ran = [&] {
+            app.invoke(foo("x"));
+            return log.takeSorted();
+        };
+        CHECK(ran() == Strings{"b", "c", "d"});
+        CHECK(ran() == Strings{"d"});
+        app.clearCache({"b"});
+        CHECK(ran() == Strings{"b", "d"});
+        app.clearCache();
+        CHECK(ran() == Strings{"b", "c", "d"});
+        app.clearCache({"*"});
+        CHECK(ran() == Strings{"b", "c", "d"});
+        CHECK(contains(thrown<sg::InvalidArgumentError>([&] { app.clearCache({"b", "nobody"}); }).message(), "'nobody'"));
+        CHECK(contains(thrown<sg::InvalidArgumentError>([&] { app.clearCache({"d"}); }).message(), "'d'"));
+        CHECK(ran() == Strings{"d"});
+        CHECK_THROWS_AS(graph.compile().clearCache(), sg::InvalidArgumentError);
+    });
+}
+
+TEST_CASE("a subgraph is cached as a node, and nodes inside it use the cache of the graph around") {
+    Log log;
+    Graph inner;
+    inner.addNode("in", appends(log, "in"), {.cache = {}}).addEdge(sg::START, "in");
+    const auto with = [&](const sg::NodeOptions& options) {
+        Graph graph;
+        graph.addNode("sub", inner.compile(), options).addEdge(sg::START, "sub");
+        return graph;
+    };
+    {
+        const App app = with({.cache = {}}).compile({.checkpointer = std::make_shared<sg::MemorySaver>(), .cache = newCache()});
+        for (const char* thread : {"1", "2"}) CHECK(app.invoke(foo("x"), {.thread_id = thread}).values.bar == Strings{"in"});
+        CHECK(log.take() == Strings{"in"});
+    }
+    const App app = with({}).compile({.cache = newCache()});
+    for (int i = 0; i < 2; ++i) CHECK(app.invoke(foo("x")).values.bar == Strings{"in"});
+    CHECK(log.take() == Strings{"in"});
+    app.clearCache();
+    CHECK(app.invoke(foo("x")).values.bar == Strings{"in"});
+    CHECK(log.take() == Strings{"in"});
+    // One of its own comes first.
+    const auto own = newCache();
+    Graph outer;
+    outer.addNode("sub", inner.compile({.cache = own})).addEdge(sg::START, "sub");
+    outer.compile({.cache = newCache()}).invoke(foo("x"));
+    CHECK(own->entries() == 1);
+}
+
+TEST_CASE("the key of a subgraph takes the state around it") {
+    Log log;
+    Graph inner;
+    inner.addNode("in", appends(log, "in")).addEdge(sg::START, "in");
+    Graph graph;
+    graph.addNode("sub", inner.compile(), {.cache = {.key = [](const State& state) { return state.n; }}}).addEdge(sg::START, "sub");
+    const App app = graph.compile({.cache = newCache()});
+    app.invoke(foo("x"));
+    app.invoke(foo("y"));
+    CHECK(log.count("in") == 1);
+}
+
+TEST_CASE("a key that takes something else than the node, and an impossible time, are faults of the graph") {
+    Log log;
+    const auto faults = [&](const sg::NodeOptions& options) {
+        return thrown<sg::InvalidGraphError>([&] { line(log, options).compile(); }).faults();
+    };
+    CHECK(faults({.cache = {.key = [](const int& n) { return n; }, .ttl_ms = 0}}) ==
+          Strings{"node 'a': cache.ttl_ms is 0, but must be at least 1", "node 'a': cache.key takes another type than the node; let it take what the node takes"});
+    line(log, {.cache = {.ttl_ms = 0, .use = sg::CacheUse::off}}).compile();
+}
+
+TEST_CASE("a graph over JSON is cached too, by its channels, by a payload, and by a key of its own") {
+    const sg::JsonSchema schema = [] {
+        sg::JsonSchema made;
+        made.channel("question").channel("answers", sg::JsonReducer::append());
+        return made;
+    }();
+    Log log;
+    for (const bool with_key : {false, true}) {
+        sg::CachePolicy policy;
+        if (with_key) policy.key = [](const boost::json::value& input) { return std::string(input.at("question").as_string()); };
+        sg::StateGraph<sg::JsonState> graph(schema);
+        graph.addNode("a", [&log](const sg::JsonState& state) -> sg::Update<sg::JsonState> {
+            log.add("a");
+            return {sg::write("answers", "to " + std::string(state["question"].as_string()))};
+        }, {.cache = policy});
+        graph.addConditionalEdges(sg::START, [](const sg::JsonState& state) { return sg::Send("a", boost::json::value(boost::json::object{{"question", state["question"]}})); },
+                                  sg::PathMap{"a"});
+        graph.addEdge(sg::START, "a");
+        const auto app = graph.compile({.cache = newCache()});
+        const auto input = [] { return sg::Update<sg::JsonState>{sg::write("question", "why")}; };
+        const boost::json::array answers{"to why", "to why"};
+        CHECK(app.invoke(input(), {.max_concurrency = 1}).values["answers"] == answers);
+        const std::size_t first = log.take().size();
+        CHECK(first == (with_key ? 1 : 2));  // with the key the Send's payload and the state are one input
+        CHECK(app.invoke(input()).values["answers"] == answers);
+        CHECK(log.take().empty());
+    }
+}
+
+TEST_CASE("many tasks with few inputs, at once and in whatever order: the state is as without a cache") {
+    const auto make = [](const std::shared_ptr<sg::BaseCache>& cache) {
+        Graph graph;
+        graph.addNode("split", [](const State&) -> Command {
+            Command command;
+            for (int i = 0; i < 200; ++i) command.go_to.add(sg::Send("w", i % 5));
+            return command;
+        }, leadsTo({"w"}));
+        graph.addNode("w", [](const int& number) -> Update { return {sg::add(&State::bar, std::to_string(number)), sg::add(&State::n, number)}; },
+                      {.cache = {}});
+        graph.addEdge(sg::START, "split");
+        return graph.compile({.cache = cache});
+    };
+    const State plain = make({}).invoke(Update{}).values;
+    const App cached = make(newCache());
+    for (int i = 0; i < 5; ++i) CHECK(cached.invoke(Update{}).values == plain);
+}

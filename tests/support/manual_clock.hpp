@@ -1,0 +1,19 @@
+#pragma once
+#include <atomic>
+#include <memory>
+
+#include <stategraph/id_source.hpp>
+
+/// A clock that goes on when a test says so.
+class ManualClock final : public stategraph::IdSource {
+public:
+    std::int64_t nowUnixUs() override { return now_us_; }
+    std::uint64_t uniqueBits() override { return ++bits_; }
+    void passMs(std::int64_t ms) { now_us_ += ms * 1000; }
+
+    static std::shared_ptr<ManualClock> make() { return std::make_shared<ManualClock>(); }
+
+private:
+    std::atomic<std::int64_t> now_us_{1'700'000'000'000'000};
+    std::atomic<std::uint64_t> bits_{0};
+};
