@@ -10,6 +10,9 @@
 
 namespace stategraph {
 
+class Observer;
+class StreamHub;
+
 /// When a run's checkpoints reach the saver, and so what a crash can lose.
 enum class Durability : std::uint8_t {
     sync,   // each is on disk (fsync) before the next superstep begins: at most the superstep under way is repeated
@@ -69,6 +72,10 @@ struct RunConfig {
     std::optional<NodeNames> interrupt_after = {};
     /// Stored with each checkpoint of the run. The keys "source", "step" and "parents" are taken.
     Metadata metadata = {};
+    /// Hands the run's events to subscribers of its thread (stategraph/stream_hub.hpp). Not owned: it must outlive the run.
+    StreamHub* hub = nullptr;
+    /// Is told what the run does (stategraph/observer.hpp), beside the graph's own. Not owned: it must outlive the run.
+    Observer* observer = nullptr;
 
     /// As {}, without a file of the caller's having to make one. Cost: none.
     static const RunConfig& defaults() noexcept;

@@ -16,6 +16,7 @@ namespace stategraph {
 
 class Executor;
 class IdSource;
+class Observer;
 
 struct NodeOptions {
     /// Run only when nothing else is due.
@@ -65,6 +66,8 @@ struct CompileOptions {
     std::shared_ptr<Executor> executor = {};
     /// For tests: where ids come from.
     std::shared_ptr<IdSource> ids = {};
+    /// Is told what every run does (stategraph/observer.hpp).
+    std::shared_ptr<Observer> observer = {};
 
     /// As {}, without a file of the caller's having to make one. Cost: none.
     static const CompileOptions& defaults() noexcept;

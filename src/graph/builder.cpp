@@ -87,7 +87,8 @@ std::shared_ptr<const Core> GraphBuilder::compile(const CompileOptions& options)
                                  .interrupt_before = options.interrupt_before.names(),
                                  .interrupt_after = options.interrupt_after.names(),
                                  .executor = options.executor,
-                                 .ids = options.ids});
+                                 .ids = options.ids,
+                                 .observer = options.observer});
 }
 
 std::string GraphBuilder::toMermaid() const { return detail::toMermaid(*spec_); }

@@ -16,13 +16,13 @@ using detail::InterruptSignal;
 using detail::RefusedAnswerSignal;
 using detail::TaskContext;
 
-void wait(const RetryPolicy& policy, int attempt) {
+double waitMs(const RetryPolicy& policy, int attempt) {
     double ms = std::min(policy.max_interval_ms, policy.initial_interval_ms * std::pow(policy.backoff_factor, attempt - 1));
     if (policy.jitter) {
         thread_local std::minstd_rand generator{std::random_device{}()};
         ms += std::uniform_real_distribution<double>(0, ms)(generator);
     }
-    std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(ms));
+    return ms;
 }
 
 }  // namespace
@@ -32,6 +32,8 @@ void Execution::operator()() noexcept {
 }
 
 bool Execution::once(int number) noexcept {
+    task_.attempt = number;
+    TaskWatch watch(run_, task_, number);
     try {
         try {
             attempt(number);
@@ -45,13 +47,20 @@ bool Execution::once(int number) noexcept {
         }
     } catch (...) {
         const std::exception_ptr error = std::current_exception();
-        if (isWorthAnother(error, number)) return false;
+        if (isWorthAnother(error, number)) {
+            watch.retries(error);
+            return false;
+        }
         failed(error);
     }
     return true;
 }
 
-void Execution::waitAfter(int number) const { wait(node_.retry, number); }
+void Execution::waitAfter(int number) const {
+    const double ms = waitMs(node_.retry, number);
+    if (run_.observation()) run_.observeRetry(task_, number, ms);
+    std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(ms));
+}
 
 bool Execution::isWorthAnother(const std::exception_ptr& error, int attempt) const noexcept {
     if (attempt >= node_.retry.max_attempts) return false;

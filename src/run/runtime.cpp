@@ -28,6 +28,10 @@ void Runtime::write(const Value& data) {
     if (context_->run) context_->run->shared().events->custom(*context_->run, *context_->task, data);
 }
 
+void Runtime::emitMessage(const Value& part) {
+    if (context_->run) context_->run->shared().events->messagePart(*context_->run, *context_->task, context_->attempt, part);
+}
+
 std::string Runtime::idempotencyKey(std::string_view key) const {
     if (context_->run == nullptr) throw InvalidUpdateError("a router has no idempotency key while its node's state is edited");
     TaskId id = context_->run->idOf(*context_->task);

@@ -17,6 +17,7 @@ namespace stategraph {
 class BaseCheckpointSaver;
 class Executor;
 class IdSource;
+class Observer;
 
 namespace detail {
 
@@ -57,6 +58,7 @@ struct CompileSpec {
     std::vector<std::string> interrupt_after = {};
     std::shared_ptr<Executor> executor = {};
     std::shared_ptr<IdSource> ids = {};
+    std::shared_ptr<Observer> observer = {};
 };
 
 struct GraphSpec {
