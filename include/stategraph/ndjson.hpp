@@ -19,7 +19,7 @@ namespace stategraph {
 /// [{"id", "index", "value"}…].
 struct NdjsonOptions {
     /// Only these events; none of a kind: all. A namespace stands for all inside it, "" for the root graph alone.
-    std::optional<StreamModes> modes = {};
+    StreamModes modes = {};
     std::vector<std::string> nodes = {};
     std::optional<std::vector<std::string>> namespaces = {};
     /// Fields by another name, {"data", "payload"}, and fields that are left out.

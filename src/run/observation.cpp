@@ -144,7 +144,13 @@ void TaskWatch::start() noexcept {
 void TaskWatch::retries(const std::exception_ptr& error) noexcept {
     if (!watches_) return;
     retries_ = true;
-    error_ = textOf(error);
+    try {
+        std::rethrow_exception(error);
+    } catch (const NodeError& node_error) {
+        error_ = node_error.reason();
+    } catch (...) {
+        error_ = textOf(error);
+    }
 }
 
 void TaskWatch::end() noexcept {

@@ -291,7 +291,10 @@ void Run::leave() noexcept {
 void Run::flushQuietly() noexcept {
     try {
         // A state with half a superstep in it is nothing to go on from.
+        const CheckpointId before = log_.stored();
+        const std::int64_t began_ns = observation_ ? steadyNs() : 0;
         if (!ahead_) log_.flush(commitStep(source_, step_ - 1));
+        if (observation_) observeStored(before, step_ - 1, began_ns);
     } catch (...) {
     }
     try {

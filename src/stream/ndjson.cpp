@@ -81,7 +81,7 @@ NdjsonWriter::NdjsonWriter(std::ostream& out, NdjsonOptions options) : out_(out)
 }
 
 bool NdjsonWriter::wants(const StreamEvent& event) const {
-    if (options_.modes && !options_.modes->has(event.mode)) return false;
+    if (!options_.modes.empty() && !options_.modes.has(event.mode)) return false;
     if (!options_.nodes.empty() && std::find(options_.nodes.begin(), options_.nodes.end(), event.node) == options_.nodes.end()) return false;
     if (!options_.namespaces) return true;
     const std::string ns = joined(event.ns);
