@@ -199,20 +199,20 @@ Subscription StreamHub::subscribe(const ThreadId& thread_id, const SubscribeOpti
 }
 
 void StreamHub::notify(const ThreadId& thread_id) {
-    std::shared_ptr<stream::Topic> topic;
+    std::shared_ptr<stream::Topic> threads;
     {
         const std::lock_guard lock(impl_->mutex);
         const auto found = impl_->topics.find(thread_id.view());
-        if (found != impl_->topics.end()) topic = found->second.lock();
+        if (found != impl_->topics.end()) threads = found->second.lock();
     }
-    if (topic) topic->changed();
+    if (threads) threads->changed();
 }
 
 std::size_t StreamHub::subscribers() const {
     const std::lock_guard lock(impl_->mutex);
     std::size_t count = 0;
     for (const auto& [name, weak] : impl_->topics) {
-        if (const auto topic = weak.lock()) count += topic->size();
+        if (const auto threads = weak.lock()) count += threads->size();
     }
     return count;
 }

@@ -54,6 +54,41 @@ TEST_CASE("a subscriber that reads nothing neither stops the run nor fills memor
     });
 }
 
+// User demand, test 17: run speed unchanged, memory bounded; reconnect from sequence n gives what follows exactly once.
+TEST_CASE("a run with slow subscribers does the same work as one without, and each reconnects from where it was") {
+    const auto calls = [](bool subscribed) {
+        const auto saver = std::make_shared<stategraph::testing::FaultSaver>(std::make_shared<sg::MemorySaver>());
+        const App app = loop(saver, 100);
+        sg::StreamHub hub(app);
+        std::vector<sg::Subscription> slow;
+        for (const OnFull policy : {OnFull::drop_ephemeral, OnFull::coalesce, OnFull::disconnect}) {
+            if (subscribed) slow.push_back(hub.subscribe("t", {.modes = {StreamMode::updates, StreamMode::custom}, .capacity = 4, .on_full = policy}));
+        }
+        const std::size_t before = saver->calls();
+        app.invoke(bar("i"), config(hub));
+        const std::size_t made = saver->calls() - before;
+        for (auto& subscription : slow) {
+            CHECK(subscription.waiting() <= 4);
+            sg::StreamPosition from;
+            std::size_t durable = 0;
+            for (bool more = true; more;) {  // a new connection for every third event
+                auto again = hub.subscribe("t", {.from = from});
+                for (int left = 3; left > 0 && more; --left) {
+                    const auto event = again.next(0);
+                    more = event.has_value();
+                    if (!more) break;
+                    CHECK((event->position > from));
+                    from = event->position;
+                    ++durable;
+                }
+            }
+            CHECK(durable == 100);
+        }
+        return made;
+    };
+    CHECK(calls(true) == calls(false));
+}
+
 TEST_CASE("what waits is limited in bytes as well, and one event that is larger waits alone") {
     const App app = loop(std::make_shared<sg::MemorySaver>(), 50);
     sg::StreamHub hub(app);
