@@ -1,12 +1,31 @@
 #include "checkpoint/paths.hpp"
 
+#include <charconv>
+#include <system_error>
+
 namespace stategraph::checkpoint {
+namespace {
+
+constexpr std::string_view sleeping_prefix = "sleeping:";
+
+}  // namespace
 
 std::string pullPath(std::string_view node) { return "pull:" + std::string(node); }
 
 std::string pushPath(std::size_t index) {
     const std::string digits = std::to_string(index);
     return "push:" + std::string(10 - digits.size(), '0') + digits;
+}
+
+std::string sleepingUntil(std::int64_t unix_ms) { return std::string(sleeping_prefix) + std::to_string(unix_ms); }
+
+std::optional<std::int64_t> sleepsUntil(std::string_view word) {
+    if (!word.starts_with(sleeping_prefix)) return {};
+    word.remove_prefix(sleeping_prefix.size());
+    std::int64_t unix_ms = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), unix_ms);
+    if (error != std::errc() || end != word.data() + word.size()) return {};
+    return unix_ms;
 }
 
 std::string effectPath(TaskId task, std::string_view key) {

@@ -1,5 +1,7 @@
 #pragma once
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,6 +22,12 @@ inline constexpr std::string_view run_goes_on = "running";
 inline constexpr std::string_view run_failed = "failed";
 inline constexpr std::string_view run_at_breakpoint = "breakpoint";
 inline constexpr std::string_view run_at_limit = "limit";
+inline constexpr std::string_view run_cancelled = "cancelled";
+inline constexpr std::string_view run_timed_out = "timed_out";
+/// "sleeping:UNIX_MS": a task waits for that time, the first of several.
+std::string sleepingUntil(std::int64_t unix_ms);
+/// The time; none for any other word.
+std::optional<std::int64_t> sleepsUntil(std::string_view word);
 
 /// An effect of a task, or of one inside it: "once:TASK:KEY". In the root's log, wherever the task is.
 inline constexpr std::string_view effect_prefix = "once:";

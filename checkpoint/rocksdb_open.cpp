@@ -65,7 +65,7 @@ void checkFolder(const std::string& path, bool create, bool read_only) {
     if (path.empty()) refuse(path, "the path is empty; name a folder");
     const fs::file_status status = fs::status(path);
     if (!fs::exists(status)) {
-        if (read_only) refuse(path, "there is none; a read-only saver does not make one");
+        if (read_only) refuse(path, "there is none; opening it read_only does not make one");
         if (!create) refuse(path, "there is none; check the path or set create_if_missing");
         std::error_code error;
         fs::create_directories(path, error);
@@ -84,7 +84,7 @@ void checkFolder(const std::string& path, bool create, bool read_only) {
 [[noreturn]] void failOpening(const rocksdb::Status& status, const std::string& path) {
     const std::string text = status.ToString();
     if (text.find("lock hold by current process") != std::string::npos) {
-        refuse(path, "this process has it open already; share that saver instead of making a second one");
+        refuse(path, "this process has it open already; share that object instead of making a second one");
     }
     if (status.IsIOError() && text.find("While lock file") != std::string::npos) {
         refuse(path, "another process has it open (" + text + "); end it, or open both read_only");
@@ -97,16 +97,16 @@ void checkFolder(const std::string& path, bool create, bool read_only) {
     failStatus(status, "open it", path);
 }
 
-void checkFormat(rocksdb::DB& db, const std::string& path, bool read_only) {
-    const rocksdb::Slice key(format_key.data(), format_key.size());
+void checkFormat(rocksdb::DB& db, const std::string& path, bool read_only, const DatabaseFormat& format) {
+    const rocksdb::Slice key(format.key.data(), format.key.size());
     std::string version;
     const rocksdb::Status status = db.Get(rocksdb::ReadOptions(), key, &version);
     if (status.ok()) {
-        if (version == std::to_string(key_format_version)) return;
+        if (version == std::to_string(format.version)) return;
         const bool is_number = !version.empty() && version.find_first_not_of("0123456789") == std::string::npos;
         if (is_number && version != "0") {
             throw CorruptCheckpointError("the database '" + path + "' has format " + version +
-                                         ", newer than this library's " + std::to_string(key_format_version) +
+                                         ", newer than this library's " + std::to_string(format.version) +
                                          "; use a newer stategraph");
         }
         throw CorruptCheckpointError("the database '" + path + "' is damaged: its format version cannot be read");
@@ -120,7 +120,7 @@ void checkFormat(rocksdb::DB& db, const std::string& path, bool read_only) {
     if (read_only) return;
     rocksdb::WriteOptions write;
     write.sync = true;
-    const rocksdb::Status put = db.Put(write, key, std::to_string(key_format_version));
+    const rocksdb::Status put = db.Put(write, key, std::to_string(format.version));
     if (!put.ok()) failStatus(put, "write its format version", path);
 }
 
@@ -134,7 +134,7 @@ void failStatus(const rocksdb::Status& status, const std::string& work, const st
     throw SaverError("the database '" + path + "': could not " + work + ": " + status.ToString());
 }
 
-std::unique_ptr<rocksdb::DB> openDatabase(const std::string& path, const RocksDBSaverOptions& options) {
+std::unique_ptr<rocksdb::DB> openDatabase(const std::string& path, const RocksDBSaverOptions& options, const DatabaseFormat& format) {
     try {
         checkFolder(path, options.create_if_missing, options.read_only);
     } catch (const fs::filesystem_error& error) {
@@ -147,7 +147,7 @@ std::unique_ptr<rocksdb::DB> openDatabase(const std::string& path, const RocksDB
                                                      : rocksdb::DB::Open(settings, path, &opened);
     std::unique_ptr<rocksdb::DB> db(opened);
     if (!status.ok()) failOpening(status, path);
-    checkFormat(*db, path, options.read_only);
+    checkFormat(*db, path, options.read_only, format);
     return db;
 }
 

@@ -26,6 +26,9 @@ std::vector<Interrupt> openInterrupts(const checkpoint::TaskFields& record) {
 std::optional<Unfinished> stopOf(std::string_view word) {
     if (word == checkpoint::run_at_breakpoint) return Unfinished::breakpoint;
     if (word == checkpoint::run_at_limit) return Unfinished::limit;
+    if (word == checkpoint::run_cancelled) return Unfinished::cancelled;
+    if (word == checkpoint::run_timed_out) return Unfinished::timed_out;
+    if (checkpoint::sleepsUntil(word)) return Unfinished::sleeping;
     return {};
 }
 
@@ -37,7 +40,7 @@ std::optional<UnfinishedThread> examine(const ListedCheckpoint& head) {
     const auto due = checkpoint::dueTasks(commit, records, true);
     if (due.empty()) return {};
 
-    UnfinishedThread thread{.thread_id = head.thread_id, .checkpoint_id = head.id, .step = commit.step, .reason = {}, .next = {}, .interrupts = {}, .error = {}};
+    UnfinishedThread thread{.thread_id = head.thread_id, .checkpoint_id = head.id, .step = commit.step, .reason = {}, .next = {}, .interrupts = {}, .error = {}, .wake_unix_ms = {}};
     const auto* run = checkpoint::findRecord(records, checkpoint::run_path);
     const bool went_on = run != nullptr && run->node == checkpoint::run_goes_on;
     bool any_open = false;
@@ -58,6 +61,7 @@ std::optional<UnfinishedThread> examine(const ListedCheckpoint& head) {
     }
     if (const auto stop = run != nullptr ? stopOf(run->node) : std::nullopt) {
         thread.reason = *stop;
+        thread.wake_unix_ms = checkpoint::sleepsUntil(run->node);
     } else if (any_open || thread.next.empty()) {
         thread.reason = Unfinished::in_flight;
     } else {
@@ -75,6 +79,9 @@ const char* toString(Unfinished reason) noexcept {
         case Unfinished::failed: return "failed";
         case Unfinished::breakpoint: return "breakpoint";
         case Unfinished::limit: return "limit";
+        case Unfinished::cancelled: return "cancelled";
+        case Unfinished::timed_out: return "timed_out";
+        case Unfinished::sleeping: return "sleeping";
     }
     return "?";
 }

@@ -1,7 +1,7 @@
 # Which file belongs to what: the one place that says so. A new file in these folders is picked up by the next build.
 #
 #   include/stategraph/**/*.hpp   public headers, installed (detail/ too); testing/saver_contract* is the savers' test kit
-#   src/**/*.cpp checkpoint/**/*.cpp   the library;  checkpoint/rocksdb*.cpp is stategraph::rocksdb, checkpoint/encrypted*.cpp
+#   src/**/*.cpp checkpoint/**/*.cpp store/*.cpp   the library;  rocksdb*.cpp is stategraph::rocksdb, checkpoint/encrypted*.cpp
 #                                 stategraph::encryption
 #   tests/**/*_test.cpp           stategraph-tests, with tests/support/*.cpp and tests/main.cpp
 #   tests/conformance/*.cpp       stategraph-conformance
@@ -15,21 +15,21 @@
 
 file(GLOB_RECURSE STATEGRAPH_HEADERS CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/stategraph/*.hpp")
 set(STATEGRAPH_ROCKSDB_HEADERS ${STATEGRAPH_HEADERS})
-list(FILTER STATEGRAPH_HEADERS EXCLUDE REGEX "/rocksdb_saver\\.hpp$")
+list(FILTER STATEGRAPH_HEADERS EXCLUDE REGEX "/rocksdb_(saver|store)\\.hpp$")
 # They need doctest, which a build without tests does without; the tests include each of them.
 set(STATEGRAPH_KIT_HEADERS ${STATEGRAPH_HEADERS})
 list(FILTER STATEGRAPH_HEADERS EXCLUDE REGEX "/testing/saver_contract")
 list(FILTER STATEGRAPH_KIT_HEADERS INCLUDE REGEX "/testing/saver_contract")
-list(FILTER STATEGRAPH_ROCKSDB_HEADERS INCLUDE REGEX "/rocksdb_saver\\.hpp$")
+list(FILTER STATEGRAPH_ROCKSDB_HEADERS INCLUDE REGEX "/rocksdb_(saver|store)\\.hpp$")
 set(STATEGRAPH_ENCRYPTION_HEADERS ${STATEGRAPH_HEADERS})
 list(FILTER STATEGRAPH_HEADERS EXCLUDE REGEX "/encrypted_saver\\.hpp$")
 list(FILTER STATEGRAPH_ENCRYPTION_HEADERS INCLUDE REGEX "/encrypted_saver\\.hpp$")
 
 file(GLOB_RECURSE STATEGRAPH_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cpp"
-     "${PROJECT_SOURCE_DIR}/checkpoint/*.cpp")
+     "${PROJECT_SOURCE_DIR}/checkpoint/*.cpp" "${PROJECT_SOURCE_DIR}/store/*.cpp")
 set(STATEGRAPH_ROCKSDB_SOURCES ${STATEGRAPH_SOURCES})
-list(FILTER STATEGRAPH_SOURCES EXCLUDE REGEX "/checkpoint/rocksdb[^/]*\\.cpp$")
-list(FILTER STATEGRAPH_ROCKSDB_SOURCES INCLUDE REGEX "/checkpoint/rocksdb[^/]*\\.cpp$")
+list(FILTER STATEGRAPH_SOURCES EXCLUDE REGEX "/(checkpoint|store)/rocksdb[^/]*\\.cpp$")
+list(FILTER STATEGRAPH_ROCKSDB_SOURCES INCLUDE REGEX "/(checkpoint|store)/rocksdb[^/]*\\.cpp$")
 set(STATEGRAPH_ENCRYPTION_SOURCES ${STATEGRAPH_SOURCES})
 list(FILTER STATEGRAPH_SOURCES EXCLUDE REGEX "/checkpoint/encrypted[^/]*\\.cpp$")
 list(FILTER STATEGRAPH_ENCRYPTION_SOURCES INCLUDE REGEX "/checkpoint/encrypted[^/]*\\.cpp$")
@@ -69,7 +69,7 @@ endif()
 
 # A file that needs RocksDB or OpenSSL says so by what it includes.
 function(stategraph_uses_rocksdb out file)
-  stategraph_includes(found "${file}" "stategraph/rocksdb_saver\\.hpp|rocksdb/")
+  stategraph_includes(found "${file}" "stategraph/rocksdb_(saver|store)\\.hpp|rocksdb/")
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 function(stategraph_uses_encryption out file)

@@ -14,6 +14,9 @@ const char* toString(Status status) noexcept {
         case Status::interrupted: return "interrupted";
         case Status::breakpoint: return "breakpoint";
         case Status::cancelled: return "cancelled";
+        case Status::timed_out: return "timed_out";
+        case Status::drained: return "drained";
+        case Status::sleeping: return "sleeping";
     }
     return "?";
 }
@@ -35,6 +38,8 @@ Config::operator RunConfig() const {
 bool isRetryable(const std::exception_ptr& error) {
     try {
         std::rethrow_exception(error);
+    } catch (const NodeTimeoutError&) {
+        return true;
     } catch (const Error&) {
         return false;
     } catch (const std::logic_error&) {

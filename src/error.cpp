@@ -77,9 +77,26 @@ const char* toString(Errc code) noexcept {
             return "SAVER_FAILED";
         case Errc::thread_busy:
             return "THREAD_BUSY";
+        case Errc::cancelled:
+            return "CANCELLED";
+        case Errc::node_timeout:
+            return "NODE_TIMEOUT";
+        case Errc::store_failed:
+            return "STORE_FAILED";
+        case Errc::corrupt_store:
+            return "CORRUPT_STORE";
+        case Errc::missing_store:
+            return "MISSING_STORE";
     }
     return "UNKNOWN";
 }
+
+NodeTimeoutError::NodeTimeoutError(Kind kind, int limit_ms, ErrorContext context)
+    : Error(Errc::node_timeout,
+            (kind == Kind::run ? "the attempt took longer than its timeout of " : "the attempt gave no sign for its idle timeout of ") +
+                std::to_string(limit_ms) + " ms and was given up",
+            std::move(context)),
+      kind_(kind), limit_ms_(limit_ms) {}
 
 Error::Error(Errc code, std::string message, ErrorContext context)
     : std::runtime_error(std::string()),  // what() is ours, the base's copy would only cost memory

@@ -66,8 +66,14 @@ TEST_CASE("every kind is caught as Error and has a name of its own") {
     CHECK(std::string(sg::toString(sg::Errc::invalid_update)) == "INVALID_CONCURRENT_GRAPH_UPDATE");
     CHECK(std::string(sg::toString(sg::Errc::missing_checkpointer)) == "MISSING_CHECKPOINTER");
     CHECK(std::string(sg::toString(sg::Errc::corrupt_checkpoint)) == "CORRUPT_CHECKPOINT");
+    CHECK(std::string(sg::toString(sg::Errc::store_failed)) == "STORE_FAILED");
+    CHECK(std::string(sg::toString(sg::Errc::corrupt_store)) == "CORRUPT_STORE");
+    CHECK(std::string(sg::toString(sg::Errc::missing_store)) == "MISSING_STORE");
     CHECK((sg::GraphRecursionError("x").code() == sg::Errc::recursion_limit));
     CHECK((sg::ConcurrentUpdateError("x").code() == sg::Errc::concurrent_update));
     CHECK((sg::EmptyInputError("x").code() == sg::Errc::empty_input));
     CHECK((sg::MissingCheckpointerError("x").code() == sg::Errc::missing_checkpointer));
+    CHECK((sg::StoreError("x").code() == sg::Errc::store_failed));
+    CHECK((sg::CorruptStoreError("x").code() == sg::Errc::corrupt_store));
+    CHECK((sg::MissingStoreError("x").code() == sg::Errc::missing_store));
 }

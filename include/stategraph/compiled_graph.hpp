@@ -24,6 +24,8 @@ struct Result {
     Status status = Status::done;
     /// The questions that wait for an answer.
     std::vector<Interrupt> interrupts = {};
+    /// When the first of the tasks that sleep is to go on; none if none does.
+    std::optional<std::int64_t> wake_unix_ms = {};
     /// The newest checkpoint; empty without a saver.
     Config config = {};
 };
@@ -276,13 +278,14 @@ private:
     static void outcome(detail::RunOutcome&& from, Result<Output>& to) {
         to.status = from.status;
         to.interrupts = std::move(from.interrupts);
+        to.wake_unix_ms = from.wake_unix_ms;
         to.config = std::move(from.config);
     }
     template <class In>
     Result<Output> invokeWith(In&& input, const RunConfig& config) const {
         Result<Output> result;
         detail::StateBox<S> box;
-        detail::invoke(*core_, std::move(input), config, {result.status, result.interrupts, result.config, box.object()});
+        detail::invoke(*core_, std::move(input), config, {result.status, result.interrupts, result.wake_unix_ms, result.config, box.object()});
         result.values = detail::project<Output>(std::move(box.state));
         return result;
     }

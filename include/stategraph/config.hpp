@@ -1,8 +1,11 @@
 #pragma once
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <stategraph/ids.hpp>
@@ -21,8 +24,16 @@ enum class Durability : std::uint8_t {
     exit,   // one, when the run ends, pauses or fails: the whole run
 };
 
-/// How a run ended, if it did not throw. `cancelled`: another run replaced it (OnBusy::replace); the thread can go on.
-enum class Status : std::uint8_t { done, interrupted, breakpoint, cancelled };
+/// How a run ended, if it did not throw. Unless it is done, RESUME goes on with the thread.
+enum class Status : std::uint8_t {
+    done,
+    interrupted,  // nodes asked (stategraph/interrupt.hpp)
+    breakpoint,
+    cancelled,    // by its RunControl, or another run replaced it (OnBusy::replace)
+    timed_out,    // RunConfig::timeout_ms passed
+    drained,      // by its RunControl, after a whole superstep
+    sleeping,     // every task that is due waits for its time (Runtime::sleepUntil)
+};
 const char* toString(Status status) noexcept;
 
 /// What a run, or an edit, does about another run that is under way on its thread in this process, through the same saver object. Between
@@ -53,6 +64,36 @@ struct MetadataEntry {
 };
 using Metadata = std::vector<MetadataEntry>;
 
+namespace detail {
+template <class T>
+inline constexpr char context_type = 0;
+}
+
+/// A value that the nodes of a run can see (Runtime::context): settings, connections, who asked. Shared and never changed, and not
+/// stored: whoever resumes a thread gives it again. Made from any value, or from a shared_ptr to one.
+class RunContext {
+public:
+    RunContext() noexcept = default;
+    template <class T>
+        requires(!std::is_same_v<T, RunContext>)
+    RunContext(T value) : RunContext(std::make_shared<const T>(std::move(value))) {}
+    template <class T>
+    RunContext(std::shared_ptr<T> value) noexcept : value_(std::move(value)), type_(&detail::context_type<std::remove_cv_t<T>>) {}
+
+    /// Null if it is none, or of another type.
+    template <class T>
+    const T* get() const noexcept {
+        return type_ == &detail::context_type<T> ? static_cast<const T*>(value_.get()) : nullptr;
+    }
+    bool empty() const noexcept { return value_ == nullptr; }
+
+private:
+    std::shared_ptr<const void> value_;
+    const char* type_ = nullptr;
+};
+
+class RunControl;
+
 /// How one run is done.
 struct RunConfig {
     /// Needed where the graph has a saver.
@@ -76,6 +117,13 @@ struct RunConfig {
     StreamHub* hub = nullptr;
     /// Is told what the run does (stategraph/observer.hpp), beside the graph's own. Not owned: it must outlive the run.
     Observer* observer = nullptr;
+    /// Ends the run from outside (stategraph/control.hpp); null: nobody does. With one, or with a timeout, each node is called on a thread of its
+    /// own, so that the run can end without it; that costs some 10 µs a call.
+    std::shared_ptr<RunControl> control = {};
+    /// How long the run may take; at least 1. It then ends with Status::timed_out, as if it had been stopped.
+    std::optional<int> timeout_ms = {};
+    /// What nodes see in Runtime::context.
+    RunContext context = {};
 
     /// As {}, without a file of the caller's having to make one. Cost: none.
     static const RunConfig& defaults() noexcept;

@@ -25,6 +25,11 @@ enum class Errc : std::uint8_t {
     missing_checkpointer,
     saver_failed,
     thread_busy,
+    cancelled,
+    node_timeout,
+    store_failed,
+    corrupt_store,
+    missing_store,
 };
 
 /// The name of a code as LangGraph spells it where it has one, e.g. "GRAPH_RECURSION_LIMIT".
@@ -146,6 +151,30 @@ public:
         : Error(Errc::saver_failed, std::move(message), std::move(context)) {}
 };
 
+/// A store (stategraph/store.hpp) could not do its work: the database is missing, locked, read-only, full.
+class StoreError : public Error {
+public:
+    explicit StoreError(std::string message, ErrorContext context = {})
+        : Error(Errc::store_failed, std::move(message), std::move(context)) {}
+
+protected:
+    StoreError(Errc code, std::string message, ErrorContext context) : Error(code, std::move(message), std::move(context)) {}
+};
+
+/// Stored bytes of a store that cannot be read; the message names the item.
+class CorruptStoreError : public StoreError {
+public:
+    explicit CorruptStoreError(std::string message, ErrorContext context = {})
+        : StoreError(Errc::corrupt_store, std::move(message), std::move(context)) {}
+};
+
+/// The call needs a store and the graph was compiled without one.
+class MissingStoreError : public Error {
+public:
+    explicit MissingStoreError(std::string message, ErrorContext context = {})
+        : Error(Errc::missing_store, std::move(message), std::move(context)) {}
+};
+
 /// A node (or a router of its edges) threw. The original exception is `original()`; siblings that finished are kept.
 class NodeError : public Error {
 public:
@@ -163,6 +192,28 @@ private:
     std::string reason_;
     std::string task_id_;
     std::shared_ptr<const std::vector<Interrupt>> interrupts_;
+};
+
+/// What a node gets from its Runtime when its run is to end, or the attempt was given up: a reason to return. Let it through: it is not the
+/// node's failure.
+class CancelledError : public Error {
+public:
+    explicit CancelledError(std::string message, ErrorContext context = {})
+        : Error(Errc::cancelled, std::move(message), std::move(context)) {}
+};
+
+/// An attempt of a node took too long (NodeOptions::timeout_ms, idle_timeout_ms) and was given up. The original exception of a NodeError;
+/// policies retry it.
+class NodeTimeoutError : public Error {
+public:
+    enum class Kind : std::uint8_t { run, idle };
+    NodeTimeoutError(Kind kind, int limit_ms, ErrorContext context);
+    Kind kind() const noexcept { return kind_; }
+    int limitMs() const noexcept { return limit_ms_; }
+
+private:
+    Kind kind_;
+    int limit_ms_;
 };
 
 namespace detail {

@@ -14,6 +14,7 @@
 
 namespace stategraph {
 
+class BaseStore;
 class Executor;
 class IdSource;
 class Observer;
@@ -30,6 +31,11 @@ struct NodeOptions {
     /// and what is derived from it (ids, task paths, namespaces, the order of tasks), has this name; all else has the node's own. No other
     /// node may have it as either. None: the node's own name.
     std::string stored_as = {};
+    /// How long one attempt may take, and how long it may give no sign (Runtime::heartbeat, write, once); at least 1. Then it is given up: the
+    /// attempt failed with NodeTimeoutError, `retry` decides about another, and nothing that it still does lands. Not for subgraphs: give limits
+    /// to their nodes. Such a node is called on a thread of its own.
+    std::optional<int> timeout_ms = {};
+    std::optional<int> idle_timeout_ms = {};
 
     /// As {}, without a file of the caller's having to make one. Cost: none.
     static const NodeOptions& defaults() noexcept;
@@ -68,6 +74,8 @@ struct CompileOptions {
     std::shared_ptr<IdSource> ids = {};
     /// Is told what every run does (stategraph/observer.hpp).
     std::shared_ptr<Observer> observer = {};
+    /// Memory across threads, for nodes (Runtime::store). None: in a subgraph, that of the graph around it.
+    std::shared_ptr<BaseStore> store = {};
 
     /// As {}, without a file of the caller's having to make one. Cost: none.
     static const CompileOptions& defaults() noexcept;

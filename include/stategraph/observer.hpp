@@ -27,6 +27,9 @@ enum class Ending : std::uint8_t {
     interrupted,  // questions wait for answers
     breakpoint,
     cancelled,
+    timed_out,
+    drained,   // after a whole superstep, from outside
+    sleeping,  // every task that is due waits for its time
     failed,
     retried,  // an attempt that failed and is followed by another
     left,     // a run whose stream nobody walks any more

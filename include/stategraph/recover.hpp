@@ -49,7 +49,7 @@ struct RecoverOptions {
     std::size_t concurrency = 4;
 };
 
-/// What became of one thread that was in flight.
+/// What became of one thread that was in flight, or whose sleep was over.
 struct RecoveredThread {
     std::string thread_id;
     /// How its run ended; none if it failed or was left alone.

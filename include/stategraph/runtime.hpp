@@ -6,11 +6,14 @@
 #include <type_traits>
 #include <utility>
 
+#include <stategraph/config.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/ids.hpp>
 #include <stategraph/value.hpp>
 
 namespace stategraph {
+
+class BaseStore;
 
 namespace detail {
 class Schema;
@@ -35,6 +38,7 @@ public:
     std::int64_t step() const noexcept;
     /// Supersteps left before the recursion limit, this one included.
     int remainingSteps() const noexcept;
+    bool isLastStep() const noexcept { return remainingSteps() == 1; }
     /// 1 for the first try.
     int attempt() const noexcept;
     TaskId taskId() const;
@@ -42,6 +46,29 @@ public:
     /// The checkpoint whose tasks these are; none without a saver.
     CheckpointId checkpointId() const noexcept;
     std::string_view checkpointNs() const noexcept;
+
+    /// RunConfig::context. Errors: InvalidArgumentError if the run was given none, or one of another type.
+    template <class T>
+    const T& context() const {
+        const T* found = runContext().template get<T>();
+        if (found == nullptr) refuseContext();
+        return *found;
+    }
+
+    /// Whether the run is to end (RunControl::requestStop, RunConfig::timeout_ms), or this attempt: whatever the node still does is in vain.
+    /// `stopToken(Runtime&)` of stategraph/control.hpp is the same for what a node waits on.
+    bool stopRequested() const;
+    /// Whether the run is to end after this superstep (RunControl::requestDrain).
+    bool drainRequested() const;
+    /// A sign that the node is not stuck (NodeOptions::idle_timeout_ms). Throws CancelledError if the attempt was given up.
+    void heartbeat();
+    /// Waits, and throws CancelledError when the run or the attempt is to end first. The thread is held meanwhile.
+    void waitFor(int ms);
+    /// Parks the thread until a time: the first call stops the run with Status::sleeping and nothing stays in memory; `recover()` in any process
+    /// drives it on when the time has come, as does RESUME, and then the node runs again from its beginning and this returns. The time of the
+    /// first call counts; several sleeps of a node have different keys.
+    /// Errors: MissingCheckpointerError without a saver; InvalidArgumentError for a key that is empty or longer than 190 bytes.
+    void sleepUntil(std::int64_t unix_ms, std::string_view key = "sleep");
 
     /// Puts a value into the run's stream, for those who asked for `custom`; else nothing happens.
     void write(const Value& data);
@@ -66,12 +93,20 @@ public:
         requires std::is_invocable_v<Check&>
     std::invoke_result_t<F&> once(std::string_view key, F&& fn, Check&& check);
 
+    /// The graph's store (CompileOptions::store); in a subgraph without one of its own, that of the graph around it. What a node does to it
+    /// is an effect like any other: it is not undone if the node fails, and done again if the node runs again.
+    /// Throws MissingStoreError if there is none.
+    BaseStore& store() const;
+
     /// A text that names this task, or one effect of it: the same in every retry and every process, another one for every other task.
     std::string idempotencyKey(std::string_view key = {}) const;
 
-    detail::TaskContext& context() noexcept { return *context_; }
+    detail::TaskContext& taskContext() noexcept { return *context_; }
 
 private:
+    const RunContext& runContext() const noexcept;
+    [[noreturn]] void refuseContext() const;
+
     detail::TaskContext* context_;
 };
 

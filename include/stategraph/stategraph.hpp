@@ -1,6 +1,6 @@
 #pragma once
 /// All of the library but what costs compile time or needs another one: JSON (stategraph/json.hpp) and RocksDB
-/// (stategraph/rocksdb_saver.hpp). What only writers of savers use is apart too (stategraph/saver_rules.hpp, testing/).
+/// (stategraph/rocksdb_saver.hpp, rocksdb_store.hpp). What only writers of savers use is apart too (stategraph/saver_rules.hpp, testing/).
 #include <stategraph/channel.hpp>
 #include <stategraph/codec.hpp>
 #include <stategraph/command.hpp>
@@ -14,6 +14,7 @@
 #include <stategraph/ids.hpp>
 #include <stategraph/interrupt.hpp>
 #include <stategraph/memory_saver.hpp>
+#include <stategraph/memory_store.hpp>
 #include <stategraph/messages.hpp>
 #include <stategraph/record.hpp>
 #include <stategraph/recover.hpp>
@@ -23,6 +24,8 @@
 #include <stategraph/saver.hpp>
 #include <stategraph/snapshot.hpp>
 #include <stategraph/stats.hpp>
+#include <stategraph/store.hpp>
+#include <stategraph/store_filter.hpp>
 #include <stategraph/stream.hpp>
 #include <stategraph/unfinished.hpp>
 #include <stategraph/update.hpp>

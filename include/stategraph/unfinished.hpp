@@ -18,6 +18,9 @@ enum class Unfinished : std::uint8_t {
     failed,       // a node failed, and nobody has gone on with the thread since
     breakpoint,   // it stopped at a breakpoint
     limit,        // it ran into its recursion limit
+    cancelled,    // its run was stopped (RunControl)
+    timed_out,    // its run took too long (RunConfig::timeout_ms)
+    sleeping,     // it waits for its time (Runtime::sleepUntil): `recover()` drives it on from then
 };
 const char* toString(Unfinished reason) noexcept;
 
@@ -32,6 +35,8 @@ struct UnfinishedThread {
     std::vector<Interrupt> interrupts;
     /// Of the first task that failed; empty if none did.
     std::string error;
+    /// Until when it sleeps.
+    std::optional<std::int64_t> wake_unix_ms = {};
 };
 
 struct UnfinishedQuery {

@@ -16,7 +16,7 @@ namespace stategraph::engine {
 // Who holds or waits, in the order in which they came: a thread's first is its holder.
 struct alignas(64) ThreadClaim::Shard {
     std::mutex mutex;
-    std::condition_variable changed;
+    std::condition_variable_any changed;
     std::vector<ThreadClaim*> line;
     std::size_t waiting = 0;
 
@@ -32,7 +32,8 @@ ThreadClaim::Shard& ThreadClaim::shardOf(const BaseCheckpointSaver& saver, std::
     return shards[(hash * 0x9E3779B97F4A7C15ULL) >> 58U];
 }
 
-void ThreadClaim::acquire(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy, int timeout_ms) {
+void ThreadClaim::acquire(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy, int timeout_ms,
+                          const ClaimStop& stop) {
     if (timeout_ms < 0) {
         throw InvalidArgumentError("busy_timeout_ms is " + std::to_string(timeout_ms) + "; it must not be negative");
     }
@@ -51,12 +52,19 @@ void ThreadClaim::acquire(const BaseCheckpointSaver& saver, std::string_view thr
     if (is_busy) {
         tellHolder(shard, *this);
         ++shard.waiting;
-        const bool mine = shard.changed.wait_for(lock, std::chrono::milliseconds(timeout_ms),
-                                                 [&] { return shard.holderFor(*this) == this; });
+        auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
+        const bool run_ends_first = stop.deadline && *stop.deadline < until;
+        if (run_ends_first) until = *stop.deadline;
+        const bool mine = shard.changed.wait_until(lock, stop.token, until, [&] { return shard.holderFor(*this) == this; });
         --shard.waiting;
         if (!mine) {
             std::erase(shard.line, this);
             tellHolder(shard, *this);  // there may be nobody left who wants to replace it
+            if (stop.token.stop_requested() || run_ends_first) {
+                saver_ = nullptr;
+                throw CancelledError("the run was to end before it had its turn on the thread; nothing was done",
+                                     {.thread_id = std::string(thread_id)});
+            }
             busy(", and did not end within " + std::to_string(timeout_ms) + " ms (busy_timeout_ms)");
         }
     }

@@ -1,5 +1,8 @@
 #pragma once
 #include <atomic>
+#include <chrono>
+#include <optional>
+#include <stop_token>
 #include <string_view>
 
 #include <stategraph/config.hpp>
@@ -9,6 +12,12 @@ class BaseCheckpointSaver;
 }
 
 namespace stategraph::engine {
+
+/// What may end a wait for a thread early.
+struct ClaimStop {
+    std::stop_token token = {};
+    std::optional<std::chrono::steady_clock::time_point> deadline = {};
+};
 
 /// The right to write to a thread: one at a time in this process for each saver object, first come first served. It keeps two runs from
 /// doing the same work; that they never write over each other is the saver's part.
@@ -21,8 +30,8 @@ public:
     ThreadClaim& operator=(const ThreadClaim&) = delete;
     ~ThreadClaim() { release(); }
 
-    /// Both must outlive the claim. Errors: ThreadBusyError; InvalidArgumentError for a negative timeout.
-    void acquire(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy, int timeout_ms);
+    /// Both must outlive the claim. Errors: ThreadBusyError; CancelledError if `stop` says so first; InvalidArgumentError for a negative timeout.
+    void acquire(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy, int timeout_ms, const ClaimStop& stop = {});
     void release() noexcept;
     /// Whether somebody waits who is to replace the holder. Safe from any thread.
     bool isReplaced() const noexcept { return replaced_.load(std::memory_order_relaxed); }

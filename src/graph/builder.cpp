@@ -34,6 +34,8 @@ NodeSpec nodeOf(std::string&& name, const NodeOptions& options) {
     node.metadata = options.metadata;
     if (options.ends) node.ends = options.ends->names();
     node.stored_as = options.stored_as;
+    node.timeout_ms = options.timeout_ms;
+    node.idle_timeout_ms = options.idle_timeout_ms;
     return node;
 }
 
@@ -88,7 +90,8 @@ std::shared_ptr<const Core> GraphBuilder::compile(const CompileOptions& options)
                                  .interrupt_after = options.interrupt_after.names(),
                                  .executor = options.executor,
                                  .ids = options.ids,
-                                 .observer = options.observer});
+                                 .observer = options.observer,
+                                 .store = options.store});
 }
 
 std::string GraphBuilder::toMermaid() const { return detail::toMermaid(*spec_); }

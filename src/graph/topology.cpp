@@ -30,6 +30,7 @@ Node makeNode(const detail::NodeSpec& spec, const detail::Schema& state) {
     }
     node.deferred = spec.defer;
     node.retry = spec.retry;
+    node.limits = {spec.timeout_ms, spec.idle_timeout_ms};
     node.metadata = spec.metadata;
     return node;
 }
@@ -137,6 +138,7 @@ void Topology::index() {
     for (std::size_t i = 0; i < joins.size(); ++i) joins_by_key_.emplace(joins[i].key, static_cast<JoinIndex>(i));
     start = find(START);
     has_deferred = std::ranges::any_of(nodes, &Node::deferred);
+    has_limits = std::ranges::any_of(nodes, [](const Node& node) { return node.limits.any(); });
 }
 
 Topology buildTopology(const detail::GraphSpec& graph, const detail::CompileSpec& options) {

@@ -50,6 +50,14 @@ struct Subgraph {
     std::vector<SharedChannel> out;
 };
 
+/// What a node's attempt may take, in ms; none: any time.
+struct AttemptLimits {
+    std::optional<int> timeout_ms = {};       // of the whole attempt
+    std::optional<int> idle_timeout_ms = {};  // since it last gave a sign
+
+    bool any() const noexcept { return timeout_ms || idle_timeout_ms; }
+};
+
 struct Node {
     std::string name;
     std::string stored_name;
@@ -60,6 +68,7 @@ struct Node {
     std::optional<Subgraph> subgraph;
     bool deferred = false;
     RetryPolicy retry;
+    AttemptLimits limits;
     Value metadata;
     std::vector<NodeIndex> edges;  // static targets, in the order added; END left out
     std::vector<JoinSlot> joins;   // of which it is a source
@@ -72,6 +81,7 @@ public:
     std::vector<Join> joins;  // in the order of their keys
     NodeIndex start = no_node;
     bool has_deferred = false;      // some node or join is
+    bool has_limits = false;        // some node's attempts are limited
     std::uint64_t fingerprint = 0;  // of stored names, edges, joins and branches
 
     /// By what users call it; no_node if there is none.

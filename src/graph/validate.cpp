@@ -138,6 +138,12 @@ private:
         if (node.subgraph && node.subgraph->core == nullptr) {
             fault("node " + name + ": its subgraph is not compiled; add what compile() returned");
         }
+        if (node.subgraph && (node.timeout_ms || node.idle_timeout_ms)) {
+            fault("node " + name + " is a subgraph and has a timeout; give timeouts to the nodes in it");
+        }
+        if (node.timeout_ms.value_or(1) < 1 || node.idle_timeout_ms.value_or(1) < 1) {
+            fault("node " + name + " has a timeout below 1 ms; leave it out for none");
+        }
         if (!node.subgraph && node.action.call == nullptr) {
             fault("node " + name + " has neither a function nor a subgraph; add it with one");
         }

@@ -27,10 +27,11 @@ struct StateEdit {
 /// One superstep of edits, on the checkpoint that a config names.
 class Editor {
 public:
-    Editor(const Core& core, BaseCheckpointSaver& saver, const Config& config, Durability durability)
+    Editor(const Core& core, BaseCheckpointSaver& saver, BaseStore* store, const Config& config, Durability durability)
         : core_(core),
           topology_(core.topology()),
           saver_(saver),
+          store_(store),
           config_(config),
           durability_(durability == Durability::sync ? Durability::sync : Durability::async),
           latest_(config.checkpoint_id.empty()),
@@ -188,6 +189,7 @@ private:
         applyWrites(seen, set, {}, nullptr);
         detail::TaskContext context;
         context.edited_node = node.name;
+        context.edited_store = store_;
         Runtime runtime(context);
         routeBranches(node, topology_, seen.object(), runtime, routes);
     }
@@ -221,6 +223,7 @@ private:
     const Core& core_;
     const Topology& topology_;
     BaseCheckpointSaver& saver_;
+    BaseStore* store_;  // for routers
     Config config_;
     Durability durability_;
     bool latest_;
@@ -234,6 +237,16 @@ private:
     bool ends_ = false;
     bool whole_ = false;
 };
+
+// That of the graph of a namespace, or of the nearest one around it that has one.
+BaseStore* storeAt(const Core& root, std::string ns) {
+    for (;;) {
+        if (BaseStore* const store = resolveNamespace(root, ns).options().store.get()) return store;
+        if (ns.empty()) return nullptr;
+        const std::size_t cut = ns.rfind('|');
+        ns.resize(cut == std::string::npos ? 0 : cut);
+    }
+}
 
 }  // namespace
 }  // namespace stategraph::engine
@@ -262,7 +275,7 @@ Config editState(const Core& root, const Config& config, Edits& given, const Edi
         claim.acquire(saver, config.thread_id.view(), options.on_busy, options.busy_timeout_ms);
         for (auto& edits : supersteps) {
             if (edits.empty()) throw InvalidArgumentError("bulkUpdateState was given a superstep without updates");
-            at = engine::Editor(core, saver, at, options.durability).apply(edits);
+            at = engine::Editor(core, saver, engine::storeAt(root, config.checkpoint_ns), at, options.durability).apply(edits);
         }
     } catch (Error& error) {
         error.addContext({.thread_id = config.thread_id.toString(), .checkpoint_ns = config.checkpoint_ns});

@@ -128,6 +128,12 @@ void Run::load(CheckpointId wanted, GoneNodes gone) {
     travelling_ = replay_ && !at_head;
 }
 
+std::shared_ptr<BaseStore> Run::store() const noexcept {
+    const Run* run = this;
+    while (!run->core_.options().store && run->parent_ != nullptr) run = run->parent_->run;
+    return run->core_.options().store;
+}
+
 bool Run::isPerThread() const noexcept {
     return parent_ != nullptr && core_.options().checkpointer == CheckpointerKind::per_thread;
 }
@@ -150,7 +156,9 @@ void Run::begin(RunInput input) {
     if (observation_) observeStart();
     if (parent_ == nullptr && log_.hasSaver()) {
         const RunConfig& config = *shared_.config;
-        shared_.claim.acquire(*shared_.saver, config.thread_id.view(), config.on_busy, config.busy_timeout_ms);
+        ClaimStop stop;
+        if (shared_.stop != nullptr) stop = {shared_.stop->token(), shared_.stop->deadline()};
+        shared_.claim.acquire(*shared_.saver, config.thread_id.view(), config.on_busy, config.busy_timeout_ms, stop);
     }
     // New input drops what is due, so it does not matter whether that still exists.
     const bool drops = parent_ ? !parent_->resuming || parent_->replaying : input.kind == RunInput::Kind::update;

@@ -1,29 +1,23 @@
 #include "src/run/execution.hpp"
 
+#include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <random>
 #include <thread>
 
 #include <stategraph/error.hpp>
 
 #include "src/commit/task_record.hpp"
+#include "src/run/attempt.hpp"
+#include "src/run/retry_wait.hpp"
 
 namespace stategraph::engine {
 namespace {
 
 using detail::InterruptSignal;
 using detail::RefusedAnswerSignal;
+using detail::SleepSignal;
+using detail::StopSignal;
 using detail::TaskContext;
-
-double waitMs(const RetryPolicy& policy, int attempt) {
-    double ms = std::min(policy.max_interval_ms, policy.initial_interval_ms * std::pow(policy.backoff_factor, attempt - 1));
-    if (policy.jitter) {
-        thread_local std::minstd_rand generator{std::random_device{}()};
-        ms += std::uniform_real_distribution<double>(0, ms)(generator);
-    }
-    return ms;
-}
 
 }  // namespace
 
@@ -33,6 +27,10 @@ void Execution::operator()() noexcept {
 
 bool Execution::once(int number) noexcept {
     task_.attempt = number;
+    if (run_.stopStatus()) {
+        stopped();
+        return true;
+    }
     TaskWatch watch(run_, task_, number);
     try {
         try {
@@ -40,13 +38,23 @@ bool Execution::once(int number) noexcept {
         } catch (const InterruptSignal& signal) {
             interrupted({signal.interrupt});
         } catch (const InnerPause& pause) {
+            task_.wake_unix_ms = pause.wake_unix_ms;
             interrupted(pause.interrupts);
+        } catch (const SleepSignal& sleep) {
+            task_.wake_unix_ms = sleep.wake_unix_ms;
+            interrupted({});
+        } catch (const StopSignal&) {
+            stopped();
         } catch (const RefusedAnswerSignal& refused) {
             run_.withdrawAnswer(task_, refused.id, refused.index);
             throw WrongTypeError(refused.why, {.node = node_.name});
         }
     } catch (...) {
         const std::exception_ptr error = std::current_exception();
+        if (run_.stopStatus()) {  // what fails then fails of being stopped, and was not the node's fault
+            stopped();
+            return true;
+        }
         if (isWorthAnother(error, number)) {
             watch.retries(error);
             return false;
@@ -57,9 +65,14 @@ bool Execution::once(int number) noexcept {
 }
 
 void Execution::waitAfter(int number) const {
-    const double ms = waitMs(node_.retry, number);
-    if (run_.observation()) run_.observeRetry(task_, number, ms);
-    std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(ms));
+    const std::chrono::duration<double, std::milli> duration(retryWaitMs(node_.retry, number));
+    if (run_.observation()) run_.observeRetry(task_, number, duration.count());
+    RunStop* stop = run_.shared().stop.get();
+    if (stop != nullptr) {
+        stop->waitFor(duration);
+    } else {
+        std::this_thread::sleep_for(duration);
+    }
 }
 
 bool Execution::isWorthAnother(const std::exception_ptr& error, int attempt) const noexcept {
@@ -117,6 +130,10 @@ void Execution::call(TaskContext& context) {
         throw;
     } catch (const InterruptSignal&) {
         throw;
+    } catch (const SleepSignal&) {
+        throw;
+    } catch (const StopSignal&) {
+        throw;
     } catch (const RefusedAnswerSignal&) {
         throw;
     } catch (...) {
@@ -132,30 +149,69 @@ NodeError Execution::nodeError(std::string text) {
 
 void Execution::callNode(Runtime& runtime, TaskContext& context) {
     const detail::NodeAction& action = node_.action;
+    const bool apart = run_.callsApart(node_);
     if (task_.planned.is_send) {
         const PendingSend& send = run_.schedule_.sends[task_.planned.send];
-        const detail::AnyValue payload = send.payload.empty() ? restorePayload(node_, send.stored) : send.payload;
-        action.call(action.callable.get(), payload.get(), runtime, task_.result);
+        detail::AnyValue payload = send.payload.empty() ? restorePayload(node_, send.stored) : send.payload;
+        if (apart) {
+            callApart(context, std::shared_ptr<const void>(std::make_shared<detail::AnyValue>(payload), payload.get()));
+        } else {
+            action.call(action.callable.get(), payload.get(), runtime, task_.result);
+        }
         return;
     }
-    (void)context;
     if (!node_.projects) {
-        action.call(action.callable.get(), run_.state().object(), runtime, task_.result);
+        if (apart) {
+            callApart(context, run_.state_.share());
+        } else {
+            action.call(action.callable.get(), run_.state().object(), runtime, task_.result);
+        }
         return;
     }
-    State input(*action.input.schema);
+    const auto input = std::make_shared<State>(*action.input.schema);
     for (const SharedChannel& shared : node_.projection) {
         const auto& outer = run_.core().schema().channel(shared.outer);
         const auto& inner = action.input.schema->channel(shared.inner);
-        outer.behaviour->copy(input.value(inner), run_.state().value(outer));
+        outer.behaviour->copy(input->value(inner), run_.state().value(outer));
     }
-    action.call(action.callable.get(), input.object(), runtime, task_.result);
+    if (apart) {
+        callApart(context, std::shared_ptr<const void>(input, input->object()));
+    } else {
+        action.call(action.callable.get(), input->object(), runtime, task_.result);
+    }
+}
+
+void Execution::callApart(TaskContext& context, std::shared_ptr<const void> input) {
+    const auto attempt = std::make_shared<Attempt>(run_.core().shared_from_this(), node_.action, std::move(input), context,
+                                                   run_.shared().stop, node_.limits);
+    const Attempt::End end = attempt->run();
+    if (end != Attempt::End::returned) run_.leaveState();
+    switch (end) {
+        case Attempt::End::returned:
+            context.calls = attempt->calls();
+            task_.result = attempt->takeResult();
+            return;
+        case Attempt::End::stopped: throw StopSignal{};
+        case Attempt::End::timed_out:
+            throw NodeTimeoutError(NodeTimeoutError::Kind::run, *node_.limits.timeout_ms, {.node = node_.name, .step = run_.step()});
+        case Attempt::End::idle:
+            throw NodeTimeoutError(NodeTimeoutError::Kind::idle, *node_.limits.idle_timeout_ms, {.node = node_.name, .step = run_.step()});
+    }
 }
 
 void Execution::callSubgraph(int number) {
     const Subgraph& subgraph = *node_.subgraph;
     const detail::Core& inner = *subgraph.spec.core;
     const detail::Schema& outer_schema = run_.core().schema();
+    if (inner.options().checkpointer == detail::CheckpointerKind::per_thread && run_.hasSaver()) {
+        const auto here = [this](const Task* task) { return task->planned.node == task_.planned.node; };
+        if (std::count_if(run_.current_.begin(), run_.current_.end(), here) > 1) {
+            throw InvalidUpdateError("the PER_THREAD subgraph '" + node_.name +
+                                         "' is to be visited several times in one superstep, and its one log takes one visit at a time: compile it "
+                                         "without PER_THREAD, or visit it in supersteps of their own",
+                                     {.node = node_.name, .step = run_.step()});
+        }
+    }
     detail::RunInput input;
     if (task_.planned.is_send) {
         const PendingSend& send = run_.schedule_.sends[task_.planned.send];
@@ -180,7 +236,7 @@ void Execution::callSubgraph(int number) {
     try {
         const detail::RunOutcome outcome = child.drive(std::move(input));
         task_.inner_ids = child.ids_;
-        if (outcome.status != Status::done) throw InnerPause{outcome.interrupts};
+        if (outcome.status != Status::done) throw InnerPause{outcome.interrupts, outcome.wake_unix_ms};
     } catch (ParentCommandSignal& signal) {
         task_.inner_ids = child.ids_;
         takeParentCommand(signal);
@@ -253,6 +309,8 @@ void Execution::route(Runtime& runtime) {
         error.addContext({.node = node_.name, .step = run_.step()});
         throw;
     } catch (const InterruptSignal&) {
+        throw;
+    } catch (const SleepSignal&) {
         throw;
     } catch (const RefusedAnswerSignal&) {
         throw;
@@ -333,6 +391,14 @@ void Execution::failed(std::exception_ptr error) noexcept {
         task_.record.error = "out of memory";  // short enough to need none
     }
     run_.taskStopped(task_);
+}
+
+// Nothing of it is kept: it is as if it had not begun.
+void Execution::stopped() noexcept {
+    task_.status = TaskStatus::stopped;
+    task_.result.writes.clear();
+    task_.routes.clear();
+    if (isAlone()) run_.drafts_.clear();
 }
 
 void Execution::interrupted(std::vector<Interrupt> asked) {

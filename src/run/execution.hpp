@@ -19,6 +19,7 @@ private:
     void attempt(int number);
     void call(detail::TaskContext& context);
     void callNode(Runtime& runtime, detail::TaskContext& context);
+    void callApart(detail::TaskContext& context, std::shared_ptr<const void> input);
     void callSubgraph(int number);
     void takeResult();
     NodeError nodeError(std::string text);
@@ -30,6 +31,7 @@ private:
     void finish();
     void failed(std::exception_ptr error) noexcept;
     void interrupted(std::vector<Interrupt> asked);
+    void stopped() noexcept;
     bool isWorthAnother(const std::exception_ptr& error, int attempt) const noexcept;
     bool isAlone() const noexcept { return run_.current_.size() == 1; }
 

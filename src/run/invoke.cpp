@@ -70,12 +70,14 @@ RunShared shareRun(const Core& core, const RunConfig& config, Events& events) {
             .concurrency = config.max_concurrency ? static_cast<std::size_t>(*config.max_concurrency)
                                                   : std::numeric_limits<std::size_t>::max(),
             .events = &events,
-            .metadata = encodeMetadata(config.metadata)};
+            .metadata = encodeMetadata(config.metadata),
+            .stop = RunStop::of(config)};
 }
 
 void giveValues(Run& run, void* values, detail::ChannelSet* present) {
     const detail::Schema& schema = run.core().schema();
     if (present != nullptr) *present = run.state().present();
+    run.ownState();
     if (values != run.state().object()) schema.state().move(values, run.state().object());
     if (run.core().spec().output.size() == schema.size()) return;
     for (const auto& channel : schema.channels()) {
@@ -94,8 +96,9 @@ RunOutcome runWith(const Core& core, RunInput input, const RunConfig& config, en
                    ChannelSet* present) {
     try {
         engine::RunShared shared = engine::shareRun(core, config, events);
-        // A state type that needs no context to be made is as its owner made it: the run can work right there.
-        void* const place = core.schema().state().context == nullptr ? values : nullptr;
+        // A state type that needs no context to be made is as its owner made it: the run can work right there, unless some attempt may outlive it.
+        const bool may_leave = shared.stop != nullptr || core.topology().has_limits;
+        void* const place = may_leave || core.schema().state().context != nullptr ? nullptr : values;
         engine::Run run(core, shared, nullptr, place);
         RunOutcome outcome = run.drive(std::move(input));
         if (values != nullptr) engine::giveValues(run, values, present);
@@ -117,6 +120,7 @@ void invoke(const Core& core, RunInput&& input, const RunConfig& config, const R
     RunOutcome outcome = run(core, std::move(input), config, result.values);
     result.status = outcome.status;
     result.interrupts = std::move(outcome.interrupts);
+    result.wake_unix_ms = outcome.wake_unix_ms;
     result.config = std::move(outcome.config);
 }
 

@@ -18,6 +18,9 @@ const char* toString(Ending ending) noexcept {
         case Ending::interrupted: return "interrupted";
         case Ending::breakpoint: return "breakpoint";
         case Ending::cancelled: return "cancelled";
+        case Ending::timed_out: return "timed_out";
+        case Ending::drained: return "drained";
+        case Ending::sleeping: return "sleeping";
         case Ending::failed: return "failed";
         case Ending::retried: return "retried";
         case Ending::left: return "left";
@@ -30,16 +33,6 @@ const char* toString(Ending ending) noexcept {
 namespace stategraph::engine {
 namespace {
 
-Ending endingOf(Status status) {
-    switch (status) {
-        case Status::done: return Ending::done;
-        case Status::interrupted: return Ending::interrupted;
-        case Status::breakpoint: return Ending::breakpoint;
-        case Status::cancelled: return Ending::cancelled;
-    }
-    return Ending::failed;
-}
-
 std::string textOf(const std::exception_ptr& error) noexcept {
     try {
         return detail::describe(error);
@@ -49,6 +42,19 @@ std::string textOf(const std::exception_ptr& error) noexcept {
 }
 
 }  // namespace
+
+Ending endingOf(Status status) noexcept {
+    switch (status) {
+        case Status::done: return Ending::done;
+        case Status::interrupted: return Ending::interrupted;
+        case Status::breakpoint: return Ending::breakpoint;
+        case Status::cancelled: return Ending::cancelled;
+        case Status::timed_out: return Ending::timed_out;
+        case Status::drained: return Ending::drained;
+        case Status::sleeping: return Ending::sleeping;
+    }
+    return Ending::failed;
+}
 
 std::int64_t steadyNs() noexcept {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -162,7 +168,10 @@ void TaskWatch::end() noexcept {
         ending = Ending::failed;
         if (task_.record.error) error = *task_.record.error;
     } else if (task_.status == TaskStatus::interrupted) {
-        ending = task_.asked.empty() ? Ending::breakpoint : Ending::interrupted;
+        const Ending silent = task_.wake_unix_ms ? Ending::sleeping : Ending::breakpoint;
+        ending = task_.asked.empty() ? silent : Ending::interrupted;
+    } else if (task_.status == TaskStatus::stopped) {
+        ending = endingOf(run_.stopStatus().value_or(Status::cancelled));
     }
     run_.observation().tell(&Observer::taskEnds, TaskEnd{run_.observation().run(), run_.step(), run_.nodeOf(task_).name, task_.id, attempt_,
                                                          ending, steadyNs() - began_ns_, error});

@@ -4,12 +4,15 @@
 #include <exception>
 #include <string>
 
+#include <stategraph/config.hpp>
 #include <stategraph/observer.hpp>
 
 namespace stategraph::engine {
 
 class Run;
 struct Task;
+
+Ending endingOf(Status status) noexcept;
 
 /// Nanoseconds of a clock that never jumps.
 std::int64_t steadyNs() noexcept;

@@ -24,6 +24,7 @@ void Task::reset(const PlannedTask& planned_task) {
     if (record.stored || !record.empty()) record = {};
     failure = nullptr;
     asked.clear();
+    wake_unix_ms.reset();
     id = {};
     inner_ids.reset();
 }

@@ -55,11 +55,14 @@ RecoverReport recover(const Core& core, const RecoverOptions& options) {
     BaseCheckpointSaver* const saver = engine::saverOf(core);
     if (saver == nullptr) throw MissingCheckpointerError("there is nothing to recover: the graph was compiled without a checkpointer");
     RecoverReport report;
-    UnfinishedQuery query{.reason = Unfinished::in_flight, .after_thread_id = {}, .limit = page_size};
+    const std::int64_t now_ms = core.ids().nowUnixUs() / 1000;
+    UnfinishedQuery query{.reason = {}, .after_thread_id = {}, .limit = page_size};
     for (;;) {
         const std::vector<UnfinishedThread> found = saver->unfinishedThreads(query);
         Recovery recovery{core, *saver, options, {}};
         for (const UnfinishedThread& thread : found) {
+            const bool wakes = thread.reason == Unfinished::sleeping && thread.wake_unix_ms <= now_ms;
+            if (thread.reason != Unfinished::in_flight && !wakes) continue;
             if (options.only && !options.only(thread)) continue;
             recovery.threads.push_back({.thread_id = thread.thread_id, .status = {}, .error = {}, .why = {}});
         }

@@ -21,6 +21,7 @@
 #include "src/run/events.hpp"
 #include "src/run/observation.hpp"
 #include "src/run/run_memory.hpp"
+#include "src/run/run_stop.hpp"
 #include "src/run/task.hpp"
 
 namespace stategraph::engine {
@@ -37,6 +38,7 @@ struct RunShared {
     std::atomic<std::uint64_t> run_bits = 0;  // tells this run from others where nothing is stored; made when somebody asks
     Effects effects = {};
     ThreadClaim claim = {};
+    std::shared_ptr<RunStop> stop = {};  // null: nothing can stop the run
 };
 
 /// How a run inside a task hangs on the run around it.
@@ -92,7 +94,21 @@ public:
     int remainingSteps() const noexcept { return limit_ - ran_ + 1; }
     CheckpointId checkpointId() const noexcept { return checkpoint_; }
     const std::string& checkpointNs() const noexcept { return ns_; }
+    /// The outermost run's, which is the clock of all.
+    IdSource& idSource() const noexcept { return ids_.source(); }
     const std::vector<std::string>& path() const noexcept { return path_; }
+    /// Why the run is to end at once, if it is.
+    std::optional<Status> stopStatus() const { return shared_.stop ? shared_.stop->requested() : std::nullopt; }
+    /// Whether nodes are called where they can be given up.
+    bool callsApart(const Node& node) const noexcept { return shared_.stop != nullptr || node.limits.any(); }
+    /// An attempt that was given up keeps what it reads of the state.
+    void leaveState() noexcept { state_left_.store(true); }
+    /// Before the state changes.
+    void ownState() {
+        if (state_left_.exchange(false)) state_.separate();
+    }
+    /// The graph's store, or that of the nearest graph around it that has one; null if none has.
+    std::shared_ptr<BaseStore> store() const noexcept;
     bool hasSaver() const noexcept { return log_.hasSaver(); }
     const Observation& observation() const noexcept { return observation_; }
     void observeRetry(Task& task, int attempt, double wait_ms) noexcept;
@@ -129,6 +145,9 @@ private:
     void commit(Source source);
     CommitStep commitStep(Source source, std::int64_t step);
     bool stopsAt(const Breakpoints& breakpoints) const noexcept;
+    bool endsFromOutside();
+    Status pauseWithoutQuestions() const;
+    void noteEnd();
     void collectWrites();
     void applyTasksWrites();
     bool endUnfinished();
@@ -226,6 +245,7 @@ private:
     bool inner_replaying_ = false;
     CheckpointId inner_bound_;
     bool paused_ = false;
+    std::atomic<bool> state_left_ = false;
     bool went_over_end_ = false;          // the "run" row of this checkpoint says "running"
     std::string_view end_note_ = checkpoint::run_failed;  // what it says if this run throws
     detail::RunOutcome outcome_;
@@ -235,6 +255,7 @@ private:
 /// A breakpoint or interrupts inside a subgraph, on their way to the task around it.
 struct InnerPause {
     std::vector<Interrupt> interrupts;
+    std::optional<std::int64_t> wake_unix_ms;  // if a task inside sleeps
 };
 /// A Command for the graph around, on its way there.
 struct ParentCommandSignal {

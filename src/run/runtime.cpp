@@ -1,38 +1,140 @@
 #include <stategraph/runtime.hpp>
 
-#include <stategraph/config.hpp>
+#include <chrono>
+#include <thread>
+
+#include <stategraph/control.hpp>
 
 #include "checkpoint/paths.hpp"
+#include "src/run/attempt.hpp"
 #include "src/run/run.hpp"
 
 namespace stategraph {
 
 // Without a run the context is that of a router whose node's state is being edited.
 
+// With a run of its own that may be gone (an Attempt), what Runtime tells was copied, and what it does holds the run first.
+namespace {
+
+std::unique_lock<std::recursive_mutex> enter(detail::TaskContext& context) {
+    return context.attempt_apart != nullptr ? context.attempt_apart->enter() : std::unique_lock<std::recursive_mutex>();
+}
+
+}  // namespace
+
 std::string_view Runtime::node() const noexcept {
+    if (context_->attempt_apart) return context_->attempt_apart->info().node;
     return context_->run ? std::string_view(context_->run->nodeOf(*context_->task).name) : context_->edited_node;
 }
-std::int64_t Runtime::step() const noexcept { return context_->run ? context_->run->step() : 0; }
-int Runtime::remainingSteps() const noexcept { return context_->run ? context_->run->remainingSteps() : 0; }
+std::int64_t Runtime::step() const noexcept {
+    if (context_->attempt_apart) return context_->attempt_apart->info().step;
+    return context_->run ? context_->run->step() : 0;
+}
+int Runtime::remainingSteps() const noexcept {
+    if (context_->attempt_apart) return context_->attempt_apart->info().remaining_steps;
+    return context_->run ? context_->run->remainingSteps() : 0;
+}
 int Runtime::attempt() const noexcept { return context_->attempt; }
-TaskId Runtime::taskId() const { return context_->run ? context_->run->idOf(*context_->task) : TaskId(); }
+TaskId Runtime::taskId() const {
+    if (context_->attempt_apart) return context_->attempt_apart->info().task_id;
+    return context_->run ? context_->run->idOf(*context_->task) : TaskId();
+}
 std::string_view Runtime::threadId() const noexcept {
+    if (context_->attempt_apart) return context_->attempt_apart->info().thread_id;
     return context_->run ? context_->run->shared().config->thread_id.view() : std::string_view();
 }
-CheckpointId Runtime::checkpointId() const noexcept { return context_->run ? context_->run->checkpointId() : CheckpointId(); }
+CheckpointId Runtime::checkpointId() const noexcept {
+    if (context_->attempt_apart) return context_->attempt_apart->info().checkpoint_id;
+    return context_->run ? context_->run->checkpointId() : CheckpointId();
+}
 std::string_view Runtime::checkpointNs() const noexcept {
+    if (context_->attempt_apart) return context_->attempt_apart->info().checkpoint_ns;
     return context_->run ? std::string_view(context_->run->checkpointNs()) : std::string_view();
 }
 
+const RunContext& Runtime::runContext() const noexcept {
+    static const RunContext none;
+    if (context_->attempt_apart) return context_->attempt_apart->info().context;
+    return context_->run ? context_->run->shared().config->context : none;
+}
+
+void Runtime::refuseContext() const {
+    const std::string who = "node '" + std::string(node()) + "' asks for the run's context, and ";
+    throw InvalidArgumentError(who + (runContext().empty() ? "the run was given none: set RunConfig::context"
+                                                           : "RunConfig::context is of another type than the one it asks for"),
+                               {.node = std::string(node())});
+}
+
+bool Runtime::stopRequested() const {
+    if (context_->attempt_apart) return context_->attempt_apart->isStopping();
+    return context_->run && context_->run->stopStatus();
+}
+
+bool Runtime::drainRequested() const {
+    const auto held = enter(*context_);
+    return context_->run && context_->run->shared().stop && context_->run->shared().stop->drains();
+}
+
+void Runtime::heartbeat() {
+    if (context_->attempt_apart) context_->attempt_apart->heartbeat();
+}
+
+void Runtime::waitFor(int ms) {
+    if (ms < 0) throw InvalidArgumentError("waitFor(" + std::to_string(ms) + "): a wait is at least 0 ms", {.node = std::string(node())});
+    const auto until = engine::Clock::now() + std::chrono::milliseconds(ms);
+    if (context_->attempt_apart) {
+        context_->attempt_apart->sleepUntil(until);
+    } else {
+        std::this_thread::sleep_until(until);
+    }
+}
+
+void Runtime::sleepUntil(std::int64_t unix_ms, std::string_view key) {
+    if (key.empty() || key.size() > 190) {
+        throw InvalidArgumentError("node '" + std::string(node()) + "' calls sleepUntil with a key of " + std::to_string(key.size()) +
+                                   " bytes; give each sleep a name of 1 to 190");
+    }
+    std::int64_t now_ms = 0;
+    {
+        const auto held = enter(*context_);
+        if (context_->run == nullptr) throw InvalidUpdateError("a router cannot sleep while its node's state is edited");
+        if (context_->run->shared().saver == nullptr) {
+            throw MissingCheckpointerError("node '" + std::string(node()) +
+                                           "' sleeps until a time, and the graph has no checkpointer that could keep the thread until then");
+        }
+        now_ms = context_->run->idSource().nowUnixUs() / 1000;
+    }
+    detail::Effect effect(*this, "sleep:" + std::string(key));
+    if (!effect.result()) effect.finish(Value(unix_ms));
+    const auto wake_ms = effect.result()->as<std::int64_t>();
+    if (now_ms < wake_ms) throw detail::SleepSignal{wake_ms};
+}
+
 void Runtime::write(const Value& data) {
+    const auto held = enter(*context_);
     if (context_->run) context_->run->shared().events->custom(*context_->run, *context_->task, data);
 }
 
 void Runtime::emitMessage(const Value& part) {
+    const auto held = enter(*context_);
     if (context_->run) context_->run->shared().events->messagePart(*context_->run, *context_->task, context_->attempt, part);
 }
 
+BaseStore& Runtime::store() const {
+    BaseStore* found = context_->edited_store;
+    if (context_->attempt_apart) {
+        const auto held = enter(*context_);
+        found = context_->attempt_apart->info().store.get();
+    } else if (context_->run) {
+        found = context_->run->store().get();
+    }
+    if (found != nullptr) return *found;
+    throw MissingStoreError("node '" + std::string(node()) + "' uses the store, and the graph has none; give it one with "
+                            "compile({.store = std::make_shared<MemoryStore>()})");
+}
+
 std::string Runtime::idempotencyKey(std::string_view key) const {
+    const auto held = enter(*context_);
     if (context_->run == nullptr) throw InvalidUpdateError("a router has no idempotency key while its node's state is edited");
     TaskId id = context_->run->idOf(*context_->task);
     // Without a saver nothing but the run tells its tasks from those of others.
@@ -50,13 +152,14 @@ std::string Runtime::idempotencyKey(std::string_view key) const {
 namespace detail {
 
 Effect::Effect(Runtime& runtime, std::string_view key) : runtime_(runtime), key_(key) {
-    if (runtime.context().run == nullptr) throw InvalidUpdateError("a router can have no effects while its node's state is edited");
+    const auto held = enter(runtime.taskContext());
+    if (runtime.taskContext().run == nullptr) throw InvalidUpdateError("a router can have no effects while its node's state is edited");
     if (key.empty() || key.size() > 200) {
         throw InvalidArgumentError("node '" + std::string(runtime.node()) + "' calls once with a key of " + std::to_string(key.size()) +
                                    " bytes; give each effect a name of 1 to 200");
     }
     path_ = checkpoint::effectPath(runtime.taskId(), key);
-    engine::Effects::Entry entry = runtime.context().run->shared().effects.find(path_);
+    engine::Effects::Entry entry = runtime.taskContext().run->shared().effects.find(path_);
     begun_ = entry.begun;
     if (entry.result) result_ = Value::fromCbor(std::move(*entry.result));
 }
@@ -65,7 +168,8 @@ Effect::Effect(Runtime& runtime, std::string_view key) : runtime_(runtime), key_
 TaskId Effect::questionId() const { return engine::nameWithin(runtime_.taskId(), key_); }
 
 std::optional<Value> Effect::ask() {
-    TaskContext& context = runtime_.context();
+    TaskContext& context = runtime_.taskContext();
+    const auto held = enter(context);
     if (context.run->shared().saver == nullptr) {
         throw MissingCheckpointerError("node '" + std::string(runtime_.node()) + "' asks about the effect '" + key_ +
                                        "', and the graph has no checkpointer that could keep the run until an answer comes");
@@ -92,10 +196,14 @@ std::optional<Value> Effect::ask() {
     refuse(R"(it must be "repeat" or {"result": value})");
 }
 
-void Effect::begin() { runtime_.context().run->storeEffect(path_, {.begun = ++begun_, .result = {}}); }
+void Effect::begin() {
+    const auto held = enter(runtime_.taskContext());
+    runtime_.taskContext().run->storeEffect(path_, {.begun = ++begun_, .result = {}});
+}
 
 void Effect::finish(Value result) {
-    runtime_.context().run->storeEffect(path_, {.begun = begun_, .result = std::string(result.bytes())});
+    const auto held = enter(runtime_.taskContext());
+    runtime_.taskContext().run->storeEffect(path_, {.begun = begun_, .result = std::string(result.bytes())});
     result_ = std::move(result);
 }
 
@@ -111,7 +219,8 @@ void Effect::refuse(const std::string& why) const {
 }
 
 Value ask(Runtime& runtime, Value question) {
-    TaskContext& context = runtime.context();
+    TaskContext& context = runtime.taskContext();
+    const auto held = enter(context);
     if (context.run == nullptr) throw InvalidUpdateError("a router cannot ask while its node's state is edited");
     if (context.run->shared().saver == nullptr) {  // a subgraph without one asks all the same: the run around it keeps the question
         throw MissingCheckpointerError("node '" + std::string(runtime.node()) +
@@ -123,15 +232,24 @@ Value ask(Runtime& runtime, Value question) {
     throw InterruptSignal{{id, index, std::move(question)}};
 }
 
-bool hasPayload(Runtime& runtime) noexcept { return runtime.context().has_payload; }
+bool hasPayload(Runtime& runtime) noexcept { return runtime.taskContext().has_payload; }
 
-const Schema& graphSchema(Runtime& runtime) noexcept { return runtime.context().run->core().schema(); }
+const Schema& graphSchema(Runtime& runtime) noexcept {
+    const TaskContext& context = runtime.taskContext();
+    return context.attempt_apart ? context.attempt_apart->core().schema() : context.run->core().schema();
+}
 
 void refuseAnswer(Runtime& runtime, const WrongTypeError& why) {
-    throw RefusedAnswerSignal{runtime.taskId(), runtime.context().calls - 1,
+    throw RefusedAnswerSignal{runtime.taskId(), runtime.taskContext().calls - 1,
                               "the answer to node '" + std::string(runtime.node()) + "' is of the wrong type: " + why.message() +
                               "; the interrupt stays open"};
 }
 
 }  // namespace detail
+std::stop_token stopToken(Runtime& runtime) {
+    const detail::TaskContext& context = runtime.taskContext();
+    if (context.attempt_apart) return context.attempt_apart->token();
+    return context.run && context.run->shared().stop ? context.run->shared().stop->token() : std::stop_token();
+}
+
 }  // namespace stategraph

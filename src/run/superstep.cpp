@@ -24,10 +24,7 @@ bool Run::next() {
     }
     if (hasSaver()) shared_.events->checkpoint(*this, source_, step_ - 1, current_);
     if (plan_->empty()) return false;
-    if (shared_.claim.isReplaced()) {
-        pause(Status::cancelled, {});
-        return false;
-    }
+    if (endsFromOutside()) return false;
     if (ran_ == limit_) {
         end_note_ = checkpoint::run_at_limit;
         throw GraphRecursionError("the run took " + std::to_string(limit_) + " supersteps and is not done; node '" +
@@ -50,7 +47,16 @@ bool Run::next() {
         for (Task* task : current_) shared_.events->taskStarts(*this, *task);
     }
     if (observation_) observation_.superstepStarts(step_, current_.size(), current_.size() - todo_.size());
+    if (shared_.stop != nullptr || topology().has_limits) state_.share();
     return true;
+}
+
+bool Run::endsFromOutside() {
+    std::optional<Status> end = stopStatus();
+    if (!end && shared_.claim.isReplaced()) end = Status::cancelled;
+    if (!end && shared_.stop && shared_.stop->drains()) end = Status::drained;
+    if (end) pause(*end, {});
+    return end.has_value();
 }
 
 // Gives the tasks what is stored of them; those that an earlier run finished are not run again.
@@ -117,6 +123,7 @@ void Run::collectWrites() {
 
 // What `writes_` holds goes into the state; what lives for one superstep ends after the routers have seen it.
 void Run::applyTasksWrites() {
+    ownState();
     log_.noteChanges(state_, writes_, true);
     findEnding(state_, writes_, ending_);
     const bool logs = log_.logsOperations() && !log_.snapshotIsDue();
@@ -129,7 +136,7 @@ void Run::endSuperstep() {
         if (task->inner_ids) ids_.observe(*task->inner_ids);
     }
     if (endUnfinished()) {
-        if (observation_) observation_.superstepEnds(outcome_.status == Status::interrupted ? Ending::interrupted : Ending::breakpoint);
+        if (observation_) observation_.superstepEnds(endingOf(outcome_.status));
         return;
     }
     if (!applied_) {
@@ -161,8 +168,10 @@ bool Run::endUnfinished() {
     for (const Task* task : current_) {
         if (task->status == TaskStatus::failed && failed == nullptr) failed = task;
         if (task->status == TaskStatus::to_parent && to_parent == nullptr) to_parent = task;
+        if (task->status == TaskStatus::stopped) stopped = true;
         if (task->status != TaskStatus::interrupted) continue;
         stopped = true;
+        if (task->wake_unix_ms && (!outcome_.wake_unix_ms || *task->wake_unix_ms < *outcome_.wake_unix_ms)) outcome_.wake_unix_ms = task->wake_unix_ms;
         interrupts.insert(interrupts.end(), task->asked.begin(), task->asked.end());
     }
     if (failed != nullptr) {
@@ -174,8 +183,7 @@ bool Run::endUnfinished() {
         }
     }
     if (stopped) {
-        const Status empty = shared_.claim.isReplaced() ? Status::cancelled : Status::breakpoint;
-        const Status status = interrupts.empty() ? empty : Status::interrupted;  // before the move
+        const Status status = interrupts.empty() ? pauseWithoutQuestions() : Status::interrupted;  // before the move
         pause(status, std::move(interrupts));
         return true;
     }
@@ -187,6 +195,14 @@ bool Run::endUnfinished() {
         throw ParentCommandSignal{std::move(const_cast<Task*>(to_parent)->result), &core_.schema()};
     }
     return false;
+}
+
+// Of a superstep that nobody asked in: what the runs inside stopped at, or what stopped all of them.
+Status Run::pauseWithoutQuestions() const {
+    if (const auto status = stopStatus()) return *status;
+    if (outcome_.wake_unix_ms) return Status::sleeping;
+    if (shared_.claim.isReplaced()) return Status::cancelled;
+    return shared_.stop && shared_.stop->drains() ? Status::drained : Status::breakpoint;
 }
 
 CommitStep Run::commitStep(Source source, std::int64_t step) {
@@ -245,6 +261,7 @@ void Run::showPause() {
         writes_.add(core_.schema(), task->result.writes, nodeOf(*task).name);
     }
     if (!done.empty() && !superstep_done_) {
+        ownState();
         const bool shows = touchesOutput(done);
         try {
             writes_.close(core_.schema());
@@ -257,9 +274,24 @@ void Run::showPause() {
     if (outcome_.status == Status::breakpoint) shared_.events->breakpoint(*this);
 }
 
-detail::RunOutcome Run::finish() {
+// Why a thread with tasks due stays as it is, for who looks for unfinished ones. What was drained, or replaced, is for another run to go on with.
+void Run::noteEnd() {
+    if (parent_ != nullptr || !paused_) return;
     const bool due = planned_ ? !next_plan_->empty() : !plan_->empty();
-    if (parent_ == nullptr && paused_ && outcome_.status == Status::breakpoint && due) note(checkpoint::run_at_breakpoint);
+    if (!due) return;
+    if (outcome_.wake_unix_ms) {
+        note(checkpoint::sleepingUntil(*outcome_.wake_unix_ms));
+    } else if (outcome_.status == Status::breakpoint) {
+        note(checkpoint::run_at_breakpoint);
+    } else if (outcome_.status == Status::timed_out) {
+        note(checkpoint::run_timed_out);
+    } else if (outcome_.status == Status::cancelled && stopStatus()) {
+        note(checkpoint::run_cancelled);
+    }
+}
+
+detail::RunOutcome Run::finish() {
+    noteEnd();
     const bool keeps = parent_ == nullptr || paused_ || core_.options().checkpointer == detail::CheckpointerKind::per_thread;
     const CheckpointId before = log_.stored();
     const std::int64_t began_ns = observation_ ? steadyNs() : 0;

@@ -35,6 +35,7 @@ enum class TaskStatus : std::uint8_t {
     finished,
     failed,
     interrupted,  // or stopped at a breakpoint inside a subgraph: then without interrupts
+    stopped,      // the run is to end
     to_parent,    // returned a Command for the graph around this one
 };
 
@@ -48,6 +49,7 @@ struct Task {
     TaskRecord record;
     std::exception_ptr failure;
     std::vector<Interrupt> asked;  // what it stopped at this time
+    std::optional<std::int64_t> wake_unix_ms;  // it sleeps until then
     TaskId id;                     // made when somebody needs it
     std::optional<IdSequence> inner_ids;
 

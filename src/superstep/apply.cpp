@@ -23,10 +23,32 @@ State::State(const Schema& schema, void* place)
 State::State(const State& other) : State(*other.schema_) { assign(other); }
 
 State::State(State&& other) noexcept
-    : schema_(other.schema_), object_(std::exchange(other.object_, nullptr)), owns_(other.owns_), present_(std::move(other.present_)) {}
+    : schema_(other.schema_), object_(std::exchange(other.object_, nullptr)), owns_(other.owns_), shared_(std::move(other.shared_)), present_(std::move(other.present_)) {}
 
 State::~State() {
     if (owns_ && object_ != nullptr) schema_->state().destroy(object_);
+}
+
+const std::shared_ptr<void>& State::share() {
+    if (shared_ == nullptr) {
+        shared_ = std::shared_ptr<void>(object_, schema_->state().destroy);
+        owns_ = false;
+    }
+    return shared_;
+}
+
+void State::separate() {
+    if (shared_ == nullptr) return;
+    void* copy = schema_->state().create(schema_->state().context);
+    try {
+        schema_->state().copy(copy, object_);
+    } catch (...) {
+        schema_->state().destroy(copy);
+        throw;
+    }
+    object_ = copy;
+    owns_ = true;
+    shared_.reset();
 }
 
 void State::reset() {

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +30,11 @@ public:
     void setPresent(std::size_t channel, bool present) noexcept { present_.set(channel, present); }
     const detail::ChannelSet& present() const noexcept { return present_; }
 
+    /// Lets others keep the object that this one works on; only of a state that owns it. They may read it until `separate`.
+    const std::shared_ptr<void>& share();
+    /// Leaves the object to those it was shared with, and goes on with a copy.
+    void separate();
+
     /// As before any write.
     void reset();
     void assign(const State& other);
@@ -37,6 +43,7 @@ private:
     const detail::Schema* schema_;
     void* object_;
     bool owns_;
+    std::shared_ptr<void> shared_;  // then it owns the object
     detail::ChannelSet present_;
 };
 

@@ -5,7 +5,12 @@
 
 #include <stategraph/interrupt.hpp>
 
+namespace stategraph {
+class BaseStore;
+}
+
 namespace stategraph::engine {
+class Attempt;
 class Run;
 struct Task;
 }  // namespace stategraph::engine
@@ -17,14 +22,22 @@ struct TaskContext {
     engine::Run* run = nullptr;  // null: no run, a router is asked on behalf of an edit
     engine::Task* task = nullptr;
     std::string_view edited_node = {};
+    BaseStore* edited_store = nullptr;
     int attempt = 1;
     std::uint64_t calls = 0;   // of interrupt, in this attempt
     bool has_payload = false;  // the input is a Send's payload
+    engine::Attempt* attempt_apart = nullptr;  // the node may be given up: then `run` and `task` may be gone
 };
 
 /// Unwind a node that asked. Not a std::exception, so that a node's own handlers leave them alone.
 struct InterruptSignal {
     Interrupt interrupt;
+};
+/// The run is to end before the node is done.
+struct StopSignal {};
+/// The node wants to go on at a later time.
+struct SleepSignal {
+    std::int64_t wake_unix_ms;
 };
 struct RefusedAnswerSignal {
     TaskId id;

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <stategraph/control.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/memory_saver.hpp>
 
@@ -260,4 +261,17 @@ TEST_CASE("memory of the caller's is not kept") {
          })
         .addEdge(sg::START, "a");
     CHECK(graph.compile().invoke(Update()).values["foo"] == parsed(R"({"a":[1,2,3]})"));
+}
+
+TEST_CASE("json nodes run where they can be given up, with their state and with a Send's payload") {
+    JsonSchema schema;
+    schema.channel("bar", JsonReducer::append());
+    Graph graph(schema);
+    graph.addNode("a", [](const JsonState& state) { return Update().write("bar", state["bar"].as_array().size()); });
+    graph.addNode("item", [](const json::value& item) { return Update().write("bar", item); });
+    graph.addEdge(sg::START, "a");
+    graph.addConditionalEdges("a", [](const JsonState&) { return std::vector{sg::Send("item", json::value("x")), sg::Send("item", json::value("y"))}; });
+    sg::RunConfig config;
+    config.control = std::make_shared<sg::RunControl>();
+    CHECK(graph.compile().invoke(Update().write("bar", "in"), config).values["bar"] == parsed(R"(["in",1,"x","y"])"));
 }

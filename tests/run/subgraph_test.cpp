@@ -306,3 +306,20 @@ TEST_CASE("a PER_THREAD subgraph takes its input at each visit, also when the ru
         CHECK(app.invoke(sg::RESUME, {.thread_id = "t"}).values.bar == Strings{"own was 0", "own was 0", "own was 1"});
     });
 }
+
+TEST_CASE("a PER_THREAD subgraph that several Sends visit at once is an error that says so; others have a log for each visit") {
+    savers::onEach([](savers::Store& store) {
+        auto saver = store.open();
+        const auto outer = [&](const sg::Checkpointer& checkpointer) {
+            Graph graph;
+            graph.addNode("sub", counting(checkpointer));
+            graph.addConditionalEdges(sg::START, [](const State&) {
+                return std::vector{sg::Send("sub", Inner{.bar = {}, .own = 1}), sg::Send("sub", Inner{.bar = {}, .own = 2})};
+            });
+            return graph.compile({.checkpointer = saver});
+        };
+        CHECK_THROWS_WITH_AS(outer(sg::PER_THREAD).invoke({}, {.thread_id = "one"}),
+                             doctest::Contains("its one log takes one visit at a time"), sg::InvalidUpdateError);
+        CHECK(outer({}).invoke({}, {.thread_id = "two"}).values.bar == Strings{"own was 1", "own was 2"});
+    });
+}

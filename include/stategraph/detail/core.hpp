@@ -27,6 +27,7 @@ struct RunInput {
 struct RunOutcome {
     Status status = Status::done;
     std::vector<Interrupt> interrupts;
+    std::optional<std::int64_t> wake_unix_ms = {};
     /// The newest checkpoint; none without a saver.
     Config config;
 };
@@ -39,6 +40,7 @@ RunOutcome run(const Core& core, RunInput input, const RunConfig& config, void* 
 struct ResultPlaces {
     Status& status;
     std::vector<Interrupt>& interrupts;
+    std::optional<std::int64_t>& wake_unix_ms;
     Config& config;
     void* values;
 };

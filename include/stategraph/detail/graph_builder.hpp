@@ -15,6 +15,7 @@
 namespace stategraph {
 
 class BaseCheckpointSaver;
+class BaseStore;
 class Executor;
 class IdSource;
 class Observer;
@@ -34,6 +35,8 @@ struct NodeSpec {
     std::optional<std::vector<std::string>> ends = {};
     /// Its name in the log; empty: `name`.
     std::string stored_as = {};
+    std::optional<int> timeout_ms = {};
+    std::optional<int> idle_timeout_ms = {};
 
     const std::string& storedName() const noexcept { return stored_as.empty() ? name : stored_as; }
 };
@@ -59,6 +62,7 @@ struct CompileSpec {
     std::shared_ptr<Executor> executor = {};
     std::shared_ptr<IdSource> ids = {};
     std::shared_ptr<Observer> observer = {};
+    std::shared_ptr<BaseStore> store = {};
 };
 
 struct GraphSpec {

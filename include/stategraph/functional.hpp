@@ -1,0 +1,289 @@
+#pragma once
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <stategraph/graph.hpp>
+#include <stategraph/interrupt.hpp>
+
+// Ordinary functions as checkpointed runs: an entrypoint is a graph of one node whose function calls others through a Flow, and what those
+// return is stored. Not part of <stategraph/stategraph.hpp>.
+namespace stategraph {
+
+class Flow;
+
+/// How one call of a Flow is done.
+struct CallOptions {
+    RetryPolicy retry = {};
+};
+
+namespace detail {
+
+/// Work on threads of the executor that a Flow waits for before it goes. The function must not throw.
+class FlowThreads {
+public:
+    explicit FlowThreads(Runtime& runtime);
+    ~FlowThreads();  // waits
+    FlowThreads(const FlowThreads&) = delete;
+    FlowThreads& operator=(const FlowThreads&) = delete;
+    /// `work` is called once, and owned until then.
+    void start(std::shared_ptr<void> work, void (*call)(void*));
+
+    struct Impl;
+
+private:
+    std::shared_ptr<Impl> impl_;
+};
+
+/// Waits before attempt `attempt` + 1 of a call, if it is to have one; else throws what is under way.
+void retryCall(Runtime& runtime, const RetryPolicy& policy, int attempt);
+/// "call:NAME#N"; InvalidArgumentError for a name that is empty or longer than 150 bytes.
+std::string callKey(Runtime& runtime, std::string_view name, std::size_t number);
+
+template <class R>
+struct CallResult {
+    std::mutex mutex;
+    std::condition_variable done;
+    bool is_done = false;
+    std::exception_ptr thrown;
+    std::optional<R> value;
+};
+
+}  // namespace detail
+
+/// The result to come of a call that Flow::start began.
+template <class R>
+class FlowFuture {
+public:
+    explicit FlowFuture(std::shared_ptr<detail::CallResult<R>> result) noexcept : result_(std::move(result)) {}
+    /// Waits for it. Throws what the call failed with.
+    const R& get() const {
+        std::unique_lock lock(result_->mutex);
+        result_->done.wait(lock, [this] { return result_->is_done; });
+        if (result_->thrown) std::rethrow_exception(result_->thrown);
+        return *result_->value;
+    }
+
+private:
+    std::shared_ptr<detail::CallResult<R>> result_;
+};
+
+/// What an entrypoint's function has beside its input. Valid during the call, on the thread of the call.
+///
+/// When a run is resumed the function runs again from its beginning, and each call returns what it returned before without being made:
+/// so what the function does between calls must depend on nothing but its input and the calls' results. Calls are told apart by name, and
+/// those of one name by their order.
+class Flow {
+public:
+    explicit Flow(Runtime& runtime) : runtime_(runtime), threads_(runtime) {}
+    Flow(const Flow&) = delete;
+    Flow& operator=(const Flow&) = delete;
+
+    Runtime& runtime() noexcept { return runtime_; }
+
+    /// Calls `fn(args…)` once for this run; the result (anything storable) is stored before this returns. What the last attempt throws
+    /// passes through, and nothing is stored of it. Errors: as Runtime::once; InvalidArgumentError for a name that is empty or too long.
+    template <class F, class... A>
+    std::invoke_result_t<F&, A&...> call(std::string_view name, F&& fn, A&&... args) {
+        return callWith(name, CallOptions(), std::forward<F>(fn), std::forward<A>(args)...);
+    }
+    template <class F, class... A>
+    std::invoke_result_t<F&, A&...> callWith(std::string_view name, const CallOptions& options, F&& fn, A&&... args) {
+        const std::string key = nextKey(name);
+        return make(key, options, [&] { return fn(args...); });
+    }
+
+    /// The same on another thread, so that several go on at once; `fn` and the arguments are copied. The Flow waits for all of them at its end.
+    /// Such a function may not ask or sleep.
+    template <class F, class... A>
+    auto start(std::string_view name, F fn, A... args) {
+        using R = std::invoke_result_t<F&, A&...>;
+        static_assert(!std::is_void_v<R>, "stategraph: a function given to Flow::start must return something to wait for");
+        auto result = std::make_shared<detail::CallResult<R>>();
+        struct Work {
+            Flow* flow;
+            std::string key;
+            F fn;
+            std::tuple<A...> args;
+            std::shared_ptr<detail::CallResult<R>> result;
+        };
+        auto work = std::make_shared<Work>(Work{this, nextKey(name), std::move(fn), {std::move(args)...}, result});
+        threads_.start(work, [](void* erased) {
+            Work& mine = *static_cast<Work*>(erased);
+            std::optional<R> value;
+            std::exception_ptr thrown;
+            try {
+                value.emplace(mine.flow->make(mine.key, CallOptions(), [&] { return std::apply(mine.fn, mine.args); }));
+            } catch (...) {
+                thrown = std::current_exception();
+            }
+            const std::lock_guard lock(mine.result->mutex);
+            mine.result->value = std::move(value);
+            mine.result->thrown = std::move(thrown);
+            mine.result->is_done = true;
+            mine.result->done.notify_all();
+        });
+        return FlowFuture<R>(std::move(result));
+    }
+
+    /// As stategraph::interrupt.
+    template <class T = Value>
+    T interrupt(const Value& question = {}) {
+        return stategraph::interrupt<T>(runtime_, question);
+    }
+    /// As Runtime::sleepUntil, with calls told apart like others.
+    void sleepUntil(std::int64_t unix_ms, std::string_view name = "sleep") { runtime_.sleepUntil(unix_ms, nextKey(name)); }
+
+private:
+    template <class G>
+    auto make(const std::string& key, const CallOptions& options, G&& call) {
+        return runtime_.once(key, [&] {
+            for (int attempt = 1;; ++attempt) {
+                try {
+                    return call();
+                } catch (...) {
+                    detail::retryCall(runtime_, options.retry, attempt);
+                }
+            }
+        });
+    }
+    std::string nextKey(std::string_view name) {
+        for (auto& [known, number] : numbers_) {
+            if (known == name) return detail::callKey(runtime_, name, ++number);
+        }
+        numbers_.emplace_back(std::string(name), 0);
+        return detail::callKey(runtime_, name, 0);
+    }
+
+    Runtime& runtime_;
+    std::vector<std::pair<std::string, std::size_t>> numbers_;
+    detail::FlowThreads threads_;  // last: it waits while the rest is there
+};
+
+/// What an entrypoint returns and what the thread's next run finds as previous, where they differ.
+template <class Out, class Saved>
+struct Final {
+    Out value;
+    Saved save;
+};
+
+namespace detail {
+
+template <class In, class Out, class Saved>
+struct EntryState {
+    In input = {};
+    std::optional<Out> output = {};
+    std::optional<Saved> previous = {};
+
+    static constexpr auto channels() {
+        return stategraph::channels(channel("input", &EntryState::input), channel("output", &EntryState::output),
+                                    channel("previous", &EntryState::previous));
+    }
+};
+
+template <class R>
+struct FinalOf {
+    using Out = R;
+    using Saved = R;
+};
+template <class O, class S>
+struct FinalOf<Final<O, S>> {
+    using Out = O;
+    using Saved = S;
+};
+
+template <class R, class C, class In>
+std::pair<std::type_identity<std::remove_cvref_t<In>>, std::type_identity<R>> entryOf(R (C::*)(In, Flow&) const);
+template <class R, class C, class In, class Prev>
+std::pair<std::type_identity<std::remove_cvref_t<In>>, std::type_identity<R>> entryOf(R (C::*)(In, Flow&, Prev) const);
+template <class R, class In>
+std::pair<std::type_identity<std::remove_cvref_t<In>>, std::type_identity<R>> entryOf(R (*)(In, Flow&));
+template <class R, class In, class Prev>
+std::pair<std::type_identity<std::remove_cvref_t<In>>, std::type_identity<R>> entryOf(R (*)(In, Flow&, Prev));
+
+template <class F>
+struct EntryTypes {
+    using Types = decltype(entryOf(&F::operator()));
+};
+template <class R, class... A>
+struct EntryTypes<R (*)(A...)> {
+    using Types = decltype(entryOf(static_cast<R (*)(A...)>(nullptr)));
+};
+
+}  // namespace detail
+
+/// A function as a run: what `entrypoint` returns. Never changes; copies are cheap; every method is safe from any thread.
+template <class In, class Out, class Saved = Out>
+class Entrypoint {
+public:
+    using State = detail::EntryState<In, Out, Saved>;
+
+    explicit Entrypoint(CompiledGraph<State> graph) : graph_(std::move(graph)) {}
+
+    /// Runs the function; a thread's next run begins anew with its own input. `values` has a value if the status is done.
+    /// Errors: as CompiledGraph::invoke.
+    Result<std::optional<Out>> invoke(In input, const RunConfig& config = RunConfig::defaults()) const {
+        return resultOf(graph_.invoke({set(&State::input, std::move(input)), clear(&State::output)}, config));
+    }
+    /// Goes on with a run that stopped.
+    Result<std::optional<Out>> invoke(ResumeTag tag, const RunConfig& config) const { return resultOf(graph_.invoke(tag, config)); }
+    template <class C>
+    Result<std::optional<Out>> invoke(Command<C> command, const RunConfig& config) const {
+        return resultOf(graph_.invoke(std::move(command), config));
+    }
+    /// The graph of one node that it is: for state, history, streams, recover.
+    const CompiledGraph<State>& graph() const noexcept { return graph_; }
+
+private:
+    static Result<std::optional<Out>> resultOf(Result<State>&& from) {
+        Result<std::optional<Out>> result;
+        result.values = std::move(from.values.output);
+        result.status = from.status;
+        result.interrupts = std::move(from.interrupts);
+        result.wake_unix_ms = from.wake_unix_ms;
+        result.config = std::move(from.config);
+        return result;
+    }
+
+    CompiledGraph<State> graph_;
+};
+
+/// Makes a run of `f(const In&, Flow&)`, or of `f(const In&, Flow&, const std::optional<Saved>& previous)` which also gets what the thread's
+/// last finished run returned. It returns a storable Out, or a Final<Out, Saved>. Errors: as StateGraph::compile.
+template <class F>
+auto entrypoint(std::string name, F f, const CompileOptions& options = CompileOptions::defaults()) {
+    using Types = typename detail::EntryTypes<F>::Types;
+    using In = typename Types::first_type::type;
+    using Returned = typename Types::second_type::type;
+    using Out = typename detail::FinalOf<Returned>::Out;
+    using Saved = typename detail::FinalOf<Returned>::Saved;
+    using State = detail::EntryState<In, Out, Saved>;
+    StateGraph<State> graph;
+    graph.addNode(name, [f = std::move(f)](const State& state, Runtime& runtime) -> Update<State> {
+        Flow flow(runtime);
+        Returned returned = [&] {
+            if constexpr (std::is_invocable_v<const F&, const In&, Flow&, const std::optional<Saved>&>) {
+                return f(state.input, flow, state.previous);
+            } else {
+                return f(state.input, flow);
+            }
+        }();
+        if constexpr (std::is_same_v<Returned, Final<Out, Saved>>) {
+            return {set(&State::output, std::move(returned.value)), set(&State::previous, std::move(returned.save))};
+        } else {
+            return {set(&State::output, returned), set(&State::previous, returned)};
+        }
+    });
+    graph.addEdge(START, name).addEdge(name, END);
+    return Entrypoint<In, Out, Saved>(graph.compile(options));
+}
+
+}  // namespace stategraph

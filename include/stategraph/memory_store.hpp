@@ -1,0 +1,40 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <stategraph/store.hpp>
+
+namespace stategraph {
+
+struct MemoryStoreOptions {
+    /// At most this many bytes of rows and bookkeeping (an estimate, see storedBytes); at least 1. A batch of puts that needs more throws
+    /// StoreError and changes nothing. Items whose time is over count until they are removed.
+    std::optional<std::size_t> bytes_max = {};
+};
+
+/// Keeps items in memory, as the same bytes that the durable store has.
+///
+/// Reads go on at once and hold up writes; no code of yours is called meanwhile.
+/// Errors of the constructor: InvalidArgumentError for options that make no sense.
+class MemoryStore final : public BaseStore {
+public:
+    explicit MemoryStore(const StoreOptions& options = {}, const MemoryStoreOptions& memory = {});
+    ~MemoryStore() override;
+
+    std::size_t sweep() override;
+    /// Rows exactly, and an estimate of what finding them takes.
+    std::size_t storedBytes() const;
+
+protected:
+    std::vector<StoreResult> apply(std::span<const StoreOp> ops) override;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace stategraph

@@ -1,0 +1,46 @@
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <stategraph/store.hpp>
+
+namespace rocksdb {
+struct Options;
+}
+
+namespace stategraph {
+
+struct RocksDBStoreOptions {
+    /// Make the database if there is none. Off: a missing one is an error.
+    bool create_if_missing = true;
+    /// Open for reading alone; puts and sweep() then throw StoreError, and reads refresh nothing. Several processes may do so at once.
+    bool read_only = false;
+    /// A put returns when it is on disk (fsync). Off: it survives the death of the process, not of the machine.
+    bool sync = false;
+    /// Taken as they are, instead of the store's own, if not null. Used during construction only.
+    const rocksdb::Options* rocksdb_options = nullptr;
+};
+
+/// Keeps items in a RocksDB database, a folder of its own (not that of a saver). One batch of puts is one atomic write.
+///
+/// One process at a time may write; a second one gets a StoreError that says so. Errors while opening (missing, locked, not a store,
+/// read-only, damaged, of a newer format) are StoreError or CorruptStoreError with the path. Link `stategraph::rocksdb`.
+class RocksDBStore final : public BaseStore {
+public:
+    explicit RocksDBStore(const std::string& path, const StoreOptions& options = {}, const RocksDBStoreOptions& database = {});
+    ~RocksDBStore() override;
+
+    std::size_t sweep() override;
+
+protected:
+    std::vector<StoreResult> apply(std::span<const StoreOp> ops) override;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace stategraph

@@ -1,0 +1,186 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <stategraph/error.hpp>
+#include <stategraph/store_filter.hpp>
+#include <stategraph/value.hpp>
+
+namespace stategraph {
+
+class IdSource;
+
+/// Where an item is: labels from the outermost to the innermost, {"users", "alice", "notes"}.
+using StoreNamespace = std::vector<std::string>;
+
+struct StoreItem {
+    StoreNamespace ns = {};
+    std::string key = {};
+    /// A CBOR map.
+    Value value = {};
+    /// When the key was first put since it was last removed or expired; an overwrite keeps it.
+    std::int64_t created_at_unix_us = 0;
+    std::int64_t updated_at_unix_us = 0;
+
+    /// The value as a T. Throws WrongTypeError if it is of another type.
+    template <class T>
+    T as() const {
+        return value.as<T>();
+    }
+};
+
+struct SearchItem : StoreItem {
+    /// The cosine of the query and the item's nearest vector; none without a query, and for items without vectors.
+    std::optional<double> score = {};
+};
+
+struct PutOptions {
+    /// How long the item lives; 0: for ever; none: as the store's default_ttl_ms says.
+    std::optional<std::int64_t> ttl_ms = {};
+    /// Which parts of the value are embedded (IndexConfig::fields has the grammar); empty: nothing; none: the store's fields.
+    std::optional<std::vector<std::string>> index = {};
+};
+
+struct SearchQuery {
+    /// Items of this namespace and of those inside it; empty: all. Labels are compared as they are.
+    StoreNamespace namespace_prefix = {};
+    StoreFilter filter = {};
+    /// Ranks by meaning; needs a store with an index.
+    std::optional<std::string> query = {};
+    /// At least 1, at most store_limits::limit_max.
+    std::size_t limit = 10;
+    std::size_t offset = 0;
+    /// Whether the items that are returned live on by their time to live; none: as the store's refresh_on_read says.
+    std::optional<bool> refresh_ttl = {};
+};
+
+struct NamespaceQuery {
+    /// What a namespace begins and ends with; "*" stands for any one label.
+    StoreNamespace prefix = {};
+    StoreNamespace suffix = {};
+    /// Cuts namespaces to this many labels, and lists each of what is left once; at least 1.
+    std::optional<std::size_t> max_depth = {};
+    std::size_t limit = 100;
+    std::size_t offset = 0;
+};
+
+struct GetOp {
+    StoreNamespace ns = {};
+    std::string key = {};
+    std::optional<bool> refresh_ttl = {};
+};
+struct PutOp {
+    StoreNamespace ns = {};
+    std::string key = {};
+    /// None: removes the item.
+    std::optional<Value> value = {};
+    PutOptions options = {};
+};
+using StoreOp = std::variant<GetOp, PutOp, SearchQuery, NamespaceQuery>;
+
+/// What one operation of a batch came to; the members of other operations are empty.
+struct StoreResult {
+    std::optional<StoreItem> item = {};
+    std::vector<SearchItem> items = {};
+    std::vector<StoreNamespace> namespaces = {};
+};
+
+/// What every store refuses more of, with InvalidArgumentError.
+namespace store_limits {
+inline constexpr std::size_t label_bytes_max = 256;
+inline constexpr std::size_t labels_max = 32;
+inline constexpr std::size_t key_bytes_max = 1024;
+inline constexpr std::size_t value_bytes_max = std::size_t{16} << 20U;
+inline constexpr std::size_t batch_max = 10'000;
+inline constexpr std::size_t limit_max = 10'000;
+/// Texts that are embedded of one item.
+inline constexpr std::size_t vectors_max = 256;
+inline constexpr std::size_t dims_max = 65'536;
+/// A hundred years.
+inline constexpr std::int64_t ttl_ms_max = 3'155'760'000'000;
+}  // namespace store_limits
+
+/// Makes one vector of each text; called without locks, from the thread of the call to the store, so it must be safe from several.
+using EmbedFunction = std::function<std::vector<std::vector<float>>(std::span<const std::string> texts)>;
+
+/// How a store searches by meaning.
+struct IndexConfig {
+    /// The size of every vector.
+    std::size_t dims = 0;
+    /// One call for all texts of a batch. What it throws leaves the batch undone.
+    EmbedFunction embed = {};
+    /// Which parts of a value are embedded, each found text on its own: names joined by dots, "a.b"; "a[0]" and "a[-1]" for an element
+    /// from the front or back, "a[*]" for all; a name "*" for all entries of a map; "$" for the whole value. Text is taken as it is, other
+    /// values as JSON, null and what is not there not at all.
+    std::vector<std::string> fields = {"$"};
+};
+
+struct StoreOptions {
+    /// For items put without a time to live; none: they live for ever.
+    std::optional<std::int64_t> default_ttl_ms = {};
+    /// Whether get and search give an item its whole time to live anew. Each such read is a write of the item.
+    bool refresh_on_read = true;
+    std::optional<IndexConfig> index = {};
+    /// For tests: where time comes from.
+    std::shared_ptr<IdSource> clock = {};
+};
+
+/// Memory across threads: items that are CBOR maps, by namespace and key, with search, time to live and ranking by meaning.
+///
+/// Safe from any thread. Each operation sees one moment. An item whose time is over is never returned; it is removed by later puts, a few
+/// with each, and by sweep().
+/// A namespace has 1 to 32 labels of 1 to 256 bytes without "."; put refuses a first label "stategraph" or "langgraph". A key has 1 to
+/// 1,024 bytes, a value up to 16 MiB. Errors of all calls: InvalidArgumentError for a request that cannot be meant; StoreError if the store
+/// cannot do its work; CorruptStoreError, naming the item, for damaged bytes. Nothing is put or removed then.
+class BaseStore {
+public:
+    virtual ~BaseStore() = default;
+
+    /// Adds or replaces one item. `value` is anything that is stored as a map: a struct with a table, a std::map, JSON.
+    void put(StoreNamespace ns, std::string key, Value value, PutOptions options = {});
+    std::optional<StoreItem> get(StoreNamespace ns, std::string key, std::optional<bool> refresh_ttl = {});
+    /// The value alone, as a T. Throws WrongTypeError if it is of another type.
+    template <class T>
+    std::optional<T> get(StoreNamespace ns, std::string key, std::optional<bool> refresh_ttl = {}) {
+        const auto item = get(std::move(ns), std::move(key), refresh_ttl);
+        return item ? std::optional<T>(item->template as<T>()) : std::nullopt;
+    }
+    /// Nothing happens if there is no such item. A damaged one can be removed.
+    void remove(StoreNamespace ns, std::string key);
+
+    /// Without a query in the order of namespaces, label by label, and then keys, both by bytes; with one by score, the highest first, then
+    /// in that order, and last, in that order, items without vectors. Cost: without a query items are read until enough match; with one,
+    /// all below the prefix are read, and the vectors of those that match (exact, no approximation).
+    std::vector<SearchItem> search(const SearchQuery& query);
+    /// Namespaces that have items, in their order. Cost: one seek for each namespace that fits the beginning of `prefix` without wildcards.
+    std::vector<StoreNamespace> listNamespaces(const NamespaceQuery& query = {});
+
+    /// Does all, with a result for each. Reads see the store as it was before the batch; of several puts to one item the last counts. The
+    /// puts are one atomic write. If any operation is wrong, none is done.
+    std::vector<StoreResult> batch(std::span<const StoreOp> ops);
+    std::vector<StoreResult> batch(std::initializer_list<StoreOp> ops) { return batch(std::span(ops.begin(), ops.size())); }
+
+    /// Removes every item whose time is over, and returns how many. Cost: their number.
+    virtual std::size_t sweep() = 0;
+
+protected:
+    /// What a store implements: `ops` are checked, but for what depends on its options.
+    virtual std::vector<StoreResult> apply(std::span<const StoreOp> ops) = 0;
+};
+
+/// A store that sees `inner` below a namespace only, and cannot name anything outside: for one tenant or user. `ns` is put before every
+/// namespace and taken off every result. Errors: InvalidArgumentError for a null store or a namespace that put refuses.
+/// sweep() sweeps all of `inner`.
+std::shared_ptr<BaseStore> storeWithin(std::shared_ptr<BaseStore> inner, StoreNamespace ns);
+
+}  // namespace stategraph

@@ -1,0 +1,157 @@
+#include "src/run/attempt.hpp"
+
+#include <stategraph/control.hpp>
+#include <stategraph/error.hpp>
+#include <stategraph/executor.hpp>
+#include <stategraph/runtime.hpp>
+
+#include "src/graph/core.hpp"
+#include "src/run/run.hpp"
+
+namespace stategraph::engine {
+namespace {
+
+// Attempts wait for each other's threads on no account: else those that were given up, and sleep on, would stop everything. Never destroyed,
+// as its threads may outlive main.
+Executor& attemptThreads() {
+    static auto* executor = new Executor({.threads_max = 4096});
+    return *executor;
+}
+
+[[noreturn]] void refuse(const Attempt::Info& info) {
+    throw CancelledError("node '" + info.node + "' was given up: its run was stopped, or its time was up. Nothing that it does any more is kept",
+                         {.thread_id = info.thread_id, .node = info.node, .step = info.step});
+}
+
+}  // namespace
+
+Attempt::Attempt(std::shared_ptr<const detail::Core> core, const detail::NodeAction& action, std::shared_ptr<const void> input,
+                 const detail::TaskContext& context, std::shared_ptr<RunStop> stop, const AttemptLimits& limits)
+    : core_(std::move(core)), action_(action), input_(std::move(input)), context_(context), stop_(std::move(stop)), limits_(limits),
+      begun_(Clock::now()), last_sign_(begun_) {
+    Run& run = *context.run;
+    info_ = {.node = run.nodeOf(*context.task).name,
+             .thread_id = run.shared().config->thread_id.toString(),
+             .checkpoint_ns = run.checkpointNs(),
+             .checkpoint_id = run.checkpointId(),
+             .task_id = run.idOf(*context.task),
+             .step = run.step(),
+             .remaining_steps = run.remainingSteps(),
+             .context = run.shared().config->context,
+             .store = run.store()};
+    context_.attempt_apart = this;
+}
+
+// The limit that is reached first, and what its passing means.
+std::optional<Clock::time_point> Attempt::nextLimit(End& end) const {
+    std::optional<Clock::time_point> next;
+    const auto consider = [&](Clock::time_point at, End meaning) {
+        if (next && *next <= at) return;
+        next = at;
+        end = meaning;
+    };
+    if (stop_ != nullptr && stop_->deadline()) consider(*stop_->deadline(), End::stopped);
+    if (limits_.timeout_ms) consider(begun_ + std::chrono::milliseconds(*limits_.timeout_ms), End::timed_out);
+    if (limits_.idle_timeout_ms) consider(last_sign_ + std::chrono::milliseconds(*limits_.idle_timeout_ms), End::idle);
+    return next;
+}
+
+Attempt::End Attempt::run() {
+    auto self = std::make_unique<std::shared_ptr<Attempt>>(shared_from_this());
+    attemptThreads().submit(
+        [](void* context) {
+            const std::unique_ptr<std::shared_ptr<Attempt>> attempt(static_cast<std::shared_ptr<Attempt>*>(context));
+            (*attempt)->call();
+        },
+        self.get());
+    (void)self.release();
+
+    const std::stop_token token = stop_ != nullptr ? stop_->token() : std::stop_token();
+    End end = End::stopped;
+    {
+        std::unique_lock lock(mutex_);
+        while (!done_ && !given_up_) {
+            if (token.stop_requested()) break;
+            const auto limit = nextLimit(end);
+            if (!limit) {
+                changed_.wait(lock, token, [this] { return done_ || given_up_; });
+                end = End::stopped;
+            } else if (Clock::now() >= *limit) {
+                break;
+            } else {
+                const auto signs = last_sign_;
+                changed_.wait_until(lock, token, *limit, [&] { return done_ || given_up_ || last_sign_ != signs; });
+            }
+        }
+        if (done_) return End::returned;
+        if (given_up_) return End::stopped;  // it returned, but only after the run was to end
+    }
+    if (token.stop_requested()) end = End::stopped;
+    source_.request_stop();
+    // What the node is doing with the run right now is let finish. What it returns from here on is dropped even if it looked at its token: nobody
+    // can tell a result from giving up.
+    const std::lock_guard entry(entry_);
+    const std::lock_guard lock(mutex_);
+    given_up_ = true;
+    return end;
+}
+
+void Attempt::call() noexcept {
+    {
+        const std::lock_guard lock(mutex_);
+        if (given_up_) return;
+    }
+    detail::TaskResult result;
+    std::exception_ptr thrown;
+    try {
+        Runtime runtime(context_);
+        action_.call(action_.callable.get(), input_.get(), runtime, result);
+    } catch (...) {
+        thrown = std::current_exception();
+    }
+    const bool in_vain = stop_ != nullptr && stop_->requested();
+    const std::lock_guard lock(mutex_);
+    if (given_up_) return;  // what came of it ends here, on this thread
+    if (in_vain) {
+        given_up_ = true;
+        changed_.notify_all();
+        return;
+    }
+    result_ = std::move(result);
+    thrown_ = std::move(thrown);
+    done_ = true;
+    changed_.notify_all();
+}
+
+detail::TaskResult Attempt::takeResult() {
+    const std::lock_guard lock(mutex_);
+    if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
+    return std::move(result_);
+}
+
+std::unique_lock<std::recursive_mutex> Attempt::enter() {
+    std::unique_lock entry(entry_);
+    const std::lock_guard lock(mutex_);
+    if (given_up_) refuse(info_);
+    last_sign_ = Clock::now();
+    changed_.notify_all();
+    return entry;
+}
+
+bool Attempt::isStopping() { return source_.stop_requested() || (stop_ != nullptr && stop_->requested()); }
+
+void Attempt::heartbeat() { (void)enter(); }
+
+void Attempt::sleepUntil(Clock::time_point until) {
+    const std::stop_token run_token = stop_ != nullptr ? stop_->token() : std::stop_token();
+    std::unique_lock lock(mutex_);
+    const std::stop_token own = source_.get_token();
+    // Both may end it; the run's own stop always reaches the attempt's, which is what is waited on.
+    changed_.wait_until(lock, own, until, [&] { return given_up_ || run_token.stop_requested(); });
+    if (given_up_ || own.stop_requested() || run_token.stop_requested()) {
+        lock.unlock();
+        refuse(info_);
+    }
+}
+
+}  // namespace stategraph::engine

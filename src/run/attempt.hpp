@@ -1,0 +1,94 @@
+#pragma once
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include <stategraph/detail/node.hpp>
+
+#include "src/graph/topology.hpp"
+#include "src/run/run_stop.hpp"
+#include "src/superstep/task_context.hpp"
+
+namespace stategraph::detail {
+class Core;
+}
+
+namespace stategraph::engine {
+
+/// One call of a node that may be given up while it runs. The node is called on a thread of its own, and everything that it works on belongs to
+/// the attempt: so the run can go on, or end, without it. Once given up nothing of it lands: its result is dropped, and what it asks of its
+/// Runtime throws CancelledError.
+class Attempt : public std::enable_shared_from_this<Attempt> {
+public:
+    /// `input` keeps alive what the node reads; `core` the node itself.
+    Attempt(std::shared_ptr<const detail::Core> core, const detail::NodeAction& action, std::shared_ptr<const void> input,
+            const detail::TaskContext& context, std::shared_ptr<RunStop> stop, const AttemptLimits& limits);
+
+    enum class End : std::uint8_t {
+        returned,   // `takeResult` has what came of it
+        stopped,    // the run is to end
+        timed_out,  // the attempt, or
+        idle,
+    };
+    /// Calls the node, and returns when it has, or when it was given up.
+    End run();
+    /// After `returned`: the node's result; throws what it threw.
+    detail::TaskResult takeResult();
+    /// Of questions asked in this attempt.
+    std::uint64_t calls() const noexcept { return context_.calls; }
+
+    // For Runtime, on the node's thread.
+
+    /// While one is held the attempt is not given up, so that the run is there. Throws CancelledError if it has been.
+    std::unique_lock<std::recursive_mutex> enter();
+    void heartbeat();
+    std::stop_token token() const noexcept { return source_.get_token(); }
+    /// Waits; throws CancelledError when the run or the attempt is to end first.
+    void sleepUntil(Clock::time_point until);
+
+    /// What Runtime tells of the task, whether the run is still there or not.
+    struct Info {
+        std::string node;
+        std::string thread_id;
+        std::string checkpoint_ns;
+        CheckpointId checkpoint_id;
+        TaskId task_id;
+        std::int64_t step;
+        int remaining_steps;
+        RunContext context;
+        std::shared_ptr<BaseStore> store;
+    };
+    const Info& info() const noexcept { return info_; }
+    const detail::Core& core() const noexcept { return *core_; }
+    /// Whether the run or this attempt is to end.
+    bool isStopping();
+
+private:
+    void call() noexcept;
+    std::optional<Clock::time_point> nextLimit(End& end) const;
+
+    std::shared_ptr<const detail::Core> core_;
+    const detail::NodeAction& action_;
+    std::shared_ptr<const void> input_;
+    detail::TaskContext context_;
+    std::shared_ptr<RunStop> stop_;
+    AttemptLimits limits_;
+    Info info_;
+
+    std::recursive_mutex entry_;  // held while the node uses the run; taken before mutex_
+    std::mutex mutex_;
+    std::condition_variable_any changed_;
+    std::stop_source source_;
+    bool done_ = false;
+    bool given_up_ = false;
+    Clock::time_point begun_;
+    Clock::time_point last_sign_;
+    detail::TaskResult result_;
+    std::exception_ptr thrown_;
+};
+
+}  // namespace stategraph::engine

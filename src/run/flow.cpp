@@ -1,0 +1,77 @@
+#include <stategraph/functional.hpp>
+
+#include <chrono>
+
+#include <stategraph/executor.hpp>
+
+#include "src/run/attempt.hpp"
+#include "src/run/retry_wait.hpp"
+#include "src/run/run.hpp"
+
+namespace stategraph::detail {
+
+struct FlowThreads::Impl {
+    std::shared_ptr<Executor> executor;
+    std::mutex mutex;
+    std::condition_variable ended;
+    std::size_t running = 0;
+};
+
+FlowThreads::FlowThreads(Runtime& runtime) : impl_(std::make_shared<Impl>()) {
+    TaskContext& context = runtime.taskContext();
+    const Core& core = context.attempt_apart != nullptr ? context.attempt_apart->core() : context.run->core();
+    impl_->executor = core.options().executor ? core.options().executor : Executor::common();
+    (void)runtime.taskId();  // made once, before several threads ask for it
+}
+
+FlowThreads::~FlowThreads() {
+    std::unique_lock lock(impl_->mutex);
+    impl_->ended.wait(lock, [this] { return impl_->running == 0; });
+}
+
+void FlowThreads::start(std::shared_ptr<void> work, void (*call)(void*)) {
+    struct Job {
+        std::shared_ptr<Impl> impl;
+        std::shared_ptr<void> work;
+        void (*call)(void*);
+    };
+    auto job = std::make_unique<Job>(Job{impl_, std::move(work), call});
+    {
+        const std::lock_guard lock(impl_->mutex);
+        ++impl_->running;
+    }
+    try {
+        impl_->executor->submit(
+            [](void* erased) {
+                std::unique_ptr<Job> mine(static_cast<Job*>(erased));
+                mine->call(mine->work.get());
+                const auto impl = mine->impl;
+                mine.reset();
+                const std::lock_guard lock(impl->mutex);
+                --impl->running;
+                impl->ended.notify_all();
+            },
+            job.get());
+    } catch (...) {
+        const std::lock_guard lock(impl_->mutex);
+        --impl_->running;
+        throw;
+    }
+    (void)job.release();
+}
+
+void retryCall(Runtime& runtime, const RetryPolicy& policy, int attempt) {
+    const std::exception_ptr error = std::current_exception();
+    if (attempt >= policy.max_attempts || !policy.retry_on(error)) std::rethrow_exception(error);
+    runtime.waitFor(static_cast<int>(engine::retryWaitMs(policy, attempt)));
+}
+
+std::string callKey(Runtime& runtime, std::string_view name, std::size_t number) {
+    if (name.empty() || name.size() > 150) {
+        throw InvalidArgumentError("'" + std::string(runtime.node()) + "' makes a call with a name of " + std::to_string(name.size()) +
+                                   " bytes; give each a name of 1 to 150");
+    }
+    return "call:" + std::string(name) + "#" + std::to_string(number);
+}
+
+}  // namespace stategraph::detail

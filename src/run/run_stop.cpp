@@ -1,0 +1,68 @@
+#include "src/run/run_stop.hpp"
+
+#include <condition_variable>
+#include <mutex>
+
+#include <stategraph/control.hpp>
+#include <stategraph/error.hpp>
+
+namespace stategraph {
+
+RunControl::RunControl(std::stop_token outer) {
+    outer_.emplace(std::move(outer), [this] { requestStop(); });
+}
+
+void RunControl::requestDrain(std::string reason) {
+    const std::lock_guard lock(mutex_);
+    if (!drain_reason_) drain_reason_ = std::move(reason);
+}
+
+bool RunControl::drainRequested() const noexcept {
+    const std::lock_guard lock(mutex_);
+    return drain_reason_.has_value();
+}
+
+std::string RunControl::drainReason() const {
+    const std::lock_guard lock(mutex_);
+    return drain_reason_.value_or("");
+}
+
+}  // namespace stategraph
+
+namespace stategraph::engine {
+
+std::shared_ptr<RunStop> RunStop::of(const RunConfig& config) {
+    if (config.timeout_ms && *config.timeout_ms < 1) {
+        throw InvalidArgumentError("timeout_ms is " + std::to_string(*config.timeout_ms) + "; it must be at least 1");
+    }
+    if (config.control == nullptr && !config.timeout_ms) return nullptr;
+    return std::make_shared<RunStop>(config);
+}
+
+RunStop::RunStop(const RunConfig& config) : control_(config.control) {
+    if (config.timeout_ms) deadline_ = Clock::now() + std::chrono::milliseconds(*config.timeout_ms);
+    if (control_ != nullptr) link_.emplace(control_->stopToken(), [this] { source_.request_stop(); });
+}
+
+std::optional<Status> RunStop::requested() noexcept {
+    if (control_ != nullptr && control_->stopRequested()) return Status::cancelled;
+    if (!deadline_) return {};
+    if (!timed_out_.load() && Clock::now() >= *deadline_) {
+        timed_out_.store(true);
+        source_.request_stop();
+    }
+    return timed_out_.load() ? std::optional(Status::timed_out) : std::nullopt;
+}
+
+void RunStop::waitFor(std::chrono::duration<double, std::milli> duration) {
+    auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(duration);
+    if (deadline_ && *deadline_ < until) until = *deadline_;
+    std::mutex mutex;
+    std::condition_variable_any never;
+    std::unique_lock lock(mutex);
+    never.wait_until(lock, token(), until, [] { return false; });
+}
+
+bool RunStop::drains() const noexcept { return control_ != nullptr && control_->drainRequested(); }
+
+}  // namespace stategraph::engine

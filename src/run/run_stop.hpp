@@ -1,0 +1,47 @@
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+#include <stategraph/config.hpp>
+
+namespace stategraph {
+class RunControl;
+}
+
+namespace stategraph::engine {
+
+using Clock = std::chrono::steady_clock;
+
+/// What may end a run from outside before it is done: its control and its deadline. Most runs have neither, and pay nothing for it.
+/// Shared with attempts that outlive the run. Safe from any thread.
+class RunStop {
+public:
+    /// Null if nothing can stop such a run. Errors: InvalidArgumentError for a timeout below 1 ms.
+    static std::shared_ptr<RunStop> of(const RunConfig& config);
+
+    explicit RunStop(const RunConfig& config);
+    RunStop(const RunStop&) = delete;
+    RunStop& operator=(const RunStop&) = delete;
+
+    /// cancelled or timed_out; none: the run may go on.
+    std::optional<Status> requested() noexcept;
+    bool drains() const noexcept;
+    /// Returns earlier when the run is to end.
+    void waitFor(std::chrono::duration<double, std::milli> duration);
+    /// Stopped when the control is; the deadline is to be looked at beside it.
+    std::stop_token token() const noexcept { return source_.get_token(); }
+    std::optional<Clock::time_point> deadline() const noexcept { return deadline_; }
+
+private:
+    std::shared_ptr<RunControl> control_;
+    std::stop_source source_;
+    std::optional<std::stop_callback<std::function<void()>>> link_;
+    std::optional<Clock::time_point> deadline_;
+    std::atomic<bool> timed_out_{false};
+};
+
+}  // namespace stategraph::engine

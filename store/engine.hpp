@@ -1,0 +1,55 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <stategraph/id_source.hpp>
+#include <stategraph/store.hpp>
+
+#include "store/paths.hpp"
+#include "store/rows.hpp"
+#include "store/vectors.hpp"
+
+namespace stategraph::stores {
+
+/// What all stores do, over rows. Safe from any thread. No lock is held while the user's code runs.
+class Engine {
+public:
+    /// Throws InvalidArgumentError for options that make no sense. `rows` must outlive it.
+    Engine(const StoreOptions& options, Rows& rows);
+
+    std::vector<StoreResult> apply(std::span<const StoreOp> ops);
+    std::size_t sweep();
+
+private:
+    struct Put {
+        const PutOp* op = nullptr;
+        std::size_t vectors = 0;  // its place in the embedding
+    };
+    struct Plan;
+    /// Changes to several items, while those are locked.
+    class Edit;
+
+    std::int64_t now() const { return clock_->nowUnixUs(); }
+    bool refreshes(const std::optional<bool>& wanted) const { return wanted.value_or(options_.refresh_on_read) && rows_.isWritable(); }
+    void readAll(std::span<const StoreOp> ops, Plan& plan, std::vector<StoreResult>& results);
+    void write(const Plan& plan);
+    void refresh(const std::vector<std::string>& names, std::int64_t now_unix_us);
+    std::vector<std::string> findOver(View& view, std::int64_t now_unix_us, std::size_t most) const;
+    std::vector<std::unique_lock<std::mutex>> lock(const std::set<std::string_view>& names);
+
+    StoreOptions options_;
+    Rows& rows_;
+    IdSource* clock_;  // the options keep it
+    std::vector<TextPath> fields_;
+    // Whoever reads an item in order to write it holds its mutex, found by its name; those of several in the order of this array.
+    std::array<std::mutex, 32> mutexes_;
+};
+
+}  // namespace stategraph::stores

@@ -1,0 +1,39 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <stategraph/store.hpp>
+
+#include "store/rows.hpp"
+
+namespace stategraph::stores {
+
+/// The reads of a batch: all at one moment, of the rows and of the clock.
+class Reader {
+public:
+    Reader(View& view, std::int64_t now_unix_us) : view_(view), now_(now_unix_us) {}
+
+    std::optional<StoreItem> get(const GetOp& op, bool refresh);
+    /// `vector`: of the query, if there is one.
+    std::vector<SearchItem> search(const SearchQuery& query, std::span<const float> vector, bool refresh);
+    std::vector<StoreNamespace> list(const NamespaceQuery& query);
+
+    /// Names of items that were read and are to live on.
+    const std::vector<std::string>& toRefresh() const noexcept { return to_refresh_; }
+
+private:
+    /// Calls visit(name, record) for items below the prefix that match, until it returns false.
+    template <class Visit>
+    void forEachMatch(const SearchQuery& query, Visit visit);
+    std::vector<SearchItem> searchInOrder(const SearchQuery& query, bool refresh);
+    std::vector<SearchItem> searchByScore(const SearchQuery& query, std::span<const float> vector, bool refresh);
+    SearchItem read(std::string_view name, bool refresh);
+
+    View& view_;
+    std::int64_t now_;
+    std::vector<std::string> to_refresh_;
+};
+
+}  // namespace stategraph::stores

@@ -1,0 +1,357 @@
+#include <atomic>
+#include <condition_variable>
+#include <latch>
+#include <thread>
+
+#include <doctest/doctest.h>
+
+#include <stategraph/control.hpp>
+
+#include "tests/support/graphs.hpp"
+#include "tests/support/savers.hpp"
+
+// Runs that are ended from outside: stopped, drained, out of time.
+using namespace graphs;
+using sg::Status;
+using sg::Unfinished;
+
+namespace {
+
+/// A gate that nodes wait at until the test opens it, whether they are stopped or not: stubborn nodes.
+class Gate {
+public:
+    void wait() {
+        std::unique_lock lock(mutex_);
+        ++waiting_;
+        changed_.notify_all();
+        changed_.wait(lock, [this] { return open_; });
+        ++left_;
+        changed_.notify_all();
+    }
+    void awaitSomebody(int number = 1) {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return waiting_ >= number; });
+    }
+    void open() {
+        const std::lock_guard lock(mutex_);
+        open_ = true;
+        changed_.notify_all();
+    }
+    void awaitLeft(int number = 1) {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return left_ >= number; });
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool open_ = false;
+    int waiting_ = 0;
+    int left_ = 0;
+};
+
+sg::RunConfig with(std::shared_ptr<sg::RunControl> control, std::string thread = "t") {
+    sg::RunConfig config;
+    config.thread_id = thread;
+    config.control = std::move(control);
+    return config;
+}
+
+Unfinished reasonOf(const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
+    const auto all = saver->unfinishedThreads();
+    REQUIRE(all.size() == 1);
+    return all.front().reason;
+}
+
+const sg::Config thread_t{.thread_id = "t"};
+
+}  // namespace
+
+TEST_CASE("a stopped run ends with what is committed, and a node that looks at its token ends with it") {
+    savers::onEach([](savers::Store& store) {
+        auto saver = store.open();
+        auto control = std::make_shared<sg::RunControl>();
+        std::latch begun(1);
+        std::atomic<bool> saw{false};
+        Graph graph;
+        graph.addNode("a", appends("a")).addNode("b", [&](const State&, sg::Runtime& rt) -> Update {
+            begun.count_down();
+            while (!rt.stopRequested()) std::this_thread::yield();
+            saw = true;
+            return bar("late");
+        });
+        graph.addSequence("first", appends("first")).addEdge(sg::START, "first").addEdge("first", "a").addEdge("a", "b");
+        const auto app = graph.compile({.checkpointer = saver});
+        std::jthread stopper([&] {
+            begun.wait();
+            control->requestStop();
+        });
+        const auto result = app.invoke({}, with(control));
+        CHECK((result.status == Status::cancelled));
+        CHECK(result.values.bar == Strings{"first", "a"});
+        CHECK((reasonOf(saver) == Unfinished::cancelled));
+        CHECK(app.recover().empty());  // a cancelled thread is nobody's to go on with unasked
+        CHECK(app.getState(thread_t).next == Strings{"b"});
+        while (!saw) std::this_thread::yield();
+    });
+}
+
+TEST_CASE("a node that ignores its token is given up, and nothing that it does later lands") {
+    savers::onEach([](savers::Store& store) {
+        auto saver = store.open();
+        auto control = std::make_shared<sg::RunControl>();
+        auto gate = std::make_shared<Gate>();
+        auto refused = std::make_shared<std::atomic<int>>(0);
+        auto stubborn = std::make_shared<std::atomic<bool>>(true);
+        Graph graph;
+        graph.addNode("a", [=](const State& state, sg::Runtime& rt) -> Update {
+            if (!*stubborn) return bar("again");
+            gate->wait();
+            const std::size_t seen = state.bar.size();  // what it reads is still there
+            try {
+                rt.once("effect", [] {});
+            } catch (const sg::CancelledError&) {
+                ++*refused;
+            }
+            try {
+                rt.write(sg::Value("late"));
+            } catch (const sg::CancelledError&) {
+                ++*refused;
+            }
+            (void)rt.node();
+            (void)rt.threadId();
+            (void)rt.taskId();
+            return bar("late" + std::to_string(seen));
+        });
+        graph.addEdge(sg::START, "a");
+        {
+            const auto app = graph.compile({.checkpointer = saver});
+            std::jthread stopper([&] {
+                gate->awaitSomebody();
+                control->requestStop();
+            });
+            const auto result = app.invoke(bar("in"), with(control));
+            CHECK((result.status == Status::cancelled));
+            CHECK(result.values.bar == Strings{"in"});
+            *stubborn = false;
+            CHECK(app.invoke(sg::RESUME, thread_t).values.bar == Strings{"in", "again"});
+        }
+        gate->open();
+        gate->awaitLeft();
+        while (*refused < 2) std::this_thread::yield();
+        CHECK(graph.compile({.checkpointer = saver}).getState(thread_t).values.bar == Strings{"in", "again"});
+    });
+}
+
+TEST_CASE("stopping reaches parallel tasks, subgraphs and waits between attempts; finished siblings are kept") {
+    savers::onEach([](savers::Store& store) {
+        auto saver = store.open();
+        auto control = std::make_shared<sg::RunControl>();
+        Log log;
+        std::latch busy(3);
+        const auto waits = [&](const char* name) {
+            return [&busy, name](const State&, sg::Runtime& rt) -> Update {
+                busy.count_down();
+                rt.waitFor(60'000);
+                return bar(name);
+            };
+        };
+        Graph inner;
+        inner.addNode("x", waits("x")).addEdge(sg::START, "x");
+        Graph graph;
+        graph.addNode("quick", appends(log, "quick"))
+            .addNode("waits", waits("waits"))
+            .addNode("sub", inner.compile())
+            .addNode("fails",
+                     [&](const State&) -> Update {
+                         if (log.count("fails") == 0) busy.count_down();
+                         log.add("fails");
+                         throw std::runtime_error("broken");
+                     },
+                     {.retry = {.max_attempts = 5, .initial_interval_ms = 60'000}});
+        for (const char* name : {"quick", "waits", "sub", "fails"}) graph.addEdge(sg::START, name);
+        const auto app = graph.compile({.checkpointer = saver});
+        std::jthread stopper([&] {
+            busy.wait();
+            while (log.count("quick") == 0) std::this_thread::yield();
+            control->requestStop();
+        });
+        const auto result = app.invoke({}, with(control));
+        CHECK((result.status == Status::cancelled));
+        CHECK(log.take() != Strings{});
+        CHECK((reasonOf(saver) == Unfinished::cancelled));
+        for (const auto& task : app.getState(thread_t).tasks) CHECK_FALSE(task.error);
+    });
+}
+
+TEST_CASE("a drained run ends after the superstep under way, and recover drives it on") {
+    savers::onEach([](savers::Store& store) {
+        auto saver = store.open();
+        auto control = std::make_shared<sg::RunControl>();
+        Graph graph;
+        graph.addNode("a",
+                      [&](const State&, sg::Runtime& rt) -> Update {
+                          control->requestDrain("deploy");
+                          CHECK(rt.drainRequested());
+                          CHECK_FALSE(rt.stopRequested());
+                          return bar("a");
+                      })
+            .addNode("b", appends("b"));
+        graph.addEdge(sg::START, "a").addEdge("a", "b");
+        const auto app = graph.compile({.checkpointer = saver});
+        const auto result = app.invoke({}, with(control));
+        CHECK((result.status == Status::drained));
+        CHECK(control->drainReason() == "deploy");
+        CHECK(result.values.bar == Strings{"a"});
+        CHECK((reasonOf(saver) == Unfinished::in_flight));
+        const auto report = app.recover();
+        REQUIRE(report.size() == 1);
+        CHECK((report.front().status == Status::done));
+        CHECK(app.getState(thread_t).values.bar == Strings{"a", "b"});
+    });
+}
+
+TEST_CASE("a run with nothing left to do is done, not drained") {
+    auto control = std::make_shared<sg::RunControl>();
+    Graph graph;
+    graph.addNode("a", [&](const State&) -> Update {
+        control->requestDrain();
+        return bar("a");
+    });
+    graph.addEdge(sg::START, "a");
+    CHECK((graph.compile().invoke({}, with(control)).status == Status::done));
+}
+
+TEST_CASE("a run that takes too long ends with timed_out and can go on") {
+    savers::onEach([](savers::Store& store) {
+        auto saver = store.open();
+        std::atomic<bool> slow{true};
+        Graph graph;
+        graph.addNode("a", appends("a")).addNode("b", [&](const State&, sg::Runtime& rt) -> Update {
+            if (slow) rt.waitFor(60'000);
+            return bar("b");
+        });
+        graph.addEdge(sg::START, "a").addEdge("a", "b");
+        const auto app = graph.compile({.checkpointer = saver});
+        sg::RunConfig config = thread_t;
+        config.timeout_ms = 50;
+        const auto result = app.invoke({}, config);
+        CHECK((result.status == Status::timed_out));
+        CHECK((reasonOf(saver) == Unfinished::timed_out));
+        slow = false;
+        CHECK(app.invoke(sg::RESUME, thread_t).values.bar == Strings{"a", "b"});
+    });
+}
+
+TEST_CASE("an attempt that takes too long fails with NodeTimeoutError, and the policy decides about another") {
+    std::atomic<int> calls{0};
+    auto gate = std::make_shared<Gate>();
+    Graph graph;
+    graph.addNode("a",
+                  [&calls, gate](const State& state, sg::Runtime& rt) -> Update {
+                      if (++calls == 1) {
+                          gate->wait();
+                          return bar("late" + std::to_string(state.bar.size()));
+                      }
+                      return bar("attempt" + std::to_string(rt.attempt()));
+                  },
+                  {.retry = {.max_attempts = 2, .initial_interval_ms = 0, .jitter = false}, .timeout_ms = 30});
+    graph.addNode("b", appends("b"));
+    graph.addEdge(sg::START, "a").addEdge("a", "b");
+    CHECK(graph.compile().invoke(bar("in")).values.bar == Strings{"in", "attempt2", "b"});
+
+    Graph once;
+    once.addNode("a", [gate](const State&, sg::Runtime& rt) -> Update {
+        rt.waitFor(60'000);
+        return {};
+    }, {.timeout_ms = 20});
+    once.addEdge(sg::START, "a");
+    try {
+        once.compile().invoke({});
+        FAIL("it did not throw");
+    } catch (const sg::NodeError& error) {
+        try {
+            std::rethrow_exception(error.original());
+        } catch (const sg::NodeTimeoutError& timeout) {
+            CHECK((timeout.kind() == sg::NodeTimeoutError::Kind::run));
+            CHECK(timeout.limitMs() == 20);
+        }
+    }
+    gate->open();
+    gate->awaitLeft();
+}
+
+TEST_CASE("an idle timeout counts from the last sign of the node") {
+    Graph graph;
+    graph.addNode("beats", [](const State&, sg::Runtime& rt) -> Update {
+        for (int i = 0; i < 8; ++i) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(25));
+            rt.heartbeat();
+        }
+        return bar("beats");
+    }, {.idle_timeout_ms = 150});
+    graph.addEdge(sg::START, "beats");
+    CHECK(graph.compile().invoke({}).values.bar == Strings{"beats"});
+
+    Graph silent;
+    silent.addNode("silent", [](const State&, sg::Runtime& rt) -> Update {
+        rt.waitFor(60'000);
+        return {};
+    }, {.idle_timeout_ms = 20});
+    silent.addEdge(sg::START, "silent");
+    CHECK_THROWS_WITH_AS(silent.compile().invoke({}), doctest::Contains("gave no sign for its idle timeout of 20 ms"), sg::NodeError);
+}
+
+TEST_CASE("a control that was used already ends a run before its first node; input is kept") {
+    auto saver = std::make_shared<sg::MemorySaver>();
+    auto control = std::make_shared<sg::RunControl>();
+    control->requestStop();
+    Log log;
+    Graph graph;
+    graph.addNode("a", appends(log, "a")).addEdge(sg::START, "a");
+    const auto app = graph.compile({.checkpointer = saver});
+    CHECK((app.invoke(bar("in"), with(control)).status == Status::cancelled));
+    CHECK(log.take().empty());
+    CHECK(app.invoke(sg::RESUME, thread_t).values.bar == Strings{"in", "a"});
+}
+
+TEST_CASE("a control follows another token") {
+    std::stop_source outer;
+    auto control = std::make_shared<sg::RunControl>(outer.get_token());
+    CHECK_FALSE(control->stopRequested());
+    outer.request_stop();
+    CHECK(control->stopRequested());
+}
+
+TEST_CASE("an interrupt, a Send and an exception go through an attempt of its own as through any") {
+    auto saver = std::make_shared<sg::MemorySaver>();
+    auto control = std::make_shared<sg::RunControl>();
+    Log log;
+    Graph graph;
+    graph.addNode("asks", asks(log, "asks"));
+    graph.addNode("item", [](const std::string& item) -> Update { return bar("item " + item); });
+    graph.addEdge(sg::START, "asks");
+    graph.addConditionalEdges("asks", [](const State&) { return std::vector{sg::Send("item", std::string("1")), sg::Send("item", std::string("2"))}; });
+    const auto app = graph.compile({.checkpointer = saver});
+    CHECK((app.invoke({}, with(control)).status == Status::interrupted));
+    const auto result = app.invoke(sg::Command<>{.resume = "yes"}, with(control));
+    CHECK(result.values.bar == Strings{"asks:yes", "item 1", "item 2"});
+
+    Graph broken;
+    broken.addNode("a", [](const State&) -> Update { throw std::runtime_error("broken"); }).addEdge(sg::START, "a");
+    CHECK_THROWS_WITH_AS(broken.compile().invoke({}, with(control)), doctest::Contains("broken"), sg::NodeError);
+}
+
+TEST_CASE("impossible limits are refused with their place") {
+    Graph graph;
+    graph.addNode("a", appends("a"), {.timeout_ms = 0}).addEdge(sg::START, "a");
+    CHECK_THROWS_WITH_AS(graph.compile(), doctest::Contains("node 'a' has a timeout below 1 ms"), sg::InvalidGraphError);
+    Graph inner;
+    inner.addNode("x", appends("x")).addEdge(sg::START, "x");
+    Graph outer;
+    outer.addNode("sub", inner.compile(), {.timeout_ms = 10}).addEdge(sg::START, "sub");
+    CHECK_THROWS_WITH_AS(outer.compile(), doctest::Contains("is a subgraph and has a timeout"), sg::InvalidGraphError);
+    sg::RunConfig config;
+    config.timeout_ms = 0;
+    CHECK_THROWS_WITH_AS(inner.compile().invoke({}, config), doctest::Contains("timeout_ms is 0"), sg::InvalidArgumentError);
+}

@@ -1,0 +1,183 @@
+#include <doctest/doctest.h>
+
+#include <stategraph/id_source.hpp>
+
+#include "tests/support/graphs.hpp"
+#include "tests/support/savers.hpp"
+
+// Threads that sleep until a time.
+using namespace graphs;
+using sg::Status;
+using sg::Unfinished;
+
+namespace {
+
+/// A clock that the test turns.
+class Clock final : public sg::IdSource {
+public:
+    std::int64_t now_ms = 1'700'000'000'000;
+    std::int64_t nowUnixUs() override { return now_ms * 1000; }
+    std::uint64_t uniqueBits() override { return ++bits_; }
+
+private:
+    std::uint64_t bits_ = 0;
+};
+
+struct World {
+    std::shared_ptr<Clock> clock = std::make_shared<Clock>();
+    Log log;
+
+    // a -> nap -> b; each call of nap names another time
+    Graph graph() {
+        Graph graph;
+        graph.addNode("a", appends(log, "a")).addNode("b", appends(log, "b"));
+        graph.addNode("nap", [this](const State&, sg::Runtime& rt) -> Update {
+            log.add("nap");
+            rt.sleepUntil(clock->now_ms + 1000);
+            return bar("woke");
+        });
+        graph.addEdge(sg::START, "a").addEdge("a", "nap").addEdge("nap", "b");
+        return graph;
+    }
+};
+
+const sg::Config thread_t{.thread_id = "t"};
+
+}  // namespace
+
+TEST_CASE("a node that sleeps parks its thread until the time of its first call") {
+    savers::onEach([](savers::Store& store) {
+        World world;
+        const std::int64_t start_ms = world.clock->now_ms;
+        {
+            auto saver = store.open();
+            const auto app = world.graph().compile({.checkpointer = saver, .ids = world.clock});
+            const auto result = app.invoke({}, thread_t);
+            CHECK((result.status == Status::sleeping));
+            CHECK(result.wake_unix_ms == start_ms + 1000);
+            CHECK(result.values.bar == Strings{"a"});
+        }
+        auto saver = store.open();  // another process
+        const auto app = world.graph().compile({.checkpointer = saver, .ids = world.clock});
+        world.clock->now_ms += 999;
+        const auto sleepers = saver->unfinishedThreads({.reason = Unfinished::sleeping});
+        REQUIRE(sleepers.size() == 1);
+        CHECK(sleepers.front().wake_unix_ms == start_ms + 1000);
+        CHECK(app.recover().empty());
+        world.clock->now_ms += 1;
+        const auto report = app.recover();
+        REQUIRE(report.size() == 1);
+        CHECK((report.front().status == Status::done));
+        CHECK(app.getState(thread_t).values.bar == Strings{"a", "woke", "b"});
+        CHECK(world.log.take() == Strings{"a", "nap", "nap", "b"});
+        CHECK(saver->unfinishedThreads().empty());
+    });
+}
+
+TEST_CASE("a sleeper that is resumed too early sleeps on until the same time") {
+    auto saver = std::make_shared<sg::MemorySaver>();
+    World world;
+    const auto app = world.graph().compile({.checkpointer = saver, .ids = world.clock});
+    const auto wake = app.invoke({}, thread_t).wake_unix_ms;
+    world.clock->now_ms += 500;
+    const auto early = app.invoke(sg::RESUME, thread_t);
+    CHECK((early.status == Status::sleeping));
+    CHECK(early.wake_unix_ms == wake);
+    world.clock->now_ms += 500;
+    CHECK((app.invoke(sg::RESUME, thread_t).status == Status::done));
+}
+
+TEST_CASE("siblings of a sleeper finish and are not run again; the earliest time counts; sleeps inside subgraphs count too") {
+    savers::onEach([](savers::Store& store) {
+        auto saver = store.open();
+        auto clock = std::make_shared<Clock>();
+        const std::int64_t start_ms = clock->now_ms;
+        Log log;
+        const auto naps = [&log, start_ms](std::string name, int ms) {
+            return [&log, name, start_ms, ms](const State&, sg::Runtime& rt) -> Update {
+                log.add(name);
+                rt.sleepUntil(start_ms + ms);
+                return bar(name);
+            };
+        };
+        Graph inner;
+        inner.addNode("x", naps("x", 50)).addEdge(sg::START, "x");
+        Graph graph;
+        graph.addNode("quick", appends(log, "quick")).addNode("nap", naps("nap", 70)).addNode("sub", inner.compile());
+        for (const char* name : {"quick", "nap", "sub"}) graph.addEdge(sg::START, name);
+        const auto app = graph.compile({.checkpointer = saver, .ids = clock});
+        for (const auto durability : {sg::Durability::sync, sg::Durability::async, sg::Durability::exit}) {
+            clock->now_ms = start_ms;
+            sg::RunConfig config;
+            config.thread_id = "t" + std::to_string(static_cast<int>(durability));
+            config.durability = durability;
+            log.take();
+            const auto result = app.invoke({}, config);
+            CHECK((result.status == Status::sleeping));
+            CHECK(result.wake_unix_ms == start_ms + 50);
+            clock->now_ms = start_ms + 60;
+            const auto next = app.invoke(sg::RESUME, config);
+            CHECK((next.status == Status::sleeping));
+            CHECK(next.wake_unix_ms == start_ms + 70);
+            clock->now_ms = start_ms + 70;
+            CHECK((app.invoke(sg::RESUME, config).status == Status::done));
+            CHECK(log.count("quick") == 1);
+            CHECK(log.count("nap") == 3);
+            CHECK(log.count("x") == 2);
+        }
+    });
+}
+
+TEST_CASE("several sleeps of a node have names of their own, and bad ones are refused") {
+    auto saver = std::make_shared<sg::MemorySaver>();
+    auto clock = std::make_shared<Clock>();
+    Graph graph;
+    graph.addNode("naps", [clock](const State&, sg::Runtime& rt) -> Update {
+        rt.sleepUntil(clock->now_ms + 10, "first");
+        rt.sleepUntil(clock->now_ms + 10, "second");
+        return bar("awake");
+    });
+    graph.addNode("bad", [](const State&, sg::Runtime& rt) -> Update {
+        rt.sleepUntil(0, "");
+        return {};
+    });
+    graph.addEdge(sg::START, "naps").addEdge("naps", "bad");
+    const auto app = graph.compile({.checkpointer = saver, .ids = clock});
+    CHECK((app.invoke({}, thread_t).status == Status::sleeping));
+    clock->now_ms += 10;
+    CHECK((app.invoke(sg::RESUME, thread_t).status == Status::sleeping));
+    clock->now_ms += 10;
+    CHECK_THROWS_WITH_AS(app.invoke(sg::RESUME, thread_t), doctest::Contains("with a key of 0 bytes"), sg::NodeError);
+
+    Graph bare;
+    bare.addNode("nap", [](const State&, sg::Runtime& rt) -> Update {
+        rt.sleepUntil(1);
+        return {};
+    }).addEdge(sg::START, "nap");
+    CHECK_THROWS_AS(bare.compile().invoke({}), sg::MissingCheckpointerError);
+}
+
+TEST_CASE("where one task asks and another sleeps the run is interrupted, and recover drives it on at the time all the same") {
+    savers::onEach([](savers::Store& store) {
+        auto saver = store.open();
+        auto clock = std::make_shared<Clock>();
+        const std::int64_t wake_ms = clock->now_ms + 10;
+        Log log;
+        Graph graph;
+        graph.addNode("asks", asks(log, "asks")).addNode("naps", [wake_ms](const State&, sg::Runtime& rt) -> Update {
+            rt.sleepUntil(wake_ms);
+            return bar("woke");
+        });
+        graph.addEdge(sg::START, "asks").addEdge(sg::START, "naps");
+        const auto app = graph.compile({.checkpointer = saver, .ids = clock});
+        const auto result = app.invoke({}, thread_t);
+        CHECK((result.status == Status::interrupted));
+        CHECK(result.wake_unix_ms == wake_ms);
+        clock->now_ms = wake_ms;
+        const auto report = app.recover();
+        REQUIRE(report.size() == 1);
+        CHECK((report.front().status == Status::interrupted));
+        CHECK(app.recover().empty());
+        CHECK(app.invoke(sg::Command<>{.resume = "yes"}, thread_t).values.bar == Strings{"asks:yes", "woke"});
+    });
+}

@@ -1,0 +1,131 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <stategraph/id_source.hpp>
+#include <stategraph/memory_store.hpp>
+#if STATEGRAPH_HAS_ROCKSDB
+#include <stategraph/rocksdb_store.hpp>
+#endif
+
+#include "tests/support/temporary_folder.hpp"
+
+// The contract's cases run on every store there is.
+namespace under_test {
+
+/// A clock that stands still until it is told otherwise.
+class ManualClock final : public stategraph::IdSource {
+public:
+    std::int64_t nowUnixUs() override { return now_us.load(); }
+    std::uint64_t uniqueBits() override { return 7; }
+    void pass(std::int64_t ms) { now_us += ms * 1000; }
+
+    std::atomic<std::int64_t> now_us{1'700'000'000'000'000};
+};
+
+/// A store, and where it keeps its items.
+class Home {
+public:
+    explicit Home(const stategraph::StoreOptions& options) : options_(options) {
+        if (!options_.clock) options_.clock = clock;
+    }
+    Home(const Home&) = delete;
+    Home& operator=(const Home&) = delete;
+    virtual ~Home() = default;
+
+    stategraph::BaseStore& store() { return *store_; }
+    std::shared_ptr<stategraph::BaseStore> share() { return store_; }
+    /// As a new process would find it, with other options if wanted; the memory store keeps what it has and how it is.
+    virtual void reopen() {}
+    virtual bool lasts() const { return false; }
+
+    std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
+
+protected:
+    stategraph::StoreOptions options_;
+    std::shared_ptr<stategraph::BaseStore> store_;
+};
+
+class MemoryHome final : public Home {
+public:
+    explicit MemoryHome(const stategraph::StoreOptions& options) : Home(options) { store_ = std::make_shared<stategraph::MemoryStore>(options_); }
+};
+
+#if STATEGRAPH_HAS_ROCKSDB
+class RocksDBHome final : public Home {
+public:
+    explicit RocksDBHome(const stategraph::StoreOptions& options) : Home(options) { reopen(); }
+    void reopen() override {
+        store_.reset();
+        store_ = std::make_shared<stategraph::RocksDBStore>((folder_ / "store").string(), options_);
+    }
+    bool lasts() const override { return true; }
+
+private:
+    TemporaryFolder folder_;
+};
+#endif
+
+/// Calls `body(Home&)` with a new, empty store of each kind.
+template <class F>
+void onEach(const stategraph::StoreOptions& options, F body) {
+    {
+        INFO("on the memory store");
+        MemoryHome home(options);
+        body(static_cast<Home&>(home));
+    }
+#if STATEGRAPH_HAS_ROCKSDB
+    {
+        INFO("on RocksDB");
+        RocksDBHome home(options);
+        body(static_cast<Home&>(home));
+    }
+#endif
+}
+template <class F>
+void onEach(F body) {
+    onEach(stategraph::StoreOptions(), body);
+}
+
+using Doc = std::map<std::string, stategraph::Value>;
+
+/// "ns1.ns2/key", for comparing in one line.
+inline std::string nameOf(const stategraph::StoreItem& item) {
+    std::string out;
+    for (const auto& label : item.ns) out += (out.empty() ? "" : ".") + label;
+    return out + "/" + item.key;
+}
+inline std::vector<std::string> namesOf(const std::vector<stategraph::SearchItem>& items) {
+    std::vector<std::string> out;
+    for (const auto& item : items) out.push_back(nameOf(item));
+    return out;
+}
+inline std::vector<std::string> namesOf(const std::vector<stategraph::StoreNamespace>& namespaces) {
+    std::vector<std::string> out;
+    for (const auto& ns : namespaces) {
+        out.emplace_back();
+        for (const auto& label : ns) out.back() += (out.back().empty() ? "" : ".") + label;
+    }
+    return out;
+}
+
+/// The message of what `f` throws as an E; any other exception passes on.
+template <class E, class F>
+std::string messageOf(F f) {
+    try {
+        f();
+    } catch (const E& error) {
+        return error.message();
+    }
+    return "nothing was thrown";
+}
+inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace under_test
