@@ -13,6 +13,9 @@
 
 namespace stategraph {
 
+class Observer;
+class StreamHub;
+
 /// When a run's checkpoints reach the saver, and so what a crash can lose.
 enum class Durability : std::uint8_t {
     sync,   // each is on disk (fsync) before the next superstep begins: at most the superstep under way is repeated
@@ -110,6 +113,10 @@ struct RunConfig {
     std::optional<NodeNames> interrupt_after = {};
     /// Stored with each checkpoint of the run. The keys "source", "step" and "parents" are taken.
     Metadata metadata = {};
+    /// Hands the run's events to subscribers of its thread (stategraph/stream_hub.hpp). Not owned: it must outlive the run.
+    StreamHub* hub = nullptr;
+    /// Is told what the run does (stategraph/observer.hpp), beside the graph's own. Not owned: it must outlive the run.
+    Observer* observer = nullptr;
     /// Ends the run from outside (stategraph/control.hpp); null: nobody does. With one, or with a timeout, each node is called on a thread of its
     /// own, so that the run can end without it; that costs some 10 µs a call.
     std::shared_ptr<RunControl> control = {};

@@ -20,6 +20,7 @@ class BaseStore;
 class BaseCache;
 class Executor;
 class IdSource;
+class Observer;
 
 struct NodeOptions {
     /// Run only when nothing else is due.
@@ -84,6 +85,8 @@ struct CompileOptions {
     std::shared_ptr<Executor> executor = {};
     /// For tests: where ids come from.
     std::shared_ptr<IdSource> ids = {};
+    /// Is told what every run does (stategraph/observer.hpp).
+    std::shared_ptr<Observer> observer = {};
     /// Memory across threads, for nodes (Runtime::store). None: in a subgraph, that of the graph around it.
     std::shared_ptr<BaseStore> store = {};
     /// Where results of nodes with a cache policy are kept, also of those in subgraphs that have no cache themselves; none: nothing is cached.

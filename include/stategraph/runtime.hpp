@@ -72,6 +72,10 @@ public:
 
     /// Puts a value into the run's stream, for those who asked for `custom`; else nothing happens.
     void write(const Value& data);
+    /// Puts a part of a message, such as a few tokens, into the run's stream, for those who asked for `messages`; else nothing happens. Give
+    /// a Message, or a Value that is a map, whose "id" is that of the whole message: what the node writes to a channel with `addMessages`
+    /// under this id is then not told again. Parts are never stored.
+    void emitMessage(const Value& part);
 
     /// Calls `fn` once for this task and `key`, however often the node runs: in retries, when the run is resumed, after a crash. What it
     /// returned (anything storable, or nothing) is stored before this returns, and is returned from then on.

@@ -18,6 +18,7 @@ enum class StreamMode : std::uint8_t {
     checkpoints,  // each checkpoint
     debug,        // tasks and checkpoints, with step and time
     custom,       // what nodes give to Runtime::write
+    messages,     // parts of messages that nodes give to Runtime::emitMessage, and whole ones that they write
 };
 const char* toString(StreamMode mode) noexcept;
 
@@ -53,6 +54,8 @@ struct StreamOptions {
 ///   checkpoints  {"config", "metadata", "next", "parent_config", "tasks", "values"}
 ///   debug        {"payload", "step", "timestamp", "type"}, type "task", "task_result" or "checkpoint"
 ///   custom       what the node wrote
+///   messages     {"delta", "attempt", "message", "task_id"}: of emitMessage with delta true. A message that a task wrote to a channel with
+///                `addMessages` comes when the task finishes, with delta false, unless the task emitted parts of it or found it in its input
 struct StreamEvent {
     StreamMode mode = StreamMode::values;
     /// Where it happened: for each enclosing node "name:task id", as namespaces in the log are; empty at the root.

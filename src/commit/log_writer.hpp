@@ -66,6 +66,8 @@ public:
     /// The newest stored checkpoint that the run builds on; none at first.
     CheckpointId stored() const noexcept { return stored_; }
     CheckpointId head() const noexcept { return head_; }
+    /// Of the last commit that was made into a record.
+    std::size_t recordBytes() const noexcept { return record_.size(); }
 
     /// Stores the next checkpoint, or with exit durability keeps it for `flush`.
     /// Errors: ConcurrentUpdateError, SaverError; with async durability perhaps one call later.

@@ -102,6 +102,7 @@ std::shared_ptr<const Core> GraphBuilder::compile(const CompileOptions& options)
                                  .interrupt_after = options.interrupt_after.names(),
                                  .executor = options.executor,
                                  .ids = options.ids,
+                                 .observer = options.observer,
                                  .store = options.store,
                                  .cache = options.cache,
                                  .on_failure = options.on_failure});

@@ -49,7 +49,8 @@ Run::Run(const detail::Core& core, RunShared& shared, const ParentLink* parent, 
       }()),
       before_(&core.before()),
       after_(&core.after()),
-      limit_(shared.config->recursion_limit) {
+      limit_(shared.config->recursion_limit),
+      observation_(core.options().observer.get(), shared.config->observer) {
     schedule_.reset(core.topology());
     if (parent == nullptr) {
         const RunConfig& config = *shared.config;
@@ -62,6 +63,11 @@ Run::Run(const detail::Core& core, RunShared& shared, const ParentLink* parent, 
             after_ = &after_override_;
         }
     }
+}
+
+// Only a run whose end could not be stored is not told of yet.
+Run::~Run() {
+    if (observation_.isOpen()) observation_.runEnds(Ending::failed, ran_, "its end could not be stored");
 }
 
 void Run::load(CheckpointId wanted, GoneNodes gone) {
@@ -147,6 +153,7 @@ void Run::skipLostVisits(const LogName& log, std::optional<CheckpointTuple>& tup
 }
 
 void Run::begin(RunInput input) {
+    if (observation_) observeStart();
     if (parent_ == nullptr && log_.hasSaver()) {
         const RunConfig& config = *shared_.config;
         ClaimStop stop;

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "src/run/run.hpp"
+#include "src/stream/log_reader.hpp"
+#include "src/stream/topic.hpp"
 
 namespace stategraph::engine {
 namespace {
@@ -85,10 +87,39 @@ void encodeResult(const detail::Schema& schema, detail::Writes& writes, Encoder&
     }
 }
 
+void Events::attach(std::shared_ptr<stream::Topic> topic, bool stored) {
+    topic_ = std::move(topic);
+    stored_ = stored;
+}
+
+bool Events::sinkWants(StreamMode mode, bool inner) const noexcept {
+    return sink_ != nullptr && (options_.subgraphs || !inner) && options_.modes.has(mode);
+}
+
+// What the log says is read there.
+bool Events::topicWants(StreamMode mode, bool inner) const noexcept {
+    if (topic_ == nullptr || !topic_->wants(mode, inner)) return false;
+    return !stored_ || inner || (mode != StreamMode::values && mode != StreamMode::updates && mode != StreamMode::checkpoints);
+}
+
 bool Events::wants(StreamMode mode, const Run& run) const noexcept {
-    if (sink_ == nullptr || (!options_.subgraphs && !run.path().empty())) return false;
-    if (options_.modes.has(mode)) return true;
-    return options_.modes.has(StreamMode::debug) && (mode == StreamMode::tasks || mode == StreamMode::checkpoints);
+    if (!any()) return false;
+    const bool inner = !run.path().empty();
+    if (sinkWants(mode, inner) || topicWants(mode, inner)) return true;
+    return (mode == StreamMode::tasks || mode == StreamMode::checkpoints) &&
+           (sinkWants(StreamMode::debug, inner) || topicWants(StreamMode::debug, inner));
+}
+
+void Events::at(CheckpointId id) noexcept {
+    if (topic_ != nullptr) at_.store(stream::sequenceOf(id), std::memory_order_relaxed);
+}
+
+void Events::committed(CheckpointId id) {
+    if (topic_ != nullptr) topic_->committed(stream::sequenceOf(id));
+}
+
+void Events::changed() {
+    if (topic_ != nullptr) topic_->changed();
 }
 
 StreamEvent Events::make(const Run& run, StreamMode mode, const Task* task) const {
@@ -102,6 +133,9 @@ StreamEvent Events::make(const Run& run, StreamMode mode, const Task* task) cons
 
 void Events::emit(std::optional<StreamEvent>&& event) {
     if (!event) return;
+    const bool inner = !event->ns.empty();
+    if (topicWants(event->mode, inner)) topic_->offer(*event, at_.load(std::memory_order_relaxed));
+    if (!sinkWants(event->mode, inner)) return;
     const std::lock_guard lock(mutex_);
     sink_->take(std::move(*event));
 }
@@ -142,8 +176,9 @@ std::optional<StreamEvent> Events::update(Run& run, Task& task, bool restored) c
 }
 
 void Events::emitBoth(Run& run, StreamEvent event, std::string_view debug_type) {
-    if (options_.modes.has(event.mode)) emit(StreamEvent(event));
-    if (!options_.modes.has(StreamMode::debug)) return;
+    emit(StreamEvent(event));
+    const bool inner = !event.ns.empty();
+    if (!sinkWants(StreamMode::debug, inner) && !topicWants(StreamMode::debug, inner)) return;
     event.mode = StreamMode::debug;
     const Value payload = std::move(event.data);
     event.data = build([&](Encoder& out) {

@@ -1,4 +1,6 @@
 #pragma once
+#include <atomic>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -10,6 +12,10 @@
 
 #include "src/run/task.hpp"
 
+namespace stategraph::stream {
+class Topic;
+}
+
 namespace stategraph::engine {
 
 class Run;
@@ -20,8 +26,10 @@ class Events {
 public:
     Events() = default;
     Events(detail::EventSink& sink, const StreamOptions& options) : sink_(&sink), options_(options) {}
+    /// Before the run begins: tell a hub's subscribers too. `stored`: they read in the log what that says of the root graph.
+    void attach(std::shared_ptr<stream::Topic> topic, bool stored);
 
-    bool any() const noexcept { return sink_ != nullptr; }
+    bool any() const noexcept { return sink_ != nullptr || topic_ != nullptr; }
     bool wants(StreamMode mode, const Run& run) const noexcept;
 
     void values(Run& run);
@@ -35,6 +43,14 @@ public:
     void breakpoint(Run& run);
     void checkpoint(Run& run, Source source, std::int64_t step, std::span<Task* const> tasks);
     void custom(Run& run, const Task& task, const Value& data);
+    void messagePart(Run& run, Task& task, int attempt, const Value& part);
+    /// The messages that a finished task wrote, before its writes are applied.
+    std::vector<StreamEvent> messages(Run& run, Task& task, int attempt);
+
+    /// Of the root graph: which checkpoint's superstep is under way; that a checkpoint was stored; that the log may say more.
+    void at(CheckpointId id) noexcept;
+    void committed(CheckpointId id);
+    void changed();
 
     void emit(std::optional<StreamEvent>&& event);
 
@@ -43,9 +59,23 @@ private:
     // As its own mode and as debug, whichever is wanted.
     void emitBoth(Run& run, StreamEvent event, std::string_view debug_type);
 
+    bool sinkWants(StreamMode mode, bool inner) const noexcept;
+    bool topicWants(StreamMode mode, bool inner) const noexcept;
+
     detail::EventSink* sink_ = nullptr;
     StreamOptions options_;
+    std::shared_ptr<stream::Topic> topic_;
+    bool stored_ = false;
+    std::atomic<std::int64_t> at_ = 0;
     std::mutex mutex_;
+    // The messages that tasks under way emitted parts of: at most so many, the last ones.
+    struct Emitted {
+        TaskId task;
+        std::string message;
+    };
+    static constexpr std::size_t emitted_max = 1024;
+    std::mutex emitted_mutex_;
+    std::vector<Emitted> emitted_;
 };
 
 /// {channel: written} of a task's writes; several writes to one channel as {"$writes": [...]}. Only to the channels of

@@ -28,11 +28,13 @@ void Execution::operator()() noexcept {
 }
 
 bool Execution::once(int number) noexcept {
+    task_.attempt = number;
     if (run_.stopStatus()) {
         stopped();
         return true;
     }
     if (number == 1 && run_.startsNoMore()) return true;  // it stays to do
+    TaskWatch watch(run_, task_, number);
     try {
         try {
             if (task_.record.failure) {
@@ -60,7 +62,11 @@ bool Execution::once(int number) noexcept {
             stopped();
             return true;
         }
-        if (isWorthAnother(error, number)) return false;
+        if (isWorthAnother(error, number)) {
+            watch.retries(error);
+            return false;
+        }
+        if (isHandled(error)) watch.retries(error);  // by its handler
         if (!handle(error, number)) failed(error);
     }
     return true;
@@ -68,6 +74,7 @@ bool Execution::once(int number) noexcept {
 
 void Execution::waitAfter(int number) const {
     const std::chrono::duration<double, std::milli> duration(retryWaitMs(node_.retry, number));
+    if (run_.observation()) run_.observeRetry(task_, number, duration.count());
     RunStop* stop = run_.shared().stop.get();
     if (stop != nullptr) {
         stop->waitFor(duration);

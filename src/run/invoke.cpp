@@ -5,6 +5,7 @@
 #include <stategraph/error.hpp>
 
 #include "src/run/invoke.hpp"
+#include "src/stream/hub.hpp"
 
 // From a call to a run: what is shared by a run and those inside it, checked first.
 namespace stategraph::engine {
@@ -62,6 +63,7 @@ RunShared shareRun(const Core& core, const RunConfig& config, Events& events) {
         throw MissingCheckpointerError("a checkpoint_id was given, and the graph was compiled without a checkpointer",
                                        {.checkpoint_id = config.checkpoint_id.toString()});
     }
+    if (config.hub != nullptr) events.attach(stream::topicForRun(*config.hub, core, saver, config.thread_id), saver != nullptr);
     return {.config = &config,
             .saver = saver,
             .executor = &core.executor(),

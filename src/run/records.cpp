@@ -142,6 +142,7 @@ void Run::prepareSingle(Task& task) {
     if (hasSaver() && apart) drafts_.record = encodeRecord(task, true);
     if (shared_.events->any()) {
         task.status = TaskStatus::finished;
+        drafts_.messages = shared_.events->messages(*this, task, task.attempt);
         drafts_.update = shared_.events->update(*this, task, task.is_cached);
         if (!task.is_cached) drafts_.end = shared_.events->taskEnds(*this, task);
         task.status = TaskStatus::todo;
@@ -154,12 +155,15 @@ void Run::taskFinished(Task& task) {
         if (!drafts_.record.empty()) {
             log_.putTaskWithCommit(checkpoint_, pathOf(topology(), task.planned), std::move(drafts_.record));
         }
+        for (StreamEvent& message : drafts_.messages) shared_.events->emit(std::move(message));
+        drafts_.messages.clear();
         shared_.events->emit(std::move(drafts_.update));
         shared_.events->emitTaskEnd(*this, std::move(drafts_.end));
         return;
     }
     if (hasSaver()) storeRecord(task, true);
     if (shared_.events->any()) {
+        for (StreamEvent& message : shared_.events->messages(*this, task, task.attempt)) shared_.events->emit(std::move(message));
         shared_.events->emit(shared_.events->update(*this, task, task.is_cached));
         if (!task.is_cached) shared_.events->emitTaskEnd(*this, shared_.events->taskEnds(*this, task));
     }
@@ -169,6 +173,7 @@ void Run::taskStopped(Task& task) noexcept {
     if (current_.size() == 1) drafts_.clear();  // only single tasks have any
     try {
         if (hasSaver() && !task.record.empty()) storeRecord(task, false);
+        if (observation_) observeQuestions(task);
         if (!shared_.events->any()) return;
         if (!task.asked.empty()) shared_.events->interrupted(*this, task, task.asked);
         if (task.status == TaskStatus::failed || !task.asked.empty()) {

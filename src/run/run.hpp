@@ -19,6 +19,7 @@
 #include "src/graph/core.hpp"
 #include "src/run/effects.hpp"
 #include "src/run/events.hpp"
+#include "src/run/observation.hpp"
 #include "src/run/run_memory.hpp"
 #include "src/run/run_stop.hpp"
 #include "src/run/task.hpp"
@@ -65,6 +66,7 @@ class Run {
 public:
     /// `place`: where the state is to be (State); null: in an object of the run's own.
     Run(const detail::Core& core, RunShared& shared, const ParentLink* parent = nullptr, void* place = nullptr);
+    ~Run();
 
     void begin(detail::RunInput input);
     bool next();
@@ -108,6 +110,8 @@ public:
     /// The graph's store, or that of the nearest graph around it that has one; null if none has.
     std::shared_ptr<BaseStore> store() const noexcept;
     bool hasSaver() const noexcept { return log_.hasSaver(); }
+    const Observation& observation() const noexcept { return observation_; }
+    void observeRetry(Task& task, int attempt, double wait_ms) noexcept;
     TaskId idOf(Task& task) const;
     const Node& nodeOf(const Task& task) const noexcept { return topology().nodes[task.planned.node]; }
     /// A Send's payload.
@@ -168,6 +172,13 @@ private:
     void flushQuietly() noexcept;
     std::string encodeRecord(Task& task, bool finished) const;
 
+    // What observers are told: observation.cpp.
+    void observeStart() noexcept;
+    void observeEnd(Status status) noexcept;
+    void observeFailure() noexcept;  // what is being handled
+    void observeStored(CheckpointId before, std::int64_t step, std::int64_t began_ns) noexcept;
+    void observeQuestions(const Task& task) noexcept;
+
     const detail::Core& core_;
     RunShared& shared_;
     const ParentLink* parent_;
@@ -211,6 +222,7 @@ private:
         bool made = false;
         std::string writes;  // if the operations do not say them
         std::string record;  // if the commit does not
+        std::vector<StreamEvent> messages;
         std::optional<StreamEvent> update;
         std::optional<StreamEvent> end;
 
@@ -219,6 +231,7 @@ private:
             made = false;
             writes.clear();
             record.clear();
+            messages.clear();
             update.reset();
             end.reset();
         }
@@ -244,6 +257,7 @@ private:
     bool went_over_end_ = false;          // the "run" row of this checkpoint says "running"
     std::string_view end_note_ = checkpoint::run_failed;  // what it says if this run throws
     detail::RunOutcome outcome_;
+    Observation observation_;
 };
 
 /// A breakpoint or interrupts inside a subgraph, on their way to the task around it.

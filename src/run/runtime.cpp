@@ -115,6 +115,11 @@ void Runtime::write(const Value& data) {
     if (context_->run) context_->run->shared().events->custom(*context_->run, *context_->task, data);
 }
 
+void Runtime::emitMessage(const Value& part) {
+    const auto held = enter(*context_);
+    if (context_->run) context_->run->shared().events->messagePart(*context_->run, *context_->task, context_->attempt, part);
+}
+
 BaseStore& Runtime::store() const {
     BaseStore* found = context_->edited_store;
     if (context_->attempt_apart) {

@@ -94,7 +94,7 @@ struct StreamRun::Impl {
         : core(std::move(graph)),
           input(std::move(given)),
           config(run_config),
-          live(options.modes.has(StreamMode::custom) || options.subgraphs),
+          live(options.modes.has(StreamMode::custom) || options.modes.has(StreamMode::messages) || options.subgraphs),
           queue(live),
           events(queue, options),
           shared(engine::shareRun(*core, config, events)),
@@ -209,6 +209,7 @@ const char* toString(StreamMode mode) noexcept {
         case StreamMode::checkpoints: return "checkpoints";
         case StreamMode::debug: return "debug";
         case StreamMode::custom: return "custom";
+        case StreamMode::messages: return "messages";
     }
     return "?";
 }

@@ -10,6 +10,7 @@
 namespace stategraph::engine {
 
 bool Run::next() {
+    if (parent_ == nullptr) shared_.events->at(checkpoint_);
     if (!planned_) plan(topology(), schedule_, *next_plan_);
     planned_ = false;
     superstep_done_ = false;
@@ -34,7 +35,10 @@ bool Run::next() {
     const bool only_start = plan_->size() == 1 && plan_->front().node == topology().start;
     if (!only_start) ++ran_;
     prepareTasks();
-    if (todo_.empty()) return true;
+    if (todo_.empty()) {
+        if (observation_) observation_.superstepStarts(step_, current_.size(), current_.size());
+        return true;
+    }
     if (before_->any() && !(first_ && went_on_) && stopsAt(*before_)) {
         pause(Status::breakpoint, {});
         return false;
@@ -42,6 +46,7 @@ bool Run::next() {
     if (shared_.events->any()) {
         for (Task* task : current_) shared_.events->taskStarts(*this, *task);
     }
+    if (observation_) observation_.superstepStarts(step_, current_.size(), current_.size() - todo_.size());
     if (shared_.stop != nullptr || topology().has_limits) state_.share();
     return true;
 }
@@ -132,7 +137,10 @@ void Run::endSuperstep() {
     for (Task* task : todo_) {
         if (task->inner_ids) ids_.observe(*task->inner_ids);
     }
-    if (endUnfinished()) return;
+    if (endUnfinished()) {
+        if (observation_) observation_.superstepEnds(endingOf(outcome_.status));
+        return;
+    }
     if (!applied_) {
         collectWrites();
         applyTasksWrites();
@@ -143,6 +151,7 @@ void Run::endSuperstep() {
     for (Task* task : current_) routed_.push_back({task->record.failure ? no_node : task->planned.node, &task->routes});
     advance(topology(), schedule_, {.consumed = *plan_, .routed = routed_, .is_step = true});
     commit(Source::loop);
+    if (observation_) observation_.superstepEnds(Ending::done);
     if (touchesOutput(current_)) shared_.events->values(*this);
     first_ = false;
     replay_ = false;
@@ -216,8 +225,12 @@ void Run::commit(Source source) {
     planned_ = true;
     if (hasSaver()) {
         checkpoint_ = ids_.next();
+        const CheckpointId before = log_.stored();
+        const std::int64_t began_ns = observation_ ? steadyNs() : 0;
         log_.commit(commitStep(source, step_));
+        if (observation_) observeStored(before, step_, began_ns);
         drafts_.writes.clear();
+        if (parent_ == nullptr && log_.stored() != before) shared_.events->committed(log_.stored());
     }
     ahead_ = false;
     stored_records_.clear();
@@ -284,10 +297,15 @@ void Run::noteEnd() {
 detail::RunOutcome Run::finish() {
     noteEnd();
     const bool keeps = parent_ == nullptr || paused_ || core_.options().checkpointer == detail::CheckpointerKind::per_thread;
+    const CheckpointId before = log_.stored();
+    const std::int64_t began_ns = observation_ ? steadyNs() : 0;
     if (keeps) log_.flush(commitStep(source_, step_ - 1));
     log_.wait();
+    if (observation_) observeStored(before, step_ - 1, began_ns);
+    if (parent_ == nullptr) shared_.events->changed();
     if (paused_ && parent_ == nullptr) showPause();
     outcome_.config = {.thread_id = shared_.config->thread_id, .checkpoint_id = log_.stored(), .checkpoint_ns = ns_};
+    if (observation_) observeEnd(outcome_.status);
     return std::move(outcome_);
 }
 
@@ -298,18 +316,26 @@ void Run::fail() noexcept {
         // The failure that is on its way out matters more; the thread counts as in flight.
     }
     flushQuietly();
+    if (observation_) observeFailure();
 }
 
-void Run::leave() noexcept { flushQuietly(); }
+void Run::leave() noexcept {
+    flushQuietly();
+    if (observation_) observation_.runEnds(Ending::left, ran_, {});
+}
 
 void Run::flushQuietly() noexcept {
     try {
         // A state with half a superstep in it is nothing to go on from.
+        const CheckpointId before = log_.stored();
+        const std::int64_t began_ns = observation_ ? steadyNs() : 0;
         if (!ahead_) log_.flush(commitStep(source_, step_ - 1));
+        if (observation_) observeStored(before, step_ - 1, began_ns);
     } catch (...) {
     }
     try {
         log_.wait();
+        if (parent_ == nullptr) shared_.events->changed();
     } catch (...) {
     }
 }

@@ -46,6 +46,7 @@ enum class TaskStatus : std::uint8_t {
 struct Task {
     PlannedTask planned;
     TaskStatus status = TaskStatus::todo;
+    int attempt = 1;  // the one under way, or the last
     detail::TaskResult result;
     Routes routes;
     TaskRecord record;

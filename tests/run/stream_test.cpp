@@ -37,6 +37,7 @@ std::string brief(const sg::StreamEvent& event) {
         }
         case StreamMode::debug:
         case StreamMode::custom:
+        case StreamMode::messages:
             break;
     }
     return std::string(toString(event.mode)) + " " + json;

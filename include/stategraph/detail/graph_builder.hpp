@@ -21,6 +21,7 @@ class BaseCheckpointSaver;
 class BaseStore;
 class Executor;
 class IdSource;
+class Observer;
 
 namespace detail {
 
@@ -71,6 +72,7 @@ struct CompileSpec {
     std::vector<std::string> interrupt_after = {};
     std::shared_ptr<Executor> executor = {};
     std::shared_ptr<IdSource> ids = {};
+    std::shared_ptr<Observer> observer = {};
     std::shared_ptr<BaseStore> store = {};
     std::shared_ptr<BaseCache> cache = {};
     FailurePolicy on_failure = FailurePolicy::wait;

@@ -1,0 +1,82 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <stategraph/stream_hub.hpp>
+
+// Streams as newline-delimited JSON: one event a line, to be read in any language.
+namespace stategraph {
+
+/// What stands at the beginning of each line, sorted by length: "ns", "data", "mode", "node", "step", and of a HubEvent "durable" and
+/// "position" (StreamPosition::toString; text, because not every reader keeps integers of 53 bits). "interrupts" where there are some:
+/// [{"id", "index", "value"}…].
+struct NdjsonOptions {
+    /// Only these events; none of a kind: all. A namespace stands for all inside it, "" for the root graph alone.
+    StreamModes modes = {};
+    std::vector<std::string> nodes = {};
+    std::optional<std::vector<std::string>> namespaces = {};
+    /// Fields by another name, {"data", "payload"}, and fields that are left out.
+    std::vector<std::pair<std::string, std::string>> rename = {};
+    std::vector<std::string> omit = {};
+    /// Flush the stream after so many lines; 0: never.
+    std::size_t flush_every = 1;
+};
+
+/// Writes events to a stream. Not safe from several threads; a callback of `stream` is called by one at a time.
+class NdjsonWriter {
+public:
+    /// The stream must outlive it. Errors: InvalidArgumentError for a field that there is not, or two of one name.
+    explicit NdjsonWriter(std::ostream& out, NdjsonOptions options = {});
+
+    /// True if the event was written, false if it was filtered out. Errors: SaverError if the stream fails, WrongTypeError if data is no JSON.
+    bool write(const StreamEvent& event);
+    bool write(const HubEvent& event);
+    std::uint64_t lines() const noexcept { return lines_; }
+
+private:
+    bool wants(const StreamEvent& event) const;
+    bool writeLine(const StreamEvent& event, const HubEvent* hub_event);
+
+    std::ostream& out_;
+    NdjsonOptions options_;
+    std::string line_;
+    std::uint64_t lines_ = 0;
+};
+
+struct NdjsonReaderOptions {
+    /// Longer lines are an error; at least 1.
+    std::size_t line_bytes_max = 16U << 20U;
+    /// As the writer's.
+    std::vector<std::pair<std::string, std::string>> rename = {};
+};
+
+/// Reads them back. Blank lines are passed over, fields that it does not know ignored, fields that are missing stay as in an event just made;
+/// only "mode" must be there. What JSON cannot say (bytes, NaN) comes back as the writer wrote it. Not safe from several threads.
+class NdjsonReader {
+public:
+    explicit NdjsonReader(std::istream& in, NdjsonReaderOptions options = {});
+
+    /// The next event; none at the end. `durable` is false and `position` the beginning where the line has none.
+    /// Errors: WrongTypeError naming the number of the line, and what is wrong with it: no JSON, nested deeper than 200, a field of another type,
+    /// an unknown mode, longer than allowed, or cut off in the middle. The next call reads the line after it.
+    std::optional<HubEvent> next();
+    /// Of the line read last, from 1.
+    std::uint64_t line() const noexcept { return line_; }
+
+private:
+    bool readLine();
+
+    std::istream& in_;
+    NdjsonReaderOptions options_;
+    std::string text_;
+    std::uint64_t line_ = 0;
+};
+
+}  // namespace stategraph

@@ -1,0 +1,147 @@
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include <stategraph/ids.hpp>
+
+namespace stategraph {
+
+struct Interrupt;
+
+/// Which run an observer is told of. A subgraph's visit is a run inside a task of another. Views are valid during the call.
+struct ObservedRun {
+    /// Another for each run of the process, from 1.
+    std::uint64_t run_id = 0;
+    /// The run around it and the task that it is in; 0 and none at the root.
+    std::uint64_t parent_run_id = 0;
+    TaskId parent_task_id;
+    std::string_view thread_id;
+    std::string_view checkpoint_ns;
+};
+
+/// How a run, a superstep or an attempt at a task ended.
+enum class Ending : std::uint8_t {
+    done,
+    interrupted,  // questions wait for answers
+    breakpoint,
+    cancelled,
+    timed_out,
+    drained,   // after a whole superstep, from outside
+    sleeping,  // every task that is due waits for its time
+    failed,
+    retried,  // an attempt that failed and is followed by another
+    left,     // a run whose stream nobody walks any more
+};
+const char* toString(Ending ending) noexcept;
+
+struct RunStart {
+    const ObservedRun& run;
+};
+struct RunEnd {
+    const ObservedRun& run;
+    Ending ending;
+    std::int64_t duration_ns;
+    /// Supersteps that it took, that of START not counted.
+    int supersteps;
+    /// The text of what it failed with; else empty.
+    std::string_view error;
+};
+struct SuperstepStart {
+    const ObservedRun& run;
+    std::int64_t step;
+    /// Tasks that are due, and those of them whose results an earlier run stored.
+    std::size_t tasks;
+    std::size_t restored;
+};
+struct SuperstepEnd {
+    const ObservedRun& run;
+    std::int64_t step;
+    Ending ending;
+    std::int64_t duration_ns;
+};
+/// One attempt at a task. START's tasks are told too.
+struct TaskStart {
+    const ObservedRun& run;
+    std::int64_t step;
+    std::string_view node;
+    TaskId task_id;
+    int attempt;
+};
+struct TaskEnd {
+    const ObservedRun& run;
+    std::int64_t step;
+    std::string_view node;
+    TaskId task_id;
+    int attempt;
+    Ending ending;
+    /// With the storing of what the task wrote, where that is stored apart.
+    std::int64_t duration_ns;
+    std::string_view error;
+};
+/// Before the wait for the next attempt.
+struct TaskRetry {
+    const ObservedRun& run;
+    std::string_view node;
+    TaskId task_id;
+    /// The attempt that failed.
+    int attempt;
+    double wait_ms;
+};
+struct CheckpointStored {
+    const ObservedRun& run;
+    CheckpointId id;
+    std::int64_t step;
+    /// Of the commit's record, without pending writes.
+    std::size_t bytes;
+    /// Encoding and the saver's put; with async durability on a slow saver, encoding and handing it over.
+    std::int64_t duration_ns;
+};
+struct InterruptRaised {
+    const ObservedRun& run;
+    std::int64_t step;
+    std::string_view node;
+    const Interrupt& interrupt;
+};
+
+/// Is told what runs do, for logs, metrics and traces: override what matters. Given by RunConfig::observer or CompileOptions::observer.
+///
+/// Called on the threads where things happen, several at once: every method must be safe from any thread, and quick, for the run waits. What
+/// a method throws is swallowed and counted, so that no observer can make a run fail. Cost without an observer: a branch at each place; with
+/// one, two readings of a clock for each thing that has a duration.
+class Observer {
+public:
+    Observer() = default;
+    Observer(const Observer&) = delete;
+    Observer& operator=(const Observer&) = delete;
+    virtual ~Observer();
+
+    virtual void runStarts(const RunStart&) {}
+    virtual void runEnds(const RunEnd&) {}
+    virtual void superstepStarts(const SuperstepStart&) {}
+    virtual void superstepEnds(const SuperstepEnd&) {}
+    virtual void taskStarts(const TaskStart&) {}
+    virtual void taskEnds(const TaskEnd&) {}
+    virtual void taskRetries(const TaskRetry&) {}
+    virtual void checkpointStored(const CheckpointStored&) {}
+    virtual void interruptRaised(const InterruptRaised&) {}
+
+    /// How many of its calls threw.
+    std::uint64_t failures() const noexcept { return failures_.load(std::memory_order_relaxed); }
+
+    /// Calls one of the methods. For the library.
+    template <class Event>
+    void tell(void (Observer::*method)(const Event&), const Event& event) noexcept {
+        try {
+            (this->*method)(event);
+        } catch (...) {
+            failures_.fetch_add(1, std::memory_order_relaxed);
+        }
+    }
+
+private:
+    std::atomic<std::uint64_t> failures_{0};
+};
+
+}  // namespace stategraph

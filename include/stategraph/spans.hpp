@@ -1,0 +1,106 @@
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <stategraph/observer.hpp>
+#include <stategraph/value.hpp>
+
+// Runs as spans in OpenTelemetry's shape, without its library: give them to its SDK, or to a collector as OTLP/JSON.
+namespace stategraph {
+
+using TraceId = std::array<unsigned char, 16>;
+using SpanId = std::array<unsigned char, 8>;
+
+/// Something that began and ended, in OpenTelemetry's terms.
+struct Span {
+    TraceId trace_id = {};
+    SpanId span_id = {};
+    /// None at the root of the trace.
+    std::optional<SpanId> parent_span_id = {};
+    /// "run", "superstep N", or a task's node.
+    std::string name = {};
+    std::int64_t start_unix_ns = 0;
+    std::int64_t end_unix_ns = 0;
+    /// Texts, integers and numbers: "stategraph.thread_id", "stategraph.step", "stategraph.attempt", "stategraph.ending", …
+    std::vector<std::pair<std::string, Value>> attributes = {};
+    /// What happened at a moment: "checkpoint", "interrupt", "retry".
+    struct Event {
+        std::string name;
+        std::int64_t unix_ns = 0;
+        std::vector<std::pair<std::string, Value>> attributes;
+    };
+    std::vector<Event> events = {};
+    bool failed = false;
+    /// What it failed with.
+    std::string message = {};
+};
+
+/// Where spans go. Called on the threads of runs, several at once; must be quick. What it throws is counted by its observer.
+class SpanExporter {
+public:
+    virtual ~SpanExporter();
+    virtual void take(Span&& span) = 0;
+};
+
+/// A span that runs are inside, such as a request's.
+struct SpanParent {
+    TraceId trace_id;
+    SpanId span_id;
+};
+
+struct SpanObserverOptions {
+    /// None: each root run is a trace of its own.
+    std::optional<SpanParent> parent = {};
+    /// Spans that may be open at once, and events that one may have; more are not recorded, and counted. At least 1.
+    std::size_t open_max = 65536;
+    std::size_t events_max = 128;
+};
+
+/// Makes spans of what runs tell: one for each run, below it one for each superstep, below that one for each attempt at a task, below that
+/// what runs inside the task. A span is given out when it ends. Safe from any thread; one may serve any number of runs.
+class SpanObserver final : public Observer {
+public:
+    /// Errors: InvalidArgumentError for a limit of 0.
+    explicit SpanObserver(std::shared_ptr<SpanExporter> exporter, const SpanObserverOptions& options = {});
+    ~SpanObserver() override;
+
+    void runStarts(const RunStart& start) override;
+    void runEnds(const RunEnd& end) override;
+    void superstepStarts(const SuperstepStart& start) override;
+    void superstepEnds(const SuperstepEnd& end) override;
+    void taskStarts(const TaskStart& start) override;
+    void taskEnds(const TaskEnd& end) override;
+    void taskRetries(const TaskRetry& retry) override;
+    void checkpointStored(const CheckpointStored& stored) override;
+    void interruptRaised(const InterruptRaised& raised) override;
+
+    /// Spans and events that were not recorded because a limit was reached.
+    std::uint64_t dropped() const noexcept;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+/// Writes each span as a line of OTLP/JSON, as OpenTelemetry's collector reads it from files (its otlpjsonfile receiver). Safe from any thread.
+class OtlpJsonExporter final : public SpanExporter {
+public:
+    /// The stream must outlive it. `service_name` is the resource's "service.name".
+    explicit OtlpJsonExporter(std::ostream& out, std::string service_name = "stategraph");
+    ~OtlpJsonExporter() override;
+    /// Errors: SaverError if the stream fails.
+    void take(Span&& span) override;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace stategraph

@@ -1,0 +1,140 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <stategraph/compiled_graph.hpp>
+
+namespace stategraph {
+
+/// A place in a thread's stream of durable events: where a subscriber is, and what it gives to go on from there.
+///
+/// `sequence` is the number of a checkpoint: the time in its id, in units of 1/4096 ms since 1970. It ascends from each checkpoint of a thread
+/// to the next, in every process, is never given twice, stays what it is when older checkpoints are pruned, and is below 2^53 until 2039. So
+/// numbers are not consecutive: what follows n is the smallest that is greater. `index` counts within what the checkpoint tells.
+struct StreamPosition {
+    /// Everything that the checkpoint tells.
+    static constexpr std::uint32_t whole = 0xFFFF'FFFF;
+
+    std::int64_t sequence = 0;
+    std::uint32_t index = whole;
+
+    /// Before everything.
+    constexpr StreamPosition() noexcept = default;
+    constexpr StreamPosition(std::int64_t of_checkpoint, std::uint32_t within = whole) noexcept : sequence(of_checkpoint), index(within) {}
+    /// Behind all that a checkpoint tells.
+    explicit StreamPosition(CheckpointId id) noexcept;
+    /// "SEQUENCE" or "SEQUENCE-INDEX", to be given to clients, and back. Errors: InvalidArgumentError.
+    static StreamPosition parse(std::string_view text);
+    std::string toString() const;
+    friend constexpr auto operator<=>(const StreamPosition&, const StreamPosition&) noexcept = default;
+};
+
+/// What happens when a subscriber takes events more slowly than a run makes them. No policy loses a durable event that it does not name.
+enum class OnFull : std::uint8_t {
+    drop_ephemeral,  // new ephemeral events are dropped and counted; the run never waits
+    coalesce,        // parts of one message are joined, then the oldest ephemeral events dropped; values and checkpoints: only the newest there is
+    disconnect,      // the subscription ends; its position says where to begin again
+    block,           // the run waits, also past a node's time limit. Never read such a subscription on the thread that runs the graph
+};
+const char* toString(OnFull policy) noexcept;
+
+struct SubscribeOptions {
+    /// Begin behind this place: what the log holds after it comes first. None: what happens from now on.
+    std::optional<StreamPosition> from = {};
+    StreamModes modes = StreamMode::updates;
+    /// Events of subgraphs too. They are ephemeral, whatever their mode.
+    bool subgraphs = false;
+    /// At most so many ephemeral events wait, of at most so many bytes together (one larger event waits alone); and for `block` and
+    /// `disconnect`, a run may be so many checkpoints ahead. At least 1 each.
+    std::size_t capacity = 1024;
+    std::size_t capacity_bytes = 8U << 20U;
+    OnFull on_full = OnFull::drop_ephemeral;
+    /// Above 0: look into the log that often, for threads that other processes run or edit. 0: only when a run of this hub tells.
+    int poll_ms = 0;
+};
+
+/// An event as a subscriber gets it.
+struct HubEvent : StreamEvent {
+    /// Of a durable event its own place, of an ephemeral one that of the durable event before it: from there a new subscription goes on.
+    StreamPosition position;
+    bool durable = false;
+};
+
+namespace detail {
+struct SubscriptionImpl;
+struct HubImpl;
+}  // namespace detail
+
+/// One subscriber of a thread. Read by one thread at a time; `close` from any. Ends at its destruction, which never waits for a run.
+class Subscription {
+public:
+    explicit Subscription(std::unique_ptr<detail::SubscriptionImpl> impl) noexcept;
+    Subscription(Subscription&&) noexcept;
+    Subscription& operator=(Subscription&&) noexcept;
+    ~Subscription();
+
+    /// The next event; waits for one at most `timeout_ms`, or without end if that is negative. None: time is up, or the subscription has ended.
+    /// Errors: SaverError, CorruptCheckpointError; the position is unchanged then, and the call can be made again.
+    std::optional<HubEvent> next(int timeout_ms = -1);
+    /// Of the last durable event given.
+    StreamPosition position() const noexcept;
+    /// Ends it; who waits in `next` gets none.
+    void close() noexcept;
+    bool isClosed() const noexcept;
+    /// Whether it ended because it was too slow (OnFull::disconnect).
+    bool wasDisconnected() const noexcept;
+    /// Ephemeral events that were dropped.
+    std::uint64_t dropped() const noexcept;
+    /// Ephemeral events that wait.
+    std::size_t waiting() const noexcept;
+
+private:
+    std::unique_ptr<detail::SubscriptionImpl> impl_;
+};
+
+/// Hands the events of a graph's threads to any number of subscribers, across runs, interrupts and processes.
+///
+///     StreamHub hub(app);
+///     auto subscription = hub.subscribe("thread", {.from = last_seen});
+///     app.invoke(input, {.thread_id = "thread", .hub = &hub});       // on another thread
+///     while (auto event = subscription.next()) …
+///
+/// What is told of committed supersteps is durable: a subscriber reads it from the saver, on its own thread, when it wants it. So nothing of
+/// it waits in memory, no subscriber slows the run down (unless it asks to, with OnFull::block), and whoever begins again from the position of
+/// the last event it has got each event behind it exactly once: after a lost connection, an interrupt or a restart alike. Durable are, of the
+/// root graph: `updates`, when their superstep is committed; `values`, after each commit that changed some; `checkpoints`. They are a function
+/// of the log, so what a prune took away is not told, and supersteps of a run with durability `exit` are told as far as that stored them.
+///
+/// All else is ephemeral: `tasks`, `debug`, `custom`, `messages`, and what subgraphs tell. It waits in a buffer with a limit, comes between the
+/// durable events where it happened, and is not told again. Open questions ("__interrupt__", under `updates` or `values`) are state and not
+/// past: each subscription is told once of each that is open when it has got everything before.
+///
+/// Without a saver everything is ephemeral. Safe from any thread; must outlive its runs, not its subscriptions.
+/// Cost: a run whose thread nobody subscribed to pays a few branches a superstep; else waking each subscriber at each commit.
+class StreamHub {
+public:
+    template <class S, class Input, class Output>
+    explicit StreamHub(const CompiledGraph<S, Input, Output>& graph) : StreamHub(graph.core()) {}
+    explicit StreamHub(std::shared_ptr<const detail::Core> core);
+    StreamHub(const StreamHub&) = delete;
+    StreamHub& operator=(const StreamHub&) = delete;
+    ~StreamHub();
+
+    /// Errors: InvalidArgumentError (no thread id, a limit of 0), MissingCheckpointerError (`from`, without a saver), SaverError.
+    Subscription subscribe(const ThreadId& thread_id, const SubscribeOptions& options = {});
+    /// Has the subscribers of a thread look into the log: after an edit of its state, or a run without the hub.
+    void notify(const ThreadId& thread_id);
+    /// Subscriptions that have not ended.
+    std::size_t subscribers() const;
+
+    detail::HubImpl& impl() noexcept { return *impl_; }
+
+private:
+    std::unique_ptr<detail::HubImpl> impl_;
+};
+
+}  // namespace stategraph

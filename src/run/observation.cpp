@@ -1,0 +1,180 @@
+#include "src/run/observation.hpp"
+
+#include <atomic>
+#include <chrono>
+
+#include <stategraph/error.hpp>
+
+#include "src/run/run.hpp"
+
+// What observers are told: of a run, its supersteps, its tasks and what it stores.
+namespace stategraph {
+
+Observer::~Observer() = default;
+
+const char* toString(Ending ending) noexcept {
+    switch (ending) {
+        case Ending::done: return "done";
+        case Ending::interrupted: return "interrupted";
+        case Ending::breakpoint: return "breakpoint";
+        case Ending::cancelled: return "cancelled";
+        case Ending::timed_out: return "timed_out";
+        case Ending::drained: return "drained";
+        case Ending::sleeping: return "sleeping";
+        case Ending::failed: return "failed";
+        case Ending::retried: return "retried";
+        case Ending::left: return "left";
+    }
+    return "?";
+}
+
+}  // namespace stategraph
+
+namespace stategraph::engine {
+namespace {
+
+std::string textOf(const std::exception_ptr& error) noexcept {
+    try {
+        return detail::describe(error);
+    } catch (...) {
+        return {};
+    }
+}
+
+}  // namespace
+
+Ending endingOf(Status status) noexcept {
+    switch (status) {
+        case Status::done: return Ending::done;
+        case Status::interrupted: return Ending::interrupted;
+        case Status::breakpoint: return Ending::breakpoint;
+        case Status::cancelled: return Ending::cancelled;
+        case Status::timed_out: return Ending::timed_out;
+        case Status::drained: return Ending::drained;
+        case Status::sleeping: return Ending::sleeping;
+    }
+    return Ending::failed;
+}
+
+std::int64_t steadyNs() noexcept {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+void Observation::runStarts(const ObservedRun& run) noexcept {
+    run_ = run;
+    open_ = true;
+    run_began_ns_ = steadyNs();
+    tell(&Observer::runStarts, RunStart{run_});
+}
+
+void Observation::runEnds(Ending ending, int supersteps, std::string_view error) noexcept {
+    if (!open_) return;
+    if (in_superstep_) superstepEnds(ending);
+    open_ = false;
+    tell(&Observer::runEnds, RunEnd{run_, ending, steadyNs() - run_began_ns_, supersteps, error});
+}
+
+void Observation::superstepStarts(std::int64_t step, std::size_t tasks, std::size_t restored) noexcept {
+    in_superstep_ = true;
+    step_ = step;
+    superstep_began_ns_ = steadyNs();
+    tell(&Observer::superstepStarts, SuperstepStart{run_, step, tasks, restored});
+}
+
+void Observation::superstepEnds(Ending ending) noexcept {
+    if (!in_superstep_) return;
+    in_superstep_ = false;
+    tell(&Observer::superstepEnds, SuperstepEnd{run_, step_, ending, steadyNs() - superstep_began_ns_});
+}
+
+void Run::observeStart() noexcept {
+    static std::atomic<std::uint64_t> runs = 0;
+    ObservedRun run{.run_id = ++runs, .parent_run_id = 0, .parent_task_id = {}, .thread_id = shared_.config->thread_id.view(), .checkpoint_ns = ns_};
+    if (parent_ != nullptr) {
+        run.parent_run_id = parent_->run->observation_.run().run_id;
+        run.parent_task_id = parent_->task->id;
+    }
+    observation_.runStarts(run);
+}
+
+void Run::observeEnd(Status status) noexcept { observation_.runEnds(endingOf(status), ran_, {}); }
+
+void Run::observeFailure() noexcept {
+    try {
+        throw;
+    } catch (const ParentCommandSignal&) {
+        observation_.superstepEnds(Ending::done);
+        observation_.runEnds(Ending::done, ran_, {});
+    } catch (...) {
+        observation_.runEnds(Ending::failed, ran_, textOf(std::current_exception()));
+    }
+}
+
+void Run::observeStored(CheckpointId before, std::int64_t step, std::int64_t began_ns) noexcept {
+    if (log_.stored() == before) return;
+    observation_.tell(&Observer::checkpointStored,
+                      CheckpointStored{observation_.run(), log_.stored(), step, log_.recordBytes(), steadyNs() - began_ns});
+}
+
+void Run::observeQuestions(const Task& task) noexcept {
+    if (nodeOf(task).subgraph) return;  // the run inside told
+    for (const Interrupt& asked : task.asked) {
+        observation_.tell(&Observer::interruptRaised, InterruptRaised{observation_.run(), step_, nodeOf(task).name, asked});
+    }
+}
+
+void Run::observeRetry(Task& task, int attempt, double wait_ms) noexcept {
+    observation_.tell(&Observer::taskRetries, TaskRetry{observation_.run(), nodeOf(task).name, task.id, attempt, wait_ms});
+}
+
+TaskWatch::TaskWatch(Run& run, Task& task, int attempt) noexcept
+    : run_(run), task_(task), attempt_(attempt), watches_(static_cast<bool>(run.observation())) {
+    if (watches_) start();
+}
+
+TaskWatch::~TaskWatch() {
+    if (watches_) end();
+}
+
+void TaskWatch::start() noexcept {
+    try {
+        (void)run_.idOf(task_);
+    } catch (...) {
+        // No memory for its name: it is told without.
+    }
+    began_ns_ = steadyNs();
+    run_.observation().tell(&Observer::taskStarts,
+                            TaskStart{run_.observation().run(), run_.step(), run_.nodeOf(task_).name, task_.id, attempt_});
+}
+
+void TaskWatch::retries(const std::exception_ptr& error) noexcept {
+    if (!watches_) return;
+    retries_ = true;
+    try {
+        std::rethrow_exception(error);
+    } catch (const NodeError& node_error) {
+        error_ = node_error.reason();
+    } catch (...) {
+        error_ = textOf(error);
+    }
+}
+
+void TaskWatch::end() noexcept {
+    Ending ending = Ending::done;
+    std::string_view error = error_;
+    if (retries_) {
+        ending = Ending::retried;
+    } else if (task_.status == TaskStatus::failed) {
+        ending = Ending::failed;
+        if (task_.record.error) error = *task_.record.error;
+    } else if (task_.status == TaskStatus::interrupted) {
+        const Ending silent = task_.wake_unix_ms ? Ending::sleeping : Ending::breakpoint;
+        ending = task_.asked.empty() ? silent : Ending::interrupted;
+    } else if (task_.status == TaskStatus::stopped) {
+        ending = endingOf(run_.stopStatus().value_or(Status::cancelled));
+    }
+    run_.observation().tell(&Observer::taskEnds, TaskEnd{run_.observation().run(), run_.step(), run_.nodeOf(task_).name, task_.id, attempt_,
+                                                         ending, steadyNs() - began_ns_, error});
+}
+
+}  // namespace stategraph::engine

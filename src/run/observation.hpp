@@ -1,0 +1,75 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <exception>
+#include <string>
+
+#include <stategraph/config.hpp>
+#include <stategraph/observer.hpp>
+
+namespace stategraph::engine {
+
+class Run;
+struct Task;
+
+Ending endingOf(Status status) noexcept;
+
+/// Nanoseconds of a clock that never jumps.
+std::int64_t steadyNs() noexcept;
+
+/// What one run tells its observers. Without any, every call is one branch.
+class Observation {
+public:
+    Observation(Observer* graphs, Observer* runs) noexcept : observers_{graphs, runs == graphs ? nullptr : runs} {}
+    explicit operator bool() const noexcept { return observers_[0] != nullptr || observers_[1] != nullptr; }
+
+    template <class Event>
+    void tell(void (Observer::*method)(const Event&), const Event& event) const noexcept {
+        for (Observer* observer : observers_) {
+            if (observer != nullptr) observer->tell(method, event);
+        }
+    }
+
+    void runStarts(const ObservedRun& run) noexcept;
+    /// The first end counts. `supersteps`: that it took.
+    void runEnds(Ending ending, int supersteps, std::string_view error) noexcept;
+    void superstepStarts(std::int64_t step, std::size_t tasks, std::size_t restored) noexcept;
+    void superstepEnds(Ending ending) noexcept;
+
+    const ObservedRun& run() const noexcept { return run_; }
+    bool isOpen() const noexcept { return open_; }
+
+private:
+    std::array<Observer*, 2> observers_;
+    ObservedRun run_;
+    std::int64_t run_began_ns_ = 0;
+    std::int64_t superstep_began_ns_ = 0;
+    std::int64_t step_ = 0;
+    bool open_ = false;
+    bool in_superstep_ = false;
+};
+
+/// Tells of one attempt at a task, from its making to its end.
+class TaskWatch {
+public:
+    TaskWatch(Run& run, Task& task, int attempt) noexcept;
+    TaskWatch(const TaskWatch&) = delete;
+    TaskWatch& operator=(const TaskWatch&) = delete;
+    ~TaskWatch();
+    /// The attempt failed, and there will be another.
+    void retries(const std::exception_ptr& error) noexcept;
+
+private:
+    void start() noexcept;
+    void end() noexcept;
+
+    Run& run_;
+    Task& task_;
+    const int attempt_;
+    const bool watches_;
+    bool retries_ = false;
+    std::int64_t began_ns_ = 0;
+    std::string error_;
+};
+
+}  // namespace stategraph::engine

@@ -1,0 +1,35 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include <stategraph/stream_hub.hpp>
+
+#include "src/stream/topic.hpp"
+
+namespace stategraph::detail {
+
+/// Behind a StreamHub: the topics of the threads that somebody subscribed to, or that a run is under way on.
+struct HubImpl {
+    HubImpl(std::shared_ptr<const Core> graph, BaseCheckpointSaver* graphs_saver) : core(std::move(graph)), saver(graphs_saver) {}
+
+    /// The thread's, made if there is none.
+    std::shared_ptr<stream::Topic> topic(std::string_view thread_id);
+
+    const std::shared_ptr<const Core> core;
+    BaseCheckpointSaver* const saver;  // the core's; null without
+    mutable std::mutex mutex;
+    std::map<std::string, std::weak_ptr<stream::Topic>, std::less<>> topics;
+    std::size_t swept_at = 64;  // topics that nobody holds go when there are so many
+};
+
+}  // namespace stategraph::detail
+
+namespace stategraph::stream {
+
+/// The topic for a run. Errors: InvalidArgumentError if it has no thread, or is of another graph or saver than the hub.
+std::shared_ptr<Topic> topicForRun(StreamHub& hub, const detail::Core& core, BaseCheckpointSaver* saver, const ThreadId& thread_id);
+
+}  // namespace stategraph::stream

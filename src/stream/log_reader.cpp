@@ -1,0 +1,262 @@
+#include "src/stream/log_reader.hpp"
+
+#include <algorithm>
+
+#include <stategraph/error.hpp>
+
+#include "src/commit/restore.hpp"
+
+// From the log back to the events that its supersteps told.
+namespace stategraph::stream {
+namespace {
+
+constexpr std::string_view start_name = "__start__";
+// How many ids are kept at most; who is further behind walks the log again.
+constexpr std::size_t ids_max = 32768;
+constexpr std::size_t rows_at_once = 16;
+constexpr std::size_t page_min = 8;
+constexpr std::size_t page_max = 64;
+// Behind the updates, however many those are.
+constexpr std::uint32_t values_index = 1U << 30U;
+constexpr std::uint32_t checkpoint_index = values_index + 1;
+
+CheckpointId after(CheckpointId id) noexcept { return id.low() + 1 != 0 ? CheckpointId(id.high(), id.low() + 1) : CheckpointId(id.high() + 1, 0); }
+
+template <class Build>
+Value build(Build&& fill) {
+    std::string cbor;
+    Encoder out(cbor);
+    fill(out);
+    return Value::fromCbor(std::move(cbor));
+}
+
+}  // namespace
+
+std::int64_t sequenceOf(CheckpointId id) noexcept {
+    return static_cast<std::int64_t>((id.high() >> 16U) << 12U | (id.high() & 0xFFFU));
+}
+
+LogReader::LogReader(std::shared_ptr<const detail::Core> core, BaseCheckpointSaver& saver, const ThreadId& thread_id, StreamModes modes,
+                     std::optional<StreamPosition> from)
+    : core_(std::move(core)), saver_(saver), thread_id_(thread_id), modes_(modes) {
+    if (from) {
+        told_ = *from;
+        return;
+    }
+    const auto head = saver_.list({.thread_id = thread_id_.toString(), .checkpoint_ns = "", .limit = 1});
+    if (!head.empty()) told_ = StreamPosition(head.front().id);
+}
+
+bool LogReader::isTold(CheckpointId id) const noexcept {
+    const std::int64_t sequence = sequenceOf(id);
+    return sequence < told_.sequence || (sequence == told_.sequence && told_.index == StreamPosition::whole);
+}
+
+// Listings begin at the newest: walks back to where the subscriber is.
+void LogReader::findIds() {
+    ListQuery query{.thread_id = thread_id_.toString(), .checkpoint_ns = "", .limit = page_min};
+    for (;;) {
+        const std::vector<ListedCheckpoint> page = saver_.list(query);
+        for (const ListedCheckpoint& listed : page) {
+            if (isTold(listed.id)) return;
+            if (ids_.size() == ids_max) ids_.pop_back();  // the newest so far
+            ids_.push_front(listed.id);
+        }
+        if (page.size() < *query.limit) return;
+        query.before = page.back().id;
+        query.limit = std::min(2 * *query.limit, page_max);
+    }
+}
+
+// The next commits and the one before them, with its tasks' records as they were in the end.
+void LogReader::readRows() {
+    const std::size_t count = std::min(ids_.size(), rows_at_once);
+    rows_ = saver_.list({.thread_id = thread_id_.toString(), .checkpoint_ns = "", .before = after(ids_[count - 1]), .limit = count + 1,
+                         .with_writes = true});
+    std::reverse(rows_.begin(), rows_.end());
+}
+
+const ListedCheckpoint* LogReader::row(CheckpointId id) {
+    const auto found = std::find_if(rows_.begin(), rows_.end(), [&](const ListedCheckpoint& listed) { return listed.id == id; });
+    return found == rows_.end() ? nullptr : &*found;
+}
+
+std::optional<std::int64_t> LogReader::next(std::deque<Durable>& out, bool newest_only) {
+    if (ids_.empty()) {
+        try {
+            findIds();
+        } catch (...) {
+            ids_.clear();
+            throw;
+        }
+        rows_.clear();
+    }
+    if (ids_.empty()) {
+        lineage_.reset();
+        return {};
+    }
+    const CheckpointId id = ids_.front();
+    const ListedCheckpoint* listed = row(id);
+    if (listed == nullptr) {
+        readRows();
+        listed = row(id);
+    }
+    std::deque<Durable> events;
+    if (listed != nullptr) {  // else it was pruned meanwhile
+        const checkpoint::CommitFields commit = checkpoint::readCommit({thread_id_.view(), "", id}, listed->bytes);
+        if (modes_.has(StreamMode::updates)) addUpdates(*listed, commit, events);
+        const bool shows = !newest_only || ids_.size() == 1;
+        const bool changed = !commit.operations.empty() && commit.operations != "\xa0";
+        std::optional<Value> state;
+        if (shows && ((modes_.has(StreamMode::values) && changed) || modes_.has(StreamMode::checkpoints))) state = values(id);
+        if (state && modes_.has(StreamMode::values) && changed) {
+            StreamEvent event{.mode = StreamMode::values, .ns = {}, .node = {}, .step = commit.step, .data = *state, .interrupts = {}};
+            add(std::move(event), id, values_index, events);
+        }
+        if (state && modes_.has(StreamMode::checkpoints)) {
+            const SnapshotData snapshot = engine::describe(log(), commit, engine::dueTasks(core_->topology(), commit, {}, false), false, {});
+            StreamEvent event{.mode = StreamMode::checkpoints, .ns = {}, .node = {}, .step = commit.step, .data = {}, .interrupts = {}};
+            event.data = build([&](Encoder& to) {
+                to.map(5);
+                to.text("next");
+                to.array(snapshot.next.size());
+                for (const auto& name : snapshot.next) to.text(name);
+                to.text("tasks");
+                to.array(snapshot.tasks.size());
+                for (const TaskSnapshot& task : snapshot.tasks) {
+                    to.map(2);
+                    to.text("id");
+                    to.text(task.id.toString());
+                    to.text("name");
+                    to.text(task.name);
+                }
+                to.text("config");
+                to.map(3);
+                to.text("thread_id");
+                to.text(thread_id_.view());
+                to.text("checkpoint_id");
+                to.text(id.toString());
+                to.text("checkpoint_ns");
+                to.text("");
+                to.text("values");
+                to.raw(state->bytes());
+                to.text("metadata");
+                to.map(2);
+                to.text("step");
+                to.integer(commit.step);
+                to.text("source");
+                to.text(toString(commit.source));
+            });
+            add(std::move(event), id, checkpoint_index, events);
+        }
+    }
+    for (Durable& event : events) out.push_back(std::move(event));
+    told_ = StreamPosition(id);
+    ids_.pop_front();
+    return told_.sequence;
+}
+
+void LogReader::add(StreamEvent event, CheckpointId id, std::uint32_t index, std::deque<Durable>& out) const {
+    const StreamPosition position(sequenceOf(id), index);
+    if (position <= told_) return;
+    HubEvent told;
+    static_cast<StreamEvent&>(told) = std::move(event);
+    told.position = position;
+    told.durable = true;
+    out.push_back({std::move(told), position.sequence});
+}
+
+std::optional<ListedCheckpoint> LogReader::parentRow(CheckpointId id) const {
+    const auto found = std::find_if(rows_.begin(), rows_.end(), [&](const ListedCheckpoint& listed) { return listed.id == id; });
+    if (found != rows_.end()) return *found;
+    auto tuple = saver_.getTuple({.log = log(), .checkpoint_id = id});  // the start of a branch
+    if (!tuple) return {};
+    return ListedCheckpoint{thread_id_.toString(), "", id, std::move(tuple->commits.back().bytes), std::move(tuple->writes)};
+}
+
+// What the tasks wrote whose superstep led to a commit: in their records, or if there was one, in the commit.
+void LogReader::addUpdates(const ListedCheckpoint& listed, const checkpoint::CommitFields& commit, std::deque<Durable>& out) {
+    if (commit.source != Source::loop || commit.folds != 1 || !commit.parent) return;
+    const std::optional<ListedCheckpoint> parent = parentRow(commit.parent);
+    if (!parent) return;
+    const checkpoint::CommitFields before = checkpoint::readCommit({thread_id_.view(), "", parent->id}, parent->bytes);
+    const engine::Records records = engine::readRecords(log(), parent->id, parent->writes);
+    const SnapshotData ran = engine::describe(log(), before, engine::dueTasks(core_->topology(), before, records, true), true,
+                                              StoredCommit{listed.id, listed.bytes});
+    std::uint32_t index = 0;
+    for (const TaskSnapshot& task : ran.tasks) {
+        if (task.name == start_name || !task.finished) continue;
+        StreamEvent event{.mode = StreamMode::updates, .ns = {}, .node = task.name, .step = commit.step, .data = {}, .interrupts = {}};
+        event.data = build([&](Encoder& to) {
+            to.map(1);
+            to.text(task.name);
+            if (task.result.isNull()) {
+                to.map(0);
+            } else {
+                to.raw(task.result.bytes());
+            }
+        });
+        add(std::move(event), listed.id, index++, out);
+    }
+}
+
+// None if it was pruned meanwhile.
+std::optional<Value> LogReader::values(CheckpointId id) {
+    std::optional<std::span<const checkpoint::ChannelPieces>> channels;
+    if (lineage_) channels = lineage_->channelsOf(id);
+    // One read serves all commits that the newest of the next few is read from; else it is another branch, or a snapshot is between.
+    for (const CheckpointId from : {rows_.empty() ? id : rows_.back().id, id}) {
+        if (channels) break;
+        lineage_.reset();
+        auto tuple = saver_.getTuple({.log = log(), .checkpoint_id = from});
+        if (!tuple) continue;
+        lineage_.emplace(log(), std::move(*tuple));
+        channels = lineage_->channelsOf(id);
+    }
+    if (!channels) return {};
+    engine::State state(core_->schema());
+    engine::restoreState(*channels, id, state);
+    std::size_t bytes = 0;
+    for (const auto& channel : *channels) {
+        for (const auto& piece : channel.pieces) bytes += piece.value.size();
+    }
+    return engine::valuesOf(state, bytes);
+}
+
+void LogReader::openQuestions(std::deque<Durable>& out) {
+    if (!modes_.has(StreamMode::updates) && !modes_.has(StreamMode::values)) return;
+    const auto page = saver_.list({.thread_id = thread_id_.toString(), .checkpoint_ns = "", .limit = 1, .with_writes = true});
+    if (page.empty() || !isTold(page.front().id)) return;
+    const ListedCheckpoint& head = page.front();
+    if (asked_at_ != head.id) asked_.clear();
+    asked_at_ = head.id;
+    if (head.writes.empty()) return;
+    const checkpoint::CommitFields commit = checkpoint::readCommit({thread_id_.view(), "", head.id}, head.bytes);
+    const engine::Records records = engine::readRecords(log(), head.id, head.writes);
+    const SnapshotData snapshot = engine::describe(log(), commit, engine::dueTasks(core_->topology(), commit, records, true), true, {});
+    for (const TaskSnapshot& task : snapshot.tasks) {
+        std::vector<Interrupt> fresh;
+        for (const Interrupt& open : task.open_interrupts) {
+            const std::pair<TaskId, std::uint64_t> name{open.id, open.index};
+            if (std::find(asked_.begin(), asked_.end(), name) != asked_.end()) continue;
+            asked_.push_back(name);
+            fresh.push_back(open);
+        }
+        if (fresh.empty()) continue;
+        HubEvent event;
+        event.mode = modes_.has(StreamMode::updates) ? StreamMode::updates : StreamMode::values;
+        event.node = task.name;
+        event.step = commit.step + 1;
+        event.data = build([&](Encoder& to) {
+            to.map(1);
+            to.text("__interrupt__");
+            to.array(fresh.size());
+            for (const Interrupt& each : fresh) to.raw(each.value.bytes());
+        });
+        event.interrupts = std::move(fresh);
+        event.position = StreamPosition(head.id);
+        out.push_back({std::move(event), event.position.sequence + 1});
+    }
+}
+
+}  // namespace stategraph::stream

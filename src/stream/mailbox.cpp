@@ -1,0 +1,154 @@
+#include "src/stream/mailbox.hpp"
+
+#include <utility>
+
+#include "src/stream/message_event.hpp"
+
+namespace stategraph::stream {
+namespace {
+
+// What an event takes, roughly: its values, and the object.
+std::size_t sizeOf(const StreamEvent& event) noexcept {
+    std::size_t bytes = sizeof(Mailbox::Waiting) + event.data.bytes().size() + event.node.size();
+    for (const auto& segment : event.ns) bytes += sizeof(segment) + segment.size();
+    for (const auto& interrupt : event.interrupts) bytes += sizeof(interrupt) + interrupt.value.bytes().size();
+    return bytes;
+}
+
+}  // namespace
+
+bool Mailbox::wants(const StreamEvent& event) const noexcept {
+    return options_.modes.has(event.mode) && (options_.subgraphs || event.ns.empty());
+}
+
+bool Mailbox::isFull(std::size_t bytes) const noexcept {
+    return !events_.empty() && (events_.size() >= options_.capacity || bytes_ + bytes > options_.capacity_bytes);
+}
+
+void Mailbox::dropOldest() {
+    bytes_ -= events_.front().bytes;
+    events_.pop_front();
+    dropped_.fetch_add(1);
+}
+
+void Mailbox::push(const StreamEvent& event, std::int64_t after, std::size_t bytes) {
+    events_.push_back({event, after, bytes});
+    bytes_ += bytes;
+    filled_.notify_one();
+}
+
+// The newest part of the same message that waits takes this one in.
+bool Mailbox::joinPart(const StreamEvent& event, std::size_t bytes) {
+    for (auto at = events_.rbegin(); at != events_.rend(); ++at) {
+        if (at->bytes + bytes > options_.capacity_bytes || !join(at->event, event)) continue;
+        bytes_ -= at->bytes;
+        at->bytes = sizeOf(at->event);
+        bytes_ += at->bytes;
+        while (events_.size() > 1 && bytes_ > options_.capacity_bytes) dropOldest();
+        return true;
+    }
+    return false;
+}
+
+void Mailbox::disconnect() {
+    disconnected_ = true;
+    closed_ = true;
+    events_.clear();
+    bytes_ = 0;
+    filled_.notify_all();
+    room_.notify_all();
+}
+
+void Mailbox::offer(const StreamEvent& event, std::int64_t after) {
+    if (!wants(event)) return;
+    const std::size_t bytes = sizeOf(event);
+    std::unique_lock lock(mutex_);
+    if (closed_) return;
+    if (isFull(bytes)) {
+        switch (options_.on_full) {
+            case OnFull::drop_ephemeral: dropped_.fetch_add(1); return;
+            case OnFull::coalesce:
+                if (joinPart(event, bytes)) return;
+                while (isFull(bytes)) dropOldest();
+                break;
+            case OnFull::disconnect: disconnect(); return;
+            case OnFull::block:
+                room_.wait(lock, [&] { return closed_ || !isFull(bytes); });
+                if (closed_) return;
+                break;
+        }
+    }
+    push(event, after, bytes);
+}
+
+void Mailbox::committed(std::int64_t sequence) {
+    std::unique_lock lock(mutex_);
+    if (closed_) return;
+    if (!first_notified_) first_notified_ = sequence;
+    ++ahead_;
+    changed_ = true;
+    filled_.notify_one();
+    if (ahead_ <= options_.capacity) return;
+    if (options_.on_full == OnFull::disconnect) disconnect();
+    if (options_.on_full == OnFull::block) room_.wait(lock, [this] { return closed_ || ahead_ <= options_.capacity; });
+}
+
+void Mailbox::changed() {
+    const std::lock_guard lock(mutex_);
+    changed_ = true;
+    filled_.notify_one();
+}
+
+std::optional<Mailbox::Waiting> Mailbox::take(std::int64_t bound, bool read) {
+    const std::lock_guard lock(mutex_);
+    if (closed_ || (changed_ && !read) || events_.empty() || events_.front().after >= bound) return {};
+    std::optional<Waiting> first = std::move(events_.front());
+    events_.pop_front();
+    bytes_ -= first->bytes;
+    room_.notify_all();
+    return first;
+}
+
+bool Mailbox::takeChanged() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(changed_, false);
+}
+
+void Mailbox::told(std::int64_t sequence) {
+    const std::lock_guard lock(mutex_);
+    if (ahead_ == 0 || !first_notified_ || sequence < *first_notified_) return;
+    --ahead_;
+    room_.notify_all();
+}
+
+void Mailbox::toldAll() {
+    const std::lock_guard lock(mutex_);
+    if (changed_) return;
+    ahead_ = 0;
+    room_.notify_all();
+}
+
+bool Mailbox::wait(std::optional<Clock::time_point> deadline) {
+    std::unique_lock lock(mutex_);
+    const auto ready = [this] { return closed_ || changed_ || !events_.empty(); };
+    if (!deadline) {
+        filled_.wait(lock, ready);
+    } else if (!filled_.wait_until(lock, *deadline, ready)) {
+        return false;
+    }
+    return !closed_;
+}
+
+void Mailbox::close() noexcept {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    filled_.notify_all();
+    room_.notify_all();
+}
+
+std::size_t Mailbox::waiting() const {
+    const std::lock_guard lock(mutex_);
+    return events_.size();
+}
+
+}  // namespace stategraph::stream

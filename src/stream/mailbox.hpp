@@ -1,0 +1,71 @@
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+
+#include <stategraph/stream_hub.hpp>
+
+namespace stategraph::stream {
+
+/// What waits for one subscriber, between the runs' threads and its own: ephemeral events up to a limit, and word that the log has more.
+class Mailbox {
+public:
+    using Clock = std::chrono::steady_clock;
+    struct Waiting {
+        StreamEvent event;
+        std::int64_t after;  // the sequence of the checkpoint before it
+        std::size_t bytes;
+    };
+
+    explicit Mailbox(const SubscribeOptions& options) : options_(options) {}
+
+    /// Of the runs' side. With OnFull::block they wait for room.
+    void offer(const StreamEvent& event, std::int64_t after);
+    void committed(std::int64_t sequence);
+    void changed();
+
+    /// Of the subscriber's side. The oldest event, if it is before `bound`; unless the log has been `read` so far, none if that is to be read first.
+    std::optional<Waiting> take(std::int64_t bound, bool read);
+    /// Whether the log is to be read; it counts as read from now on.
+    bool takeChanged();
+    /// A checkpoint has been told.
+    void told(std::int64_t sequence);
+    /// Nothing that was notified before `takeChanged` is left untold.
+    void toldAll();
+    /// Until there is something to do. False: `deadline` passed, or it ended.
+    bool wait(std::optional<Clock::time_point> deadline);
+
+    void close() noexcept;
+    bool isClosed() const noexcept { return closed_.load(); }
+    bool wasDisconnected() const noexcept { return disconnected_.load(); }
+    std::uint64_t dropped() const noexcept { return dropped_.load(); }
+    std::size_t waiting() const;
+    const SubscribeOptions& options() const noexcept { return options_; }
+
+private:
+    bool wants(const StreamEvent& event) const noexcept;
+    bool isFull(std::size_t bytes) const noexcept;
+    void dropOldest();
+    void push(const StreamEvent& event, std::int64_t after, std::size_t bytes);
+    bool joinPart(const StreamEvent& event, std::size_t bytes);
+    void disconnect();
+
+    const SubscribeOptions options_;
+    mutable std::mutex mutex_;
+    std::condition_variable filled_;
+    std::condition_variable room_;
+    std::deque<Waiting> events_;
+    std::size_t bytes_ = 0;
+    std::size_t ahead_ = 0;                       // checkpoints notified and not told
+    std::optional<std::int64_t> first_notified_;  // those before it are not counted
+    bool changed_ = true;
+    std::atomic<bool> closed_ = false;
+    std::atomic<bool> disconnected_ = false;
+    std::atomic<std::uint64_t> dropped_ = 0;
+};
+
+}  // namespace stategraph::stream

@@ -1,0 +1,68 @@
+#include "src/stream/topic.hpp"
+
+#include <algorithm>
+
+namespace stategraph::stream {
+namespace {
+
+unsigned bit(StreamMode mode) noexcept { return 1U << static_cast<unsigned>(mode); }
+
+}  // namespace
+
+void Topic::replace(Mailboxes mailboxes) {
+    unsigned modes = 0;
+    unsigned inner_modes = 0;
+    for (const auto& mailbox : mailboxes) {
+        for (unsigned i = 0; i <= static_cast<unsigned>(StreamMode::messages); ++i) {
+            if (!mailbox->options().modes.has(static_cast<StreamMode>(i))) continue;
+            modes |= 1U << i;
+            if (mailbox->options().subgraphs) inner_modes |= 1U << i;
+        }
+    }
+    modes_ = modes;
+    inner_modes_ = inner_modes;
+    any_ = !mailboxes.empty();
+    mailboxes_ = std::make_shared<const Mailboxes>(std::move(mailboxes));
+}
+
+void Topic::add(std::shared_ptr<Mailbox> mailbox) {
+    const std::lock_guard lock(mutex_);
+    Mailboxes all = *mailboxes_;
+    all.push_back(std::move(mailbox));
+    replace(std::move(all));
+}
+
+void Topic::remove(const Mailbox* mailbox) {
+    const std::lock_guard lock(mutex_);
+    Mailboxes all = *mailboxes_;
+    std::erase_if(all, [&](const auto& each) { return each.get() == mailbox; });
+    replace(std::move(all));
+}
+
+std::shared_ptr<const Topic::Mailboxes> Topic::mailboxes() const {
+    const std::lock_guard lock(mutex_);
+    return mailboxes_;
+}
+
+std::size_t Topic::size() const { return mailboxes()->size(); }
+
+bool Topic::wants(StreamMode mode, bool inner) const noexcept {
+    return ((inner ? inner_modes_ : modes_).load(std::memory_order_relaxed) & bit(mode)) != 0;
+}
+
+// Without the lock: a mailbox may make the run wait.
+void Topic::offer(const StreamEvent& event, std::int64_t after) {
+    for (const auto& mailbox : *mailboxes()) mailbox->offer(event, after);
+}
+
+void Topic::committed(std::int64_t sequence) {
+    if (!any_.load(std::memory_order_relaxed)) return;
+    for (const auto& mailbox : *mailboxes()) mailbox->committed(sequence);
+}
+
+void Topic::changed() {
+    if (!any_.load(std::memory_order_relaxed)) return;
+    for (const auto& mailbox : *mailboxes()) mailbox->changed();
+}
+
+}  // namespace stategraph::stream

@@ -1,0 +1,36 @@
+#pragma once
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "src/stream/mailbox.hpp"
+
+namespace stategraph::stream {
+
+/// The subscribers of one thread of a hub. Safe from any thread.
+class Topic {
+public:
+    void add(std::shared_ptr<Mailbox> mailbox);
+    void remove(const Mailbox* mailbox);
+    std::size_t size() const;
+
+    /// Whether somebody wants events of this mode, of the root graph or of subgraphs.
+    bool wants(StreamMode mode, bool inner) const noexcept;
+    void offer(const StreamEvent& event, std::int64_t after);
+    void committed(std::int64_t sequence);
+    void changed();
+
+private:
+    using Mailboxes = std::vector<std::shared_ptr<Mailbox>>;
+    std::shared_ptr<const Mailboxes> mailboxes() const;
+    void replace(Mailboxes mailboxes);
+
+    mutable std::mutex mutex_;
+    std::shared_ptr<const Mailboxes> mailboxes_ = std::make_shared<Mailboxes>();  // never changed, only replaced
+    std::atomic<bool> any_ = false;
+    std::atomic<unsigned> modes_ = 0;
+    std::atomic<unsigned> inner_modes_ = 0;
+};
+
+}  // namespace stategraph::stream

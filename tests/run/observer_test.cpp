@@ -1,0 +1,290 @@
+#include <map>
+#include <mutex>
+#include <sstream>
+#include <stdexcept>
+
+#include <doctest/doctest.h>
+
+#include <stategraph/observer.hpp>
+#include <stategraph/spans.hpp>
+
+#include "tests/support/graphs.hpp"
+#include "tests/support/savers.hpp"
+
+// What observers are told, and that they can do no harm.
+using namespace graphs;
+using sg::Ending;
+
+namespace {
+
+/// Writes down what it is told, as texts.
+class Notes final : public sg::Observer {
+public:
+    void runStarts(const sg::RunStart& start) override { note((start.run.parent_run_id != 0 ? "inner " : "") + std::string("run of ") + std::string(start.run.thread_id)); }
+    void runEnds(const sg::RunEnd& end) override {
+        CHECK(end.duration_ns >= 0);
+        note((end.run.parent_run_id != 0 ? "inner " : "") + std::string("run ") + toString(end.ending) + " after " + std::to_string(end.supersteps) + text(end.error));
+    }
+    void superstepStarts(const sg::SuperstepStart& start) override {
+        note("step " + std::to_string(start.step) + ": " + std::to_string(start.tasks) + " tasks, " + std::to_string(start.restored) + " restored");
+    }
+    void superstepEnds(const sg::SuperstepEnd& end) override {
+        CHECK(end.duration_ns >= 0);
+        note("step " + std::to_string(end.step) + " " + toString(end.ending));
+    }
+    void taskStarts(const sg::TaskStart& start) override { note(std::string(start.node) + " " + std::to_string(start.attempt)); }
+    void taskEnds(const sg::TaskEnd& end) override {
+        CHECK(end.duration_ns >= 0);
+        CHECK(!end.task_id.empty());
+        note(std::string(end.node) + " " + std::to_string(end.attempt) + " " + toString(end.ending) + text(end.error));
+    }
+    void taskRetries(const sg::TaskRetry& retry) override { note(std::string(retry.node) + " waits " + std::to_string(static_cast<int>(retry.wait_ms))); }
+    void checkpointStored(const sg::CheckpointStored& stored) override {
+        CHECK(stored.bytes > 0);
+        CHECK(stored.duration_ns >= 0);
+        CHECK(!stored.id.empty());
+        note("checkpoint " + std::to_string(stored.step));
+    }
+    void interruptRaised(const sg::InterruptRaised& raised) override { note(std::string(raised.node) + " asks " + raised.interrupt.value.toJson()); }
+
+    Strings take() { return notes_.take(); }
+
+private:
+    static std::string text(std::string_view error) { return error.empty() ? "" : ": " + std::string(error); }
+    void note(std::string text) { notes_.add(std::move(text)); }
+    Log notes_;
+};
+
+class Throws final : public sg::Observer {
+    void runStarts(const sg::RunStart&) override { throw std::runtime_error("no"); }
+    void runEnds(const sg::RunEnd&) override { throw 7; }
+    void superstepStarts(const sg::SuperstepStart&) override { throw std::runtime_error("no"); }
+    void superstepEnds(const sg::SuperstepEnd&) override { throw std::runtime_error("no"); }
+    void taskStarts(const sg::TaskStart&) override { throw std::runtime_error("no"); }
+    void taskEnds(const sg::TaskEnd&) override { throw std::runtime_error("no"); }
+    void checkpointStored(const sg::CheckpointStored&) override { throw std::runtime_error("no"); }
+};
+
+class Spans final : public sg::SpanExporter {
+public:
+    void take(sg::Span&& span) override {
+        const std::lock_guard lock(mutex_);
+        all.push_back(std::move(span));
+    }
+    std::vector<sg::Span> all;
+    const sg::Span* find(const std::string& name) const {
+        const auto found = std::find_if(all.begin(), all.end(), [&](const sg::Span& span) { return span.name == name; });
+        return found == all.end() ? nullptr : &*found;
+    }
+
+private:
+    std::mutex mutex_;
+};
+
+App oneNode(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, std::shared_ptr<sg::Observer> observer = {}) {
+    Graph graph;
+    graph.addNode("a", appends("a")).addEdge(sg::START, "a");
+    return graph.compile({.checkpointer = saver, .observer = std::move(observer)});
+}
+
+}  // namespace
+
+TEST_CASE("an observer is told of the run, its supersteps, tasks and checkpoints, in order") {
+    savers::onEach([](savers::Store& store) {
+        Notes notes;
+        oneNode(store.open()).invoke(bar("i"), {.thread_id = "t", .observer = &notes});
+        CHECK(notes.take() == Strings{"run of t", "checkpoint -1", "step 0: 1 tasks, 0 restored", "__start__ 1", "__start__ 1 done", "checkpoint 0",
+                                      "step 0 done", "step 1: 1 tasks, 0 restored", "a 1", "a 1 done", "checkpoint 1", "step 1 done",
+                                      "run done after 1"});
+        CHECK(notes.failures() == 0);
+    });
+}
+
+TEST_CASE("the graph's observer and the run's are both told, one that is both once") {
+    const auto graphs = std::make_shared<Notes>();
+    Notes runs;
+    const App app = oneNode(nullptr, graphs);
+    app.invoke(bar("i"), {.observer = &runs});
+    CHECK(graphs->take() == runs.take());
+    app.invoke(bar("i"), {.observer = graphs.get()});
+    CHECK(graphs->take().size() == 10);
+}
+
+TEST_CASE("retries, failures and interrupts are told") {
+    savers::onEach([](savers::Store& store) {
+        Graph graph;
+        graph.addNode("bad", [](const State& state, sg::Runtime& runtime) -> Update {
+            if (state.foo == "ask") return {sg::set(&State::foo, sg::interrupt<std::string>(runtime, "which?"))};
+            throw std::runtime_error("broken");
+        }, {.retry = {.max_attempts = 2, .initial_interval_ms = 1, .jitter = false}});
+        graph.addEdge(sg::START, "bad");
+        const App app = graph.compile({.checkpointer = store.open()});
+        Notes notes;
+        CHECK_THROWS_AS(app.invoke(bar("i"), {.thread_id = "t", .observer = &notes}), sg::NodeError);
+        Strings told = notes.take();
+        CHECK(Strings(told.begin() + 7, told.end()) ==
+              Strings{"step 1: 1 tasks, 0 restored", "bad 1", "bad 1 retried: broken", "bad waits 1", "bad 2",
+                      "bad 2 failed: broken", "step 1 failed", told.back()});
+        CHECK(told.back().starts_with("run failed after 1: node 'bad' failed: broken"));
+        app.invoke({sg::set(&State::foo, std::string("ask"))}, {.thread_id = "u", .observer = &notes});
+        told = notes.take();
+        CHECK(Strings(told.begin() + 8, told.end()) ==
+              Strings{"bad 1", "bad asks \"which?\"", "bad 1 interrupted", "step 1 interrupted", "run interrupted after 1"});
+        app.invoke(Command{.resume = "x"}, {.thread_id = "u", .observer = &notes});
+        CHECK(notes.take() == Strings{"run of u", "step 1: 1 tasks, 0 restored", "bad 1", "bad 1 done", "checkpoint 1", "step 1 done", "run done after 1"});
+    });
+}
+
+TEST_CASE("a subgraph's run is told inside the task's") {
+    Graph plain;
+    plain.addNode("x", appends("x")).addEdge(sg::START, "x");
+    Graph graph;
+    graph.addNode("sub", plain.compile()).addEdge(sg::START, "sub");
+    Notes notes;
+    graph.compile().invoke(bar("i"), {.thread_id = "t", .observer = &notes});
+    CHECK(notes.take() == Strings{"run of t", "step 0: 1 tasks, 0 restored", "__start__ 1", "__start__ 1 done", "step 0 done",
+                                  "step 1: 1 tasks, 0 restored", "sub 1", "inner run of t", "step 0: 1 tasks, 0 restored", "__start__ 1",
+                                  "__start__ 1 done", "step 0 done", "step 1: 1 tasks, 0 restored", "x 1", "x 1 done", "step 1 done",
+                                  "inner run done after 1", "sub 1 done", "step 1 done", "run done after 1"});
+}
+
+TEST_CASE("with durability exit one checkpoint is told, also of a run that fails; a run nobody walks on is left") {
+    savers::onEach([](savers::Store& store) {
+        const auto saver = store.open();
+        Notes notes;
+        const App app = oneNode(saver);
+        app.invoke(bar("i"), {.thread_id = "t", .durability = sg::Durability::exit, .observer = &notes});
+        const Strings told = notes.take();
+        CHECK(std::count_if(told.begin(), told.end(), [](const std::string& note) { return note.starts_with("checkpoint"); }) == 1);
+        CHECK(told[told.size() - 2] == "checkpoint 1");
+        {
+            auto stream = app.stream(bar("i"), {.thread_id = "u", .observer = &notes}, {.modes = sg::StreamMode::values});
+            (void)stream.begin();
+        }
+        CHECK(notes.take().back() == "run left after 0");
+        Graph graph;
+        graph.addNode("a", appends("a")).addEdge(sg::START, "a").addEdge("a", "b");
+        graph.addNode("b", [](const State&) -> Update { throw std::runtime_error("broken"); });
+        CHECK_THROWS_AS(graph.compile({.checkpointer = saver}).invoke(bar("i"), {.thread_id = "v", .durability = sg::Durability::exit, .observer = &notes}), sg::NodeError);
+        const Strings failed = notes.take();
+        CHECK(failed[failed.size() - 3] == "checkpoint 1");
+        CHECK(failed[failed.size() - 2] == "step 2 failed");
+        CHECK(failed.back().starts_with("run failed"));
+    });
+}
+
+TEST_CASE("a run that is refused at its beginning is told as failed") {
+    Notes notes;
+    const App app = oneNode(std::make_shared<sg::MemorySaver>());
+    CHECK_THROWS_AS(app.invoke(sg::RESUME, {.thread_id = "t", .observer = &notes}), sg::EmptyInputError);
+    const Strings told = notes.take();
+    REQUIRE(told.size() == 2);
+    CHECK(told[1].starts_with("run failed after 0: there is nothing to go on with"));
+}
+
+TEST_CASE("an observer that throws does no harm, and is counted") {
+    Throws throws;
+    const auto result = oneNode(std::make_shared<sg::MemorySaver>()).invoke(bar("i"), {.thread_id = "t", .observer = &throws});
+    CHECK(result.values.bar == Strings{"i", "a"});
+    CHECK(throws.failures() == 13);
+}
+
+TEST_CASE("tasks that run at once are told from their threads") {
+    Graph graph;
+    Strings names;
+    for (int i = 0; i < 20; ++i) {
+        names.push_back("n" + std::to_string(i));
+        graph.addNode(names.back(), appends("x")).addEdge(sg::START, names.back());
+    }
+    Notes notes;
+    graph.compile().invoke(bar("i"), {.observer = &notes});
+    CHECK(notes.take().size() == 2 + 4 + 2 + 40);
+}
+
+TEST_CASE("runs are spans: the run's, below it supersteps, tasks, and what runs inside them") {
+    Graph plain;
+    plain.addNode("x", appends("x")).addEdge(sg::START, "x");
+    Graph graph;
+    graph.addNode("sub", plain.compile()).addEdge(sg::START, "sub").addEdge("sub", "bad");
+    graph.addNode("bad", [](const State&) -> Update { throw std::runtime_error("broken"); });
+    const auto spans = std::make_shared<Spans>();
+    sg::SpanObserver observer(spans);
+    CHECK_THROWS_AS(graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()}).invoke(bar("i"), {.thread_id = "t", .observer = &observer}),
+                    sg::NodeError);
+    std::map<sg::SpanId, const sg::Span*> by_id;
+    for (const auto& span : spans->all) {
+        CHECK(by_id.emplace(span.span_id, &span).second);
+        CHECK((span.trace_id == spans->all.front().trace_id));
+        CHECK(span.end_unix_ns >= span.start_unix_ns);
+    }
+    const auto path = [&](const sg::Span* span) {
+        std::string text;
+        for (; span != nullptr; span = span->parent_span_id ? by_id.at(*span->parent_span_id) : nullptr) text = "/" + span->name + text;
+        return text;
+    };
+    CHECK(path(spans->find("x")) == "/run/superstep 1/sub/run/superstep 1/x");
+    CHECK(path(spans->find("bad")) == "/run/superstep 2/bad");
+    CHECK(spans->find("bad")->failed);
+    CHECK(spans->find("bad")->message == "broken");
+    CHECK(!spans->find("x")->failed);
+    const sg::Span& run = spans->all.back();
+    CHECK(run.name == "run");
+    CHECK(!run.parent_span_id);
+    CHECK(run.failed);
+    CHECK((run.attributes.front() == std::pair<std::string, sg::Value>{"stategraph.thread_id", "t"}));
+    REQUIRE(spans->find("superstep 1") != nullptr);
+    CHECK(observer.dropped() == 0);
+}
+
+TEST_CASE("spans go below a given parent, carry retries and questions, and are limited") {
+    const sg::SpanParent parent{{1, 2, 3}, {4, 5}};
+    const auto spans = std::make_shared<Spans>();
+    sg::SpanObserver observer(spans, {.parent = parent});
+    Graph graph;
+    graph.addNode("ask", [](const State&, sg::Runtime& runtime) -> Update {
+        if (runtime.attempt() == 1) throw std::runtime_error("again");
+        return {sg::add(&State::bar, sg::interrupt<std::string>(runtime, "?"))};
+    }, {.retry = {.max_attempts = 2, .initial_interval_ms = 0}});
+    graph.addEdge(sg::START, "ask");
+    const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
+    app.invoke(bar("i"), {.thread_id = "t", .observer = &observer});
+    const sg::Span& run = spans->all.back();
+    CHECK((run.trace_id == parent.trace_id));
+    CHECK((*run.parent_span_id == parent.span_id));
+    Strings events;
+    for (const auto& span : spans->all) {
+        for (const auto& event : span.events) events.push_back(span.name + " " + event.name);
+    }
+    CHECK(events == Strings{"superstep 0 checkpoint", "ask interrupt", "superstep 1 retry", "run checkpoint"});
+
+    sg::SpanObserver small(spans, {.open_max = 1, .events_max = 1});
+    spans->all.clear();
+    app.invoke(bar("i"), {.thread_id = "u", .observer = &small});
+    CHECK(spans->all.size() == 1);
+    CHECK(small.dropped() > 4);
+    CHECK_THROWS_AS(sg::SpanObserver(spans, {.open_max = 0}), sg::InvalidArgumentError);
+}
+
+TEST_CASE("spans are written as OTLP/JSON, a line each") {
+    std::ostringstream out;
+    sg::OtlpJsonExporter exporter(out, "shop");
+    sg::Span span;
+    span.trace_id = {0xAB, 1};
+    span.span_id = {2};
+    span.name = "a \"node\"";
+    span.start_unix_ns = 1'700'000'000'000'000'000;
+    span.end_unix_ns = 1'700'000'000'000'000'005;
+    span.attributes = {{"t", "text"}, {"i", -7}, {"d", 0.5}, {"b", true}, {"l", std::vector<int>{1}}};
+    span.events = {{"retry", 6, {}}};
+    span.failed = true;
+    span.message = "broken";
+    exporter.take(sg::Span(span));
+    CHECK(out.str() ==
+          R"({"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"shop"}}]},"scopeSpans":[{"scope":{"name":"stategraph"},"spans":[)"
+          R"({"traceId":"ab010000000000000000000000000000","spanId":"0200000000000000","name":"a \"node\"","kind":1,"startTimeUnixNano":"1700000000000000000","endTimeUnixNano":"1700000000000000005",)"
+          R"("attributes":[{"key":"t","value":{"stringValue":"text"}},{"key":"i","value":{"intValue":"-7"}},{"key":"d","value":{"doubleValue":0.5}},{"key":"b","value":{"boolValue":true}},{"key":"l","value":{"stringValue":"[1]"}}],)"
+          R"("events":[{"timeUnixNano":"6","name":"retry","attributes":[]}],"status":{"code":2,"message":"broken"}}]}]}]})"
+          "\n");
+    out.setstate(std::ios::badbit);
+    CHECK_THROWS_AS(exporter.take(std::move(span)), sg::SaverError);
+}
