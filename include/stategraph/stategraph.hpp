@@ -1,6 +1,7 @@
 #pragma once
 /// All of the library but what costs compile time or needs another one: JSON (stategraph/json.hpp) and RocksDB
-/// (stategraph/rocksdb_saver.hpp, rocksdb_store.hpp). What only writers of savers use is apart too (stategraph/saver_rules.hpp, testing/).
+/// (stategraph/rocksdb_saver.hpp, rocksdb_store.hpp). Apart are too, because few files need them: subscribers (stream_hub.hpp), NDJSON
+/// (ndjson.hpp), observers (observer.hpp, spans.hpp), and what only writers of savers use (saver_rules.hpp, testing/).
 #include <stategraph/channel.hpp>
 #include <stategraph/codec.hpp>
 #include <stategraph/command.hpp>
