@@ -173,6 +173,23 @@ TEST_CASE("with durability exit one checkpoint is told, also of a run that fails
     });
 }
 
+TEST_CASE("a run that its time limit ends, or that sleeps, is told so") {
+    Graph graph;
+    graph.addNode("a", [](const State& state, sg::Runtime& runtime) -> Update {
+        if (state.foo == "sleep") runtime.sleepUntil(4'000'000'000'000, "long");
+        runtime.waitFor(600'000);
+        return bar("a");
+    });
+    graph.addEdge(sg::START, "a");
+    const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
+    Notes notes;
+    app.invoke(bar("i"), {.thread_id = "t", .observer = &notes, .timeout_ms = 30});
+    CHECK(notes.take().back().starts_with("run timed_out"));
+    app.invoke({sg::set(&State::foo, std::string("sleep"))}, {.thread_id = "u", .observer = &notes});
+    const Strings told = notes.take();
+    CHECK(Strings(told.end() - 3, told.end()) == Strings{"a 1 sleeping", "step 1 sleeping", "run sleeping after 1"});
+}
+
 TEST_CASE("a run that is refused at its beginning is told as failed") {
     Notes notes;
     const App app = oneNode(std::make_shared<sg::MemorySaver>());

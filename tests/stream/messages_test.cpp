@@ -59,7 +59,10 @@ TEST_CASE("parts of messages are streamed with node, task and attempt; the whole
         return says({{"assistant", "Hello", "m"}, {"assistant", "Bye", "m2"}});
     });
     graph.addEdge(sg::START, "talk");
-    CHECK(streamed(graph.compile(), says({{"user", "hi", "u"}})) == Strings{"talk 1 part Hel", "talk 1 part lo", "talk 1 whole Bye"});
+    const Strings expected{"talk 1 part Hel", "talk 1 part lo", "talk 1 whole Bye"};
+    CHECK(streamed(graph.compile(), says({{"user", "hi", "u"}})) == expected);
+    // With a time limit the node runs on a thread of its own.
+    CHECK(streamed(graph.compile(), says({{"user", "hi", "u"}}), {.timeout_ms = 600'000}) == expected);
 }
 
 TEST_CASE("messages that were in the state before, removals and repetitions are not told") {

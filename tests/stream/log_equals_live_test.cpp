@@ -1,0 +1,69 @@
+#include <algorithm>
+
+#include <doctest/doctest.h>
+
+#include <stategraph/stream_hub.hpp>
+
+#include "tests/support/graphs.hpp"
+#include "tests/support/savers.hpp"
+
+// What subscribers read in the log is what the run's own stream told.
+using namespace graphs;
+using sg::StreamMode;
+
+namespace {
+
+/// Nodes that write in every way there is: several times, nothing, in place of what is there, clearing, with a Command, by Sends, in loops.
+App everything(const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
+    Graph graph;
+    graph.addNode("twice", [](const State&) -> Update { return {sg::add(&State::bar, "x"), sg::add(&State::bar, "y"), sg::add(&State::n, 2)}; });
+    graph.addNode("nothing", [](const State&) -> Update { return {}; });
+    graph.addNode("over", [](const State&) -> Update { return {sg::overwrite(&State::bar, Strings{"only"}), sg::set(&State::foo, std::string("f"))}; });
+    graph.addNode("jump", [](const State&) { return Command{.update = {sg::add(&State::n, 1)}, .go_to = {"work"}}; }, leadsTo({"work"}));
+    graph.addNode("work", [](const State& state) -> Update { return {sg::add(&State::bar, "w" + state.foo), sg::add(&State::n, 1)}; });
+    graph.addNode("loop", [](const State&) -> Update { return {sg::add(&State::n, 1)}; });
+    graph.addEdge(sg::START, "twice").addEdge("twice", "nothing").addEdge("twice", "over").addEdge({"nothing", "over"}, "jump");
+    const auto sends = [](const State& state) {
+        std::vector<sg::Send> all;
+        for (int i = 0; i < 3 && state.n < 12; ++i) all.push_back(sg::Send("work", State{.foo = std::to_string(i)}));
+        return all;
+    };
+    graph.addConditionalEdges("loop", sends, sg::PathMap{"work", sg::END});
+    graph.addEdge("work", "loop");
+    return graph.compile({.checkpointer = saver});
+}
+
+}  // namespace
+
+TEST_CASE("the log tells of every superstep what the run's stream told, live and afterwards") {
+    savers::onEach([](savers::Store& store) {
+        for (const sg::Durability durability : {sg::Durability::sync, sg::Durability::async}) {
+            const App app = everything(store.open());
+            const sg::ThreadId thread = durability == sg::Durability::sync ? "sync" : "async";
+            sg::StreamHub hub(app);
+            const sg::StreamModes modes = {StreamMode::updates, StreamMode::values, StreamMode::checkpoints};
+            auto live = hub.subscribe(thread, {.modes = modes});
+            Strings told;
+            for (int round = 0; round < 2; ++round) {
+                app.stream(bar("in"), {.thread_id = thread, .durability = durability, .hub = &hub}, {.modes = modes},
+                           [&](const sg::StreamEvent& event) { told.push_back(std::to_string(event.step) + toJson(event)); });
+            }
+            auto afterwards = hub.subscribe(thread, {.from = sg::StreamPosition(), .modes = modes});
+            for (sg::Subscription* subscription : {&live, &afterwards}) {
+                Strings read;
+                std::int64_t sequence = 0;
+                while (const auto event = subscription->next(0)) {
+                    CHECK(event->durable);
+                    CHECK(event->position.sequence >= sequence);
+                    sequence = event->position.sequence;
+                    read.push_back(std::to_string(event->step) + toJson(static_cast<const sg::StreamEvent&>(*event)));
+                }
+                // In one superstep the stream tells tasks as they finish, and a checkpoint when it goes on from it.
+                std::sort(read.begin(), read.end());
+                std::sort(told.begin(), told.end());
+                for (std::size_t i = 0; i < std::min(read.size(), told.size()); ++i) CHECK(read[i] == told[i]);
+                CHECK(read.size() == told.size());
+            }
+        }
+    });
+}
