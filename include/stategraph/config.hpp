@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <stategraph/detail/member.hpp>
 #include <stategraph/ids.hpp>
 #include <stategraph/value.hpp>
 
@@ -65,10 +66,10 @@ struct RunConfig {
     /// How many tasks may run at once; at least 1, none: as many as the executor has threads.
     std::optional<int> max_concurrency = {};
     /// Breakpoints instead of the compiled ones; an empty list means none.
-    std::optional<NodeNames> interrupt_before = {};
-    std::optional<NodeNames> interrupt_after = {};
+    detail::Member<std::optional<NodeNames>> interrupt_before = {};
+    detail::Member<std::optional<NodeNames>> interrupt_after = {};
     /// Stored with each checkpoint of the run. The keys "source", "step" and "parents" are taken.
-    Metadata metadata = {};
+    detail::Member<Metadata> metadata = {};
 
     /// As {}, without a file of the caller's having to make one. Cost: none.
     static const RunConfig& defaults() noexcept;
@@ -79,7 +80,7 @@ struct Config {
     ThreadId thread_id = {};
     CheckpointId checkpoint_id = {};
     /// Of a subgraph's log, by the stored names of nodes; "" is the root.
-    std::string checkpoint_ns = {};
+    detail::Member<std::string> checkpoint_ns = {};
 
     /// To run from here. Throws InvalidArgumentError for a subgraph's checkpoint.
     operator RunConfig() const;

@@ -16,13 +16,13 @@ using detail::InterruptSignal;
 using detail::RefusedAnswerSignal;
 using detail::TaskContext;
 
-void wait(const RetryPolicy& policy, int attempt) {
+double waitMs(const RetryPolicy& policy, int attempt) {
     double ms = std::min(policy.max_interval_ms, policy.initial_interval_ms * std::pow(policy.backoff_factor, attempt - 1));
     if (policy.jitter) {
         thread_local std::minstd_rand generator{std::random_device{}()};
         ms += std::uniform_real_distribution<double>(0, ms)(generator);
     }
-    std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(ms));
+    return ms;
 }
 
 }  // namespace
@@ -32,26 +32,14 @@ void Execution::operator()() noexcept {
 }
 
 bool Execution::once(int number) noexcept {
-    try {
-        try {
-            attempt(number);
-        } catch (const InterruptSignal& signal) {
-            interrupted({signal.interrupt});
-        } catch (const InnerPause& pause) {
-            interrupted(pause.interrupts);
-        } catch (const RefusedAnswerSignal& refused) {
-            run_.withdrawAnswer(task_, refused.id, refused.index);
-            throw WrongTypeError(refused.why, {.node = node_.name});
-        }
-    } catch (...) {
-        const std::exception_ptr error = std::current_exception();
-        if (isWorthAnother(error, number)) return false;
-        failed(error);
-    }
-    return true;
+    return settle(number, [&] { attempt(number); });
 }
 
-void Execution::waitAfter(int number) const { wait(node_.retry, number); }
+void Execution::waitAfter(int number) const { std::this_thread::sleep_for(std::chrono::nanoseconds(waitNs(number))); }
+// At most a century: what is longer has no place in a clock.
+std::int64_t Execution::waitNs(int number) const {
+    return static_cast<std::int64_t>(std::min(waitMs(node_.retry, number) * 1e6, 3.15e18));
+}
 
 bool Execution::isWorthAnother(const std::exception_ptr& error, int attempt) const noexcept {
     if (attempt >= node_.retry.max_attempts) return false;
@@ -71,12 +59,20 @@ bool Execution::isWorthAnother(const std::exception_ptr& error, int attempt) con
 }
 
 void Execution::attempt(int number) {
+    TaskContext context = beginAttempt(number);
+    call(context);
+    endAttempt(context);
+}
+
+TaskContext Execution::beginAttempt(int number) {
     task_.result.writes.clear();
     task_.result.go_to.clear();
     task_.result.to_parent = false;
     task_.routes.clear();
-    TaskContext context{.run = &run_, .task = &task_, .attempt = number, .calls = 0, .has_payload = task_.planned.is_send};
-    call(context);
+    return {.run = &run_, .task = &task_, .attempt = number, .calls = 0, .has_payload = task_.planned.is_send};
+}
+
+void Execution::endAttempt(TaskContext& context) {
     if (task_.result.to_parent) {
         task_.status = TaskStatus::to_parent;
         return;
@@ -102,17 +98,7 @@ void Execution::call(TaskContext& context) {
         return;
     }
     Runtime runtime(context);
-    try {
-        callNode(runtime, context);
-    } catch (const MissingCheckpointerError&) {
-        throw;
-    } catch (const InterruptSignal&) {
-        throw;
-    } catch (const RefusedAnswerSignal&) {
-        throw;
-    } catch (...) {
-        throw nodeError("node '" + node_.name + "' failed: ");
-    }
+    asNode([&] { callNode(runtime, context); });
 }
 
 // Of the exception under way, which is the user's.
@@ -121,32 +107,43 @@ NodeError Execution::nodeError(std::string text) {
     return {text + detail::describe(original), original, run_.idOf(task_).toString(), {.node = node_.name, .step = run_.step()}};
 }
 
-void Execution::callNode(Runtime& runtime, TaskContext& context) {
-    const detail::NodeAction& action = node_.action;
+void Execution::callNode(Runtime& runtime, TaskContext&) {
+    NodeInput kept;
+    node_.action.call(node_.action.callable.get(), takeInput(kept), runtime, task_.result);
+}
+
+const void* Execution::takeInput(NodeInput& kept) {
     if (task_.planned.is_send) {
         const PendingSend& send = run_.schedule_.sends[task_.planned.send];
-        const detail::AnyValue payload = send.payload.empty() ? restorePayload(node_, send.stored) : send.payload;
-        action.call(action.callable.get(), payload.get(), runtime, task_.result);
-        return;
+        kept.payload = send.payload.empty() ? restorePayload(node_, send.stored) : send.payload;
+        return kept.payload.get();
     }
-    (void)context;
-    if (!node_.projects) {
-        action.call(action.callable.get(), run_.state().object(), runtime, task_.result);
-        return;
-    }
-    State input(*action.input.schema);
+    if (!node_.projects) return run_.state().object();
+    const detail::Schema& schema = *node_.action.input.schema;
+    State& input = kept.projected.emplace(schema);
     for (const SharedChannel& shared : node_.projection) {
         const auto& outer = run_.core().schema().channel(shared.outer);
-        const auto& inner = action.input.schema->channel(shared.inner);
+        const auto& inner = schema.channel(shared.inner);
         outer.behaviour->copy(input.value(inner), run_.state().value(outer));
     }
-    action.call(action.callable.get(), input.object(), runtime, task_.result);
+    return input.object();
 }
 
 void Execution::callSubgraph(int number) {
+    detail::RunInput input = inputInside();
+    const ParentLink link = linkInside(number);
+    Run child(*node_.subgraph->spec.core, run_.shared(), &link);
+    endInside(child, [&] { return child.drive(std::move(input)); });
+}
+
+// A later attempt goes on where the one before it failed.
+ParentLink Execution::linkInside(int number) const noexcept {
+    return {&run_, &task_, run_.inner_resuming_ || number > 1, run_.inner_replaying_ && number == 1, run_.inner_bound_};
+}
+
+detail::RunInput Execution::inputInside() {
     const Subgraph& subgraph = *node_.subgraph;
     const detail::Core& inner = *subgraph.spec.core;
-    const detail::Schema& outer_schema = run_.core().schema();
     detail::RunInput input;
     if (task_.planned.is_send) {
         const PendingSend& send = run_.schedule_.sends[task_.planned.send];
@@ -162,26 +159,14 @@ void Execution::callSubgraph(int number) {
         for (const SharedChannel& shared : subgraph.in) {
             if (!run_.state().has(shared.outer)) continue;
             const auto& channel = inner.schema().channel(shared.inner);
-            channel.behaviour->write(channel, run_.state().value(outer_schema.channel(shared.outer)), input.writes);
+            channel.behaviour->write(channel, run_.state().value(run_.core().schema().channel(shared.outer)), input.writes);
         }
     }
-    // A later attempt goes on where the one before it failed.
-    const ParentLink link{&run_, &task_, run_.inner_resuming_ || number > 1, run_.inner_replaying_ && number == 1, run_.inner_bound_};
-    Run child(inner, run_.shared(), &link);
-    try {
-        const detail::RunOutcome outcome = child.drive(std::move(input));
-        task_.inner_ids = child.ids_;
-        if (outcome.status != Status::done) throw InnerPause{outcome.interrupts};
-    } catch (ParentCommandSignal& signal) {
-        task_.inner_ids = child.ids_;
-        takeParentCommand(signal);
-        return;
-    } catch (const InnerPause&) {
-        throw;
-    } catch (...) {
-        task_.inner_ids = child.ids_;
-        throw;
-    }
+    return input;
+}
+
+void Execution::takeInside(Run& child) {
+    const Subgraph& subgraph = *node_.subgraph;
     if (subgraph.spec.from_inner != nullptr) {
         try {
             subgraph.spec.from_inner(subgraph.spec.from_inner_callable.get(), child.state().object(), task_.result.writes);
@@ -190,10 +175,11 @@ void Execution::callSubgraph(int number) {
         }
         return;
     }
+    const detail::Schema& inner = child.core().schema();
     for (const SharedChannel& shared : subgraph.out) {
         if (!child.state().has(shared.inner)) continue;
-        const auto& channel = outer_schema.channel(shared.outer);
-        channel.behaviour->write(channel, child.state().value(inner.schema().channel(shared.inner)), task_.result.writes);
+        const auto& channel = run_.core().schema().channel(shared.outer);
+        channel.behaviour->write(channel, child.state().value(inner.channel(shared.inner)), task_.result.writes);
     }
 }
 
