@@ -27,11 +27,11 @@ struct Work {
 struct HomeOps {
     /// Never calls it before it returns. If it throws, it neither calls nor drops it.
     void (*post)(void* place, const Work& work);
-    /// The same at a time of the steady clock; the timer is to be given to `stopTimer` or `endTimer`. Null: the library's timers.
-    void* (*startTimer)(void* place, std::int64_t at_ns, const Work& work) = nullptr;
+    /// The same at a time of the steady clock. `timer` is set before anything can be called. Null: the library's timers.
+    void (*startTimer)(void* place, std::int64_t at_ns, const Work& work, void*& timer) = nullptr;
     /// From a thread that calls nothing of the place's at the same time: the work is not called any more; it is dropped, now or later.
     void (*stopTimer)(void* timer) = nullptr;
-    /// After the work was called.
+    /// After the work was called or dropped.
     void (*endTimer)(void* timer) = nullptr;
 };
 

@@ -22,6 +22,7 @@ Task<> AsyncRun::drive(ResultPlaces result) {
     try {
         engine::Events silent;
         engine::RunShared shared = engine::shareRun(core, impl_->config, silent);
+        co_await engine::awaitTurn(shared);
         void* const place = core.schema().state().context == nullptr ? result.values : nullptr;
         engine::Run run(core, shared, nullptr, place);
         RunOutcome outcome = co_await engine::driveAsync(run, std::move(impl_->input));

@@ -134,6 +134,17 @@ struct AsyncStreamRun::Impl {
         if (phase != Phase::over) run.leave();
     }
 
+    Task<> awaitTurn() {
+        try {
+            co_await engine::awaitTurn(shared);
+        } catch (Error& error) {
+            engine::addRunContext(error, config);
+            fail();
+        } catch (...) {
+            fail();
+        }
+    }
+
     // One step of the run without what is awaited. True: the tasks of a superstep are due.
     bool advance() {
         try {
@@ -200,6 +211,7 @@ struct AsyncStreamRun::Impl {
                 if (failure) std::rethrow_exception(std::exchange(failure, nullptr));
                 co_return event;
             }
+            if (phase == Phase::begin) co_await awaitTurn();
             if (!advance()) continue;
             if (live && !run.todo().empty()) {
                 start(home);

@@ -78,6 +78,65 @@ private:
 
 }  // namespace
 
+namespace {
+
+// Awaits the head of the line, or the end of the time that the run may wait. Gives whether it got there.
+class Turn {
+public:
+    explicit Turn(RunShared& shared) noexcept : shared_(shared) {}
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    ~Turn() {
+        if (is_in_line_ && shared_.claim.leaveLine()) shared_.claim.release();
+    }
+
+    bool await_ready() {
+        const RunConfig& config = *shared_.config;
+        const bool is_head =
+            shared_.claim.enterLine(*shared_.saver, config.thread_id.view(), config.on_busy, config.busy_timeout_ms, come, this);
+        is_in_line_ = true;
+        return is_head;
+    }
+    template <class Promise>
+    void await_suspend(std::coroutine_handle<Promise> coroutine) {
+        wakeup_.prepare(detail::homeOf(coroutine), coroutine);
+        const std::lock_guard lock(mutex_);
+        wakeup_.postAt(detail::nowNs() + std::int64_t{shared_.config->busy_timeout_ms} * 1'000'000);
+        is_suspended_ = true;
+        if (has_come_) wakeup_.post();
+    }
+    bool await_resume() {
+        { const std::lock_guard lock(mutex_); }  // who resumes this may be quicker than await_suspend
+        is_in_line_ = false;
+        return shared_.claim.leaveLine();
+    }
+
+private:
+    static void come(void* context) {
+        auto& self = *static_cast<Turn*>(context);
+        const std::lock_guard lock(self.mutex_);
+        self.has_come_ = true;
+        if (self.is_suspended_) self.wakeup_.post();  // beside the timer: whichever is first resumes it
+    }
+
+    RunShared& shared_;
+    std::mutex mutex_;
+    detail::Wakeup wakeup_;
+    bool is_in_line_ = false;
+    bool is_suspended_ = false;
+    bool has_come_ = false;
+};
+
+}  // namespace
+
+Async<> awaitTurn(RunShared& shared) {
+    const RunConfig& config = *shared.config;
+    if (shared.saver == nullptr || config.on_busy == OnBusy::reject) co_return;
+    Turn turn(shared);
+    const bool is_mine = co_await turn;
+    if (!is_mine) ThreadClaim::refuse(config.thread_id.view(), config.busy_timeout_ms);
+}
+
 bool isAllInline(Run& run) noexcept { return run.todo().empty() || (run.todo().size() == 1 && blocks(run, *run.todo().front())); }
 
 Async<> executeAllAsync(Run& run, Spread spread) {

@@ -15,6 +15,9 @@ enum class Spread : std::uint8_t {
     elsewhere,  // all on the executor: somebody looks on meanwhile
 };
 
+/// What `Run::begin` would block for: the run's turn on its thread (OnBusy).
+Async<> awaitTurn(RunShared& shared);
+
 /// Runs to the end or a pause. Stores what is to be kept if it throws, or if it is destroyed half way.
 Async<detail::RunOutcome> driveAsync(Run& run, detail::RunInput input);
 

@@ -50,8 +50,8 @@ struct Wakeup::State {
 
 Wakeup::~Wakeup() {
     if (state_ == nullptr) return;
-    const bool was_over = state_->is_over.exchange(true, std::memory_order_acq_rel);
-    if (!was_over && state_->owners.load(std::memory_order_acquire) > 1) {
+    state_->is_over.store(true, std::memory_order_release);
+    if (state_->owners.load(std::memory_order_acquire) > 1) {
         if (state_->foreign_timer != nullptr) {
             state_->home.ops->stopTimer(state_->foreign_timer);
         } else if (engine::Timers::common().remove(state_->timer)) {
@@ -84,7 +84,7 @@ void Wakeup::postAt(std::int64_t at_ns) {
     state->owners.fetch_add(2, std::memory_order_relaxed);
     try {
         if (state->home.ops->startTimer != nullptr) {
-            state->foreign_timer = state->home.ops->startTimer(state->home.place, at_ns, state->work());
+            state->home.ops->startTimer(state->home.place, at_ns, state->work(), state->foreign_timer);
         } else {
             state->timer = {.at_ns = at_ns, .home = state->home, .work = state->work()};
             engine::Timers::common().add(state->timer);
