@@ -163,12 +163,17 @@ struct AsyncNode<boost::asio::awaitable<R>> : AsyncNode<Task<R>> {
 template <class T>
 boost::asio::awaitable<T> awaitOn(boost::asio::any_io_executor executor, Task<T> task) {
     co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
-    // The handler waits with a timer: there the execution context finds it if it is destroyed.
-    boost::asio::steady_timer end(executor, boost::asio::steady_timer::time_point::max());
+    // The handler waits with a timer: there the execution context finds it if it is destroyed. Who cancels the timer holds it meanwhile: the
+    // handler may run, and this be gone, before `cancel` returns.
+    using Timer = boost::asio::steady_timer;
+    std::shared_ptr<Timer> end = std::make_shared<Timer>(executor, Timer::time_point::max());
     auto start = [&](auto&& handler) {
-        end.async_wait([handler = std::move(handler)](const boost::system::error_code&) mutable { std::move(handler)(); });
+        end->async_wait([handler = std::move(handler)](const boost::system::error_code&) mutable { std::move(handler)(); });
         const auto coroutine = task.handle();
-        const auto isOver = [](void* timer) { static_cast<boost::asio::steady_timer*>(timer)->cancel(); };
+        const auto isOver = [](void* timer) {
+            const std::shared_ptr<Timer> held = *static_cast<std::shared_ptr<Timer>*>(timer);
+            held->cancel();
+        };
         coroutine.promise().startWith(coroutine, isOver, &end, detail::AsioHome::of(executor));
     };
     co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void()>(start, boost::asio::use_awaitable);

@@ -17,7 +17,10 @@ Task<int> throws() {
 }
 Task<int> sumsTo(int count) {
     int sum = 0;
-    for (int i = 1; i <= count; ++i) sum += co_await gives(i);
+    for (int i = 1; i <= count; ++i) {
+        const int one = co_await gives(1);
+        sum += one;
+    }
     co_return sum;
 }
 Task<> sets(bool& done) {
@@ -68,7 +71,7 @@ TEST_CASE("a task can be moved, and only what there is can be awaited") {
     CHECK_THROWS_WITH_AS(sg::syncWait(twice()), doctest::Contains("can be done once"), sg::InvalidArgumentError);
 }
 
-TEST_CASE("a million tasks that are done at once do not pile up on the stack") { CHECK(sg::syncWait(sumsTo(1'000'000)) > 0); }
+TEST_CASE("a million tasks that are done at once do not pile up on the stack") { CHECK(sg::syncWait(sumsTo(1'000'000)) == 1'000'000); }
 
 TEST_CASE("results that can only be moved are moved") {
     const auto makes = []() -> Task<std::unique_ptr<int>> { co_return std::make_unique<int>(7); };
