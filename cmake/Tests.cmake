@@ -123,7 +123,7 @@ foreach(file IN LISTS STATEGRAPH_COMPILE_FAIL_SOURCES)
 endforeach()
 
 # -------------------------------------------------------------------------------------------------------- includes
-# What stategraph.hpp costs its users: neither Boost.Graph, RocksDB, Boost.JSON, libcbor, OpenSSL nor xxHash may come in with it.
+# What stategraph.hpp costs its users: neither Boost.Graph, Asio, coroutines, RocksDB, Boost.JSON, libcbor, OpenSSL nor xxHash may come in with it.
 get_target_property(_boost_include_dirs Boost::headers INTERFACE_INCLUDE_DIRECTORIES)
 list(JOIN _boost_include_dirs "|" _boost_include_dirs)
 add_test(
@@ -131,7 +131,7 @@ add_test(
   COMMAND
     ${CMAKE_COMMAND} "-DCOMPILER=${CMAKE_CXX_COMPILER}" "-DINCLUDES=${PROJECT_SOURCE_DIR}/include|${_boost_include_dirs}"
     "-DHEADER=stategraph/stategraph.hpp"
-    "-DFORBIDDEN=/boost/graph/|/boost/json|/rocksdb/[^/]*\\.h$|/openssl/[^/]*\\.h$|/cbor\\.h$|/xxhash\\.h$" -P
+    "-DFORBIDDEN=/boost/graph/|/boost/asio|/coroutine$|/boost/json|/rocksdb/[^/]*\\.h$|/openssl/[^/]*\\.h$|/cbor\\.h$|/xxhash\\.h$" -P
     "${PROJECT_SOURCE_DIR}/cmake/CheckIncludes.cmake")
 set_tests_properties(includes PROPERTIES TIMEOUT 60)
 

@@ -1,6 +1,6 @@
 #pragma once
-/// All of the library but what costs compile time or needs another one: JSON (stategraph/json.hpp) and RocksDB
-/// (stategraph/rocksdb_saver.hpp). What only writers of savers use is apart too (stategraph/saver_rules.hpp, testing/).
+/// All of the library but what costs compile time or needs another one: JSON (stategraph/json.hpp), coroutines
+/// (stategraph/async.hpp, stategraph/asio.hpp) and RocksDB (stategraph/rocksdb_saver.hpp). What only writers of savers use is apart too (stategraph/saver_rules.hpp, testing/).
 #include <stategraph/channel.hpp>
 #include <stategraph/codec.hpp>
 #include <stategraph/command.hpp>

@@ -130,7 +130,13 @@ struct AsyncStreamRun::Impl {
 
     ~Impl() {
         queue.close();
+        const bool is_done = running && queue.isDone();
         running.reset();
+        try {
+            if (is_done) run.endSuperstep();
+        } catch (...) {
+            // What failed is on its task's record, and nobody listens any more.
+        }
         if (phase != Phase::over) run.leave();
     }
 
@@ -215,11 +221,14 @@ struct AsyncStreamRun::Impl {
             if (!advance()) continue;
             if (live && !run.todo().empty()) {
                 start(home);
-            } else if (engine::isAllInline(run)) {
+                continue;
+            }
+            if (engine::isAllInline(run)) {
                 run.executeAll();
             } else {
                 co_await engine::executeAllAsync(run, engine::Spread::usual);
             }
+            advance();
         }
     }
 };

@@ -26,7 +26,10 @@ struct Count {
     static constexpr auto channels() { return sg::channels(sg::channel("n", &Count::n, sg::sum)); }
 };
 
-sg::Task<sg::Update<Count>> waits(const Count&) {
+std::atomic<std::size_t> begun{0};  // runs, since it was set to 0
+
+sg::Task<sg::Update<Count>> waits(const Count& state) {
+    if (state.n == 0) ++begun;
     co_await sg::sleepFor(pause);
     co_return {sg::add(&Count::n, 1)};
 }
@@ -40,6 +43,7 @@ sg::CompiledGraph<Count> waitingGraph(std::shared_ptr<sg::BaseCheckpointSaver> s
 
 sg::Task<sg::Result<Count>> threeSleeps() {
     sg::Result<Count> result;
+    ++begun;
     for (int i = 0; i < 3; ++i) {
         co_await sg::sleepFor(pause);
         ++result.values.n;
@@ -76,11 +80,12 @@ void atOnce(benchmark::State& state, std::size_t size, F begin) {
     const auto executor = std::make_shared<sg::Executor>(sg::ExecutorOptions{.threads_max = 2});
     for (auto _ : state) {
         Ends ends(size);
+        begun = 0;
         const auto before = static_cast<double>(heapBytes());
         const auto start = Clock::now();
         for (std::size_t i = 0; i < size; ++i) sg::spawn(executor, begin(i), [&ends](sg::Outcome<sg::Result<Count>> outcome) { ends(std::move(outcome)); });
         const double spawned = secondsSince(start);
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));  // all are in their first node, or about to be
+        while (begun < size) std::this_thread::sleep_for(std::chrono::milliseconds(1));
         const auto in_flight = static_cast<double>(heapBytes());
         if (!ends.wait()) state.SkipWithError("a run failed");
         const double seconds = secondsSince(start);
