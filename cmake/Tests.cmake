@@ -55,6 +55,8 @@ if(STATEGRAPH_CONFORMANCE_SOURCES)
   target_link_libraries(stategraph-conformance PRIVATE stategraph Boost::json)
   add_test(NAME conformance.memory COMMAND stategraph-conformance --saver memory ${STATEGRAPH_CONFORMANCE_SCENARIOS})
   set_tests_properties(conformance.memory PROPERTIES TIMEOUT ${_test_seconds})
+  add_test(NAME conformance.async COMMAND stategraph-conformance --async ${STATEGRAPH_CONFORMANCE_SCENARIOS})
+  set_tests_properties(conformance.async PROPERTIES TIMEOUT ${_test_seconds})
   if(STATEGRAPH_WITH_ROCKSDB)
     target_link_libraries(stategraph-conformance PRIVATE stategraph_rocksdb)
     set(_folder "${PROJECT_BINARY_DIR}/tests/run/conformance")
@@ -121,7 +123,7 @@ foreach(file IN LISTS STATEGRAPH_COMPILE_FAIL_SOURCES)
 endforeach()
 
 # -------------------------------------------------------------------------------------------------------- includes
-# What stategraph.hpp costs its users: neither Boost.Graph, RocksDB, Boost.JSON, libcbor, OpenSSL nor xxHash may come in with it.
+# What stategraph.hpp costs its users: neither Boost.Graph, Asio, coroutines, RocksDB, Boost.JSON, libcbor, OpenSSL nor xxHash may come in with it.
 get_target_property(_boost_include_dirs Boost::headers INTERFACE_INCLUDE_DIRECTORIES)
 list(JOIN _boost_include_dirs "|" _boost_include_dirs)
 add_test(
@@ -129,7 +131,7 @@ add_test(
   COMMAND
     ${CMAKE_COMMAND} "-DCOMPILER=${CMAKE_CXX_COMPILER}" "-DINCLUDES=${PROJECT_SOURCE_DIR}/include|${_boost_include_dirs}"
     "-DHEADER=stategraph/stategraph.hpp"
-    "-DFORBIDDEN=/boost/graph/|/boost/json|/rocksdb/[^/]*\\.h$|/openssl/[^/]*\\.h$|/cbor\\.h$|/xxhash\\.h$" -P
+    "-DFORBIDDEN=/boost/graph/|/boost/asio|/coroutine$|/boost/json|/rocksdb/[^/]*\\.h$|/openssl/[^/]*\\.h$|/cbor\\.h$|/xxhash\\.h$" -P
     "${PROJECT_SOURCE_DIR}/cmake/CheckIncludes.cmake")
 set_tests_properties(includes PROPERTIES TIMEOUT 60)
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include <stategraph/detail/member.hpp>
 #include <stategraph/detail/value_ops.hpp>
 #include <stategraph/ids.hpp>
 #include <stategraph/update.hpp>
@@ -122,10 +123,10 @@ public:
 /// joins the superstep that waits; `go_to` adds tasks.
 template <class S = detail::NoState>
 struct Command {
-    Value resume = {};
-    std::vector<Answer> answers = {};
-    Update<S> update = {};
-    Targets go_to = {};
+    detail::Member<Value> resume = {};
+    detail::Member<std::vector<Answer>> answers = {};
+    detail::Member<Update<S>> update = {};
+    detail::Member<Targets> go_to = {};
     CommandGraph graph = CommandGraph::current;
 };
 

@@ -16,6 +16,9 @@
 
 namespace stategraph {
 
+template <class Output, class S>
+class AsyncStream;
+
 /// How a run ended, and the state it left.
 template <class Output>
 struct Result {
@@ -223,6 +226,18 @@ public:
     Stream<Output, S> stream(Update<Input> input, const RunConfig& config, const StreamOptions& options) const {
         return stream<Update<Input>>(std::move(input), config, options);
     }
+
+    /// The same runs for coroutines, with `#include <stategraph/async.hpp>`: `auto result = co_await app.asyncInvoke(…)`. What is given is copied
+    /// before they return, and may be written in the `co_await` itself. Blocking nodes of a superstep of several tasks run on the executor,
+    /// a lone one and the saver's work where the awaiting coroutine goes on. Errors: as `invoke`, when it is awaited.
+    Task<Result<Output>> asyncInvoke(Update<Input> input, const RunConfig& config = RunConfig::defaults()) const;
+    Task<Result<Output>> asyncInvoke(ResumeTag, const RunConfig& config) const;
+    template <class C>
+    Task<Result<Output>> asyncInvoke(const Command<C>& command, const RunConfig& config) const;
+    /// The same as events, one after the other: `while (auto event = co_await stream.next())`.
+    template <class In>
+    AsyncStream<Output, S> asyncStream(const In& input, const RunConfig& config, const StreamOptions& options) const;
+    AsyncStream<Output, S> asyncStream(Update<Input> input, const RunConfig& config, const StreamOptions& options) const;
 
     /// The thread's state. Without `checkpoint_id` the newest, with what finished tasks of an unfinished superstep wrote; with it, the
     /// checkpoint as stored. `subgraphs` adds the state of subgraphs that are due.

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <stategraph/detail/member.hpp>
 #include <stategraph/ids.hpp>
 #include <stategraph/value.hpp>
 
@@ -88,7 +89,7 @@ public:
     bool empty() const noexcept { return value_ == nullptr; }
 
 private:
-    std::shared_ptr<const void> value_;
+    detail::Member<std::shared_ptr<const void>> value_;
     const char* type_ = nullptr;
 };
 
@@ -109,17 +110,17 @@ struct RunConfig {
     /// How many tasks may run at once; at least 1, none: as many as the executor has threads.
     std::optional<int> max_concurrency = {};
     /// Breakpoints instead of the compiled ones; an empty list means none.
-    std::optional<NodeNames> interrupt_before = {};
-    std::optional<NodeNames> interrupt_after = {};
+    detail::Member<std::optional<NodeNames>> interrupt_before = {};
+    detail::Member<std::optional<NodeNames>> interrupt_after = {};
     /// Stored with each checkpoint of the run. The keys "source", "step" and "parents" are taken.
-    Metadata metadata = {};
+    detail::Member<Metadata> metadata = {};
     /// Hands the run's events to subscribers of its thread (stategraph/stream_hub.hpp). Not owned: it must outlive the run.
     StreamHub* hub = nullptr;
     /// Is told what the run does (stategraph/observer.hpp), beside the graph's own. Not owned: it must outlive the run.
     Observer* observer = nullptr;
     /// Ends the run from outside (stategraph/control.hpp); null: nobody does. With one, or with a timeout, each node is called on a thread of its
     /// own, so that the run can end without it; that costs some 10 µs a call.
-    std::shared_ptr<RunControl> control = {};
+    detail::Member<std::shared_ptr<RunControl>> control = {};
     /// How long the run may take; at least 1. It then ends with Status::timed_out, as if it had been stopped.
     std::optional<int> timeout_ms = {};
     /// What nodes see in Runtime::context.
@@ -134,7 +135,7 @@ struct Config {
     ThreadId thread_id = {};
     CheckpointId checkpoint_id = {};
     /// Of a subgraph's log, by the stored names of nodes; "" is the root.
-    std::string checkpoint_ns = {};
+    detail::Member<std::string> checkpoint_ns = {};
 
     /// To run from here. Throws InvalidArgumentError for a subgraph's checkpoint.
     operator RunConfig() const;

@@ -26,7 +26,7 @@ enum class OnDoubt : std::uint8_t {
     ask,     // an interrupt: answer {"result": value} if it happened, "repeat" to have it done again
 };
 
-/// What a node may ask of the run around it. Valid during the node's call, on the thread of the call.
+/// What a node may ask of the run around it. Valid during the node's call, on the thread of the call; a coroutine's until it ends.
 class Runtime {
 public:
     explicit Runtime(detail::TaskContext& context) noexcept : context_(&context) {}

@@ -1,5 +1,6 @@
 #include "src/commit/put_queue.hpp"
 
+#include <atomic>
 #include <memory>
 #include <utility>
 
@@ -9,6 +10,7 @@ namespace stategraph::engine {
 
 // A request with its own bytes.
 struct PutQueue::Job {
+    std::atomic<bool> is_begun{false};
     PutQueue* queue;
     BaseCheckpointSaver* saver;
     std::string thread_id;
@@ -37,7 +39,9 @@ struct PutQueue::Job {
         }
     }
 
+    // By whoever comes first.
     void run() {
+        if (is_begun.exchange(true)) return;
         std::exception_ptr failure;
         try {
             saver->put({{thread_id, checkpoint_ns}, expected_head, commits, writes, sync});
@@ -46,6 +50,7 @@ struct PutQueue::Job {
         }
         const std::lock_guard lock(queue->mutex_);
         queue->busy_ = false;
+        queue->job_ = nullptr;  // whoever runs it holds it too
         if (failure) queue->failed_ = std::move(failure);  // all of it: the run's thread is the one to destroy it
         queue->idle_.notify_all();
     }
@@ -57,21 +62,25 @@ PutQueue::~PutQueue() {
 }
 
 void PutQueue::put(Executor& executor, BaseCheckpointSaver& saver, const PutRequest& request) {
-    auto job = std::make_unique<Job>(*this, saver, request);
+    const auto job = std::make_shared<Job>(*this, saver, request);
+    auto held = std::make_unique<std::shared_ptr<Job>>(job);
     {
         std::unique_lock lock(mutex_);
         waitQuietly(lock);
         if (failed_) std::rethrow_exception(failed_);  // and for ever: what follows would not fit the log
         busy_ = true;
+        job_ = job;
     }
     try {
-        executor.submit([](void* context) { std::unique_ptr<Job>(static_cast<Job*>(context))->run(); }, job.get());
+        executor.submit([](void* context) { (*std::unique_ptr<std::shared_ptr<Job>>(static_cast<std::shared_ptr<Job>*>(context)))->run(); },
+                        held.get());
     } catch (...) {
         const std::lock_guard lock(mutex_);
         busy_ = false;  // nobody has the job
+        job_ = nullptr;
         throw;
     }
-    (void)job.release();
+    (void)held.release();
 }
 
 void PutQueue::wait() {
@@ -81,6 +90,12 @@ void PutQueue::wait() {
 }
 
 void PutQueue::waitQuietly(std::unique_lock<std::mutex>& lock) {
+    if (busy_ && job_ != nullptr && !job_->is_begun.load()) {
+        const std::shared_ptr<Job> job = job_;
+        lock.unlock();
+        job->run();
+        lock.lock();
+    }
     idle_.wait(lock, [this] { return !busy_; });
 }
 

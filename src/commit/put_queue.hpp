@@ -1,6 +1,7 @@
 #pragma once
 #include <condition_variable>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -14,7 +15,8 @@ class Executor;
 namespace stategraph::engine {
 
 /// Async durability for savers that are slow: stores in order, one request at a time, on a thread of the executor. At most one request
-/// is under way; the next waits for it, so that a crash loses no more than that.
+/// is under way; the next waits for it, so that a crash loses no more than that. Who waits for one that no thread has begun does it:
+/// all threads of the executor may be waiting.
 class PutQueue {
 public:
     PutQueue() = default;
@@ -34,6 +36,7 @@ private:
     std::mutex mutex_;
     std::condition_variable idle_;
     bool busy_ = false;
+    std::shared_ptr<Job> job_;  // of the request under way
     std::exception_ptr failed_;
 };
 

@@ -32,22 +32,31 @@ ThreadClaim::Shard& ThreadClaim::shardOf(const BaseCheckpointSaver& saver, std::
     return shards[(hash * 0x9E3779B97F4A7C15ULL) >> 58U];
 }
 
-void ThreadClaim::acquire(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy, int timeout_ms,
-                          const ClaimStop& stop) {
+namespace {
+
+void checkTimeout(int timeout_ms) {
     if (timeout_ms < 0) {
         throw InvalidArgumentError("busy_timeout_ms is " + std::to_string(timeout_ms) + "; it must not be negative");
     }
+}
+
+}  // namespace
+
+void ThreadClaim::acquire(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy, int timeout_ms,
+                          const ClaimStop& stop) {
+    if (holds_) return;
+    checkTimeout(timeout_ms);
     saver_ = &saver;
     thread_id_ = thread_id;
     replaces_ = on_busy == OnBusy::replace;
     Shard& shard = shardOf(saver, thread_id);
     std::unique_lock lock(shard.mutex);
-    const auto busy = [&](const std::string& what) {
-        saver_ = nullptr;
-        throw ThreadBusyError("another run is under way on the thread" + what, {.thread_id = std::string(thread_id)});
-    };
     const bool is_busy = shard.holderFor(*this) != nullptr;
-    if (is_busy && on_busy == OnBusy::reject) busy("; wait for it to end, or choose OnBusy::wait or OnBusy::replace");
+    if (is_busy && on_busy == OnBusy::reject) {
+        saver_ = nullptr;
+        throw ThreadBusyError("another run is under way on the thread; wait for it to end, or choose OnBusy::wait or OnBusy::replace",
+                              {.thread_id = std::string(thread_id)});
+    }
     shard.line.push_back(this);
     if (is_busy) {
         tellHolder(shard, *this);
@@ -58,18 +67,73 @@ void ThreadClaim::acquire(const BaseCheckpointSaver& saver, std::string_view thr
         const bool mine = shard.changed.wait_until(lock, stop.token, until, [&] { return shard.holderFor(*this) == this; });
         --shard.waiting;
         if (!mine) {
-            std::erase(shard.line, this);
-            tellHolder(shard, *this);  // there may be nobody left who wants to replace it
+            leave(shard);
+            saver_ = nullptr;
             if (stop.token.stop_requested() || run_ends_first) {
-                saver_ = nullptr;
                 throw CancelledError("the run was to end before it had its turn on the thread; nothing was done",
                                      {.thread_id = std::string(thread_id)});
             }
-            busy(", and did not end within " + std::to_string(timeout_ms) + " ms (busy_timeout_ms)");
+            refuse(thread_id, timeout_ms);
         }
     }
     holds_ = true;
     tellHolder(shard, *this);  // whoever came later to replace means this one too
+}
+
+bool ThreadClaim::enterLine(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy, int timeout_ms, Turn turn,
+                            void* context) {
+    checkTimeout(timeout_ms);
+    saver_ = &saver;
+    thread_id_ = thread_id;
+    replaces_ = on_busy == OnBusy::replace;
+    Shard& shard = shardOf(saver, thread_id);
+    const std::lock_guard lock(shard.mutex);
+    shard.line.push_back(this);
+    tellHolder(shard, *this);
+    if (shard.holderFor(*this) == this) {
+        holds_ = true;
+        return true;
+    }
+    turn_ = turn;
+    turn_context_ = context;
+    return false;
+}
+
+bool ThreadClaim::leaveLine() noexcept {
+    Shard& shard = shardOf(*saver_, thread_id_);
+    const std::lock_guard lock(shard.mutex);
+    turn_ = nullptr;
+    if (shard.holderFor(*this) == this) {
+        holds_ = true;
+        tellHolder(shard, *this);
+        return true;
+    }
+    leave(shard);
+    saver_ = nullptr;
+    return false;
+}
+
+void ThreadClaim::refuse(std::string_view thread_id, int timeout_ms) {
+    throw ThreadBusyError("another run is under way on the thread, and did not end within " + std::to_string(timeout_ms) +
+                              " ms (busy_timeout_ms)",
+                          {.thread_id = std::string(thread_id)});
+}
+
+// Out of the line, from wherever it is in it.
+void ThreadClaim::leave(Shard& shard) noexcept {
+    std::erase(shard.line, this);
+    tellHolder(shard, *this);  // there may be nobody left who wants to replace it
+}
+
+// Tells the next, if it does not block.
+void ThreadClaim::giveTurn(Shard& shard, const ThreadClaim& after) noexcept {
+    const ThreadClaim* const next = shard.holderFor(after);
+    if (next == nullptr || next->turn_ == nullptr) return;
+    try {
+        next->turn_(next->turn_context_);
+    } catch (...) {
+        // No memory to wake it: it looks for itself when its time is over.
+    }
 }
 
 // Whether the thread's holder is to be replaced: it is if somebody in the line behind it wants to.
@@ -89,6 +153,7 @@ void ThreadClaim::release() noexcept {
     {
         const std::lock_guard lock(shard.mutex);
         std::erase(shard.line, this);
+        giveTurn(shard, *this);
         wake = shard.waiting > 0;
     }
     if (wake) shard.changed.notify_all();

@@ -28,59 +28,42 @@ void Execution::operator()() noexcept {
 }
 
 bool Execution::once(int number) noexcept {
+    if (!mayBegin(number)) return true;
+    TaskWatch watch(run_, task_, number);
+    return settle(number, watch, [&] {
+        if (task_.record.failure) {
+            callHandler();
+        } else {
+            attempt(number);
+        }
+    });
+}
+
+// Whether the attempt is to be made: not if the run is to end, nor if it starts no more tasks.
+bool Execution::mayBegin(int number) noexcept {
     task_.attempt = number;
     if (run_.stopStatus()) {
         stopped();
-        return true;
+        return false;
     }
-    if (number == 1 && run_.startsNoMore()) return true;  // it stays to do
-    TaskWatch watch(run_, task_, number);
-    try {
-        try {
-            if (task_.record.failure) {
-                callHandler();
-            } else {
-                attempt(number);
-            }
-        } catch (const InterruptSignal& signal) {
-            interrupted({signal.interrupt});
-        } catch (const InnerPause& pause) {
-            task_.wake_unix_ms = pause.wake_unix_ms;
-            interrupted(pause.interrupts);
-        } catch (const SleepSignal& sleep) {
-            task_.wake_unix_ms = sleep.wake_unix_ms;
-            interrupted({});
-        } catch (const StopSignal&) {
-            stopped();
-        } catch (const RefusedAnswerSignal& refused) {
-            run_.withdrawAnswer(task_, refused.id, refused.index);
-            throw WrongTypeError(refused.why, {.node = node_.name});
-        }
-    } catch (...) {
-        const std::exception_ptr error = std::current_exception();
-        if (run_.stopStatus()) {  // what fails then fails of being stopped, and was not the node's fault
-            stopped();
-            return true;
-        }
-        if (isWorthAnother(error, number)) {
-            watch.retries(error);
-            return false;
-        }
-        if (isHandled(error)) watch.retries(error);  // by its handler
-        if (!handle(error, number)) failed(error);
-    }
-    return true;
+    return number > 1 || !run_.startsNoMore();  // it stays to do
 }
 
 void Execution::waitAfter(int number) const {
-    const std::chrono::duration<double, std::milli> duration(retryWaitMs(node_.retry, number));
-    if (run_.observation()) run_.observeRetry(task_, number, duration.count());
+    const std::chrono::nanoseconds duration(waitNs(number));
     RunStop* stop = run_.shared().stop.get();
     if (stop != nullptr) {
         stop->waitFor(duration);
     } else {
         std::this_thread::sleep_for(duration);
     }
+}
+
+// At most a century: what is longer has no place in a clock.
+std::int64_t Execution::waitNs(int number) const {
+    const double ms = retryWaitMs(node_.retry, number);
+    if (run_.observation()) run_.observeRetry(task_, number, ms);
+    return static_cast<std::int64_t>(std::min(ms * 1e6, 3.15e18));
 }
 
 bool Execution::isWorthAnother(const std::exception_ptr& error, int attempt) const noexcept {
@@ -102,13 +85,21 @@ bool Execution::isWorthAnother(const std::exception_ptr& error, int attempt) con
 }
 
 void Execution::attempt(int number) {
+    TaskContext context = beginAttempt(number);
+    CachedTask cached(run_, task_, context);
+    if (!cached.restore()) call(context);
+    endAttempt(context, cached);
+}
+
+TaskContext Execution::beginAttempt(int number) {
     task_.result.writes.clear();
     task_.result.go_to.clear();
     task_.result.to_parent = false;
     task_.routes.clear();
-    TaskContext context{.run = &run_, .task = &task_, .attempt = number, .calls = 0, .has_payload = task_.planned.is_send};
-    CachedTask cached(run_, task_, context);
-    if (!cached.restore()) call(context);
+    return {.run = &run_, .task = &task_, .attempt = number, .calls = 0, .has_payload = task_.planned.is_send};
+}
+
+void Execution::endAttempt(TaskContext& context, CachedTask& cached) {
     if (task_.result.to_parent) {
         task_.status = TaskStatus::to_parent;
         return;
@@ -137,21 +128,7 @@ void Execution::call(TaskContext& context) {
         return;
     }
     Runtime runtime(context);
-    try {
-        callNode(runtime, context);
-    } catch (const MissingCheckpointerError&) {
-        throw;
-    } catch (const InterruptSignal&) {
-        throw;
-    } catch (const SleepSignal&) {
-        throw;
-    } catch (const StopSignal&) {
-        throw;
-    } catch (const RefusedAnswerSignal&) {
-        throw;
-    } catch (...) {
-        throw nodeError("node '" + node_.name + "' failed: ");
-    }
+    asNode([&] { callNode(runtime, context); });
 }
 
 // Of the exception under way, which is the user's.
@@ -191,9 +168,20 @@ void Execution::callApart(TaskContext& context, std::shared_ptr<const void> inpu
 }
 
 void Execution::callSubgraph(int number) {
+    detail::RunInput input = inputInside();
+    const ParentLink link = linkInside(number);
+    Run child(*node_.subgraph->spec.core, run_.shared(), &link);
+    endInside(child, [&] { return child.drive(std::move(input)); });
+}
+
+// A later attempt goes on where the one before it failed.
+ParentLink Execution::linkInside(int number) const noexcept {
+    return {&run_, &task_, run_.inner_resuming_ || number > 1, run_.inner_replaying_ && number == 1, run_.inner_bound_};
+}
+
+detail::RunInput Execution::inputInside() {
     const Subgraph& subgraph = *node_.subgraph;
     const detail::Core& inner = *subgraph.spec.core;
-    const detail::Schema& outer_schema = run_.core().schema();
     if (inner.options().checkpointer == detail::CheckpointerKind::per_thread && run_.hasSaver()) {
         const auto here = [this](const Task* task) { return task->planned.node == task_.planned.node; };
         if (std::count_if(run_.current_.begin(), run_.current_.end(), here) > 1) {
@@ -218,26 +206,14 @@ void Execution::callSubgraph(int number) {
         for (const SharedChannel& shared : subgraph.in) {
             if (!run_.state().has(shared.outer)) continue;
             const auto& channel = inner.schema().channel(shared.inner);
-            channel.behaviour->write(channel, run_.state().value(outer_schema.channel(shared.outer)), input.writes);
+            channel.behaviour->write(channel, run_.state().value(run_.core().schema().channel(shared.outer)), input.writes);
         }
     }
-    // A later attempt goes on where the one before it failed.
-    const ParentLink link{&run_, &task_, run_.inner_resuming_ || number > 1, run_.inner_replaying_ && number == 1, run_.inner_bound_};
-    Run child(inner, run_.shared(), &link);
-    try {
-        const detail::RunOutcome outcome = child.drive(std::move(input));
-        task_.inner_ids = child.ids_;
-        if (outcome.status != Status::done) throw InnerPause{outcome.interrupts, outcome.wake_unix_ms};
-    } catch (ParentCommandSignal& signal) {
-        task_.inner_ids = child.ids_;
-        takeParentCommand(signal);
-        return;
-    } catch (const InnerPause&) {
-        throw;
-    } catch (...) {
-        task_.inner_ids = child.ids_;
-        throw;
-    }
+    return input;
+}
+
+void Execution::takeInside(Run& child) {
+    const Subgraph& subgraph = *node_.subgraph;
     if (subgraph.spec.from_inner != nullptr) {
         try {
             subgraph.spec.from_inner(subgraph.spec.from_inner_callable.get(), child.state().object(), task_.result.writes);
@@ -246,10 +222,11 @@ void Execution::callSubgraph(int number) {
         }
         return;
     }
+    const detail::Schema& inner = child.core().schema();
     for (const SharedChannel& shared : subgraph.out) {
         if (!child.state().has(shared.inner)) continue;
-        const auto& channel = outer_schema.channel(shared.outer);
-        channel.behaviour->write(channel, child.state().value(inner.schema().channel(shared.inner)), task_.result.writes);
+        const auto& channel = run_.core().schema().channel(shared.outer);
+        channel.behaviour->write(channel, child.state().value(inner.channel(shared.inner)), task_.result.writes);
     }
 }
 

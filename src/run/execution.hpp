@@ -1,6 +1,11 @@
 #pragma once
+#include <optional>
 #include <string_view>
 
+#include <stategraph/error.hpp>
+
+#include "src/run/cached_task.hpp"
+#include "src/run/observation.hpp"
 #include "src/run/run.hpp"
 #include "src/superstep/routes.hpp"
 
@@ -15,12 +20,35 @@ public:
     bool once(int number) noexcept;
     void waitAfter(int number) const;
 
+    /// Whether an attempt is to be awaited (`onceAsync`) where the run is: the node is a coroutine, or a graph.
+    bool isAsync() const noexcept { return node_.action.start != nullptr || node_.subgraph.has_value(); }
+    /// Whether it is not, and never waits between attempts either.
+    bool isPlain() const noexcept { return !isAsync() && node_.retry.max_attempts == 1; }
+    /// `once` for those, and the wait that `waitAfter` sleeps: src/async/execution.cpp.
+    stategraph::Task<bool> onceAsync(int number);
+    std::int64_t waitNs(int number) const;
+
 private:
+    template <class F>
+    bool settle(int number, TaskWatch& watch, F rest) noexcept;
+    bool mayBegin(int number) noexcept;
+    template <class F>
+    void asNode(F call);
+    template <class F>
+    void endInside(Run& child, F drive);
+
+    stategraph::Task<bool> onceCalled(int number);
+    stategraph::Task<bool> onceInside(int number);
     void attempt(int number);
+    detail::TaskContext beginAttempt(int number);
+    void endAttempt(detail::TaskContext& context, CachedTask& cached);
     void call(detail::TaskContext& context);
     void callNode(Runtime& runtime, detail::TaskContext& context);
     void callApart(detail::TaskContext& context, std::shared_ptr<const void> input);
     void callSubgraph(int number);
+    detail::RunInput inputInside();
+    ParentLink linkInside(int number) const noexcept;
+    void takeInside(Run& child);
     void takeResult();
     NodeError nodeError(std::string text);
     void takeParentCommand(ParentCommandSignal& signal);
@@ -43,5 +71,81 @@ private:
     Task& task_;
     const Node& node_;
 };
+
+// What an attempt came to, `rest` being it or its end. False: it is to be tried again.
+template <class F>
+bool Execution::settle(int number, TaskWatch& watch, F rest) noexcept {
+    try {
+        try {
+            rest();
+        } catch (const detail::InterruptSignal& signal) {
+            interrupted({signal.interrupt});
+        } catch (const InnerPause& pause) {
+            task_.wake_unix_ms = pause.wake_unix_ms;
+            interrupted(pause.interrupts);
+        } catch (const detail::SleepSignal& sleep) {
+            task_.wake_unix_ms = sleep.wake_unix_ms;
+            interrupted({});
+        } catch (const detail::StopSignal&) {
+            stopped();
+        } catch (const detail::RefusedAnswerSignal& refused) {
+            run_.withdrawAnswer(task_, refused.id, refused.index);
+            throw WrongTypeError(refused.why, {.node = node_.name});
+        }
+    } catch (...) {
+        const std::exception_ptr error = std::current_exception();
+        if (run_.stopStatus()) {  // what fails then fails of being stopped, and was not the node's fault
+            stopped();
+            return true;
+        }
+        if (isWorthAnother(error, number)) {
+            watch.retries(error);
+            return false;
+        }
+        if (isHandled(error)) watch.retries(error);  // by its handler
+        if (!handle(error, number)) failed(error);
+    }
+    return true;
+}
+
+// What the node itself throws becomes a NodeError.
+template <class F>
+void Execution::asNode(F call) {
+    try {
+        call();
+    } catch (const MissingCheckpointerError&) {
+        throw;
+    } catch (const detail::InterruptSignal&) {
+        throw;
+    } catch (const detail::SleepSignal&) {
+        throw;
+    } catch (const detail::StopSignal&) {
+        throw;
+    } catch (const detail::RefusedAnswerSignal&) {
+        throw;
+    } catch (...) {
+        throw nodeError("node '" + node_.name + "' failed: ");
+    }
+}
+
+// Takes what the run inside came to.
+template <class F>
+void Execution::endInside(Run& child, F drive) {
+    try {
+        const detail::RunOutcome outcome = drive();
+        task_.inner_ids = child.ids_;
+        if (outcome.status != Status::done) throw InnerPause{outcome.interrupts, outcome.wake_unix_ms};
+    } catch (ParentCommandSignal& signal) {
+        task_.inner_ids = child.ids_;
+        takeParentCommand(signal);
+        return;
+    } catch (const InnerPause&) {
+        throw;
+    } catch (...) {
+        task_.inner_ids = child.ids_;
+        throw;
+    }
+    takeInside(child);
+}
 
 }  // namespace stategraph::engine

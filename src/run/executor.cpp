@@ -64,6 +64,9 @@ struct Batch {
 
 }  // namespace
 
+// Whose thread this is.
+static thread_local const void* served = nullptr;
+
 struct Executor::Impl : std::enable_shared_from_this<Impl> {
     struct Work {
         std::shared_ptr<Batch> batch;  // or:
@@ -119,6 +122,7 @@ struct Executor::Impl : std::enable_shared_from_this<Impl> {
     }
 
     void serve() {
+        served = this;
         std::unique_lock lock(mutex);
         for (;;) {
             if (queue.empty()) {
@@ -170,6 +174,7 @@ Executor::~Executor() {
     std::unique_lock lock(impl_->mutex);
     impl_->stopping = true;
     impl_->wake.notify_all();
+    if (served == impl_.get()) return;  // the last that held it ended on one of its threads, which end by themselves
     impl_->ended.wait(lock, [this] { return impl_->threads == 0; });
 }
 

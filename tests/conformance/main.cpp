@@ -9,14 +9,16 @@
 namespace {
 
 constexpr const char* usage =
-    "usage: stategraph-conformance [--saver memory|rocksdb:FOLDER] [--concurrency N] [--answer] FILE...\n"
+    "usage: stategraph-conformance [--saver memory|rocksdb:FOLDER] [--concurrency N] [--async] [--answer] FILE...\n"
     "  FILE: a scenario (.json), scenarios (.ndjson, one a line) or a folder of .json files\n"
+    "  --async: runs are awaited by coroutines instead of blocking\n"
     "  --answer: print what each scenario gives, one line of JSON each, instead of comparing\n";
 
 struct Options {
     std::string saver = "memory";
     int concurrency = 1;
     bool answers = false;
+    bool awaits = false;
     std::vector<std::string> files;
 };
 
@@ -30,6 +32,8 @@ Options parse(const std::vector<std::string>& arguments) {
         };
         if (argument == "--answer") {
             options.answers = true;
+        } else if (argument == "--async") {
+            options.awaits = true;
         } else if (argument == "--saver") {
             options.saver = value();
         } else if (argument == "--concurrency") {
@@ -55,6 +59,7 @@ int run(const Options& options) {
     for (const auto& scenario : conformance::readScenarios(options.files)) {
         conformance::Settings settings = savers.next(scenario);
         settings.concurrency = options.concurrency;
+        settings.awaits = options.awaits;
         const auto answer = conformance::answer(scenario, settings);
         if (options.answers) {
             std::cout << boost::json::serialize(answer) << '\n';

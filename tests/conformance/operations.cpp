@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include <stategraph/async.hpp>
+
 #include "tests/conformance/graph.hpp"
 #include "tests/conformance/observe.hpp"
 
@@ -88,7 +90,10 @@ private:
     }
 
     void invoke(json::object& expect) const {
-        const auto result = start([&](auto input) { return app_.invoke(std::move(input), config()); });
+        const auto result = start([&](auto input) {
+            if (settings_.awaits) return sg::syncWait(app_.asyncInvoke(std::move(input), config()));
+            return app_.invoke(std::move(input), config());
+        });
         expect.emplace("output", result.values.toObject());
         if (!result.interrupts.empty()) expect.emplace("interrupts", values(result.interrupts));
     }
@@ -99,8 +104,13 @@ private:
         Chunks chunks(options.subgraphs);
         const auto take = [&](const sg::StreamEvent& event) { chunks.take(event); };
         try {
-            const auto result = start([&](auto input) { return app_.stream(std::move(input), config(), options, take); });
-            if (result.status == sg::Status::breakpoint) chunks.markBreakpoint();
+            const auto status = start([&](auto input) {
+                if (!settings_.awaits) return app_.stream(std::move(input), config(), options, take).status;
+                auto events = app_.asyncStream(std::move(input), config(), options);
+                while (const auto event = sg::syncWait(events.next())) take(*event);
+                return events.outcome().status;
+            });
+            if (status == sg::Status::breakpoint) chunks.markBreakpoint();
         } catch (...) {
             expect.emplace("chunks", std::move(chunks.chunks()));
             throw;

@@ -13,6 +13,8 @@ struct Settings {
     int concurrency = 1;
     /// Put before the names of threads.
     std::string threads_prefix = {};
+    /// Runs are awaited instead of blocking.
+    bool awaits = false;
     Limits limits = {};
 };
 

@@ -13,6 +13,8 @@
 // Nodes and routers without their types: what the facade makes of users' callables, and all that the engine sees of them.
 namespace stategraph {
 class Runtime;
+template <class T>
+class Task;
 
 namespace detail {
 
@@ -33,9 +35,12 @@ struct InputType {
 /// A node's callable.
 struct NodeAction {
     using Call = void (*)(const void* callable, const void* input, Runtime& runtime, TaskResult& result);
+    using Start = Task<void> (*)(const void* callable, const void* input, Runtime& runtime, TaskResult& result);
     std::shared_ptr<void> callable;
     Call call = nullptr;
     InputType input;
+    /// Of a coroutine: what it is given must live until it ends. Null: it blocks.
+    Start start = nullptr;
 };
 
 /// Where a router puts what it chose. Errors: InvalidUpdateError for a target that does not exist.
@@ -80,6 +85,12 @@ std::shared_ptr<void> own(F&& callable) {
 
 template <class R, class S>
 concept NodeReturn = std::same_as<R, Update<S>> || std::same_as<R, Command<S>>;
+
+/// How a coroutine that a node returned is driven; specialised where the coroutine's type is known (stategraph/async.hpp).
+template <class R>
+struct AsyncNode {};
+template <class R, class S>
+concept AsyncNodeReturn = requires { typename AsyncNode<R>::Value; } && NodeReturn<typename AsyncNode<R>::Value, S>;
 
 inline void keepResult(Writes&& update, TaskResult& result) { result.writes = static_cast<Writes&&>(update); }
 
@@ -144,7 +155,7 @@ auto returnedBy(const Stored& f, const In& in, Runtime& runtime) {
     }
 }
 
-/// Wraps `f(const In&)` or `f(const In&, Runtime&)` returning Update<S> or Command<S>.
+/// Wraps `f(const In&)` or `f(const In&, Runtime&)` returning Update<S> or Command<S>, or a coroutine that gives one.
 template <class S, class In, class F>
 NodeAction makeNode(F&& f) {
     using Stored = std::decay_t<F>;
@@ -152,9 +163,15 @@ NodeAction makeNode(F&& f) {
     static_assert(callable, "stategraph: a node must be callable as f(const State&) or f(const State&, sg::Runtime&), and be const");
     if constexpr (callable) {
         using Returned = typename decltype(returnedBy(std::declval<const Stored&>(), std::declval<const In&>(), std::declval<Runtime&>()))::type;
-        static_assert(NodeReturn<Returned, S>, "stategraph: a node must return sg::Update<State> or sg::Command<State>");
         if constexpr (NodeReturn<Returned, S>) {
             return {own(static_cast<F&&>(f)), callNode<S, In, Stored>, NodeInput<S, In>::type()};
+        } else if constexpr (AsyncNodeReturn<Returned, S>) {
+            using Async = AsyncNode<Returned>;
+            return {own(static_cast<F&&>(f)), Async::template call<S, In, Stored>, NodeInput<S, In>::type(),
+                    Async::template start<S, In, Stored>};
+        } else {
+            static_assert(NodeReturn<Returned, S>,
+                          "stategraph: a node must return sg::Update<State> or sg::Command<State>, or a sg::Task of either");
         }
     }
     return {};

@@ -1,0 +1,82 @@
+// Nodes that wait are coroutines: thousands of runs wait at once on a thread or two.
+//
+//     START ──► fetch ──► summarise ──► END        fetch, summarise: wait for somebody far away
+//
+// A run is awaited like anything else. Here a coroutine awaits one, reads another event by event, and a hundred are spawned at once.
+#include <chrono>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <stategraph/async.hpp>
+#include <stategraph/stategraph.hpp>
+
+namespace sg = stategraph;
+using namespace std::chrono_literals;
+
+struct Page {
+    std::string address = {};
+    std::string text = {};
+    std::string summary = {};
+    static constexpr auto channels() {
+        return sg::channels(sg::channel("address", &Page::address), sg::channel("text", &Page::text),
+                            sg::channel("summary", &Page::summary));
+    }
+};
+
+// As a client of some service would: it waits without a thread.
+sg::Task<std::string> get(std::string address) {
+    co_await sg::sleepFor(5ms);
+    co_return "the text of " + address;
+}
+
+sg::Task<sg::Update<Page>> fetch(const Page& page) {
+    std::string text = co_await get(page.address);
+    co_return {sg::set(&Page::text, text)};
+}
+
+sg::Task<sg::Update<Page>> summarise(const Page& page) {
+    co_await sg::sleepFor(5ms);
+    co_return {sg::set(&Page::summary, "short for " + page.text)};
+}
+
+sg::Task<> reads(sg::CompiledGraph<Page> app) {
+    // What is given to a run may be written right here.
+    auto result = co_await app.asyncInvoke({sg::set(&Page::address, "example.org/a")}, {.thread_id = "a"});
+    std::cout << result.values.summary << "\n";
+
+    auto events = app.asyncStream({sg::set(&Page::address, "example.org/b")}, {.thread_id = "b"}, {.modes = sg::StreamMode::updates});
+    for (;;) {
+        auto event = co_await events.next();
+        if (!event) break;
+        std::cout << "  " << *event << "\n";
+    }
+}
+
+int main() {
+    sg::StateGraph<Page> graph;
+    graph.addNode("fetch", fetch)
+        .addNode("summarise", summarise)
+        .addEdge(sg::START, "fetch")
+        .addEdge("fetch", "summarise")
+        .addEdge("summarise", sg::END);
+    const auto app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
+
+    std::cout << "one, and then one event by event\n";
+    sg::syncWait(reads(app));
+
+    std::cout << "\na hundred at once, on two threads\n";
+    const auto executor = std::make_shared<sg::Executor>(sg::ExecutorOptions{.threads_max = 2});
+    std::vector<sg::Spawning<sg::Result<Page>>> runs;
+    for (int i = 0; i < 100; ++i) {
+        const std::string number = std::to_string(i);
+        runs.push_back(sg::spawn(executor, app.asyncInvoke({sg::set(&Page::address, "page " + number)}, {.thread_id = number})));
+    }
+    std::size_t letters = 0;
+    for (auto& run : runs) letters += run.get().values.summary.size();
+    std::cout << letters << " letters of summaries\n";
+
+    std::cout << "\nthe same graph, blocking\n";
+    std::cout << app.invoke({sg::set(&Page::address, "example.org/c")}, {.thread_id = "c"}).values.summary << "\n";
+}

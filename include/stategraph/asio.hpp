@@ -1,0 +1,207 @@
+#pragma once
+/// Runs and nodes on Boost.Asio: nodes that are `boost::asio::awaitable<sg::Update<State>>`, and runs that live on an executor of Asio's,
+/// with their timers. Includes Boost.Asio, which costs a file more than a second; nothing else of the library does.
+///
+///     boost::asio::awaitable<void> serve(sg::CompiledGraph<State> app) {
+///         const auto executor = co_await boost::asio::this_coro::executor;
+///         auto result = co_await sg::asyncInvokeOn(executor, app, {sg::set(&State::x, 1)}, {.thread_id = "1"});
+///     }
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_state.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/system_executor.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <stategraph/async.hpp>
+
+namespace stategraph {
+namespace detail {
+
+/// Work as a handler of Asio's: it is dropped where that is destroyed without having been called.
+class AsioWork {
+public:
+    explicit AsioWork(const Work& work) noexcept : work_(work) {}
+    AsioWork(AsioWork&& other) noexcept : work_(std::exchange(other.work_, Work())) {}
+    AsioWork& operator=(AsioWork&&) = delete;
+    ~AsioWork() {
+        if (work_.drop != nullptr && !is_arming) work_.drop(work_.context);
+    }
+    void operator()() {
+        const Work work = std::exchange(work_, Work());
+        work.run(work.context);
+    }
+    void operator()(const boost::system::error_code& stopped) {
+        if (!stopped) (*this)();
+    }
+
+    /// While `arm` runs on this thread nothing is dropped: if it throws, the caller still has the work.
+    template <class F>
+    static void armed(F arm) {
+        struct Arming {
+            Arming() noexcept { is_arming = true; }
+            ~Arming() { is_arming = false; }
+        } arming;
+        arm();
+    }
+
+private:
+    static inline thread_local bool is_arming = false;
+    Work work_;
+};
+
+/// An executor of Asio's as a place where coroutines go on. It must stay where it is as long as they.
+struct AsioHome {
+    static Home of(boost::asio::any_io_executor& executor) noexcept { return {&executor, &ops}; }
+    static boost::asio::any_io_executor* executorOf(Home home) noexcept {
+        return home.ops == &ops ? static_cast<boost::asio::any_io_executor*>(home.place) : nullptr;
+    }
+
+private:
+    using Timer = boost::asio::steady_timer;
+
+    static void post(void* place, const Work& work) {
+        AsioWork::armed([&] { boost::asio::post(*static_cast<boost::asio::any_io_executor*>(place), AsioWork(work)); });
+    }
+    static void startTimer(void* place, std::int64_t at_ns, const Work& work, void*& timer) {
+        auto made = std::make_unique<Timer>(*static_cast<boost::asio::any_io_executor*>(place),
+                                            std::chrono::steady_clock::time_point(std::chrono::nanoseconds(at_ns)));
+        Timer& started = *made;
+        timer = made.get();
+        try {
+            AsioWork::armed([&] { started.async_wait(AsioWork(work)); });
+        } catch (...) {
+            timer = nullptr;
+            throw;
+        }
+        (void)made.release();
+    }
+    static void stopTimer(void* timer) { static_cast<Timer*>(timer)->cancel(); }
+    static void endTimer(void* timer) { delete static_cast<Timer*>(timer); }
+
+    static constexpr HomeOps ops{.post = post, .startTimer = startTimer, .stopTimer = stopTimer, .endTimer = endTimer};
+};
+
+/// Awaits a coroutine of Asio's from one of this library's.
+template <class T>
+class AsioCall {
+public:
+    explicit AsioCall(boost::asio::awaitable<T>&& called) : called_(std::move(called)) {}
+    AsioCall(const AsioCall&) = delete;
+    AsioCall& operator=(const AsioCall&) = delete;
+    ~AsioCall() {
+        if (state_) state_->call = nullptr;
+    }
+
+    bool await_ready() const noexcept { return false; }
+    template <class Promise>
+    void await_suspend(std::coroutine_handle<Promise> coroutine) {
+        const Home home = homeOf(coroutine);
+        wakeup_.prepare(home, coroutine);
+        state_ = std::make_shared<State>();
+        state_->call = this;
+        auto end = [state = state_](std::exception_ptr error, T value) {
+            if (state->call != nullptr) state->call->end(std::move(error), std::move(value));
+        };
+        boost::asio::any_io_executor* const own = AsioHome::executorOf(home);
+        if (own != nullptr) {
+            boost::asio::co_spawn(*own, std::move(called_), std::move(end));
+        } else {
+            boost::asio::co_spawn(boost::asio::any_io_executor(boost::asio::system_executor()), std::move(called_), std::move(end));
+        }
+    }
+    T await_resume() {
+        if (error_) std::rethrow_exception(error_);
+        return std::move(*value_);
+    }
+
+private:
+    struct State {
+        AsioCall* call = nullptr;
+    };
+    void end(std::exception_ptr error, T value) {
+        error_ = std::move(error);
+        if (!error_) value_.emplace(std::move(value));
+        wakeup_.post();
+    }
+
+    boost::asio::awaitable<T> called_;
+    std::shared_ptr<State> state_;
+    std::optional<T> value_;
+    std::exception_ptr error_;
+    Wakeup wakeup_;
+};
+
+template <class T>
+Task<T> awaitAsio(boost::asio::awaitable<T> called) {
+    AsioCall<T> call(std::move(called));
+    T value = co_await call;
+    co_return value;
+}
+
+/// Nodes. In a run on an executor of Asio's they are on it, in other runs on Asio's system executor.
+template <class R>
+struct AsyncNode<boost::asio::awaitable<R>> : AsyncNode<Task<R>> {
+    static Task<R> task(boost::asio::awaitable<R>&& given) { return awaitAsio<R>(std::move(given)); }
+};
+
+}  // namespace detail
+
+/// Awaits a task in a coroutine of Asio's. The task, its sleeps and all that it awaits go on on `executor`. Cancelling the awaiting coroutine
+/// does not reach the task; destroying the execution context of both destroys both. Errors: what the task throws.
+template <class T>
+boost::asio::awaitable<T> awaitOn(boost::asio::any_io_executor executor, Task<T> task) {
+    co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
+    // The handler waits with a timer: there the execution context finds it if it is destroyed. Who cancels the timer holds it meanwhile: the
+    // handler may run, and this be gone, before `cancel` returns.
+    using Timer = boost::asio::steady_timer;
+    std::shared_ptr<Timer> end = std::make_shared<Timer>(executor, Timer::time_point::max());
+    auto start = [&](auto&& handler) {
+        end->async_wait([handler = std::move(handler)](const boost::system::error_code&) mutable { std::move(handler)(); });
+        const auto coroutine = task.handle();
+        const auto isOver = [](void* timer) {
+            const std::shared_ptr<Timer> held = *static_cast<std::shared_ptr<Timer>*>(timer);
+            held->cancel();
+        };
+        coroutine.promise().startWith(coroutine, isOver, &end, detail::AsioHome::of(executor));
+    };
+    co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void()>(start, boost::asio::use_awaitable);
+    if constexpr (std::is_void_v<T>) {
+        task.handle().promise().take();
+    } else {
+        T value = task.handle().promise().take();
+        co_return value;
+    }
+}
+
+/// CompiledGraph::asyncInvoke on an executor of Asio's: coroutine nodes, retries' waits and sg::sleepFor are on it. What is given is copied
+/// before they return. Nodes that block, beside others, are on the graph's own executor.
+template <class S, class Input, class Output>
+boost::asio::awaitable<Result<Output>> asyncInvokeOn(boost::asio::any_io_executor executor, const CompiledGraph<S, Input, Output>& app,
+                                                     std::type_identity_t<Update<Input>> input,
+                                                     const RunConfig& config = RunConfig::defaults()) {
+    return awaitOn(std::move(executor), app.asyncInvoke(std::move(input), config));
+}
+template <class S, class Input, class Output>
+boost::asio::awaitable<Result<Output>> asyncInvokeOn(boost::asio::any_io_executor executor, const CompiledGraph<S, Input, Output>& app,
+                                                     ResumeTag resume, const RunConfig& config) {
+    return awaitOn(std::move(executor), app.asyncInvoke(resume, config));
+}
+template <class S, class Input, class Output, class C>
+boost::asio::awaitable<Result<Output>> asyncInvokeOn(boost::asio::any_io_executor executor, const CompiledGraph<S, Input, Output>& app,
+                                                     const Command<C>& command, const RunConfig& config) {
+    return awaitOn(std::move(executor), app.asyncInvoke(command, config));
+}
+
+}  // namespace stategraph

@@ -1,0 +1,192 @@
+#pragma once
+/// Coroutines: nodes that `co_await`, and runs that are awaited. What users' files pay for it is why it is not in stategraph.hpp.
+///
+///     graph.addNode("ask", [](const State& s) -> sg::Task<sg::Update<State>> {
+///         std::string text = co_await model.complete(s.prompt);
+///         co_return {sg::set(&State::text, text)};
+///     });
+///     sg::Task<> serve() { auto result = co_await app.asyncInvoke({sg::set(&State::prompt, "…")}, {.thread_id = "1"}); … }
+///     sg::syncWait(serve());
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include <stategraph/compiled_graph.hpp>
+#include <stategraph/detail/async.hpp>
+#include <stategraph/executor.hpp>
+#include <stategraph/task.hpp>
+
+namespace stategraph {
+
+/// Runs a task to its end on the calling thread, which waits while the task does. Gives what the task gives, or throws what it throws.
+/// What it awaits goes on on this thread too, unless it says otherwise. Not for use inside coroutines: it blocks.
+template <class T>
+T syncWait(Task<T> task) {
+    detail::waitFor(task.handle(), task.handle().promise());
+    return task.handle().promise().take();
+}
+
+/// `co_await sg::sleepFor(50ms)`: goes on after that time at the earliest, where the coroutine lives (in a run: on the run's executor). No
+/// thread waits meanwhile. Errors: std::bad_alloc. Cost: one allocation; all sleepers share one timer thread.
+inline detail::Sleep sleepFor(std::chrono::nanoseconds time) { return detail::Sleep(detail::nowNs() + time.count()); }
+inline detail::Sleep sleepUntil(std::chrono::steady_clock::time_point time) {
+    return detail::Sleep(std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count());
+}
+
+/// `co_await sg::schedule(executor)`: goes on on one of the executor's threads, there and after all that this coroutine awaits later. The
+/// executor must outlive the coroutine.
+inline detail::Schedule schedule(Executor& executor) { return detail::Schedule(executor); }
+
+/// How a spawned task ended.
+template <class T>
+class Outcome {
+public:
+    /// Null if it gave a value.
+    const std::exception_ptr& error() const noexcept { return error_; }
+    /// The value, once; throws what the task threw.
+    T get() {
+        if (error_) std::rethrow_exception(error_);
+        if constexpr (!std::is_void_v<T>) return std::move(*value_);
+    }
+
+    static Outcome of(const Task<T>& task) noexcept {
+        Outcome outcome;
+        try {
+            if constexpr (std::is_void_v<T>) {
+                task.handle().promise().take();
+            } else {
+                outcome.value_.emplace(task.handle().promise().take());
+            }
+        } catch (...) {
+            outcome.error_ = std::current_exception();
+        }
+        return outcome;
+    }
+
+private:
+    struct Nothing {};
+    std::exception_ptr error_;
+    std::optional<std::conditional_t<std::is_void_v<T>, Nothing, T>> value_;
+};
+
+/// Starts a task on an executor's threads; nobody awaits it. At its end `done(Outcome<T>)` is called there, once; it must not throw.
+/// The executor is kept alive until then. Errors: std::bad_alloc, std::system_error if it has no thread and none can be started.
+template <class T, class F>
+void spawn(std::shared_ptr<Executor> executor, Task<T> task, F done) {
+    struct Spawn final : detail::Spawned {
+        Spawn(std::shared_ptr<Executor>&& where, Task<T>&& what, F&& then)
+            : Spawned(std::move(where)), task(std::move(what)), done(std::move(then)) {}
+        void start() override { task.handle().promise().startWith(task.handle(), &Spawned::onEnd, this, home()); }
+        void end() noexcept override {
+            Outcome<T> outcome = Outcome<T>::of(task);
+            task.reset();  // what it holds is gone when its end is told
+            done(std::move(outcome));
+        }
+        Task<T> task;
+        F done;
+    };
+    (void)task.handle();
+    detail::start(std::make_unique<Spawn>(std::move(executor), std::move(task), std::move(done)));
+}
+
+/// A task that was spawned and can be waited for. Destroying it lets the task run on.
+template <class T>
+class Spawning {
+public:
+    /// Blocks until the end. The value, once, or throws what the task threw.
+    T get() {
+        std::unique_lock lock(state_->mutex);
+        state_->ended.wait(lock, [this] { return state_->outcome.has_value(); });
+        return state_->outcome->get();
+    }
+    bool isDone() const {
+        const std::lock_guard lock(state_->mutex);
+        return state_->outcome.has_value();
+    }
+
+private:
+    struct State {
+        std::mutex mutex;
+        std::condition_variable ended;
+        std::optional<Outcome<T>> outcome;
+    };
+    template <class U>
+    friend Spawning<U> spawn(std::shared_ptr<Executor> executor, Task<U> task);
+    std::shared_ptr<State> state_ = std::make_shared<State>();
+};
+
+template <class T>
+[[nodiscard]] Spawning<T> spawn(std::shared_ptr<Executor> executor, Task<T> task) {
+    Spawning<T> spawning;
+    spawn(std::move(executor), std::move(task), [state = spawning.state_](Outcome<T> outcome) {
+        const std::lock_guard lock(state->mutex);
+        state->outcome.emplace(std::move(outcome));
+        state->ended.notify_all();
+    });
+    return spawning;
+}
+
+/// The events of a run, for coroutines: `while (auto event = co_await stream.next()) …`. The run advances while it is read; whoever stops early
+/// stops it, and the thread can go on from there. One `next` at a time. Not to be moved or destroyed while one is awaited.
+template <class Output, class S>
+class AsyncStream {
+public:
+    explicit AsyncStream(detail::AsyncStreamRun* run) : run_(run) {}
+
+    /// None when the run is over. Errors: what the run fails with, after the events before it.
+    Task<std::optional<StreamEvent>> next() { return run_->next(); }
+    /// How the run ended. Only after the last event.
+    const detail::RunOutcome& outcome() const { return run_->outcome(); }
+
+private:
+    detail::Owned<detail::AsyncStreamRun> run_;
+};
+
+namespace detail {
+
+template <class Output, class S>
+Task<Result<Output>> asyncResult(Owned<AsyncRun> run) {
+    Result<Output> result;
+    StateBox<S> box;
+    const ResultPlaces places{result.status, result.interrupts, result.config, box.object()};
+    co_await run->drive(places);
+    result.values = project<Output>(std::move(box.state));
+    co_return result;
+}
+
+}  // namespace detail
+
+template <class S, class Input, class Output>
+Task<Result<Output>> CompiledGraph<S, Input, Output>::asyncInvoke(Update<Input> input, const RunConfig& config) const {
+    return detail::asyncResult<Output, S>(detail::Owned(new detail::AsyncRun(core_, detail::inputOf<S>(std::move(input)), config)));
+}
+
+template <class S, class Input, class Output>
+Task<Result<Output>> CompiledGraph<S, Input, Output>::asyncInvoke(ResumeTag, const RunConfig& config) const {
+    detail::RunInput input;
+    input.kind = detail::RunInput::Kind::resume;
+    return detail::asyncResult<Output, S>(detail::Owned(new detail::AsyncRun(core_, std::move(input), config)));
+}
+
+template <class S, class Input, class Output>
+template <class C>
+Task<Result<Output>> CompiledGraph<S, Input, Output>::asyncInvoke(const Command<C>& command, const RunConfig& config) const {
+    return detail::asyncResult<Output, S>(detail::Owned(new detail::AsyncRun(core_, detail::commandOf<S>(Command<C>(command)), config)));
+}
+
+template <class S, class Input, class Output>
+template <class In>
+AsyncStream<Output, S> CompiledGraph<S, Input, Output>::asyncStream(const In& input, const RunConfig& config, const StreamOptions& options) const {
+    return AsyncStream<Output, S>(new detail::AsyncStreamRun(core_, detail::toRunInput<S, Input>(In(input)), config, options));
+}
+
+template <class S, class Input, class Output>
+AsyncStream<Output, S> CompiledGraph<S, Input, Output>::asyncStream(Update<Input> input, const RunConfig& config,
+                                                                  const StreamOptions& options) const {
+    return AsyncStream<Output, S>(new detail::AsyncStreamRun(core_, detail::inputOf<S>(std::move(input)), config, options));
+}
+
+}  // namespace stategraph

@@ -1,0 +1,202 @@
+#pragma once
+#include <coroutine>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <type_traits>
+
+#include <stategraph/detail/core.hpp>
+#include <stategraph/detail/node.hpp>
+#include <stategraph/executor.hpp>
+#include <stategraph/task.hpp>
+
+// What stategraph/async.hpp calls, without users' types.
+namespace stategraph::detail {
+
+Home homeOf(Executor& executor) noexcept;
+/// Runs a task to its end, and what it awaits, on the calling thread.
+void waitFor(std::coroutine_handle<> task, TaskPromiseBase& promise);
+/// Of the steady clock.
+std::int64_t nowNs() noexcept;
+
+/// The home of an awaiting coroutine; the common executor if it has none.
+template <class Promise>
+Home homeOf(std::coroutine_handle<Promise> coroutine) {
+    if constexpr (std::is_base_of_v<TaskPromiseBase, Promise>) {
+        const Home home = coroutine.promise().home();
+        if (home.ops != nullptr) return home;
+    }
+    return homeOf(*Executor::common());
+}
+
+/// Resumes a coroutine at its home, unless this is destroyed first. Used once.
+class Wakeup {
+public:
+    Wakeup() noexcept = default;
+    Wakeup(const Wakeup&) = delete;
+    Wakeup& operator=(const Wakeup&) = delete;
+    ~Wakeup();
+
+    /// What allocates, ahead of `post`.
+    void prepare(Home home, std::coroutine_handle<> coroutine);
+    /// After it returns this may be gone. Errors: those of the place; then nothing happens.
+    void post();
+    void postAt(std::int64_t at_ns);
+
+private:
+    struct State;
+    State* state_ = nullptr;
+};
+
+/// Awaits a time.
+class Sleep {
+public:
+    explicit Sleep(std::int64_t at_ns) noexcept : at_ns_(at_ns) {}
+    bool await_ready() const noexcept { return false; }
+    template <class Promise>
+    void await_suspend(std::coroutine_handle<Promise> coroutine) {
+        wakeup_.prepare(homeOf(coroutine), coroutine);
+        wakeup_.postAt(at_ns_);
+    }
+    void await_resume() const noexcept {}
+
+private:
+    std::int64_t at_ns_;
+    Wakeup wakeup_;
+};
+
+/// Awaits a thread of an executor.
+class Schedule {
+public:
+    explicit Schedule(Executor& executor) noexcept : executor_(&executor) {}
+    bool await_ready() const noexcept { return false; }
+    template <class Promise>
+    void await_suspend(std::coroutine_handle<Promise> coroutine) {
+        const Home home = homeOf(*executor_);
+        wakeup_.prepare(home, coroutine);
+        if constexpr (std::is_base_of_v<TaskPromiseBase, Promise>) coroutine.promise().setHome(home);
+        wakeup_.post();
+    }
+    void await_resume() const noexcept {}
+
+private:
+    Executor* executor_;
+    Wakeup wakeup_;
+};
+
+/// The home of the coroutine that asks; of one that has none it is `otherwise` from now on, if that is one.
+class OwnHome {
+public:
+    explicit OwnHome(Home otherwise = {}) noexcept : home_(otherwise) {}
+    bool await_ready() const noexcept { return false; }
+    template <class Promise>
+    bool await_suspend(std::coroutine_handle<Promise> coroutine) {
+        TaskPromiseBase& promise = coroutine.promise();
+        if (promise.home().ops == nullptr) promise.setHome(home_);
+        home_ = promise.home();
+        return false;
+    }
+    Home await_resume() const noexcept { return home_; }
+
+private:
+    Home home_;
+};
+
+/// A task that nobody awaits.
+class Spawned {
+public:
+    explicit Spawned(std::shared_ptr<Executor> executor) noexcept : executor_(std::move(executor)) {}
+    Spawned(const Spawned&) = delete;
+    Spawned& operator=(const Spawned&) = delete;
+    virtual ~Spawned() = default;
+    virtual void start() = 0;
+    virtual void end() noexcept = 0;
+    Executor& executor() const noexcept { return *executor_; }
+    Home home() const noexcept { return homeOf(*executor_); }
+    /// Of the task: `self` is a Spawned, which ends with it.
+    static void onEnd(void* self);
+
+private:
+    std::shared_ptr<Executor> executor_;
+};
+void start(std::unique_ptr<Spawned> spawned);
+
+/// A run that is driven by the coroutine that awaits it.
+class AsyncRun {
+public:
+    AsyncRun(std::shared_ptr<const Core> core, RunInput&& input, const RunConfig& config);
+    ~AsyncRun();
+    AsyncRun(const AsyncRun&) = delete;
+    AsyncRun& operator=(const AsyncRun&) = delete;
+    /// Once. The places must outlive the task.
+    Task<> drive(ResultPlaces result);
+
+private:
+    struct Impl;
+    Owned<Impl> impl_;
+};
+
+/// The same, which advances when its next event is asked for.
+class AsyncStreamRun {
+public:
+    AsyncStreamRun(std::shared_ptr<const Core> core, RunInput&& input, const RunConfig& config, const StreamOptions& options);
+    ~AsyncStreamRun();
+    AsyncStreamRun(const AsyncStreamRun&) = delete;
+    AsyncStreamRun& operator=(const AsyncStreamRun&) = delete;
+    Task<std::optional<StreamEvent>> next();
+    const RunOutcome& outcome() const noexcept;
+
+private:
+    struct Impl;
+    Owned<Impl> impl_;
+};
+
+// ------------------------------------------------------------------------------------------------ nodes that are coroutines
+template <class R>
+Task<void> keepLater(Task<R> node, TaskResult& result) {
+    R returned = co_await std::move(node);
+    keepResult(std::move(returned), result);
+}
+
+/// For inputs that are made for the call: they live as long as the coroutine.
+template <class S, class In, class Stored>
+Task<void> startWithInput(const Stored& f, const void* input, Runtime& runtime, TaskResult& result) {
+    using Returned = std::remove_cvref_t<decltype(callWith<In>(f, std::declval<const In&>(), runtime))>;
+    auto holder = NodeInput<S, In>::from(input, runtime);
+    const In& in = holder;
+    auto node = AsyncNode<Returned>::task(callWith<In>(f, in, runtime));
+    auto returned = co_await std::move(node);
+    keepResult(std::move(returned), result);
+}
+
+template <class S, class In, class Stored>
+Task<void> startNode(const void* stored, const void* input, Runtime& runtime, TaskResult& result) {
+    const Stored& f = *static_cast<const Stored*>(stored);
+    if constexpr (std::is_reference_v<decltype(NodeInput<S, In>::from(input, runtime))>) {
+        using Returned = std::remove_cvref_t<decltype(callWith<In>(f, std::declval<const In&>(), runtime))>;
+        return keepLater(AsyncNode<Returned>::task(callWith<In>(f, NodeInput<S, In>::from(input, runtime), runtime)), result);
+    } else {
+        return startWithInput<S, In>(f, input, runtime, result);
+    }
+}
+
+void waitForNode(Task<void> node);
+
+/// What a blocking run calls: it waits for the coroutine.
+template <class S, class In, class Stored>
+void callAsyncNode(const void* stored, const void* input, Runtime& runtime, TaskResult& result) {
+    waitForNode(startNode<S, In, Stored>(stored, input, runtime, result));
+}
+
+/// How a coroutine type becomes a Task; specialised for others by those who know them (stategraph/asio.hpp).
+template <class R>
+struct AsyncNode<Task<R>> {
+    using Value = R;
+    static Task<R> task(Task<R>&& given) { return std::move(given); }
+    template <class S, class In, class Stored>
+    static constexpr NodeAction::Start start = startNode<S, In, Stored>;
+    template <class S, class In, class Stored>
+    static constexpr NodeAction::Call call = callAsyncNode<S, In, Stored>;
+};
+
+}  // namespace stategraph::detail

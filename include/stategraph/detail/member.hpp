@@ -1,0 +1,43 @@
+#pragma once
+#include <new>
+#include <utility>
+
+namespace stategraph::detail {
+
+/// A T as a member of an aggregate that users write down in `co_await` expressions: `co_await app.asyncInvoke(input, {.metadata = tags})`.
+///
+/// There g++ 12 makes each member apart, copies its bytes into the aggregate and destroys both. This one knows where it was made: the
+/// copy is read, never moved from, and forgets what it holds instead of destroying it. Elsewhere it is a T, and costs 8 bytes.
+template <class T>
+class Member : public T {
+public:
+    using T::T;
+    using T::operator=;
+    Member() noexcept(noexcept(T())) : T() {}
+    Member(const T& value) : T(value) {}
+    Member(T&& value) noexcept : T(static_cast<T&&>(value)) {}
+    Member(const Member& other) : T(static_cast<const T&>(other)) {}
+    Member(Member&& other) : T(other.isOriginal() ? T(static_cast<T&&>(other)) : T(static_cast<const T&>(other))) {}
+    Member& operator=(const Member& other) {
+        T::operator=(static_cast<const T&>(other));
+        return *this;
+    }
+    Member& operator=(Member&& other) {
+        if (other.isOriginal()) {
+            T::operator=(static_cast<T&&>(other));
+        } else {
+            T::operator=(static_cast<const T&>(other));
+        }
+        return *this;
+    }
+    ~Member() {
+        if (!isOriginal()) ::new (static_cast<void*>(static_cast<T*>(this))) T();
+    }
+
+private:
+    bool isOriginal() const noexcept { return made_at_ == this; }
+
+    const void* made_at_ = this;
+};
+
+}  // namespace stategraph::detail

@@ -1,0 +1,209 @@
+#pragma once
+/// `Task<T>`: a coroutine that nodes, runs and users' own code are written as. Needs nothing of graphs; stategraph/async.hpp has the rest.
+#include <atomic>
+#include <coroutine>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace stategraph {
+
+template <class T = void>
+class Task;
+
+namespace detail {
+
+/// Something to be called once, some time, on some thread. If it never will be, `drop` is called instead.
+struct Work {
+    void (*run)(void* context) = nullptr;
+    void (*drop)(void* context) = nullptr;
+    void* context = nullptr;
+};
+
+/// How to get something called at a place where coroutines go on: an executor, a thread that waits, somebody's event loop.
+struct HomeOps {
+    /// Never calls it before it returns. If it throws, it neither calls nor drops it.
+    void (*post)(void* place, const Work& work);
+    /// The same at a time of the steady clock. `timer` is set before anything can be called. Null: the library's timers.
+    void (*startTimer)(void* place, std::int64_t at_ns, const Work& work, void*& timer) = nullptr;
+    /// From a thread that calls nothing of the place's at the same time: the work is not called any more; it is dropped, now or later.
+    void (*stopTimer)(void* timer) = nullptr;
+    /// After the work was called or dropped.
+    void (*endTimer)(void* timer) = nullptr;
+};
+
+/// Where a coroutine goes on after what it waited for has come. Handed down from whoever awaits; none: nobody said.
+struct Home {
+    void* place = nullptr;
+    const HomeOps* ops = nullptr;
+};
+
+[[noreturn]] void refuseTask(bool is_empty);
+
+class TaskPromiseBase {
+public:
+    using Finished = void (*)(void* waiter);
+
+    // Whoever waits goes on from here, as an ordinary call: `startFor` sees to it that loops over tasks which are done at once do not
+    // nest. A handle to be resumed instead would live in the frame on some compilers, and the frame may be gone by then.
+    struct AtEnd {
+        bool await_ready() const noexcept { return false; }
+        template <class Promise>
+        void await_suspend(std::coroutine_handle<Promise> self) const noexcept {
+            TaskPromiseBase& promise = self.promise();
+            const Finished finished = promise.finished_;
+            void* const waiter = promise.waiter_;
+            if (finished != nullptr) {
+                finished(waiter);
+                return;
+            }
+            const auto continuation = std::coroutine_handle<>::from_address(waiter);
+            if (promise.met_.exchange(true, std::memory_order_acq_rel)) continuation.resume();
+        }
+        void await_resume() const noexcept {}
+    };
+
+    std::suspend_always initial_suspend() const noexcept { return {}; }
+    AtEnd final_suspend() const noexcept { return {}; }
+    void unhandled_exception() noexcept { error_ = std::current_exception(); }
+
+    Home home() const noexcept { return home_; }
+    void setHome(Home home) noexcept { home_ = home; }
+
+    /// Runs it until it waits for something. True: it is done already, and its caller goes on at once instead of being resumed.
+    bool startFor(std::coroutine_handle<> self, std::coroutine_handle<> waiter, Home home) {
+        begin(nullptr, waiter.address(), home);
+        self.resume();
+        return met_.exchange(true, std::memory_order_acq_rel);
+    }
+    /// The same; at its end, perhaps before this returns, `finished(waiter)` is called, which may destroy it.
+    void startWith(std::coroutine_handle<> self, Finished finished, void* waiter, Home home) {
+        begin(finished, waiter, home);
+        self.resume();
+    }
+
+protected:
+    void rethrow() const {
+        if (error_) std::rethrow_exception(error_);
+    }
+
+private:
+    void begin(Finished finished, void* waiter, Home home) {
+        if (started_) refuseTask(false);
+        started_ = true;
+        finished_ = finished;
+        waiter_ = waiter;
+        if (home_.ops == nullptr) home_ = home;
+    }
+
+    std::exception_ptr error_;
+    Home home_;
+    Finished finished_ = nullptr;
+    void* waiter_ = nullptr;  // or the address of the coroutine that waits
+    std::atomic<bool> met_ = false;  // one of two was here: the end, or its waiter's suspension
+    bool started_ = false;
+};
+
+template <class T>
+class TaskPromise : public TaskPromiseBase {
+public:
+    TaskPromise() noexcept {}
+    TaskPromise(const TaskPromise&) = delete;
+    TaskPromise& operator=(const TaskPromise&) = delete;
+    ~TaskPromise() {
+        if (has_value_) value_.~T();
+    }
+    Task<T> get_return_object() noexcept { return Task<T>(std::coroutine_handle<TaskPromise>::from_promise(*this)); }
+    void return_value(T value) {
+        ::new (static_cast<void*>(std::addressof(value_))) T(std::move(value));
+        has_value_ = true;
+    }
+    T take() {
+        rethrow();
+        return std::move(value_);
+    }
+
+private:
+    union {
+        T value_;
+    };
+    bool has_value_ = false;
+};
+
+template <>
+class TaskPromise<void> : public TaskPromiseBase {
+public:
+    Task<void> get_return_object() noexcept;
+    void return_void() const noexcept {}
+    void take() const { rethrow(); }
+};
+
+}  // namespace detail
+
+/// A coroutine that gives a T, or throws. Lazy: it does nothing until it is awaited (`co_await`), waited for (syncWait) or spawned, each of which
+/// may be done once. Move-only.
+///
+/// Destroying one that has not been started, or has ended, is always safe. One that waits for something may be destroyed, with all that it
+/// awaits, where nothing can resume it at the same time: on the one thread on which it would go on. Cost: one allocation.
+template <class T>
+class [[nodiscard("a Task does nothing until it is awaited")]] Task {
+    static_assert(std::is_void_v<T> || std::is_object_v<T>, "stategraph: a Task gives a value, not a reference");
+
+public:
+    using promise_type = detail::TaskPromise<T>;
+
+    Task() noexcept = default;
+    explicit Task(std::coroutine_handle<promise_type> handle) noexcept : handle_(handle) {}
+    Task(Task&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+    Task& operator=(Task&& other) noexcept {
+        if (this != &other) {
+            reset();
+            handle_ = std::exchange(other.handle_, nullptr);
+        }
+        return *this;
+    }
+    ~Task() { reset(); }
+
+    /// Whether there is a coroutine: not of a moved-from one.
+    explicit operator bool() const noexcept { return handle_ != nullptr; }
+    void reset() noexcept {
+        if (handle_ != nullptr) std::exchange(handle_, nullptr).destroy();
+    }
+
+    /// `co_await f()`, or of a named one `co_await std::move(task)`. It goes on where the one that awaits it lives.
+    /// Errors: what the coroutine throws; InvalidArgumentError if it was awaited before.
+    auto operator co_await() && {
+        if (handle_ == nullptr) detail::refuseTask(true);
+        return Awaiter{handle_};
+    }
+
+    std::coroutine_handle<promise_type> handle() const {
+        if (handle_ == nullptr) detail::refuseTask(true);
+        return handle_;
+    }
+
+private:
+    struct Awaiter {
+        std::coroutine_handle<promise_type> task;
+
+        bool await_ready() const noexcept { return false; }
+        template <class Promise>
+        bool await_suspend(std::coroutine_handle<Promise> waiter) const {
+            detail::Home home;
+            if constexpr (std::is_base_of_v<detail::TaskPromiseBase, Promise>) home = waiter.promise().home();
+            return !task.promise().startFor(task, waiter, home);
+        }
+        T await_resume() const { return task.promise().take(); }
+    };
+
+    std::coroutine_handle<promise_type> handle_;
+};
+
+inline Task<void> detail::TaskPromise<void>::get_return_object() noexcept {
+    return Task<void>(std::coroutine_handle<TaskPromise>::from_promise(*this));
+}
+
+}  // namespace stategraph

@@ -1,0 +1,244 @@
+#include <deque>
+#include <mutex>
+
+#include <stategraph/detail/async.hpp>
+
+#include "src/async/drive.hpp"
+#include "src/run/invoke.hpp"
+
+// A run as events that coroutines await: it advances a superstep when its events have been taken.
+namespace stategraph::detail {
+namespace {
+
+// Events between the tasks' threads and the coroutine that reads. A coroutine cannot be made to wait in the middle of Runtime::write, so a
+// reader that falls too far behind is an error.
+class AwaitedEvents final : public EventSink {
+public:
+    static constexpr std::size_t size_max = 65'536;
+
+    /// Awaits an event or the end of the tasks under way.
+    class Change {
+    public:
+        explicit Change(AwaitedEvents& events) noexcept : events_(events) {}
+        Change(const Change&) = delete;
+        Change& operator=(const Change&) = delete;
+        ~Change() {
+            const std::lock_guard lock(events_.mutex_);
+            if (events_.waits_ == this) events_.waits_ = nullptr;
+        }
+        bool await_ready() const noexcept { return false; }
+        template <class Promise>
+        bool await_suspend(std::coroutine_handle<Promise> coroutine) {
+            coroutine_ = coroutine;
+            wakeup_.prepare(homeOf(coroutine), coroutine);
+            const std::lock_guard lock(events_.mutex_);
+            if (!events_.queue_.empty() || events_.is_done_) return false;
+            events_.waits_ = this;
+            return true;
+        }
+        void await_resume() const noexcept {}
+
+    private:
+        friend class AwaitedEvents;
+        AwaitedEvents& events_;
+        std::coroutine_handle<> coroutine_;
+        Wakeup wakeup_;
+    };
+
+    void take(StreamEvent&& event) override {
+        std::unique_lock lock(mutex_);
+        if (is_closed_) return;
+        if (queue_.size() == size_max) {
+            throw InvalidArgumentError("the stream's reader is " + std::to_string(size_max) +
+                                       " events behind the superstep under way; let the node wait in between, or write less");
+        }
+        queue_.push_back(std::move(event));
+        wake(lock);
+    }
+    std::optional<StreamEvent> poll() {
+        const std::lock_guard lock(mutex_);
+        if (queue_.empty()) return {};
+        std::optional<StreamEvent> event = std::move(queue_.front());
+        queue_.pop_front();
+        return event;
+    }
+    void begin() noexcept { is_done_ = false; }
+    bool isDone() const {
+        const std::lock_guard lock(mutex_);
+        return is_done_;
+    }
+    void end() noexcept {
+        std::unique_lock lock(mutex_);
+        is_done_ = true;
+        wake(lock);
+    }
+    /// Nobody takes events any more.
+    void close() {
+        const std::lock_guard lock(mutex_);
+        is_closed_ = true;
+    }
+
+private:
+    void wake(std::unique_lock<std::mutex>& lock) noexcept {
+        if (waits_ == nullptr) return;
+        Change* const change = waits_;
+        waits_ = nullptr;
+        const std::coroutine_handle<> coroutine = change->coroutine_;
+        bool is_posted = true;
+        try {
+            change->wakeup_.post();  // under the lock: until then it is there
+        } catch (...) {
+            is_posted = false;
+        }
+        lock.unlock();
+        if (!is_posted) coroutine.resume();  // no memory to hand it over: it goes on here
+    }
+
+    mutable std::mutex mutex_;
+    std::deque<StreamEvent> queue_;
+    Change* waits_ = nullptr;
+    bool is_done_ = false;
+    bool is_closed_ = false;
+};
+
+}  // namespace
+
+struct AsyncStreamRun::Impl {
+    enum class Phase : std::uint8_t { begin, superstep, running, over };
+
+    std::shared_ptr<const Core> core;
+    RunInput input;
+    RunConfig config;
+    const bool live;  // events come from inside tasks, and are to be seen while those run
+    AwaitedEvents queue;
+    engine::Events events;
+    engine::RunShared shared;
+    engine::Run run;
+    Phase phase = Phase::begin;
+    RunOutcome outcome;
+    std::exception_ptr failure;
+    Task<> running;  // the tasks of a superstep, beside the reader; destroyed before what it refers to
+
+    Impl(std::shared_ptr<const Core> graph, RunInput&& given, const RunConfig& run_config, const StreamOptions& options)
+        : core(std::move(graph)),
+          input(std::move(given)),
+          config(run_config),
+          live(options.modes.has(StreamMode::custom) || options.subgraphs),
+          events(queue, options),
+          shared(engine::shareRun(*core, config, events)),
+          run(*core, shared) {}
+
+    ~Impl() {
+        queue.close();
+        const bool is_done = running && queue.isDone();
+        running.reset();
+        try {
+            if (is_done) run.endSuperstep();
+        } catch (...) {
+            // What failed is on its task's record, and nobody listens any more.
+        }
+        if (phase != Phase::over) run.leave();
+    }
+
+    Task<> awaitTurn() {
+        try {
+            co_await engine::awaitTurn(shared);
+        } catch (Error& error) {
+            engine::addRunContext(error, config);
+            fail();
+        } catch (...) {
+            fail();
+        }
+    }
+
+    // One step of the run without what is awaited. True: the tasks of a superstep are due.
+    bool advance() {
+        try {
+            switch (phase) {
+                case Phase::begin:
+                    run.begin(std::move(input));
+                    phase = Phase::superstep;
+                    break;
+                case Phase::superstep:
+                    if (!run.next()) {
+                        end();
+                        break;
+                    }
+                    phase = Phase::running;
+                    return true;
+                case Phase::running:
+                    run.endSuperstep();
+                    phase = Phase::superstep;
+                    if (run.isPaused()) end();
+                    break;
+                case Phase::over: break;
+            }
+        } catch (Error& error) {
+            engine::addRunContext(error, config);
+            fail();
+        } catch (...) {
+            fail();
+        }
+        return false;
+    }
+
+    void end() {
+        phase = Phase::over;
+        outcome = run.finish();
+        shared.claim.release();
+    }
+
+    void fail() {
+        failure = std::current_exception();
+        phase = Phase::over;
+        run.fail();
+        shared.claim.release();
+    }
+
+    void start(Home home) {
+        queue.begin();
+        running = engine::executeAllAsync(run, engine::Spread::elsewhere);
+        running.handle().promise().startWith(running.handle(), [](void* events) { static_cast<AwaitedEvents*>(events)->end(); }, &queue, home);
+    }
+
+    Task<std::optional<StreamEvent>> next() {
+        const Home home = co_await OwnHome(homeOf(core->executor()));
+        for (;;) {
+            const bool runs = static_cast<bool>(running);
+            const bool is_done = runs && queue.isDone();  // before the look at the events: those are all
+            std::optional<StreamEvent> event = queue.poll();
+            if (event) co_return event;
+            if (runs && !is_done) {
+                co_await AwaitedEvents::Change(queue);
+                continue;
+            }
+            if (runs) running.reset();
+            if (phase == Phase::over) {
+                if (failure) std::rethrow_exception(std::exchange(failure, nullptr));
+                co_return event;
+            }
+            if (phase == Phase::begin) co_await awaitTurn();
+            if (!advance()) continue;
+            if (live && !run.todo().empty()) {
+                start(home);
+                continue;
+            }
+            if (engine::isAllInline(run)) {
+                run.executeAll();
+            } else {
+                co_await engine::executeAllAsync(run, engine::Spread::usual);
+            }
+            advance();
+        }
+    }
+};
+
+AsyncStreamRun::AsyncStreamRun(std::shared_ptr<const Core> core, RunInput&& input, const RunConfig& config, const StreamOptions& options)
+    : impl_(new Impl(std::move(core), std::move(input), config, options)) {}
+
+AsyncStreamRun::~AsyncStreamRun() = default;
+
+Task<std::optional<StreamEvent>> AsyncStreamRun::next() { return impl_->next(); }
+const RunOutcome& AsyncStreamRun::outcome() const noexcept { return impl_->outcome; }
+
+}  // namespace stategraph::detail

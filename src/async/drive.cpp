@@ -1,0 +1,187 @@
+#include "src/async/drive.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "src/async/blocking_call.hpp"
+#include "src/async/group.hpp"
+#include "src/run/execution.hpp"
+
+namespace stategraph::engine {
+namespace {
+
+using detail::RunInput;
+using detail::RunOutcome;
+
+detail::Sleep waitAfter(const Execution& execution, int number) { return detail::Sleep(detail::nowNs() + execution.waitNs(number)); }
+
+// One attempt. False: it is to be tried again.
+Async<bool> tryOnce(Run& run, Task& task, int number, bool elsewhere) {
+    Execution execution(run, task);
+    if (execution.isAsync()) {
+        const bool done = co_await execution.onceAsync(number);
+        co_return done;
+    }
+    if (!elsewhere) co_return execution.once(number);
+    bool done = false;
+    const auto call = [&execution, &done, number]() noexcept { done = execution.once(number); };
+    co_await BlockingCall(*run.shared().executor, call);
+    co_return done;
+}
+
+Async<> executeTask(Run& run, Task& task, bool elsewhere) {
+    for (int number = 1;; ++number) {
+        const bool done = co_await tryOnce(run, task, number, elsewhere);
+        if (done) co_return;
+        const Execution execution(run, task);
+        co_await waitAfter(execution, number);
+    }
+}
+
+// One task at a time, as Run::executeInTurn: one that is to be tried again lets the others go first.
+Async<> executeInTurn(Run& run, bool elsewhere) {
+    std::vector<Task*> left(run.todo().begin(), run.todo().end());
+    for (int number = 1; !left.empty(); ++number) {
+        std::vector<Task*> again;
+        for (Task* task : left) {
+            const Execution execution(run, *task);
+            if (number > 1) co_await waitAfter(execution, number - 1);
+            const bool done = co_await tryOnce(run, *task, number, elsewhere);
+            if (!done) again.push_back(task);
+        }
+        left = std::move(again);
+    }
+}
+
+// Takes tasks until there are none: as many of these run as may tasks at once.
+Async<> takeTasks(Run& run, std::atomic<std::size_t>& next) {
+    const std::span<Task* const> todo = run.todo();
+    for (std::size_t i = next.fetch_add(1); i < todo.size(); i = next.fetch_add(1)) co_await executeTask(run, *todo[i], true);
+}
+
+bool blocks(Run& run, Task& task) noexcept { return Execution(run, task).isPlain(); }
+
+// A run that is destroyed while it waits leaves its thread as it is.
+class Leaving {
+public:
+    explicit Leaving(Run& run) noexcept : run_(&run) {}
+    Leaving(const Leaving&) = delete;
+    Leaving& operator=(const Leaving&) = delete;
+    ~Leaving() {
+        if (run_ != nullptr) run_->leave();
+    }
+    void isOver() noexcept { run_ = nullptr; }
+
+private:
+    Run* run_;
+};
+
+}  // namespace
+
+namespace {
+
+// Awaits the head of the line, or the end of the time that the run may wait. Gives whether it got there.
+class Turn {
+public:
+    explicit Turn(RunShared& shared) noexcept : shared_(shared) {}
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    ~Turn() {
+        if (is_in_line_ && shared_.claim.leaveLine()) shared_.claim.release();
+    }
+
+    bool await_ready() {
+        const RunConfig& config = *shared_.config;
+        const bool is_head =
+            shared_.claim.enterLine(*shared_.saver, config.thread_id.view(), config.on_busy, config.busy_timeout_ms, come, this);
+        is_in_line_ = true;
+        return is_head;
+    }
+    template <class Promise>
+    void await_suspend(std::coroutine_handle<Promise> coroutine) {
+        wakeup_.prepare(detail::homeOf(coroutine), coroutine);
+        const std::lock_guard lock(mutex_);
+        wakeup_.postAt(detail::nowNs() + std::int64_t{shared_.config->busy_timeout_ms} * 1'000'000);
+        is_suspended_ = true;
+        if (has_come_) wakeup_.post();
+    }
+    bool await_resume() {
+        { const std::lock_guard lock(mutex_); }  // who resumes this may be quicker than await_suspend
+        is_in_line_ = false;
+        return shared_.claim.leaveLine();
+    }
+
+private:
+    static void come(void* context) {
+        auto& self = *static_cast<Turn*>(context);
+        const std::lock_guard lock(self.mutex_);
+        self.has_come_ = true;
+        if (self.is_suspended_) self.wakeup_.post();  // beside the timer: whichever is first resumes it
+    }
+
+    RunShared& shared_;
+    std::mutex mutex_;
+    detail::Wakeup wakeup_;
+    bool is_in_line_ = false;
+    bool is_suspended_ = false;
+    bool has_come_ = false;
+};
+
+}  // namespace
+
+Async<> awaitTurn(RunShared& shared) {
+    const RunConfig& config = *shared.config;
+    if (shared.saver == nullptr || config.on_busy == OnBusy::reject) co_return;
+    Turn turn(shared);
+    const bool is_mine = co_await turn;
+    if (!is_mine) ThreadClaim::refuse(config.thread_id.view(), config.busy_timeout_ms);
+}
+
+bool isAllInline(Run& run) noexcept { return run.todo().empty() || (run.todo().size() == 1 && blocks(run, *run.todo().front())); }
+
+Async<> executeAllAsync(Run& run, Spread spread) {
+    const std::span<Task* const> todo = run.todo();
+    const bool elsewhere = spread == Spread::elsewhere;
+    if (todo.empty()) co_return;
+    if (std::all_of(todo.begin(), todo.end(), [&](Task* task) { return blocks(run, *task); })) {
+        // As in a blocking run, by a thread that may be blocked.
+        const auto call = [&run]() noexcept { run.executeAll(); };
+        co_await BlockingCall(*run.shared().executor, call);
+    } else if (todo.size() == 1) {
+        co_await executeTask(run, *todo.front(), elsewhere);
+    } else if (run.shared().concurrency == 1) {
+        co_await executeInTurn(run, elsewhere);
+    } else {
+        std::atomic<std::size_t> next{0};
+        std::vector<Async<>> hands;
+        const std::size_t count = std::min(todo.size(), run.shared().concurrency);
+        hands.reserve(count);
+        for (std::size_t i = 0; i < count; ++i) hands.push_back(takeTasks(run, next));
+        Group group(std::move(hands));
+        co_await group;
+    }
+}
+
+Async<RunOutcome> driveAsync(Run& run, RunInput input) {
+    Leaving leaving(run);
+    try {
+        run.begin(std::move(input));
+        while (run.next()) {
+            if (isAllInline(run)) {
+                run.executeAll();
+            } else {
+                co_await executeAllAsync(run, Spread::usual);
+            }
+            run.endSuperstep();
+            if (run.isPaused()) break;
+        }
+    } catch (...) {
+        leaving.isOver();
+        run.fail();
+        throw;
+    }
+    leaving.isOver();
+    co_return run.finish();
+}
+
+}  // namespace stategraph::engine

@@ -1,0 +1,103 @@
+#include "src/run/execution.hpp"
+
+#include <stategraph/detail/async.hpp>
+
+#include "src/async/drive.hpp"
+#include "src/run/task_input.hpp"
+
+// An attempt of a task that is awaited: what Execution::once does, but for the node's or the inner run's own part in the middle.
+namespace stategraph::engine {
+
+using detail::TaskContext;
+
+stategraph::Task<bool> Execution::onceAsync(int number) {
+    if (node_.subgraph) return onceInside(number);
+    return onceCalled(number);
+}
+
+stategraph::Task<bool> Execution::onceCalled(int number) {
+    if (!mayBegin(number)) co_return true;
+    TaskWatch watch(run_, task_, number);
+    if (task_.record.failure) {
+        const auto handler = [&] { callHandler(); };
+        co_return settle(number, watch, handler);
+    }
+    TaskContext context = beginAttempt(number);
+    Runtime runtime(context);
+    std::optional<CachedTask> cached;
+    std::optional<TaskInput> input;
+    std::exception_ptr before;
+    std::exception_ptr error;
+    bool is_known = false;
+    try {
+        cached.emplace(run_, task_, context);
+        is_known = cached->restore();
+        if (!is_known) input.emplace(run_, task_, false);
+    } catch (...) {
+        before = std::current_exception();
+    }
+    if (!before && !is_known) {
+        try {
+            stategraph::Task<void> node = node_.action.start(node_.action.callable.get(), input->get(), runtime, task_.result);
+            co_await std::move(node);
+        } catch (...) {
+            error = std::current_exception();
+        }
+    }
+    const auto rest = [&] {
+        if (before) std::rethrow_exception(before);
+        asNode([&] {
+            if (error) std::rethrow_exception(error);
+        });
+        endAttempt(context, *cached);
+    };
+    co_return settle(number, watch, rest);
+}
+
+stategraph::Task<bool> Execution::onceInside(int number) {
+    if (!mayBegin(number)) co_return true;
+    TaskWatch watch(run_, task_, number);
+    if (task_.record.failure) {
+        const auto handler = [&] { callHandler(); };
+        co_return settle(number, watch, handler);
+    }
+    TaskContext context = beginAttempt(number);
+    const ParentLink link = linkInside(number);
+    std::optional<CachedTask> cached;
+    std::optional<Run> child;
+    detail::RunInput input;
+    detail::RunOutcome outcome;
+    std::exception_ptr before;
+    std::exception_ptr inside;
+    bool is_known = false;
+    try {
+        cached.emplace(run_, task_, context);
+        is_known = cached->restore();
+        if (!is_known) {
+            input = inputInside();
+            child.emplace(*node_.subgraph->spec.core, run_.shared(), &link);
+        }
+    } catch (...) {
+        before = std::current_exception();
+    }
+    if (child) {
+        try {
+            outcome = co_await driveAsync(*child, std::move(input));
+        } catch (...) {
+            inside = std::current_exception();
+        }
+    }
+    const auto rest = [&] {
+        if (before) std::rethrow_exception(before);
+        if (child) {
+            endInside(*child, [&] {
+                if (inside) std::rethrow_exception(inside);
+                return std::move(outcome);
+            });
+        }
+        endAttempt(context, *cached);
+    };
+    co_return settle(number, watch, rest);
+}
+
+}  // namespace stategraph::engine

@@ -1,0 +1,46 @@
+#pragma once
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include <stategraph/task.hpp>
+
+namespace stategraph::engine {
+
+/// A time at which something is posted at a place. Its owner keeps it where it is until it was removed or has gone off.
+struct Timer {
+    std::int64_t at_ns = 0;  // of the steady clock
+    detail::Home home;
+    detail::Work work;
+    std::size_t place = none;  // in the heap
+
+    static constexpr std::size_t none = static_cast<std::size_t>(-1);
+};
+
+/// The timers of the process: one thread, started with the first, and a heap that holds a pointer for each coroutine that sleeps.
+class Timers {
+public:
+    /// Errors: std::bad_alloc, std::system_error if the thread cannot be started.
+    void add(Timer& timer);
+    /// False if it has gone off: its work was posted.
+    bool remove(Timer& timer) noexcept;
+
+    static Timers& common();
+
+private:
+    void serve();
+    void goOff(Timer& timer);
+    void take(std::size_t place) noexcept;
+    void up(std::size_t place) noexcept;
+    void down(std::size_t place) noexcept;
+    void put(std::size_t place, Timer* timer) noexcept;
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::vector<Timer*> heap_;
+    bool is_served_ = false;
+};
+
+}  // namespace stategraph::engine
