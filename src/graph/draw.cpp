@@ -10,6 +10,7 @@
 #include <stategraph/error.hpp>
 
 #include "checkpoint/utf8.hpp"
+#include "src/graph/policies.hpp"
 
 namespace stategraph::detail {
 namespace {
@@ -73,6 +74,11 @@ public:
         }
         for (std::size_t i = 0; i < end; ++i) {
             if (nodes_[i].edges.empty() && nodes_[i].shape != Shape::start) connect(i, end, false);
+        }
+        for (const auto& node : graph.nodes) {
+            const auto* handler = engine::handlerOf(node, graph);
+            if (handler == nullptr || !handler->ends) continue;
+            for (const auto& to : *handler->ends) connect(find(node.name), find(to), true, "error");
         }
     }
 

@@ -87,6 +87,7 @@ TaskFields fullTask() {
             .error = "it failed",
             .writes = writes_item,
             .answers = {{TaskId(1, 2), 0, value}},
+            .failure = LoggedFailure{3, "the node failed"},
             .interrupts = {{TaskId(1, 2), 0, value}, {TaskId(~0ULL, ~0ULL), 3, value}}};
 }
 
@@ -227,6 +228,9 @@ TEST_CASE("a pending write with every field is read back as it was written") {
     CHECK(task.writes == writes_item);
     REQUIRE(task.answers.size() == 1);
     CHECK(task.answers[0].id == TaskId(1, 2));
+    REQUIRE(task.failure);
+    CHECK(task.failure->attempts == 3);
+    CHECK(task.failure->text == "the node failed");
     REQUIRE(task.interrupts.size() == 2);
     CHECK(task.interrupts[1].id == TaskId(~0ULL, ~0ULL));
     CHECK(task.interrupts[1].index == 3);

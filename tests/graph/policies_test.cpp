@@ -135,3 +135,12 @@ TEST_CASE("a node that only a handler leads to is reached if the handler says so
     unknown.addNode("a", appends("a")).addEdge(sg::START, "a").onError("a", handler, {"nowhere"});
     CHECK(contains(faultsOf(unknown).at(0), "ends of error handler of node 'a': there is no node 'nowhere'"));
 }
+
+TEST_CASE("a drawing shows where an error handler leads, beside the way that the node goes itself") {
+    Graph graph;
+    graph.addNode("a", appends("a")).addNode("b", appends("b")).addEdge(sg::START, "a");
+    graph.onError("a", [](const State&, const sg::NodeFailure&) -> Command { return {.go_to = {"b"}}; }, {"b"});
+    const std::string drawing = graph.toMermaid();
+    CHECK(contains(drawing, "a -. &nbsp;error&nbsp; .-> b"));
+    CHECK(contains(drawing, "a --> __end__"));
+}
