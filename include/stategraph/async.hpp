@@ -151,7 +151,7 @@ template <class Output, class S>
 Task<Result<Output>> asyncResult(Owned<AsyncRun> run) {
     Result<Output> result;
     StateBox<S> box;
-    const ResultPlaces places{result.status, result.interrupts, result.config, box.object()};
+    const ResultPlaces places{result.status, result.interrupts, result.wake_unix_ms, result.config, box.object()};
     co_await run->drive(places);
     result.values = project<Output>(std::move(box.state));
     co_return result;

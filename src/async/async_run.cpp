@@ -29,6 +29,7 @@ Task<> AsyncRun::drive(ResultPlaces result) {
         engine::giveValues(run, result.values, nullptr);
         result.status = outcome.status;
         result.interrupts = std::move(outcome.interrupts);
+        result.wake_unix_ms = outcome.wake_unix_ms;
         result.config = std::move(outcome.config);
     } catch (Error& error) {
         engine::addRunContext(error, impl_->config);
