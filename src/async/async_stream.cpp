@@ -195,14 +195,16 @@ struct AsyncStreamRun::Impl {
         shared.claim.release();
     }
 
-    void start(Home home) {
+    // On the graph's executor: where the reader is now may be gone when it reads on.
+    void start() {
         queue.begin();
+        const Home home = homeOf(core->executor());
         running = engine::executeAllAsync(run, engine::Spread::elsewhere);
         running.handle().promise().startWith(running.handle(), [](void* events) { static_cast<AwaitedEvents*>(events)->end(); }, &queue, home);
     }
 
     Task<std::optional<StreamEvent>> next() {
-        const Home home = co_await OwnHome(homeOf(core->executor()));
+        co_await OwnHome(homeOf(core->executor()));
         for (;;) {
             const bool runs = static_cast<bool>(running);
             const bool is_done = runs && queue.isDone();  // before the look at the events: those are all
@@ -220,7 +222,7 @@ struct AsyncStreamRun::Impl {
             if (phase == Phase::begin) co_await awaitTurn();
             if (!advance()) continue;
             if (live && !run.todo().empty()) {
-                start(home);
+                start();
                 continue;
             }
             if (engine::isAllInline(run)) {

@@ -86,6 +86,7 @@ struct Executor::Impl : std::enable_shared_from_this<Impl> {
     bool stopping = false;
 
     void push(Work work) {
+        const auto self = shared_from_this();  // what is pushed may be done, and end the executor, before this returns
         const auto batch = work.batch;
         void* const context = work.context;
         std::unique_lock lock(mutex);
@@ -102,7 +103,7 @@ struct Executor::Impl : std::enable_shared_from_this<Impl> {
         ++threads;
         lock.unlock();
         try {
-            std::thread([self = shared_from_this()] { self->serve(); }).detach();
+            std::thread([self] { self->serve(); }).detach();
         } catch (...) {
             const std::lock_guard again(mutex);
             if (--threads > 0) return;  // those there are will come to it
