@@ -23,8 +23,7 @@ Task<> AsyncRun::drive(ResultPlaces result) {
         engine::Events silent;
         engine::RunShared shared = engine::shareRun(core, impl_->config, silent);
         co_await engine::awaitTurn(shared);
-        void* const place = core.schema().state().context == nullptr ? result.values : nullptr;
-        engine::Run run(core, shared, nullptr, place);
+        engine::Run run(core, shared, nullptr, engine::placeOf(core, shared, result.values));
         RunOutcome outcome = co_await engine::driveAsync(run, std::move(impl_->input));
         engine::giveValues(run, result.values, nullptr);
         result.status = outcome.status;

@@ -74,6 +74,11 @@ RunShared shareRun(const Core& core, const RunConfig& config, Events& events) {
             .stop = RunStop::of(config)};
 }
 
+void* placeOf(const Core& core, const RunShared& shared, void* values) noexcept {
+    const bool may_leave = shared.stop != nullptr || core.topology().has_limits;
+    return may_leave || core.schema().state().context != nullptr ? nullptr : values;
+}
+
 void giveValues(Run& run, void* values, detail::ChannelSet* present) {
     const detail::Schema& schema = run.core().schema();
     if (present != nullptr) *present = run.state().present();
@@ -96,10 +101,7 @@ RunOutcome runWith(const Core& core, RunInput input, const RunConfig& config, en
                    ChannelSet* present) {
     try {
         engine::RunShared shared = engine::shareRun(core, config, events);
-        // A state type that needs no context to be made is as its owner made it: the run can work right there, unless some attempt may outlive it.
-        const bool may_leave = shared.stop != nullptr || core.topology().has_limits;
-        void* const place = may_leave || core.schema().state().context != nullptr ? nullptr : values;
-        engine::Run run(core, shared, nullptr, place);
+        engine::Run run(core, shared, nullptr, engine::placeOf(core, shared, values));
         RunOutcome outcome = run.drive(std::move(input));
         if (values != nullptr) engine::giveValues(run, values, present);
         return outcome;
