@@ -200,7 +200,7 @@ struct AsyncStreamRun::Impl {
         queue.begin();
         const Home home = homeOf(core->executor());
         running = engine::executeAllAsync(run, engine::Spread::elsewhere);
-        running.handle().promise().startWith(running.handle(), [](void* events) { static_cast<AwaitedEvents*>(events)->end(); }, &queue, home);
+        running.handle().promise().startWith(running.handle(), [](void* told) { static_cast<AwaitedEvents*>(told)->end(); }, &queue, home);
     }
 
     Task<std::optional<StreamEvent>> next() {

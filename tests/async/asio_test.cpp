@@ -105,7 +105,7 @@ TEST_CASE("interrupts, answers, failures and retries are the same on Asio") {
             CHECK(asked.interrupts.size() == 1);
             int caught = 0;
             try {
-                (void)co_await sg::asyncInvokeOn(executor, app, sg::Command{.resume = long_answer}, {.thread_id = "t"});
+                (void)co_await sg::asyncInvokeOn(executor, app, sg::Command<>{.resume = long_answer}, {.thread_id = "t"});
             } catch (const sg::NodeError& error) {
                 caught += error.reason() == "broken";
             }

@@ -57,7 +57,7 @@ TEST_CASE("what is given to a run may be written in the co_await itself") {
             auto asked = co_await app.asyncInvoke({sg::set(&State::foo, long_text), sg::add(&State::bar, long_text)},
                                                   {.thread_id = long_thread, .durability = sg::Durability::sync, .metadata = tags});
             CHECK((asked.status == sg::Status::interrupted));
-            auto stopped = co_await app.asyncInvoke(sg::Command{.resume = long_text},
+            auto stopped = co_await app.asyncInvoke(sg::Command<>{.resume = long_text},
                                                     {.thread_id = long_thread, .interrupt_before = stops});
             CHECK((stopped.status == sg::Status::breakpoint));
             auto done = co_await app.asyncInvoke(sg::RESUME, {.thread_id = long_thread});
@@ -204,13 +204,13 @@ TEST_CASE("a coroutine node can ask, before and after it waited") {
             Strings questions;
             auto result = co_await app.asyncInvoke(Update{}, {.thread_id = "t"});
             questions.push_back(result.interrupts.at(0).value.as<std::string>());
-            result = co_await app.asyncInvoke(sg::Command{.resume = "one"}, {.thread_id = "t"});
+            result = co_await app.asyncInvoke(sg::Command<>{.resume = "one"}, {.thread_id = "t"});
             questions.push_back(result.interrupts.at(0).value.as<std::string>());
-            result = co_await app.asyncInvoke(sg::Command{.resume = 3}, {.thread_id = "t"});
+            result = co_await app.asyncInvoke(sg::Command<>{.resume = 3}, {.thread_id = "t"});
             co_return questions;
         };
         CHECK_THROWS_AS(sg::syncWait(runs()), sg::WrongTypeError);
-        const auto done = sg::syncWait(app.asyncInvoke(sg::Command{.resume = "two"}, {.thread_id = "t"}));
+        const auto done = sg::syncWait(app.asyncInvoke(sg::Command<>{.resume = "two"}, {.thread_id = "t"}));
         CHECK(done.values.bar == Strings{"one", "two"});
     });
 }
