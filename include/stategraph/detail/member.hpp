@@ -12,7 +12,6 @@ template <class T>
 class Member : public T {
 public:
     using T::T;
-    using T::operator=;
     Member() noexcept(noexcept(T())) : T() {}
     Member(const T& value) : T(value) {}
     Member(T&& value) noexcept : T(static_cast<T&&>(value)) {}
