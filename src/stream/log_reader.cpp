@@ -106,7 +106,8 @@ std::optional<std::int64_t> LogReader::next(std::deque<Durable>& out, bool newes
         const checkpoint::CommitFields commit = checkpoint::readCommit({thread_id_.view(), "", id}, listed->bytes);
         if (modes_.has(StreamMode::updates)) addUpdates(*listed, commit, events);
         const bool shows = !newest_only || ids_.size() == 1;
-        const bool changed = !commit.operations.empty() && commit.operations != "\xa0";
+        // What START has yet to take is no change, also where its commit happens to hold the whole state.
+        const bool changed = !commit.input && !commit.operations.empty() && commit.operations != "\xa0";
         std::optional<Value> state;
         if (shows && ((modes_.has(StreamMode::values) && changed) || modes_.has(StreamMode::checkpoints))) state = values(id);
         if (state && modes_.has(StreamMode::values) && changed) {

@@ -52,17 +52,20 @@ bool Topic::wants(StreamMode mode, bool inner) const noexcept {
 
 // Without the lock: a mailbox may make the run wait.
 void Topic::offer(const StreamEvent& event, std::int64_t after) {
-    for (const auto& mailbox : *mailboxes()) mailbox->offer(event, after);
+    const auto all = mailboxes();  // kept while it is walked
+    for (const auto& mailbox : *all) mailbox->offer(event, after);
 }
 
 void Topic::committed(std::int64_t sequence) {
     if (!any_.load(std::memory_order_relaxed)) return;
-    for (const auto& mailbox : *mailboxes()) mailbox->committed(sequence);
+    const auto all = mailboxes();
+    for (const auto& mailbox : *all) mailbox->committed(sequence);
 }
 
 void Topic::changed() {
     if (!any_.load(std::memory_order_relaxed)) return;
-    for (const auto& mailbox : *mailboxes()) mailbox->changed();
+    const auto all = mailboxes();
+    for (const auto& mailbox : *all) mailbox->changed();
 }
 
 }  // namespace stategraph::stream
