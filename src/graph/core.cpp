@@ -44,6 +44,7 @@ Core::Core(GraphSpec spec, CompileSpec options)
       output_(spec_.state->size()) {
     for (const ChannelIndex channel : spec_.input) input_.set(channel);
     for (const ChannelIndex channel : spec_.output) output_.set(channel);
+    for (const ChannelSpec& channel : spec_.state->channels()) prepares_writes_ = prepares_writes_ || channel.behaviour->prepare != nullptr;
 }
 
 Core::~Core() = default;

@@ -42,6 +42,8 @@ public:
     /// Whether the graph takes, and returns, a channel.
     bool accepts(ChannelIndex channel) const noexcept { return input_.test(channel); }
     bool returns(ChannelIndex channel) const noexcept { return output_.test(channel); }
+    /// Whether a task's writes to some channel are completed by what depends on the task (Behaviour::prepare).
+    bool preparesWrites() const noexcept { return prepares_writes_; }
     Executor& executor() const;
     IdSource& ids() const;
 
@@ -53,6 +55,7 @@ private:
     engine::Breakpoints after_;
     ChannelSet input_;
     ChannelSet output_;
+    bool prepares_writes_ = false;
 };
 
 }  // namespace stategraph::detail

@@ -74,7 +74,6 @@ private:
         std::string message;
     };
     static constexpr std::size_t emitted_max = 1024;
-    std::mutex emitted_mutex_;
     std::vector<Emitted> emitted_;
 };
 

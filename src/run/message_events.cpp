@@ -36,7 +36,7 @@ void Events::messagePart(Run& run, Task& task, int attempt, const Value& part) {
     const TaskId id = run.idOf(task);
     const std::string_view message = stream::messageId(part.bytes());
     if (!message.empty()) {
-        const std::lock_guard lock(emitted_mutex_);
+        const std::lock_guard lock(mutex_);
         const auto same = [&](const Emitted& each) { return each.task == id && each.message == message; };
         if (std::none_of(emitted_.rbegin(), emitted_.rend(), same)) {
             if (emitted_.size() == emitted_max) emitted_.erase(emitted_.begin());
@@ -54,7 +54,7 @@ std::vector<StreamEvent> Events::messages(Run& run, Task& task, int attempt) {
     const TaskId id = run.idOf(task);
     std::vector<std::string> known;
     {
-        const std::lock_guard lock(emitted_mutex_);
+        const std::lock_guard lock(mutex_);
         for (Emitted& each : emitted_) {
             if (each.task == id) known.push_back(std::move(each.message));
         }

@@ -105,7 +105,9 @@ public:
     void leaveState() noexcept { state_left_.store(true); }
     /// Before the state changes.
     void ownState() {
-        if (state_left_.exchange(false)) state_.separate();
+        if (!state_left_.load(std::memory_order_relaxed)) return;  // as nearly always; whoever sets it has ended or was waited for
+        state_left_.store(false, std::memory_order_relaxed);
+        state_.separate();
     }
     /// The graph's store, or that of the nearest graph around it that has one; null if none has.
     std::shared_ptr<BaseStore> store() const noexcept;
@@ -141,6 +143,8 @@ private:
     void applyOutside(detail::Writes& writes, Routes& routes, OperationLog* log);
 
     // Supersteps: superstep.cpp.
+    bool startsQuietly() const noexcept;
+    void startQuietly();
     void prepareTasks();
     void restoreTask(Task& task, const checkpoint::TaskFields& fields);
     void forgetResult(Task& task);

@@ -9,9 +9,32 @@
 // One superstep of a run: from the plan to the commit, or to the pause or failure it ends in.
 namespace stategraph::engine {
 
+// Where nobody is told of START's superstep, or stores it, that is its input's writes and its edges: no task is needed.
+bool Run::startsQuietly() const noexcept {
+    if (!schedule_.has_input || next_plan_->size() != 1 || hasSaver() || shared_.stop != nullptr || shared_.events->any() || observation_) return false;
+    return topology().nodes[topology().start].branches.empty() && !core_.preparesWrites();
+}
+
+void Run::startQuietly() {
+    std::swap(plan_, next_plan_);
+    writes_.clear();
+    writes_.add(core_.schema(), schedule_.input, topology().nodes[topology().start].name);
+    writes_.close(core_.schema());
+    applyTasksWrites();
+    endChannels(state_, ending_);
+    Routes routes;
+    const Routed start{topology().start, &routes};
+    advance(topology(), schedule_, {.consumed = *plan_, .routed = {&start, 1}, .is_step = true});
+    commit(Source::loop);
+    first_ = false;
+    inner_resuming_ = false;
+    inner_replaying_ = false;
+}
+
 bool Run::next() {
     if (parent_ == nullptr) shared_.events->at(checkpoint_);
     if (!planned_) plan(topology(), schedule_, *next_plan_);
+    if (startsQuietly()) startQuietly();
     planned_ = false;
     superstep_done_ = false;
     std::swap(plan_, next_plan_);
