@@ -133,8 +133,10 @@ std::unique_lock<std::recursive_mutex> Attempt::enter() {
     std::unique_lock entry(entry_);
     const std::lock_guard lock(mutex_);
     if (given_up_) refuse(info_);
-    last_sign_ = Clock::now();
-    changed_.notify_all();
+    if (limits_.idle_timeout_ms) {
+        last_sign_ = Clock::now();
+        changed_.notify_all();
+    }
     return entry;
 }
 

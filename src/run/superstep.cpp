@@ -306,14 +306,14 @@ void Run::noteEnd() {
     if (parent_ != nullptr || !paused_) return;
     const bool due = planned_ ? !next_plan_->empty() : !plan_->empty();
     if (!due) return;
-    if (outcome_.wake_unix_ms) {
+    if (outcome_.status == Status::timed_out) {
+        note(checkpoint::run_timed_out);
+    } else if (outcome_.status == Status::cancelled && stopStatus()) {
+        note(checkpoint::run_cancelled);  // also if a task of it sleeps: nobody wakes a cancelled thread
+    } else if (outcome_.wake_unix_ms) {
         note(checkpoint::sleepingUntil(*outcome_.wake_unix_ms));
     } else if (outcome_.status == Status::breakpoint) {
         note(checkpoint::run_at_breakpoint);
-    } else if (outcome_.status == Status::timed_out) {
-        note(checkpoint::run_timed_out);
-    } else if (outcome_.status == Status::cancelled && stopStatus()) {
-        note(checkpoint::run_cancelled);
     }
 }
 

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <stategraph/control.hpp>
 #include <stategraph/id_source.hpp>
 
 #include "tests/support/graphs.hpp"
@@ -179,5 +180,37 @@ TEST_CASE("where one task asks and another sleeps the run is interrupted, and re
         CHECK((report.front().status == Status::interrupted));
         CHECK(app.recover().empty());
         CHECK(app.invoke(sg::Command<>{.resume = "yes"}, thread_t).values.bar == Strings{"asks:yes", "woke"});
+    });
+}
+
+TEST_CASE("a run that is stopped while one of its tasks sleeps is cancelled, and nobody wakes it") {
+    savers::onEach([](savers::Store& store) {
+        auto saver = store.open();
+        auto clock = std::make_shared<Clock>();
+        auto control = std::make_shared<sg::RunControl>();
+        const std::int64_t wake_ms = clock->now_ms + 10;
+        Graph graph;
+        graph.addNode("naps", [wake_ms](const State&, sg::Runtime& rt) -> Update {
+            rt.sleepUntil(wake_ms);
+            return bar("woke");
+        });
+        graph.addNode("waits", [&control, wake_ms, clock](const State&, sg::Runtime& rt) -> Update {
+            if (clock->now_ms >= wake_ms) return bar("waited");
+            control->requestStop();
+            rt.waitFor(60'000);
+            return {};
+        });
+        graph.addEdge(sg::START, "naps").addEdge(sg::START, "waits");
+        const auto app = graph.compile({.checkpointer = saver, .ids = clock});
+        sg::RunConfig config = thread_t;
+        config.control = control;
+        config.max_concurrency = 1;  // the sleeper first
+        CHECK((app.invoke({}, config).status == Status::cancelled));
+        clock->now_ms = wake_ms;
+        CHECK(app.recover().empty());
+        const auto unfinished = saver->unfinishedThreads();
+        REQUIRE(unfinished.size() == 1);
+        CHECK((unfinished.front().reason == Unfinished::cancelled));
+        CHECK(app.invoke(sg::RESUME, thread_t).values.bar == Strings{"woke", "waited"});
     });
 }
