@@ -47,7 +47,9 @@ private:
     void callApart(detail::TaskContext& context, std::shared_ptr<const void> input);
     void callSubgraph(int number);
     detail::RunInput inputInside();
-    ParentLink linkInside(int number) const noexcept;
+    void checkVisits() const;
+    bool isPerThread() const noexcept;
+    ParentLink linkInside(int number) const;
     void takeInside(Run& child);
     void takeResult();
     NodeError nodeError(std::string text);
