@@ -87,6 +87,11 @@ void encodeResult(const detail::Schema& schema, detail::Writes& writes, Encoder&
     }
 }
 
+Events& Events::nobody() noexcept {
+    static Events silent;
+    return silent;
+}
+
 void Events::attach(std::shared_ptr<stream::Topic> topic, bool stored) {
     topic_ = std::move(topic);
     stored_ = stored;

@@ -114,6 +114,7 @@ RunOutcome runWith(const Core& core, RunInput input, const RunConfig& config, en
 }  // namespace
 
 RunOutcome run(const Core& core, RunInput input, const RunConfig& config, void* values, ChannelSet* present) {
+    if (config.hub == nullptr) return runWith(core, std::move(input), config, engine::Events::nobody(), values, present);
     engine::Events silent;
     return runWith(core, std::move(input), config, silent, values, present);
 }

@@ -138,14 +138,16 @@ private:
     friend class CachedTask;
     friend class TaskInput;
 
-    // Beginning: begin.cpp.
+    // What it begins with: load.cpp.
     void planTravels(const detail::RunInput& input);
-    void load(CheckpointId wanted, GoneNodes gone);
-    std::optional<CheckpointTuple> newestOf(const LogName& log, CheckpointId& head) const;
     const TravelStop* nextStop(const Task& task, std::string_view key) const;
-    void checkStored(const detail::RunInput& input) const;
     bool isPerThread() const noexcept;
     void skipLostVisits(const LogName& log, std::optional<CheckpointTuple>& tuple) const;
+    std::optional<CheckpointTuple> newestOf(const LogName& log, CheckpointId& head) const;
+    void load(CheckpointId wanted, GoneNodes gone);
+
+    // Beginning: begin.cpp.
+    void checkStored(const detail::RunInput& input) const;
     bool beginCommand(detail::RunInput& input);  // true: it goes on with the superstep that waits
     std::string encodeCommand(detail::Writes& writes, const Routes& routes) const;
     void takeAnswers(const detail::RunInput& input);
@@ -201,14 +203,13 @@ private:
     const TravelStop* stop_ = nullptr;  // where this run begins
     std::string ns_;
     std::vector<std::string> path_;
-    std::vector<std::string> parent_names_;
     std::vector<checkpoint::LoggedParent> parents_;
 
     State state_;
     RunMemoryLoan memory_;
     Schedule& schedule_ = memory_->schedule;
     IdSequence ids_;
-    LogWriter log_;
+    LogWriter& log_ = memory_->log;
     CheckpointId checkpoint_;  // whose tasks are next, stored or not
     CheckpointId head_at_begin_;  // of the log
     Source source_ = Source::input;
