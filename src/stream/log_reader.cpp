@@ -5,6 +5,7 @@
 #include <stategraph/error.hpp>
 
 #include "src/commit/restore.hpp"
+#include "src/interrupts.hpp"
 
 // From the log back to the events that its supersteps told.
 namespace stategraph::stream {
@@ -248,12 +249,7 @@ void LogReader::openQuestions(std::deque<Durable>& out) {
         event.mode = modes_.has(StreamMode::updates) ? StreamMode::updates : StreamMode::values;
         event.node = task.name;
         event.step = commit.step + 1;
-        event.data = build([&](Encoder& to) {
-            to.map(1);
-            to.text("__interrupt__");
-            to.array(fresh.size());
-            for (const Interrupt& each : fresh) to.raw(each.value.bytes());
-        });
+        event.data = engine::questionsAsData(fresh);
         event.interrupts = std::move(fresh);
         event.position = StreamPosition(head.id);
         out.push_back({std::move(event), event.position.sequence + 1});
