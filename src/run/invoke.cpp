@@ -4,6 +4,7 @@
 
 #include <stategraph/error.hpp>
 
+#include "src/run/flight.hpp"
 #include "src/run/invoke.hpp"
 #include "src/stream/hub.hpp"
 
@@ -71,7 +72,8 @@ RunShared shareRun(const Core& core, const RunConfig& config, Events& events) {
                                                   : std::numeric_limits<std::size_t>::max(),
             .events = &events,
             .metadata = encodeMetadata(config.metadata),
-            .stop = RunStop::of(config)};
+            .stop = RunStop::of(config),
+            .is_inside_flight = isInsideFlight()};
 }
 
 void* placeOf(const Core& core, const RunShared& shared, void* values) noexcept {
