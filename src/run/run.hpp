@@ -204,8 +204,6 @@ private:
     RunShared& shared_;
     const ParentLink* parent_;
     const TravelStop* stop_ = nullptr;  // where this run begins
-    const bool is_inside_flight_ =
-        parent_ != nullptr ? parent_->run->is_inside_flight_ || parent_->task->leads_flight : shared_.is_inside_flight;
     std::string ns_;
     std::vector<std::string> path_;
     std::vector<checkpoint::LoggedParent> parents_;
@@ -272,6 +270,8 @@ private:
     bool drop_answers_ = false;
     bool travelling_ = false;
     bool moved_ = false;     // loaded from another log than its own
+    const bool is_inside_flight_ =
+        parent_ != nullptr ? parent_->run->is_inside_flight_ || parent_->task->leads_flight : shared_.is_inside_flight;
     bool goes_on_inside_ = false;  // of a run inside: the task around it was there before
     bool inner_resuming_ = false;
     bool inner_replaying_ = false;

@@ -58,8 +58,8 @@ struct Task {
     TaskId id;                     // made when somebody needs it
     std::optional<IdSequence> inner_ids;
     bool is_cached = false;        // its result is from the cache
-    std::unique_ptr<Visit> visit;  // of a subgraph whose logs have keys
     bool leads_flight = false;     // equal tasks wait for it
+    std::unique_ptr<Visit> visit;  // of a subgraph whose logs have keys
 
     /// For the next superstep.
     void reset(const PlannedTask& planned_task);
