@@ -63,7 +63,8 @@ RunShared shareRun(const Core& core, const RunConfig& config, Events& events) {
         throw MissingCheckpointerError("a checkpoint_id was given, and the graph was compiled without a checkpointer",
                                        {.checkpoint_id = config.checkpoint_id.toString()});
     }
-    if (config.hub != nullptr) events.attach(stream::topicForRun(*config.hub, core, saver, config.thread_id), saver != nullptr);
+    std::shared_ptr<RunStop> stop = RunStop::of(config);
+    if (config.hub != nullptr) events.attach(stream::topicForRun(*config.hub, core, saver, config.thread_id), saver != nullptr, stop);
     return {.config = &config,
             .saver = saver,
             .executor = &core.executor(),
@@ -71,7 +72,7 @@ RunShared shareRun(const Core& core, const RunConfig& config, Events& events) {
                                                   : std::numeric_limits<std::size_t>::max(),
             .events = &events,
             .metadata = encodeMetadata(config.metadata),
-            .stop = RunStop::of(config)};
+            .stop = std::move(stop)};
 }
 
 void* placeOf(const Core& core, const RunShared& shared, void* values) noexcept {
