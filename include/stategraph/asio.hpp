@@ -9,22 +9,31 @@
 #include <chrono>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <stop_token>
+#include <type_traits>
 #include <utility>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/cancellation_state.hpp>
+#include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/system_executor.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
 
 #include <stategraph/async.hpp>
+#include <stategraph/control.hpp>
 
 namespace stategraph {
 namespace detail {
@@ -65,6 +74,7 @@ private:
 struct AsioHome {
     static Home of(boost::asio::any_io_executor& executor) noexcept { return {&executor, &ops}; }
     static boost::asio::any_io_executor* executorOf(Home home) noexcept {
+        if (home.ops != nullptr && home.ops->under != nullptr) home = home.ops->under(home.place);
         return home.ops == &ops ? static_cast<boost::asio::any_io_executor*>(home.place) : nullptr;
     }
 
@@ -93,11 +103,11 @@ private:
     static constexpr HomeOps ops{.post = post, .startTimer = startTimer, .stopTimer = stopTimer, .endTimer = endTimer};
 };
 
-/// Awaits a coroutine of Asio's from one of this library's.
+/// Awaits a coroutine of Asio's from one of this library's. It is cancelled when `stop` is.
 template <class T>
 class AsioCall {
 public:
-    explicit AsioCall(boost::asio::awaitable<T>&& called) : called_(std::move(called)) {}
+    AsioCall(boost::asio::awaitable<T>&& called, std::stop_token stop) : called_(std::move(called)), stop_(std::move(stop)) {}
     AsioCall(const AsioCall&) = delete;
     AsioCall& operator=(const AsioCall&) = delete;
     ~AsioCall() {
@@ -107,21 +117,25 @@ public:
     bool await_ready() const noexcept { return false; }
     template <class Promise>
     void await_suspend(std::coroutine_handle<Promise> coroutine) {
-        const Home home = homeOf(coroutine);
-        wakeup_.prepare(home, coroutine);
+        home_ = homeOf(coroutine);
+        wakeup_.prepare(home_, coroutine);
         state_ = std::make_shared<State>();
         state_->call = this;
-        auto end = [state = state_](std::exception_ptr error, T value) {
-            if (state->call != nullptr) state->call->end(std::move(error), std::move(value));
-        };
-        boost::asio::any_io_executor* const own = AsioHome::executorOf(home);
-        if (own != nullptr) {
-            boost::asio::co_spawn(*own, std::move(called_), std::move(end));
-        } else {
-            boost::asio::co_spawn(boost::asio::any_io_executor(boost::asio::system_executor()), std::move(called_), std::move(end));
+        boost::asio::any_io_executor* const own = AsioHome::executorOf(home_);
+        is_on_asio_ = own != nullptr;
+        const boost::asio::any_io_executor executor = is_on_asio_ ? *own : boost::asio::any_io_executor(boost::asio::system_executor());
+        if (!stop_.stop_possible()) {
+            boost::asio::co_spawn(executor, std::move(called_), End{state_});
+            return;
         }
+        // A signal is not to be emitted beside the coroutine that it is for.
+        const boost::asio::any_io_executor strand = boost::asio::make_strand(executor);
+        const std::lock_guard suspending(mutex_);
+        boost::asio::co_spawn(strand, std::move(called_), boost::asio::bind_cancellation_slot(state_->cancel.slot(), End{state_}));
+        stops_.emplace(std::move(stop_), Cancel{state_, strand});
     }
     T await_resume() {
+        { const std::lock_guard lock(mutex_); }  // who resumes this may be quicker than await_suspend
         if (error_) std::rethrow_exception(error_);
         return std::move(*value_);
     }
@@ -129,23 +143,64 @@ public:
 private:
     struct State {
         AsioCall* call = nullptr;
+        boost::asio::cancellation_signal cancel;
+    };
+    struct Cancel {
+        std::shared_ptr<State> state;
+        boost::asio::any_io_executor strand;
+        void operator()() const noexcept {
+            try {
+                boost::asio::post(strand, [state = state] { state->cancel.emit(boost::asio::cancellation_type::terminal); });
+            } catch (...) {
+                // No memory to cancel it: it ends in its own time.
+            }
+        }
+    };
+    /// The handler of the coroutine's end. It is destroyed without being called where the execution context is.
+    struct End {
+        std::shared_ptr<State> state;
+        explicit End(std::shared_ptr<State> of) noexcept : state(std::move(of)) {}
+        End(End&&) noexcept = default;
+        End& operator=(End&&) = delete;
+        ~End() {
+            if (state && state->call != nullptr) state->call->lose();
+        }
+        void operator()(std::exception_ptr error, T value) {
+            const std::shared_ptr<State> told = std::move(state);
+            if (told->call != nullptr) told->call->end(std::move(error), std::move(value));
+        }
     };
     void end(std::exception_ptr error, T value) {
         error_ = std::move(error);
         if (!error_) value_.emplace(std::move(value));
         wakeup_.post();
     }
+    // With the execution context goes the run, and this; not if it was given up by the run, which is over.
+    void lose() noexcept {
+        if (!is_on_asio_ || AsioHome::executorOf(home_) != nullptr) return;
+        error_ = std::make_exception_ptr(boost::system::system_error(boost::asio::error::operation_aborted));
+        try {
+            wakeup_.post();
+        } catch (...) {
+            // No memory: it stays where it is.
+        }
+    }
 
     boost::asio::awaitable<T> called_;
+    std::stop_token stop_;
+    Home home_;
+    bool is_on_asio_ = false;
     std::shared_ptr<State> state_;
     std::optional<T> value_;
     std::exception_ptr error_;
+    std::mutex mutex_;
     Wakeup wakeup_;
+    std::optional<std::stop_callback<Cancel>> stops_;
 };
 
 template <class T>
-Task<T> awaitAsio(boost::asio::awaitable<T> called) {
-    AsioCall<T> call(std::move(called));
+Task<T> awaitAsio(boost::asio::awaitable<T> called, std::stop_token stop) {
+    AsioCall<T> call(std::move(called), std::move(stop));
     T value = co_await call;
     co_return value;
 }
@@ -153,7 +208,9 @@ Task<T> awaitAsio(boost::asio::awaitable<T> called) {
 /// Nodes. In a run on an executor of Asio's they are on it, in other runs on Asio's system executor.
 template <class R>
 struct AsyncNode<boost::asio::awaitable<R>> : AsyncNode<Task<R>> {
-    static Task<R> task(boost::asio::awaitable<R>&& given) { return awaitAsio<R>(std::move(given)); }
+    static Task<R> task(boost::asio::awaitable<R>&& given, Runtime& runtime) {
+        return awaitAsio<R>(std::move(given), stopToken(runtime));
+    }
 };
 
 }  // namespace detail
