@@ -216,10 +216,10 @@ struct AsyncNode<boost::asio::awaitable<R>> : AsyncNode<Task<R>> {
 }  // namespace detail
 
 /// Awaits a task in a coroutine of Asio's. The task, its sleeps and all that it awaits go on on `executor`. Cancelling the awaiting coroutine
-/// does not reach the task; destroying the execution context of both destroys both. Errors: what the task throws.
+/// does not reach the task, whatever it is (of a run it does: `asyncInvokeOn`); destroying the execution context of both destroys both.
+/// Errors: what the task throws.
 template <class T>
 boost::asio::awaitable<T> awaitOn(boost::asio::any_io_executor executor, Task<T> task) {
-    co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
     // The handler waits with a timer: there the execution context finds it if it is destroyed. Who cancels the timer holds it meanwhile: the
     // handler may run, and this be gone, before `cancel` returns.
     using Timer = boost::asio::steady_timer;
@@ -242,23 +242,64 @@ boost::asio::awaitable<T> awaitOn(boost::asio::any_io_executor executor, Task<T>
     }
 }
 
+namespace detail {
+
+template <class Task>
+struct TaskValue;
+template <class T>
+struct TaskValue<Task<T>> {
+    using Type = T;
+};
+
+/// What a slot of Asio's holds while a run is awaited.
+struct StopsRun {
+    std::shared_ptr<RunControl> control;
+    void operator()(boost::asio::cancellation_type type) const {
+        using Type = boost::asio::cancellation_type;
+        if ((type & (Type::terminal | Type::partial)) != Type::none) control->requestStop();
+    }
+};
+
+/// A run that nobody can cancel has no control for it, and costs what it costs without.
+template <class Make, class T = typename TaskValue<std::invoke_result_t<Make&, const RunConfig&>>::Type>
+boost::asio::awaitable<T> awaitRun(boost::asio::any_io_executor executor, Make make, RunConfig config) {
+    const boost::asio::cancellation_state cancellation = co_await boost::asio::this_coro::cancellation_state;
+    boost::asio::cancellation_slot slot = cancellation.slot();
+    if (slot.is_connected()) {
+        auto control = std::make_shared<RunControl>(std::shared_ptr<const RunControl>(config.control));
+        config.control = control;
+        const StopsRun stops{std::move(control)};
+        stops(cancellation.cancelled());
+        slot.assign(stops);  // cleared by Asio, as any operation's, when what is awaited below has ended
+    }
+    T value = co_await awaitOn(std::move(executor), make(config));
+    co_return value;
+}
+
+}  // namespace detail
+
 /// CompiledGraph::asyncInvoke on an executor of Asio's: coroutine nodes, retries' waits and sg::sleepFor are on it. What is given is copied
 /// before they return. Nodes that block, beside others, are on the graph's own executor.
+///
+/// Cancelling the awaiting coroutine (terminal or partial) stops the run, as its control would: it ends with Status::cancelled and a result, and
+/// the thread has what was committed. Unless told otherwise (`this_coro::throw_if_cancelled`), Asio then throws operation_aborted at that
+/// coroutine's next `co_await`. Only a coroutine that has a cancellation slot pays for it, what a RunControl costs.
 template <class S, class Input, class Output>
 boost::asio::awaitable<Result<Output>> asyncInvokeOn(boost::asio::any_io_executor executor, const CompiledGraph<S, Input, Output>& app,
                                                      std::type_identity_t<Update<Input>> input,
                                                      const RunConfig& config = RunConfig::defaults()) {
-    return awaitOn(std::move(executor), app.asyncInvoke(std::move(input), config));
+    auto make = [app, input = std::move(input)](const RunConfig& with) mutable { return app.asyncInvoke(std::move(input), with); };
+    return detail::awaitRun(std::move(executor), std::move(make), config);
 }
 template <class S, class Input, class Output>
 boost::asio::awaitable<Result<Output>> asyncInvokeOn(boost::asio::any_io_executor executor, const CompiledGraph<S, Input, Output>& app,
                                                      ResumeTag resume, const RunConfig& config) {
-    return awaitOn(std::move(executor), app.asyncInvoke(resume, config));
+    return detail::awaitRun(std::move(executor), [app, resume](const RunConfig& with) { return app.asyncInvoke(resume, with); }, config);
 }
 template <class S, class Input, class Output, class C>
 boost::asio::awaitable<Result<Output>> asyncInvokeOn(boost::asio::any_io_executor executor, const CompiledGraph<S, Input, Output>& app,
                                                      const Command<C>& command, const RunConfig& config) {
-    return awaitOn(std::move(executor), app.asyncInvoke(command, config));
+    return detail::awaitRun(std::move(executor), [app, command](const RunConfig& with) { return app.asyncInvoke(command, with); }, config);
 }
 
 }  // namespace stategraph
