@@ -18,6 +18,7 @@ struct DueTask {
     std::string path;
     const TaskFields* record = nullptr;  // null: nothing is kept of it
     bool finished = false;
+    std::optional<std::string_view> payload = {};  // of the Send that made it; lives as long as what it was read from
 };
 
 /// The records of a checkpoint's superstep, by path.

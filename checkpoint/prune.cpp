@@ -98,7 +98,9 @@ std::vector<CheckpointId> droppable(std::span<const CommitLinks> log, std::span<
 }
 
 bool livesForOneTask(std::string_view checkpoint_ns) noexcept {
-    return checkpoint_ns.substr(0, checkpoint_ns.find('|')).find(':') != std::string_view::npos;
+    const std::string_view outermost = checkpoint_ns.substr(0, checkpoint_ns.find('|'));
+    const std::size_t colon = outermost.find(':');
+    return colon != std::string_view::npos && !outermost.substr(colon).starts_with(":=");  // else what follows is a key
 }
 
 bool ThreadPrune::isWaiting(const LogLinks& log, CheckpointId interrupted) const noexcept {

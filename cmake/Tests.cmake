@@ -16,8 +16,13 @@ target_compile_definitions(
   stategraph-tests PRIVATE STATEGRAPH_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests" # golden files and other data
                            STATEGRAPH_HAS_ROCKSDB=$<BOOL:${STATEGRAPH_WITH_ROCKSDB}>
                            STATEGRAPH_HAS_ENCRYPTION=$<BOOL:${STATEGRAPH_WITH_ENCRYPTION}>)
-# The optimiser spends most of a sanitizer's build on the tests' own code.
+# The optimiser spends most of a build on the tests' own code.
 target_compile_options(stategraph-tests PRIVATE ${STATEGRAPH_TEST_OPTIONS})
+# A quarter of what is left is the same few headers. ccache does not keep what is compiled with them.
+option(STATEGRAPH_TEST_PRECOMPILED "Precompile the headers that most tests include" ON)
+if(STATEGRAPH_TEST_PRECOMPILED AND NOT CMAKE_CXX_COMPILER_LAUNCHER MATCHES ccache)
+  target_precompile_headers(stategraph-tests PRIVATE tests/support/precompiled.hpp)
+endif()
 target_link_libraries(stategraph-tests PRIVATE stategraph Boost::json Cbor::cbor stategraph_xxhash doctest::doctest)
 if(STATEGRAPH_WITH_ROCKSDB)
   target_link_libraries(stategraph-tests PRIVATE stategraph_rocksdb RocksDB::rocksdb-shared)

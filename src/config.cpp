@@ -27,12 +27,25 @@ const RunConfig& RunConfig::defaults() noexcept {
 }
 
 Config::operator RunConfig() const {
-    if (!checkpoint_ns.empty()) {
-        throw InvalidArgumentError("a run begins at the root: the checkpoint is of the subgraph '" + checkpoint_ns +
-                                       "', whose state can be read and edited but not run by itself",
-                                   {.thread_id = thread_id.toString(), .checkpoint_ns = checkpoint_ns});
+    return {.thread_id = thread_id, .checkpoint_id = checkpoint_id, .checkpoint_ns = checkpoint_ns};
+}
+
+// node:=key, where the key has %XX for what separates or cannot be seen.
+std::string keyedNamespace(std::string_view node, std::string_view key) {
+    static constexpr char digits[] = "0123456789ABCDEF";
+    std::string ns(node);
+    ns += ":=";
+    for (const char c : key) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c != '|' && c != '%' && byte >= 0x20 && byte != 0x7F) {
+            ns += c;
+        } else {
+            ns += '%';
+            ns += digits[byte >> 4U];
+            ns += digits[byte & 15U];
+        }
     }
-    return {.thread_id = thread_id, .checkpoint_id = checkpoint_id};
+    return ns;
 }
 
 bool isRetryable(const std::exception_ptr& error) {

@@ -240,35 +240,48 @@ public:
     AsyncStream<Output, S> asyncStream(Update<Input> input, const RunConfig& config, const StreamOptions& options) const;
 
     /// The thread's state. Without `checkpoint_id` the newest, with what finished tasks of an unfinished superstep wrote; with it, the
-    /// checkpoint as stored. `subgraphs` adds the state of subgraphs that are due.
+    /// checkpoint as stored. `subgraphs` adds the state of subgraphs that are due. `T` is the state of the subgraph that the config's
+    /// `checkpoint_ns` names: of another type the snapshot's `values` are not filled, only `valuesAsJson`.
     /// Errors: MissingCheckpointerError.
-    StateSnapshot<S> getState(const Config& config, bool subgraphs = false) const {
-        StateSnapshot<S> snapshot;
-        detail::StateBox<S> box;
+    template <class T = S>
+    StateSnapshot<T> getState(const Config& config, bool subgraphs = false) const {
+        StateSnapshot<T> snapshot;
+        detail::StateBox<T> box;
         static_cast<SnapshotData&>(snapshot) =
-            detail::readState(*core_, config, subgraphs, {detail::typeKey<S>(), box.object(), &snapshot.present});
+            detail::readState(*core_, config, subgraphs, {detail::typeKey<T>(), box.object(), &snapshot.present});
         snapshot.values = std::move(box.state);
         detail::keepPresent(snapshot.values, snapshot.present);
         return snapshot;
     }
 
-    /// The thread's checkpoints, newest first, as stored. Errors: as getState, when it is walked.
-    StateHistory<S> getStateHistory(const Config& config, const HistoryOptions& options = {}) const {
-        return StateHistory<S>(new detail::HistoryReader(core_, config, options));
+    /// The thread's checkpoints, newest first, as stored; `T` as in getState. Errors: as getState, when it is walked.
+    template <class T = S>
+    StateHistory<T> getStateHistory(const Config& config, const HistoryOptions& options = {}) const {
+        return StateHistory<T>(new detail::HistoryReader(core_, config, options));
     }
 
     /// Writes state as if a node had: through the reducers, and the node's edges fire. Makes a checkpoint whose parent is the one
-    /// that `config` names, and returns its config; other tasks that were due no longer are.
-    /// Errors: InvalidUpdateError (an unknown node, or none given and not clear which).
+    /// that `config` names, and returns its config; other tasks that were due no longer are. In a subgraph's log (`checkpoint_ns`) it is given an
+    /// update of that subgraph's state.
+    /// Errors: InvalidUpdateError (an unknown node, or none given and not clear which; an update of another type of state).
     Config updateState(const Config& config, Update<S> values, const UpdateOptions& options = {}) const {
-        return bulkUpdateState(config, {{StateUpdate<S>{.values = std::move(values), .as_node = options.as_node}}}, options);
+        return updateState<S>(config, std::move(values), options);
+    }
+    template <class T>
+    Config updateState(const Config& config, Update<T> values, const UpdateOptions& options = {}) const {
+        return bulkUpdateState<T>(config, {{StateUpdate<T>{.values = std::move(values), .as_node = options.as_node}}}, options);
     }
 
     /// Several edits, each inner list as one superstep: one checkpoint each. Where a superstep has several, each says as which node it acts;
     /// `options.as_node` is not looked at.
     Config bulkUpdateState(const Config& config, const std::vector<std::vector<StateUpdate<S>>>& supersteps,
                            const UpdateOptions& options = {}) const {
-        detail::Edits edits;
+        return bulkUpdateState<S>(config, supersteps, options);
+    }
+    template <class T>
+    Config bulkUpdateState(const Config& config, const std::vector<std::vector<StateUpdate<T>>>& supersteps,
+                           const UpdateOptions& options = {}) const {
+        detail::Edits edits(detail::typeKey<T>());
         for (const auto& superstep : supersteps) {
             edits.beginSuperstep();
             for (const auto& update : superstep) edits.add(update.values, update.as_node);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -101,6 +102,9 @@ struct RunConfig {
     ThreadId thread_id = {};
     /// Start from this checkpoint instead of the newest.
     CheckpointId checkpoint_id = {};
+    /// The checkpoint is of this subgraph's log: the run, which must be RESUME, begins inside it. The graphs around it begin where they were
+    /// then, and go on when it is done.
+    detail::Member<std::string> checkpoint_ns = {};
     Durability durability = Durability::async;
     OnBusy on_busy = OnBusy::reject;
     /// How long to wait for a turn, at least 0; then ThreadBusyError.
@@ -137,9 +141,12 @@ struct Config {
     /// Of a subgraph's log, by the stored names of nodes; "" is the root.
     detail::Member<std::string> checkpoint_ns = {};
 
-    /// To run from here. Throws InvalidArgumentError for a subgraph's checkpoint.
+    /// To run from here.
     operator RunConfig() const;
     friend bool operator==(const Config&, const Config&) = default;
 };
+
+/// The namespace of the log that a subgraph of the root graph has for a key (perThread), for `Config::checkpoint_ns`. `node` is its stored name.
+std::string keyedNamespace(std::string_view node, std::string_view key);
 
 }  // namespace stategraph

@@ -62,19 +62,40 @@ public:
     template <class Saver>
     Checkpointer(std::shared_ptr<Saver> saver) : kind_(detail::CheckpointerKind::own), saver_(std::move(saver)) {}
     constexpr explicit Checkpointer(detail::CheckpointerKind kind) : kind_(kind) {}
+    explicit Checkpointer(detail::LogKey key) : kind_(detail::CheckpointerKind::per_thread), key_(std::move(key)) {}
 
     detail::CheckpointerKind kind() const noexcept { return kind_; }
+    const detail::LogKey& logKey() const noexcept { return key_; }
     const std::shared_ptr<BaseCheckpointSaver>& saver() const noexcept { return saver_; }
 
 private:
     detail::CheckpointerKind kind_ = detail::CheckpointerKind::inherit;
     std::shared_ptr<BaseCheckpointSaver> saver_;
+    detail::LogKey key_;
 };
 
 /// For a subgraph: never store anything; a pause inside runs it again from its beginning.
 extern const Checkpointer NO_CHECKPOINTER;
-/// For a subgraph: one log for all visits in a thread, so that its state accumulates.
+/// For a subgraph: one log for all visits in a thread, so that its state accumulates. Visits in one superstep are refused.
 extern const Checkpointer PER_THREAD;
+/// The same with a log for each key in a thread, such as one for each customer: visits with different keys may be made at once. `key(const S&)`
+/// is given the state as the visit's input alone makes it, and returns text: UTF-8, 1 to 256 bytes. It must depend on nothing else, as
+/// resuming and `getState` ask it again. What it throws is a failure of the node.
+template <class F>
+Checkpointer perThread(F&& key) {
+    using Stored = std::decay_t<F>;
+    using State = typename detail::FirstParameter<Stored, void>::Type;
+    static_assert(!std::is_void_v<State>, "stategraph: a key must be callable as f(const S&), S being the subgraph's state, and not be generic");
+    return Checkpointer(detail::LogKey{.callable = detail::own(std::forward<F>(key)),
+                                       .call = [](const void* callable, const void* state, std::string& text) {
+                                           text = (*static_cast<const Stored*>(callable))(*static_cast<const State*>(state));
+                                       },
+                                       .state = detail::typeKey<State>()});
+}
+template <class S>
+Checkpointer perThread(std::string S::*member) {
+    return perThread([member](const S& state) -> const std::string& { return state.*member; });
+}
 
 struct CompileOptions {
     Checkpointer checkpointer = {};

@@ -75,7 +75,7 @@ stategraph::Task<bool> Execution::onceInside(int number) {
         co_return settle(number, watch, handler);
     }
     TaskContext context = beginAttempt(number);
-    const ParentLink link = linkInside(number);
+    std::optional<ParentLink> link;
     std::optional<CachedTask> cached;
     std::optional<Run> child;
     detail::RunInput input;
@@ -88,7 +88,8 @@ stategraph::Task<bool> Execution::onceInside(int number) {
         is_known = cached->restore();
         if (!is_known) {
             input = inputInside();
-            child.emplace(*node_.subgraph->spec.core, run_.shared(), &link);
+            link.emplace(linkInside(number));
+            child.emplace(*node_.subgraph->spec.core, run_.shared(), &*link);
         }
     } catch (...) {
         before = std::current_exception();

@@ -56,8 +56,16 @@ void LogWriter::open(CheckpointId head, const checkpoint::Folded* from, const de
     fingerprints_logged_ = from->graph == settings_.graph && from->schema == settings_.schema;
 }
 
+void LogWriter::beginAnew() noexcept {
+    stored_ = {};
+    base_ = {};
+    fingerprints_logged_ = false;
+    snapshot_forced_ = true;
+}
+
 bool LogWriter::snapshotIsDue() const noexcept {
-    if (!hasSaver() || stored_.empty()) return false;
+    if (!hasSaver()) return false;
+    if (stored_.empty()) return snapshot_forced_;
     // Input that START has yet to take is about to be state.
     return snapshot_forced_ || (replay_bytes_ > replay_bytes_min && replay_bytes_ > replay_factor * (state_bytes_ + input_bytes_));
 }

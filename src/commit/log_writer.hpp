@@ -51,6 +51,9 @@ public:
     /// Errors: CorruptCheckpointError if a channel that the schema does not have cannot be read.
     void open(CheckpointId head, const checkpoint::Folded* from, const detail::Schema& schema);
 
+    /// What was opened is of another log: the next commit is this log's first, and holds the whole state.
+    void beginAnew() noexcept;
+
     bool hasSaver() const noexcept { return settings_.saver != nullptr; }
     /// Whether each superstep's operations are to be logged; else (exit, no saver) only what changed is noted.
     bool logsOperations() const noexcept { return hasSaver() && settings_.durability != Durability::exit; }

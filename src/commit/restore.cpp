@@ -157,6 +157,13 @@ void restoreState(std::span<const checkpoint::ChannelPieces> channels, Checkpoin
     }
 }
 
+void applyCommand(detail::Writes& writes, State& state) {
+    WriteSet set;
+    set.add(state.schema(), writes, "a Command");
+    set.close(state.schema());
+    applyWrites(state, set, {}, nullptr);
+}
+
 bool isOfVisit(const checkpoint::Folded& inner, std::string_view outer_ns, CheckpointId outer) {
     const auto& parents = inner.commit.parents;
     return std::any_of(parents.begin(), parents.end(), [&](const auto& each) { return each.checkpoint_ns == outer_ns && each.id == outer; });

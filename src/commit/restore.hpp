@@ -18,6 +18,9 @@ void restoreState(const checkpoint::Folded& from, State& state);
 /// The same from a checkpoint's channels alone, which are by name.
 void restoreState(std::span<const checkpoint::ChannelPieces> channels, CheckpointId id, State& state);
 
+/// Folds what a Command wrote to the superstep that waits into the state, `writes` being used up.
+void applyCommand(detail::Writes& writes, State& state);
+
 /// Whether a subgraph's checkpoint was made by the visit that the graph around it made from this checkpoint of its own.
 bool isOfVisit(const checkpoint::Folded& inner, std::string_view outer_ns, CheckpointId outer);
 

@@ -6,6 +6,7 @@
 
 #include "src/commit/ids.hpp"
 #include "src/commit/task_record.hpp"
+#include "src/commit/visit.hpp"
 #include "src/graph/core.hpp"
 
 namespace stategraph::engine {
@@ -23,9 +24,11 @@ void checkResult(const Topology& topology, const detail::Schema& schema, const c
 
 /// What of a log is about to be gone on with.
 struct LogCheck {
+    CheckpointId at = {};               // none: the newest
     CheckpointId before = {};
     const Resumption* outer = nullptr;  // of a subgraph's log
     bool lives_on = false;              // the log has all the visits of a thread
+    bool reruns = false;
 };
 
 void checkTuple(const detail::Core& core, BaseCheckpointSaver& saver, const LogName& log, CheckpointTuple tuple, const LogCheck& check) {
@@ -45,6 +48,7 @@ void checkTuple(const detail::Core& core, BaseCheckpointSaver& saver, const LogN
         detail::Writes writes;
         Routes routes;
         restoreResult(topology, core.schema(), *command, writes, routes);
+        applyCommand(writes, state);
         const Routed routed{no_node, &routes};
         advance(topology, schedule, {.consumed = {}, .routed = {&routed, 1}});
     }
@@ -53,12 +57,15 @@ void checkTuple(const detail::Core& core, BaseCheckpointSaver& saver, const LogN
                      .log = log,
                      .checkpoint_id = folded.commit.id,
                      .step = folded.commit.step + 1,
+                     .state = state,
                      .schedule = schedule,
-                     .records = records});
+                     .records = records,
+                     .reruns = check.reruns,
+                     .inner_afresh = check.reruns});
 }
 
 void checkLog(const detail::Core& core, BaseCheckpointSaver& saver, const LogName& log, const LogCheck& check) {
-    auto tuple = saver.getTuple({.log = log, .checkpoint_id = {}, .before = check.before});
+    auto tuple = saver.getTuple({.log = log, .checkpoint_id = check.at, .before = check.before});
     if (!tuple) return;
     const CheckpointId id = tuple->id;
     try {
@@ -69,14 +76,30 @@ void checkLog(const detail::Core& core, BaseCheckpointSaver& saver, const LogNam
     }
 }
 
-void checkInner(const Resumption& outer, const Node& node, const std::string& path) {
+// False: there is no visit, because it fails.
+bool findKey(const Resumption& outer, const Node& node, const PlannedTask& task, std::string& key) {
+    if (!hasKeys(node)) return true;
+    try {
+        Visit visit;
+        makeVisit(outer.core.schema(), node, outer.state, task.is_send ? &outer.schedule.sends[task.send] : nullptr, visit);
+        key = std::move(visit.key);
+        return true;
+    } catch (const VisitFailure&) {
+    } catch (const InvalidUpdateError&) {
+    }
+    return false;
+}
+
+void checkInner(const Resumption& outer, const Node& node, const PlannedTask& planned, const std::string& path) {
     const detail::Core& core = *node.subgraph->spec.core;
     const auto kind = core.options().checkpointer;
     if (kind == detail::CheckpointerKind::none) return;
     const bool lives_on = kind == detail::CheckpointerKind::per_thread;
     if (outer.inner_afresh && !lives_on) return;
     const TaskId task = makeTaskId({outer.checkpoint_id, outer.log.checkpoint_ns, outer.step, node.stored_name, path});
-    const std::string ns = innerNamespace(outer.log.checkpoint_ns, node, task);
+    std::string key;
+    if (!findKey(outer, node, planned, key)) return;
+    const std::string ns = innerNamespace(outer.log.checkpoint_ns, node, task, key);
     checkLog(core, outer.saver, {outer.log.thread_id, ns}, {.before = outer.bound, .outer = &outer, .lives_on = lives_on});
 }
 
@@ -93,7 +116,7 @@ void checkTask(const Resumption& resumption, const PlannedTask& task) {
         if (task.is_send && resumption.schedule.sends[task.send].payload.empty()) {
             restorePayload(node, resumption.schedule.sends[task.send].stored);
         }
-        if (node.subgraph) checkInner(resumption, node, path);
+        if (node.subgraph) checkInner(resumption, node, task, path);
     } catch (Error& error) {
         error.addContext({.node = node.name});
         throw;
@@ -111,6 +134,10 @@ void checkResumption(const Resumption& resumption) {
         error.addContext({.checkpoint_ns = std::string(resumption.log.checkpoint_ns), .checkpoint_id = resumption.checkpoint_id.toString()});
         throw;
     }
+}
+
+void checkStop(const detail::Core& core, BaseCheckpointSaver& saver, const LogName& log, CheckpointId id) {
+    checkLog(core, saver, log, {.at = id, .reruns = true});
 }
 
 void checkNewest(const detail::Core& core, BaseCheckpointSaver& saver, const LogName& log) { checkLog(core, saver, log, {}); }

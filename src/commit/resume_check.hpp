@@ -15,7 +15,8 @@ struct Resumption {
     LogName log;
     CheckpointId checkpoint_id;
     std::int64_t step;         // of its tasks
-    const Schedule& schedule;  // with what a Command added to it
+    const State& state;
+    const Schedule& schedule;  // both with what a Command added to it
     const checkpoint::Records& records;
     /// All its tasks run again, and what they wrote before does not matter.
     bool reruns = false;
@@ -28,6 +29,9 @@ struct Resumption {
 /// Errors: InvalidArgumentError for a node that is gone, InvalidUpdateError for a channel, CorruptCheckpointError or WrongTypeError for a
 /// stored value of another type; each with the names and the log it was met in.
 void checkResumption(const Resumption& resumption);
+
+/// The same for a checkpoint of a subgraph's log whose tasks are to run again.
+void checkStop(const detail::Core& core, BaseCheckpointSaver& saver, const LogName& log, CheckpointId id);
 
 /// The same for the newest checkpoint of a log, its state and schedule included; an empty log passes.
 void checkNewest(const detail::Core& core, BaseCheckpointSaver& saver, const LogName& log);

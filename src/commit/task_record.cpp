@@ -14,14 +14,6 @@ std::string pathOf(const Topology& topology, const PlannedTask& task) {
     return task.is_send ? checkpoint::pushPath(task.send) : checkpoint::pullPath(topology.nodes[task.node].stored_name);
 }
 
-std::string innerNamespace(std::string_view outer, const Node& node, TaskId task) {
-    std::string ns(outer);
-    if (!ns.empty()) ns += '|';
-    ns += node.stored_name;
-    if (node.subgraph->spec.core->options().checkpointer != detail::CheckpointerKind::per_thread) ns += ':' + task.toString();
-    return ns;
-}
-
 std::string encodeWriteList(const detail::Schema& schema, detail::Writes& writes, const std::string* before,
                             std::size_t count_before) {
     const auto tracked = [&schema](const Op& op) { return schema.channel(op.channel).kind != ChannelKind::untracked; };

@@ -13,8 +13,6 @@ using checkpoint::command_path;
 
 /// A task's place in its superstep, and the key of its record.
 std::string pathOf(const Topology& topology, const PlannedTask& task);
-/// The log of a subgraph's node: below the log around it, by the node's stored name and, if it does not live with the thread, the task.
-std::string innerNamespace(std::string_view outer, const Node& node, TaskId task);
 
 /// A CBOR list of writes; those to untracked channels are left out. `before` are `count_before` encoded items to put first.
 std::string encodeWriteList(const detail::Schema& schema, detail::Writes& writes, const std::string* before = nullptr,

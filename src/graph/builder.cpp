@@ -98,6 +98,7 @@ void GraphBuilder::addBranch(std::string&& from, RouterAction&& router, std::opt
 std::shared_ptr<const Core> GraphBuilder::compile(const CompileOptions& options) const {
     return compileGraph(*spec_, {.saver = options.checkpointer.saver(),
                                  .checkpointer = options.checkpointer.kind(),
+                                 .log_key = options.checkpointer.logKey(),
                                  .interrupt_before = options.interrupt_before.names(),
                                  .interrupt_after = options.interrupt_after.names(),
                                  .executor = options.executor,

@@ -26,6 +26,8 @@ Breakpoints::Breakpoints(const Topology& topology, const std::vector<std::string
     }
 }
 
+bool hasKeys(const Node& node) noexcept { return node.subgraph && !node.subgraph->spec.core->options().log_key.empty(); }
+
 CoreView viewOf(const detail::Core& core) {
     return {&core.schema(), core.spec().input, core.spec().output};
 }

@@ -23,6 +23,9 @@ struct Breakpoints {
     bool has(NodeIndex node) const noexcept { return all || (!nodes.empty() && nodes[node]); }
 };
 
+/// Whether a node is a subgraph whose logs have keys.
+bool hasKeys(const Node& node) noexcept;
+
 }  // namespace stategraph::engine
 
 namespace stategraph::detail {

@@ -9,6 +9,7 @@
 #include <stategraph/command.hpp>
 #include <stategraph/error.hpp>
 
+#include "src/graph/core.hpp"
 #include "src/graph/policies.hpp"
 #include "src/graph/sharing.hpp"
 #include "src/graph/validate.hpp"
@@ -139,6 +140,7 @@ void Topology::index() {
     start = find(START);
     has_deferred = std::ranges::any_of(nodes, &Node::deferred);
     has_limits = std::ranges::any_of(nodes, [](const Node& node) { return node.limits.any(); });
+    has_keys = std::ranges::any_of(nodes, hasKeys);
 }
 
 Topology buildTopology(const detail::GraphSpec& graph, const detail::CompileSpec& options) {

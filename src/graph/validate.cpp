@@ -61,6 +61,9 @@ public:
         for (const auto& node : graph_.nodes) checkEnds(node);
         checkRetry(graph_.default_retry, "the node defaults: retry.");
         checkHandlers();
+        if (!options_.log_key.empty() && options_.log_key.state != graph_.state->state().type) {
+            fault("perThread: the key takes another type than this graph's state; let it take the state");
+        }
         if (!has_entry_) {
             fault(
                 "the graph has no entry: add an edge or a conditional edge from sg::START to the node that runs first");

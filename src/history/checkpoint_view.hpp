@@ -30,9 +30,6 @@ SnapshotData describe(const LogName& log, const checkpoint::CommitFields& commit
 /// {channel: value} of what is set. `bytes_expected`: for how many to make room at once.
 Value valuesOf(const State& state, std::size_t bytes_expected = 0);
 
-/// A subgraph by the namespace of its log: where it is in the graph. Errors: InvalidArgumentError if there is none.
-const detail::Core& resolveNamespace(const detail::Core& root, std::string_view checkpoint_ns);
-
 /// Reads metadata from a commit: a CBOR map.
 Metadata readMetadata(std::string_view cbor);
 

@@ -7,6 +7,7 @@
 #include "src/commit/restore.hpp"
 #include "src/commit/task_record.hpp"
 #include "src/commit/thread_claim.hpp"
+#include "src/graph/namespaces.hpp"
 #include "src/history/checkpoint_view.hpp"
 #include "src/history/history_saver.hpp"
 #include "src/superstep/routes.hpp"
@@ -254,10 +255,11 @@ BaseStore* storeAt(const Core& root, std::string ns) {
 namespace stategraph::detail {
 
 struct Edits::Data {
+    TypeKey state;  // what the updates are of
     std::vector<std::vector<engine::StateEdit>> supersteps;
 };
 
-Edits::Edits() : data_(new Data) {}
+Edits::Edits(TypeKey state) : data_(new Data{.state = state, .supersteps = {}}) {}
 Edits::~Edits() = default;
 void Edits::beginSuperstep() { data_->supersteps.emplace_back(); }
 void Edits::add(const Writes& writes, const std::optional<std::string>& as_node) {
@@ -269,6 +271,11 @@ Config editState(const Core& root, const Config& config, Edits& given, const Edi
     BaseCheckpointSaver& saver = engine::historySaver(root, config);
     engine::ThreadClaim claim;
     const Core& core = engine::resolveNamespace(root, config.checkpoint_ns);
+    if (core.schema().state().type != given.data().state) {
+        const std::string whose = config.checkpoint_ns.empty() ? "the graph" : "the subgraph '" + std::string(config.checkpoint_ns) + "'";
+        throw InvalidUpdateError("the update is of another type of state than that of " + whose + ": give it an Update of its own state",
+                                 {.thread_id = config.thread_id.toString(), .checkpoint_ns = config.checkpoint_ns});
+    }
     if (supersteps.empty()) throw InvalidArgumentError("bulkUpdateState was given no supersteps");
     Config at = config;
     try {

@@ -5,6 +5,8 @@
 #include "src/commit/ids.hpp"
 #include "src/commit/restore.hpp"
 #include "src/commit/task_record.hpp"
+#include "src/commit/visit.hpp"
+#include "src/graph/namespaces.hpp"
 #include "src/history/checkpoint_view.hpp"
 #include "src/history/history_saver.hpp"
 
@@ -16,29 +18,22 @@ using detail::ChannelSet;
 using detail::Core;
 using detail::ValuesOut;
 
-// Applies what the finished tasks of the superstep that waits wrote, and what a Command did. Writes that conflict are said on their
-// tasks, and the stored values stay.
-void applyFinished(const Records& records, std::vector<DueTask>& due, SnapshotData& snapshot, State& state) {
+void readInto(const detail::Schema& schema, const checkpoint::TaskFields& record, detail::Writes& into) {
+    if (record.writes) readWritesInto(schema, *record.writes, into);
+}
+
+// Applies what the finished tasks of the superstep that waits wrote. Writes that conflict are said on their tasks, and the stored values
+// stay.
+void applyFinished(std::vector<DueTask>& due, SnapshotData& snapshot, State& state) {
     const detail::Schema& schema = state.schema();
-    const auto read = [&schema](const checkpoint::TaskFields& record, detail::Writes& into) {
-        if (record.writes) readWritesInto(schema, *record.writes, into);
-    };
     std::vector<detail::ChannelIndex> ending;
-    if (const auto* command = findRecord(records, command_path)) {
-        detail::Writes writes;
-        read(*command, writes);
-        WriteSet set;
-        set.add(schema, writes, "a Command");
-        set.close(schema);
-        applyWrites(state, set, {}, nullptr);
-    }
     std::vector<detail::Writes> writes(due.size());
     WriteSet set;
     bool any = false;
     for (std::size_t i = 0; i < due.size(); ++i) {
         if (!due[i].finished) continue;
         try {
-            read(*due[i].record, writes[i]);
+            readInto(schema, *due[i].record, writes[i]);
         } catch (const InvalidUpdateError& gone) {
             snapshot.tasks[i].error = gone.message();  // it wrote a channel that the graph has no more
             writes[i].clear();
@@ -69,16 +64,34 @@ void applyFinished(const Records& records, std::vector<DueTask>& due, SnapshotDa
 SnapshotData read(const Core& root, const Core& core, BaseCheckpointSaver& saver, const Config& config, bool subgraphs,
                   const ValuesOut& out);
 
-// The logs of subgraphs that are due.
+// The key of the visit that a task is to make. False: it cannot be told, as a function of the user's fails.
+bool findKey(const Core& core, const Node& node, const DueTask& due, const State& state, std::string& key) {
+    if (!hasKeys(node)) return true;
+    PendingSend send;
+    if (due.payload) send.stored = std::string(*due.payload);
+    try {
+        Visit visit;
+        makeVisit(core.schema(), node, state, due.payload ? &send : nullptr, visit);
+        key = std::move(visit.key);
+        return true;
+    } catch (const VisitFailure&) {
+    } catch (const Error&) {
+    }
+    return false;
+}
+
+// The logs of subgraphs that are due, `state` being as their tasks see it.
 void addSubgraphs(const Core& root, const Core& core, BaseCheckpointSaver& saver, const Config& config, bool subgraphs,
-                  const std::vector<DueTask>& due, SnapshotData& snapshot) {
+                  const std::vector<DueTask>& due, const State& state, SnapshotData& snapshot) {
     for (std::size_t i = 0; i < due.size(); ++i) {
         TaskSnapshot& task = snapshot.tasks[i];
         const NodeIndex node = core.topology().findStored(due[i].name);
         if (task.finished || node == no_node || !core.topology().nodes[node].subgraph) continue;
         const Core& inner = *core.topology().nodes[node].subgraph->spec.core;
         if (inner.options().checkpointer == detail::CheckpointerKind::none) continue;
-        std::string ns = innerNamespace(config.checkpoint_ns, core.topology().nodes[node], task.id);
+        std::string key;
+        if (!findKey(core, core.topology().nodes[node], due[i], state, key)) continue;
+        std::string ns = innerNamespace(config.checkpoint_ns, core.topology().nodes[node], task.id, key);
         task.state_config = Config{.thread_id = config.thread_id, .checkpoint_id = {}, .checkpoint_ns = std::move(ns)};
         if (subgraphs) {
             task.state = std::make_shared<const SnapshotData>(read(root, inner, saver, *task.state_config, true, {}));
@@ -112,8 +125,13 @@ SnapshotData read(const Core& root, const Core& core, BaseCheckpointSaver& saver
         const Records records = readRecords(log, folded.commit.id, folded.tuple.writes);
         std::vector<DueTask> due = dueTasks(core.topology(), folded.commit, records, latest);
         snapshot = describe(log, folded.commit, due, latest, folded.tuple.next);
-        if (latest) applyFinished(records, due, snapshot, state);
-        addSubgraphs(root, core, saver, config, subgraphs, due, snapshot);
+        if (const auto* command = latest ? findRecord(records, command_path) : nullptr) {
+            detail::Writes writes;
+            readInto(core.schema(), *command, writes);
+            applyCommand(writes, state);
+        }
+        addSubgraphs(root, core, saver, config, subgraphs, due, state, snapshot);
+        if (latest) applyFinished(due, snapshot, state);
     }
     // What it was read from is gone by now, so that there are never three of everything.
     snapshot.values_as_cbor = valuesOf(state, bytes_expected);

@@ -5,6 +5,7 @@
 
 #include "src/commit/resume_check.hpp"
 #include "src/commit/task_record.hpp"
+#include "src/commit/visit.hpp"
 #include "src/run/execution.hpp"
 #include "src/run/run.hpp"
 
@@ -25,7 +26,8 @@ Run::Run(const detail::Core& core, RunShared& shared, const ParentLink* parent, 
     : core_(core),
       shared_(shared),
       parent_(parent),
-      ns_(parent ? innerNamespace(parent->run->ns_, parent->run->nodeOf(*parent->task), parent->run->idOf(*parent->task)) : std::string()),
+      stop_(parent ? parent->stop : nullptr),
+      ns_(parent ? innerNamespace(parent->run->ns_, parent->run->nodeOf(*parent->task), parent->run->idOf(*parent->task), parent->key) : std::string()),
       state_(core.schema(), place),
       ids_(parent ? parent->run->ids_.inner(parent->run->idOf(*parent->task))
                   : IdSequence(core.ids(), shared.saver ? core.ids().uniqueBits() : 0)),
@@ -70,34 +72,74 @@ Run::~Run() {
     if (observation_.isOpen()) observation_.runEnds(Ending::failed, ran_, "its end could not be stored");
 }
 
-void Run::load(CheckpointId wanted, GoneNodes gone) {
-    if (!log_.hasSaver()) return;
-    const LogName log{shared_.config->thread_id.view(), ns_};
-    std::optional<CheckpointTuple> tuple;
-    CheckpointId head;
-    // The checkpoint that a log inside belongs to is stored before anything of that log: else a failed put would leave it without.
-    if (parent_ != nullptr) parent_->run->log_.wait();
-    // A fresh task's inner log cannot exist yet.
-    const bool is_new = parent_ != nullptr && !parent_->resuming && !parent_->replaying &&
-                        core_.options().checkpointer != CheckpointerKind::per_thread;
-    if (!is_new) tuple = shared_.saver->getTuple({.log = log, .checkpoint_id = wanted});
-    if (tuple) head = tuple->head;
-    if (wanted && !tuple) {
-        throw InvalidArgumentError("there is no checkpoint " + wanted.toString() + " in thread '" + std::string(log.thread_id) + "'",
-                                   {.thread_id = std::string(log.thread_id), .checkpoint_id = wanted.toString()});
+// Where each of the runs begins if the config names a checkpoint of a subgraph.
+void Run::planTravels(const RunInput& input) {
+    const RunConfig& config = *shared_.config;
+    const ErrorContext context{.thread_id = config.thread_id.toString(), .checkpoint_ns = config.checkpoint_ns};
+    if (!log_.hasSaver()) {
+        throw MissingCheckpointerError("the run is to begin inside the subgraph '" + config.checkpoint_ns + "', and the graph was compiled without a checkpointer",
+                                       context);
     }
+    if (input.kind != RunInput::Kind::resume) {
+        throw InvalidArgumentError("a run that begins inside the subgraph '" + config.checkpoint_ns +
+                                       "' goes on from there: give it RESUME, and input, answers and Commands to the thread itself",
+                                   context);
+    }
+    shared_.stops = planTravel(core_, *shared_.saver, config);
+    stop_ = shared_.stops.data();
+}
+
+// The stop of the run inside a task, if the way of this run leads into it.
+const TravelStop* Run::nextStop(const Task& task, std::string_view key) const {
+    if (stop_ == nullptr || !first_ || stop_ == &shared_.stops.back()) return nullptr;
+    const Node& node = nodeOf(task);
+    const TaskId then = makeTaskId({stop_->id, stop_->ns, loaded_->commit.step + 1, node.stored_name, pathOf(topology(), task.planned)});
+    const TravelStop* next = stop_ + 1;
+    return innerNamespace(stop_->ns, node, then, key) == next->ns ? next : nullptr;
+}
+
+// The checkpoint that a run begins at unless one is wanted, and the log's newest.
+std::optional<CheckpointTuple> Run::newestOf(const LogName& log, CheckpointId& head) const {
+    // A fresh task's inner log cannot exist yet.
+    const bool is_new = parent_ != nullptr && !parent_->resuming && !parent_->replaying && !isPerThread();
+    if (is_new) return std::nullopt;
+    auto tuple = shared_.saver->getTuple({.log = log});
+    if (tuple) head = tuple->head;
     if (parent_ != nullptr && parent_->replaying && tuple) {
         // Travelling in time: a log that lives with the thread is read as it was then, one of the task's begins afresh.
-        tuple = isPerThread()
-                    ? shared_.saver->getTuple({.log = log, .checkpoint_id = {}, .before = parent_->bound})
-                    : std::nullopt;
+        if (!isPerThread()) return std::nullopt;
+        tuple = shared_.saver->getTuple({.log = log, .checkpoint_id = {}, .before = parent_->bound});
     } else if (isPerThread()) {
         skipLostVisits(log, tuple);
+    }
+    return tuple;
+}
+
+void Run::load(CheckpointId wanted, GoneNodes gone) {
+    if (!log_.hasSaver()) return;
+    const std::string_view thread_id = shared_.config->thread_id.view();
+    const LogName log{thread_id, stop_ != nullptr ? std::string_view(stop_->ns) : std::string_view(ns_)};
+    moved_ = stop_ != nullptr && stop_->ns != ns_;
+    // The checkpoint that a log inside belongs to is stored before anything of that log: else a failed put would leave it without.
+    if (parent_ != nullptr) parent_->run->log_.wait();
+    std::optional<CheckpointTuple> tuple;
+    CheckpointId head;
+    if (wanted) {
+        tuple = shared_.saver->getTuple({.log = log, .checkpoint_id = wanted});
+        if (!tuple) {
+            throw InvalidArgumentError("there is no checkpoint " + wanted.toString() + " in thread '" + std::string(thread_id) + "'",
+                                       {.thread_id = std::string(thread_id), .checkpoint_id = wanted.toString()});
+        }
+        if (!moved_) head = tuple->head;
+    } else {
+        tuple = newestOf(log, head);
     }
     bool differs = false;
     if (tuple) {
         loaded_ = checkpoint::fold(log, std::move(*tuple));
-        if (parent_ != nullptr && parent_->resuming && !parent_->replaying) {
+        if (parent_ != nullptr && stop_ != nullptr) {
+            goes_on_inside_ = true;
+        } else if (parent_ != nullptr && parent_->resuming && !parent_->replaying) {
             goes_on_inside_ = !isPerThread() || isOfVisit(*loaded_, parent_->run->ns_, parent_->run->checkpoint_);
             if (!goes_on_inside_) gone = GoneNodes::skip;
         }
@@ -122,10 +164,12 @@ void Run::load(CheckpointId wanted, GoneNodes gone) {
     if (!has_state_) checkpoint_ = ids_.next();
     log_.open(head, loaded_ ? &*loaded_ : nullptr, core_.schema());
     if (differs) log_.forceSnapshot();
+    if (moved_) log_.beginAnew();
 
     replay_ = static_cast<bool>(wanted);
     const bool at_head = has_state_ && checkpoint_ == head && source_ != Source::update && source_ != Source::fork;
-    travelling_ = replay_ && !at_head;
+    const bool is_taken_along = parent_ != nullptr && parent_->run->travelling_;
+    travelling_ = replay_ && (!at_head || is_taken_along);
 }
 
 std::shared_ptr<BaseStore> Run::store() const noexcept {
@@ -161,9 +205,13 @@ void Run::begin(RunInput input) {
         shared_.claim.acquire(*shared_.saver, config.thread_id.view(), config.on_busy, config.busy_timeout_ms, stop);
     }
     // New input drops what is due, so it does not matter whether that still exists.
-    const bool drops = parent_ ? !parent_->resuming || parent_->replaying : input.kind == RunInput::Kind::update;
+    bool drops = input.kind == RunInput::Kind::update;
+    if (parent_ != nullptr) drops = stop_ == nullptr && (!parent_->resuming || parent_->replaying);
     const GoneNodes gone = drops ? GoneNodes::skip : GoneNodes::refuse;
-    load(parent_ ? CheckpointId() : shared_.config->checkpoint_id, gone);
+    if (parent_ == nullptr && !shared_.config->checkpoint_ns.empty()) planTravels(input);
+    CheckpointId wanted = parent_ ? CheckpointId() : shared_.config->checkpoint_id;
+    if (stop_ != nullptr) wanted = stop_->id;
+    load(wanted, gone);
     if (input.answer || !input.answers.empty()) travelling_ = false;
     drop_answers_ = travelling_;
     if (travelling_) {
@@ -194,11 +242,12 @@ void Run::begin(RunInput input) {
     }
     if (resuming) {
         went_on_ = true;
-        if (travelling_ && source_ != Source::update && source_ != Source::fork) commit(Source::fork);
+        const bool was_edited = source_ == Source::update || source_ == Source::fork;
+        if (travelling_ && (!was_edited || moved_)) commit(Source::fork);
         if (mustNoteGoingOn()) note(checkpoint::run_goes_on);
         shared_.events->values(*this);
     }
-    if (parent_ != nullptr) {
+    if (parent_ != nullptr && stop_ == nullptr) {
         inner_resuming_ = parent_->resuming;
         inner_replaying_ = parent_->replaying;
         inner_bound_ = parent_->bound;
@@ -217,6 +266,7 @@ void Run::checkStored(const RunInput& input) const {
                      .log = {shared_.config->thread_id.view(), ns_},
                      .checkpoint_id = checkpoint_,
                      .step = step_,
+                     .state = state_,
                      .schedule = schedule_,
                      .records = stored_records_,
                      .reruns = replay_ || !goes_on,

@@ -178,41 +178,51 @@ void Execution::callSubgraph(int number) {
 }
 
 // A later attempt goes on where the one before it failed.
-ParentLink Execution::linkInside(int number) const noexcept {
-    return {&run_, &task_, run_.inner_resuming_ || number > 1, run_.inner_replaying_ && number == 1, run_.inner_bound_};
+ParentLink Execution::linkInside(int number) const {
+    ParentLink link{&run_, &task_, run_.inner_resuming_ || number > 1, run_.inner_replaying_ && number == 1, run_.inner_bound_,
+                    task_.visit ? std::string_view(task_.visit->key) : std::string_view(), nullptr};
+    if (number == 1) link.stop = run_.nextStop(task_, link.key);
+    return link;
 }
 
 detail::RunInput Execution::inputInside() {
-    const Subgraph& subgraph = *node_.subgraph;
-    const detail::Core& inner = *subgraph.spec.core;
-    if (inner.options().checkpointer == detail::CheckpointerKind::per_thread && run_.hasSaver()) {
-        const auto here = [this](const Task* task) { return task->planned.node == task_.planned.node; };
-        if (std::count_if(run_.current_.begin(), run_.current_.end(), here) > 1) {
-            throw InvalidUpdateError("the PER_THREAD subgraph '" + node_.name +
-                                         "' is to be visited several times in one superstep, and its one log takes one visit at a time: compile it "
-                                         "without PER_THREAD, or visit it in supersteps of their own",
-                                     {.node = node_.name, .step = run_.step()});
-        }
-    }
     detail::RunInput input;
-    if (task_.planned.is_send) {
-        const PendingSend& send = run_.schedule_.sends[task_.planned.send];
-        const detail::AnyValue payload = send.payload.empty() ? restorePayload(node_, send.stored) : send.payload;
-        subgraph.spec.from_payload(inner.schema(), payload.get(), input.writes);
-    } else if (subgraph.spec.to_inner != nullptr) {
-        try {
-            subgraph.spec.to_inner(subgraph.spec.to_inner_callable.get(), run_.state().object(), input.writes);
-        } catch (...) {
-            throw nodeError("the function that maps into the subgraph of node '" + node_.name + "' failed: ");
+    try {
+        if (task_.visit) {
+            if (task_.visit->failure) std::rethrow_exception(task_.visit->failure);
+            input.writes = detail::Writes(task_.visit->input);
+        } else {
+            makeInput(run_.core().schema(), node_, run_.state(), run_.sendOf(task_), input.writes);
         }
-    } else {
-        for (const SharedChannel& shared : subgraph.in) {
-            if (!run_.state().has(shared.outer)) continue;
-            const auto& channel = inner.schema().channel(shared.inner);
-            channel.behaviour->write(channel, run_.state().value(run_.core().schema().channel(shared.outer)), input.writes);
-        }
+    } catch (const VisitFailure& failure) {
+        throw NodeError(failure.what + detail::describe(failure.original), failure.original, run_.idOf(task_).toString(),
+                        {.node = node_.name, .step = run_.step()});
     }
+    if (run_.hasSaver()) checkVisits();
     return input;
+}
+
+// One log takes one visit at a time.
+void Execution::checkVisits() const {
+    const bool is_doubled = task_.visit ? task_.visit->is_doubled : isPerThread() && std::ranges::count_if(run_.current_, [this](const Task* task) {
+        return task->planned.node == task_.planned.node;
+    }) > 1;
+    if (!is_doubled) return;
+    const ErrorContext context{.node = node_.name, .step = run_.step()};
+    if (task_.visit) {
+        throw InvalidUpdateError("the log '" + task_.visit->key + "' of the subgraph '" + node_.name +
+                                     "' is to be visited several times in one superstep, and takes one visit at a time: make keys that differ, or "
+                                     "visit it in supersteps of their own",
+                                 context);
+    }
+    throw InvalidUpdateError("the PER_THREAD subgraph '" + node_.name +
+                                 "' is to be visited several times in one superstep, and its one log takes one visit at a time: compile it "
+                                 "with a key for each (perThread) or without PER_THREAD, or visit it in supersteps of their own",
+                             context);
+}
+
+bool Execution::isPerThread() const noexcept {
+    return node_.subgraph->spec.core->options().checkpointer == detail::CheckpointerKind::per_thread;
 }
 
 void Execution::takeInside(Run& child) {

@@ -50,7 +50,9 @@ private:
     void takeAttempt(Attempt& attempt, Attempt::End end, detail::TaskContext& context, const AttemptLimits& limits);
     void callSubgraph(int number);
     detail::RunInput inputInside();
-    ParentLink linkInside(int number) const noexcept;
+    void checkVisits() const;
+    bool isPerThread() const noexcept;
+    ParentLink linkInside(int number) const;
     void takeInside(Run& child);
     void takeResult();
     NodeError nodeError(std::string text);

@@ -28,6 +28,7 @@ void Task::reset(const PlannedTask& planned_task) {
     id = {};
     inner_ids.reset();
     is_cached = false;
+    visit.reset();
 }
 
 TaskId Run::idOf(Task& task) const {
@@ -39,7 +40,7 @@ TaskId Run::idOf(Task& task) const {
 }
 
 void Run::encodeSend(const Task& task, Encoder& out) const {
-    const PendingSend& send = schedule_.sends[task.planned.send];
+    const PendingSend& send = *sendOf(task);
     if (send.payload.empty()) {
         out.raw(send.stored);
     } else {

@@ -23,6 +23,7 @@
 #include "src/run/run_memory.hpp"
 #include "src/run/run_stop.hpp"
 #include "src/run/task.hpp"
+#include "src/run/travel.hpp"
 
 namespace stategraph::engine {
 
@@ -39,6 +40,7 @@ struct RunShared {
     Effects effects = {};
     ThreadClaim claim = {};
     std::shared_ptr<RunStop> stop = {};  // null: nothing can stop the run
+    std::vector<TravelStop> stops = {};  // of a run that begins inside a subgraph: each graph's, the root's first
 };
 
 /// How a run inside a task hangs on the run around it.
@@ -50,6 +52,10 @@ struct ParentLink {
     /// The outer run travels in time: begin afresh, or where the inner log was then.
     bool replaying;
     CheckpointId bound;
+    /// Which of the subgraph's logs it is; empty: there is one. The task's.
+    std::string_view key = {};
+    /// Where the run is to begin instead of the newest checkpoint; null: there.
+    const TravelStop* stop = nullptr;
 };
 
 /// One run of a graph in one namespace: a state machine that whoever drives it feeds with executed tasks.
@@ -116,7 +122,9 @@ public:
     void observeRetry(Task& task, int attempt, double wait_ms) noexcept;
     TaskId idOf(Task& task) const;
     const Node& nodeOf(const Task& task) const noexcept { return topology().nodes[task.planned.node]; }
-    /// A Send's payload.
+    /// The Send that made the task; null: another did.
+    const PendingSend* sendOf(const Task& task) const noexcept { return task.planned.is_send ? &schedule_.sends[task.planned.send] : nullptr; }
+    /// Its payload.
     void encodeSend(const Task& task, Encoder& out) const;
     /// The answer to a task's question, if there is one.
     std::optional<Value> findAnswer(Task& task, TaskId id, std::uint64_t index);
@@ -131,7 +139,10 @@ private:
     friend class TaskInput;
 
     // Beginning: begin.cpp.
+    void planTravels(const detail::RunInput& input);
     void load(CheckpointId wanted, GoneNodes gone);
+    std::optional<CheckpointTuple> newestOf(const LogName& log, CheckpointId& head) const;
+    const TravelStop* nextStop(const Task& task, std::string_view key) const;
     void checkStored(const detail::RunInput& input) const;
     bool isPerThread() const noexcept;
     void skipLostVisits(const LogName& log, std::optional<CheckpointTuple>& tuple) const;
@@ -146,6 +157,7 @@ private:
     bool startsQuietly() const noexcept;
     void startQuietly();
     void prepareTasks();
+    void prepareVisits();
     void restoreTask(Task& task, const checkpoint::TaskFields& fields);
     void forgetResult(Task& task);
     // Failures: error_handler.cpp.
@@ -186,6 +198,7 @@ private:
     const detail::Core& core_;
     RunShared& shared_;
     const ParentLink* parent_;
+    const TravelStop* stop_ = nullptr;  // where this run begins
     std::string ns_;
     std::vector<std::string> path_;
     std::vector<std::string> parent_names_;
@@ -252,6 +265,7 @@ private:
     bool replay_ = false;    // the first superstep's tasks all run again
     bool drop_answers_ = false;
     bool travelling_ = false;
+    bool moved_ = false;     // loaded from another log than its own
     bool goes_on_inside_ = false;  // of a run inside: the task around it was there before
     bool inner_resuming_ = false;
     bool inner_replaying_ = false;

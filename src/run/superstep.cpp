@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <tuple>
 
 #include <stategraph/error.hpp>
 
@@ -66,6 +67,7 @@ bool Run::next() {
         pause(Status::breakpoint, {});
         return false;
     }
+    if (topology().has_keys) prepareVisits();
     if (shared_.events->any()) {
         for (Task* task : current_) shared_.events->taskStarts(*this, *task);
     }
@@ -110,6 +112,29 @@ void Run::prepareTasks() {
         const auto place = [this](const Task* task) { return 2 * nodeOf(*task).subgraph.has_value() + !task->planned.is_send; };
         const auto before = [&](const Task* a, const Task* b) { return place(a) < place(b); };
         if (!std::is_sorted(todo_.begin(), todo_.end(), before)) std::stable_sort(todo_.begin(), todo_.end(), before);  // it allocates
+    }
+}
+
+// Which logs the subgraphs with keys are to go on with, found before the first of them begins, as no two may go on with the same.
+void Run::prepareVisits() {
+    std::vector<Task*> visits;
+    for (Task* task : todo_) {
+        const Node& node = nodeOf(*task);
+        if (!hasKeys(node)) continue;
+        task->visit = std::make_unique<Visit>();
+        try {
+            makeVisit(core_.schema(), node, state_, sendOf(*task), *task->visit);
+            visits.push_back(task);
+        } catch (...) {
+            task->visit->failure = std::current_exception();
+        }
+    }
+    const auto place = [](const Task* task) { return std::tie(task->planned.node, task->visit->key); };
+    std::sort(visits.begin(), visits.end(), [&](const Task* a, const Task* b) { return place(a) < place(b); });
+    for (std::size_t i = 1; i < visits.size(); ++i) {
+        if (place(visits[i - 1]) != place(visits[i])) continue;
+        visits[i - 1]->visit->is_doubled = true;
+        visits[i]->visit->is_doubled = true;
     }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include <stategraph/runtime.hpp>
 
 #include "src/commit/ids.hpp"
+#include "src/commit/visit.hpp"
 #include "src/superstep/schedule.hpp"
 #include "src/superstep/task_context.hpp"
 
@@ -56,6 +58,7 @@ struct Task {
     TaskId id;                     // made when somebody needs it
     std::optional<IdSequence> inner_ids;
     bool is_cached = false;        // its result is from the cache
+    std::unique_ptr<Visit> visit;  // of a subgraph whose logs have keys
 
     /// For the next superstep.
     void reset(const PlannedTask& planned_task);

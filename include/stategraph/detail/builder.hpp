@@ -24,6 +24,15 @@ struct GraphSpec;
 /// How a graph gets its saver.
 enum class CheckpointerKind : std::uint8_t { none, own, inherit, per_thread };
 
+/// Which of a subgraph's logs a visit goes on with.
+struct LogKey {
+    std::shared_ptr<void> callable;
+    void (*call)(const void* callable, const void* state, std::string& key) = nullptr;
+    TypeKey state = nullptr;  // what it takes
+
+    bool empty() const noexcept { return call == nullptr; }
+};
+
 /// A compiled graph as a node, and how state passes in and out.
 struct SubgraphSpec {
     std::shared_ptr<const Core> core;

@@ -93,7 +93,7 @@ private:
 /// Nodes' writes without their running, superstep by superstep.
 class Edits {
 public:
-    Edits();
+    explicit Edits(TypeKey state);
     Edits(const Edits&) = delete;
     Edits& operator=(const Edits&) = delete;
     ~Edits();

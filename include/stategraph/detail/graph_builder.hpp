@@ -68,6 +68,7 @@ struct HandlerSpec {
 struct CompileSpec {
     std::shared_ptr<BaseCheckpointSaver> saver = {};
     CheckpointerKind checkpointer = CheckpointerKind::inherit;
+    LogKey log_key = {};
     std::vector<std::string> interrupt_before = {};
     std::vector<std::string> interrupt_after = {};
     std::shared_ptr<Executor> executor = {};

@@ -1,0 +1,43 @@
+#include "src/run/travel.hpp"
+
+#include <stategraph/error.hpp>
+
+#include "checkpoint/record.hpp"
+#include "src/commit/resume_check.hpp"
+#include "src/graph/namespaces.hpp"
+
+namespace stategraph::engine {
+
+std::vector<TravelStop> planTravel(const detail::Core& root, BaseCheckpointSaver& saver, const RunConfig& config) {
+    const std::string& ns = config.checkpoint_ns;
+    const ErrorContext context{.thread_id = config.thread_id.toString(), .checkpoint_ns = ns, .checkpoint_id = config.checkpoint_id.toString()};
+    if (!config.checkpoint_id) {
+        throw InvalidArgumentError("a run is to begin inside the subgraph '" + ns + "', and the config does not say at which of its checkpoints",
+                                   context);
+    }
+    const detail::Core& inner = resolveNamespace(root, ns);
+    const LogName log{config.thread_id.view(), ns};
+    auto tuple = saver.getTuple({.log = log, .checkpoint_id = config.checkpoint_id});
+    if (!tuple) throw InvalidArgumentError("there is no checkpoint " + config.checkpoint_id.toString() + " of the subgraph '" + ns + "'", context);
+    const StoredCommit& stored = tuple->commits.back();
+    const checkpoint::CommitFields commit = checkpoint::readCommit({log.thread_id, ns, stored.id}, stored.bytes);
+    std::vector<TravelStop> stops;
+    for (const auto& parent : commit.parents) stops.push_back({std::string(parent.checkpoint_ns), parent.id});
+    if (stops.empty() || !stops.front().ns.empty()) {
+        throw InvalidArgumentError("the checkpoint does not say where the graph around it was, so no run can begin there", context);
+    }
+    for (std::size_t i = 0; i < stops.size(); ++i) {
+        const TravelStop& stop = stops[i];
+        const LogName around{config.thread_id.view(), stop.ns};
+        if (!saver.getTuple({.log = around, .checkpoint_id = stop.id})) {
+            throw InvalidArgumentError("the checkpoint " + stop.id.toString() + " of the graph around it is gone (was it pruned?), so no run can begin there",
+                                       context);
+        }
+        if (i > 0) checkStop(resolveNamespace(root, stop.ns), saver, around, stop.id);
+    }
+    checkStop(inner, saver, log, config.checkpoint_id);
+    stops.push_back({ns, config.checkpoint_id});
+    return stops;
+}
+
+}  // namespace stategraph::engine

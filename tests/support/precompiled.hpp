@@ -1,0 +1,17 @@
+#pragma once
+// What nearly every test includes, compiled once where there is no ccache (cmake/Tests.cmake). Tests include what they use all the same.
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <stategraph/memory_saver.hpp>
+#include <stategraph/stategraph.hpp>
