@@ -129,10 +129,12 @@ public:
             return;
         }
         // A signal is not to be emitted beside the coroutine that it is for.
-        const boost::asio::any_io_executor strand = boost::asio::make_strand(executor);
+        state_->strand = boost::asio::make_strand(executor);
+        state_->cancel = std::make_shared<boost::asio::cancellation_signal>();
+        const boost::asio::any_io_executor strand = state_->strand;
         const std::lock_guard suspending(mutex_);
-        boost::asio::co_spawn(strand, std::move(called_), boost::asio::bind_cancellation_slot(state_->cancel.slot(), End{state_}));
-        stops_.emplace(std::move(stop_), Cancel{state_, strand});
+        boost::asio::co_spawn(strand, std::move(called_), boost::asio::bind_cancellation_slot(state_->cancel->slot(), End{state_}));
+        stops_.emplace(std::move(stop_), Cancel{state_});
     }
     T await_resume() {
         { const std::lock_guard lock(mutex_); }  // who resumes this may be quicker than await_suspend
@@ -141,16 +143,26 @@ public:
     }
 
 private:
+    /// What is Asio's in it ends with the coroutine, on its threads: this may outlive the execution context.
     struct State {
         AsioCall* call = nullptr;
-        boost::asio::cancellation_signal cancel;
+        std::mutex mutex;
+        boost::asio::any_io_executor strand;  // none: nothing can be cancelled any more
+        std::shared_ptr<boost::asio::cancellation_signal> cancel;
+
+        void end() {
+            const std::lock_guard lock(mutex);
+            strand = boost::asio::any_io_executor();
+            cancel.reset();
+        }
     };
     struct Cancel {
         std::shared_ptr<State> state;
-        boost::asio::any_io_executor strand;
         void operator()() const noexcept {
+            const std::lock_guard lock(state->mutex);
+            if (!state->strand) return;
             try {
-                boost::asio::post(strand, [state = state] { state->cancel.emit(boost::asio::cancellation_type::terminal); });
+                boost::asio::post(state->strand, [signal = state->cancel] { signal->emit(boost::asio::cancellation_type::terminal); });
             } catch (...) {
                 // No memory to cancel it: it ends in its own time.
             }
@@ -163,10 +175,13 @@ private:
         End(End&&) noexcept = default;
         End& operator=(End&&) = delete;
         ~End() {
-            if (state && state->call != nullptr) state->call->lose();
+            if (!state) return;
+            state->end();
+            if (state->call != nullptr) state->call->lose();
         }
         void operator()(std::exception_ptr error, T value) {
             const std::shared_ptr<State> told = std::move(state);
+            told->end();
             if (told->call != nullptr) told->call->end(std::move(error), std::move(value));
         }
     };

@@ -75,11 +75,11 @@ private:
 /// Where the node lives: at the run's home, until that is left.
 class AwaitedAttempt::Place : public std::enable_shared_from_this<Place> {
 public:
-    Place(AwaitedAttempt& attempt, Home home) noexcept : attempt_(attempt), home_(home) {}
+    Place(AwaitedAttempt& attempt, Home home) : attempt_(attempt), home_(home), after_(detail::homeOf(attemptThreads())) {}
     Home home() noexcept { return {this, &ops}; }
     void leave() {
         const std::lock_guard lock(mutex_);
-        home_ = detail::homeOf(attemptThreads());
+        home_ = after_;
         is_left_ = true;
     }
     /// Whether it has it done on other threads.
@@ -97,6 +97,7 @@ private:
     AwaitedAttempt& attempt_;  // there as long as its node
     std::mutex mutex_;         // held while something is posted: until then the run's home is there
     Home home_;
+    const Home after_;
     bool is_left_ = false;
 };
 
@@ -148,21 +149,27 @@ stategraph::Task<Attempt::End> AwaitedAttempt::await(std::shared_ptr<AwaitedAtte
     const Home home = co_await detail::OwnHome();
     attempt->start(home);
     std::optional<End> end;
-    for (;;) {
-        {
-            const std::lock_guard lock(attempt->mutex_);
-            std::optional<Clock::time_point> limit;
-            end = attempt->outcome(limit);
+    std::exception_ptr error;  // it cannot be waited for; it may be on another thread now, so it is not destroyed
+    try {
+        for (;;) {
+            {
+                const std::lock_guard lock(attempt->mutex_);
+                std::optional<Clock::time_point> limit;
+                end = attempt->outcome(limit);
+            }
+            if (end) break;
+            Change change(*attempt);
+            co_await change;
         }
-        if (end) break;
-        Change change(*attempt);
-        co_await change;
+    } catch (...) {
+        error = std::current_exception();
     }
     owner.isOver();
-    if (*end != End::returned) {
+    if (end != End::returned) {
         attempt->giveUp();
         attempt->place_->leave();
     }
+    if (error) std::rethrow_exception(error);
     co_return *end;
 }
 

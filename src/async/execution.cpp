@@ -54,6 +54,7 @@ stategraph::Task<bool> Execution::onceCalled(int number) {
             }
         } catch (...) {
             error = std::current_exception();
+            if (apart) run_.leaveState();
         }
     }
     const auto rest = [&] {

@@ -7,6 +7,7 @@
 
 #include <stategraph/control.hpp>
 #include <stategraph/retry.hpp>
+#include <stategraph/testing/fault_saver.hpp>
 
 #include "tests/async/support.hpp"
 #include "tests/support/savers.hpp"
@@ -426,5 +427,43 @@ TEST_CASE("many runs that end while others are stopped are each done or cancelle
         if (result.status == Status::done) continue;
         CHECK((result.status == Status::cancelled));
         CHECK(app.invoke(sg::RESUME, {.thread_id = std::to_string(i)}).values == State{"x", {"a", "b", "c"}, 0});
+    }
+}
+
+TEST_CASE("whichever call to the saver fails, and whenever the run is stopped, it can be gone on with") {
+    for (std::size_t call = 1; call < 40; ++call) {
+        for (const bool stops : {false, true}) {
+            const auto saver = std::make_shared<sg::testing::FaultSaver>(std::make_shared<sg::MemorySaver>(), sg::testing::FaultPlan{.fail_at = call}, false);
+            const auto control = std::make_shared<sg::RunControl>();
+            Graph graph;
+            graph.addNode("a", [=](const State&, sg::Runtime& runtime) -> Task<Update> {
+                     runtime.once("effect", [] {});
+                     co_await sg::sleepFor(10us);
+                     if (stops) control->requestStop();
+                     co_return bar("a");
+                 })
+                .addNode("fails", [](const State&) -> Task<Update> {
+                    co_await sg::sleepFor(10us);
+                    throw std::runtime_error("broken");
+                })
+                .onError("fails", [](const State&, const sg::NodeFailure& failure) -> Update { return bar(failure.error); });
+            graph.addEdge(sg::START, "a").addEdge(sg::START, "fails");
+            const auto app = graph.compile({.checkpointer = saver});
+            bool failed = false;
+            try {
+                (void)sg::syncWait(app.asyncInvoke({sg::set(&State::foo, "x")}, with(control)));
+            } catch (const sg::Error&) {
+                failed = true;
+            }
+            saver->disarm();
+            sg::Result<State> done;
+            try {
+                done = sg::syncWait(app.asyncInvoke(sg::RESUME, thread_t));
+            } catch (const sg::EmptyInputError&) {
+                done = sg::syncWait(app.asyncInvoke({sg::set(&State::foo, "x")}, thread_t));
+            }
+            CHECK(done.values == State{"x", {"a", "broken"}, 0});
+            if (!failed) CHECK((done.status == Status::done));
+        }
     }
 }
