@@ -1,5 +1,6 @@
 #pragma once
 #include <condition_variable>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <stategraph/cache.hpp>
 #include <stategraph/graph.hpp>
 #include <stategraph/interrupt.hpp>
 
@@ -20,9 +22,19 @@ namespace stategraph {
 
 class Flow;
 
+/// That a call need not be made again for arguments it was made with, in whichever run and thread: its result is a function of them.
+struct CallCache {
+    /// How long a result is good for; at least 1. None: until it makes room for others, or is cleared.
+    std::optional<std::int64_t> ttl_ms = {};
+    /// Keeps apart what must not be mixed up, such as versions of the function.
+    std::string ns = {};
+};
+
 /// How one call of a Flow is done.
 struct CallOptions {
     RetryPolicy retry = {};
+    /// Kept in the entrypoint's CompileOptions::cache (without one, not). All arguments must be storable.
+    std::optional<CallCache> cache = {};
 };
 
 namespace detail {
@@ -47,6 +59,46 @@ private:
 void retryCall(Runtime& runtime, const RetryPolicy& policy, int attempt);
 /// "call:NAME#N"; InvalidArgumentError for a name that is empty or longer than 150 bytes.
 std::string callKey(Runtime& runtime, std::string_view name, std::size_t number);
+
+/// What the cache has of one call. Errors: InvalidArgumentError for an impossible time to live.
+class CachedCall {
+public:
+    CachedCall(Runtime& runtime, std::string_view name, const CallCache& policy, std::string input);
+    /// The result's bytes; none if there are none for this input. Never fails.
+    std::optional<std::string> find() noexcept;
+    /// Never fails.
+    void keep(std::string_view value) noexcept;
+
+private:
+    std::shared_ptr<BaseCache> cache_;
+    const CallCache& policy_;
+    std::string ns_;
+    std::string key_;
+    std::string input_;
+};
+[[noreturn]] void refuseCachedCall(Runtime& runtime, std::string_view name);
+
+/// `call()`, or what the cache has for these arguments.
+template <class R, class Call, class... A>
+R callCached(Runtime& runtime, std::string_view name, const CallCache& policy, const Call& call, const A&... args) {
+    if constexpr (Storable<R> && (std::is_constructible_v<Value, const A&> && ...)) {
+        std::string input;
+        ((input += Value(args).bytes()), ...);
+        CachedCall cached(runtime, name, policy, std::move(input));
+        if (auto bytes = cached.find()) {
+            try {
+                return Value::fromCbor(std::move(*bytes)).template as<R>();
+            } catch (const WrongTypeError&) {
+                // Of another version of the program.
+            }
+        }
+        R value = call();
+        cached.keep(Value(value).bytes());
+        return value;
+    } else {
+        refuseCachedCall(runtime, name);
+    }
+}
 
 template <class R>
 struct CallResult {
@@ -92,36 +144,43 @@ public:
     /// Calls `fn(args…)` once for this run; the result (anything storable) is stored before this returns. What the last attempt throws
     /// passes through, and nothing is stored of it. Errors: as Runtime::once; InvalidArgumentError for a name that is empty or too long.
     template <class F, class... A>
-    std::invoke_result_t<F&, A&...> call(std::string_view name, F&& fn, A&&... args) {
+    std::decay_t<std::invoke_result_t<F&, A&...>> call(std::string_view name, F&& fn, A&&... args) {
         return callWith(name, CallOptions(), std::forward<F>(fn), std::forward<A>(args)...);
     }
     template <class F, class... A>
-    std::invoke_result_t<F&, A&...> callWith(std::string_view name, const CallOptions& options, F&& fn, A&&... args) {
+    std::decay_t<std::invoke_result_t<F&, A&...>> callWith(std::string_view name, const CallOptions& options, F&& fn, A&&... args) {
         const std::string key = nextKey(name);
-        return make(key, options, [&] { return fn(args...); });
+        return make(name, key, options, fn, args...);
     }
 
     /// The same on another thread, so that several go on at once; `fn` and the arguments are copied. The Flow waits for all of them at its end.
     /// Such a function may not ask or sleep.
     template <class F, class... A>
     auto start(std::string_view name, F fn, A... args) {
-        using R = std::invoke_result_t<F&, A&...>;
+        return startWith(name, CallOptions(), std::move(fn), std::move(args)...);
+    }
+    template <class F, class... A>
+    auto startWith(std::string_view name, const CallOptions& options, F fn, A... args) {
+        using R = std::decay_t<std::invoke_result_t<F&, A&...>>;
         static_assert(!std::is_void_v<R>, "stategraph: a function given to Flow::start must return something to wait for");
         auto result = std::make_shared<detail::CallResult<R>>();
         struct Work {
             Flow* flow;
+            std::string name;
             std::string key;
+            CallOptions options;
             F fn;
             std::tuple<A...> args;
             std::shared_ptr<detail::CallResult<R>> result;
         };
-        auto work = std::make_shared<Work>(Work{this, nextKey(name), std::move(fn), {std::move(args)...}, result});
+        auto work = std::make_shared<Work>(Work{this, std::string(name), nextKey(name), options, std::move(fn), {std::move(args)...}, result});
         threads_.start(work, [](void* erased) {
             Work& mine = *static_cast<Work*>(erased);
             std::optional<R> value;
             std::exception_ptr thrown;
             try {
-                value.emplace(mine.flow->make(mine.key, CallOptions(), [&] { return std::apply(mine.fn, mine.args); }));
+                const auto make = [&mine](auto&... own) { return mine.flow->make(mine.name, mine.key, mine.options, mine.fn, own...); };
+                value.emplace(std::apply(make, mine.args));
             } catch (...) {
                 thrown = std::current_exception();
             }
@@ -143,16 +202,21 @@ public:
     void sleepUntil(std::int64_t unix_ms, std::string_view name = "sleep") { runtime_.sleepUntil(unix_ms, nextKey(name)); }
 
 private:
-    template <class G>
-    auto make(const std::string& key, const CallOptions& options, G&& call) {
-        return runtime_.once(key, [&] {
+    template <class F, class... A>
+    auto make(std::string_view name, const std::string& key, const CallOptions& options, F& fn, A&... args) {
+        using R = std::decay_t<std::invoke_result_t<F&, A&...>>;
+        const auto call = [&]() -> R {
             for (int attempt = 1;; ++attempt) {
                 try {
-                    return call();
+                    return fn(args...);
                 } catch (...) {
                     detail::retryCall(runtime_, options.retry, attempt);
                 }
             }
+        };
+        return runtime_.once(key, [&]() -> R {
+            if (!options.cache) return call();
+            return detail::callCached<R>(runtime_, name, *options.cache, call, args...);
         });
     }
     std::string nextKey(std::string_view name) {

@@ -2,6 +2,11 @@
 
 #include <chrono>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <stategraph/cache.hpp>
+#include <stategraph/error.hpp>
 #include <stategraph/executor.hpp>
 
 #include "src/run/attempt.hpp"
@@ -17,9 +22,17 @@ struct FlowThreads::Impl {
     std::size_t running = 0;
 };
 
-FlowThreads::FlowThreads(Runtime& runtime) : impl_(std::make_shared<Impl>()) {
+namespace {
+
+const Core& coreOf(Runtime& runtime) {
     TaskContext& context = runtime.taskContext();
-    const Core& core = context.attempt_apart != nullptr ? context.attempt_apart->core() : context.run->core();
+    return context.attempt_apart != nullptr ? context.attempt_apart->core() : context.run->core();
+}
+
+}  // namespace
+
+FlowThreads::FlowThreads(Runtime& runtime) : impl_(std::make_shared<Impl>()) {
+    const Core& core = coreOf(runtime);
     impl_->executor = core.options().executor ? core.options().executor : Executor::common();
     (void)runtime.taskId();  // made once, before several threads ask for it
 }
@@ -72,6 +85,53 @@ std::string callKey(Runtime& runtime, std::string_view name, std::size_t number)
                                    " bytes; give each a name of 1 to 150");
     }
     return "call:" + std::string(name) + "#" + std::to_string(number);
+}
+
+CachedCall::CachedCall(Runtime& runtime, std::string_view name, const CallCache& policy, std::string input) : policy_(policy), input_(std::move(input)) {
+    if (policy.ttl_ms && *policy.ttl_ms < 1) {
+        throw InvalidArgumentError("the call '" + std::string(name) + "' has a cache.ttl_ms of " + std::to_string(*policy.ttl_ms) + "; it must be at least 1",
+                                   {.node = std::string(runtime.node())});
+    }
+    const Core& core = coreOf(runtime);
+    cache_ = core.options().cache;
+    if (cache_ == nullptr) return;
+    ns_ = "call|" + std::string(runtime.node()) + '|' + std::string(name) + '|' + policy.ns;
+    const XXH128_hash_t hash = XXH3_128bits(input_.data(), input_.size());
+    key_.resize(16);
+    CheckpointId(hash.high64, hash.low64).toBytes(key_.data());
+}
+
+std::optional<std::string> CachedCall::find() noexcept {
+    if (cache_ == nullptr) return {};
+    try {
+        const auto stored = cache_->get(ns_, key_);
+        if (!stored) return {};
+        Decoder in(*stored);
+        if (in.array() != 2 || in.bytes() != input_) return {};  // of other arguments whose hash happens to be the same
+        return std::string(in.bytes());
+    } catch (...) {
+        return {};  // the call is made
+    }
+}
+
+void CachedCall::keep(std::string_view value) noexcept {
+    if (cache_ == nullptr) return;
+    try {
+        std::string entry;
+        Encoder out(entry);
+        out.array(2);
+        out.bytes(input_);
+        out.bytes(value);
+        cache_->set(ns_, key_, entry, policy_.ttl_ms);
+    } catch (...) {
+        // The next one makes the call.
+    }
+}
+
+void refuseCachedCall(Runtime& runtime, std::string_view name) {
+    throw InvalidArgumentError("the call '" + std::string(name) + "' is to be cached, and its arguments or its result cannot be stored: give it "
+                               "arguments that can, or no cache",
+                               {.node = std::string(runtime.node())});
 }
 
 }  // namespace stategraph::detail

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <stategraph/cache.hpp>
 #include <stategraph/control.hpp>
 #include <stategraph/functional.hpp>
 
@@ -150,4 +151,114 @@ TEST_CASE("an entrypoint sleeps, is stopped and has state and history like any g
 TEST_CASE("a call without a name is refused") {
     const auto flow = sg::entrypoint("flow", [](const int& input, sg::Flow& fn) { return fn.call("", [](int n) { return n; }, input); });
     CHECK_THROWS_WITH_AS(flow.invoke(1), doctest::Contains("with a name of 0 bytes"), sg::NodeError);
+}
+
+namespace {
+
+// What a cache is asked, and whether it fails.
+class WatchedCache final : public sg::BaseCache {
+public:
+    bool fails = false;
+    std::optional<std::string> get(std::string_view ns, std::string_view key) override {
+        if (fails) throw std::runtime_error("no cache");
+        return inner_.get(ns, key);
+    }
+    void set(std::string_view ns, std::string_view key, std::string_view value, std::optional<std::int64_t> ttl_ms) override {
+        if (fails) throw std::runtime_error("no cache");
+        names.add(std::string(ns));
+        inner_.set(ns, key, damages ? "damaged" : value, ttl_ms);
+    }
+    void remove(std::string_view ns, std::string_view key) override { inner_.remove(ns, key); }
+    void clear(std::string_view ns) override { inner_.clear(ns); }
+    void clear() override { inner_.clear(); }
+    bool damages = false;
+    Log names;
+
+private:
+    sg::MemoryCache inner_;
+};
+
+}  // namespace
+
+TEST_CASE("a cached call is made once for its arguments, whichever thread and run makes it") {
+    savers::onEach([](savers::Store& store) {
+        Log log;
+        const auto cache = std::make_shared<sg::MemoryCache>();
+        const auto flow = sg::entrypoint("flow", [&log](const std::string& input, sg::Flow& fn) {
+            const auto length = [&log](const std::string& text, int) {
+                log.add(text);
+                return static_cast<int>(text.size());
+            };
+            const int once = fn.callWith("length", {.cache = sg::CallCache{}}, length, input, 1);
+            return once + fn.startWith("length", {.cache = sg::CallCache{}}, length, "fixed", 2).get();
+        }, {.checkpointer = store.open(), .cache = cache});
+        for (const char* thread : {"a", "b"}) {
+            CHECK(flow.invoke("four", {.thread_id = thread}).values == 9);
+            CHECK(flow.invoke("sixsix", {.thread_id = thread}).values == 11);
+        }
+        CHECK(log.takeSorted() == Strings{"fixed", "four", "sixsix"});
+        cache->clear();
+        flow.invoke("four", {.thread_id = "a"});
+        CHECK(log.takeSorted() == Strings{"fixed", "four"});
+    });
+}
+
+TEST_CASE("cached calls are kept apart by name and namespace, and not kept when they fail") {
+    Log log;
+    int failures = 1;
+    const auto flow = sg::entrypoint("flow", [&](const int& input, sg::Flow& fn) {
+        const auto called = [&log](std::string what) {
+            return [&log, what](int) {
+                log.add(what);
+                return what;
+            };
+        };
+        fn.callWith("one", {.cache = sg::CallCache{}}, called("one"), input);
+        fn.callWith("two", {.cache = sg::CallCache{}}, called("two"), input);
+        fn.callWith("one", {.cache = sg::CallCache{.ns = "v2"}}, called("one v2"), input);
+        return fn.callWith("fails", {.cache = sg::CallCache{}}, [&](int) {
+            log.add("fails");
+            if (failures-- > 0) throw std::runtime_error("broken");
+            return std::string("done");
+        }, input);
+    }, {.cache = std::make_shared<sg::MemoryCache>()});
+    CHECK_THROWS_AS(flow.invoke(1), sg::NodeError);
+    CHECK(log.take() == Strings{"one", "two", "one v2", "fails"});
+    CHECK(flow.invoke(1).values == "done");
+    CHECK(log.take() == Strings{"fails"});
+    CHECK(flow.invoke(1).values == "done");
+    CHECK(log.take().empty());
+    CHECK(flow.invoke(2).values == "done");
+    CHECK(log.take() == Strings{"one", "two", "one v2", "fails"});
+}
+
+TEST_CASE("without a cache, with one that fails and with one that gives back something else calls are made") {
+    for (const int kind : {0, 1, 2}) {
+        Log log;
+        const auto cache = std::make_shared<WatchedCache>();
+        cache->fails = kind == 1;
+        cache->damages = kind == 2;
+        const auto flow = sg::entrypoint("flow", [&log](const int& input, sg::Flow& fn) {
+            return fn.callWith("call", {.cache = sg::CallCache{}}, [&log](int n) {
+                log.add("call");
+                return n + 1;
+            }, input);
+        }, {.cache = kind == 0 ? nullptr : cache});
+        CHECK(flow.invoke(1).values == 2);
+        CHECK(flow.invoke(1).values == 2);
+        CHECK(log.take() == Strings{"call", "call"});
+    }
+}
+
+TEST_CASE("a cached call whose arguments cannot be stored, or whose time to live is none, is refused") {
+    struct Handle {};
+    const auto cache = std::make_shared<sg::MemoryCache>();
+    const auto unstorable = sg::entrypoint("flow", [](const int& input, sg::Flow& fn) {
+        return fn.callWith("call", {.cache = sg::CallCache{}}, [](const Handle&, int n) { return n; }, Handle{}, input);
+    }, {.cache = cache});
+    CHECK_THROWS_WITH_AS(unstorable.invoke(1), doctest::Contains("cannot be stored"), sg::NodeError);
+    const auto over = sg::entrypoint("flow", [](const int& input, sg::Flow& fn) {
+        return fn.callWith("call", {.cache = sg::CallCache{.ttl_ms = 0}}, [](int n) { return n; }, input);
+    }, {.cache = cache});
+    CHECK_THROWS_WITH_AS(over.invoke(1), doctest::Contains("ttl_ms of 0"), sg::NodeError);
 }
