@@ -289,10 +289,13 @@ TEST_CASE("a run raced against a timer of Asio's, in which the timer wins, ends 
     const auto begun = std::make_shared<std::atomic<int>>(0);
     const auto app = waitsLong(ended, begun).compile();
     asio::io_context context(1);
+    const auto untilBegun = [&]() -> asio::awaitable<void> {
+        while (*begun < 2) co_await waits(1ms);
+    };
     const auto task = [&]() -> asio::awaitable<int> {
         using namespace asio::experimental::awaitable_operators;
         const auto executor = co_await asio::this_coro::executor;
-        auto first = co_await (sg::asyncInvokeOn(executor, app, Update{}) || waits(20ms));
+        auto first = co_await (sg::asyncInvokeOn(executor, app, Update{}) || untilBegun());
         co_await waits(1ms);  // not cancelled: the race is over
         co_return static_cast<int>(first.index());
     };
@@ -360,17 +363,23 @@ TEST_CASE("nodes of Asio's that ignore their cancellation are left on its thread
     {
         const auto app = graph.compile();
         asio::io_context context(1);
+        const auto control = std::make_shared<sg::RunControl>();
         std::optional<sg::Status> status;
+        const auto stops = [&]() -> asio::awaitable<void> {
+            while (*begun < 1) co_await waits(1ms);
+            control->requestStop();
+        };
+        asio::co_spawn(context, stops(), asio::detached);
         const auto task = [&]() -> asio::awaitable<void> {
             const auto executor = co_await asio::this_coro::executor;
             sg::RunConfig config;
-            config.timeout_ms = 20;
+            config.control = control;
             status = (co_await sg::asyncInvokeOn(executor, app, Update{}, config)).status;
             context.stop();
         };
         asio::co_spawn(context, task(), asio::detached);
         context.run();
-        CHECK((status == sg::Status::timed_out));
+        CHECK((status == sg::Status::cancelled));
         CHECK(held.use_count() == 3);
     }
     graph = Graph();
