@@ -12,7 +12,6 @@
 
 #include "checkpoint/encrypted_box.hpp"
 #include "checkpoint/encrypted_keys.hpp"
-#include "checkpoint/record.hpp"
 #include "checkpoint/record_frame.hpp"
 #include "checkpoint/sealed_record.hpp"
 

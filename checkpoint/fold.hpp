@@ -9,7 +9,7 @@
 #include <stategraph/detail/log.hpp>
 #include <stategraph/saver.hpp>
 
-#include "checkpoint/record.hpp"
+#include "checkpoint/commit_fields.hpp"
 
 // Reading a checkpoint: a fold over the commits from its base to it. It runs no user code and knows no types: what comes out are
 // the operations each channel's value is made of, and the schedule.

@@ -7,7 +7,16 @@
 
 #include <stategraph/error.hpp>
 
-#include "checkpoint/record.hpp"
+namespace stategraph {
+
+std::string RowKey::toString() const {
+    std::string text = "(thread '" + std::string(thread_id) + "', namespace '" + std::string(checkpoint_ns) +
+                       "', checkpoint " + id.toString();
+    if (!path.empty()) text += ", task '" + std::string(path) + "'";
+    return text + ")";
+}
+
+}  // namespace stategraph
 
 namespace stategraph::checkpoint {
 namespace {
@@ -49,6 +58,14 @@ Frame readFrame(const RowKey& key, std::string_view bytes) {
     const std::string_view body = bytes.substr(frame_size);
     if (version < format_version || checksum(key.id, body) != stored) corrupt(key, "its checksum does not match");
     return {version, body};
+}
+
+std::string_view openRecord(const RowKey& key, std::string_view bytes) {
+    const Frame frame = readFrame(key, bytes);
+    if (frame.version == sealed_version) {
+        corrupt(key, "it is encrypted; read it through the EncryptedSaver that has its keys");
+    }
+    return frame.body;
 }
 
 void writeId(Encoder& out, CheckpointId id) {

@@ -10,6 +10,9 @@
 // What every record begins with, and how records name ids. The grammar is in record.hpp.
 namespace stategraph::checkpoint {
 
+inline constexpr unsigned char format_version = 1;
+inline constexpr unsigned char sealed_version = 2;
+
 /// Appends the version and a place for the checksum; `closeFrame` fills it in, over all that was appended since.
 std::size_t openFrame(std::string& out, unsigned char version);
 void closeFrame(CheckpointId id, std::string& out, std::size_t start);
@@ -21,6 +24,9 @@ struct Frame {
 
 /// Checks version and checksum. Errors: CorruptCheckpointError naming the key.
 Frame readFrame(const RowKey& key, std::string_view bytes);
+
+/// The body of a record that is not sealed. Errors: the same.
+std::string_view openRecord(const RowKey& key, std::string_view bytes);
 
 /// Throws CorruptCheckpointError naming the key.
 [[noreturn]] void corrupt(const RowKey& key, std::string_view why);

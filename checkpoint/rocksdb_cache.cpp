@@ -1,6 +1,7 @@
 #include <stategraph/rocksdb_cache.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <mutex>
 #include <utility>
@@ -143,6 +144,9 @@ struct RocksDBCache::Impl {
     mutable std::mutex mutex;  // over writes
     std::uint64_t next_number = 1;
     std::uint64_t bytes = 0;
+    std::atomic<std::uint64_t> hits = 0;
+    std::atomic<std::uint64_t> misses = 0;
+    std::atomic<std::uint64_t> stores = 0;
 };
 
 RocksDBCache::RocksDBCache(const std::string& path, const RocksDBCacheOptions& options) : impl_(std::make_unique<Impl>(path, options)) {}
@@ -151,15 +155,18 @@ RocksDBCache::~RocksDBCache() = default;
 std::optional<std::string> RocksDBCache::get(std::string_view ns, std::string_view key) {
     const std::string row = rowOf(ns, key);
     auto stored = impl_->read(row);
-    if (!stored) return {};
-    if (stored->size() < head_size) {
-        impl_->dropRow(row);
+    const bool is_whole = stored && stored->size() >= head_size;
+    if (!is_whole || impl_->isOver(*stored)) {
+        impl_->misses.fetch_add(1, std::memory_order_relaxed);
+        if (!stored) return {};
+        if (is_whole) {
+            impl_->dropExpired(row);
+        } else {
+            impl_->dropRow(row);
+        }
         return {};
     }
-    if (impl_->isOver(*stored)) {
-        impl_->dropExpired(row);
-        return {};
-    }
+    impl_->hits.fetch_add(1, std::memory_order_relaxed);
     stored->erase(0, head_size);
     return stored;
 }
@@ -194,6 +201,7 @@ void RocksDBCache::set(std::string_view ns, std::string_view key, std::string_vi
     batch.Put(numberRow(impl_->next_number), number_value.append(row));
     impl_->write(batch, freed, size);
     ++impl_->next_number;
+    impl_->stores.fetch_add(1, std::memory_order_relaxed);
 }
 
 void RocksDBCache::remove(std::string_view ns, std::string_view key) { impl_->dropRow(rowOf(ns, key)); }
@@ -203,6 +211,12 @@ void RocksDBCache::clear() { impl_->dropAll("e"); }
 std::uint64_t RocksDBCache::storedBytes() const {
     const std::lock_guard lock(impl_->mutex);
     return impl_->bytes;
+}
+
+CacheStats RocksDBCache::stats() const {
+    return {.hits = impl_->hits.load(std::memory_order_relaxed),
+            .misses = impl_->misses.load(std::memory_order_relaxed),
+            .stores = impl_->stores.load(std::memory_order_relaxed)};
 }
 
 }  // namespace stategraph

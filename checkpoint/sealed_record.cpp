@@ -5,7 +5,6 @@
 
 #include <stategraph/error.hpp>
 
-#include "checkpoint/record.hpp"
 #include "checkpoint/record_frame.hpp"
 
 namespace stategraph::checkpoint {

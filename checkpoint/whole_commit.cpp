@@ -3,9 +3,9 @@
 #include <stategraph/error.hpp>
 #include <stategraph/saver_rules.hpp>
 
+#include "checkpoint/commit_fields.hpp"
 #include "checkpoint/fold.hpp"
 #include "checkpoint/materialise.hpp"
-#include "checkpoint/record.hpp"
 
 // A kept commit, written so that those before it may go.
 namespace stategraph::checkpoint {

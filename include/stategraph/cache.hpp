@@ -32,6 +32,15 @@ public:
     virtual void clear() = 0;
 };
 
+/// What was asked of a cache since it was made. A task that waited for an equal one, and took its result, is a miss.
+struct CacheStats {
+    /// How often `get` found an entry, and how often none.
+    std::uint64_t hits = 0;
+    std::uint64_t misses = 0;
+    /// How often `set` kept one: a value that is too large is not.
+    std::uint64_t stores = 0;
+};
+
 struct MemoryCacheOptions {
     /// At most this many bytes of values, names and bookkeeping (an estimate); at least 1. The entries not read or written for longest make
     /// room; a value that is larger by itself is not kept.
@@ -57,6 +66,7 @@ public:
     /// What the limit is about.
     std::size_t storedBytes() const;
     std::size_t entries() const;
+    CacheStats stats() const;
 
 private:
     struct Impl;

@@ -35,6 +35,8 @@ public:
 
     /// What the limit is about.
     std::uint64_t storedBytes() const;
+    /// Of this process. Takes no lock: numbers that are read while others use the cache need not be of one moment.
+    CacheStats stats() const;
 
 private:
     struct Impl;

@@ -4,7 +4,7 @@
 #include <stategraph/detail/async.hpp>
 
 #include "src/async/drive.hpp"
-#include "src/run/invoke.hpp"
+#include "src/run/stream_end.hpp"
 
 // A run as events that coroutines await: it advances a superstep when its events have been taken.
 namespace stategraph::detail {
@@ -104,26 +104,25 @@ private:
 }  // namespace
 
 struct AsyncStreamRun::Impl {
-    enum class Phase : std::uint8_t { begin, superstep, running, over };
+    enum class Phase : std::uint8_t { begin, superstep, running };
 
     std::shared_ptr<const Core> core;
     RunInput input;
     RunConfig config;
-    const bool live;  // events come from inside tasks, and are to be seen while those run
+    const bool live;  // tasks run beside the reader
     AwaitedEvents queue;
     engine::Events events;
     engine::RunShared shared;
     engine::Run run;
     Phase phase = Phase::begin;
-    RunOutcome outcome;
-    std::exception_ptr failure;
+    engine::StreamEnd end;
     Task<> running;  // the tasks of a superstep, beside the reader; destroyed before what it refers to
 
     Impl(std::shared_ptr<const Core> graph, RunInput&& given, const RunConfig& run_config, const StreamOptions& options)
         : core(std::move(graph)),
           input(std::move(given)),
           config(run_config),
-          live(options.modes.has(StreamMode::custom) || options.subgraphs),
+          live(engine::isLive(options)),
           events(queue, options),
           shared(engine::shareRun(*core, config, events)),
           run(*core, shared) {}
@@ -137,62 +136,26 @@ struct AsyncStreamRun::Impl {
         } catch (...) {
             // What failed is on its task's record, and nobody listens any more.
         }
-        if (phase != Phase::over) run.leave();
+        if (!end.isThere()) run.leave();
     }
 
-    Task<> awaitTurn() {
-        try {
-            co_await engine::awaitTurn(shared);
-        } catch (Error& error) {
-            engine::addRunContext(error, config);
-            fail();
-        } catch (...) {
-            fail();
+    // One step of the run without what is awaited. Leaves `running` where the tasks of a superstep are due.
+    void advance() {
+        switch (phase) {
+            case Phase::begin:
+                run.begin(std::move(input));
+                phase = Phase::superstep;
+                return;
+            case Phase::superstep:
+                if (!run.next()) return end.finish(run);
+                phase = Phase::running;
+                return;
+            case Phase::running:
+                phase = Phase::superstep;
+                run.endSuperstep();
+                if (run.isPaused()) end.finish(run);
+                return;
         }
-    }
-
-    // One step of the run without what is awaited. True: the tasks of a superstep are due.
-    bool advance() {
-        try {
-            switch (phase) {
-                case Phase::begin:
-                    run.begin(std::move(input));
-                    phase = Phase::superstep;
-                    break;
-                case Phase::superstep:
-                    if (!run.next()) {
-                        end();
-                        break;
-                    }
-                    phase = Phase::running;
-                    return true;
-                case Phase::running:
-                    run.endSuperstep();
-                    phase = Phase::superstep;
-                    if (run.isPaused()) end();
-                    break;
-                case Phase::over: break;
-            }
-        } catch (Error& error) {
-            engine::addRunContext(error, config);
-            fail();
-        } catch (...) {
-            fail();
-        }
-        return false;
-    }
-
-    void end() {
-        phase = Phase::over;
-        outcome = run.finish();
-        shared.claim.release();
-    }
-
-    void fail() {
-        failure = std::current_exception();
-        phase = Phase::over;
-        run.fail();
-        shared.claim.release();
     }
 
     // On the graph's executor: where the reader is now may be gone when it reads on.
@@ -215,22 +178,27 @@ struct AsyncStreamRun::Impl {
                 continue;
             }
             if (runs) running.reset();
-            if (phase == Phase::over) {
-                if (failure) std::rethrow_exception(std::exchange(failure, nullptr));
+            if (end.isThere()) {
+                end.tell();
                 co_return event;
             }
-            if (phase == Phase::begin) co_await awaitTurn();
-            if (!advance()) continue;
-            if (live && !run.todo().empty()) {
-                start();
-                continue;
+            try {
+                if (phase == Phase::begin) co_await engine::awaitTurn(shared);
+                advance();
+                if (phase != Phase::running) continue;
+                if (live && !run.todo().empty()) {
+                    start();
+                    continue;
+                }
+                if (engine::isAllInline(run)) {
+                    run.executeAll();
+                } else {
+                    co_await engine::executeAllAsync(run, engine::Spread::usual);
+                }
+                advance();
+            } catch (...) {
+                end.fail(run);
             }
-            if (engine::isAllInline(run)) {
-                run.executeAll();
-            } else {
-                co_await engine::executeAllAsync(run, engine::Spread::usual);
-            }
-            advance();
         }
     }
 };
@@ -241,6 +209,6 @@ AsyncStreamRun::AsyncStreamRun(std::shared_ptr<const Core> core, RunInput&& inpu
 AsyncStreamRun::~AsyncStreamRun() = default;
 
 Task<std::optional<StreamEvent>> AsyncStreamRun::next() { return impl_->next(); }
-const RunOutcome& AsyncStreamRun::outcome() const noexcept { return impl_->outcome; }
+const RunOutcome& AsyncStreamRun::outcome() const noexcept { return impl_->end.outcome(); }
 
 }  // namespace stategraph::detail

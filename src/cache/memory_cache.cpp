@@ -53,6 +53,7 @@ struct MemoryCache::Impl {
     Entries entries;  // the one used last comes first
     std::unordered_map<std::string, ByKey> by_ns;
     std::size_t bytes = 0;
+    CacheStats stats;
 };
 
 MemoryCache::MemoryCache(const MemoryCacheOptions& options) : impl_(new Impl(options)) {}
@@ -61,11 +62,16 @@ MemoryCache::~MemoryCache() = default;
 std::optional<std::string> MemoryCache::get(std::string_view ns, std::string_view key) {
     const std::lock_guard lock(impl_->mutex);
     const auto found = impl_->find(ns, key);
-    if (found == impl_->entries.end()) return {};
-    if (found->expires_unix_us != 0 && impl_->now() >= found->expires_unix_us) {
-        impl_->erase(found);
+    if (found == impl_->entries.end()) {
+        ++impl_->stats.misses;
         return {};
     }
+    if (found->expires_unix_us != 0 && impl_->now() >= found->expires_unix_us) {
+        impl_->erase(found);
+        ++impl_->stats.misses;
+        return {};
+    }
+    ++impl_->stats.hits;
     impl_->entries.splice(impl_->entries.begin(), impl_->entries, found);
     return found->value;
 }
@@ -92,6 +98,7 @@ void MemoryCache::set(std::string_view ns, std::string_view key, std::string_vie
         impl_->bytes -= size;
         throw;
     }
+    ++impl_->stats.stores;
 }
 
 void MemoryCache::remove(std::string_view ns, std::string_view key) {
@@ -125,6 +132,11 @@ std::size_t MemoryCache::storedBytes() const {
 std::size_t MemoryCache::entries() const {
     const std::lock_guard lock(impl_->mutex);
     return impl_->entries.size();
+}
+
+CacheStats MemoryCache::stats() const {
+    const std::lock_guard lock(impl_->mutex);
+    return impl_->stats;
 }
 
 }  // namespace stategraph

@@ -19,12 +19,36 @@ using detail::ChannelSpec;
 // 1/3 of what is written is snapshots, and reading touches at most about 4 times the state.
 constexpr std::size_t replay_factor = 3;
 constexpr std::size_t replay_bytes_min = 4096;
+// Room that a buffer keeps for the next run.
+constexpr std::size_t kept_bytes_max = std::size_t{64} << 10U;
 // What reading one more commit costs, in bytes of the same effort.
 constexpr std::size_t row_cost_bytes = 48;
 
 }  // namespace
 
-LogWriter::LogWriter(const LogSettings& settings) : settings_(settings) {}
+void LogWriter::start(const LogSettings& settings) {
+    settings_ = settings;
+    head_ = {};
+    stored_ = {};
+    snapshot_forced_ = false;
+    first_commit_ = true;
+    logged_last_ = {};
+    folds_ = 0;
+}
+
+void LogWriter::end() noexcept {
+    if (settings_.saver == nullptr) return;
+    settings_.saver = nullptr;
+    queue_.reset();
+    unknown_.clear();
+    kept_rows_.clear();
+    rows_with_commit_.clear();
+    changed_.clear();
+    operations_.clear();
+    for (std::string* buffer : {&operations_.entries, &operations_map_, &record_, &payloads_}) {
+        if (buffer->capacity() > kept_bytes_max) std::string().swap(*buffer);
+    }
+}
 
 void LogWriter::open(CheckpointId head, const checkpoint::Folded* from, const detail::Schema& schema) {
     head_ = head;

@@ -43,9 +43,16 @@ struct CommitStep {
     std::string_view writes = {};              // of the one task that led here, a CBOR list; empty: as the operations say
 };
 
+/// It is used for one run after another, as making one anew costs more than a superstep.
 class LogWriter {
 public:
-    explicit LogWriter(const LogSettings& settings);
+    LogWriter() noexcept {}  // not defaulted: nobody needs it filled with zeros first
+    explicit LogWriter(const LogSettings& settings) { start(settings); }
+
+    /// Begins for a run; what the settings point at must stay until it ends.
+    void start(const LogSettings& settings);
+    /// After the run: waits for what is under way, and forgets everything but memory.
+    void end() noexcept;
 
     /// Continues from a checkpoint (null: from nothing); `head` is the log's newest.
     /// Errors: CorruptCheckpointError if a channel that the schema does not have cannot be read.

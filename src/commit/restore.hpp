@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "checkpoint/fold.hpp"
+#include "checkpoint/task_fields.hpp"
 #include "src/superstep/apply.hpp"
 #include "src/superstep/schedule.hpp"
 

@@ -4,6 +4,8 @@
 #include <ctime>
 #include <ostream>
 
+#include "src/interrupts.hpp"
+
 namespace stategraph {
 namespace {
 
@@ -41,15 +43,7 @@ void encodeTask(const TaskSnapshot& task, Encoder& out) {
     out.array(task.interrupts.size());
     for (const auto& interrupt : task.interrupts) {
         const bool open = std::find(task.open_interrupts.begin(), task.open_interrupts.end(), interrupt) != task.open_interrupts.end();
-        out.map(4);
-        out.text("answered");
-        out.boolean(!open);
-        out.text("id");
-        out.text(interrupt.id.toString());
-        out.text("index");
-        out.unsignedInteger(interrupt.index);
-        out.text("value");
-        out.raw(interrupt.value.bytes());
+        engine::encodeInterrupt(interrupt, !open, out);
     }
     out.text("finished");
     out.boolean(task.finished);

@@ -27,9 +27,9 @@ namespace stategraph::engine {
 /// that sleep on would stop everything. Never destroyed, as its threads may outlive main.
 Executor& attemptThreads();
 
-/// One call of a node, or of its error handler, that may be given up while it runs. The node is called on a thread of its own, and everything that it works on belongs to
-/// the attempt: so the run can go on, or end, without it. Once given up nothing of it lands: its result is dropped, and what it asks of its
-/// Runtime throws CancelledError. One of a coroutine that is awaited is an AwaitedAttempt.
+/// One call of a node, or of its error handler, that may be given up while it runs. It is called on a thread of its own, and everything that it
+/// works on belongs to the attempt: so the run can go on, or end, without it. Once given up nothing of it lands: its result is dropped, and what
+/// it asks of its Runtime throws CancelledError. One of a coroutine that is awaited is an AwaitedAttempt.
 class Attempt : public std::enable_shared_from_this<Attempt> {
 public:
     /// `input` keeps alive what the node reads; `core` the node itself.

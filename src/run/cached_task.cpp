@@ -1,6 +1,7 @@
 #include "src/run/cached_task.hpp"
 
 #include <mutex>
+#include <new>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -88,10 +89,30 @@ bool CachedTask::restore() {
     } catch (...) {
         return false;
     }
-    if (!stored) return false;
+    return stored && take(*stored);
+}
+
+bool CachedTask::restoreOrLead() {
+    while (entry_) {
+        const std::uint64_t ended = FlightSeat::ended();
+        if (restore()) return true;
+        FlightSeat::Answer answer = FlightSeat::Answer::alone;
+        try {
+            answer = seat_.join(entry_->run, entry_->task, entry_->cache, entry_->policy.ns, entry_->key, ended);
+        } catch (const std::bad_alloc&) {
+            // It runs, and nobody waits.
+        }
+        if (answer == FlightSeat::Answer::given) return take(seat_.result());
+        if (answer != FlightSeat::Answer::again) break;
+    }
+    return false;
+}
+
+// False: it is of no use.
+bool CachedTask::take(std::string_view stored) {
     Task& task = entry_->task;
     try {
-        if (!read(*stored)) return false;
+        if (!read(stored)) return false;
     } catch (...) {
         task.result.writes.clear();
         task.routes.clear();
@@ -130,12 +151,12 @@ void CachedTask::noteWrites() {
     try {
         schema.check(writes);
     } catch (const Error&) {
-        entry_.reset();  // whoever takes the result says so
+        drop();  // whoever takes the result says so
         return;
     }
     for (const detail::Op& op : writes) {
         if (schema.channel(op.channel).kind != detail::ChannelKind::untracked) continue;
-        entry_.reset();  // what is never stored would be missing
+        drop();  // what is never stored would be missing
         return;
     }
     entry_->writes = encodeWriteList(schema, writes);
@@ -160,12 +181,18 @@ void CachedTask::store() noexcept {
     try {
         {
             const std::lock_guard lock(entry_->run.shared_.answers_mutex);
-            if (!entry_->run.answersOf(entry_->task).answers.empty()) return;
+            if (!entry_->run.answersOf(entry_->task).answers.empty()) return drop();
         }
         entry_->cache.set(entry_->policy.ns, entry_->key, entry_->value, entry_->policy.ttl_ms);
     } catch (...) {
         // The task has its result, and the next one runs.
     }
+    seat_.give(std::move(entry_->value));
+}
+
+void CachedTask::drop() noexcept {
+    entry_.reset();
+    seat_.dismiss();
 }
 
 }  // namespace stategraph::engine

@@ -4,6 +4,7 @@
 
 #include <stategraph/cache.hpp>
 
+#include "src/run/flight.hpp"
 #include "src/run/run.hpp"
 
 namespace stategraph::engine {
@@ -21,11 +22,15 @@ public:
     }
     /// True: the task has its result.
     bool restore();
+    /// The same, and if an equal task is under way, waits for it; from then on equal ones may wait for this. Errors: StopSignal.
+    bool restoreOrLead();
     /// What the node returned, before anything is done with it, and the routes that this alone led to.
     void noteWrites();
     void noteRoutes();
     /// After the task has finished.
     void store() noexcept;
+    /// Instead: what it came to is nobody else's.
+    void drop() noexcept;
 
 private:
     struct Entry {
@@ -40,10 +45,12 @@ private:
         std::string value = {};
     };
 
+    bool take(std::string_view stored);
     void open(Run& run, Task& task, detail::TaskContext& context);
     bool read(std::string_view stored);
 
     std::optional<Entry> entry_;
+    FlightSeat seat_;
 };
 
 }  // namespace stategraph::engine

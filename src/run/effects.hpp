@@ -7,8 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include "checkpoint/record.hpp"
-
 namespace stategraph::engine {
 
 /// The effects (Runtime::once) of the root's superstep under way, those of subgraphs' tasks among them: what was begun, and what came of

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "src/interrupts.hpp"
 #include "src/run/run.hpp"
 #include "src/stream/log_reader.hpp"
 #include "src/stream/topic.hpp"
@@ -33,11 +34,6 @@ void encodeValues(Run& run, Encoder& out, bool all) {
         out.text(channel.name);
         channel.behaviour->encode(channel, state.value(channel), out);
     }
-}
-
-void encodeQuestions(const std::vector<Interrupt>& interrupts, Encoder& out) {
-    out.array(interrupts.size());
-    for (const auto& interrupt : interrupts) out.raw(interrupt.value.bytes());
 }
 
 void encodeWritten(const detail::Op& op, Encoder& out) {
@@ -85,6 +81,11 @@ void encodeResult(const detail::Schema& schema, detail::Writes& writes, Encoder&
         }
         for (; i < end; ++i) encodeWritten(*ops[i], out);
     }
+}
+
+Events& Events::nobody() noexcept {
+    static Events silent;
+    return silent;
 }
 
 void Events::attach(std::shared_ptr<stream::Topic> topic, bool stored, std::shared_ptr<const RunStop> stop) {
@@ -254,11 +255,7 @@ void Events::interrupted(Run& run, const Task& task, const std::vector<Interrupt
     if (wants(StreamMode::updates, run)) {
         StreamEvent event = make(run, StreamMode::updates, &task);
         event.interrupts = interrupts;
-        event.data = build([&](Encoder& out) {
-            out.map(1);
-            out.text("__interrupt__");
-            encodeQuestions(interrupts, out);
-        });
+        event.data = questionsAsData(interrupts);
         emit(std::move(event));
     }
     if (wants(StreamMode::values, run)) {
@@ -272,11 +269,7 @@ void Events::interrupted(Run& run, const Task& task, const std::vector<Interrupt
 void Events::breakpoint(Run& run) {
     if (wants(StreamMode::updates, run)) {
         StreamEvent event = make(run, StreamMode::updates);
-        event.data = build([](Encoder& out) {
-            out.map(1);
-            out.text("__interrupt__");
-            out.array(0);
-        });
+        event.data = questionsAsData({});
         emit(std::move(event));
     }
     if (wants(StreamMode::values, run)) {

@@ -27,6 +27,8 @@ class Events {
 public:
     Events() = default;
     Events(detail::EventSink& sink, const StreamOptions& options) : sink_(&sink), options_(options) {}
+    /// For runs that nobody is told of, all at once: without a sink or a topic nothing in it is touched.
+    static Events& nobody() noexcept;
     /// Before the run begins: tell a hub's subscribers too. `stored`: they read in the log what that says of the root graph. `stop`: what may
     /// end the run, if anything can.
     void attach(std::shared_ptr<stream::Topic> topic, bool stored, std::shared_ptr<const RunStop> stop);

@@ -85,8 +85,10 @@ bool Execution::isWorthAnother(const std::exception_ptr& error, int attempt) con
 
 void Execution::attempt(int number) {
     TaskContext context = beginAttempt(number);
+    std::optional<FlightMark> mark;
+    if (run_.isInsideFlight()) mark.emplace();  // this thread may be another than that of who leads
     CachedTask cached(run_, task_, context);
-    if (!cached.restore()) call(context);
+    if (!cached.restoreOrLead()) call(context);
     endAttempt(context, cached);
 }
 
@@ -100,6 +102,7 @@ TaskContext Execution::beginAttempt(int number) {
 
 void Execution::endAttempt(TaskContext& context, CachedTask& cached) {
     if (task_.result.to_parent) {
+        cached.drop();
         task_.status = TaskStatus::to_parent;
         return;
     }
@@ -148,10 +151,16 @@ void Execution::callNode(Runtime& runtime, TaskContext& context) {
     }
 }
 
-void Execution::callApart(const detail::NodeAction& action, TaskContext& context, std::shared_ptr<const void> input,
+void Execution::callApart(const detail::NodeAction& called, TaskContext& context, std::shared_ptr<const void> input,
                           const AttemptLimits& limits) {
+    const detail::NodeAction* action = &called;
+    if (task_.leads_flight || run_.isInsideFlight()) {
+        const auto marked = std::make_shared<ActionInFlight>(called, std::move(input));
+        action = &marked->outer;
+        input = std::shared_ptr<const void>(marked, marked->input.get());  // so it lives as long as the attempt
+    }
     const auto attempt =
-        std::make_shared<Attempt>(run_.core().shared_from_this(), action, std::move(input), context, run_.shared().stop, limits);
+        std::make_shared<Attempt>(run_.core().shared_from_this(), *action, std::move(input), context, run_.shared().stop, limits);
     takeAttempt(*attempt, attempt->run(), context, limits);
 }
 

@@ -10,6 +10,7 @@
 #include <stategraph/executor.hpp>
 
 #include "src/run/attempt.hpp"
+#include "src/run/flight.hpp"
 #include "src/run/retry_wait.hpp"
 #include "src/run/run.hpp"
 
@@ -47,8 +48,9 @@ void FlowThreads::start(std::shared_ptr<void> work, void (*call)(void*)) {
         std::shared_ptr<Impl> impl;
         std::shared_ptr<void> work;
         void (*call)(void*);
+        bool is_inside_flight;
     };
-    auto job = std::make_unique<Job>(Job{impl_, std::move(work), call});
+    auto job = std::make_unique<Job>(Job{impl_, std::move(work), call, engine::isInsideFlight()});
     {
         const std::lock_guard lock(impl_->mutex);
         ++impl_->running;
@@ -57,6 +59,8 @@ void FlowThreads::start(std::shared_ptr<void> work, void (*call)(void*)) {
         impl_->executor->submit(
             [](void* erased) {
                 std::unique_ptr<Job> mine(static_cast<Job*>(erased));
+                std::optional<engine::FlightMark> mark;
+                if (mine->is_inside_flight) mark.emplace();
                 mine->call(mine->work.get());
                 const auto impl = mine->impl;
                 mine.reset();

@@ -4,6 +4,7 @@
 
 #include <stategraph/error.hpp>
 
+#include "src/run/flight.hpp"
 #include "src/run/invoke.hpp"
 #include "src/stream/hub.hpp"
 
@@ -72,7 +73,8 @@ RunShared shareRun(const Core& core, const RunConfig& config, Events& events) {
                                                   : std::numeric_limits<std::size_t>::max(),
             .events = &events,
             .metadata = encodeMetadata(config.metadata),
-            .stop = std::move(stop)};
+            .stop = std::move(stop),
+            .is_inside_flight = isInsideFlight()};
 }
 
 void* placeOf(const Core& core, const RunShared& shared, void* values) noexcept {
@@ -115,6 +117,7 @@ RunOutcome runWith(const Core& core, RunInput input, const RunConfig& config, en
 }  // namespace
 
 RunOutcome run(const Core& core, RunInput input, const RunConfig& config, void* values, ChannelSet* present) {
+    if (config.hub == nullptr) return runWith(core, std::move(input), config, engine::Events::nobody(), values, present);
     engine::Events silent;
     return runWith(core, std::move(input), config, silent, values, present);
 }

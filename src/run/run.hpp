@@ -41,6 +41,7 @@ struct RunShared {
     ThreadClaim claim = {};
     std::shared_ptr<RunStop> stop = {};  // null: nothing can stop the run
     std::vector<TravelStop> stops = {};  // of a run that begins inside a subgraph: each graph's, the root's first
+    bool is_inside_flight = false;  // it was begun by a node that others may wait for
 };
 
 /// How a run inside a task hangs on the run around it.
@@ -107,6 +108,8 @@ public:
     std::optional<Status> stopStatus() const { return shared_.stop ? shared_.stop->requested() : std::nullopt; }
     /// Whether nodes are called where they can be given up.
     bool callsApart(const Node& node) const noexcept { return shared_.stop != nullptr || node.limits.any(); }
+    /// Whether it is part of a task that others may wait for (Flight).
+    bool isInsideFlight() const noexcept { return is_inside_flight_; }
     /// An attempt that was given up keeps what it reads of the state.
     void leaveState() noexcept { state_left_.store(true); }
     /// Before the state changes.
@@ -138,14 +141,16 @@ private:
     friend class CachedTask;
     friend class TaskInput;
 
-    // Beginning: begin.cpp.
+    // What it begins with: load.cpp.
     void planTravels(const detail::RunInput& input);
-    void load(CheckpointId wanted, GoneNodes gone);
-    std::optional<CheckpointTuple> newestOf(const LogName& log, CheckpointId& head) const;
     const TravelStop* nextStop(const Task& task, std::string_view key) const;
-    void checkStored(const detail::RunInput& input) const;
     bool isPerThread() const noexcept;
     void skipLostVisits(const LogName& log, std::optional<CheckpointTuple>& tuple) const;
+    std::optional<CheckpointTuple> newestOf(const LogName& log, CheckpointId& head) const;
+    void load(CheckpointId wanted, GoneNodes gone);
+
+    // Beginning: begin.cpp.
+    void checkStored(const detail::RunInput& input) const;
     bool beginCommand(detail::RunInput& input);  // true: it goes on with the superstep that waits
     std::string encodeCommand(detail::Writes& writes, const Routes& routes) const;
     void takeAnswers(const detail::RunInput& input);
@@ -199,16 +204,17 @@ private:
     RunShared& shared_;
     const ParentLink* parent_;
     const TravelStop* stop_ = nullptr;  // where this run begins
+    const bool is_inside_flight_ =
+        parent_ != nullptr ? parent_->run->is_inside_flight_ || parent_->task->leads_flight : shared_.is_inside_flight;
     std::string ns_;
     std::vector<std::string> path_;
-    std::vector<std::string> parent_names_;
     std::vector<checkpoint::LoggedParent> parents_;
 
     State state_;
     RunMemoryLoan memory_;
     Schedule& schedule_ = memory_->schedule;
     IdSequence ids_;
-    LogWriter log_;
+    LogWriter& log_ = memory_->log;
     CheckpointId checkpoint_;  // whose tasks are next, stored or not
     CheckpointId head_at_begin_;  // of the log
     Source source_ = Source::input;

@@ -2,6 +2,7 @@
 #include <memory>
 #include <vector>
 
+#include "src/commit/log_writer.hpp"
 #include "src/run/task.hpp"
 #include "src/superstep/apply.hpp"
 #include "src/superstep/schedule.hpp"
@@ -21,6 +22,7 @@ struct RunMemory {
     WriteSet writes;
     std::vector<Routed> routed;
     std::vector<detail::ChannelIndex> ending;
+    LogWriter log;
 };
 
 /// A RunMemory for the time of one run. A thread keeps a few for its next runs, so that short runs hardly allocate.

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <ostream>
 
-#include "src/run/invoke.hpp"
+#include "src/run/stream_end.hpp"
 
 // A run as a range of events: it advances a superstep when its events have been taken.
 namespace stategraph::detail {
@@ -73,78 +73,51 @@ private:
 }  // namespace
 
 struct StreamRun::Impl {
-    enum class Phase : std::uint8_t { begin, superstep, running, over };
+    enum class Phase : std::uint8_t { begin, superstep, running };
 
     std::shared_ptr<const Core> core;
     RunInput input;
     RunConfig config;
-    // Events that come from inside tasks are to be seen while those run: then tasks run on other threads than the reader's.
-    const bool live;
+    const bool live;  // tasks run on other threads than the reader's
     EventQueue queue;
     engine::Events events;
     engine::RunShared shared;
     engine::Run run;
     Phase phase = Phase::begin;
     bool superstep_done = false;
-    RunOutcome outcome;
-    std::exception_ptr failure;
+    engine::StreamEnd end;
     std::optional<StreamEvent> event;  // the one that is looked at
 
     Impl(std::shared_ptr<const Core> graph, RunInput&& given, const RunConfig& run_config, const StreamOptions& options)
         : core(std::move(graph)),
           input(std::move(given)),
           config(run_config),
-          live(options.modes.has(StreamMode::custom) || options.modes.has(StreamMode::messages) || options.subgraphs),
+          live(engine::isLive(options)),
           queue(live),
           events(queue, options),
           shared(engine::shareRun(*core, config, events)),
           run(*core, shared) {}
 
-    // Moves the run on by one step. False when it is over.
-    bool advance() {
-        try {
-            switch (phase) {
-                case Phase::begin:
-                    run.begin(std::move(input));
-                    phase = Phase::superstep;
-                    return true;
-                case Phase::superstep:
-                    if (!run.next()) return end();
-                    if (live && !run.todo().empty()) {
-                        startTasks();
-                        phase = Phase::running;
-                        return true;
-                    }
-                    run.executeAll();
-                    run.endSuperstep();
-                    return run.isPaused() ? end() : true;
-                case Phase::running:
-                    run.endSuperstep();
-                    phase = Phase::superstep;
-                    return run.isPaused() ? end() : true;
-                case Phase::over: return false;
-            }
-        } catch (Error& error) {
-            engine::addRunContext(error, config);
-            fail();
-        } catch (...) {
-            fail();
+    // Moves the run on by one step.
+    void advance() {
+        switch (phase) {
+            case Phase::begin:
+                run.begin(std::move(input));
+                phase = Phase::superstep;
+                return;
+            case Phase::superstep:
+                if (!run.next()) return end.finish(run);
+                if (live && !run.todo().empty()) {
+                    startTasks();
+                    phase = Phase::running;
+                    return;
+                }
+                run.executeAll();
+                break;
+            case Phase::running: phase = Phase::superstep; break;
         }
-        return true;
-    }
-
-    bool end() {
-        phase = Phase::over;
-        outcome = run.finish();
-        shared.claim.release();
-        return true;
-    }
-
-    void fail() {
-        failure = std::current_exception();
-        phase = Phase::over;
-        run.fail();
-        shared.claim.release();
+        run.endSuperstep();
+        if (run.isPaused()) end.finish(run);
     }
 
     void startTasks() {
@@ -163,11 +136,15 @@ struct StreamRun::Impl {
             std::optional<StreamEvent> event =
                 phase == Phase::running ? queue.wait([this] { return superstep_done; }) : queue.poll();
             if (event) return event;
-            if (phase == Phase::over) {
-                if (failure) std::rethrow_exception(std::exchange(failure, nullptr));
+            if (end.isThere()) {
+                end.tell();
                 return {};
             }
-            advance();
+            try {
+                advance();
+            } catch (...) {
+                end.fail(run);
+            }
         }
     }
 
@@ -183,7 +160,7 @@ struct StreamRun::Impl {
                 // What failed is on its task's record, and nobody listens any more.
             }
         }
-        if (phase != Phase::over) run.leave();
+        if (!end.isThere()) run.leave();
     }
 };
 
@@ -195,7 +172,7 @@ StreamRun::~StreamRun() = default;
 void StreamRun::advance() { impl_->event = impl_->next(); }
 const StreamEvent* StreamRun::event() const noexcept { return impl_->event ? &*impl_->event : nullptr; }
 
-const RunOutcome& StreamRun::outcome() const { return impl_->outcome; }
+const RunOutcome& StreamRun::outcome() const { return impl_->end.outcome(); }
 
 }  // namespace stategraph::detail
 

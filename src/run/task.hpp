@@ -59,6 +59,7 @@ struct Task {
     std::optional<IdSequence> inner_ids;
     bool is_cached = false;        // its result is from the cache
     std::unique_ptr<Visit> visit;  // of a subgraph whose logs have keys
+    bool leads_flight = false;     // equal tasks wait for it
 
     /// For the next superstep.
     void reset(const PlannedTask& planned_task);

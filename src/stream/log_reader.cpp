@@ -5,6 +5,7 @@
 #include <stategraph/error.hpp>
 
 #include "src/commit/restore.hpp"
+#include "src/interrupts.hpp"
 
 // From the log back to the events that its supersteps told.
 namespace stategraph::stream {
@@ -106,11 +107,10 @@ std::optional<std::int64_t> LogReader::next(std::deque<Durable>& out, bool newes
         const checkpoint::CommitFields commit = checkpoint::readCommit({thread_id_.view(), "", id}, listed->bytes);
         if (modes_.has(StreamMode::updates)) addUpdates(*listed, commit, events);
         const bool shows = !newest_only || ids_.size() == 1;
-        // What START has yet to take is no change, also where its commit happens to hold the whole state.
-        const bool changed = !commit.input && !commit.operations.empty() && commit.operations != "\xa0";
+        const bool shows_values = shows && modes_.has(StreamMode::values) && changesValues(*listed, commit);
         std::optional<Value> state;
-        if (shows && ((modes_.has(StreamMode::values) && changed) || modes_.has(StreamMode::checkpoints))) state = values(id);
-        if (state && modes_.has(StreamMode::values) && changed) {
+        if (shows_values || (shows && modes_.has(StreamMode::checkpoints))) state = values(id);
+        if (state && shows_values) {
             StreamEvent event{.mode = StreamMode::values, .ns = {}, .node = {}, .step = commit.step, .data = *state, .interrupts = {}};
             add(std::move(event), id, values_index, events);
         }
@@ -175,17 +175,34 @@ std::optional<ListedCheckpoint> LogReader::parentRow(CheckpointId id) const {
     return ListedCheckpoint{thread_id_.toString(), "", id, std::move(tuple->commits.back().bytes), std::move(tuple->writes)};
 }
 
-// What the tasks wrote whose superstep led to a commit: in their records, or if there was one, in the commit.
-void LogReader::addUpdates(const ListedCheckpoint& listed, const checkpoint::CommitFields& commit, std::deque<Durable>& out) {
-    if (commit.source != Source::loop || commit.folds != 1 || !commit.parent) return;
+// The tasks whose superstep led to a commit, with what they wrote: in their records, or if there was one, in the commit. None where that is not
+// known.
+std::vector<TaskSnapshot> LogReader::tasksBefore(const ListedCheckpoint& listed, const checkpoint::CommitFields& commit) const {
+    if (commit.source != Source::loop || commit.folds != 1 || !commit.parent) return {};
     const std::optional<ListedCheckpoint> parent = parentRow(commit.parent);
-    if (!parent) return;
+    if (!parent) return {};
     const checkpoint::CommitFields before = checkpoint::readCommit({thread_id_.view(), "", parent->id}, parent->bytes);
     const engine::Records records = engine::readRecords(log(), parent->id, parent->writes);
-    const SnapshotData ran = engine::describe(log(), before, engine::dueTasks(core_->topology(), before, records, true), true,
-                                              StoredCommit{listed.id, listed.bytes});
+    return engine::describe(log(), before, engine::dueTasks(core_->topology(), before, records, true), true, StoredCommit{listed.id, listed.bytes})
+        .tasks;
+}
+
+// Whether the superstep that led to a commit wrote something. Operations alone do not tell where they are the whole state, or channels that ended.
+bool LogReader::changesValues(const ListedCheckpoint& listed, const checkpoint::CommitFields& commit) const {
+    if (commit.input) return false;  // what START has yet to take is no change
+    const auto operations = checkpoint::readOperations(commit.operations);
+    const auto ends = [](const checkpoint::LoggedOp& operation) { return operation.op == checkpoint::LogOp::clear; };
+    const bool only_ends = std::all_of(operations.begin(), operations.end(), ends);
+    if (commit.base != commit.id && !only_ends) return true;
+    const std::vector<TaskSnapshot> ran = tasksBefore(listed, commit);
+    const bool is_known = !ran.empty() && std::all_of(ran.begin(), ran.end(), [](const TaskSnapshot& task) { return task.finished; });
+    if (!is_known) return !operations.empty();
+    return std::any_of(ran.begin(), ran.end(), [](const TaskSnapshot& task) { return !task.result.isNull(); });
+}
+
+void LogReader::addUpdates(const ListedCheckpoint& listed, const checkpoint::CommitFields& commit, std::deque<Durable>& out) {
     std::uint32_t index = 0;
-    for (const TaskSnapshot& task : ran.tasks) {
+    for (const TaskSnapshot& task : tasksBefore(listed, commit)) {
         if (task.name == start_name || !task.finished) continue;
         StreamEvent event{.mode = StreamMode::updates, .ns = {}, .node = task.name, .step = commit.step, .data = {}, .interrupts = {}};
         event.data = build([&](Encoder& to) {
@@ -248,12 +265,7 @@ void LogReader::openQuestions(std::deque<Durable>& out) {
         event.mode = modes_.has(StreamMode::updates) ? StreamMode::updates : StreamMode::values;
         event.node = task.name;
         event.step = commit.step + 1;
-        event.data = build([&](Encoder& to) {
-            to.map(1);
-            to.text("__interrupt__");
-            to.array(fresh.size());
-            for (const Interrupt& each : fresh) to.raw(each.value.bytes());
-        });
+        event.data = engine::questionsAsData(fresh);
         event.interrupts = std::move(fresh);
         event.position = StreamPosition(head.id);
         out.push_back({std::move(event), event.position.sequence + 1});

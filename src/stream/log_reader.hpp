@@ -44,6 +44,8 @@ private:
     const ListedCheckpoint* row(CheckpointId id);
     void readRows();
     void addUpdates(const ListedCheckpoint& listed, const checkpoint::CommitFields& commit, std::deque<Durable>& out);
+    bool changesValues(const ListedCheckpoint& listed, const checkpoint::CommitFields& commit) const;
+    std::vector<TaskSnapshot> tasksBefore(const ListedCheckpoint& listed, const checkpoint::CommitFields& commit) const;
     std::optional<ListedCheckpoint> parentRow(CheckpointId id) const;
     std::optional<Value> values(CheckpointId id);
     void add(StreamEvent event, CheckpointId id, std::uint32_t index, std::deque<Durable>& out) const;

@@ -10,6 +10,8 @@
 #include <stategraph/error.hpp>
 #include <stategraph/json.hpp>
 
+#include "src/interrupts.hpp"
+
 // Events as lines of JSON, and back.
 namespace stategraph {
 namespace {
@@ -121,15 +123,7 @@ bool NdjsonWriter::writeLine(const StreamEvent& event, const HubEvent* hub_event
     if (!event.interrupts.empty()) {
         add("interrupts", [&] {
             out.array(event.interrupts.size());
-            for (const Interrupt& each : event.interrupts) {
-                out.map(3);
-                out.text("id");
-                out.text(each.id.toString());
-                out.text("index");
-                out.unsignedInteger(each.index);
-                out.text("value");
-                out.raw(each.value.bytes());
-            }
+            for (const Interrupt& each : event.interrupts) engine::encodeInterrupt(each, out);
         });
     }
     line_ += "}\n";

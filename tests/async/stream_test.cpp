@@ -76,6 +76,21 @@ TEST_CASE("an event that a node wrote comes while the node waits") {
     CHECK_FALSE(sg::syncWait(events.next()).has_value());
 }
 
+TEST_CASE("a part of a message comes while the node waits") {
+    std::atomic<bool> go = false;
+    const auto app = chainOf([&go](const State&, sg::Runtime& runtime) -> Task<Update> {
+                         runtime.emitMessage("Hel");
+                         while (!go) co_await sg::sleepFor(1ms);
+                         runtime.emitMessage("lo");
+                         co_return bar("done");
+                     }).compile();
+    auto events = app.asyncStream(Update{}, {}, {.modes = sg::StreamMode::messages});
+    CHECK(sg::syncWait(events.next()).has_value());
+    go = true;
+    CHECK(sg::syncWait(events.next()).has_value());
+    CHECK_FALSE(sg::syncWait(events.next()).has_value());
+}
+
 TEST_CASE("what the run fails with comes after its events") {
     const auto app = chainOf(appendsLater("a"), [](const State&) -> Task<Update> {
                          co_await sg::sleepFor(1ms);

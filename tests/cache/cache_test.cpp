@@ -84,6 +84,48 @@ TEST_CASE("an expired entry takes no room once it was asked for") {
     CHECK(cache.entries() == 0);
 }
 
+TEST_CASE("a cache counts what it found, what it did not, and what it kept") {
+    const auto count = [](auto& cache, ManualClock& clock) {
+        const auto is = [&](std::uint64_t hits, std::uint64_t misses, std::uint64_t stores) {
+            const sg::CacheStats stats = cache.stats();
+            return stats.hits == hits && stats.misses == misses && stats.stores == stores;
+        };
+        CHECK(is(0, 0, 0));
+        (void)cache.get("n", "k");
+        CHECK(is(0, 1, 0));
+        cache.set("n", "k", "value", 5);
+        cache.set("n", "k", "value", 5);
+        cache.set("n", "large", std::string(10'000, 'x'), {});
+        CHECK(is(0, 1, 2));
+        (void)cache.get("n", "k");
+        (void)cache.get("other", "k");
+        CHECK(is(1, 2, 2));
+        clock.passMs(5);
+        (void)cache.get("n", "k");
+        cache.remove("n", "k");
+        cache.clear("n");
+        cache.clear();
+        CHECK(is(1, 3, 2));
+        {
+            std::vector<std::jthread> threads;
+            for (int i = 0; i < 4; ++i) {
+                threads.emplace_back([&] {
+                    for (int j = 0; j < 100; ++j) (void)cache.get("n", "none");
+                });
+            }
+        }
+        CHECK(is(1, 403, 2));
+    };
+    const auto clock = ManualClock::make();
+    sg::MemoryCache in_memory({.bytes_max = 8'000, .clock = clock});
+    count(in_memory, *clock);
+#if STATEGRAPH_HAS_ROCKSDB
+    const TemporaryFolder folder;
+    sg::RocksDBCache on_disk((folder / "c").string(), {.bytes_max = 8'000, .clock = clock});
+    count(on_disk, *clock);
+#endif
+}
+
 TEST_CASE("in memory the entries used least recently make room, and the limit holds") {
     sg::MemoryCache cache({.bytes_max = 4000});
     const std::string value(900, 'x');

@@ -10,7 +10,7 @@
 #include <stategraph/error.hpp>
 #include <stategraph/testing/saver_contract/support.hpp>
 
-#include "checkpoint/record.hpp"
+#include "checkpoint/commit_fields.hpp"
 #include "tests/support/graphs.hpp"
 
 namespace stategraph::testing {

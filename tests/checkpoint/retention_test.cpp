@@ -12,7 +12,7 @@
 #include <stategraph/error.hpp>
 #include <stategraph/testing/saver_contract/support.hpp>
 
-#include "checkpoint/record.hpp"
+#include "checkpoint/commit_fields.hpp"
 #include "tests/support/savers.hpp"
 #include "tests/support/temporary_folder.hpp"
 

@@ -4,9 +4,9 @@
 #include <stategraph/saver_rules.hpp>
 #include <stategraph/testing/saver_contract/support.hpp>
 
+#include "checkpoint/commit_fields.hpp"
 #include "checkpoint/fold.hpp"
 #include "checkpoint/materialise.hpp"
-#include "checkpoint/record.hpp"
 #include "checkpoint/record_frame.hpp"
 
 // A commit written anew with all that it was read from.

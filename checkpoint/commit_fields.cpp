@@ -1,8 +1,9 @@
-#include "checkpoint/record.hpp"
+#include "checkpoint/commit_fields.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 
 #include <stategraph/error.hpp>
 
@@ -26,14 +27,6 @@ const char* toString(Source source) noexcept {
 namespace stategraph::checkpoint {
 namespace {
 
-std::string_view openRecord(const RowKey& key, std::string_view bytes) {
-    const Frame frame = readFrame(key, bytes);
-    if (frame.version == sealed_version) {
-        corrupt(key, "it is encrypted; read it through the EncryptedSaver that has its keys");
-    }
-    return frame.body;
-}
-
 void writeFingerprint(Encoder& out, std::uint64_t value) {
     std::array<char, 8> raw{};
     for (std::size_t i = 0; i < 8; ++i) raw[i] = static_cast<char>(value >> (56U - 8U * i));
@@ -46,82 +39,6 @@ std::uint64_t readFingerprint(Decoder& in) {
     std::uint64_t value = 0;
     for (const char c : raw) value = value << 8U | static_cast<unsigned char>(c);
     return value;
-}
-
-void writeNames(Encoder& out, const std::vector<std::string_view>& names) {
-    out.array(names.size());
-    for (const auto name : names) out.text(name);
-}
-
-void readNames(Decoder& in, std::vector<std::string_view>& names) {
-    names.resize(in.array());
-    for (auto& name : names) name = in.text();
-}
-
-std::vector<std::string_view> readNames(Decoder& in) {
-    std::vector<std::string_view> names;
-    readNames(in, names);
-    return names;
-}
-
-void writeSends(Encoder& out, const std::vector<LoggedSend>& sends) {
-    out.array(sends.size());
-    for (const auto& send : sends) {
-        out.array(2);
-        out.text(send.node);
-        out.raw(send.payload);
-    }
-}
-
-std::vector<LoggedSend> readSends(Decoder& in) {
-    std::vector<LoggedSend> sends(in.array());
-    for (auto& send : sends) {
-        if (in.array() != 2) throw WrongTypeError("expected a send of node and payload");
-        send.node = in.text();
-        send.payload = in.raw();
-    }
-    return sends;
-}
-
-void writeInterrupts(Encoder& out, const std::vector<LoggedInterrupt>& interrupts) {
-    out.array(interrupts.size());
-    for (const auto& interrupt : interrupts) {
-        std::array<char, 16> raw{};
-        interrupt.id.toBytes(raw.data());
-        out.array(3);
-        out.bytes({raw.data(), raw.size()});
-        out.unsignedInteger(interrupt.index);
-        out.raw(interrupt.value);
-    }
-}
-
-std::vector<LoggedInterrupt> readInterrupts(Decoder& in) {
-    std::vector<LoggedInterrupt> interrupts(in.array());
-    for (auto& interrupt : interrupts) {
-        if (in.array() != 3) throw WrongTypeError("expected an interrupt of id, index and value");
-        const std::string_view raw = in.bytes();
-        if (raw.size() != 16) throw WrongTypeError("expected an id of 16 bytes");
-        interrupt.id = TaskId::fromBytes(raw.data());
-        interrupt.index = in.unsignedInteger();
-        interrupt.value = in.raw();
-    }
-    return interrupts;
-}
-
-LoggedFailure readFailure(Decoder& in) {
-    if (in.array() != 2) throw WrongTypeError("expected a failure of attempts and text");
-    LoggedFailure failure;
-    failure.attempts = in.unsignedInteger();
-    failure.text = in.text();
-    return failure;
-}
-
-LoggedEffect readEffect(Decoder& in) {
-    const std::size_t parts = in.array();
-    if (parts < 1 || parts > 2) throw WrongTypeError("expected an effect of count and result");
-    LoggedEffect effect{.begun = in.unsignedInteger(), .result = {}};
-    if (parts == 2) effect.result = in.raw();
-    return effect;
 }
 
 // Metadata: whoever reads it relies on this.
@@ -203,6 +120,50 @@ void readHeaderField(std::string_view key, Decoder& in, CommitFields& commit) {
         in.skip();  // of a later minor version
         commit.says_more = true;
     }
+}
+
+LoggedOp readOperation(Decoder& in) {
+    LoggedOp operation;
+    operation.channel = in.text();
+    const std::size_t parts = in.array();
+    const std::string_view kind = in.text();
+    if (!isOneOf("=+|~-", kind) || parts != (kind[0] == '-' ? 1U : 2U)) {
+        throw WrongTypeError("unknown operation on channel '" + std::string(operation.channel) + "'");
+    }
+    operation.op = static_cast<LogOp>(kind[0]);
+    if (parts == 2) operation.value = in.raw();
+    return operation;
+}
+
+// As `Decoder::raw`, and what it passes over besides.
+std::string_view readOperations(Decoder& in, std::vector<LoggedOp>& operations) {
+    const std::string_view before = in.rest();
+    operations.resize(in.map());
+    {
+        const Decoder::Nesting map(in);
+        const Decoder::Nesting operation_list(in);
+        for (auto& operation : operations) operation = readOperation(in);
+    }
+    return before.substr(0, before.size() - in.rest().size());
+}
+
+std::string_view loggedValue(const LoggedWrite& write, std::span<const LoggedOp> operations) {
+    const auto said = std::find_if(operations.begin(), operations.end(), [&](const LoggedOp& op) { return op.channel == write.channel; });
+    if (said == operations.end() || said->op == LogOp::clear) {
+        throw WrongTypeError("a write to channel '" + std::string(write.channel) + "' stands for an operation that is not there");
+    }
+    return said->value;
+}
+
+// Returns of how many parts the commit is.
+std::size_t readHeaderFields(Decoder& in, CommitFields& commit) {
+    const std::size_t parts = in.array();
+    if (parts < 2 || parts > 3) throw WrongTypeError("expected a header and operations");
+    for (std::size_t fields = in.map(); fields > 0; --fields) {
+        const std::string_view field = in.text();
+        readHeaderField(field, in, commit);
+    }
+    return parts;
 }
 
 }  // namespace
@@ -305,80 +266,6 @@ void writeCommit(const CommitFields& c, std::string& out) {
     closeFrame(c.id, out, start);
 }
 
-namespace {
-
-// Whether a kind is one of these letters.
-template <std::size_t Size>
-bool isOneOf(const char (&letters)[Size], std::string_view kind) noexcept {
-    bool found = false;
-    for (std::size_t i = 0; i < Size - 1 && kind.size() == 1; ++i) found = found || letters[i] == kind[0];
-    return found;
-}
-
-LoggedOp readOperation(Decoder& in) {
-    LoggedOp operation;
-    operation.channel = in.text();
-    const std::size_t parts = in.array();
-    const std::string_view kind = in.text();
-    if (!isOneOf("=+|~-", kind) || parts != (kind[0] == '-' ? 1U : 2U)) {
-        throw WrongTypeError("unknown operation on channel '" + std::string(operation.channel) + "'");
-    }
-    operation.op = static_cast<LogOp>(kind[0]);
-    if (parts == 2) operation.value = in.raw();
-    return operation;
-}
-
-// As `Decoder::raw`, and what it passes over besides.
-std::string_view readOperations(Decoder& in, std::vector<LoggedOp>& operations) {
-    const std::string_view before = in.rest();
-    operations.resize(in.map());
-    {
-        const Decoder::Nesting map(in);
-        const Decoder::Nesting operation_list(in);
-        for (auto& operation : operations) operation = readOperation(in);
-    }
-    return before.substr(0, before.size() - in.rest().size());
-}
-
-LoggedWrite readWrite(Decoder& in, bool of_commit) {
-    LoggedWrite write;
-    const std::size_t parts = in.array();
-    if (parts < 2 && !(of_commit && parts == 1)) throw WrongTypeError("expected a write of channel, kind and value");
-    write.channel = in.text();
-    if (parts == 1) {
-        write.as_logged = true;
-        return write;
-    }
-    const std::string_view kind = in.text();
-    if (!isOneOf("=+!w-", kind) || parts != (kind[0] == '-' ? 2U : 3U)) {
-        throw WrongTypeError("unknown write to channel '" + std::string(write.channel) + "'");
-    }
-    write.kind = static_cast<WriteKind>(kind[0]);
-    if (parts == 3) write.value = in.raw();
-    return write;
-}
-
-std::string_view loggedValue(const LoggedWrite& write, std::span<const LoggedOp> operations) {
-    const auto said = std::find_if(operations.begin(), operations.end(), [&](const LoggedOp& op) { return op.channel == write.channel; });
-    if (said == operations.end() || said->op == LogOp::clear) {
-        throw WrongTypeError("a write to channel '" + std::string(write.channel) + "' stands for an operation that is not there");
-    }
-    return said->value;
-}
-
-// Returns of how many parts the commit is.
-std::size_t readHeaderFields(Decoder& in, CommitFields& commit) {
-    const std::size_t parts = in.array();
-    if (parts < 2 || parts > 3) throw WrongTypeError("expected a header and operations");
-    for (std::size_t fields = in.map(); fields > 0; --fields) {
-        const std::string_view field = in.text();
-        readHeaderField(field, in, commit);
-    }
-    return parts;
-}
-
-}  // namespace
-
 CommitFields readCommit(const RowKey& key, std::string_view bytes, bool header_only) {
     CommitFields commit;
     commit.id = key.id;
@@ -444,108 +331,6 @@ void CommitFields::clear() {
     says_more = false;
 }
 
-bool isAnswered(const TaskFields& task, const LoggedInterrupt& asked) noexcept {
-    return std::any_of(task.answers.begin(), task.answers.end(),
-                       [&](const LoggedInterrupt& answer) { return answer.id == asked.id && answer.index == asked.index; });
-}
-
-void writeTask(CheckpointId id, const TaskFields& task, std::string& out) {
-    const std::size_t start = openFrame(out, format_version);
-    Encoder e(out);
-    e.map(!task.to.empty() + 1 + task.error.has_value() + !task.sends.empty() + task.effect.has_value() + task.writes.has_value() +
-          !task.answers.empty() + task.failure.has_value() + !task.interrupts.empty());
-    if (!task.to.empty()) {
-        e.text("to");
-        writeNames(e, task.to);
-    }
-    e.text("node");
-    e.text(task.node);
-    if (task.error) {
-        e.text("error");
-        e.text(*task.error);
-    }
-    if (!task.sends.empty()) {
-        e.text("sends");
-        writeSends(e, task.sends);
-    }
-    if (task.effect) {
-        e.text("effect");
-        e.array(task.effect->result ? 2 : 1);
-        e.unsignedInteger(task.effect->begun);
-        if (task.effect->result) e.raw(*task.effect->result);
-    }
-    if (task.writes) {
-        e.text("writes");
-        e.raw(*task.writes);
-    }
-    if (!task.answers.empty()) {
-        e.text("answers");
-        writeInterrupts(e, task.answers);
-    }
-    if (task.failure) {
-        e.text("failure");
-        e.array(2);
-        e.unsignedInteger(task.failure->attempts);
-        e.text(task.failure->text);
-    }
-    if (!task.interrupts.empty()) {
-        e.text("interrupts");
-        writeInterrupts(e, task.interrupts);
-    }
-    closeFrame(id, out, start);
-}
-
-TaskFields readTask(const RowKey& key, std::string_view bytes) {
-    TaskFields task;
-    const std::string_view body = openRecord(key, bytes);
-    try {
-        Decoder in(body);
-        for (std::size_t fields = in.map(); fields > 0; --fields) {
-            const std::string_view field = in.text();
-            if (field == "to") {
-                task.to = readNames(in);
-            } else if (field == "node") {
-                task.node = in.text();
-            } else if (field == "error") {
-                task.error = in.text();
-            } else if (field == "sends") {
-                task.sends = readSends(in);
-            } else if (field == "effect") {
-                task.effect = readEffect(in);
-            } else if (field == "writes") {
-                task.writes = in.raw();
-            } else if (field == "answers") {
-                task.answers = readInterrupts(in);
-            } else if (field == "failure") {
-                task.failure = readFailure(in);
-            } else if (field == "interrupts") {
-                task.interrupts = readInterrupts(in);
-            } else {
-                in.skip();
-            }
-        }
-        if (!in.atEnd()) throw WrongTypeError("there are bytes after its end");
-        if (task.writes) readWrites(*task.writes);
-    } catch (const WrongTypeError& error) {
-        corrupt(key, error.message());
-    }
-    return task;
-}
-
-void writeLoggedWrite(Encoder& out, std::string_view channel, WriteKind kind) {
-    out.array(kind == WriteKind::clear ? 2 : 3);
-    out.text(channel);
-    const char letter = static_cast<char>(kind);
-    out.text({&letter, 1});
-}
-
-void writeLoggedOp(Encoder& out, std::string_view channel, LogOp op) {
-    out.text(channel);
-    out.array(op == LogOp::clear ? 1 : 2);
-    const char letter = static_cast<char>(op);
-    out.text({&letter, 1});
-}
-
 std::vector<LoggedOp> readOperations(std::string_view cbor) {
     Decoder in(cbor);
     std::vector<LoggedOp> operations(in.map());
@@ -553,23 +338,12 @@ std::vector<LoggedOp> readOperations(std::string_view cbor) {
     return operations;
 }
 
-namespace {
-
-std::vector<LoggedWrite> readWriteList(std::string_view cbor, bool of_commit) {
-    Decoder in(cbor);
-    std::vector<LoggedWrite> writes(in.array());
-    for (auto& write : writes) write = readWrite(in, of_commit);
-    return writes;
-}
-
-}  // namespace
-
-std::vector<LoggedWrite> readWrites(std::string_view cbor) { return readWriteList(cbor, false); }
-
 std::vector<LoggedWrite> readCommitWrites(const CommitFields& commit) {
     std::vector<LoggedWrite> writes;
     if (!commit.writes) return writes;
-    writes = readWriteList(*commit.writes, true);
+    Decoder in(*commit.writes);
+    writes.resize(in.array());
+    for (auto& write : writes) write = readWrite(in, true);
     std::vector<LoggedOp> operations;
     for (auto& write : writes) {
         if (!write.as_logged) continue;
@@ -579,16 +353,16 @@ std::vector<LoggedWrite> readCommitWrites(const CommitFields& commit) {
     return writes;
 }
 
+void writeLoggedOp(Encoder& out, std::string_view channel, LogOp op) {
+    out.text(channel);
+    out.array(op == LogOp::clear ? 1 : 2);
+    const char letter = static_cast<char>(op);
+    out.text({&letter, 1});
+}
+
 }  // namespace stategraph::checkpoint
 
 namespace stategraph {
-
-std::string RowKey::toString() const {
-    std::string text = "(thread '" + std::string(thread_id) + "', namespace '" + std::string(checkpoint_ns) +
-                       "', checkpoint " + id.toString();
-    if (!path.empty()) text += ", task '" + std::string(path) + "'";
-    return text + ")";
-}
 
 CommitHeader readHeader(const RowKey& key, std::string_view bytes) {
     const checkpoint::CommitFields fields = checkpoint::readCommit(key, bytes, true);
@@ -610,14 +384,6 @@ RecordLinks readLinks(const RowKey& key, std::string_view bytes) {
         if (parent.checkpoint_ns.empty()) links.root = parent.id;
     }
     return links;
-}
-
-bool hasOpenInterrupt(const RowKey& key, std::string_view bytes) {
-    if (checkpoint::isSealed(bytes)) return checkpoint::readSealedOpen(key, bytes);
-    const checkpoint::TaskFields task = checkpoint::readTask(key, bytes);
-    if (task.writes) return false;
-    return !std::all_of(task.interrupts.begin(), task.interrupts.end(),
-                        [&](const auto& asked) { return checkpoint::isAnswered(task, asked); });
 }
 
 }  // namespace stategraph

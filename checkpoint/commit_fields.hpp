@@ -1,0 +1,88 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <stategraph/ids.hpp>
+#include <stategraph/record.hpp>
+
+#include "checkpoint/record_parts.hpp"
+
+// The records of commits; their grammar is in record.hpp.
+namespace stategraph::checkpoint {
+
+struct LoggedOp {
+    std::string_view channel = {};
+    LogOp op = LogOp::set;
+    std::string_view value = {};
+};
+struct LoggedJoin {
+    std::string_view key;
+    std::vector<std::string_view> arrived;
+};
+enum class Deferral : std::uint8_t { gone = 0, waiting = 1, released = 2 };
+struct LoggedDeferral {
+    std::string_view key;
+    Deferral state;
+};
+struct LoggedParent {
+    std::string_view checkpoint_ns;
+    CheckpointId id;
+};
+
+/// "ran" of the header.
+struct Ran {
+    enum class Kind : std::uint8_t { unchanged, several, one } kind = Kind::unchanged;
+    std::string_view node = {};
+};
+
+/// One commit, to be written or as read: views into the caller's or the record's bytes.
+struct CommitFields {
+    CheckpointId id;
+    CheckpointId parent = {};
+    CheckpointId base = {};
+    std::int64_t step = 0;
+    Source source = Source::loop;
+    std::uint64_t folds = 1;
+    Ran ran = {};
+    std::vector<std::string_view> next = {};
+    std::optional<std::vector<std::string_view>> edges = {};
+    std::vector<LoggedJoin> joins = {};
+    std::vector<LoggedDeferral> deferred = {};
+    std::vector<LoggedSend> sends = {};
+    std::vector<LoggedParent> parents = {};
+    std::optional<std::uint64_t> graph = {};
+    std::optional<std::uint64_t> schema = {};
+    std::string_view metadata = {};           // a CBOR map
+    std::optional<std::string_view> input = {};   // writes: a CBOR array
+    std::optional<std::string_view> writes = {};  // writes: a CBOR array
+    std::string_view operations = {};         // a CBOR map
+    bool says_more = false;                   // as read: its header has fields of a later minor version, which are not here
+
+    /// All but the id as in one that was just made; lists keep their memory.
+    void clear();
+};
+
+/// Appends the record of a commit to `out`.
+void writeCommit(const CommitFields& commit, std::string& out);
+
+/// Reads a commit's record. With `header_only`, `operations` and `writes` stay empty.
+/// Errors: CorruptCheckpointError naming the key.
+CommitFields readCommit(const RowKey& key, std::string_view bytes, bool header_only = false);
+
+/// Reads one commit's record after the other in one pass each, its operations too, without allocating for each of them.
+struct CommitReader {
+    CommitFields fields;
+    std::vector<LoggedOp> operations;
+
+    /// Replaces both. Errors: those of `readCommit`, and operations that are none.
+    void read(const RowKey& key, std::string_view bytes);
+};
+
+std::vector<LoggedOp> readOperations(std::string_view cbor);
+/// Those of a commit, which may stand for its operations. Errors: WrongTypeError, also for one that stands for none.
+std::vector<LoggedWrite> readCommitWrites(const CommitFields& commit);
+
+}  // namespace stategraph::checkpoint

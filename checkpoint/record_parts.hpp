@@ -1,0 +1,43 @@
+#pragma once
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include <stategraph/detail/log.hpp>
+#include <stategraph/encoding.hpp>
+
+// What records of commits and of tasks have in common. The grammar is in record.hpp. Errors of all that reads: WrongTypeError.
+namespace stategraph::checkpoint {
+
+struct LoggedWrite {
+    std::string_view channel;
+    WriteKind kind = WriteKind::set;
+    std::string_view value = {};
+    bool as_logged = false;  // of a commit: it equals the operation on the channel
+};
+struct LoggedSend {
+    std::string_view node;
+    std::string_view payload;
+};
+
+/// A task's, or a commit's input.
+std::vector<LoggedWrite> readWrites(std::string_view cbor);
+/// One of a list. Of a commit it may be one that stands for an operation.
+LoggedWrite readWrite(Decoder& in, bool of_commit);
+
+void writeNames(Encoder& out, const std::vector<std::string_view>& names);
+void readNames(Decoder& in, std::vector<std::string_view>& names);
+std::vector<std::string_view> readNames(Decoder& in);
+
+void writeSends(Encoder& out, const std::vector<LoggedSend>& sends);
+std::vector<LoggedSend> readSends(Decoder& in);
+
+/// Whether an operation's or a write's kind is one of these letters.
+template <std::size_t Size>
+bool isOneOf(const char (&letters)[Size], std::string_view kind) noexcept {
+    bool found = false;
+    for (std::size_t i = 0; i < Size - 1 && kind.size() == 1; ++i) found = found || letters[i] == kind[0];
+    return found;
+}
+
+}  // namespace stategraph::checkpoint

@@ -1,0 +1,157 @@
+#include "checkpoint/task_fields.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <stategraph/error.hpp>
+
+#include "checkpoint/record_frame.hpp"
+#include "checkpoint/sealed_record.hpp"
+
+namespace stategraph::checkpoint {
+namespace {
+
+void writeInterrupts(Encoder& out, const std::vector<LoggedInterrupt>& interrupts) {
+    out.array(interrupts.size());
+    for (const auto& interrupt : interrupts) {
+        std::array<char, 16> raw{};
+        interrupt.id.toBytes(raw.data());
+        out.array(3);
+        out.bytes({raw.data(), raw.size()});
+        out.unsignedInteger(interrupt.index);
+        out.raw(interrupt.value);
+    }
+}
+
+std::vector<LoggedInterrupt> readInterrupts(Decoder& in) {
+    std::vector<LoggedInterrupt> interrupts(in.array());
+    for (auto& interrupt : interrupts) {
+        if (in.array() != 3) throw WrongTypeError("expected an interrupt of id, index and value");
+        const std::string_view raw = in.bytes();
+        if (raw.size() != 16) throw WrongTypeError("expected an id of 16 bytes");
+        interrupt.id = TaskId::fromBytes(raw.data());
+        interrupt.index = in.unsignedInteger();
+        interrupt.value = in.raw();
+    }
+    return interrupts;
+}
+
+LoggedFailure readFailure(Decoder& in) {
+    if (in.array() != 2) throw WrongTypeError("expected a failure of attempts and text");
+    LoggedFailure failure;
+    failure.attempts = in.unsignedInteger();
+    failure.text = in.text();
+    return failure;
+}
+
+LoggedEffect readEffect(Decoder& in) {
+    const std::size_t parts = in.array();
+    if (parts < 1 || parts > 2) throw WrongTypeError("expected an effect of count and result");
+    LoggedEffect effect{.begun = in.unsignedInteger(), .result = {}};
+    if (parts == 2) effect.result = in.raw();
+    return effect;
+}
+
+}  // namespace
+
+bool isAnswered(const TaskFields& task, const LoggedInterrupt& asked) noexcept {
+    return std::any_of(task.answers.begin(), task.answers.end(),
+                       [&](const LoggedInterrupt& answer) { return answer.id == asked.id && answer.index == asked.index; });
+}
+
+void writeTask(CheckpointId id, const TaskFields& task, std::string& out) {
+    const std::size_t start = openFrame(out, format_version);
+    Encoder e(out);
+    e.map(!task.to.empty() + 1 + task.error.has_value() + !task.sends.empty() + task.effect.has_value() + task.writes.has_value() +
+          !task.answers.empty() + task.failure.has_value() + !task.interrupts.empty());
+    if (!task.to.empty()) {
+        e.text("to");
+        writeNames(e, task.to);
+    }
+    e.text("node");
+    e.text(task.node);
+    if (task.error) {
+        e.text("error");
+        e.text(*task.error);
+    }
+    if (!task.sends.empty()) {
+        e.text("sends");
+        writeSends(e, task.sends);
+    }
+    if (task.effect) {
+        e.text("effect");
+        e.array(task.effect->result ? 2 : 1);
+        e.unsignedInteger(task.effect->begun);
+        if (task.effect->result) e.raw(*task.effect->result);
+    }
+    if (task.writes) {
+        e.text("writes");
+        e.raw(*task.writes);
+    }
+    if (!task.answers.empty()) {
+        e.text("answers");
+        writeInterrupts(e, task.answers);
+    }
+    if (task.failure) {
+        e.text("failure");
+        e.array(2);
+        e.unsignedInteger(task.failure->attempts);
+        e.text(task.failure->text);
+    }
+    if (!task.interrupts.empty()) {
+        e.text("interrupts");
+        writeInterrupts(e, task.interrupts);
+    }
+    closeFrame(id, out, start);
+}
+
+TaskFields readTask(const RowKey& key, std::string_view bytes) {
+    TaskFields task;
+    const std::string_view body = openRecord(key, bytes);
+    try {
+        Decoder in(body);
+        for (std::size_t fields = in.map(); fields > 0; --fields) {
+            const std::string_view field = in.text();
+            if (field == "to") {
+                task.to = readNames(in);
+            } else if (field == "node") {
+                task.node = in.text();
+            } else if (field == "error") {
+                task.error = in.text();
+            } else if (field == "sends") {
+                task.sends = readSends(in);
+            } else if (field == "effect") {
+                task.effect = readEffect(in);
+            } else if (field == "writes") {
+                task.writes = in.raw();
+            } else if (field == "answers") {
+                task.answers = readInterrupts(in);
+            } else if (field == "failure") {
+                task.failure = readFailure(in);
+            } else if (field == "interrupts") {
+                task.interrupts = readInterrupts(in);
+            } else {
+                in.skip();
+            }
+        }
+        if (!in.atEnd()) throw WrongTypeError("there are bytes after its end");
+        if (task.writes) readWrites(*task.writes);
+    } catch (const WrongTypeError& error) {
+        corrupt(key, error.message());
+    }
+    return task;
+}
+
+}  // namespace stategraph::checkpoint
+
+namespace stategraph {
+
+bool hasOpenInterrupt(const RowKey& key, std::string_view bytes) {
+    if (checkpoint::isSealed(bytes)) return checkpoint::readSealedOpen(key, bytes);
+    const checkpoint::TaskFields task = checkpoint::readTask(key, bytes);
+    if (task.writes) return false;
+    return !std::all_of(task.interrupts.begin(), task.interrupts.end(),
+                        [&](const auto& asked) { return checkpoint::isAnswered(task, asked); });
+}
+
+}  // namespace stategraph

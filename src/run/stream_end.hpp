@@ -1,0 +1,54 @@
+#pragma once
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include <stategraph/error.hpp>
+
+#include "src/run/invoke.hpp"
+
+// What streams have in common, whether their reader blocks or awaits.
+namespace stategraph::engine {
+
+/// Whether events come from inside tasks, and are to be seen while those run.
+inline bool isLive(const StreamOptions& options) {
+    return options.modes.has(StreamMode::custom) || options.modes.has(StreamMode::messages) || options.subgraphs;
+}
+
+/// What the run behind a stream came to; the reader is told behind the last event.
+class StreamEnd {
+public:
+    bool isThere() const noexcept { return is_there_; }
+    const detail::RunOutcome& outcome() const noexcept { return outcome_; }
+    /// Throws what the run failed with, once.
+    void tell() {
+        if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+    }
+
+    void finish(Run& run) {
+        is_there_ = true;
+        outcome_ = run.finish();
+        run.shared().claim.release();
+    }
+    /// With the exception that is being handled.
+    void fail(Run& run) {
+        is_there_ = true;
+        try {
+            throw;
+        } catch (Error& error) {
+            addRunContext(error, *run.shared().config);
+            failure_ = std::current_exception();
+        } catch (...) {
+            failure_ = std::current_exception();
+        }
+        run.fail();
+        run.shared().claim.release();
+    }
+
+private:
+    bool is_there_ = false;
+    detail::RunOutcome outcome_;
+    std::exception_ptr failure_;
+};
+
+}  // namespace stategraph::engine
