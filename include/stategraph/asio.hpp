@@ -9,22 +9,31 @@
 #include <chrono>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <stop_token>
+#include <type_traits>
 #include <utility>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/cancellation_state.hpp>
+#include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/system_executor.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/system/system_error.hpp>
 
 #include <stategraph/async.hpp>
+#include <stategraph/control.hpp>
 
 namespace stategraph {
 namespace detail {
@@ -65,6 +74,7 @@ private:
 struct AsioHome {
     static Home of(boost::asio::any_io_executor& executor) noexcept { return {&executor, &ops}; }
     static boost::asio::any_io_executor* executorOf(Home home) noexcept {
+        if (home.ops != nullptr && home.ops->under != nullptr) home = home.ops->under(home.place);
         return home.ops == &ops ? static_cast<boost::asio::any_io_executor*>(home.place) : nullptr;
     }
 
@@ -93,11 +103,11 @@ private:
     static constexpr HomeOps ops{.post = post, .startTimer = startTimer, .stopTimer = stopTimer, .endTimer = endTimer};
 };
 
-/// Awaits a coroutine of Asio's from one of this library's.
+/// Awaits a coroutine of Asio's from one of this library's. It is cancelled when `stop` is.
 template <class T>
 class AsioCall {
 public:
-    explicit AsioCall(boost::asio::awaitable<T>&& called) : called_(std::move(called)) {}
+    AsioCall(boost::asio::awaitable<T>&& called, std::stop_token stop) : called_(std::move(called)), stop_(std::move(stop)) {}
     AsioCall(const AsioCall&) = delete;
     AsioCall& operator=(const AsioCall&) = delete;
     ~AsioCall() {
@@ -107,45 +117,105 @@ public:
     bool await_ready() const noexcept { return false; }
     template <class Promise>
     void await_suspend(std::coroutine_handle<Promise> coroutine) {
-        const Home home = homeOf(coroutine);
-        wakeup_.prepare(home, coroutine);
+        home_ = homeOf(coroutine);
+        wakeup_.prepare(home_, coroutine);
         state_ = std::make_shared<State>();
         state_->call = this;
-        auto end = [state = state_](std::exception_ptr error, T value) {
-            if (state->call != nullptr) state->call->end(std::move(error), std::move(value));
-        };
-        boost::asio::any_io_executor* const own = AsioHome::executorOf(home);
-        if (own != nullptr) {
-            boost::asio::co_spawn(*own, std::move(called_), std::move(end));
-        } else {
-            boost::asio::co_spawn(boost::asio::any_io_executor(boost::asio::system_executor()), std::move(called_), std::move(end));
+        boost::asio::any_io_executor* const own = AsioHome::executorOf(home_);
+        is_on_asio_ = own != nullptr;
+        const boost::asio::any_io_executor executor = is_on_asio_ ? *own : boost::asio::any_io_executor(boost::asio::system_executor());
+        if (!stop_.stop_possible()) {
+            boost::asio::co_spawn(executor, std::move(called_), End{state_});
+            return;
         }
+        // A signal is not to be emitted beside the coroutine that it is for.
+        state_->strand = boost::asio::make_strand(executor);
+        state_->cancel = std::make_shared<boost::asio::cancellation_signal>();
+        const boost::asio::any_io_executor strand = state_->strand;
+        const std::lock_guard suspending(mutex_);
+        boost::asio::co_spawn(strand, std::move(called_), boost::asio::bind_cancellation_slot(state_->cancel->slot(), End{state_}));
+        stops_.emplace(std::move(stop_), Cancel{state_});
     }
     T await_resume() {
+        { const std::lock_guard lock(mutex_); }  // who resumes this may be quicker than await_suspend
         if (error_) std::rethrow_exception(error_);
         return std::move(*value_);
     }
 
 private:
+    /// What is Asio's in it ends with the coroutine, on its threads: this may outlive the execution context.
     struct State {
         AsioCall* call = nullptr;
+        std::mutex mutex;
+        boost::asio::any_io_executor strand;  // none: nothing can be cancelled any more
+        std::shared_ptr<boost::asio::cancellation_signal> cancel;
+
+        void end() {
+            const std::lock_guard lock(mutex);
+            strand = boost::asio::any_io_executor();
+            cancel.reset();
+        }
+    };
+    struct Cancel {
+        std::shared_ptr<State> state;
+        void operator()() const noexcept {
+            const std::lock_guard lock(state->mutex);
+            if (!state->strand) return;
+            try {
+                boost::asio::post(state->strand, [signal = state->cancel] { signal->emit(boost::asio::cancellation_type::terminal); });
+            } catch (...) {
+                // No memory to cancel it: it ends in its own time.
+            }
+        }
+    };
+    /// The handler of the coroutine's end. It is destroyed without being called where the execution context is.
+    struct End {
+        std::shared_ptr<State> state;
+        explicit End(std::shared_ptr<State> of) noexcept : state(std::move(of)) {}
+        End(End&&) noexcept = default;
+        End& operator=(End&&) = delete;
+        ~End() {
+            if (!state) return;
+            state->end();
+            if (state->call != nullptr) state->call->lose();
+        }
+        void operator()(std::exception_ptr error, T value) {
+            const std::shared_ptr<State> told = std::move(state);
+            told->end();
+            if (told->call != nullptr) told->call->end(std::move(error), std::move(value));
+        }
     };
     void end(std::exception_ptr error, T value) {
         error_ = std::move(error);
         if (!error_) value_.emplace(std::move(value));
         wakeup_.post();
     }
+    // With the execution context goes the run, and this; not if it was given up by the run, which is over.
+    void lose() noexcept {
+        if (!is_on_asio_ || AsioHome::executorOf(home_) != nullptr) return;
+        error_ = std::make_exception_ptr(boost::system::system_error(boost::asio::error::operation_aborted));
+        try {
+            wakeup_.post();
+        } catch (...) {
+            // No memory: it stays where it is.
+        }
+    }
 
     boost::asio::awaitable<T> called_;
+    std::stop_token stop_;
+    Home home_;
+    bool is_on_asio_ = false;
     std::shared_ptr<State> state_;
     std::optional<T> value_;
     std::exception_ptr error_;
+    std::mutex mutex_;
     Wakeup wakeup_;
+    std::optional<std::stop_callback<Cancel>> stops_;
 };
 
 template <class T>
-Task<T> awaitAsio(boost::asio::awaitable<T> called) {
-    AsioCall<T> call(std::move(called));
+Task<T> awaitAsio(boost::asio::awaitable<T> called, std::stop_token stop) {
+    AsioCall<T> call(std::move(called), std::move(stop));
     T value = co_await call;
     co_return value;
 }
@@ -153,16 +223,18 @@ Task<T> awaitAsio(boost::asio::awaitable<T> called) {
 /// Nodes. In a run on an executor of Asio's they are on it, in other runs on Asio's system executor.
 template <class R>
 struct AsyncNode<boost::asio::awaitable<R>> : AsyncNode<Task<R>> {
-    static Task<R> task(boost::asio::awaitable<R>&& given) { return awaitAsio<R>(std::move(given)); }
+    static Task<R> task(boost::asio::awaitable<R>&& given, Runtime& runtime) {
+        return awaitAsio<R>(std::move(given), stopToken(runtime));
+    }
 };
 
 }  // namespace detail
 
 /// Awaits a task in a coroutine of Asio's. The task, its sleeps and all that it awaits go on on `executor`. Cancelling the awaiting coroutine
-/// does not reach the task; destroying the execution context of both destroys both. Errors: what the task throws.
+/// does not reach the task, whatever it is (of a run it does: `asyncInvokeOn`); destroying the execution context of both destroys both.
+/// Errors: what the task throws.
 template <class T>
 boost::asio::awaitable<T> awaitOn(boost::asio::any_io_executor executor, Task<T> task) {
-    co_await boost::asio::this_coro::reset_cancellation_state(boost::asio::disable_cancellation());
     // The handler waits with a timer: there the execution context finds it if it is destroyed. Who cancels the timer holds it meanwhile: the
     // handler may run, and this be gone, before `cancel` returns.
     using Timer = boost::asio::steady_timer;
@@ -185,23 +257,64 @@ boost::asio::awaitable<T> awaitOn(boost::asio::any_io_executor executor, Task<T>
     }
 }
 
+namespace detail {
+
+template <class Task>
+struct TaskValue;
+template <class T>
+struct TaskValue<Task<T>> {
+    using Type = T;
+};
+
+/// What a slot of Asio's holds while a run is awaited.
+struct StopsRun {
+    std::shared_ptr<RunControl> control;
+    void operator()(boost::asio::cancellation_type type) const {
+        using Type = boost::asio::cancellation_type;
+        if ((type & (Type::terminal | Type::partial)) != Type::none) control->requestStop();
+    }
+};
+
+/// A run that nobody can cancel has no control for it, and costs what it costs without.
+template <class Make, class T = typename TaskValue<std::invoke_result_t<Make&, const RunConfig&>>::Type>
+boost::asio::awaitable<T> awaitRun(boost::asio::any_io_executor executor, Make make, RunConfig config) {
+    const boost::asio::cancellation_state cancellation = co_await boost::asio::this_coro::cancellation_state;
+    boost::asio::cancellation_slot slot = cancellation.slot();
+    if (slot.is_connected()) {
+        auto control = std::make_shared<RunControl>(std::shared_ptr<const RunControl>(config.control));
+        config.control = control;
+        const StopsRun stops{std::move(control)};
+        stops(cancellation.cancelled());
+        slot.assign(stops);  // cleared by Asio, as any operation's, when what is awaited below has ended
+    }
+    T value = co_await awaitOn(std::move(executor), make(config));
+    co_return value;
+}
+
+}  // namespace detail
+
 /// CompiledGraph::asyncInvoke on an executor of Asio's: coroutine nodes, retries' waits and sg::sleepFor are on it. What is given is copied
 /// before they return. Nodes that block, beside others, are on the graph's own executor.
+///
+/// Cancelling the awaiting coroutine (terminal or partial) stops the run, as its control would: it ends with Status::cancelled and a result, and
+/// the thread has what was committed. Unless told otherwise (`this_coro::throw_if_cancelled`), Asio then throws operation_aborted at that
+/// coroutine's next `co_await`. Only a coroutine that has a cancellation slot pays for it, what a RunControl costs.
 template <class S, class Input, class Output>
 boost::asio::awaitable<Result<Output>> asyncInvokeOn(boost::asio::any_io_executor executor, const CompiledGraph<S, Input, Output>& app,
                                                      std::type_identity_t<Update<Input>> input,
                                                      const RunConfig& config = RunConfig::defaults()) {
-    return awaitOn(std::move(executor), app.asyncInvoke(std::move(input), config));
+    auto make = [app, input = std::move(input)](const RunConfig& with) mutable { return app.asyncInvoke(std::move(input), with); };
+    return detail::awaitRun(std::move(executor), std::move(make), config);
 }
 template <class S, class Input, class Output>
 boost::asio::awaitable<Result<Output>> asyncInvokeOn(boost::asio::any_io_executor executor, const CompiledGraph<S, Input, Output>& app,
                                                      ResumeTag resume, const RunConfig& config) {
-    return awaitOn(std::move(executor), app.asyncInvoke(resume, config));
+    return detail::awaitRun(std::move(executor), [app, resume](const RunConfig& with) { return app.asyncInvoke(resume, with); }, config);
 }
 template <class S, class Input, class Output, class C>
 boost::asio::awaitable<Result<Output>> asyncInvokeOn(boost::asio::any_io_executor executor, const CompiledGraph<S, Input, Output>& app,
                                                      const Command<C>& command, const RunConfig& config) {
-    return awaitOn(std::move(executor), app.asyncInvoke(command, config));
+    return detail::awaitRun(std::move(executor), [app, command](const RunConfig& with) { return app.asyncInvoke(command, with); }, config);
 }
 
 }  // namespace stategraph

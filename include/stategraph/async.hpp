@@ -35,6 +35,8 @@ inline detail::Sleep sleepFor(std::chrono::nanoseconds time) { return detail::Sl
 inline detail::Sleep sleepUntil(std::chrono::steady_clock::time_point time) {
     return detail::Sleep(std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count());
 }
+/// The same in a node: it ends early, with CancelledError, when the run is stopped or the attempt's time is up.
+Task<> sleepFor(Runtime& runtime, std::chrono::nanoseconds time);
 
 /// `co_await sg::schedule(executor)`: goes on on one of the executor's threads, there and after all that this coroutine awaits later. The
 /// executor must outlive the coroutine.

@@ -15,6 +15,8 @@ public:
     RunControl() = default;
     /// Runs are also stopped when `outer` is.
     explicit RunControl(std::stop_token outer);
+    /// Runs are also stopped, or drained, when `outer` is: for one run of many that may be ended alone. Null: no other.
+    explicit RunControl(std::shared_ptr<const RunControl> outer);
     RunControl(const RunControl&) = delete;
     RunControl& operator=(const RunControl&) = delete;
 
@@ -37,6 +39,7 @@ private:
     std::stop_source source_;
     mutable std::mutex mutex_;
     std::optional<std::string> drain_reason_;
+    std::shared_ptr<const RunControl> outer_control_;
     std::optional<std::stop_callback<std::function<void()>>> outer_;
 };
 

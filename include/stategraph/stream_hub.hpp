@@ -38,7 +38,8 @@ enum class OnFull : std::uint8_t {
     drop_ephemeral,  // new ephemeral events are dropped and counted; the run never waits
     coalesce,        // parts of one message are joined, then the oldest ephemeral events dropped; values and checkpoints: only the newest there is
     disconnect,      // the subscription ends; its position says where to begin again
-    block,           // the run waits, also past a node's time limit. Never read such a subscription on the thread that runs the graph
+    block,           // the run waits, also past a node's time limit, until it is to end itself; events without room are then dropped and counted.
+                     // Never read such a subscription on the thread that runs the graph
 };
 const char* toString(OnFull policy) noexcept;
 

@@ -23,6 +23,8 @@ struct Work {
     void* context = nullptr;
 };
 
+struct Home;
+
 /// How to get something called at a place where coroutines go on: an executor, a thread that waits, somebody's event loop.
 struct HomeOps {
     /// Never calls it before it returns. If it throws, it neither calls nor drops it.
@@ -33,6 +35,8 @@ struct HomeOps {
     void (*stopTimer)(void* timer) = nullptr;
     /// After the work was called or dropped.
     void (*endTimer)(void* timer) = nullptr;
+    /// Of a place that stands in for another: that one, as things are. Null: it is itself.
+    Home (*under)(void* place) = nullptr;
 };
 
 /// Where a coroutine goes on after what it waited for has come. Handed down from whoever awaits; none: nobody said.

@@ -5,6 +5,7 @@
 
 #include "src/async/blocking_call.hpp"
 #include "src/async/group.hpp"
+#include "src/async/stop_wait.hpp"
 #include "src/run/execution.hpp"
 
 namespace stategraph::engine {
@@ -13,7 +14,9 @@ namespace {
 using detail::RunInput;
 using detail::RunOutcome;
 
-detail::Sleep waitAfter(const Execution& execution, int number) { return detail::Sleep(detail::nowNs() + execution.waitNs(number)); }
+StopWait waitAfter(Run& run, const Execution& execution, int number) {
+    return waitUntil(detail::nowNs() + execution.waitNs(number), run.shared().stop.get());
+}
 
 // One attempt. False: it is to be tried again.
 Async<bool> tryOnce(Run& run, Task& task, int number, bool elsewhere) {
@@ -34,7 +37,7 @@ Async<> executeTask(Run& run, Task& task, bool elsewhere) {
         const bool done = co_await tryOnce(run, task, number, elsewhere);
         if (done) co_return;
         const Execution execution(run, task);
-        co_await waitAfter(execution, number);
+        co_await waitAfter(run, execution, number);
     }
 }
 
@@ -45,7 +48,7 @@ Async<> executeInTurn(Run& run, bool elsewhere) {
         std::vector<Task*> again;
         for (Task* task : left) {
             const Execution execution(run, *task);
-            if (number > 1) co_await waitAfter(execution, number - 1);
+            if (number > 1) co_await waitAfter(run, execution, number - 1);
             const bool done = co_await tryOnce(run, *task, number, elsewhere);
             if (!done) again.push_back(task);
         }
@@ -80,10 +83,16 @@ private:
 
 namespace {
 
-// Awaits the head of the line, or the end of the time that the run may wait. Gives whether it got there.
+// Awaits the head of the line, the end of the time that the run may wait, or of the run. Gives whether it got there.
 class Turn {
 public:
-    explicit Turn(RunShared& shared) noexcept : shared_(shared) {}
+    explicit Turn(RunShared& shared) noexcept
+        : shared_(shared), until_ns_(detail::nowNs() + std::int64_t{shared.config->busy_timeout_ms} * 1'000'000) {
+        if (shared.stop == nullptr || !shared.stop->deadline()) return;
+        const std::int64_t deadline_ns = nsOf(*shared.stop->deadline());
+        run_ends_first_ = deadline_ns < until_ns_;
+        if (run_ends_first_) until_ns_ = deadline_ns;
+    }
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
     ~Turn() {
@@ -101,7 +110,8 @@ public:
     void await_suspend(std::coroutine_handle<Promise> coroutine) {
         wakeup_.prepare(detail::homeOf(coroutine), coroutine);
         const std::lock_guard lock(mutex_);
-        wakeup_.postAt(detail::nowNs() + std::int64_t{shared_.config->busy_timeout_ms} * 1'000'000);
+        wakeup_.postAt(until_ns_);
+        if (shared_.stop != nullptr) watch_.watch(shared_.stop->token());
         is_suspended_ = true;
         if (has_come_) wakeup_.post();
     }
@@ -110,6 +120,8 @@ public:
         is_in_line_ = false;
         return shared_.claim.leaveLine();
     }
+    /// Of one that did not get there.
+    bool endedWithRun() const noexcept { return run_ends_first_ || (shared_.stop != nullptr && shared_.stop->token().stop_requested()); }
 
 private:
     static void come(void* context) {
@@ -120,8 +132,11 @@ private:
     }
 
     RunShared& shared_;
+    std::int64_t until_ns_;
+    bool run_ends_first_ = false;
     std::mutex mutex_;
     detail::Wakeup wakeup_;
+    StopWatch watch_{wakeup_};
     bool is_in_line_ = false;
     bool is_suspended_ = false;
     bool has_come_ = false;
@@ -134,7 +149,9 @@ Async<> awaitTurn(RunShared& shared) {
     if (shared.saver == nullptr || config.on_busy == OnBusy::reject) co_return;
     Turn turn(shared);
     const bool is_mine = co_await turn;
-    if (!is_mine) ThreadClaim::refuse(config.thread_id.view(), config.busy_timeout_ms);
+    if (is_mine) co_return;
+    if (turn.endedWithRun()) ThreadClaim::refuseStopped(config.thread_id.view());
+    ThreadClaim::refuse(config.thread_id.view(), config.busy_timeout_ms);
 }
 
 bool isAllInline(Run& run) noexcept { return run.todo().empty() || (run.todo().size() == 1 && blocks(run, *run.todo().front())); }

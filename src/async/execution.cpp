@@ -2,6 +2,7 @@
 
 #include <stategraph/detail/async.hpp>
 
+#include "src/async/awaited_attempt.hpp"
 #include "src/async/drive.hpp"
 #include "src/run/task_input.hpp"
 
@@ -26,28 +27,41 @@ stategraph::Task<bool> Execution::onceCalled(int number) {
     Runtime runtime(context);
     std::optional<CachedTask> cached;
     std::optional<TaskInput> input;
+    std::shared_ptr<AwaitedAttempt> apart;
+    Attempt::End end = Attempt::End::returned;
     std::exception_ptr before;
     std::exception_ptr error;
     bool is_known = false;
     try {
         cached.emplace(run_, task_, context);
         is_known = cached->restore();
-        if (!is_known) input.emplace(run_, task_, false);
+        if (!is_known && run_.callsApart(node_)) {
+            apart = std::make_shared<AwaitedAttempt>(run_.core().shared_from_this(), node_.action, TaskInput::shared(run_, task_), context,
+                                                     run_.shared().stop, node_.limits);
+        } else if (!is_known) {
+            input.emplace(run_, task_, false);
+        }
     } catch (...) {
         before = std::current_exception();
     }
     if (!before && !is_known) {
         try {
-            stategraph::Task<void> node = node_.action.start(node_.action.callable.get(), input->get(), runtime, task_.result);
-            co_await std::move(node);
+            if (apart) {
+                end = co_await AwaitedAttempt::await(apart);
+            } else {
+                stategraph::Task<void> node = node_.action.start(node_.action.callable.get(), input->get(), runtime, task_.result);
+                co_await std::move(node);
+            }
         } catch (...) {
             error = std::current_exception();
+            if (apart) run_.leaveState();
         }
     }
     const auto rest = [&] {
         if (before) std::rethrow_exception(before);
         asNode([&] {
             if (error) std::rethrow_exception(error);
+            if (apart) takeAttempt(*apart, end, context, node_.limits);
         });
         endAttempt(context, *cached);
     };

@@ -69,10 +69,7 @@ void ThreadClaim::acquire(const BaseCheckpointSaver& saver, std::string_view thr
         if (!mine) {
             leave(shard);
             saver_ = nullptr;
-            if (stop.token.stop_requested() || run_ends_first) {
-                throw CancelledError("the run was to end before it had its turn on the thread; nothing was done",
-                                     {.thread_id = std::string(thread_id)});
-            }
+            if (stop.token.stop_requested() || run_ends_first) refuseStopped(thread_id);
             refuse(thread_id, timeout_ms);
         }
     }
@@ -117,6 +114,10 @@ void ThreadClaim::refuse(std::string_view thread_id, int timeout_ms) {
     throw ThreadBusyError("another run is under way on the thread, and did not end within " + std::to_string(timeout_ms) +
                               " ms (busy_timeout_ms)",
                           {.thread_id = std::string(thread_id)});
+}
+
+void ThreadClaim::refuseStopped(std::string_view thread_id) {
+    throw CancelledError("the run was to end before it had its turn on the thread; nothing was done", {.thread_id = std::string(thread_id)});
 }
 
 // Out of the line, from wherever it is in it.

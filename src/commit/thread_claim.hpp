@@ -42,6 +42,8 @@ public:
     bool leaveLine() noexcept;
     /// What a run says that did not get its turn.
     [[noreturn]] static void refuse(std::string_view thread_id, int timeout_ms);
+    /// The same of one that was stopped first.
+    [[noreturn]] static void refuseStopped(std::string_view thread_id);
 
     /// Whether somebody waits who is to replace the holder. Safe from any thread.
     bool isReplaced() const noexcept { return replaced_.load(std::memory_order_relaxed); }

@@ -11,19 +11,17 @@
 namespace stategraph::engine {
 namespace {
 
-// Attempts wait for each other's threads on no account: else those that were given up, and sleep on, would stop everything. Never destroyed,
-// as its threads may outlive main.
-Executor& attemptThreads() {
-    static auto* executor = new Executor({.threads_max = 4096});
-    return *executor;
-}
-
 [[noreturn]] void refuse(const Attempt::Info& info) {
     throw CancelledError("node '" + info.node + "' was given up: its run was stopped, or its time was up. Nothing that it does any more is kept",
                          {.thread_id = info.thread_id, .node = info.node, .step = info.step});
 }
 
 }  // namespace
+
+Executor& attemptThreads() {
+    static auto* executor = new Executor({.threads_max = 4096});
+    return *executor;
+}
 
 Attempt::Attempt(std::shared_ptr<const detail::Core> core, const detail::NodeAction& action, std::shared_ptr<const void> input,
                  const detail::TaskContext& context, std::shared_ptr<RunStop> stop, const AttemptLimits& limits)
@@ -40,6 +38,7 @@ Attempt::Attempt(std::shared_ptr<const detail::Core> core, const detail::NodeAct
              .context = run.shared().config->context,
              .store = run.store()};
     context_.attempt_apart = this;
+    if (context.failure != nullptr) context_.failure = &failure_.emplace(*context.failure);
 }
 
 // The limit that is reached first, and what its passing means.
@@ -66,34 +65,40 @@ Attempt::End Attempt::run() {
         self.get());
     (void)self.release();
 
-    const std::stop_token token = stop_ != nullptr ? stop_->token() : std::stop_token();
-    End end = End::stopped;
+    const std::stop_token token = runToken();
+    std::optional<End> end;
     {
         std::unique_lock lock(mutex_);
-        while (!done_ && !given_up_) {
-            if (token.stop_requested()) break;
-            const auto limit = nextLimit(end);
+        for (std::optional<Clock::time_point> limit; !(end = outcome(limit));) {
             if (!limit) {
                 changed_.wait(lock, token, [this] { return done_ || given_up_; });
-                end = End::stopped;
-            } else if (Clock::now() >= *limit) {
-                break;
             } else {
                 const auto signs = last_sign_;
                 changed_.wait_until(lock, token, *limit, [&] { return done_ || given_up_ || last_sign_ != signs; });
             }
         }
-        if (done_) return End::returned;
-        if (given_up_) return End::stopped;  // it returned, but only after the run was to end
     }
-    if (token.stop_requested()) end = End::stopped;
+    if (*end != End::returned) giveUp();
+    return *end;
+}
+
+std::optional<Attempt::End> Attempt::outcome(std::optional<Clock::time_point>& limit) const {
+    if (done_) return End::returned;
+    if (given_up_) return End::stopped;  // it returned, but only after the run was to end
+    if (stop_ != nullptr && stop_->token().stop_requested()) return End::stopped;
+    End end = End::stopped;
+    limit = nextLimit(end);
+    if (limit && Clock::now() >= *limit) return end;
+    return {};
+}
+
+void Attempt::giveUp() {
     source_.request_stop();
     // What the node is doing with the run right now is let finish. What it returns from here on is dropped even if it looked at its token: nobody
     // can tell a result from giving up.
     const std::lock_guard entry(entry_);
     const std::lock_guard lock(mutex_);
     given_up_ = true;
-    return end;
 }
 
 void Attempt::call() noexcept {
@@ -109,18 +114,21 @@ void Attempt::call() noexcept {
     } catch (...) {
         thrown = std::current_exception();
     }
+    end(std::move(result), std::move(thrown));
+}
+
+void Attempt::end(detail::TaskResult&& result, std::exception_ptr thrown) {
     const bool in_vain = stop_ != nullptr && stop_->requested();
     const std::lock_guard lock(mutex_);
     if (given_up_) return;  // what came of it ends here, on this thread
     if (in_vain) {
         given_up_ = true;
-        changed_.notify_all();
-        return;
+    } else {
+        result_ = std::move(result);
+        thrown_ = std::move(thrown);
+        done_ = true;
     }
-    result_ = std::move(result);
-    thrown_ = std::move(thrown);
-    done_ = true;
-    changed_.notify_all();
+    wake();
 }
 
 detail::TaskResult Attempt::takeResult() {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include <stategraph/detail/node.hpp>
+#include <stategraph/failure.hpp>
 
 #include "src/graph/topology.hpp"
 #include "src/run/run_stop.hpp"
@@ -16,12 +17,19 @@
 namespace stategraph::detail {
 class Core;
 }
+namespace stategraph {
+class Executor;
+}
 
 namespace stategraph::engine {
 
-/// One call of a node that may be given up while it runs. The node is called on a thread of its own, and everything that it works on belongs to
-/// the attempt: so the run can go on, or end, without it. Once given up nothing of it lands: its result is dropped, and what it asks of its
-/// Runtime throws CancelledError.
+/// Where nodes that can be given up are called, and what was given up goes on. Attempts wait for each other's threads on no account: else those
+/// that sleep on would stop everything. Never destroyed, as its threads may outlive main.
+Executor& attemptThreads();
+
+/// One call of a node, or of its error handler, that may be given up while it runs. It is called on a thread of its own, and everything that it
+/// works on belongs to the attempt: so the run can go on, or end, without it. Once given up nothing of it lands: its result is dropped, and what
+/// it asks of its Runtime throws CancelledError. One of a coroutine that is awaited is an AwaitedAttempt.
 class Attempt : public std::enable_shared_from_this<Attempt> {
 public:
     /// `input` keeps alive what the node reads; `core` the node itself.
@@ -34,6 +42,7 @@ public:
         timed_out,  // the attempt, or
         idle,
     };
+    virtual ~Attempt() = default;
     /// Calls the node, and returns when it has, or when it was given up.
     End run();
     /// After `returned`: the node's result; throws what it threw.
@@ -67,20 +76,33 @@ public:
     /// Whether the run or this attempt is to end.
     bool isStopping();
 
+protected:
+    /// The node has returned.
+    void end(detail::TaskResult&& result, std::exception_ptr thrown);
+    /// Under `mutex_`: wakes who waits for the attempt.
+    virtual void wake() noexcept { changed_.notify_all(); }
+    /// Under `mutex_`: what the attempt has come to; none: it is to be waited for, at most until `limit`.
+    std::optional<End> outcome(std::optional<Clock::time_point>& limit) const;
+    /// When it is not to be waited for any more.
+    void giveUp();
+    std::stop_token runToken() const noexcept { return stop_ != nullptr ? stop_->token() : std::stop_token(); }
+
 private:
     void call() noexcept;
     std::optional<Clock::time_point> nextLimit(End& end) const;
 
+protected:
     std::shared_ptr<const detail::Core> core_;
     const detail::NodeAction& action_;
     std::shared_ptr<const void> input_;
     detail::TaskContext context_;
+    std::optional<NodeFailure> failure_;  // the task's, of an error handler
     std::shared_ptr<RunStop> stop_;
     AttemptLimits limits_;
     Info info_;
 
     std::recursive_mutex entry_;  // held while the node uses the run; taken before mutex_
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     std::condition_variable_any changed_;
     std::stop_source source_;
     bool done_ = false;

@@ -83,10 +83,21 @@ void Execution::callHandler() {
                                 .calls = first_question,
                                 .has_payload = task_.planned.is_send && !handler.takes_state,
                                 .failure = &*task_.record.failure};
-    Runtime runtime(context);
-    const TaskInput input(run_, task_, handler.takes_state);
+    std::shared_ptr<const void> shared;
+    std::optional<TaskInput> input;
+    const bool may_be_stopped = run_.shared().stop != nullptr;
+    if (may_be_stopped) {
+        shared = TaskInput::shared(run_, task_, handler.takes_state);
+    } else {
+        input.emplace(run_, task_, handler.takes_state);
+    }
     try {
-        handler.action.call(handler.action.callable.get(), input.get(), runtime, task_.result);
+        if (may_be_stopped) {
+            callApart(handler.action, context, std::move(shared), {});  // the node's limits are not its handler's
+        } else {
+            Runtime runtime(context);
+            handler.action.call(handler.action.callable.get(), input->get(), runtime, task_.result);
+        }
     } catch (const MissingCheckpointerError&) {
         throw;
     } catch (const detail::InterruptSignal&) {
@@ -94,6 +105,8 @@ void Execution::callHandler() {
     } catch (const detail::RefusedAnswerSignal&) {
         throw;
     } catch (const detail::SleepSignal&) {
+        throw;
+    } catch (const detail::StopSignal&) {
         throw;
     } catch (...) {
         throw nodeError("the error handler of node '" + node_.name + "' failed: ");

@@ -88,8 +88,9 @@ Events& Events::nobody() noexcept {
     return silent;
 }
 
-void Events::attach(std::shared_ptr<stream::Topic> topic, bool stored) {
+void Events::attach(std::shared_ptr<stream::Topic> topic, bool stored, std::shared_ptr<const RunStop> stop) {
     topic_ = std::move(topic);
+    stop_ = std::move(stop);
     stored_ = stored;
 }
 
@@ -116,7 +117,7 @@ void Events::at(CheckpointId id) noexcept {
 }
 
 void Events::committed(CheckpointId id) {
-    if (topic_ != nullptr) topic_->committed(stream::sequenceOf(id));
+    if (topic_ != nullptr) topic_->committed(stream::sequenceOf(id), stop_.get());
 }
 
 void Events::changed() {
@@ -135,7 +136,7 @@ StreamEvent Events::make(const Run& run, StreamMode mode, const Task* task) cons
 void Events::emit(std::optional<StreamEvent>&& event) {
     if (!event) return;
     const bool inner = !event->ns.empty();
-    if (topicWants(event->mode, inner)) topic_->offer(*event, at_.load(std::memory_order_relaxed));
+    if (topicWants(event->mode, inner)) topic_->offer(*event, at_.load(std::memory_order_relaxed), stop_.get());
     if (!sinkWants(event->mode, inner)) return;
     const std::lock_guard lock(mutex_);
     sink_->take(std::move(*event));

@@ -19,6 +19,7 @@ class Topic;
 namespace stategraph::engine {
 
 class Run;
+class RunStop;
 
 /// What a run tells those who listen: builds events, in LangGraph's shapes, only where somebody asked for their mode.
 /// The functions may be called from several threads; events are handed on one at a time.
@@ -28,8 +29,9 @@ public:
     Events(detail::EventSink& sink, const StreamOptions& options) : sink_(&sink), options_(options) {}
     /// For runs that nobody is told of, all at once: without a sink or a topic nothing in it is touched.
     static Events& nobody() noexcept;
-    /// Before the run begins: tell a hub's subscribers too. `stored`: they read in the log what that says of the root graph.
-    void attach(std::shared_ptr<stream::Topic> topic, bool stored);
+    /// Before the run begins: tell a hub's subscribers too. `stored`: they read in the log what that says of the root graph. `stop`: what may
+    /// end the run, if anything can.
+    void attach(std::shared_ptr<stream::Topic> topic, bool stored, std::shared_ptr<const RunStop> stop);
 
     bool any() const noexcept { return sink_ != nullptr || topic_ != nullptr; }
     bool wants(StreamMode mode, const Run& run) const noexcept;
@@ -67,6 +69,7 @@ private:
     detail::EventSink* sink_ = nullptr;
     StreamOptions options_;
     std::shared_ptr<stream::Topic> topic_;
+    std::shared_ptr<const RunStop> stop_;
     bool stored_ = false;
     std::atomic<std::int64_t> at_ = 0;
     std::mutex mutex_;

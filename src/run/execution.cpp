@@ -7,7 +7,6 @@
 #include <stategraph/error.hpp>
 
 #include "src/commit/task_record.hpp"
-#include "src/run/attempt.hpp"
 #include "src/run/cached_task.hpp"
 #include "src/run/retry_wait.hpp"
 #include "src/run/task_input.hpp"
@@ -143,7 +142,7 @@ NodeError Execution::nodeError(std::string text) {
 void Execution::callNode(Runtime& runtime, TaskContext& context) {
     const detail::NodeAction& action = node_.action;
     if (run_.callsApart(node_)) {
-        callApart(context, TaskInput::shared(run_, task_));
+        callApart(action, context, TaskInput::shared(run_, task_), node_.limits);
     } else if (!task_.planned.is_send && !node_.projects) {
         action.call(action.callable.get(), run_.state().object(), runtime, task_.result);
     } else {
@@ -152,27 +151,31 @@ void Execution::callNode(Runtime& runtime, TaskContext& context) {
     }
 }
 
-void Execution::callApart(TaskContext& context, std::shared_ptr<const void> input) {
-    const detail::NodeAction* action = &node_.action;
+void Execution::callApart(const detail::NodeAction& called, TaskContext& context, std::shared_ptr<const void> input,
+                          const AttemptLimits& limits) {
+    const detail::NodeAction* action = &called;
     if (task_.leads_flight || run_.isInsideFlight()) {
-        const auto marked = std::make_shared<ActionInFlight>(node_.action, std::move(input));
+        const auto marked = std::make_shared<ActionInFlight>(called, std::move(input));
         action = &marked->outer;
         input = std::shared_ptr<const void>(marked, marked->input.get());  // so it lives as long as the attempt
     }
-    const auto attempt = std::make_shared<Attempt>(run_.core().shared_from_this(), *action, std::move(input), context, run_.shared().stop,
-                                                   node_.limits);
-    const Attempt::End end = attempt->run();
+    const auto attempt =
+        std::make_shared<Attempt>(run_.core().shared_from_this(), *action, std::move(input), context, run_.shared().stop, limits);
+    takeAttempt(*attempt, attempt->run(), context, limits);
+}
+
+void Execution::takeAttempt(Attempt& attempt, Attempt::End end, TaskContext& context, const AttemptLimits& limits) {
     if (end != Attempt::End::returned) run_.leaveState();
     switch (end) {
         case Attempt::End::returned:
-            context.calls = attempt->calls();
-            task_.result = attempt->takeResult();
+            context.calls = attempt.calls();
+            task_.result = attempt.takeResult();
             return;
         case Attempt::End::stopped: throw StopSignal{};
         case Attempt::End::timed_out:
-            throw NodeTimeoutError(NodeTimeoutError::Kind::run, *node_.limits.timeout_ms, {.node = node_.name, .step = run_.step()});
+            throw NodeTimeoutError(NodeTimeoutError::Kind::run, *limits.timeout_ms, {.node = node_.name, .step = run_.step()});
         case Attempt::End::idle:
-            throw NodeTimeoutError(NodeTimeoutError::Kind::idle, *node_.limits.idle_timeout_ms, {.node = node_.name, .step = run_.step()});
+            throw NodeTimeoutError(NodeTimeoutError::Kind::idle, *limits.idle_timeout_ms, {.node = node_.name, .step = run_.step()});
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include <stategraph/error.hpp>
 
+#include "src/run/attempt.hpp"
 #include "src/run/cached_task.hpp"
 #include "src/run/observation.hpp"
 #include "src/run/run.hpp"
@@ -44,7 +45,9 @@ private:
     void endAttempt(detail::TaskContext& context, CachedTask& cached);
     void call(detail::TaskContext& context);
     void callNode(Runtime& runtime, detail::TaskContext& context);
-    void callApart(detail::TaskContext& context, std::shared_ptr<const void> input);
+    void callApart(const detail::NodeAction& action, detail::TaskContext& context, std::shared_ptr<const void> input,
+                   const AttemptLimits& limits);
+    void takeAttempt(Attempt& attempt, Attempt::End end, detail::TaskContext& context, const AttemptLimits& limits);
     void callSubgraph(int number);
     detail::RunInput inputInside();
     void checkVisits() const;

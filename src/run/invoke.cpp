@@ -64,7 +64,8 @@ RunShared shareRun(const Core& core, const RunConfig& config, Events& events) {
         throw MissingCheckpointerError("a checkpoint_id was given, and the graph was compiled without a checkpointer",
                                        {.checkpoint_id = config.checkpoint_id.toString()});
     }
-    if (config.hub != nullptr) events.attach(stream::topicForRun(*config.hub, core, saver, config.thread_id), saver != nullptr);
+    std::shared_ptr<RunStop> stop = RunStop::of(config);
+    if (config.hub != nullptr) events.attach(stream::topicForRun(*config.hub, core, saver, config.thread_id), saver != nullptr, stop);
     return {.config = &config,
             .saver = saver,
             .executor = &core.executor(),
@@ -72,7 +73,7 @@ RunShared shareRun(const Core& core, const RunConfig& config, Events& events) {
                                                   : std::numeric_limits<std::size_t>::max(),
             .events = &events,
             .metadata = encodeMetadata(config.metadata),
-            .stop = RunStop::of(config),
+            .stop = std::move(stop),
             .is_inside_flight = isInsideFlight()};
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <stop_token>
 
@@ -32,6 +34,11 @@ public:
     bool drains() const noexcept;
     /// Returns earlier when the run is to end.
     void waitFor(std::chrono::duration<double, std::milli> duration);
+    /// Until `is_ready`; returns earlier, with false, when the run is to end.
+    template <class Ready>
+    bool wait(std::condition_variable_any& changed, std::unique_lock<std::mutex>& lock, Ready is_ready) const {
+        return deadline_ ? changed.wait_until(lock, token(), *deadline_, is_ready) : changed.wait(lock, token(), is_ready);
+    }
     /// Stopped when the control is; the deadline is to be looked at beside it.
     std::stop_token token() const noexcept { return source_.get_token(); }
     std::optional<Clock::time_point> deadline() const noexcept { return deadline_; }

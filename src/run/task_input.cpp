@@ -20,8 +20,8 @@ TaskInput::TaskInput(Run& run, const Task& task, bool takes_state) : object_(run
     }
 }
 
-std::shared_ptr<const void> TaskInput::shared(Run& run, const Task& task) {
-    if (!task.planned.is_send && !run.nodeOf(task).projects) return run.state().share();
+std::shared_ptr<const void> TaskInput::shared(Run& run, const Task& task, bool takes_state) {
+    if (takes_state || (!task.planned.is_send && !run.nodeOf(task).projects)) return run.state().share();
     const auto input = std::make_shared<TaskInput>(run, task, false);
     return {input, input->get()};
 }

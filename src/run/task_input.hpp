@@ -14,7 +14,7 @@ public:
     TaskInput(Run& run, const Task& task, bool takes_state);
     const void* get() const noexcept { return object_; }
     /// The same for a call that may outlive the run.
-    static std::shared_ptr<const void> shared(Run& run, const Task& task);
+    static std::shared_ptr<const void> shared(Run& run, const Task& task, bool takes_state = false);
 
 private:
     std::optional<State> part_;

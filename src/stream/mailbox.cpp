@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "src/run/run_stop.hpp"
 #include "src/stream/message_event.hpp"
 
 namespace stategraph::stream {
@@ -59,7 +60,16 @@ void Mailbox::disconnect() {
     room_.notify_all();
 }
 
-void Mailbox::offer(const StreamEvent& event, std::int64_t after) {
+// False: the run is to end first.
+template <class Ready>
+bool Mailbox::waitForRoom(std::unique_lock<std::mutex>& lock, const engine::RunStop* stop, Ready has_room) {
+    const auto is_over = [&] { return closed_ || has_room(); };
+    if (stop != nullptr) return stop->wait(room_, lock, is_over);
+    room_.wait(lock, is_over);
+    return true;
+}
+
+void Mailbox::offer(const StreamEvent& event, std::int64_t after, const engine::RunStop* stop) {
     if (!wants(event)) return;
     const std::size_t bytes = sizeOf(event);
     std::unique_lock lock(mutex_);
@@ -73,7 +83,10 @@ void Mailbox::offer(const StreamEvent& event, std::int64_t after) {
                 break;
             case OnFull::disconnect: disconnect(); return;
             case OnFull::block:
-                room_.wait(lock, [&] { return closed_ || !isFull(bytes); });
+                if (!waitForRoom(lock, stop, [&] { return !isFull(bytes); })) {
+                    dropped_.fetch_add(1);
+                    return;
+                }
                 if (closed_) return;
                 break;
         }
@@ -81,7 +94,7 @@ void Mailbox::offer(const StreamEvent& event, std::int64_t after) {
     push(event, after, bytes);
 }
 
-void Mailbox::committed(std::int64_t sequence) {
+void Mailbox::committed(std::int64_t sequence, const engine::RunStop* stop) {
     std::unique_lock lock(mutex_);
     if (closed_) return;
     if (!first_notified_) first_notified_ = sequence;
@@ -90,7 +103,7 @@ void Mailbox::committed(std::int64_t sequence) {
     filled_.notify_one();
     if (ahead_ <= options_.capacity) return;
     if (options_.on_full == OnFull::disconnect) disconnect();
-    if (options_.on_full == OnFull::block) room_.wait(lock, [this] { return closed_ || ahead_ <= options_.capacity; });
+    if (options_.on_full == OnFull::block) (void)waitForRoom(lock, stop, [this] { return ahead_ <= options_.capacity; });
 }
 
 void Mailbox::changed() {

@@ -9,6 +9,10 @@
 
 #include <stategraph/stream_hub.hpp>
 
+namespace stategraph::engine {
+class RunStop;
+}
+
 namespace stategraph::stream {
 
 /// What waits for one subscriber, between the runs' threads and its own: ephemeral events up to a limit, and word that the log has more.
@@ -23,9 +27,10 @@ public:
 
     explicit Mailbox(const SubscribeOptions& options) : options_(options) {}
 
-    /// Of the runs' side. With OnFull::block they wait for room.
-    void offer(const StreamEvent& event, std::int64_t after);
-    void committed(std::int64_t sequence);
+    /// Of the runs' side. With OnFull::block they wait for room, until the run is to end (`stop`, if anything can end it): what then finds
+    /// none is dropped and counted, and checkpoints wait in the log.
+    void offer(const StreamEvent& event, std::int64_t after, const engine::RunStop* stop);
+    void committed(std::int64_t sequence, const engine::RunStop* stop);
     void changed();
 
     /// Of the subscriber's side. The oldest event, if it is before `bound`; unless the log has been `read` so far, none if that is to be read first.
@@ -49,6 +54,8 @@ public:
 private:
     bool wants(const StreamEvent& event) const noexcept;
     bool isFull(std::size_t bytes) const noexcept;
+    template <class Ready>
+    bool waitForRoom(std::unique_lock<std::mutex>& lock, const engine::RunStop* stop, Ready has_room);
     void dropOldest();
     void push(const StreamEvent& event, std::int64_t after, std::size_t bytes);
     bool joinPart(const StreamEvent& event, std::size_t bytes);
@@ -57,7 +64,7 @@ private:
     const SubscribeOptions options_;
     mutable std::mutex mutex_;
     std::condition_variable filled_;
-    std::condition_variable room_;
+    std::condition_variable_any room_;
     std::deque<Waiting> events_;
     std::size_t bytes_ = 0;
     std::size_t ahead_ = 0;                       // checkpoints notified and not told

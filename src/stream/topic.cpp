@@ -51,15 +51,15 @@ bool Topic::wants(StreamMode mode, bool inner) const noexcept {
 }
 
 // Without the lock: a mailbox may make the run wait.
-void Topic::offer(const StreamEvent& event, std::int64_t after) {
+void Topic::offer(const StreamEvent& event, std::int64_t after, const engine::RunStop* stop) {
     const auto all = mailboxes();  // kept while it is walked
-    for (const auto& mailbox : *all) mailbox->offer(event, after);
+    for (const auto& mailbox : *all) mailbox->offer(event, after, stop);
 }
 
-void Topic::committed(std::int64_t sequence) {
+void Topic::committed(std::int64_t sequence, const engine::RunStop* stop) {
     if (!any_.load(std::memory_order_relaxed)) return;
     const auto all = mailboxes();
-    for (const auto& mailbox : *all) mailbox->committed(sequence);
+    for (const auto& mailbox : *all) mailbox->committed(sequence, stop);
 }
 
 void Topic::changed() {

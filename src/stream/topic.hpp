@@ -17,8 +17,9 @@ public:
 
     /// Whether somebody wants events of this mode, of the root graph or of subgraphs.
     bool wants(StreamMode mode, bool inner) const noexcept;
-    void offer(const StreamEvent& event, std::int64_t after);
-    void committed(std::int64_t sequence);
+    /// `stop`: what may end the run, which then waits for no subscriber; null: nothing.
+    void offer(const StreamEvent& event, std::int64_t after, const engine::RunStop* stop);
+    void committed(std::int64_t sequence, const engine::RunStop* stop);
     void changed();
 
 private:

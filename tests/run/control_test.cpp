@@ -342,6 +342,104 @@ TEST_CASE("an interrupt, a Send and an exception go through an attempt of its ow
     CHECK_THROWS_WITH_AS(broken.compile().invoke({}, with(control)), doctest::Contains("broken"), sg::NodeError);
 }
 
+TEST_CASE("an error handler that ignores its token is given up with its run, and RESUME calls it again, and not the node") {
+    savers::onEach([](savers::Store& store) {
+        auto saver = store.open();
+        for (const bool beside : {false, true}) {
+            for (const bool awaits_deadline : {false, true}) {
+                const std::string thread = std::to_string(2 * beside + awaits_deadline);
+                auto control = std::make_shared<sg::RunControl>();
+                auto gate = std::make_shared<Gate>();
+                auto stubborn = std::make_shared<std::atomic<bool>>(true);
+                auto refused = std::make_shared<std::atomic<int>>(0);
+                auto begun = std::make_shared<std::atomic<bool>>(false);
+                Log log;
+                Graph graph;
+                graph.addNode("a", [&log](const State&) -> Update {
+                    log.add("a");
+                    throw std::runtime_error("broken");
+                });
+                graph.addEdge(sg::START, "a");
+                if (beside) graph.addNode("b", appends("b")).addEdge(sg::START, "b");
+                graph.onError("a", [=](const State& state, const sg::NodeFailure& failure, sg::Runtime& rt) -> Update {
+                    if (!*stubborn) return bar(failure.error + std::to_string(state.bar.size()));
+                    *begun = true;
+                    gate->wait();
+                    CHECK(failure.error == "broken");  // it is still there
+                    CHECK(state.bar == Strings{"in"});
+                    try {
+                        rt.write(sg::Value("late"));
+                    } catch (const sg::CancelledError&) {
+                        ++*refused;
+                    }
+                    return bar("late");
+                });
+                {
+                    const auto app = graph.compile({.checkpointer = saver});
+                    sg::RunConfig config = with(control, thread);
+                    if (awaits_deadline) config.timeout_ms = 100;
+                    std::jthread stopper([&] {
+                        if (awaits_deadline) return;
+                        gate->awaitSomebody();
+                        control->requestStop();
+                    });
+                    const auto result = app.invoke(bar("in"), config);
+                    CHECK((result.status == (awaits_deadline ? Status::timed_out : Status::cancelled)));
+                    *stubborn = false;
+                    const auto done = app.invoke(sg::RESUME, sg::Config{.thread_id = thread});
+                    CHECK(done.values.bar == (beside ? Strings{"in", "broken1", "b"} : Strings{"in", "broken1"}));
+                    CHECK(log.take() == Strings{"a"});
+                }
+                gate->open();
+                while (*begun && *refused < 1) std::this_thread::yield();
+            }
+        }
+    });
+}
+
+TEST_CASE("in a run that can be stopped an error handler does all that handlers do, and its node's limits are not its own") {
+    auto saver = std::make_shared<sg::MemorySaver>();
+    auto control = std::make_shared<sg::RunControl>();
+    Graph graph;
+    graph.addNode("a", [](const State&, sg::Runtime& rt) -> Update {
+        rt.waitFor(60'000);
+        return {};
+    }, {.timeout_ms = 20});
+    graph.addNode("item", [](const std::string& item) -> Update { throw std::runtime_error("no " + item); });
+    graph.addNode("fails", [](const State&) -> Update { throw std::runtime_error("broken"); });
+    graph.addEdge(sg::START, "a");
+    graph.onError("a", [](const State&, const sg::NodeFailure&, sg::Runtime& rt) -> Command {
+        rt.waitFor(60);
+        const auto answer = sg::interrupt<std::string>(rt, "what now?");
+        return {.update = bar(answer), .go_to = {sg::Send("item", std::string("1")), sg::Target("fails")}};
+    }, {"item", "fails"});
+    graph.onError("item", [](const std::string& item, const sg::NodeFailure& failure) -> Update { return bar(failure.error + " of " + item); });
+    graph.onError("fails", [](const State&, const sg::NodeFailure&) -> Update { throw std::runtime_error("worse"); });
+    const auto app = graph.compile({.checkpointer = saver});
+    CHECK((app.invoke({}, with(control)).status == Status::interrupted));
+    CHECK_THROWS_WITH_AS(app.invoke(sg::Command<>{.resume = "go"}, with(control)), doctest::Contains("worse"), sg::NodeError);
+    const auto state = app.getState(thread_t);
+    CHECK(state.values.bar == Strings{"go", "no 1 of 1"});  // what is done of the superstep that failed
+    for (const auto& task : state.tasks) CHECK(task.finished == (task.name == "item"));
+}
+
+TEST_CASE("a control of one run of many follows theirs, and not the other way round") {
+    auto all = std::make_shared<sg::RunControl>();
+    sg::RunControl one(all);
+    sg::RunControl drained(all);
+    drained.requestDrain("alone");
+    all->requestDrain("deploy");
+    CHECK(one.drainRequested());
+    CHECK(one.drainReason() == "deploy");
+    CHECK(drained.drainReason() == "alone");
+    one.requestStop();
+    CHECK_FALSE(all->stopRequested());
+    CHECK_FALSE(drained.stopRequested());
+    all->requestStop();
+    CHECK(drained.stopRequested());
+    CHECK_FALSE(sg::RunControl(std::shared_ptr<const sg::RunControl>()).stopRequested());
+}
+
 TEST_CASE("impossible limits are refused with their place") {
     Graph graph;
     graph.addNode("a", appends("a"), {.timeout_ms = 0}).addEdge(sg::START, "a");

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <stategraph/control.hpp>
 #include <stategraph/stream_hub.hpp>
 #include <stategraph/testing/fault_saver.hpp>
 
@@ -220,6 +221,90 @@ TEST_CASE("a blocked run goes on when the subscription is destroyed") {
     }
     run.join();
     CHECK(hub.subscribers() == 0);
+}
+
+TEST_CASE("a stopped run waits for no subscriber: what finds no room is dropped and counted, and all that is durable comes") {
+    savers::onEach([](savers::Store& store) {
+        const App app = loop(store.open(), 60);
+        sg::StreamHub hub(app);
+        auto by_events = hub.subscribe("t", {.modes = StreamMode::custom, .capacity = 3, .on_full = OnFull::block});
+        auto both = hub.subscribe("t", {.modes = {StreamMode::updates, StreamMode::custom}, .capacity = 100, .on_full = OnFull::block});
+        const auto control = std::make_shared<sg::RunControl>();
+        sg::RunConfig with = config(hub);
+        with.control = control;
+        std::jthread stopper([&] {
+            while (by_events.waiting() < 2) std::this_thread::yield();
+            control->requestStop();
+        });
+        const auto result = app.invoke(bar("i"), with);
+        CHECK((result.status == sg::Status::cancelled));
+        CHECK(result.values.n <= 3);
+        CHECK(by_events.waiting() >= 2);
+        CHECK_FALSE(by_events.isClosed());
+        CHECK(count(both, true) == static_cast<std::size_t>(result.values.n));
+        // The next run finds its subscribers where they were.
+        std::jthread reader([&] {
+            while (by_events.next(20'000)) {
+            }
+        });
+        both.close();
+        CHECK(app.invoke(sg::RESUME, config(hub)).values.n == 60);
+        by_events.close();
+    });
+}
+
+TEST_CASE("a run that is out of time waits for no subscriber that it is too far ahead of") {
+    savers::onEach([](savers::Store& store) {
+        const App app = loop(store.open(), 60);
+        sg::StreamHub hub(app);
+        auto slow = hub.subscribe("t", {.capacity = 2, .on_full = OnFull::block});
+        auto slower = hub.subscribe("t", {.modes = StreamMode::custom, .capacity = 30, .on_full = OnFull::block});
+        sg::RunConfig with = config(hub);
+        with.timeout_ms = 50;
+        const auto result = app.invoke(bar("i"), with);
+        CHECK((result.status == sg::Status::timed_out));
+        CHECK(result.values.n <= 3);
+        CHECK(count(slow, true) == static_cast<std::size_t>(result.values.n));
+        CHECK(slow.dropped() == 0);
+        // A run that begins with its time nearly over, and full buffers, ends too.
+        with.timeout_ms = 1;
+        for (int i = 0; i < 10; ++i) CHECK((app.invoke(sg::RESUME, with).status == sg::Status::timed_out));
+        slow.close();
+        slower.close();
+        CHECK(app.invoke(sg::RESUME, config(hub)).values.n == 60);
+    });
+}
+
+TEST_CASE("tasks and subgraphs that wait for a subscriber at the same time are all let go when the run is stopped") {
+    const auto writes = [](const State&, sg::Runtime& runtime) -> Update {
+        for (int i = 0; i < 1000; ++i) runtime.write(i);  // from the one that finds no room on it throws
+        return bar("all");
+    };
+    Graph inner;
+    inner.addNode("x", writes).addEdge(sg::START, "x");
+    Graph graph;
+    graph.addNode("a", writes).addNode("b", writes).addNode("sub", inner.compile());
+    for (const char* name : {"a", "b", "sub"}) graph.addEdge(sg::START, name);
+    for (const bool stored : {true, false}) {
+        const auto saver = stored ? std::make_shared<sg::MemorySaver>() : nullptr;
+        const App app = graph.compile({.checkpointer = saver});
+        sg::StreamHub hub(app);
+        auto slow = hub.subscribe("t", {.modes = {StreamMode::custom, StreamMode::tasks, StreamMode::values}, .subgraphs = true, .capacity = 20,
+                                        .on_full = OnFull::block});
+        const auto control = std::make_shared<sg::RunControl>();
+        sg::RunConfig with = config(hub);
+        with.control = control;
+        std::jthread stopper([&] {
+            while (slow.waiting() < 20) std::this_thread::yield();
+            control->requestStop();
+        });
+        const auto result = app.invoke(bar("i"), with);
+        CHECK((result.status == sg::Status::cancelled));
+        CHECK(result.values.bar == Strings{"i"});
+        CHECK(slow.waiting() == 20);
+        CHECK(slow.dropped() >= 1);
+        CHECK(count(slow, false) == 20);
+    }
 }
 
 TEST_CASE("close wakes who waits for the next event") {

@@ -164,7 +164,7 @@ Task<void> startWithInput(const Stored& f, const void* input, Runtime& runtime, 
     using Returned = std::remove_cvref_t<decltype(callWith<In>(f, std::declval<const In&>(), runtime))>;
     auto holder = NodeInput<S, In>::from(input, runtime);
     const In& in = holder;
-    auto node = AsyncNode<Returned>::task(callWith<In>(f, in, runtime));
+    auto node = AsyncNode<Returned>::task(callWith<In>(f, in, runtime), runtime);
     auto returned = co_await std::move(node);
     keepResult(std::move(returned), result);
 }
@@ -174,7 +174,7 @@ Task<void> startNode(const void* stored, const void* input, Runtime& runtime, Ta
     const Stored& f = *static_cast<const Stored*>(stored);
     if constexpr (std::is_reference_v<decltype(NodeInput<S, In>::from(input, runtime))>) {
         using Returned = std::remove_cvref_t<decltype(callWith<In>(f, std::declval<const In&>(), runtime))>;
-        return keepLater(AsyncNode<Returned>::task(callWith<In>(f, NodeInput<S, In>::from(input, runtime), runtime)), result);
+        return keepLater(AsyncNode<Returned>::task(callWith<In>(f, NodeInput<S, In>::from(input, runtime), runtime), runtime), result);
     } else {
         return startWithInput<S, In>(f, input, runtime, result);
     }
@@ -192,7 +192,7 @@ void callAsyncNode(const void* stored, const void* input, Runtime& runtime, Task
 template <class R>
 struct AsyncNode<Task<R>> {
     using Value = R;
-    static Task<R> task(Task<R>&& given) { return std::move(given); }
+    static Task<R> task(Task<R>&& given, Runtime&) { return std::move(given); }
     template <class S, class In, class Stored>
     static constexpr NodeAction::Start start = startNode<S, In, Stored>;
     template <class S, class In, class Stored>
