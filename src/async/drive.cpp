@@ -198,7 +198,7 @@ Async<RunOutcome> driveAsync(Run& run, RunInput input) {
         throw;
     }
     leaving.isOver();
-    co_return run.finish();
+    co_return std::move(run.finish());
 }
 
 }  // namespace stategraph::engine

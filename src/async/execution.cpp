@@ -105,9 +105,9 @@ stategraph::Task<bool> Execution::onceInside(int number) {
     const auto rest = [&] {
         if (before) std::rethrow_exception(before);
         if (child) {
-            endInside(*child, [&] {
+            endInside(*child, [&]() -> auto& {
                 if (inside) std::rethrow_exception(inside);
-                return std::move(outcome);
+                return outcome;
             });
         }
         endAttempt(context, *cached);

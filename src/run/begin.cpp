@@ -54,13 +54,14 @@ Run::Run(const detail::Core& core, RunShared& shared, const ParentLink* parent, 
                 .executor = shared.executor});
     if (parent == nullptr) {
         const RunConfig& config = *shared.config;
+        if (config.interrupt_before || config.interrupt_after) overrides_ = std::make_unique<Overrides>();
         if (config.interrupt_before) {
-            before_override_ = Breakpoints(core.topology(), config.interrupt_before->names());
-            before_ = &before_override_;
+            overrides_->before = Breakpoints(core.topology(), config.interrupt_before->names());
+            before_ = &overrides_->before;
         }
         if (config.interrupt_after) {
-            after_override_ = Breakpoints(core.topology(), config.interrupt_after->names());
-            after_ = &after_override_;
+            overrides_->after = Breakpoints(core.topology(), config.interrupt_after->names());
+            after_ = &overrides_->after;
         }
     }
 }
@@ -76,7 +77,7 @@ std::shared_ptr<BaseStore> Run::store() const noexcept {
     return run->core_.options().store;
 }
 
-void Run::begin(RunInput input) {
+void Run::begin(RunInput&& input) {
     if (observation_) observeStart();
     if (parent_ == nullptr && log_.hasSaver()) {
         const RunConfig& config = *shared_.config;
@@ -118,7 +119,7 @@ void Run::begin(RunInput input) {
         }
         resuming = true;
     } else {
-        beginInput(std::move(input.writes));
+        beginInput(input.writes);
     }
     if (resuming) {
         went_on_ = true;
@@ -154,7 +155,7 @@ void Run::checkStored(const RunInput& input) const {
                      .bound = inner_bound_});
 }
 
-void Run::beginInput(detail::Writes writes) {
+void Run::beginInput(detail::Writes& writes) {
     core_.schema().check(writes);
     for (const detail::Op& op : writes) {
         if (parent_ != nullptr || core_.accepts(op.channel)) continue;

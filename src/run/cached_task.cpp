@@ -92,7 +92,7 @@ bool CachedTask::restore() {
     return stored && take(*stored);
 }
 
-bool CachedTask::restoreOrLead() {
+bool CachedTask::restoreEntryOrLead() {
     while (entry_) {
         const std::uint64_t ended = FlightSeat::ended();
         if (restore()) return true;
@@ -144,8 +144,7 @@ bool CachedTask::read(std::string_view stored) {
     return true;
 }
 
-void CachedTask::noteWrites() {
-    if (!entry_) return;
+void CachedTask::noteEntryWrites() {
     const detail::Schema& schema = entry_->run.core().schema();
     detail::Writes& writes = entry_->task.result.writes;
     try {
@@ -162,8 +161,7 @@ void CachedTask::noteWrites() {
     entry_->writes = encodeWriteList(schema, writes);
 }
 
-void CachedTask::noteRoutes() {
-    if (!entry_) return;
+void CachedTask::noteEntryRoutes() {
     checkpoint::TaskFields fields;
     fields.node = entry_->run.nodeOf(entry_->task).stored_name;
     fields.writes = entry_->writes;
@@ -176,8 +174,7 @@ void CachedTask::noteRoutes() {
     out.bytes(record);
 }
 
-void CachedTask::store() noexcept {
-    if (!entry_) return;
+void CachedTask::storeEntry() noexcept {
     try {
         {
             const std::lock_guard lock(entry_->run.shared_.answers_mutex);

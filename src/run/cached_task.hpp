@@ -23,12 +23,18 @@ public:
     /// True: the task has its result.
     bool restore();
     /// The same, and if an equal task is under way, waits for it; from then on equal ones may wait for this. Errors: StopSignal.
-    bool restoreOrLead();
+    bool restoreOrLead() { return entry_ && restoreEntryOrLead(); }
     /// What the node returned, before anything is done with it, and the routes that this alone led to.
-    void noteWrites();
-    void noteRoutes();
+    void noteWrites() {
+        if (entry_) noteEntryWrites();
+    }
+    void noteRoutes() {
+        if (entry_) noteEntryRoutes();
+    }
     /// After the task has finished.
-    void store() noexcept;
+    void store() noexcept {
+        if (entry_) storeEntry();
+    }
     /// Instead: what it came to is nobody else's.
     void drop() noexcept;
 
@@ -45,6 +51,11 @@ private:
         std::string value = {};
     };
 
+    // Most nodes have no cache, and nothing is called then.
+    bool restoreEntryOrLead();
+    void noteEntryWrites();
+    void noteEntryRoutes();
+    void storeEntry() noexcept;
     bool take(std::string_view stored);
     void open(Run& run, Task& task, detail::TaskContext& context);
     bool read(std::string_view stored);

@@ -92,34 +92,6 @@ void Execution::attempt(int number) {
     endAttempt(context, cached);
 }
 
-TaskContext Execution::beginAttempt(int number) {
-    task_.result.writes.clear();
-    task_.result.go_to.clear();
-    task_.result.to_parent = false;
-    task_.routes.clear();
-    return {.run = &run_, .task = &task_, .attempt = number, .calls = 0, .has_payload = task_.planned.is_send};
-}
-
-void Execution::endAttempt(TaskContext& context, CachedTask& cached) {
-    if (task_.result.to_parent) {
-        cached.drop();
-        task_.status = TaskStatus::to_parent;
-        return;
-    }
-    cached.noteWrites();
-    takeResult();
-    cached.noteRoutes();
-    Runtime runtime(context);
-    route(runtime);
-    try {
-        finish();
-    } catch (...) {
-        if (run_.applied_) takeBack();
-        throw;
-    }
-    cached.store();
-}
-
 void Execution::call(TaskContext& context) {
     if (task_.planned.node == run_.topology().start) {
         task_.result.writes = run_.schedule_.input;  // a copy: the superstep may have to be repeated
@@ -183,7 +155,7 @@ void Execution::callSubgraph(int number) {
     detail::RunInput input = inputInside();
     const ParentLink link = linkInside(number);
     Run child(*node_.subgraph->spec.core, run_.shared(), &link);
-    endInside(child, [&] { return child.drive(std::move(input)); });
+    endInside(child, [&]() -> auto& { return child.drive(std::move(input)); });
 }
 
 // A later attempt goes on where the one before it failed.
@@ -288,7 +260,6 @@ void Execution::takeResult() {
 }
 
 void Execution::route(Runtime& runtime) {
-    if (node_.branches.empty()) return;
     try {
         if (isAlone()) {
             routeAlone(runtime);

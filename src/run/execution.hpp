@@ -77,6 +77,38 @@ private:
     const Node& node_;
 };
 
+inline detail::TaskContext Execution::beginAttempt(int number) {
+    if (number > 1) {  // else it is as it was planned
+        task_.result.writes.clear();
+        task_.result.go_to.clear();
+        task_.result.to_parent = false;
+        task_.routes.clear();
+    }
+    return {.run = &run_, .task = &task_, .attempt = number, .calls = 0, .has_payload = task_.planned.is_send};
+}
+
+inline void Execution::endAttempt(detail::TaskContext& context, CachedTask& cached) {
+    if (task_.result.to_parent) {
+        cached.drop();
+        task_.status = TaskStatus::to_parent;
+        return;
+    }
+    cached.noteWrites();
+    takeResult();
+    cached.noteRoutes();
+    if (!node_.branches.empty()) {
+        Runtime runtime(context);
+        route(runtime);
+    }
+    try {
+        finish();
+    } catch (...) {
+        if (run_.applied_) takeBack();
+        throw;
+    }
+    cached.store();
+}
+
 // What an attempt came to, `rest` being it or its end. False: it is to be tried again.
 template <class F>
 bool Execution::settle(int number, TaskWatch& watch, F rest) noexcept {
@@ -137,7 +169,7 @@ void Execution::asNode(F call) {
 template <class F>
 void Execution::endInside(Run& child, F drive) {
     try {
-        const detail::RunOutcome outcome = drive();
+        const detail::RunOutcome& outcome = drive();
         task_.inner_ids = child.ids_;
         if (outcome.status != Status::done) throw InnerPause{outcome.interrupts, outcome.wake_unix_ms};
     } catch (ParentCommandSignal& signal) {

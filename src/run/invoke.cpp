@@ -100,34 +100,46 @@ void addRunContext(Error& error, const RunConfig& config) { error.addContext({.t
 namespace stategraph::detail {
 namespace {
 
-RunOutcome runWith(const Core& core, RunInput input, const RunConfig& config, engine::Events& events, void* values,
-                   ChannelSet* present) {
+// `take` is given what the run came to.
+template <class Take>
+void runWith(const Core& core, RunInput& input, const RunConfig& config, engine::Events& events, void* values, ChannelSet* present, Take take) {
     try {
         engine::RunShared shared = engine::shareRun(core, config, events);
         engine::Run run(core, shared, nullptr, engine::placeOf(core, shared, values));
-        RunOutcome outcome = run.drive(std::move(input));
+        RunOutcome& outcome = run.drive(std::move(input));
         if (values != nullptr) engine::giveValues(run, values, present);
-        return outcome;
+        take(outcome);
     } catch (Error& error) {
         engine::addRunContext(error, config);
         throw;
     }
 }
 
+template <class Take>
+void runSilently(const Core& core, RunInput& input, const RunConfig& config, void* values, ChannelSet* present, Take take) {
+    if (config.hub == nullptr) {
+        runWith(core, input, config, engine::Events::nobody(), values, present, take);
+    } else {
+        engine::Events silent;
+        runWith(core, input, config, silent, values, present, take);
+    }
+}
+
 }  // namespace
 
 RunOutcome run(const Core& core, RunInput input, const RunConfig& config, void* values, ChannelSet* present) {
-    if (config.hub == nullptr) return runWith(core, std::move(input), config, engine::Events::nobody(), values, present);
-    engine::Events silent;
-    return runWith(core, std::move(input), config, silent, values, present);
+    RunOutcome came_to;
+    runSilently(core, input, config, values, present, [&](RunOutcome& outcome) { came_to = std::move(outcome); });
+    return came_to;
 }
 
 void invoke(const Core& core, RunInput&& input, const RunConfig& config, const ResultPlaces& result) {
-    RunOutcome outcome = run(core, std::move(input), config, result.values);
-    result.status = outcome.status;
-    result.interrupts = std::move(outcome.interrupts);
-    result.wake_unix_ms = outcome.wake_unix_ms;
-    result.config = std::move(outcome.config);
+    runSilently(core, input, config, result.values, nullptr, [&result](RunOutcome& outcome) {
+        result.status = outcome.status;
+        result.interrupts = std::move(outcome.interrupts);
+        result.wake_unix_ms = outcome.wake_unix_ms;
+        result.config = std::move(outcome.config);
+    });
 }
 
 void invoke(const Core& core, Writes&& input, const RunConfig& config, const ResultPlaces& result) {
@@ -139,7 +151,9 @@ void invoke(const Core& core, Writes&& input, const RunConfig& config, const Res
 RunOutcome run(const Core& core, RunInput input, const RunConfig& config, const StreamOptions& options, EventSink& sink, void* values,
                ChannelSet* present) {
     engine::Events events(sink, options);
-    return runWith(core, std::move(input), config, events, values, present);
+    RunOutcome came_to;
+    runWith(core, input, config, events, values, present, [&](RunOutcome& outcome) { came_to = std::move(outcome); });
+    return came_to;
 }
 
 }  // namespace stategraph::detail

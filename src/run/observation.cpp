@@ -127,15 +127,6 @@ void Run::observeRetry(Task& task, int attempt, double wait_ms) noexcept {
     observation_.tell(&Observer::taskRetries, TaskRetry{observation_.run(), nodeOf(task).name, task.id, attempt, wait_ms});
 }
 
-TaskWatch::TaskWatch(Run& run, Task& task, int attempt) noexcept
-    : run_(run), task_(task), attempt_(attempt), watches_(static_cast<bool>(run.observation())) {
-    if (watches_) start();
-}
-
-TaskWatch::~TaskWatch() {
-    if (watches_) end();
-}
-
 void TaskWatch::start() noexcept {
     try {
         (void)run_.idOf(task_);

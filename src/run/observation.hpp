@@ -55,7 +55,9 @@ public:
     TaskWatch(Run& run, Task& task, int attempt) noexcept;
     TaskWatch(const TaskWatch&) = delete;
     TaskWatch& operator=(const TaskWatch&) = delete;
-    ~TaskWatch();
+    ~TaskWatch() {
+        if (watches_) end();
+    }
     /// The attempt failed, and there will be another.
     void retries(const std::exception_ptr& error) noexcept;
 

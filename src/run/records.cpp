@@ -135,7 +135,7 @@ void Run::storeEffect(const std::string& path, Effects::Entry entry) {
 
 // The one task of a superstep: what its commit and its events need, before its writes are applied and so lost.
 void Run::prepareSingle(Task& task) {
-    if (drafts_.made) return;
+    if (drafts_.made || isQuiet()) return;
     drafts_.made = true;
     if (log_.logsOperations()) drafts_.writes = encodeCommitWrites(core_.schema(), task.result.writes, log_.snapshotIsDue());
     // Its commit says what it wrote, unless that will not stand right behind this checkpoint in the log.
@@ -151,6 +151,7 @@ void Run::prepareSingle(Task& task) {
 }
 
 void Run::taskFinished(Task& task) {
+    if (isQuiet()) return;
     if (current_.size() == 1) {
         prepareSingle(task);
         if (!drafts_.record.empty()) {

@@ -75,7 +75,7 @@ public:
     Run(const detail::Core& core, RunShared& shared, const ParentLink* parent = nullptr, void* place = nullptr);
     ~Run();
 
-    void begin(detail::RunInput input);
+    void begin(detail::RunInput&& input);
     bool next();
     std::span<Task* const> todo() const noexcept { return todo_; }
     void execute(Task& task) noexcept;
@@ -84,14 +84,15 @@ public:
     void executeInTurn() noexcept;
     bool isPaused() const noexcept { return paused_; }
     void endSuperstep();
-    detail::RunOutcome finish();
+    /// What it came to is there as long as the run.
+    detail::RunOutcome& finish();
     /// After an exception out of the others.
     void fail() noexcept;
     /// Instead of going on: nobody waits for the end any more.
     void leave() noexcept;
 
     /// Runs to the end or a pause on the calling thread, with the executor's help. Stores what is to be kept if it throws.
-    detail::RunOutcome drive(detail::RunInput input);
+    detail::RunOutcome& drive(detail::RunInput&& input);
 
     const detail::Core& core() const noexcept { return core_; }
     const Topology& topology() const noexcept { return core_.topology(); }
@@ -121,6 +122,8 @@ public:
     /// The graph's store, or that of the nearest graph around it that has one; null if none has.
     std::shared_ptr<BaseStore> store() const noexcept;
     bool hasSaver() const noexcept { return log_.hasSaver(); }
+    /// Whether nothing is kept of tasks, and nobody told of them but observers.
+    bool isQuiet() const noexcept { return !hasSaver() && !shared_.events->any(); }
     const Observation& observation() const noexcept { return observation_; }
     void observeRetry(Task& task, int attempt, double wait_ms) noexcept;
     TaskId idOf(Task& task) const;
@@ -154,7 +157,7 @@ private:
     bool beginCommand(detail::RunInput& input);  // true: it goes on with the superstep that waits
     std::string encodeCommand(detail::Writes& writes, const Routes& routes) const;
     void takeAnswers(const detail::RunInput& input);
-    void beginInput(detail::Writes writes);
+    void beginInput(detail::Writes& writes);
     TaskRecord& answersOf(Task& task) noexcept;
     void applyOutside(detail::Writes& writes, Routes& routes, OperationLog* log);
 
@@ -176,6 +179,7 @@ private:
     bool endsFromOutside();
     Status pauseWithoutQuestions() const;
     void noteEnd();
+    void storeEnd();
     void collectWrites();
     void applyTasksWrites();
     bool endUnfinished();
@@ -238,30 +242,15 @@ private:
     bool ahead_ = false;    // writes are in the state, and no commit has them yet
     detail::ChannelSet present_before_;  // what was set before they were
     bool planned_ = false;  // next_plan_ is the plan of schedule_
-    // Of the one task of a superstep, made before its writes are applied.
-    struct Drafts {
-        bool made = false;
-        std::string writes;  // if the operations do not say them
-        std::string record;  // if the commit does not
-        std::vector<StreamEvent> messages;
-        std::optional<StreamEvent> update;
-        std::optional<StreamEvent> end;
-
-        void clear() noexcept {
-            if (!made) return;
-            made = false;
-            writes.clear();
-            record.clear();
-            messages.clear();
-            update.reset();
-            end.reset();
-        }
-    } drafts_;
+    Drafts& drafts_ = memory_->drafts;
 
     const Breakpoints* before_;
     const Breakpoints* after_;
-    Breakpoints before_override_;
-    Breakpoints after_override_;
+    struct Overrides {
+        Breakpoints before;
+        Breakpoints after;
+    };
+    std::unique_ptr<Overrides> overrides_;  // if the config has breakpoints of its own
     int limit_;
     int ran_ = 0;
     bool first_ = true;      // superstep
@@ -283,6 +272,11 @@ private:
     detail::RunOutcome outcome_;
     Observation observation_;
 };
+
+inline TaskWatch::TaskWatch(Run& run, Task& task, int attempt) noexcept
+    : run_(run), task_(task), attempt_(attempt), watches_(static_cast<bool>(run.observation())) {
+    if (watches_) start();
+}
 
 /// A breakpoint or interrupts inside a subgraph, on their way to the task around it.
 struct InnerPause {

@@ -26,6 +26,7 @@ Kept::~Kept() { is_gone = true; }
 // Users' values, and a wide superstep's room.
 void forget(RunMemory& memory) {
     memory.log.end();
+    memory.drafts.clear();
     memory.schedule.input.clear();
     memory.schedule.sends.clear();
     memory.current.clear();

@@ -1,6 +1,10 @@
 #pragma once
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
+
+#include <stategraph/stream.hpp>
 
 #include "src/commit/log_writer.hpp"
 #include "src/run/task.hpp"
@@ -8,6 +12,26 @@
 #include "src/superstep/schedule.hpp"
 
 namespace stategraph::engine {
+
+/// Of the one task of a superstep, made before its writes are applied.
+struct Drafts {
+    bool made = false;
+    std::string writes;  // if the operations do not say them
+    std::string record;  // if the commit does not
+    std::vector<StreamEvent> messages;
+    std::optional<StreamEvent> update;
+    std::optional<StreamEvent> end;
+
+    void clear() noexcept {
+        if (!made) return;
+        made = false;
+        writes.clear();
+        record.clear();
+        messages.clear();
+        update.reset();
+        end.reset();
+    }
+};
 
 /// What a run works with, superstep by superstep; nothing in it outlives the run but memory.
 struct RunMemory {
@@ -22,6 +46,7 @@ struct RunMemory {
     WriteSet writes;
     std::vector<Routed> routed;
     std::vector<detail::ChannelIndex> ending;
+    Drafts drafts;
     LogWriter log;
 };
 

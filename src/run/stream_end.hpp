@@ -27,7 +27,7 @@ public:
 
     void finish(Run& run) {
         is_there_ = true;
-        outcome_ = run.finish();
+        outcome_ = std::move(run.finish());
         run.shared().claim.release();
     }
     /// With the exception that is being handled.

@@ -33,7 +33,7 @@ void Run::startQuietly() {
 }
 
 bool Run::next() {
-    if (parent_ == nullptr) shared_.events->at(checkpoint_);
+    if (parent_ == nullptr && shared_.events->any()) shared_.events->at(checkpoint_);
     if (!planned_) plan(topology(), schedule_, *next_plan_);
     if (startsQuietly()) startQuietly();
     planned_ = false;
@@ -48,7 +48,7 @@ bool Run::next() {
     }
     if (hasSaver()) shared_.events->checkpoint(*this, source_, step_ - 1, current_);
     if (plan_->empty()) return false;
-    if (endsFromOutside()) return false;
+    if ((shared_.stop != nullptr || shared_.claim.isReplaced()) && endsFromOutside()) return false;
     if (ran_ == limit_) {
         end_note_ = checkpoint::run_at_limit;
         throw GraphRecursionError("the run took " + std::to_string(limit_) + " supersteps and is not done; node '" +
@@ -200,7 +200,7 @@ void Run::endSuperstep() {
     advance(topology(), schedule_, {.consumed = *plan_, .routed = routed_, .is_step = true});
     commit(Source::loop);
     if (observation_) observation_.superstepEnds(Ending::done);
-    if (touchesOutput(current_)) shared_.events->values(*this);
+    if (shared_.events->any() && touchesOutput(current_)) shared_.events->values(*this);
     first_ = false;
     replay_ = false;
     inner_resuming_ = false;
@@ -342,7 +342,7 @@ void Run::noteEnd() {
     }
 }
 
-detail::RunOutcome Run::finish() {
+void Run::storeEnd() {
     noteEnd();
     const bool keeps = parent_ == nullptr || paused_ || core_.options().checkpointer == detail::CheckpointerKind::per_thread;
     const CheckpointId before = log_.stored();
@@ -350,11 +350,15 @@ detail::RunOutcome Run::finish() {
     if (keeps) log_.flush(commitStep(source_, step_ - 1));
     log_.wait();
     if (observation_) observeStored(before, step_ - 1, began_ns);
+}
+
+detail::RunOutcome& Run::finish() {
+    if (hasSaver()) storeEnd();
     if (parent_ == nullptr) shared_.events->changed();
     if (paused_ && parent_ == nullptr) showPause();
     outcome_.config = {.thread_id = shared_.config->thread_id, .checkpoint_id = log_.stored(), .checkpoint_ns = ns_};
     if (observation_) observeEnd(outcome_.status);
-    return std::move(outcome_);
+    return outcome_;
 }
 
 void Run::fail() noexcept {
@@ -418,7 +422,7 @@ void Run::executeInTurn() noexcept {
     }
 }
 
-detail::RunOutcome Run::drive(detail::RunInput input) {
+detail::RunOutcome& Run::drive(detail::RunInput&& input) {
     try {
         begin(std::move(input));
         while (next()) {
