@@ -22,6 +22,7 @@ target_compile_options(stategraph-tests PRIVATE ${STATEGRAPH_TEST_OPTIONS})
 option(STATEGRAPH_TEST_PRECOMPILED "Precompile the headers that most tests include" ON)
 if(STATEGRAPH_TEST_PRECOMPILED AND NOT CMAKE_CXX_COMPILER_LAUNCHER MATCHES ccache)
   target_precompile_headers(stategraph-tests PRIVATE tests/support/precompiled.hpp)
+  set_source_files_properties(tests/main.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON) # it includes doctest in its own way
 endif()
 target_link_libraries(stategraph-tests PRIVATE stategraph Boost::json Cbor::cbor stategraph_xxhash doctest::doctest)
 if(STATEGRAPH_WITH_ROCKSDB)

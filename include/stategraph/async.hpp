@@ -12,11 +12,13 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include <stategraph/compiled_graph.hpp>
 #include <stategraph/detail/async.hpp>
 #include <stategraph/executor.hpp>
+#include <stategraph/runtime.hpp>
 #include <stategraph/task.hpp>
 
 namespace stategraph {
@@ -37,6 +39,44 @@ inline detail::Sleep sleepUntil(std::chrono::steady_clock::time_point time) {
 }
 /// The same in a node: it ends early, with CancelledError, when the run is stopped or the attempt's time is up.
 Task<> sleepFor(Runtime& runtime, std::chrono::nanoseconds time);
+
+namespace detail {
+template <class T>
+struct TaskValue;
+template <class T>
+struct TaskValue<Task<T>> {
+    using Type = T;
+};
+}  // namespace detail
+
+/// `Runtime::once` for an effect that is awaited: `fn()` returns a Task of the result. Its promises are the same; an effect of which only the
+/// beginning is known is begun anew, or somebody is asked. `fn` is kept until the effect ends: on g++ 12 give a lambda that captures a name, and
+/// move it here.
+template <class F>
+std::invoke_result_t<F&> onceAsync(Runtime& runtime, std::string key, F fn, OnDoubt on_doubt = OnDoubt::repeat) {
+    using T = typename detail::TaskValue<std::invoke_result_t<F&>>::Type;
+    detail::Effect effect(runtime, key);
+    if (effect.result()) co_return detail::resultOf<T>(effect);
+    if (on_doubt == OnDoubt::ask) {
+        if (effect.inDoubt()) {
+            if (auto answer = effect.ask()) {
+                if constexpr (!std::is_void_v<T>) effect.template accept<T>(*answer);
+                effect.finish(std::move(*answer));
+                co_return detail::resultOf<T>(effect);
+            }
+        }
+        effect.begin();
+    }
+    Task<T> done = fn();
+    if constexpr (std::is_void_v<T>) {
+        co_await std::move(done);
+        effect.finish({});
+    } else {
+        T result = co_await std::move(done);
+        effect.finish(Value(result));
+        co_return result;
+    }
+}
 
 /// `co_await sg::schedule(executor)`: goes on on one of the executor's threads, there and after all that this coroutine awaits later. The
 /// executor must outlive the coroutine.

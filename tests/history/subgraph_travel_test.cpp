@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 #include <stategraph/async.hpp>
 #include <stategraph/stategraph.hpp>
+#include <stategraph/testing/fault_saver.hpp>
 
 #include "tests/support/graphs.hpp"
 #include "tests/support/history_graphs.hpp"
@@ -312,4 +313,57 @@ TEST_CASE("a checkpoint inside whose graph around it was pruned says so") {
         REQUIRE(!rows.empty());
         CHECK(mentions(errorOf<sg::InvalidArgumentError>([&] { return app.invoke(sg::RESUME, rows.front().config); }), {"pruned"}));
     });
+}
+
+TEST_CASE("from every checkpoint of every log of a thread a run comes to the same end") {
+    onBothSavers([](const SharedSaver& saver) {
+        Log log;
+        for (const bool lives_on : {false, true}) {
+            const std::string thread = lives_on ? "l" : "t";
+            const sg::Checkpointer deepest = lives_on ? sg::perThread([](const Line&) { return std::string("k"); }) : sg::Checkpointer();
+            const LineApp middle = around(log, chain(log, {"p", "q", "r"}, "").compile({.checkpointer = deepest}), "inner").compile();
+            const LineApp app = around(log, middle, "outer").compile({.checkpointer = saver});
+            const Words all = app.invoke(says("i"), {.thread_id = thread}).values.v;
+            std::vector<sg::Config> places;
+            for (const auto& row : saver->list({.thread_id = thread})) {
+                places.push_back({.thread_id = thread, .checkpoint_id = row.id, .checkpoint_ns = row.checkpoint_ns});
+            }
+            CHECK(places.size() == 5 + 5 + 5);
+            for (const auto& place : places) {
+                INFO("from ", place.checkpoint_id.toString(), " of '", std::string(place.checkpoint_ns), "'");
+                const auto result = app.invoke(sg::RESUME, place);
+                CHECK((result.status == sg::Status::done));
+                CHECK(result.values.v == all);
+                CHECK(app.getState({.thread_id = thread}).values.v == all);
+            }
+        }
+    });
+}
+
+TEST_CASE("a saver that fails at whatever call of a run from inside loses nothing: the run can be made again, or the thread go on") {
+    for (const bool goes_on : {false, true}) {
+        for (std::size_t nth = 1;; ++nth) {
+            INFO("call ", nth);
+            Log log;
+            const auto faulty = std::make_shared<sg::testing::FaultSaver>(std::make_shared<sg::MemorySaver>());
+            const LineApp app = around(log, chain(log, {"p", "q", "r"}, "").compile(), "sub").compile({.checkpointer = faulty});
+            const Words all = app.invoke(says("i"), {.thread_id = "t"}).values.v;
+            const sg::Config config = before(app, logOf(app, "t", "sub"), "q");
+            const Bytes past = bytesOf(*faulty);
+            faulty->arm({.fail_at = nth});
+            bool failed = false;
+            try {
+                CHECK(app.invoke(sg::RESUME, config).values.v == all);
+            } catch (const sg::SaverError&) {
+                failed = true;
+            }
+            const bool was_reached = faulty->failures() > 0;
+            faulty->disarm();
+            CHECK(keeps(bytesOf(*faulty), past));
+            if (failed) CHECK(app.invoke(sg::RESUME, goes_on ? sg::RunConfig{.thread_id = "t"} : sg::RunConfig(config)).values.v == all);
+            CHECK(app.getState({.thread_id = "t"}).values.v == all);
+            CHECK(app.getState({.thread_id = "t"}).next.empty());
+            if (!was_reached) break;
+        }
+    }
 }

@@ -7,6 +7,7 @@
 #include <stategraph/json.hpp>
 
 #include "tests/support/graphs.hpp"
+#include "tests/support/recording_saver.hpp"
 #include "tests/support/savers.hpp"
 
 // Subgraphs whose logs live with the thread, one for each key (perThread).
@@ -243,6 +244,26 @@ TEST_CASE("a subgraph's log is read and edited with its own type of state, and a
         for (const auto& snapshot : app.getStateHistory<Desk>(log)) visits.push_back(snapshot.values.visits);
         CHECK(visits == std::vector<int>{12, 11, 11, 11, 1, 0, 0});
     });
+}
+
+TEST_CASE("a keyed visit of a run that was lost before the graph around it was stored is passed over") {
+    const auto saver = std::make_shared<RecordingSaver>();
+    bool is_dying = false;
+    saver->after_put = [&](const sg::PutRequest& request) {
+        if (is_dying && !request.log.checkpoint_ns.empty()) saver->before_put = [](std::size_t) { throw std::runtime_error("gone"); };
+    };
+    const App app = shopOf(deskOf(by_customer()), saver);
+    const auto visit = [&](const char* customer) {
+        return app.invoke({sg::set(&State::foo, customer)}, {.thread_id = "t", .durability = sg::Durability::exit}).values.bar.back();
+    };
+    CHECK(visit("ann") == "ann 1");
+    CHECK(visit("bob") == "bob 1");
+    is_dying = true;
+    CHECK_THROWS(visit("ann"));
+    saver->before_put = {};
+    is_dying = false;
+    CHECK(visit("bob") == "bob 2");
+    CHECK(visit("ann") == "ann 2");
 }
 
 TEST_CASE("logs with keys outlive pruning, as PER_THREAD's one does") {
