@@ -353,7 +353,8 @@ TEST_CASE("a saver that fails at whatever call of a run from inside loses nothin
             faulty->arm({.fail_at = nth});
             bool failed = false;
             try {
-                CHECK(app.invoke(sg::RESUME, config).values.v == all);
+                const Words values = app.invoke(sg::RESUME, config).values.v;
+                CHECK(values == all);
             } catch (const sg::SaverError&) {
                 failed = true;
             }
