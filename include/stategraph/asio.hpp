@@ -259,13 +259,6 @@ boost::asio::awaitable<T> awaitOn(boost::asio::any_io_executor executor, Task<T>
 
 namespace detail {
 
-template <class Task>
-struct TaskValue;
-template <class T>
-struct TaskValue<Task<T>> {
-    using Type = T;
-};
-
 /// What a slot of Asio's holds while a run is awaited.
 struct StopsRun {
     std::shared_ptr<RunControl> control;
