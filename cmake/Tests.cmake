@@ -98,8 +98,12 @@ if(STATEGRAPH_WITH_ROCKSDB)
   if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
     set(_kill_puts --mode puts --every 23) # a process takes ten times as long
   endif()
+  set(_kill_modes short puts sigterm)
+  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=thread")
+    set(_kill_modes short sigterm) # a death at each put says nothing of threads, and takes three minutes there
+  endif()
   set(_kill_sigterm --mode sigterm --kills 6)
-  foreach(name short puts sigterm)
+  foreach(name IN LISTS _kill_modes)
     set(_folder "${PROJECT_BINARY_DIR}/tests/run/kill_${name}")
     add_test(
       NAME kill.${name}

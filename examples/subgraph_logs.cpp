@@ -80,6 +80,8 @@ int main() {
 
     std::cout << "\nMonday once more, with another note of bob's, from inside his visit on:\n";
     const sg::Config edited = app.updateState(before_thanks, sg::Update<Desk>{sg::add(&Desk::notes, "sugar")}, {.as_node = "note"});
-    const auto result = app.invoke(sg::RESUME, edited);
+    sg::RunConfig again = edited;
+    again.max_concurrency = 1;  // so that they speak one after the other
+    const auto result = app.invoke(sg::RESUME, again);
     for (const auto& answer : result.values.answers) std::cout << "  " << answer << "\n";
 }
