@@ -21,6 +21,7 @@ constexpr std::size_t replay_factor = 3;
 constexpr std::size_t replay_bytes_min = 4096;
 // Room that a buffer keeps for the next run.
 constexpr std::size_t kept_bytes_max = std::size_t{64} << 10U;
+constexpr std::size_t kept_fields_max = 256;
 // What reading one more commit costs, in bytes of the same effort.
 constexpr std::size_t row_cost_bytes = 48;
 
@@ -45,6 +46,7 @@ void LogWriter::end() noexcept {
     rows_with_commit_.clear();
     changed_.clear();
     operations_.clear();
+    if (fields_.next.capacity() + fields_.sends.capacity() > kept_fields_max) fields_ = {};
     for (std::string* buffer : {&operations_.entries, &operations_map_, &record_, &payloads_}) {
         if (buffer->capacity() > kept_bytes_max) std::string().swap(*buffer);
     }

@@ -64,43 +64,31 @@ void checkTuple(const detail::Core& core, BaseCheckpointSaver& saver, const LogN
                      .inner_afresh = check.reruns});
 }
 
-void checkLog(const detail::Core& core, BaseCheckpointSaver& saver, const LogName& log, const LogCheck& check) {
+// False: there is no such checkpoint.
+bool checkLog(const detail::Core& core, BaseCheckpointSaver& saver, const LogName& log, const LogCheck& check) {
     auto tuple = saver.getTuple({.log = log, .checkpoint_id = check.at, .before = check.before});
-    if (!tuple) return;
+    if (!tuple) return false;
     const CheckpointId id = tuple->id;
     try {
         checkTuple(core, saver, log, std::move(*tuple), check);
+        return true;
     } catch (Error& error) {
         error.addContext({.checkpoint_ns = std::string(log.checkpoint_ns), .checkpoint_id = id.toString()});
         throw;
     }
 }
 
-// False: there is no visit, because it fails.
-bool findKey(const Resumption& outer, const Node& node, const PlannedTask& task, std::string& key) {
-    if (!hasKeys(node)) return true;
-    try {
-        Visit visit;
-        makeVisit(outer.core.schema(), node, outer.state, task.is_send ? &outer.schedule.sends[task.send] : nullptr, visit);
-        key = std::move(visit.key);
-        return true;
-    } catch (const VisitFailure&) {
-    } catch (const InvalidUpdateError&) {
-    }
-    return false;
-}
-
 void checkInner(const Resumption& outer, const Node& node, const PlannedTask& planned, const std::string& path) {
     const detail::Core& core = *node.subgraph->spec.core;
-    const auto kind = core.options().checkpointer;
-    if (kind == detail::CheckpointerKind::none) return;
-    const bool lives_on = kind == detail::CheckpointerKind::per_thread;
+    if (core.options().checkpointer == detail::CheckpointerKind::none) return;
+    const bool lives_on = livesWithThread(core);
     if (outer.inner_afresh && !lives_on) return;
     const TaskId task = makeTaskId({outer.checkpoint_id, outer.log.checkpoint_ns, outer.step, node.stored_name, path});
-    std::string key;
-    if (!findKey(outer, node, planned, key)) return;
-    const std::string ns = innerNamespace(outer.log.checkpoint_ns, node, task, key);
-    checkLog(core, outer.saver, {outer.log.thread_id, ns}, {.before = outer.bound, .outer = &outer, .lives_on = lives_on});
+    const PendingSend* const send = planned.is_send ? &outer.schedule.sends[planned.send] : nullptr;
+    const auto key = findKey(outer.core.schema(), node, outer.state, send);
+    if (!key) return;
+    const std::string ns = innerNamespace(outer.log.checkpoint_ns, node, task, *key);
+    (void)checkLog(core, outer.saver, {outer.log.thread_id, ns}, {.before = outer.bound, .outer = &outer, .lives_on = lives_on});
 }
 
 void checkTask(const Resumption& resumption, const PlannedTask& task) {
@@ -136,10 +124,10 @@ void checkResumption(const Resumption& resumption) {
     }
 }
 
-void checkStop(const detail::Core& core, BaseCheckpointSaver& saver, const LogName& log, CheckpointId id) {
-    checkLog(core, saver, log, {.at = id, .reruns = true});
+bool checkStop(const detail::Core& core, BaseCheckpointSaver& saver, const LogName& log, CheckpointId id) {
+    return checkLog(core, saver, log, {.at = id, .reruns = true});
 }
 
-void checkNewest(const detail::Core& core, BaseCheckpointSaver& saver, const LogName& log) { checkLog(core, saver, log, {}); }
+void checkNewest(const detail::Core& core, BaseCheckpointSaver& saver, const LogName& log) { (void)checkLog(core, saver, log, {}); }
 
 }  // namespace stategraph::engine

@@ -30,8 +30,8 @@ struct Resumption {
 /// stored value of another type; each with the names and the log it was met in.
 void checkResumption(const Resumption& resumption);
 
-/// The same for a checkpoint of a subgraph's log whose tasks are to run again.
-void checkStop(const detail::Core& core, BaseCheckpointSaver& saver, const LogName& log, CheckpointId id);
+/// The same for a checkpoint of a subgraph's log whose tasks are to run again. False: there is none.
+bool checkStop(const detail::Core& core, BaseCheckpointSaver& saver, const LogName& log, CheckpointId id);
 
 /// The same for the newest checkpoint of a log, its state and schedule included; an empty log passes.
 void checkNewest(const detail::Core& core, BaseCheckpointSaver& saver, const LogName& log);

@@ -69,12 +69,24 @@ void makeVisit(const detail::Schema& outer, const Node& node, const State& state
     visit.key = makeKey(node, visit.input);
 }
 
+std::optional<std::string> findKey(const detail::Schema& outer, const Node& node, const State& state, const PendingSend* send) {
+    if (!hasKeys(node)) return std::string();
+    try {
+        Visit visit;
+        makeVisit(outer, node, state, send, visit);
+        return std::move(visit.key);
+    } catch (const VisitFailure&) {
+    } catch (const Error&) {
+    }
+    return std::nullopt;
+}
+
 std::string innerNamespace(std::string_view outer, const Node& node, TaskId task, std::string_view key) {
     std::string ns(outer);
     if (!ns.empty()) ns += '|';
     if (!key.empty()) return ns + keyedNamespace(node.stored_name, key);
     ns += node.stored_name;
-    if (node.subgraph->spec.core->options().checkpointer != detail::CheckpointerKind::per_thread) ns += ':' + task.toString();
+    if (!livesWithThread(*node.subgraph->spec.core)) ns += ':' + task.toString();
     return ns;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <exception>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -29,6 +30,9 @@ struct VisitFailure {
 void makeInput(const detail::Schema& outer, const Node& node, const State& state, const PendingSend* send, detail::Writes& input);
 /// Input and key. Errors: the same, and InvalidUpdateError for a key that cannot be one.
 void makeVisit(const detail::Schema& outer, const Node& node, const State& state, const PendingSend* send, Visit& visit);
+
+/// The key alone, empty if the subgraph's logs have none, for who looks at a visit without making it. None: the visit would fail.
+std::optional<std::string> findKey(const detail::Schema& outer, const Node& node, const State& state, const PendingSend* send);
 
 /// The log of a visit: below the log around it, by the node's stored name and the key or, if it does not live with the thread, the task.
 std::string innerNamespace(std::string_view outer, const Node& node, TaskId task, std::string_view key);

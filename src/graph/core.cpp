@@ -26,6 +26,10 @@ Breakpoints::Breakpoints(const Topology& topology, const std::vector<std::string
     }
 }
 
+bool livesWithThread(const detail::Core& subgraph) noexcept {
+    return subgraph.options().checkpointer == detail::CheckpointerKind::per_thread;
+}
+
 bool hasKeys(const Node& node) noexcept { return node.subgraph && !node.subgraph->spec.core->options().log_key.empty(); }
 
 CoreView viewOf(const detail::Core& core) {

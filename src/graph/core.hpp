@@ -23,6 +23,8 @@ struct Breakpoints {
     bool has(NodeIndex node) const noexcept { return all || (!nodes.empty() && nodes[node]); }
 };
 
+/// Whether the logs of a subgraph live with the thread (PER_THREAD, perThread), and not for one task.
+bool livesWithThread(const detail::Core& subgraph) noexcept;
 /// Whether a node is a subgraph whose logs have keys.
 bool hasKeys(const Node& node) noexcept;
 

@@ -64,22 +64,6 @@ void applyFinished(std::vector<DueTask>& due, SnapshotData& snapshot, State& sta
 SnapshotData read(const Core& root, const Core& core, BaseCheckpointSaver& saver, const Config& config, bool subgraphs,
                   const ValuesOut& out);
 
-// The key of the visit that a task is to make. False: it cannot be told, as a function of the user's fails.
-bool findKey(const Core& core, const Node& node, const DueTask& due, const State& state, std::string& key) {
-    if (!hasKeys(node)) return true;
-    PendingSend send;
-    if (due.payload) send.stored = std::string(*due.payload);
-    try {
-        Visit visit;
-        makeVisit(core.schema(), node, state, due.payload ? &send : nullptr, visit);
-        key = std::move(visit.key);
-        return true;
-    } catch (const VisitFailure&) {
-    } catch (const Error&) {
-    }
-    return false;
-}
-
 // The logs of subgraphs that are due, `state` being as their tasks see it.
 void addSubgraphs(const Core& root, const Core& core, BaseCheckpointSaver& saver, const Config& config, bool subgraphs,
                   const std::vector<DueTask>& due, const State& state, SnapshotData& snapshot) {
@@ -89,9 +73,11 @@ void addSubgraphs(const Core& root, const Core& core, BaseCheckpointSaver& saver
         if (task.finished || node == no_node || !core.topology().nodes[node].subgraph) continue;
         const Core& inner = *core.topology().nodes[node].subgraph->spec.core;
         if (inner.options().checkpointer == detail::CheckpointerKind::none) continue;
-        std::string key;
-        if (!findKey(core, core.topology().nodes[node], due[i], state, key)) continue;
-        std::string ns = innerNamespace(config.checkpoint_ns, core.topology().nodes[node], task.id, key);
+        PendingSend send;
+        if (due[i].payload) send.stored = std::string(*due[i].payload);
+        const auto key = findKey(core.schema(), core.topology().nodes[node], state, due[i].payload ? &send : nullptr);
+        if (!key) continue;  // a function of the user's fails
+        std::string ns = innerNamespace(config.checkpoint_ns, core.topology().nodes[node], task.id, *key);
         task.state_config = Config{.thread_id = config.thread_id, .checkpoint_id = {}, .checkpoint_ns = std::move(ns)};
         if (subgraphs) {
             task.state = std::make_shared<const SnapshotData>(read(root, inner, saver, *task.state_config, true, {}));

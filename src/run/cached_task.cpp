@@ -3,11 +3,9 @@
 #include <mutex>
 #include <new>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <stategraph/error.hpp>
 
+#include "src/cache/entry.hpp"
 #include "src/commit/task_record.hpp"
 #include "src/run/task_input.hpp"
 
@@ -74,11 +72,8 @@ void CachedTask::open(Run& run, Task& task, detail::TaskContext& context) {
         if (!run.answersOf(task).answers.empty()) return;
     }
     std::string input = encodeInput(run, task, context);
-    const XXH128_hash_t hash = XXH3_128bits(input.data(), input.size());
-    const CheckpointId id(hash.high64, hash.low64);
-    std::string key(16, '\0');
-    id.toBytes(key.data());
-    entry_.emplace(Entry{.run = run, .task = task, .policy = *run.nodeOf(task).cache, .cache = *cache, .input = std::move(input), .hash = id, .key = std::move(key)});
+    CacheName name = cacheNameOf(input);
+    entry_.emplace(Entry{.run = run, .task = task, .policy = *run.nodeOf(task).cache, .cache = *cache, .input = std::move(input), .hash = name.hash, .key = std::move(name.key)});
 }
 
 bool CachedTask::restore() {
@@ -130,14 +125,11 @@ bool CachedTask::take(std::string_view stored) {
 
 // False: it is of another input, whose hash happens to be the same.
 bool CachedTask::read(std::string_view stored) {
-    Decoder in(stored);
-    if (in.array() != 2) throw WrongTypeError("expected an input and a record");
-    if (in.bytes() != entry_->input) return false;
-    const std::string_view record = in.bytes();
-    if (!in.atEnd()) throw WrongTypeError("there are bytes after its end");
+    const auto record = resultOf(stored, entry_->input);
+    if (!record) return false;
     Run& run = entry_->run;
     Task& task = entry_->task;
-    const auto fields = checkpoint::readTask({"", entry_->policy.ns, entry_->hash, entry_->key}, record);
+    const auto fields = checkpoint::readTask({"", entry_->policy.ns, entry_->hash, entry_->key}, *record);
     if (!fields.writes) throw WrongTypeError("expected a result");
     restoreResult(run.topology(), run.core().schema(), fields, task.result.writes, task.routes);
     for (const PendingSend& send : task.routes.sends) (void)restorePayload(run.topology().nodes[send.node], send.stored);
@@ -168,10 +160,7 @@ void CachedTask::noteEntryRoutes() {
     const std::vector<std::string> payloads = addRoutes(entry_->run.topology(), entry_->task.routes, fields);
     std::string record;
     checkpoint::writeTask(entry_->hash, fields, record);
-    Encoder out(entry_->value);
-    out.array(2);
-    out.bytes(entry_->input);
-    out.bytes(record);
+    entry_->value = makeEntry(entry_->input, record);
 }
 
 void CachedTask::storeEntry() noexcept {

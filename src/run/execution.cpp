@@ -183,12 +183,16 @@ detail::RunInput Execution::inputInside() {
     return input;
 }
 
+bool Execution::isVisitedTwice() const {
+    if (task_.visit) return task_.visit->is_doubled;
+    if (!livesWithThread(*node_.subgraph->spec.core)) return false;
+    const auto here = [this](const Task* task) { return task->planned.node == task_.planned.node; };
+    return std::ranges::count_if(run_.current_, here) > 1;
+}
+
 // One log takes one visit at a time.
 void Execution::checkVisits() const {
-    const bool is_doubled = task_.visit ? task_.visit->is_doubled : isPerThread() && std::ranges::count_if(run_.current_, [this](const Task* task) {
-        return task->planned.node == task_.planned.node;
-    }) > 1;
-    if (!is_doubled) return;
+    if (!isVisitedTwice()) return;
     const ErrorContext context{.node = node_.name, .step = run_.step()};
     if (task_.visit) {
         throw InvalidUpdateError("the log '" + task_.visit->key + "' of the subgraph '" + node_.name +
@@ -200,10 +204,6 @@ void Execution::checkVisits() const {
                                  "' is to be visited several times in one superstep, and its one log takes one visit at a time: compile it "
                                  "with a key for each (perThread) or without PER_THREAD, or visit it in supersteps of their own",
                              context);
-}
-
-bool Execution::isPerThread() const noexcept {
-    return node_.subgraph->spec.core->options().checkpointer == detail::CheckpointerKind::per_thread;
 }
 
 void Execution::takeInside(Run& child) {

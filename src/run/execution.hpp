@@ -51,7 +51,7 @@ private:
     void callSubgraph(int number);
     detail::RunInput inputInside();
     void checkVisits() const;
-    bool isPerThread() const noexcept;
+    bool isVisitedTwice() const;
     ParentLink linkInside(int number) const;
     void takeInside(Run& child);
     void takeResult();

@@ -71,11 +71,8 @@ FlightSeat::Answer FlightSeat::join(Run& run, Task& task, const BaseCache& cache
     const auto is_over = [&] { return other->state != Flight::State::under_way; };
     if (shared.stop == nullptr) {
         other->changed.wait(lock, is_over);
-    } else {
-        const auto deadline = shared.stop->deadline();
-        const bool ended = deadline ? other->changed.wait_until(lock, shared.stop->token(), *deadline, is_over)
-                                    : other->changed.wait(lock, shared.stop->token(), is_over);
-        if (!ended) throw detail::StopSignal{};
+    } else if (!shared.stop->wait(other->changed, lock, is_over)) {
+        throw detail::StopSignal{};
     }
     if (other->state == Flight::State::lost) return Answer::again;
     if (other->state == Flight::State::dismissed) return Answer::alone;

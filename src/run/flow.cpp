@@ -2,13 +2,11 @@
 
 #include <chrono>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <stategraph/cache.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/executor.hpp>
 
+#include "src/cache/entry.hpp"
 #include "src/run/attempt.hpp"
 #include "src/run/flight.hpp"
 #include "src/run/retry_wait.hpp"
@@ -99,10 +97,9 @@ CachedCall::CachedCall(Runtime& runtime, std::string_view name, const CallCache&
     const Core& core = coreOf(runtime);
     cache_ = core.options().cache;
     if (cache_ == nullptr) return;
-    ns_ = "call|" + std::string(runtime.node()) + '|' + std::string(name) + '|' + policy.ns;
-    const XXH128_hash_t hash = XXH3_128bits(input_.data(), input_.size());
-    key_.resize(16);
-    CheckpointId(hash.high64, hash.low64).toBytes(key_.data());
+    // A node's name has no '|'; a call's may.
+    ns_ = "call|" + std::string(runtime.node()) + '|' + std::to_string(name.size()) + '|' + std::string(name) + '|' + policy.ns;
+    key_ = engine::cacheNameOf(input_).key;
 }
 
 std::optional<std::string> CachedCall::find() noexcept {
@@ -110,9 +107,8 @@ std::optional<std::string> CachedCall::find() noexcept {
     try {
         const auto stored = cache_->get(ns_, key_);
         if (!stored) return {};
-        Decoder in(*stored);
-        if (in.array() != 2 || in.bytes() != input_) return {};  // of other arguments whose hash happens to be the same
-        return std::string(in.bytes());
+        const auto result = engine::resultOf(*stored, input_);
+        return result ? std::optional<std::string>(*result) : std::nullopt;
     } catch (...) {
         return {};  // the call is made
     }
@@ -121,12 +117,7 @@ std::optional<std::string> CachedCall::find() noexcept {
 void CachedCall::keep(std::string_view value) noexcept {
     if (cache_ == nullptr) return;
     try {
-        std::string entry;
-        Encoder out(entry);
-        out.array(2);
-        out.bytes(input_);
-        out.bytes(value);
-        cache_->set(ns_, key_, entry, policy_.ttl_ms);
+        cache_->set(ns_, key_, engine::makeEntry(input_, value), policy_.ttl_ms);
     } catch (...) {
         // The next one makes the call.
     }

@@ -7,7 +7,6 @@
 // What a run begins with: the checkpoint that is wanted, or the newest one that counts.
 namespace stategraph::engine {
 
-using detail::CheckpointerKind;
 using detail::RunInput;
 
 // Where each of the runs begins if the config names a checkpoint of a subgraph.
@@ -36,9 +35,7 @@ const TravelStop* Run::nextStop(const Task& task, std::string_view key) const {
     return innerNamespace(stop_->ns, node, then, key) == next->ns ? next : nullptr;
 }
 
-bool Run::isPerThread() const noexcept {
-    return parent_ != nullptr && core_.options().checkpointer == CheckpointerKind::per_thread;
-}
+bool Run::isPerThread() const noexcept { return parent_ != nullptr && livesWithThread(core_); }
 
 // A log that lives with the thread can be ahead of the thread: its visit was stored, and the process died before the root graph's
 // checkpoint that it belongs to was. That superstep never was, so its visit is passed over. Known by a root checkpoint newer than the

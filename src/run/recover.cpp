@@ -36,6 +36,7 @@ struct Recovery {
             RunConfig config = options.run;
             config.thread_id = thread.thread_id;
             config.checkpoint_id = {};
+            config.checkpoint_ns = {};
             RunInput input;
             input.kind = RunInput::Kind::resume;
             thread.status = detail::run(core, std::move(input), config, nullptr).status;

@@ -344,7 +344,7 @@ void Run::noteEnd() {
 
 void Run::storeEnd() {
     noteEnd();
-    const bool keeps = parent_ == nullptr || paused_ || core_.options().checkpointer == detail::CheckpointerKind::per_thread;
+    const bool keeps = parent_ == nullptr || paused_ || isPerThread();
     const CheckpointId before = log_.stored();
     const std::int64_t began_ns = observation_ ? steadyNs() : 0;
     if (keeps) log_.flush(commitStep(source_, step_ - 1));

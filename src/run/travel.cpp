@@ -15,7 +15,7 @@ std::vector<TravelStop> planTravel(const detail::Core& root, BaseCheckpointSaver
         throw InvalidArgumentError("a run is to begin inside the subgraph '" + ns + "', and the config does not say at which of its checkpoints",
                                    context);
     }
-    const detail::Core& inner = resolveNamespace(root, ns);
+    (void)resolveNamespace(root, ns);
     const LogName log{config.thread_id.view(), ns};
     auto tuple = saver.getTuple({.log = log, .checkpoint_id = config.checkpoint_id});
     if (!tuple) throw InvalidArgumentError("there is no checkpoint " + config.checkpoint_id.toString() + " of the subgraph '" + ns + "'", context);
@@ -26,17 +26,16 @@ std::vector<TravelStop> planTravel(const detail::Core& root, BaseCheckpointSaver
     if (stops.empty() || !stops.front().ns.empty()) {
         throw InvalidArgumentError("the checkpoint does not say where the graph around it was, so no run can begin there", context);
     }
-    for (std::size_t i = 0; i < stops.size(); ++i) {
-        const TravelStop& stop = stops[i];
-        const LogName around{config.thread_id.view(), stop.ns};
-        if (!saver.getTuple({.log = around, .checkpoint_id = stop.id})) {
-            throw InvalidArgumentError("the checkpoint " + stop.id.toString() + " of the graph around it is gone (was it pruned?), so no run can begin there",
-                                       context);
-        }
-        if (i > 0) checkStop(resolveNamespace(root, stop.ns), saver, around, stop.id);
-    }
-    checkStop(inner, saver, log, config.checkpoint_id);
     stops.push_back({ns, config.checkpoint_id});
+    for (const TravelStop& stop : stops) {
+        const LogName at{log.thread_id, stop.ns};
+        // The root's is checked like any run's, when it is loaded.
+        const bool is_there = stop.ns.empty() ? saver.getTuple({.log = at, .checkpoint_id = stop.id}).has_value()
+                                              : checkStop(resolveNamespace(root, stop.ns), saver, at, stop.id);
+        if (is_there) continue;
+        throw InvalidArgumentError("the checkpoint " + stop.id.toString() + " of the graph around it is gone (was it pruned?), so no run can begin there",
+                                   context);
+    }
     return stops;
 }
 

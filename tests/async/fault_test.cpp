@@ -15,17 +15,6 @@ namespace {
 
 Graph three() { return chainOf(appendsLater("a"), appendsLater("b"), appendsLater("c")); }
 
-// A coroutine of somebody's own that owns the run it awaits, and can be destroyed with it.
-struct Owner {
-    struct promise_type {
-        Owner get_return_object() { return Owner{std::coroutine_handle<promise_type>::from_promise(*this)}; }
-        std::suspend_never initial_suspend() noexcept { return {}; }
-        std::suspend_always final_suspend() noexcept { return {}; }
-        void return_void() {}
-        void unhandled_exception() { std::terminate(); }
-    };
-    std::coroutine_handle<promise_type> handle;
-};
 Owner owns(App app, std::string thread) {
     (void)co_await app.asyncInvoke(Update{}, {.thread_id = thread});
 }

@@ -385,16 +385,6 @@ TEST_CASE("in a run that can be stopped coroutine nodes do all that nodes do") {
 }
 
 TEST_CASE("a run that is destroyed takes its coroutine nodes with it, also if it can be stopped") {
-    struct Owner {
-        struct promise_type {
-            Owner get_return_object() { return Owner{std::coroutine_handle<promise_type>::from_promise(*this)}; }
-            std::suspend_never initial_suspend() noexcept { return {}; }
-            std::suspend_always final_suspend() noexcept { return {}; }
-            void return_void() {}
-            void unhandled_exception() { std::terminate(); }
-        };
-        std::coroutine_handle<promise_type> handle;
-    };
     const auto saver = std::make_shared<sg::MemorySaver>();
     const auto control = std::make_shared<sg::RunControl>();
     const auto held = std::make_shared<int>(1);

@@ -1,5 +1,7 @@
 #pragma once
 #include <chrono>
+#include <coroutine>
+#include <exception>
 
 #include <doctest/doctest.h>
 
@@ -13,6 +15,18 @@ namespace graphs {
 using namespace std::chrono_literals;
 template <class T = void>
 using Task = sg::Task<T>;
+
+/// A coroutine of somebody's own that owns what it awaits, and can be destroyed with it.
+struct Owner {
+    struct promise_type {
+        Owner get_return_object() { return Owner{std::coroutine_handle<promise_type>::from_promise(*this)}; }
+        std::suspend_never initial_suspend() noexcept { return {}; }
+        std::suspend_always final_suspend() noexcept { return {}; }
+        void return_void() {}
+        void unhandled_exception() { std::terminate(); }
+    };
+    std::coroutine_handle<promise_type> handle;
+};
 
 /// Appends `text` to bar after a wait.
 inline auto appendsLater(std::string text, std::chrono::nanoseconds time = 1ms) {

@@ -152,17 +152,6 @@ TEST_CASE("the last to hold an executor may be a task on it") {
 }
 
 TEST_CASE("a task that waits can be destroyed, and is never resumed") {
-    // A coroutine of somebody's own that owns what it awaits.
-    struct Owner {
-        struct promise_type {
-            Owner get_return_object() { return Owner{std::coroutine_handle<promise_type>::from_promise(*this)}; }
-            std::suspend_never initial_suspend() noexcept { return {}; }
-            std::suspend_always final_suspend() noexcept { return {}; }
-            void return_void() {}
-            void unhandled_exception() { std::terminate(); }
-        };
-        std::coroutine_handle<promise_type> handle;
-    };
     int resumed = 0;
     const auto sleeps = [&resumed](std::shared_ptr<int> held, std::chrono::nanoseconds time) -> Task<> {
         co_await sg::sleepFor(time);

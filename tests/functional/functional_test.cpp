@@ -216,6 +216,8 @@ TEST_CASE("cached calls are kept apart by name and namespace, and not kept when 
         fn.callWith("one", {.cache = sg::CallCache{}}, called("one"), input);
         fn.callWith("two", {.cache = sg::CallCache{}}, called("two"), input);
         fn.callWith("one", {.cache = sg::CallCache{.ns = "v2"}}, called("one v2"), input);
+        fn.callWith("a|b", {.cache = sg::CallCache{}}, called("a|b"), input);
+        fn.callWith("a", {.cache = sg::CallCache{.ns = "b|"}}, called("a in b|"), input);
         return fn.callWith("fails", {.cache = sg::CallCache{}}, [&](int) {
             log.add("fails");
             if (failures-- > 0) throw std::runtime_error("broken");
@@ -223,13 +225,13 @@ TEST_CASE("cached calls are kept apart by name and namespace, and not kept when 
         }, input);
     }, {.cache = std::make_shared<sg::MemoryCache>()});
     CHECK_THROWS_AS(flow.invoke(1), sg::NodeError);
-    CHECK(log.take() == Strings{"one", "two", "one v2", "fails"});
+    CHECK(log.take() == Strings{"one", "two", "one v2", "a|b", "a in b|", "fails"});
     CHECK(flow.invoke(1).values == "done");
     CHECK(log.take() == Strings{"fails"});
     CHECK(flow.invoke(1).values == "done");
     CHECK(log.take().empty());
     CHECK(flow.invoke(2).values == "done");
-    CHECK(log.take() == Strings{"one", "two", "one v2", "fails"});
+    CHECK(log.take() == Strings{"one", "two", "one v2", "a|b", "a in b|", "fails"});
 }
 
 TEST_CASE("without a cache, with one that fails and with one that gives back something else calls are made") {
