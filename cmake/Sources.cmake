@@ -6,6 +6,7 @@
 #   tests/**/*_test.cpp           stategraph-tests, with tests/support/*.cpp and tests/main.cpp
 #   tests/conformance/*.cpp       stategraph-conformance
 #   tests/fault/kill/*.cpp        stategraph-kill (main.cpp and the rest) and stategraph-kill-child (child.cpp)
+#   tests/process/*.cpp           one program each, which must exit with 0
 #   tests/golden/make_golden.cpp  stategraph-make-golden, which the suite does not run
 #   tests/fuzz/*_target.cpp       what is fuzzed: stategraph-tests, and with tests/fuzz/fuzz_*.cpp the fuzzers (cmake/Fuzz.cmake)
 #   tests/compile_fail/*.cpp      must not compile (ok_*.cpp: must)
@@ -56,6 +57,10 @@ if(STATEGRAPH_BUILD_TESTS)
        "${PROJECT_SOURCE_DIR}/tests/conformance/scenarios/*.json" "${PROJECT_SOURCE_DIR}/tests/conformance/scenarios/*.ndjson"
        "${PROJECT_SOURCE_DIR}/tests/conformance/*.ndjson")
   file(GLOB STATEGRAPH_KILL_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/fault/kill/*.cpp")
+  file(GLOB STATEGRAPH_PROCESS_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/process/*.cpp")
+  if(STATEGRAPH_TEST_FOLDERS AND NOT "process" MATCHES "^(${STATEGRAPH_TEST_FOLDERS})$")
+    set(STATEGRAPH_PROCESS_SOURCES "")
+  endif()
   file(GLOB STATEGRAPH_COMPILE_FAIL_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/compile_fail/*.cpp")
 endif()
 if(STATEGRAPH_BUILD_EXAMPLES)

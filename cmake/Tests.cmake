@@ -75,6 +75,56 @@ if(STATEGRAPH_CONFORMANCE_SOURCES)
   endif()
 endif()
 
+# --------------------------------------------------------------------------------------------------------- process
+# Programs of their own, for what one program of tests cannot do: end while runs are under way, fork, replace operator new or
+# pthread_create, use other compiler options. Each must exit with 0. The first lines of a file may say
+#   // OPTIONS: -mavx      compiler options of this program
+#   // NOT WITH: sanitize  not built where CMAKE_CXX_FLAGS has this text
+#   // TIMEOUT: 60         seconds (default 60)
+function(stategraph_process_tests)
+  foreach(file IN LISTS STATEGRAPH_PROCESS_SOURCES)
+    cmake_path(GET file STEM name)
+    file(STRINGS "${file}" lines REGEX "^// (OPTIONS|NOT WITH|TIMEOUT): ")
+    set(options "")
+    set(seconds 60)
+    set(is_wanted ON)
+    foreach(line IN LISTS lines)
+      if(line MATCHES "^// OPTIONS: (.*)$")
+        separate_arguments(options UNIX_COMMAND "${CMAKE_MATCH_1}")
+      elseif(line MATCHES "^// TIMEOUT: ([0-9]+)$")
+        set(seconds ${CMAKE_MATCH_1})
+      elseif(line MATCHES "^// NOT WITH: (.*)$" AND CMAKE_CXX_FLAGS MATCHES "${CMAKE_MATCH_1}")
+        set(is_wanted OFF)
+      endif()
+    endforeach()
+    stategraph_uses_rocksdb(uses_rocksdb "${file}")
+    stategraph_uses_encryption(uses_encryption "${file}")
+    if(NOT is_wanted
+       OR (uses_rocksdb AND NOT STATEGRAPH_WITH_ROCKSDB)
+       OR (uses_encryption AND NOT STATEGRAPH_WITH_ENCRYPTION))
+      continue()
+    endif()
+    set(target process_${name})
+    add_executable(${target} "${file}")
+    stategraph_own(${target})
+    target_compile_options(${target} PRIVATE ${STATEGRAPH_TEST_OPTIONS} ${options})
+    target_link_libraries(${target} PRIVATE stategraph Boost::json ${CMAKE_DL_LIBS})
+    if(uses_rocksdb)
+      target_link_libraries(${target} PRIVATE stategraph_rocksdb RocksDB::rocksdb-shared)
+    endif()
+    if(uses_encryption)
+      target_link_libraries(${target} PRIVATE stategraph_encryption)
+    endif()
+    set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/process")
+    add_test(
+      NAME process.${name}
+      COMMAND ${CMAKE_COMMAND} "-DFOLDER=${PROJECT_BINARY_DIR}/tests/run/process_${name}" -P
+              "${PROJECT_SOURCE_DIR}/cmake/RunInEmptyFolder.cmake" -- $<TARGET_FILE:${target}>)
+    set_tests_properties(process.${name} PROPERTIES TIMEOUT ${seconds})
+  endforeach()
+endfunction()
+stategraph_process_tests()
+
 # ------------------------------------------------------------------------------------------------------------ kill
 # Kills processes in the middle of graphs. These are the short forms; scripts/kill_run.sh has the long ones.
 if(STATEGRAPH_WITH_ROCKSDB)
