@@ -117,7 +117,7 @@ void Attempt::call() noexcept {
     end(std::move(result), std::move(thrown));
 }
 
-void Attempt::end(detail::TaskResult&& result, std::exception_ptr thrown) {
+void Attempt::end(detail::TaskResult result, std::exception_ptr thrown) {
     const bool in_vain = stop_ != nullptr && stop_->requested();
     const std::lock_guard lock(mutex_);
     if (given_up_) return;  // what came of it ends here, on this thread

@@ -77,8 +77,8 @@ public:
     bool isStopping();
 
 protected:
-    /// The node has returned.
-    void end(detail::TaskResult&& result, std::exception_ptr thrown);
+    /// The node has returned. By value: `result` may be what `result_` held.
+    void end(detail::TaskResult result, std::exception_ptr thrown);
     /// Under `mutex_`: wakes who waits for the attempt.
     virtual void wake() noexcept { changed_.notify_all(); }
     /// Under `mutex_`: what the attempt has come to; none: it is to be waited for, at most until `limit`.

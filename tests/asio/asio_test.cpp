@@ -435,3 +435,47 @@ TEST_CASE("many runs on a pool of Asio's, half of them cancelled") {
     CHECK(done + cancelled <= 200);  // one that was cancelled before it began threw
     CHECK(done >= 100);
 }
+
+TEST_CASE("a Command leads where it says, whether the awaiting coroutine has a cancellation slot or not") {
+    constexpr sg::NodeId<int> work{"work"};
+    const auto led = [](Command command, bool with_limit) {
+        Graph graph;
+        graph.addNode("lead", [command](const State&) -> asio::awaitable<Command> { co_return command; },
+                      {.ends = {{"b", "work"}}, .timeout_ms = with_limit ? std::optional<int>(600'000) : std::nullopt});
+        graph.addNode("b", appends("b"));
+        graph.addNode(work, [](const int& n) -> Update { return {sg::add(&State::bar, "work" + std::to_string(n))}; });
+        graph.addEdge(sg::START, "lead");
+        return graph;
+    };
+    const Command to_both{.update = bar("lead"), .go_to = {"b", work(1), work(2)}};
+    Graph inside;
+    inside.addNode("lead", [to_both](const State&) -> asio::awaitable<Command> {
+        Command command = to_both;
+        command.graph = sg::PARENT;
+        co_return command;
+    });
+    inside.addEdge(sg::START, "lead");
+    Graph around;
+    around.addNode("inside", inside.compile(), leadsTo({"b", "work"})).addNode("b", appends("b"));
+    around.addNode(work, [](const int& n) -> Update { return {sg::add(&State::bar, "work" + std::to_string(n))}; });
+    around.addEdge(sg::START, "inside");
+    for (const auto& app : {led(to_both, false).compile(), led(to_both, true).compile(), around.compile()}) {
+        for (const bool has_slot : {false, true}) {
+            asio::io_context context(1);
+            asio::cancellation_signal signal;
+            Strings came_to;
+            const auto run = [&]() -> asio::awaitable<void> {
+                const auto executor = co_await asio::this_coro::executor;
+                auto result = co_await sg::asyncInvokeOn(executor, app, Update{});
+                came_to = result.values.bar;
+            };
+            if (has_slot) {
+                asio::co_spawn(context, run(), asio::bind_cancellation_slot(signal.slot(), asio::detached));
+            } else {
+                asio::co_spawn(context, run(), asio::detached);
+            }
+            context.run();
+            CHECK(came_to == Strings{"lead", "b", "work1", "work2"});
+        }
+    }
+}
