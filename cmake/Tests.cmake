@@ -18,6 +18,11 @@ target_compile_definitions(
                            STATEGRAPH_HAS_ENCRYPTION=$<BOOL:${STATEGRAPH_WITH_ENCRYPTION}>)
 # The optimiser spends most of a build on the tests' own code.
 target_compile_options(stategraph-tests PRIVATE ${STATEGRAPH_TEST_OPTIONS})
+# So that Boost.Asio can be in builds with ThreadSanitizer.
+if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=thread")
+  target_compile_definitions(stategraph-tests PRIVATE BOOST_ASIO_DISABLE_FENCED_BLOCK)
+  target_compile_options(stategraph-tests PRIVATE "SHELL:-include \"${PROJECT_SOURCE_DIR}/tests/support/asio_for_tsan.hpp\"")
+endif()
 # A quarter of what is left is the same few headers. ccache does not keep what is compiled with them.
 option(STATEGRAPH_TEST_PRECOMPILED "Precompile the headers that most tests include" ON)
 if(STATEGRAPH_TEST_PRECOMPILED AND NOT CMAKE_CXX_COMPILER_LAUNCHER MATCHES ccache)

@@ -1,0 +1,314 @@
+#include "tests/support/drivers.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <type_traits>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <stategraph/asio.hpp>
+
+#include <stategraph/async.hpp>
+#include <stategraph/control.hpp>
+#include <stategraph/encoding.hpp>
+
+#include "tests/support/hand_home.hpp"
+
+namespace drivers {
+namespace {
+
+namespace asio = boost::asio;
+using namespace std::chrono_literals;
+using Events = std::vector<sg::StreamEvent>;
+
+const sg::StreamOptions told{.modes = {sg::StreamMode::values, sg::StreamMode::updates}};
+// Tasks run beside the reader.
+const sg::StreamOptions everything{.modes = {sg::StreamMode::values, sg::StreamMode::updates, sg::StreamMode::tasks, sg::StreamMode::checkpoints,
+                                             sg::StreamMode::debug, sg::StreamMode::custom, sg::StreamMode::messages},
+                                   .subgraphs = true};
+
+sg::detail::ResultPlaces places(const Call& call, Ended& ended) {
+    return {ended.status, ended.interrupts, ended.wake_unix_ms, ended.config, call.values};
+}
+void keep(sg::detail::RunOutcome outcome, Ended& ended) {
+    ended.status = outcome.status;
+    ended.interrupts = std::move(outcome.interrupts);
+    ended.wake_unix_ms = outcome.wake_unix_ms;
+    ended.config = std::move(outcome.config);
+}
+template <class F>
+Ended caught(F f) {
+    Ended ended;
+    try {
+        f(ended);
+    } catch (...) {
+        ended.error = std::current_exception();
+    }
+    return ended;
+}
+
+// ---------------------------------------------------------------------------------------------------------------- blocking
+Ended invoke(const Call& call, Ending) {
+    return caught([&](Ended& ended) { sg::detail::invoke(*call.core, sg::detail::RunInput(call.input), call.config, places(call, ended)); });
+}
+
+template <const sg::StreamOptions& options>
+Ended range(const Call& call, Ending) {
+    return caught([&](Ended& ended) {
+        sg::detail::StreamRun run(call.core, call.input, call.config, options);
+        for (run.advance(); run.event() != nullptr; run.advance()) ended.events.push_back(*run.event());
+        keep(run.outcome(), ended);
+    });
+}
+template <const sg::StreamOptions& options>
+bool leaveRange(const Call& call, Ending, const Leave& leave) {
+    try {
+        sg::detail::StreamRun run(call.core, call.input, call.config, options);
+        for (std::size_t step = 0; step < leave.steps && !(leave.when && leave.when()); ++step) {
+            run.advance();
+            if (run.event() == nullptr) return true;
+        }
+        return false;
+    } catch (...) {
+        return true;
+    }
+}
+
+Ended callback(const Call& call, Ending) {
+    struct Sink final : sg::detail::EventSink {
+        Events events;
+        void take(sg::StreamEvent&& event) override { events.push_back(std::move(event)); }
+    } sink;
+    Ended ended = caught([&](Ended& kept) { keep(sg::detail::run(*call.core, call.input, call.config, everything, sink, call.values), kept); });
+    ended.events = std::move(sink.events);
+    return ended;
+}
+
+// ----------------------------------------------------------------------------------------------------------------- awaited
+/// As asyncInvoke makes one. What `places` refer to must outlive it.
+sg::Task<> task(const Call& call, const sg::RunConfig& config, sg::detail::ResultPlaces result) {
+    const auto drive = [](sg::detail::Owned<sg::detail::AsyncRun> run, sg::detail::ResultPlaces to) -> sg::Task<> { co_await run->drive(to); };
+    return drive(sg::detail::Owned(new sg::detail::AsyncRun(call.core, sg::detail::RunInput(call.input), config)), result);
+}
+/// As asyncStream is read.
+sg::Task<> reads(sg::detail::AsyncStreamRun& run, Ended& ended) {
+    while (auto event = co_await run.next()) ended.events.push_back(std::move(*event));
+    keep(run.outcome(), ended);
+}
+
+Ended awaited(const Call& call, Ending) {
+    return caught([&](Ended& ended) { sg::syncWait(task(call, call.config, places(call, ended))); });
+}
+Ended spawned(const Call& call, Ending) {
+    const auto executor = std::make_shared<sg::Executor>(sg::ExecutorOptions{.threads_max = 2});
+    return caught([&](Ended& ended) { sg::spawn(executor, task(call, call.config, places(call, ended))).get(); });
+}
+template <const sg::StreamOptions& options>
+Ended awaitedStream(const Call& call, Ending) {
+    return caught([&](Ended& ended) {
+        sg::detail::AsyncStreamRun run(call.core, sg::detail::RunInput(call.input), call.config, options);
+        sg::syncWait(reads(run, ended));
+    });
+}
+
+/// Drives `task` until it is over or left.
+bool drives(HandHome& home, sg::Task<> task, const Leave& leave, std::size_t& step) {
+    bool is_over = false;
+    const auto ends = [](void* over) { *static_cast<bool*>(over) = true; };
+    task.handle().promise().startWith(task.handle(), ends, &is_over, home.home());
+    while (!is_over) {
+        if (step >= leave.steps || (leave.when && leave.when())) return false;
+        if (home.runOne(1ms)) ++step;
+    }
+    return true;
+}
+bool leaveAwaited(const Call& call, Ending, const Leave& leave) {
+    HandHome home;
+    Ended ended;
+    std::size_t step = 0;
+    return drives(home, task(call, call.config, places(call, ended)), leave, step);
+}
+// Between two events, or while it awaits the next one.
+template <const sg::StreamOptions& options>
+bool leaveAwaitedStream(const Call& call, Ending, const Leave& leave) {
+    HandHome home;
+    sg::detail::AsyncStreamRun run(call.core, sg::detail::RunInput(call.input), call.config, options);
+    std::size_t read = 0;
+    bool is_over = false;
+    const auto readsOne = [](sg::detail::AsyncStreamRun& from, bool& over) -> sg::Task<> {
+        try {
+            const auto event = co_await from.next();
+            over = !event;
+        } catch (...) {
+            over = true;
+        }
+    };
+    while (!is_over && read < leave.steps) {
+        std::size_t step = 0;
+        if (!drives(home, readsOne(run, is_over), {.when = leave.when}, step)) return false;
+        ++read;
+        if (!is_over && leave.when && leave.when()) return false;
+    }
+    return is_over;
+}
+
+// ----------------------------------------------------------------------------------------------------------------- on Asio
+/// An execution context, and a run that is awaited in it.
+class OnAsio {
+public:
+    template <class Start>
+    explicit OnAsio(Ending ending, Start start) {
+        auto ends = [this](std::exception_ptr error) {
+            is_over_ = true;
+            error_ = std::move(error);
+        };
+        if (ending == Ending::stoppable) {
+            asio::co_spawn(context_, start(context_.get_executor()), asio::bind_cancellation_slot(signal_.slot(), ends));
+        } else {
+            asio::co_spawn(context_, start(context_.get_executor()), ends);
+        }
+    }
+    void run() {
+        context_.run();
+        if (error_) std::rethrow_exception(error_);
+    }
+    /// Whether it was over before it was to be left.
+    bool runUntil(const Leave& leave) {
+        for (std::size_t step = 0; !is_over_;) {
+            if (step >= leave.steps || (leave.when && leave.when())) return false;
+            step += context_.run_one_for(1ms);
+            context_.restart();
+        }
+        return true;
+    }
+
+private:
+    bool is_over_ = false;
+    std::exception_ptr error_;
+    asio::cancellation_signal signal_;
+    asio::io_context context_{1};
+};
+
+asio::awaitable<void> invokes(asio::any_io_executor executor, const Call& call, Ended& ended) {
+    // Gives a value, not nothing: so does the library's asyncInvokeOn.
+    auto make = [&call, &ended](const sg::RunConfig& config) {
+        const auto withValue = [](sg::Task<> run) -> sg::Task<int> {
+            co_await std::move(run);
+            co_return 0;
+        };
+        return withValue(task(call, config, places(call, ended)));
+    };
+    (void)co_await sg::detail::awaitRun(executor, make, call.config);
+}
+auto startsInvoke(const Call& call, Ended& ended) {
+    return [&call, &ended](asio::any_io_executor executor) { return invokes(std::move(executor), call, ended); };
+}
+Ended invokeOnAsio(const Call& call, Ending ending) {
+    return caught([&](Ended& ended) { OnAsio(ending, startsInvoke(call, ended)).run(); });
+}
+bool leaveInvokeOnAsio(const Call& call, Ending ending, const Leave& leave) {
+    Ended ended;
+    return OnAsio(ending, startsInvoke(call, ended)).runUntil(leave);
+}
+
+asio::awaitable<void> readsOnAsio(asio::any_io_executor executor, sg::detail::AsyncStreamRun& run, Ended& ended) {
+    for (;;) {
+        auto event = co_await sg::awaitOn(executor, run.next());
+        if (!event) break;
+        ended.events.push_back(std::move(*event));
+    }
+    keep(run.outcome(), ended);
+}
+auto startsStream(sg::detail::AsyncStreamRun& run, Ended& ended) {
+    return [&run, &ended](asio::any_io_executor executor) { return readsOnAsio(std::move(executor), run, ended); };
+}
+Ended streamOnAsio(const Call& call, Ending) {
+    return caught([&](Ended& ended) {
+        sg::detail::AsyncStreamRun run(call.core, sg::detail::RunInput(call.input), call.config, told);
+        OnAsio(Ending::plain, startsStream(run, ended)).run();
+    });
+}
+bool leaveStreamOnAsio(const Call& call, Ending, const Leave& leave) {
+    Ended ended;
+    sg::detail::AsyncStreamRun run(call.core, sg::detail::RunInput(call.input), call.config, told);
+    return OnAsio(Ending::plain, startsStream(run, ended)).runUntil(leave);
+}
+
+const char* nameOf(Ending ending) {
+    switch (ending) {
+        case Ending::stoppable: return ", can be stopped";
+        case Ending::timed: return ", has a timeout";
+        case Ending::plain: break;
+    }
+    return "";
+}
+
+}  // namespace
+
+std::string Ended::what() const {
+    try {
+        if (error) std::rethrow_exception(error);
+    } catch (const std::exception& found) {
+        return found.what();
+    } catch (...) {
+        return "something that is no exception";
+    }
+    return {};
+}
+
+sg::RunConfig Driver::withEnding(sg::RunConfig config) const {
+    if (ending == Ending::timed && !config.timeout_ms) config.timeout_ms = 600'000;
+    const bool has_slot = run_ == invokeOnAsio;
+    if (ending == Ending::stoppable && !has_slot && config.control == nullptr) config.control = std::make_shared<sg::RunControl>();
+    return config;
+}
+
+void Driver::decode(const sg::detail::Schema& schema, const sg::Value& values, void* state) {
+    sg::Decoder in(values.bytes());
+    const std::size_t count = in.map();
+    for (std::size_t i = 0; i < count; ++i) {
+        const sg::detail::ChannelSpec* channel = schema.find(in.text());
+        channel->behaviour->decode(in, schema.value(state, *channel));
+    }
+}
+
+const std::vector<Driver>& all() {
+    static const std::vector<Driver> made{
+        {"invoke", invoke, nullptr, true},
+        {"stream as a range", range<told>, leaveRange<told>, false},
+        {"stream of everything as a range", range<everything>, leaveRange<everything>, false},
+        {"stream of everything with a callback", callback, nullptr, true},
+        {"asyncInvoke", awaited, leaveAwaited, true},
+        {"asyncInvoke spawned", spawned, nullptr, true},
+        {"asyncStream", awaitedStream<told>, leaveAwaitedStream<told>, false},
+        {"asyncStream of everything", awaitedStream<everything>, leaveAwaitedStream<everything>, false},
+        {"asyncInvoke on Asio", invokeOnAsio, leaveInvokeOnAsio, true},
+        {"asyncStream on Asio", streamOnAsio, leaveStreamOnAsio, false},
+    };
+    return made;
+}
+
+const std::vector<Driver>& crossed() {
+    static const std::vector<Driver> made = [] {
+        std::vector<Driver> drivers;
+        for (const Ending ending : {Ending::plain, Ending::stoppable, Ending::timed}) {
+            for (Driver driver : all()) {
+                driver.ending = ending;
+                driver.name += nameOf(ending);
+                drivers.push_back(std::move(driver));
+            }
+        }
+        return drivers;
+    }();
+    return made;
+}
+
+const Driver& blocking() { return all().front(); }
+
+}  // namespace drivers

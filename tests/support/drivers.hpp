@@ -1,0 +1,159 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <stategraph/compiled_graph.hpp>
+#include <stategraph/detail/state_schema.hpp>
+
+// All the ways to drive a run, as one list: what holds for one must hold for all of them.
+//
+//     for (const drivers::Driver& driver : drivers::all()) {
+//         CAPTURE(driver.name);
+//         const auto outcome = driver.run(app, bar("in"), {.thread_id = driver.name});
+//         REQUIRE(outcome.what() == "");
+//         CHECK((outcome.status == sg::Status::done));
+//         CHECK(outcome.values.bar == Strings{"in", "a"});
+//     }
+//
+// Includes neither coroutines nor Asio: drivers.cpp has them, compiled once for states of every type.
+namespace drivers {
+
+namespace sg = stategraph;
+
+/// How a run ended, whatever its state.
+struct Ended {
+    /// Null if the run did not throw; otherwise the members below mean nothing, except `events`.
+    std::exception_ptr error;
+    sg::Status status = sg::Status::done;
+    std::vector<sg::Interrupt> interrupts;
+    std::optional<std::int64_t> wake_unix_ms;
+    sg::Config config;
+    /// Those of a streaming driver, in their order; also those before an error.
+    std::vector<sg::StreamEvent> events;
+
+    /// The error's text; empty without one.
+    std::string what() const;
+    bool failed() const noexcept { return error != nullptr; }
+    /// The error as an E; null if there is none, or another.
+    template <class E>
+    const E* as() const {
+        try {
+            if (error) std::rethrow_exception(error);
+        } catch (const E& found) {
+            return &found;  // `error` keeps it
+        } catch (...) {
+        }
+        return nullptr;
+    }
+};
+
+template <class Output>
+struct Outcome : Ended {
+    /// What the run gave, or where it gave none (ranges of events) what the thread has. Without a saver: the last event of the mode `values`.
+    Output values = {};
+
+    /// As the blocking call: the outcome, or throws what the run threw.
+    const Outcome& get() const {
+        if (error) std::rethrow_exception(error);
+        return *this;
+    }
+};
+
+/// When a run is abandoned: whichever comes first. It may be over before.
+struct Leave {
+    /// After so many steps: events of a stream; of other runs, pieces of work that their coroutines posted to where they live.
+    std::size_t steps = std::numeric_limits<std::size_t>::max();
+    /// As soon as this is true, called between steps and about each millisecond while nothing happens.
+    std::function<bool()> when = {};
+};
+
+struct Call {
+    std::shared_ptr<const sg::detail::Core> core;
+    sg::detail::RunInput input;
+    sg::RunConfig config;
+    void* values = nullptr;
+};
+
+/// Whether something can end a run from outside, which takes other paths through the engine.
+enum class Ending : std::uint8_t {
+    plain,
+    stoppable,  // a RunControl; on Asio a cancellation slot
+    timed,      // a timeout of ten minutes
+};
+
+class Driver {
+public:
+    std::string name;
+    Ending ending = Ending::plain;
+
+    /// `input` is an sg::Update of the graph's input, sg::RESUME or an sg::Command. A control or timeout in `config` is kept as it is.
+    template <class S, class Input, class Output, class In>
+    Outcome<Output> run(const sg::CompiledGraph<S, Input, Output>& app, In input, const sg::RunConfig& config = {}) const {
+        Outcome<Output> outcome;
+        sg::detail::StateBox<S> box;
+        const Call call{app.core(), sg::detail::toRunInput<S, Input>(std::move(input)), withEnding(config), box.object()};
+        static_cast<Ended&>(outcome) = run_(call, ending);
+        if (outcome.error) return outcome;
+        if (!gives_values) box.state = latest(app, config, outcome);
+        outcome.values = sg::detail::project<Output>(std::move(box.state));
+        return outcome;
+    }
+    template <class S, class Input, class Output>
+    Outcome<Output> run(const sg::CompiledGraph<S, Input, Output>& app, sg::Update<Input> input, const sg::RunConfig& config = {}) const {
+        return run<S, Input, Output, sg::Update<Input>>(app, std::move(input), config);
+    }
+
+    /// Whether its runs can be abandoned midway.
+    bool canAbandon() const noexcept { return abandon_ != nullptr; }
+    /// Begins a run and destroys it midway, as its caller may: a stream left early, a task destroyed, an execution context destroyed. True: the
+    /// run was over before. A range of events waits for its nodes, so there they must end by themselves. Errors: none of the run's.
+    template <class S, class Input, class Output, class In>
+    bool abandon(const sg::CompiledGraph<S, Input, Output>& app, In input, const sg::RunConfig& config, const Leave& leave) const {
+        sg::detail::StateBox<S> box;
+        return abandon_({app.core(), sg::detail::toRunInput<S, Input>(std::move(input)), withEnding(config), box.object()}, ending, leave);
+    }
+
+    using Run = Ended (*)(const Call& call, Ending ending);
+    using Abandon = bool (*)(const Call& call, Ending ending, const Leave& leave);
+    Driver(std::string called, Run run, Abandon abandon, bool values) : name(std::move(called)), gives_values(values), run_(run), abandon_(abandon) {}
+    /// Whether its runs give values beside events.
+    bool gives_values;
+
+private:
+    sg::RunConfig withEnding(sg::RunConfig config) const;
+
+    template <class S, class Input, class Output>
+    static S latest(const sg::CompiledGraph<S, Input, Output>& app, const sg::RunConfig& config, const Ended& ended) {
+        if (ended.config.checkpoint_id) return app.getState({.thread_id = config.thread_id}).values;
+        S state{};
+        if constexpr (sg::ChannelState<S>) {
+            for (auto event = ended.events.rbegin(); event != ended.events.rend(); ++event) {
+                if (event->mode != sg::StreamMode::values || !event->ns.empty()) continue;
+                decode(sg::detail::schemaOf<S>(), event->data, &state);
+                break;
+            }
+        }
+        return state;
+    }
+    static void decode(const sg::detail::Schema& schema, const sg::Value& values, void* state);
+
+    Run run_;
+    Abandon abandon_;
+};
+
+/// Blocking, as ranges of events, as a callback's events, awaited, spawned, as awaited events, and both on Asio.
+const std::vector<Driver>& all();
+/// Each of them plain, with something that could stop it, and with a timeout.
+const std::vector<Driver>& crossed();
+/// The blocking one.
+const Driver& blocking();
+
+}  // namespace drivers
