@@ -7,13 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include <rocksdb/db.h>
-#include <rocksdb/write_batch.h>
-
 #include <stategraph/error.hpp>
 #include <stategraph/id_source.hpp>
 
-#include "checkpoint/rocksdb_open.hpp"
+#include "checkpoint/rocksdb_database.hpp"
 
 // Rows:
 //   "e" size(ns) ns key    -> expires number value    the entry; when it expires, in microseconds since 1970 (0: never), its number
@@ -49,33 +46,27 @@ std::string numberRow(std::uint64_t number) {
 }  // namespace
 
 struct RocksDBCache::Impl {
-    Impl(const std::string& folder, const RocksDBCacheOptions& chosen) : path(folder), options(chosen) {
-        if (options.bytes_max < 1) throw InvalidArgumentError("RocksDBCacheOptions::bytes_max is 0; it must be at least 1");
-        db = checkpoint::openDatabase(folder, {}, {.key = cache_format_key, .version = 1});
-        const auto rows = iterate();
-        for (rows->Seek("n"); rows->Valid() && rows->key().starts_with("n"); rows->Next()) {
-            if (rows->key().size() != 9 || rows->value().size() < 8) {
-                throw CorruptCheckpointError("the cache '" + path + "' is damaged: it has a row that cannot be read; delete the folder");
+    Impl(const std::string& folder, const RocksDBCacheOptions& chosen)
+        : options(checked(chosen)), database(folder, {.format = {.key = cache_format_key, .version = 1}}) {
+        checkpoint::Cursor rows = numbers();
+        for (rows.seekToFirst(); rows.valid(); rows.next()) {
+            if (rows.key().size() != 9 || rows.value().size() < 8) {
+                database.errors().failDamaged("it has a row that cannot be read; delete the folder of this cache");
             }
-            next_number = getNumber(rows->key().ToStringView().substr(1)) + 1;
-            bytes += getNumber(rows->value().ToStringView());
+            next_number = getNumber(rows.key().substr(1)) + 1;
+            bytes += getNumber(rows.value());
         }
-        check(rows->status(), "read it");
+    }
+
+    static const RocksDBCacheOptions& checked(const RocksDBCacheOptions& options) {
+        if (options.bytes_max < 1) throw InvalidArgumentError("RocksDBCacheOptions::bytes_max is 0; it must be at least 1");
+        return options;
     }
 
     std::int64_t now() const { return options.clock ? options.clock->nowUnixUs() : IdSource::system().nowUnixUs(); }
-    void check(const rocksdb::Status& status, const char* work) const {
-        if (!status.ok()) checkpoint::failStatus(status, work, path);
-    }
-    std::unique_ptr<rocksdb::Iterator> iterate() const { return std::unique_ptr<rocksdb::Iterator>(db->NewIterator(rocksdb::ReadOptions())); }
-
-    std::optional<std::string> read(const std::string& row) const {
-        std::string stored;
-        const rocksdb::Status status = db->Get(rocksdb::ReadOptions(), row, &stored);
-        if (status.IsNotFound()) return {};
-        check(status, "read an entry");
-        return stored;
-    }
+    checkpoint::Cursor rowsOf(const std::string& prefix) { return {database, prefix, checkpoint::prefixEnd(prefix)}; }
+    checkpoint::Cursor numbers() { return rowsOf("n"); }
+    std::optional<std::string> read(const std::string& row) { return database.get(row, "read an entry"); }
     // Notes in the batch that an entry goes; returns how many bytes that frees. Under the mutex, as all that writes.
     std::uint64_t drop(const std::string& row, std::string_view stored, rocksdb::WriteBatch& batch) const {
         batch.Delete(row);
@@ -85,7 +76,7 @@ struct RocksDBCache::Impl {
     }
     static std::uint64_t sizeOf(std::string_view row, std::string_view stored) { return 2 * row.size() + stored.size() + 17; }
     void write(rocksdb::WriteBatch& batch, std::uint64_t freed, std::uint64_t added) {
-        check(db->Write(rocksdb::WriteOptions(), &batch), "write to it");
+        database.write(batch, false, "write to it");
         bytes = bytes + added - std::min(freed, bytes + added);
     }
 
@@ -111,36 +102,31 @@ struct RocksDBCache::Impl {
     }
     void dropAll(const std::string& prefix) {
         const std::lock_guard lock(mutex);
-        const auto rows = iterate();
-        rows->Seek(prefix);
-        while (rows->Valid() && rows->key().starts_with(prefix)) {
+        checkpoint::Cursor rows = rowsOf(prefix);
+        rows.seekToFirst();
+        while (rows.valid()) {
             rocksdb::WriteBatch batch;
             std::uint64_t freed = 0;
-            for (int i = 0; i < 1000 && rows->Valid() && rows->key().starts_with(prefix); ++i, rows->Next()) {
-                freed += drop(rows->key().ToString(), rows->value().ToStringView(), batch);
-            }
+            for (int i = 0; i < 1000 && rows.valid(); ++i, rows.next()) freed += drop(std::string(rows.key()), rows.value(), batch);
             write(batch, freed, 0);
         }
-        check(rows->status(), "read it");
     }
     // Notes in the batch that the oldest entries go, until no more than `left` bytes stay.
-    std::uint64_t makeRoom(std::uint64_t left, std::uint64_t already_freed, std::string_view spared, rocksdb::WriteBatch& batch) const {
+    std::uint64_t makeRoom(std::uint64_t left, std::uint64_t already_freed, std::string_view spared, rocksdb::WriteBatch& batch) {
         std::uint64_t freed = 0;
-        const auto rows = iterate();
-        for (rows->Seek("n"); rows->Valid() && rows->key().starts_with("n") && bytes > left + freed + already_freed; rows->Next()) {
-            const std::string_view value = rows->value().ToStringView();
+        checkpoint::Cursor rows = numbers();
+        for (rows.seekToFirst(); rows.valid() && bytes > left + freed + already_freed; rows.next()) {
+            const std::string_view value = rows.value();
             if (value.size() < 8 || value.substr(8) == spared) continue;
-            batch.Delete(rows->key());
-            batch.Delete(rocksdb::Slice(value.data() + 8, value.size() - 8));
+            batch.Delete(checkpoint::slice(rows.key()));
+            batch.Delete(checkpoint::slice(value.substr(8)));
             freed += getNumber(value);
         }
-        check(rows->status(), "read it");
         return freed;
     }
 
-    const std::string path;
     const RocksDBCacheOptions options;
-    std::unique_ptr<rocksdb::DB> db;
+    checkpoint::Database database;
     mutable std::mutex mutex;  // over writes
     std::uint64_t next_number = 1;
     std::uint64_t bytes = 0;

@@ -1,32 +1,22 @@
 #pragma once
 #include <memory>
 #include <string>
-#include <string_view>
 
-#include <stategraph/rocksdb_saver.hpp>
+#include <rocksdb/db.h>
+#include <rocksdb/options.h>
 
-#include "checkpoint/rocksdb_keys.hpp"
+#include "checkpoint/rocksdb_database.hpp"
 
-namespace rocksdb {
-class DB;
-class Status;
-}  // namespace rocksdb
-
+// The steps of opening a database; Database takes them.
 namespace stategraph::checkpoint {
 
-/// The row that says what a database is, and which version of its grammar this library writes.
-struct DatabaseFormat {
-    std::string_view key = format_key;
-    int version = key_format_version;
-};
+/// Makes the folder if that is wanted, and checks that it holds a database or may get one. Returns its canonical path.
+std::string prepareFolder(const DatabaseSettings& settings, const DatabaseErrors& errors);
 
-/// Opens (or makes) a database of this library's format.
-/// Errors: SaverError, CorruptCheckpointError, both with the path.
-std::unique_ptr<rocksdb::DB> openDatabase(const std::string& path, const RocksDBSaverOptions& options,
-                                          const DatabaseFormat& format = {});
+rocksdb::Options defaultOptions();
 
-/// Throws what a failed status means: CorruptCheckpointError for damage, else SaverError.
-/// `work` completes "could not …".
-[[noreturn]] void failStatus(const rocksdb::Status& status, const std::string& work, const std::string& path);
+/// Opens the database in the folder and checks its format; a new database gets one.
+std::unique_ptr<rocksdb::DB> openFolder(const std::string& folder, const rocksdb::Options& options, bool read_only,
+                                        const DatabaseFormat& format, const DatabaseErrors& errors);
 
 }  // namespace stategraph::checkpoint

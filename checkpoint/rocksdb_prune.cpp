@@ -1,7 +1,6 @@
 #include <algorithm>
 
-#include <rocksdb/snapshot.h>
-
+#include <stategraph/error.hpp>
 #include <stategraph/record.hpp>
 
 #include "checkpoint/rocksdb_impl.hpp"
@@ -29,14 +28,14 @@ std::size_t RocksDBSaver::Impl::countRows(std::string_view thread_id, std::size_
     std::size_t count = 0;
     for (const Table table : {Table::commits, Table::writes}) {
         const std::string prefix = checkpoint::threadPrefix(table, thread_id);
-        Cursor rows(*db, path, prefix, checkpoint::prefixEnd(prefix));
+        Cursor rows(database, prefix, checkpoint::prefixEnd(prefix));
         for (rows.seekToFirst(); rows.valid() && count < most; rows.next()) ++count;
     }
     return count;
 }
 
 void RocksDBSaver::deleteThread(std::string_view thread_id) {
-    impl_->checkWritable();
+    impl_->database.checkWritable();
     Impl::Dropped dropped;
     {
         const auto claim = impl_->gate.claimThread(thread_id);
@@ -48,20 +47,20 @@ void RocksDBSaver::deleteThread(std::string_view thread_id) {
         } else {
             impl_->dropRanges(thread_id, batch);
         }
-        impl_->write(batch, true, "delete a thread");
+        impl_->database.write(batch, true, "delete a thread");
     }
     impl_->compactIfWorthIt({}, dropped);
 }
 
 std::size_t RocksDBSaver::prune(const PruneRequest& request) {
-    impl_->checkWritable();
+    impl_->database.checkWritable();
     checkpoint::checkPrune(request);
     Impl::Dropped total;
     if (request.thread_id) {
         impl_->pruneThread(*request.thread_id, request, total);
     } else {
         const std::string lower = checkpoint::tablePrefix(Table::commits);
-        Cursor rows(*impl_->db, impl_->path, lower, checkpoint::prefixEnd(lower));
+        Cursor rows(impl_->database, lower, checkpoint::prefixEnd(lower));
         for (rows.seekToFirst(); rows.valid() && !impl_->is_closing;) {
             const std::string thread_id(rows.parsed().log.thread_id);
             impl_->pruneThread(thread_id, request, total);
@@ -77,6 +76,7 @@ void RocksDBSaver::Impl::compactIfWorthIt(const PruneRequest& request, const Dro
     const std::size_t lately = dropped_bytes += dropped.bytes;
     std::uint64_t tables = 0;
     std::uint64_t memory = 0;
+    const auto db = database.lease();
     db->GetIntProperty(rocksdb::DB::Properties::kLiveSstFilesSize, &tables);
     db->GetIntProperty(rocksdb::DB::Properties::kCurSizeAllMemTables, &memory);
     if (lately >= compaction_all_bytes_min && lately >= (tables + memory) / compaction_share) {
@@ -88,8 +88,7 @@ void RocksDBSaver::Impl::compactIfWorthIt(const PruneRequest& request, const Dro
 }
 
 void RocksDBSaver::Impl::drop(const std::string& key, std::size_t bytes, rocksdb::WriteBatch& batch, Dropped& total) {
-    const rocksdb::Status status = batch.Delete(slice(key));
-    if (!status.ok()) checkpoint::failStatus(status, "prune a thread", path);
+    check(batch.Delete(slice(key)), "prune a thread");
     ++total.rows;
     total.bytes += key.size() + bytes;
 }
@@ -106,11 +105,11 @@ void RocksDBSaver::Impl::pruneThread(std::string_view thread_id, const PruneRequ
     if (since && isUnused(thread_id, *since)) {
         dropThread(thread_id, batch, dropped);
     } else if (drops_commits) {
-        rocksdb::ManagedSnapshot snapshot(db.get());
+        checkpoint::Snapshot snapshot(database);
         const std::string prefix = checkpoint::threadPrefix(Table::commits, thread_id);
         const std::string writes_prefix = checkpoint::threadPrefix(Table::writes, thread_id);
-        Cursor rows(*db, path, prefix, checkpoint::prefixEnd(prefix), snapshot.snapshot());
-        Cursor write_rows(*db, path, writes_prefix, checkpoint::prefixEnd(writes_prefix), snapshot.snapshot());
+        Cursor rows(database, prefix, checkpoint::prefixEnd(prefix), snapshot.get());
+        Cursor write_rows(database, writes_prefix, checkpoint::prefixEnd(writes_prefix), snapshot.get());
         checkpoint::ThreadPrune prune(request);
         // The root's log is first: its name is the shortest.
         for (rows.seekToFirst(); rows.valid();) {
@@ -118,18 +117,18 @@ void RocksDBSaver::Impl::pruneThread(std::string_view thread_id, const PruneRequ
             pruneLog(rows, write_rows, {thread_id, ns}, prune, batch, dropped);
         }
     }
-    if (batch.Count() > 0) write(batch, false, "prune a thread");
+    if (batch.Count() > 0) database.write(batch, false, "prune a thread");
     total.rows += dropped.rows;
     total.bytes += dropped.bytes;
     total.commits += dropped.commits;
 }
 
 bool RocksDBSaver::Impl::isUnused(std::string_view thread_id, std::int64_t since_unix_ms) {
-    rocksdb::ManagedSnapshot snapshot(db.get());
+    checkpoint::Snapshot snapshot(database);
     const std::string prefix = checkpoint::threadPrefix(Table::commits, thread_id);
     const std::string writes_prefix = checkpoint::threadPrefix(Table::writes, thread_id);
-    Cursor rows(*db, path, prefix, checkpoint::prefixEnd(prefix), snapshot.snapshot());
-    Cursor write_rows(*db, path, writes_prefix, checkpoint::prefixEnd(writes_prefix), snapshot.snapshot());
+    Cursor rows(database, prefix, checkpoint::prefixEnd(prefix), snapshot.get());
+    Cursor write_rows(database, writes_prefix, checkpoint::prefixEnd(writes_prefix), snapshot.get());
     checkpoint::ThreadUse use(since_unix_ms);
     rows.seekToFirst();
     while (rows.valid()) {
@@ -156,15 +155,14 @@ bool RocksDBSaver::Impl::isUnused(std::string_view thread_id, std::int64_t since
 void RocksDBSaver::Impl::dropRanges(std::string_view thread_id, rocksdb::WriteBatch& batch) {
     for (const Table table : {Table::commits, Table::writes}) {
         const std::string prefix = checkpoint::threadPrefix(table, thread_id);
-        const rocksdb::Status status = batch.DeleteRange(slice(prefix), slice(checkpoint::prefixEnd(prefix)));
-        if (!status.ok()) checkpoint::failStatus(status, "delete a thread", path);
+        check(batch.DeleteRange(slice(prefix), slice(checkpoint::prefixEnd(prefix))), "delete a thread");
     }
 }
 
 void RocksDBSaver::Impl::dropThread(std::string_view thread_id, rocksdb::WriteBatch& batch, Dropped& total) {
     for (const Table table : {Table::commits, Table::writes}) {
         const std::string prefix = checkpoint::threadPrefix(table, thread_id);
-        Cursor rows(*db, path, prefix, checkpoint::prefixEnd(prefix));
+        Cursor rows(database, prefix, checkpoint::prefixEnd(prefix));
         for (rows.seekToFirst(); rows.valid(); rows.next()) {
             drop(std::string(rows.key()), rows.value().size(), batch, total);
             total.commits += table == Table::commits;
@@ -191,10 +189,9 @@ void RocksDBSaver::Impl::pruneLog(Cursor& rows, Cursor& write_rows, const LogNam
     }
 
     const auto [dropped, rewritten] = prune.plan(links, [&](CheckpointId id) {
-        std::string record;
-        const rocksdb::Status status = db->Get({}, slice(checkpoint::rowKey(Table::commits, log, id)), &record);
-        if (!status.ok()) checkpoint::failStatus(status, "read a commit", path);
-        return record;
+        auto record = database.get(checkpoint::rowKey(Table::commits, log, id), "read a commit");
+        if (!record) database.errors().failDamaged("a commit that is listed cannot be found; restore it from a copy");
+        return std::move(*record);
     });
     if (dropped.empty()) return;
     const bool is_whole = dropped.size() == links.commits.size();
@@ -206,8 +203,7 @@ void RocksDBSaver::Impl::pruneLog(Cursor& rows, Cursor& write_rows, const LogNam
         drop(checkpoint::rowKey(Table::commits, log, id), size(id), batch, total);
     }
     for (auto size = sizeOf; const StoredCommit& commit : rewritten) {
-        const rocksdb::Status status = batch.Put(slice(checkpoint::rowKey(Table::commits, log, commit.id)), slice(commit.bytes));
-        if (!status.ok()) checkpoint::failStatus(status, "prune a thread", path);
+        check(batch.Put(slice(checkpoint::rowKey(Table::commits, log, commit.id)), slice(commit.bytes)), "prune a thread");
         total.bytes += size(commit.id);  // of the old row
     }
     for (write_rows.seek(writes_prefix); write_rows.isIn(writes_prefix); write_rows.next()) {
@@ -220,10 +216,10 @@ void RocksDBSaver::Impl::pruneLog(Cursor& rows, Cursor& write_rows, const LogNam
 
 std::optional<std::uint64_t> RocksDBSaver::storedBytes() {
     std::uint64_t tables = 0;
-    if (!impl_->db->GetIntProperty(rocksdb::DB::Properties::kLiveSstFilesSize, &tables)) return std::nullopt;
+    const auto db = impl_->database.lease();
+    if (!db->GetIntProperty(rocksdb::DB::Properties::kLiveSstFilesSize, &tables)) return std::nullopt;
     rocksdb::VectorLogPtr logs;
-    const rocksdb::Status status = impl_->db->GetSortedWalFiles(logs);
-    if (!status.ok()) checkpoint::failStatus(status, "list its log files", impl_->path);
+    impl_->check(db->GetSortedWalFiles(logs), "list its log files");
     std::uint64_t total = tables;
     for (const auto& log : logs) total += log->SizeFileBytes();
     return total;
@@ -240,9 +236,10 @@ void RocksDBSaver::Impl::compact(const std::optional<std::string>& thread_id) {
         const std::string upper = checkpoint::prefixEnd(lower);
         const rocksdb::Slice begin = slice(lower);
         const rocksdb::Slice end = slice(upper);
-        const rocksdb::Status status = db->CompactRange(options, &begin, &end);
-        if (is_closing) return;
-        if (!status.ok()) checkpoint::failStatus(status, "compact it", path);
+        const rocksdb::Status status = database.lease()->CompactRange(options, &begin, &end);
+        // What was dropped is dropped: where the disk has no room for new tables, RocksDB compacts later.
+        if (is_closing || status.IsIOError()) return;
+        check(status, "compact it");
     }
 }
 

@@ -2,8 +2,7 @@
 #include <limits>
 #include <span>
 
-#include <rocksdb/snapshot.h>
-
+#include <stategraph/error.hpp>
 #include <stategraph/record.hpp>
 
 #include "checkpoint/rocksdb_impl.hpp"
@@ -52,27 +51,16 @@ void addWrites(Cursor& rows, const LogName& log, std::span<ListedCheckpoint> lis
 
 }  // namespace
 
-void RocksDBSaver::Impl::checkWritable() const {
-    if (read_only) throw SaverError("the database '" + path + "' is open read_only; open it for writing");
-}
-
-void RocksDBSaver::Impl::write(rocksdb::WriteBatch& batch, bool sync, const char* work) {
-    rocksdb::WriteOptions options;
-    options.sync = sync;
-    const rocksdb::Status status = db->Write(options, &batch);
-    if (!status.ok()) checkpoint::failStatus(status, work, path);
-}
-
 CheckpointId RocksDBSaver::Impl::readHead(const LogName& log) {
     const std::string prefix = checkpoint::logPrefix(Table::commits, log);
-    Cursor rows(*db, path, prefix, checkpoint::prefixEnd(prefix));
+    Cursor rows(database, prefix, checkpoint::prefixEnd(prefix));
     return rows.seekToLast() ? idAt(rows, prefix.size()) : CheckpointId();
 }
 
 bool RocksDBSaver::Impl::hasRows(std::string_view thread_id) {
     for (const Table table : {Table::commits, Table::writes}) {
         const std::string prefix = checkpoint::threadPrefix(table, thread_id);
-        Cursor rows(*db, path, prefix, checkpoint::prefixEnd(prefix));
+        Cursor rows(database, prefix, checkpoint::prefixEnd(prefix));
         if (rows.seekToFirst()) return true;
     }
     return false;
@@ -91,7 +79,7 @@ RocksDBSaver::~RocksDBSaver() {
 RetentionReport RocksDBSaver::retentionReport() const { return impl_->retention ? impl_->retention->report() : RetentionReport(); }
 
 void RocksDBSaver::put(const PutRequest& request) {
-    impl_->checkWritable();
+    impl_->database.checkWritable();
     checkpoint::checkPut(request);
     std::size_t bytes = 0;
     for (const CommitRow& row : request.commits) bytes += row.bytes.size();
@@ -99,8 +87,7 @@ void RocksDBSaver::put(const PutRequest& request) {
     const std::size_t names = request.log.thread_id.size() + request.log.checkpoint_ns.size();
     rocksdb::WriteBatch batch(bytes + (request.commits.size() + request.writes.size()) * (names + 48) + 16);
     const auto add = [&](const std::string& key, std::string_view value) {
-        const rocksdb::Status status = batch.Put(slice(key), slice(value));
-        if (!status.ok()) checkpoint::failStatus(status, "store a row", impl_->path);
+        impl_->check(batch.Put(slice(key), slice(value)), "store a row");
     };
     for (const CommitRow& row : request.commits)
         add(checkpoint::rowKey(Table::commits, request.log, row.id), row.bytes);
@@ -125,26 +112,20 @@ void RocksDBSaver::put(const PutRequest& request) {
         claim.settle(head);
         return impl_->has(request.log, id);
     });
-    if (batch.Count() > 0) impl_->write(batch, request.sync, "store a commit");
+    if (batch.Count() > 0) impl_->database.write(batch, request.sync, "store a commit");
     claim.settle(request.commits.empty() ? head : request.commits.back().id);
 }
 
 bool RocksDBSaver::Impl::has(const LogName& log, CheckpointId id) {
-    rocksdb::PinnableSlice row;
-    const rocksdb::Status status = db->Get({}, db->DefaultColumnFamily(), slice(checkpoint::rowKey(Table::commits, log, id)), &row);
-    if (!status.ok() && !status.IsNotFound()) checkpoint::failStatus(status, "read a commit", path);
-    return status.ok();
+    return database.get(checkpoint::rowKey(Table::commits, log, id), "read a commit").has_value();
 }
 
 void RocksDBSaver::Impl::checkExpected(const PutRequest& request) {
     for (const WriteRow& row : request.writes) {
         if (!row.expected) continue;
-        std::string value;
         const std::string key = checkpoint::rowKey(Table::writes, request.log, row.checkpoint_id, row.path);
-        const rocksdb::Status status = db->Get({}, slice(key), &value);
-        if (!status.ok() && !status.IsNotFound()) checkpoint::failStatus(status, "read a pending write", path);
-        checkpoint::checkExpected(request.log, row,
-                                  status.ok() ? std::optional<std::string_view>(value) : std::nullopt);
+        const auto value = database.get(key, "read a pending write");
+        checkpoint::checkExpected(request.log, row, value ? std::optional<std::string_view>(*value) : std::nullopt);
     }
 }
 
@@ -152,7 +133,7 @@ std::optional<CheckpointTuple> RocksDBSaver::getTuple(const TupleQuery& query) {
     const std::string prefix = checkpoint::logPrefix(Table::commits, query.log);
     const std::string commits_end = checkpoint::prefixEnd(prefix);
     // One iterator over both tables: all it reads is of one moment.
-    Cursor rows(*impl_->db, impl_->path, prefix,
+    Cursor rows(impl_->database, prefix,
                 checkpoint::prefixEnd(checkpoint::logPrefix(Table::writes, query.log)));
     const auto keyOf = [&](CheckpointId id) { return checkpoint::rowKey(Table::commits, query.log, id); };
 
@@ -228,16 +209,15 @@ std::vector<ListedCheckpoint> RocksDBSaver::list(const ListQuery& query) {
     std::vector<ListedCheckpoint> listed;
     if (query.limit == std::size_t{0}) return listed;
 
-    std::optional<rocksdb::ManagedSnapshot> snapshot;
+    std::optional<checkpoint::Snapshot> snapshot;
     std::optional<Cursor> writes;
     if (query.with_writes) {
-        snapshot.emplace(impl_->db.get());
+        snapshot.emplace(impl_->database);
         const std::string writes_lower = lowerKey(Table::writes);
-        writes.emplace(*impl_->db, impl_->path, writes_lower, checkpoint::prefixEnd(writes_lower),
-                       snapshot->snapshot());
+        writes.emplace(impl_->database, writes_lower, checkpoint::prefixEnd(writes_lower), snapshot->get());
     }
-    Cursor rows(*impl_->db, impl_->path, lower, checkpoint::prefixEnd(lower),
-                snapshot ? snapshot->snapshot() : nullptr);
+    Cursor rows(impl_->database, lower, checkpoint::prefixEnd(lower),
+                snapshot ? snapshot->get() : nullptr);
 
     if (query.thread_id && query.checkpoint_ns && !query.after_thread_id) {
         impl_->listLog(rows, writes ? &*writes : nullptr, {*query.thread_id, *query.checkpoint_ns}, query, listed);
@@ -267,30 +247,28 @@ std::vector<ListedCheckpoint> RocksDBSaver::list(const ListQuery& query) {
 }
 
 void RocksDBSaver::copyThread(std::string_view from, std::string_view to) {
-    impl_->checkWritable();
+    impl_->database.checkWritable();
     checkpoint::checkCopyTarget(to);
     const auto claim = impl_->gate.claimThread(to);
     if (impl_->hasRows(to)) checkpoint::refuseCopy(from, to);
     // One batch, so that nobody ever sees half a copy; it is in memory, so its size has a limit.
     rocksdb::WriteBatch batch;
-    rocksdb::ManagedSnapshot snapshot(impl_->db.get());
+    checkpoint::Snapshot snapshot(impl_->database);
     for (const Table table : {Table::commits, Table::writes}) {
         const std::string prefix = checkpoint::threadPrefix(table, from);
         std::string key = checkpoint::threadPrefix(table, to);
         const std::size_t key_prefix = key.size();
-        Cursor rows(*impl_->db, impl_->path, prefix, checkpoint::prefixEnd(prefix), snapshot.snapshot());
+        Cursor rows(impl_->database, prefix, checkpoint::prefixEnd(prefix), snapshot.get());
         for (rows.seekToFirst(); rows.valid(); rows.next()) {
             key.resize(key_prefix);
             key.append(rows.key().substr(prefix.size()));
-            const rocksdb::Status status = batch.Put(slice(key), slice(rows.value()));
-            if (!status.ok()) checkpoint::failStatus(status, "copy a thread", impl_->path);
+            impl_->check(batch.Put(slice(key), slice(rows.value())), "copy a thread");
             if (batch.GetDataSize() > copy_bytes_max) {
-                throw SaverError("cannot copy thread '" + std::string(from) + "' in the database '" + impl_->path +
-                                 "': it has more than 1 GiB; prune it first");
+                impl_->database.errors().fail("cannot copy thread '" + std::string(from) + "': it has more than 1 GiB; prune it first");
             }
         }
     }
-    if (batch.Count() > 0) impl_->write(batch, true, "copy a thread");
+    if (batch.Count() > 0) impl_->database.write(batch, true, "copy a thread");
 }
 
 }  // namespace stategraph

@@ -2,11 +2,7 @@
 
 #include <utility>
 
-#include <rocksdb/db.h>
-#include <rocksdb/snapshot.h>
-#include <rocksdb/write_batch.h>
-
-#include "checkpoint/rocksdb_open.hpp"
+#include "checkpoint/rocksdb_database.hpp"
 #include "store/check.hpp"
 #include "store/engine.hpp"
 #include "store/keys.hpp"
@@ -14,112 +10,62 @@
 namespace stategraph {
 namespace {
 
-rocksdb::Slice slice(std::string_view text) noexcept { return {text.data(), text.size()}; }
-
-// What opening a database throws is a saver's.
-template <class F>
-auto asStore(F open) {
-    try {
-        return open();
-    } catch (const CorruptCheckpointError& error) {
-        throw CorruptStoreError(error.message());
-    } catch (const SaverError& error) {
-        throw StoreError(error.message());
-    }
-}
-
-void check(const rocksdb::Status& status, const char* work, const std::string& path) {
-    if (!status.ok()) asStore([&] { checkpoint::failStatus(status, work, path); });
-}
-
 class RocksDBCursor final : public stores::Cursor {
 public:
-    RocksDBCursor(rocksdb::DB& db, const std::string& path, const rocksdb::Snapshot* snapshot, std::string lower, std::string upper)
-        : path_(path), lower_(std::move(lower)), upper_(std::move(upper)), lower_slice_(lower_), upper_slice_(upper_) {
-        rocksdb::ReadOptions options;
-        options.snapshot = snapshot;
-        options.iterate_lower_bound = &lower_slice_;
-        options.iterate_upper_bound = &upper_slice_;
-        rows_.reset(db.NewIterator(options));
-    }
+    RocksDBCursor(checkpoint::Database& database, const rocksdb::Snapshot* snapshot, std::string lower, std::string upper)
+        : rows_(database, std::move(lower), std::move(upper), snapshot) {}
 
-    bool seek(std::string_view key) override { return rows_->Seek(slice(key)), isInside(); }
-    bool next() override { return rows_->Next(), isInside(); }
-    std::string_view key() const override { return rows_->key().ToStringView(); }
-    std::string_view value() const override { return rows_->value().ToStringView(); }
+    bool seek(std::string_view key) override { return rows_.seek(key); }
+    bool next() override { return rows_.next(); }
+    std::string_view key() const override { return rows_.key(); }
+    std::string_view value() const override { return rows_.value(); }
 
 private:
-    bool isInside() const {
-        if (rows_->Valid()) return true;
-        check(rows_->status(), "read it", path_);
-        return false;
-    }
-
-    const std::string& path_;
-    std::string lower_;
-    std::string upper_;
-    rocksdb::Slice lower_slice_;
-    rocksdb::Slice upper_slice_;
-    std::unique_ptr<rocksdb::Iterator> rows_;
+    checkpoint::Cursor rows_;
 };
 
 class RocksDBView final : public stores::View {
 public:
-    RocksDBView(rocksdb::DB& db, const std::string& path) : db_(db), path_(path), snapshot_(&db) {}
+    explicit RocksDBView(checkpoint::Database& database) : database_(database), snapshot_(database) {}
 
-    std::optional<std::string> get(std::string_view key) override {
-        rocksdb::ReadOptions options;
-        options.snapshot = snapshot_.snapshot();
-        std::string value;
-        const rocksdb::Status status = db_.Get(options, slice(key), &value);
-        if (status.IsNotFound()) return std::nullopt;
-        check(status, "read an item", path_);
-        return value;
-    }
+    std::optional<std::string> get(std::string_view key) override { return database_.get(key, "read an item", snapshot_.get()); }
     std::unique_ptr<stores::Cursor> rows(std::string lower, std::string upper) override {
-        return std::make_unique<RocksDBCursor>(db_, path_, snapshot_.snapshot(), std::move(lower), std::move(upper));
+        return std::make_unique<RocksDBCursor>(database_, snapshot_.get(), std::move(lower), std::move(upper));
     }
 
 private:
-    rocksdb::DB& db_;
-    const std::string& path_;
-    rocksdb::ManagedSnapshot snapshot_;
+    checkpoint::Database& database_;
+    checkpoint::Snapshot snapshot_;
 };
 
 class RocksDBRows final : public stores::Rows {
 public:
     RocksDBRows(const std::string& path, const RocksDBStoreOptions& options)
-        : path_(path), read_only_(options.read_only), sync_(options.sync), db_(asStore([&] {
-              const RocksDBSaverOptions opening{.create_if_missing = options.create_if_missing,
-                                                .read_only = options.read_only,
-                                                .rocksdb_options = options.rocksdb_options};
-              return checkpoint::openDatabase(path, opening, {.key = stores::format_key, .version = stores::key_format_version});
-          })) {}
+        : sync_(options.sync),
+          database_(path, {.owner = checkpoint::DatabaseOwner::store,
+                           .format = {.key = stores::format_key, .version = stores::key_format_version},
+                           .create_if_missing = options.create_if_missing,
+                           .read_only = options.read_only,
+                           .rocksdb_options = options.rocksdb_options}) {}
 
-    std::unique_ptr<stores::View> view() override { return std::make_unique<RocksDBView>(*db_, path_); }
+    std::unique_ptr<stores::View> view() override { return std::make_unique<RocksDBView>(database_); }
 
     void write(std::span<const stores::Change> changes, bool lasting) override {
         checkWritable();
         rocksdb::WriteBatch batch;
         for (const stores::Change& change : changes) {
-            const rocksdb::Slice key = slice(change.key);
-            check(change.value ? batch.Put(key, slice(*change.value)) : batch.Delete(key), "store an item", path_);
+            const rocksdb::Slice key = checkpoint::slice(change.key);
+            database_.errors().check(change.value ? batch.Put(key, checkpoint::slice(*change.value)) : batch.Delete(key), "store an item");
         }
-        rocksdb::WriteOptions options;
-        options.sync = sync_ && lasting;
-        check(db_->Write(options, &batch), "store items", path_);
+        database_.write(batch, sync_ && lasting, "store items");
     }
 
-    void checkWritable() const override {
-        if (read_only_) throw StoreError("the database '" + path_ + "' is open read_only; open it for writing");
-    }
-    bool isWritable() const noexcept override { return !read_only_; }
+    void checkWritable() const override { database_.checkWritable(); }
+    bool isWritable() const noexcept override { return !database_.isReadOnly(); }
 
 private:
-    std::string path_;
-    bool read_only_;
     bool sync_;
-    std::unique_ptr<rocksdb::DB> db_;
+    checkpoint::Database database_;
 };
 
 // Before a database is made.

@@ -19,7 +19,8 @@ struct RocksDBCacheOptions {
 
 /// Keeps results in a RocksDB database of its own (a folder), so that they outlive the process.
 ///
-/// One process at a time may have it open. Nothing is synced: a failure of the machine loses the last entries. Opening reads one small row for
+/// One object of one process at a time may have it open, however the path is spelt. A write that fails throws SaverError, and the first one
+/// after the obstacle is gone succeeds. Nothing is synced: a failure of the machine loses the last entries. Opening reads one small row for
 /// each entry. Errors of the constructor: InvalidArgumentError, SaverError (missing rights, locked, a folder of something else, a saver's
 /// too), CorruptCheckpointError, with the path; a cache that is damaged can be deleted. Link `stategraph::rocksdb`.
 class RocksDBCache final : public BaseCache {

@@ -1,0 +1,29 @@
+#pragma once
+#include <cstdarg>
+#include <string>
+
+#include <rocksdb/env.h>
+
+namespace stategraph::checkpoint {
+
+/// RocksDB's warnings, in the file LOG of the database's folder, or nowhere. It never fails: RocksDB's own log asserts when the disk is full,
+/// in builds with assertions such as Debian's, and that ends the process. Thread-safe.
+class EventLog final : public rocksdb::Logger {
+public:
+    /// Into no file.
+    EventLog() : Logger(rocksdb::InfoLogLevel::NUM_INFO_LOG_LEVELS) {}
+    /// Appends. A file of more than 1 MiB is renamed to LOG.old.
+    explicit EventLog(const std::string& folder);
+    ~EventLog() override;
+    EventLog(const EventLog&) = delete;
+    EventLog& operator=(const EventLog&) = delete;
+
+    using rocksdb::Logger::Logv;
+    void Logv(const char* format, va_list arguments) override;
+    void LogHeader(const char* /*format*/, va_list /*arguments*/) override {}  // all options, at each opening
+
+private:
+    int file_ = -1;
+};
+
+}  // namespace stategraph::checkpoint
