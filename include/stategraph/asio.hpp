@@ -6,7 +6,9 @@
 ///         const auto executor = co_await boost::asio::this_coro::executor;
 ///         auto result = co_await sg::asyncInvokeOn(executor, app, {sg::set(&State::x, 1)}, {.thread_id = "1"});
 ///     }
+#include <array>
 #include <chrono>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -41,14 +43,17 @@ namespace detail {
 /// Work as a handler of Asio's: it is dropped where that is destroyed without having been called.
 class AsioWork {
 public:
-    explicit AsioWork(const Work& work) noexcept : work_(work) {}
-    AsioWork(AsioWork&& other) noexcept : work_(std::exchange(other.work_, Work())) {}
+    /// `posting`: held by who posts it until that is done; null: nobody does. Then the execution context, which may go once it was called, is not
+    /// used any more.
+    explicit AsioWork(const Work& work, std::mutex* posting = nullptr) noexcept : work_(work), posting_(posting) {}
+    AsioWork(AsioWork&& other) noexcept : work_(std::exchange(other.work_, Work())), posting_(other.posting_) {}
     AsioWork& operator=(AsioWork&&) = delete;
     ~AsioWork() {
         if (work_.drop != nullptr && !is_arming) work_.drop(work_.context);
     }
     void operator()() {
         const Work work = std::exchange(work_, Work());
+        if (posting_ != nullptr) const std::lock_guard posted(*posting_);
         work.run(work.context);
     }
     void operator()(const boost::system::error_code& stopped) {
@@ -68,6 +73,7 @@ public:
 private:
     static inline thread_local bool is_arming = false;
     Work work_;
+    std::mutex* posting_;
 };
 
 /// An executor of Asio's as a place where coroutines go on. It must stay where it is as long as they.
@@ -82,7 +88,11 @@ private:
     using Timer = boost::asio::steady_timer;
 
     static void post(void* place, const Work& work) {
-        AsioWork::armed([&] { boost::asio::post(*static_cast<boost::asio::any_io_executor*>(place), AsioWork(work)); });
+        // Shared by many places: it is held as long as a post takes, and guards nothing else.
+        static std::array<std::mutex, 32> all;
+        std::mutex& mutex = all[reinterpret_cast<std::uintptr_t>(place) / 64 % all.size()];
+        const std::lock_guard posting(mutex);
+        AsioWork::armed([&] { boost::asio::post(*static_cast<boost::asio::any_io_executor*>(place), AsioWork(work, &mutex)); });
     }
     static void startTimer(void* place, std::int64_t at_ns, const Work& work, void*& timer) {
         auto made = std::make_unique<Timer>(*static_cast<boost::asio::any_io_executor*>(place),
@@ -111,7 +121,9 @@ public:
     AsioCall(const AsioCall&) = delete;
     AsioCall& operator=(const AsioCall&) = delete;
     ~AsioCall() {
-        if (state_) state_->call = nullptr;
+        if (!state_) return;
+        const std::lock_guard lock(state_->mutex);
+        state_->call = nullptr;
     }
 
     bool await_ready() const noexcept { return false; }
@@ -145,7 +157,7 @@ public:
 private:
     /// What is Asio's in it ends with the coroutine, on its threads: this may outlive the execution context.
     struct State {
-        AsioCall* call = nullptr;
+        AsioCall* call = nullptr;  // null: it was destroyed. Under the mutex
         std::mutex mutex;
         boost::asio::any_io_executor strand;  // none: nothing can be cancelled any more
         std::shared_ptr<boost::asio::cancellation_signal> cancel;
@@ -177,28 +189,26 @@ private:
         ~End() {
             if (!state) return;
             state->end();
+            const std::lock_guard lock(state->mutex);
             if (state->call != nullptr) state->call->lose();
         }
         void operator()(std::exception_ptr error, T value) {
             const std::shared_ptr<State> told = std::move(state);
             told->end();
+            const std::lock_guard lock(told->mutex);
             if (told->call != nullptr) told->call->end(std::move(error), std::move(value));
         }
     };
     void end(std::exception_ptr error, T value) {
         error_ = std::move(error);
         if (!error_) value_.emplace(std::move(value));
-        wakeup_.post();
+        wakeup_.wake();
     }
     // With the execution context goes the run, and this; not if it was given up by the run, which is over.
     void lose() noexcept {
         if (!is_on_asio_ || AsioHome::executorOf(home_) != nullptr) return;
         error_ = std::make_exception_ptr(boost::system::system_error(boost::asio::error::operation_aborted));
-        try {
-            wakeup_.post();
-        } catch (...) {
-            // No memory: it stays where it is.
-        }
+        wakeup_.wake();
     }
 
     boost::asio::awaitable<T> called_;

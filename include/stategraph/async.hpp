@@ -33,7 +33,7 @@ T syncWait(Task<T> task) {
 
 /// `co_await sg::sleepFor(50ms)`: goes on after that time at the earliest, where the coroutine lives (in a run: on the run's executor). No
 /// thread waits meanwhile. Errors: std::bad_alloc. Cost: one allocation; all sleepers share one timer thread.
-inline detail::Sleep sleepFor(std::chrono::nanoseconds time) { return detail::Sleep(detail::nowNs() + time.count()); }
+inline detail::Sleep sleepFor(std::chrono::nanoseconds time) { return detail::Sleep(detail::afterNs(time.count())); }
 inline detail::Sleep sleepUntil(std::chrono::steady_clock::time_point time) {
     return detail::Sleep(std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count());
 }

@@ -1,8 +1,10 @@
 #include <deque>
 #include <mutex>
+#include <utility>
 
 #include <stategraph/detail/async.hpp>
 
+#include "src/async/closable_place.hpp"
 #include "src/async/drive.hpp"
 #include "src/run/stream_end.hpp"
 
@@ -29,7 +31,6 @@ public:
         bool await_ready() const noexcept { return false; }
         template <class Promise>
         bool await_suspend(std::coroutine_handle<Promise> coroutine) {
-            coroutine_ = coroutine;
             wakeup_.prepare(homeOf(coroutine), coroutine);
             const std::lock_guard lock(events_.mutex_);
             if (!events_.queue_.empty() || events_.is_done_) return false;
@@ -41,19 +42,18 @@ public:
     private:
         friend class AwaitedEvents;
         AwaitedEvents& events_;
-        std::coroutine_handle<> coroutine_;
         Wakeup wakeup_;
     };
 
     void take(StreamEvent&& event) override {
-        std::unique_lock lock(mutex_);
+        const std::lock_guard lock(mutex_);
         if (is_closed_) return;
         if (queue_.size() == size_max) {
             throw InvalidArgumentError("the stream's reader is " + std::to_string(size_max) +
                                        " events behind the superstep under way; let the node wait in between, or write less");
         }
         queue_.push_back(std::move(event));
-        wake(lock);
+        wake();
     }
     std::optional<StreamEvent> poll() {
         const std::lock_guard lock(mutex_);
@@ -68,9 +68,9 @@ public:
         return is_done_;
     }
     void end() noexcept {
-        std::unique_lock lock(mutex_);
+        const std::lock_guard lock(mutex_);
         is_done_ = true;
-        wake(lock);
+        wake();
     }
     /// Nobody takes events any more.
     void close() {
@@ -79,19 +79,9 @@ public:
     }
 
 private:
-    void wake(std::unique_lock<std::mutex>& lock) noexcept {
-        if (waits_ == nullptr) return;
-        Change* const change = waits_;
-        waits_ = nullptr;
-        const std::coroutine_handle<> coroutine = change->coroutine_;
-        bool is_posted = true;
-        try {
-            change->wakeup_.post();  // under the lock: until then it is there
-        } catch (...) {
-            is_posted = false;
-        }
-        lock.unlock();
-        if (!is_posted) coroutine.resume();  // no memory to hand it over: it goes on here
+    // Under the lock: until then the one that waits is there.
+    void wake() noexcept {
+        if (waits_ != nullptr) std::exchange(waits_, nullptr)->wakeup_.wake();
     }
 
     mutable std::mutex mutex_;
@@ -104,7 +94,12 @@ private:
 }  // namespace
 
 struct AsyncStreamRun::Impl {
-    enum class Phase : std::uint8_t { begin, superstep, running };
+    enum class Phase : std::uint8_t {
+        begin,
+        plan,     // the next superstep
+        due,      // its tasks are to be run; some may have been left by a reader that was destroyed
+        running,  // they run beside the reader
+    };
 
     std::shared_ptr<const Core> core;
     RunInput input;
@@ -116,6 +111,7 @@ struct AsyncStreamRun::Impl {
     engine::Run run;
     Phase phase = Phase::begin;
     engine::StreamEnd end;
+    const std::shared_ptr<engine::ClosablePlace> place;  // where tasks run beside the reader
     Task<> running;  // the tasks of a superstep, beside the reader; destroyed before what it refers to
 
     Impl(std::shared_ptr<const Core> graph, RunInput&& given, const RunConfig& run_config, const StreamOptions& options)
@@ -125,11 +121,14 @@ struct AsyncStreamRun::Impl {
           live(engine::isLive(options)),
           events(queue, options),
           shared(engine::shareRun(*core, config, events)),
-          run(*core, shared) {}
+          run(*core, shared),
+          place(live ? std::make_shared<engine::ClosablePlace>(core->executor()) : nullptr) {}
 
+    // Tasks that run beside the reader are destroyed where they wait. A superstep whose tasks have all ended is committed.
     ~Impl() {
         queue.close();
-        const bool is_done = running && queue.isDone();
+        if (live) place->close();
+        const bool is_done = phase == Phase::running && queue.isDone();
         running.reset();
         try {
             if (is_done) run.endSuperstep();
@@ -139,63 +138,75 @@ struct AsyncStreamRun::Impl {
         if (!end.isThere()) run.leave();
     }
 
-    // One step of the run without what is awaited. Leaves `running` where the tasks of a superstep are due.
-    void advance() {
-        switch (phase) {
-            case Phase::begin:
-                run.begin(std::move(input));
-                phase = Phase::superstep;
-                return;
-            case Phase::superstep:
-                if (!run.next()) return end.finish(run);
-                phase = Phase::running;
-                return;
-            case Phase::running:
-                phase = Phase::superstep;
-                run.endSuperstep();
-                if (run.isPaused()) end.finish(run);
-                return;
-        }
-    }
-
     // On the graph's executor: where the reader is now may be gone when it reads on.
     void start() {
         queue.begin();
-        const Home home = homeOf(core->executor());
         running = engine::executeAllAsync(run, engine::Spread::elsewhere);
-        running.handle().promise().startWith(running.handle(), [](void* told) { static_cast<AwaitedEvents*>(told)->end(); }, &queue, home);
+        phase = Phase::running;
+        running.handle().promise().startWith(running.handle(), [](void* told) { static_cast<AwaitedEvents*>(told)->end(); }, &queue,
+                                             place->home());
+    }
+
+    // One step of the run without what is awaited. True: the tasks of a superstep are to be awaited.
+    bool advance() {
+        switch (phase) {
+            case Phase::begin:
+                run.begin(std::move(input));
+                phase = Phase::plan;
+                break;
+            case Phase::plan:
+                if (run.next()) {
+                    phase = Phase::due;
+                } else {
+                    end.finish(run);
+                }
+                break;
+            case Phase::due:
+                run.takeUpLeft();
+                if (live && !run.todo().empty()) {
+                    start();
+                    break;
+                }
+                if (!engine::isAllInline(run)) return true;
+                run.executeAll();
+                endTasks();
+                break;
+            case Phase::running: {
+                const Task<> ended = std::move(running);
+                ended.handle().promise().take();
+                endTasks();
+                break;
+            }
+        }
+        return false;
+    }
+
+    void endTasks() {
+        phase = Phase::plan;
+        run.endSuperstep();
+        if (run.isPaused()) end.finish(run);
     }
 
     Task<std::optional<StreamEvent>> next() {
         co_await OwnHome(homeOf(core->executor()));
         for (;;) {
-            const bool runs = static_cast<bool>(running);
-            const bool is_done = runs && queue.isDone();  // before the look at the events: those are all
+            const bool is_running = phase == Phase::running && !queue.isDone();  // before the look at the events: those are all
             std::optional<StreamEvent> event = queue.poll();
             if (event) co_return event;
-            if (runs && !is_done) {
+            if (is_running) {
                 co_await AwaitedEvents::Change(queue);
                 continue;
             }
-            if (runs) running.reset();
             if (end.isThere()) {
                 end.tell();
                 co_return event;
             }
             try {
                 if (phase == Phase::begin) co_await engine::awaitTurn(shared);
-                advance();
-                if (phase != Phase::running) continue;
-                if (live && !run.todo().empty()) {
-                    start();
-                    continue;
-                }
-                if (engine::isAllInline(run)) {
-                    run.executeAll();
-                } else {
+                if (advance()) {
                     co_await engine::executeAllAsync(run, engine::Spread::usual);
+                    endTasks();
                 }
-                advance();
             } catch (...) {
                 end.fail(run);
             }

@@ -34,7 +34,14 @@ public:
             if (attempt_.outcome(limit)) return false;
             attempt_.change_ = this;
         }
-        if (limit) wakeup_.postAt(nsOf(*limit));
+        try {
+            if (limit) wakeup_.postAt(nsOf(*limit));
+        } catch (...) {
+            const std::lock_guard lock(attempt_.mutex_);
+            if (is_woken_) return true;  // it is resumed all the same
+            attempt_.change_ = nullptr;
+            throw;
+        }
         watch_.watch(attempt_.runToken());
         return true;
     }
@@ -42,16 +49,15 @@ public:
         const std::lock_guard lock(suspending_);
     }
 
+    /// Under the attempt's mutex.
     void wake() noexcept {
-        try {
-            wakeup_.post();
-        } catch (...) {
-            // No memory to wake it: it looks for itself when its time is over, or the run is stopped.
-        }
+        is_woken_ = true;
+        wakeup_.wake();
     }
 
 private:
     AwaitedAttempt& attempt_;
+    bool is_woken_ = false;
     std::mutex suspending_;  // whoever resumes it may be quicker than await_suspend
     detail::Wakeup wakeup_;
     StopWatch watch_{wakeup_};

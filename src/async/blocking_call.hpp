@@ -48,15 +48,9 @@ private:
             self.ended_.notify_all();
             return;
         }
-        bool resumes = self.stays_;
+        const bool resumes = self.stays_;
         const std::coroutine_handle<> coroutine = self.coroutine_;
-        if (!resumes) {
-            try {
-                self.wakeup_.post();  // under the lock: until then this is there
-            } catch (...) {
-                resumes = true;  // no memory to hand it over: it goes on here
-            }
-        }
+        if (!resumes) self.wakeup_.wake();  // under the lock: until then this is there
         lock.unlock();
         if (resumes) coroutine.resume();
     }

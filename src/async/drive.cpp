@@ -15,7 +15,7 @@ using detail::RunInput;
 using detail::RunOutcome;
 
 StopWait waitAfter(Run& run, const Execution& execution, int number) {
-    return waitUntil(detail::nowNs() + execution.waitNs(number), run.shared().stop.get());
+    return waitUntil(detail::afterNs(execution.waitNs(number)), run.shared().stop.get());
 }
 
 // One attempt. False: it is to be tried again.
@@ -59,7 +59,23 @@ Async<> executeInTurn(Run& run, bool elsewhere) {
 // Takes tasks until there are none: as many of these run as may tasks at once.
 Async<> takeTasks(Run& run, std::atomic<std::size_t>& next) {
     const std::span<Task* const> todo = run.todo();
-    for (std::size_t i = next.fetch_add(1); i < todo.size(); i = next.fetch_add(1)) co_await executeTask(run, *todo[i], true);
+    for (std::size_t i = next.fetch_add(1); i < todo.size(); i = next.fetch_add(1)) {
+        try {
+            co_await executeTask(run, *todo[i], true);
+        } catch (...) {  // no memory, no thread: of this task alone
+            Execution(run, *todo[i]).couldNotRun(std::current_exception());
+        }
+    }
+}
+
+Async<> executeTogether(Run& run) {
+    std::atomic<std::size_t> next{0};
+    std::vector<Async<>> hands;
+    const std::size_t count = std::min(run.todo().size(), run.shared().concurrency);
+    hands.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) hands.push_back(takeTasks(run, next));
+    Group group(std::move(hands));
+    co_await group;
 }
 
 bool blocks(Run& run, Task& task) noexcept { return Execution(run, task).isPlain(); }
@@ -87,7 +103,7 @@ namespace {
 class Turn {
 public:
     explicit Turn(RunShared& shared) noexcept
-        : shared_(shared), until_ns_(detail::nowNs() + std::int64_t{shared.config->busy_timeout_ms} * 1'000'000) {
+        : shared_(shared), until_ns_(detail::afterNs(std::int64_t{shared.config->busy_timeout_ms} * 1'000'000)) {
         if (shared.stop == nullptr || !shared.stop->deadline()) return;
         const std::int64_t deadline_ns = nsOf(*shared.stop->deadline());
         run_ends_first_ = deadline_ns < until_ns_;
@@ -113,7 +129,7 @@ public:
         wakeup_.postAt(until_ns_);
         if (shared_.stop != nullptr) watch_.watch(shared_.stop->token());
         is_suspended_ = true;
-        if (has_come_) wakeup_.post();
+        if (has_come_) wakeup_.wake();
     }
     bool await_resume() {
         { const std::lock_guard lock(mutex_); }  // who resumes this may be quicker than await_suspend
@@ -128,7 +144,7 @@ private:
         auto& self = *static_cast<Turn*>(context);
         const std::lock_guard lock(self.mutex_);
         self.has_come_ = true;
-        if (self.is_suspended_) self.wakeup_.post();  // beside the timer: whichever is first resumes it
+        if (self.is_suspended_) self.wakeup_.wake();  // beside the timer: whichever is first resumes it
     }
 
     RunShared& shared_;
@@ -160,22 +176,20 @@ Async<> executeAllAsync(Run& run, Spread spread) {
     const std::span<Task* const> todo = run.todo();
     const bool elsewhere = spread == Spread::elsewhere;
     if (todo.empty()) co_return;
-    if (std::all_of(todo.begin(), todo.end(), [&](Task* task) { return blocks(run, *task); })) {
-        // As in a blocking run, by a thread that may be blocked.
-        const auto call = [&run]() noexcept { run.executeAll(); };
-        co_await BlockingCall(*run.shared().executor, call);
-    } else if (todo.size() == 1) {
-        co_await executeTask(run, *todo.front(), elsewhere);
-    } else if (run.shared().concurrency == 1) {
-        co_await executeInTurn(run, elsewhere);
-    } else {
-        std::atomic<std::size_t> next{0};
-        std::vector<Async<>> hands;
-        const std::size_t count = std::min(todo.size(), run.shared().concurrency);
-        hands.reserve(count);
-        for (std::size_t i = 0; i < count; ++i) hands.push_back(takeTasks(run, next));
-        Group group(std::move(hands));
-        co_await group;
+    try {
+        if (std::all_of(todo.begin(), todo.end(), [&](Task* task) { return blocks(run, *task); })) {
+            // As in a blocking run, by a thread that may be blocked.
+            const auto call = [&run]() noexcept { run.executeAll(); };
+            co_await BlockingCall(*run.shared().executor, call);
+        } else if (todo.size() == 1) {
+            co_await executeTask(run, *todo.front(), elsewhere);
+        } else if (run.shared().concurrency == 1) {
+            co_await executeInTurn(run, elsewhere);
+        } else {
+            co_await executeTogether(run);
+        }
+    } catch (...) {  // no memory, no thread: what has not ended has failed of that
+        for (Task* task : todo) Execution(run, *task).couldNotRun(std::current_exception());
     }
 }
 

@@ -7,7 +7,7 @@
 
 namespace stategraph::engine {
 
-/// Awaits several tasks, which run at the same time. They must not throw.
+/// Awaits several tasks, which run at the same time. When all have ended it throws what the first of those that failed threw.
 class Group {
 public:
     explicit Group(std::vector<stategraph::Task<void>> tasks) : tasks_(std::move(tasks)) {}
@@ -23,7 +23,9 @@ public:
         for (const auto& task : tasks_) task.handle().promise().startWith(task.handle(), ended, this, home);
         return left_.fetch_sub(1, std::memory_order_acq_rel) != 1;
     }
-    void await_resume() const noexcept {}
+    void await_resume() const {
+        for (const auto& task : tasks_) task.handle().promise().take();
+    }
 
 private:
     static void ended(void* context) {

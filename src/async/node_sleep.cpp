@@ -9,7 +9,7 @@ namespace stategraph {
 
 Task<> sleepFor(Runtime& runtime, std::chrono::nanoseconds time) {
     const std::stop_token stop = stopToken(runtime);
-    engine::StopWait wait(detail::nowNs() + time.count(), stop);
+    engine::StopWait wait(detail::afterNs(time.count()), stop);
     co_await wait;
     if (!stop.stop_requested()) co_return;
     const std::string node(runtime.node());

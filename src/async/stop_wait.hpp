@@ -21,22 +21,16 @@ class StopWatch {
 public:
     explicit StopWatch(detail::Wakeup& wakeup) noexcept : wakeup_(wakeup) {}
     /// After the wakeup was prepared, and its timer set.
-    void watch(std::stop_token token) { callback_.emplace(std::move(token), Post{wakeup_}); }
+    void watch(std::stop_token token) { callback_.emplace(std::move(token), Wake{wakeup_}); }
 
 private:
-    struct Post {
+    struct Wake {
         detail::Wakeup& wakeup;
-        void operator()() const noexcept {
-            try {
-                wakeup.post();
-            } catch (...) {
-                // No memory to wake it: it looks for itself when its time is over.
-            }
-        }
+        void operator()() const noexcept { wakeup.wake(); }
     };
 
     detail::Wakeup& wakeup_;
-    std::optional<std::stop_callback<Post>> callback_;
+    std::optional<std::stop_callback<Wake>> callback_;
 };
 
 inline std::int64_t nsOf(Clock::time_point time) noexcept {

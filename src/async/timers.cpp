@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <new>
 #include <thread>
+#include <utility>
 
 #include <stategraph/detail/async.hpp>
 
@@ -17,60 +20,101 @@ std::int64_t nowNs() noexcept {
 namespace stategraph::engine {
 
 Timers& Timers::common() {
-    // Never destroyed: its thread and coroutines may outlive main.
-    static auto* const timers = new Timers();
+    // Never destroyed: its thread and coroutines may outlive main. It needs no memory: who is to be woken asks for it without.
+    alignas(Timers) static std::byte place[sizeof(Timers)];
+    static auto* const timers = ::new (static_cast<void*>(place)) Timers();
     return *timers;
+}
+
+void Timers::startServing() {
+    if (is_served_) return;
+    std::thread([this] { serve(); }).detach();
+    is_served_ = true;
 }
 
 void Timers::add(Timer& timer) {
     const std::lock_guard lock(mutex_);
-    if (!is_served_) {
-        std::thread([this] { serve(); }).detach();
-        is_served_ = true;
-    }
+    startServing();
     heap_.push_back(nullptr);
     put(heap_.size() - 1, &timer);
     up(heap_.size() - 1);
     if (timer.place == 0) changed_.notify_one();
 }
 
-bool Timers::remove(Timer& timer) noexcept {
+bool Timers::postAtAll(Timer& timer) noexcept {
+    if (post(timer)) return true;
     const std::lock_guard lock(mutex_);
-    if (timer.place == Timer::none) return false;
-    take(timer.place);
+    try {
+        startServing();
+    } catch (...) {
+        return false;
+    }
+    timer.place = Timer::late;
+    timer.next_late = std::exchange(late_, &timer);
+    changed_.notify_one();
     return true;
 }
 
-// Under the lock: who removes a timer then knows whether it was posted. Posting calls nothing of users'.
-void Timers::goOff(Timer& timer) {
-    const detail::Home home = timer.home;
-    const detail::Work work = timer.work;
-    take(0);
+bool Timers::remove(Timer& timer) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (timer.place == Timer::none) return false;
+    if (timer.place == Timer::late) {
+        Timer** at = &late_;
+        while (*at != &timer) at = &(*at)->next_late;
+        *at = timer.next_late;
+        timer.place = Timer::none;
+    } else {
+        take(timer.place);
+    }
+    return true;
+}
+
+// After it returns true the timer may be gone.
+bool Timers::post(const Timer& timer) noexcept {
     try {
-        home.ops->post(home.place, work);  // the timer may be gone after it
+        timer.home.ops->post(timer.home.place, timer.work);
+        return true;
     } catch (...) {
-        // No memory, no thread: it is tried again. There is room in the heap, and the timer was not touched.
-        timer.at_ns = detail::nowNs() + 1'000'000;
-        heap_.push_back(nullptr);
-        put(heap_.size() - 1, &timer);
-        up(heap_.size() - 1);
+        return false;  // no memory, no thread
+    }
+}
+
+// Under the lock: who removes a timer then knows whether it was posted. Posting calls nothing of users'.
+void Timers::goOff(Timer& timer) noexcept {
+    take(0);
+    if (post(timer)) return;
+    timer.place = Timer::late;
+    timer.next_late = std::exchange(late_, &timer);
+}
+
+void Timers::postLate() noexcept {
+    for (Timer* timer = std::exchange(late_, nullptr); timer != nullptr;) {
+        Timer* const next = timer->next_late;
+        timer->place = Timer::none;
+        if (!post(*timer)) {
+            timer->place = Timer::late;
+            timer->next_late = std::exchange(late_, timer);
+        }
+        timer = next;
     }
 }
 
 void Timers::serve() {
     std::unique_lock lock(mutex_);
     for (;;) {
-        if (heap_.empty()) {
-            changed_.wait(lock, [this] { return !heap_.empty(); });
-            continue;
-        }
-        const std::int64_t left_ns = heap_.front()->at_ns - detail::nowNs();
-        if (left_ns > 0) {
+        postLate();
+        const std::int64_t now_ns = detail::nowNs();
+        if (!heap_.empty() && heap_.front()->at_ns <= now_ns) {
+            goOff(*heap_.front());
+        } else if (late_ != nullptr) {
+            changed_.wait_for(lock, std::chrono::milliseconds(1));
+        } else if (heap_.empty()) {
+            changed_.wait(lock);
+        } else {
             // An hour at a time: sleepers of centuries would overflow the clock of the wait.
+            const std::int64_t left_ns = heap_.front()->at_ns - now_ns;
             changed_.wait_for(lock, std::chrono::nanoseconds(std::min<std::int64_t>(left_ns, 3'600'000'000'000)));
-            continue;
         }
-        goOff(*heap_.front());
     }
 }
 

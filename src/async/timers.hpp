@@ -17,6 +17,8 @@ struct Timer {
     std::size_t place = none;  // in the heap
 
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
+    static constexpr std::size_t late = none - 1;  // not in the heap: it could not be posted, and is tried again
+    Timer* next_late = nullptr;
 };
 
 /// The timers of the process: one thread, started with the first, and a heap that holds a pointer for each coroutine that sleeps.
@@ -24,14 +26,19 @@ class Timers {
 public:
     /// Errors: std::bad_alloc, std::system_error if the thread cannot be started.
     void add(Timer& timer);
+    /// Posts the work now or, while that fails, again and again. False: there is no thread for that. Allocates nothing itself.
+    bool postAtAll(Timer& timer) noexcept;
     /// False if it has gone off: its work was posted.
     bool remove(Timer& timer) noexcept;
 
     static Timers& common();
 
 private:
+    void startServing();
     void serve();
-    void goOff(Timer& timer);
+    void goOff(Timer& timer) noexcept;
+    static bool post(const Timer& timer) noexcept;
+    void postLate() noexcept;
     void take(std::size_t place) noexcept;
     void up(std::size_t place) noexcept;
     void down(std::size_t place) noexcept;
@@ -40,6 +47,7 @@ private:
     std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<Timer*> heap_;
+    Timer* late_ = nullptr;
     bool is_served_ = false;
 };
 

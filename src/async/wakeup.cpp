@@ -1,4 +1,6 @@
 #include <atomic>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include <stategraph/detail/async.hpp>
@@ -29,8 +31,10 @@ struct Wakeup::State {
     std::coroutine_handle<> coroutine;
     std::atomic<int> owners{1};
     std::atomic<bool> is_over{false};  // it was resumed, or is not to be
+    std::atomic<bool> is_woken{false};
     void* foreign_timer = nullptr;
     engine::Timer timer;
+    engine::Timer waking;  // what `wake` posts, and is tried again
 
     void release() noexcept {
         if (owners.fetch_sub(1, std::memory_order_acq_rel) == 1) {
@@ -52,6 +56,7 @@ Wakeup::~Wakeup() {
     if (state_ == nullptr) return;
     state_->is_over.store(true, std::memory_order_release);
     if (state_->owners.load(std::memory_order_acquire) > 1) {
+        if (state_->is_woken.load(std::memory_order_acquire) && engine::Timers::common().remove(state_->waking)) state_->release();
         if (state_->foreign_timer != nullptr) {
             state_->home.ops->stopTimer(state_->foreign_timer);
         } else if (engine::Timers::common().remove(state_->timer)) {
@@ -76,6 +81,16 @@ void Wakeup::post() {
         state->release();
         throw;
     }
+}
+
+void Wakeup::wake() noexcept {
+    State* const state = state_;
+    if (state->is_woken.exchange(true, std::memory_order_acq_rel)) return;
+    state->owners.fetch_add(1, std::memory_order_relaxed);
+    state->waking.home = state->home;
+    state->waking.work = state->work();
+    // Neither memory nor any thread: who brings the news waits until there is.
+    while (!engine::Timers::common().postAtAll(state->waking)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 void Wakeup::postAt(std::int64_t at_ns) {

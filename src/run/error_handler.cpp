@@ -56,9 +56,7 @@ bool Execution::handle(const std::exception_ptr& error, int attempts) noexcept {
         NodeFailure failure{.node = node_.name, .error = textOf(error), .attempts = attempts};
         if (run_.shared_.events->any()) {
             task_.record.error = failure.error;
-            task_.status = TaskStatus::failed;
-            run_.shared_.events->emitTaskEnd(run_, run_.shared_.events->taskEnds(run_, task_));
-            task_.status = TaskStatus::todo;
+            run_.shared_.events->emitTaskEnd(run_, run_.shared_.events->taskEnds(run_, task_, TaskStatus::failed));
         }
         task_.record.error.reset();  // from here on it would be the handler's
         task_.record.failure = std::move(failure);
@@ -112,7 +110,7 @@ void Execution::callHandler() {
         throw nodeError("the error handler of node '" + node_.name + "' failed: ");
     }
     if (task_.result.to_parent) {
-        task_.status = TaskStatus::to_parent;
+        task_.progress.end(TaskStatus::to_parent);
         return;
     }
     takeResult();
@@ -131,7 +129,7 @@ void Run::restoreFailure(Task& task, const checkpoint::LoggedFailure& failure, b
 std::vector<std::exception_ptr> Run::otherFailures(const Task& than) const {
     std::vector<std::exception_ptr> others;
     for (const Task* task : current_) {
-        if (task != &than && task->status == TaskStatus::failed) others.push_back(task->failure);
+        if (task != &than && task->progress.status() == TaskStatus::failed) others.push_back(task->failure);
     }
     return others;
 }
@@ -143,7 +141,7 @@ bool Run::startsNoMore() const noexcept {
 // After a failure: whether tasks were not started, of which no record tells why.
 bool Run::leftSome() const noexcept {
     if (!any_failed_.load(std::memory_order_relaxed)) return false;
-    return std::any_of(current_.begin(), current_.end(), [](const Task* task) { return task->status == TaskStatus::todo; });
+    return std::any_of(current_.begin(), current_.end(), [](const Task* task) { return !task->progress.hasEnded(); });
 }
 
 }  // namespace stategraph::engine

@@ -218,10 +218,10 @@ void Events::taskStarts(Run& run, Task& task) {
     emitBoth(run, std::move(event), "task");
 }
 
-std::optional<StreamEvent> Events::taskEnds(Run& run, Task& task) const {
+std::optional<StreamEvent> Events::taskEnds(Run& run, Task& task, TaskStatus how) const {
     if (!wants(StreamMode::tasks, run) || isStart(run, task)) return {};
     StreamEvent event = make(run, StreamMode::tasks, &task);
-    const bool finished = task.status == TaskStatus::finished;
+    const bool finished = how == TaskStatus::finished;
     event.data = build([&](Encoder& out) {
         out.map(5);
         out.text("id");
@@ -229,7 +229,7 @@ std::optional<StreamEvent> Events::taskEnds(Run& run, Task& task) const {
         out.text("name");
         out.text(nodeName(run, task));
         out.text("error");
-        if (task.status == TaskStatus::failed && task.record.error) {
+        if (how == TaskStatus::failed && task.record.error) {
             out.text(*task.record.error);
         } else {
             out.null();

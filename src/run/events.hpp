@@ -40,8 +40,8 @@ public:
     /// The update of a finished task, before its writes are applied.
     std::optional<StreamEvent> update(Run& run, Task& task, bool restored) const;
     void taskStarts(Run& run, Task& task);
-    /// The end of a task, made before its writes are applied and given out after.
-    std::optional<StreamEvent> taskEnds(Run& run, Task& task) const;
+    /// The end of a task, made before its writes are applied and given out after; `how` it ends.
+    std::optional<StreamEvent> taskEnds(Run& run, Task& task, TaskStatus how) const;
     void emitTaskEnd(Run& run, std::optional<StreamEvent>&& event);
     void interrupted(Run& run, const Task& task, const std::vector<Interrupt>& interrupts);
     void breakpoint(Run& run);

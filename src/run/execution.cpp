@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 #include <thread>
 
 #include <stategraph/error.hpp>
@@ -23,7 +24,11 @@ using detail::TaskContext;
 }  // namespace
 
 void Execution::operator()() noexcept {
-    for (int number = 1; !once(number); ++number) waitAfter(number);
+    try {
+        for (int number = 1; !once(number); ++number) waitAfter(number);
+    } catch (...) {  // it cannot wait: no memory
+        couldNotRun(std::current_exception());
+    }
 }
 
 bool Execution::once(int number) noexcept {
@@ -45,7 +50,9 @@ bool Execution::mayBegin(int number) noexcept {
         stopped();
         return false;
     }
-    return number > 1 || !run_.startsNoMore();  // it stays to do
+    if (number == 1 && run_.startsNoMore()) return false;  // it stays due
+    task_.progress.begin();
+    return true;
 }
 
 void Execution::waitAfter(int number) const {
@@ -160,9 +167,10 @@ void Execution::callSubgraph(int number) {
 
 // A later attempt goes on where the one before it failed.
 ParentLink Execution::linkInside(int number) const {
-    ParentLink link{&run_, &task_, run_.inner_resuming_ || number > 1, run_.inner_replaying_ && number == 1, run_.inner_bound_,
+    const bool is_first = number == 1 && !task_.progress.wasLeft();
+    ParentLink link{&run_, &task_, run_.inner_resuming_ || !is_first, run_.inner_replaying_ && is_first, run_.inner_bound_,
                     task_.visit ? std::string_view(task_.visit->key) : std::string_view(), nullptr};
-    if (number == 1) link.stop = run_.nextStop(task_, link.key);
+    if (is_first) link.stop = run_.nextStop(task_, link.key);
     return link;
 }
 
@@ -327,13 +335,13 @@ void Execution::routeBeside(Runtime& runtime) {
 }
 
 void Execution::finish() {
-    task_.status = TaskStatus::finished;
     run_.taskFinished(task_);
+    task_.progress.end(TaskStatus::finished);
 }
 
 void Execution::failed(std::exception_ptr error) noexcept {
     run_.any_failed_.store(true, std::memory_order_relaxed);
-    task_.status = TaskStatus::failed;
+    task_.progress.end(TaskStatus::failed);
     task_.failure = std::move(error);
     task_.result.writes.clear();
     task_.routes.clear();
@@ -355,16 +363,32 @@ void Execution::failed(std::exception_ptr error) noexcept {
     run_.taskStopped(task_);
 }
 
+void Execution::couldNotRun(const std::exception_ptr& why) noexcept {
+    if (task_.progress.hasEnded()) return;
+    if (run_.stopStatus()) return stopped();
+    try {
+        std::rethrow_exception(why);
+    } catch (const std::system_error&) {  // no thread
+        try {
+            failed(std::make_exception_ptr(nodeError("node '" + node_.name + "' could not be run; RESUME runs it when threads can be started again: ")));
+        } catch (...) {
+            failed(why);
+        }
+    } catch (...) {
+        failed(why);
+    }
+}
+
 // Nothing of it is kept: it is as if it had not begun.
 void Execution::stopped() noexcept {
-    task_.status = TaskStatus::stopped;
+    task_.progress.end(TaskStatus::stopped);
     task_.result.writes.clear();
     task_.routes.clear();
     if (isAlone()) run_.drafts_.clear();
 }
 
 void Execution::interrupted(std::vector<Interrupt> asked) {
-    task_.status = TaskStatus::interrupted;
+    task_.progress.end(TaskStatus::interrupted);
     task_.asked = std::move(asked);
     task_.result.writes.clear();
     task_.routes.clear();

@@ -20,6 +20,8 @@ public:
     /// One attempt. False: it is to be tried again, after a wait.
     bool once(int number) noexcept;
     void waitAfter(int number) const;
+    /// Where its driver failed, and not the task: it has failed of that, unless it has ended.
+    void couldNotRun(const std::exception_ptr& why) noexcept;
 
     /// Whether an attempt is to be awaited (`onceAsync`) where the run is: the node is a coroutine, or a graph.
     bool isAsync() const noexcept { return node_.action.start != nullptr || node_.subgraph.has_value(); }
@@ -78,7 +80,7 @@ private:
 };
 
 inline detail::TaskContext Execution::beginAttempt(int number) {
-    if (number > 1) {  // else it is as it was planned
+    if (number > 1 || task_.progress.wasLeft()) {  // else it is as it was planned
         task_.result.writes.clear();
         task_.result.go_to.clear();
         task_.result.to_parent = false;
@@ -90,7 +92,7 @@ inline detail::TaskContext Execution::beginAttempt(int number) {
 inline void Execution::endAttempt(detail::TaskContext& context, CachedTask& cached) {
     if (task_.result.to_parent) {
         cached.drop();
-        task_.status = TaskStatus::to_parent;
+        task_.progress.end(TaskStatus::to_parent);
         return;
     }
     cached.noteWrites();

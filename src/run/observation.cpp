@@ -151,18 +151,21 @@ void TaskWatch::retries(const std::exception_ptr& error) noexcept {
 }
 
 void TaskWatch::end() noexcept {
+    const TaskStatus how = task_.progress.status();
     Ending ending = Ending::done;
     std::string_view error = error_;
     if (retries_) {
         ending = Ending::retried;
-    } else if (task_.status == TaskStatus::failed) {
+    } else if (how == TaskStatus::failed) {
         ending = Ending::failed;
         if (task_.record.error) error = *task_.record.error;
-    } else if (task_.status == TaskStatus::interrupted) {
+    } else if (how == TaskStatus::interrupted) {
         const Ending silent = task_.wake_unix_ms ? Ending::sleeping : Ending::breakpoint;
         ending = task_.asked.empty() ? silent : Ending::interrupted;
-    } else if (task_.status == TaskStatus::stopped) {
+    } else if (how == TaskStatus::stopped) {
         ending = endingOf(run_.stopStatus().value_or(Status::cancelled));
+    } else if (!task_.progress.hasEnded()) {
+        ending = Ending::left;
     }
     run_.observation().tell(&Observer::taskEnds, TaskEnd{run_.observation().run(), run_.step(), run_.nodeOf(task_).name, task_.id, attempt_,
                                                          ending, steadyNs() - began_ns_, error});

@@ -16,7 +16,7 @@ bool TaskRecord::isOpen(const Interrupt& interrupt) const noexcept {
 
 void Task::reset(const PlannedTask& planned_task) {
     planned = planned_task;
-    status = TaskStatus::todo;
+    progress = {};
     result.writes.clear();
     result.go_to.clear();
     result.to_parent = false;
@@ -142,11 +142,9 @@ void Run::prepareSingle(Task& task) {
     const bool apart = log_.logsOperations() ? log_.stored() != log_.head() : checkpoint_ == log_.stored();
     if (hasSaver() && apart) drafts_.record = encodeRecord(task, true);
     if (shared_.events->any()) {
-        task.status = TaskStatus::finished;
         drafts_.messages = shared_.events->messages(*this, task, task.attempt);
         drafts_.update = shared_.events->update(*this, task, task.is_cached);
-        if (!task.is_cached) drafts_.end = shared_.events->taskEnds(*this, task);
-        task.status = TaskStatus::todo;
+        if (!task.is_cached) drafts_.end = shared_.events->taskEnds(*this, task, TaskStatus::finished);
     }
 }
 
@@ -167,7 +165,7 @@ void Run::taskFinished(Task& task) {
     if (shared_.events->any()) {
         for (StreamEvent& message : shared_.events->messages(*this, task, task.attempt)) shared_.events->emit(std::move(message));
         shared_.events->emit(shared_.events->update(*this, task, task.is_cached));
-        if (!task.is_cached) shared_.events->emitTaskEnd(*this, shared_.events->taskEnds(*this, task));
+        if (!task.is_cached) shared_.events->emitTaskEnd(*this, shared_.events->taskEnds(*this, task, TaskStatus::finished));
     }
 }
 
@@ -178,11 +176,12 @@ void Run::taskStopped(Task& task) noexcept {
         if (observation_) observeQuestions(task);
         if (!shared_.events->any()) return;
         if (!task.asked.empty()) shared_.events->interrupted(*this, task, task.asked);
-        if (task.status == TaskStatus::failed || !task.asked.empty()) {
-            shared_.events->emitTaskEnd(*this, shared_.events->taskEnds(*this, task));
+        const TaskStatus how = task.progress.status();
+        if (how == TaskStatus::failed || !task.asked.empty()) {
+            shared_.events->emitTaskEnd(*this, shared_.events->taskEnds(*this, task, how));
         }
     } catch (...) {
-        task.status = TaskStatus::failed;
+        task.progress.end(TaskStatus::failed);
         if (task.failure == nullptr) task.failure = std::current_exception();
     }
 }

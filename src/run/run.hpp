@@ -1,5 +1,7 @@
 #pragma once
+#include <algorithm>
 #include <atomic>
+#include <limits>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -79,6 +81,8 @@ public:
     bool next();
     std::span<Task* const> todo() const noexcept { return todo_; }
     void execute(Task& task) noexcept;
+    /// Before the tasks are executed anew, where whoever executed them was destroyed.
+    void takeUpLeft() noexcept;
     /// All that is to do, on this thread with the executor's help.
     void executeAll() noexcept;
     void executeInTurn() noexcept;
@@ -99,7 +103,7 @@ public:
     RunShared& shared() noexcept { return shared_; }
     State& state() noexcept { return state_; }
     std::int64_t step() const noexcept { return step_; }
-    int remainingSteps() const noexcept { return limit_ - ran_ + 1; }
+    int remainingSteps() const noexcept { return ran_ > 0 ? limit_ - ran_ + 1 : std::min(limit_, std::numeric_limits<int>::max() - 1) + 1; }
     CheckpointId checkpointId() const noexcept { return checkpoint_; }
     const std::string& checkpointNs() const noexcept { return ns_; }
     /// The outermost run's, which is the clock of all.

@@ -99,7 +99,7 @@ void Run::prepareTasks() {
         }
     }
     for (Task* task : current_) {
-        if (task->status == TaskStatus::restored) {
+        if (task->isDone()) {
             shared_.events->emit(shared_.events->update(*this, *task, true));
         } else {
             todo_.push_back(task);
@@ -154,7 +154,17 @@ void Run::restoreTask(Task& task, const checkpoint::TaskFields& fields) {
     }
     if (!fields.writes) return;
     restoreResult(topology(), core_.schema(), fields, task.result.writes, task.routes);
-    task.status = TaskStatus::restored;
+    task.progress.end(TaskStatus::restored);
+}
+
+// After a driver that was destroyed: tasks that were under way are due again, and those that have ended stay as they are.
+void Run::takeUpLeft() noexcept {
+    std::erase_if(todo_, [this](Task* task) {
+        task->progress.leave();
+        if (!task->progress.hasEnded()) return false;
+        if (task->inner_ids) ids_.observe(*task->inner_ids);
+        return true;
+    });
 }
 
 void Run::execute(Task& task) noexcept { Execution(*this, task)(); }
@@ -211,19 +221,31 @@ void Run::endSuperstep() {
 }
 
 // Whether the superstep cannot end, because a task failed, asked, or speaks for another graph. A failure comes first, then pauses.
+// A superstep with a task of which no end is known does not end either: its driver was lost.
 bool Run::endUnfinished() {
     const Task* failed = nullptr;
     const Task* to_parent = nullptr;
+    const Task* lost = nullptr;
     bool stopped = false;
     std::vector<Interrupt> interrupts;
+    const auto first = [](const Task*& place, const Task* task) {
+        if (place == nullptr) place = task;
+    };
     for (const Task* task : current_) {
-        if (task->status == TaskStatus::failed && failed == nullptr) failed = task;
-        if (task->status == TaskStatus::to_parent && to_parent == nullptr) to_parent = task;
-        if (task->status == TaskStatus::stopped) stopped = true;
-        if (task->status != TaskStatus::interrupted) continue;
-        stopped = true;
-        if (task->wake_unix_ms && (!outcome_.wake_unix_ms || *task->wake_unix_ms < *outcome_.wake_unix_ms)) outcome_.wake_unix_ms = task->wake_unix_ms;
-        interrupts.insert(interrupts.end(), task->asked.begin(), task->asked.end());
+        switch (task->progress.status()) {
+            case TaskStatus::restored:
+            case TaskStatus::finished: break;
+            case TaskStatus::due:
+            case TaskStatus::under_way: first(lost, task); break;
+            case TaskStatus::failed: first(failed, task); break;
+            case TaskStatus::to_parent: first(to_parent, task); break;
+            case TaskStatus::stopped: stopped = true; break;
+            case TaskStatus::interrupted:
+                stopped = true;
+                if (task->wake_unix_ms && (!outcome_.wake_unix_ms || *task->wake_unix_ms < *outcome_.wake_unix_ms)) outcome_.wake_unix_ms = task->wake_unix_ms;
+                interrupts.insert(interrupts.end(), task->asked.begin(), task->asked.end());
+                break;
+        }
     }
     if (failed != nullptr) {
         try {
@@ -233,6 +255,11 @@ bool Run::endUnfinished() {
             if (core_.options().on_failure == FailurePolicy::collect) error.addOthers(otherFailures(*failed));
             throw;
         }
+    }
+    if (lost != nullptr) {
+        throw CancelledError("node '" + nodeOf(*lost).name + "' has not come to an end, and nobody runs it any more. Its superstep is not committed; "
+                             "what is finished of it is kept, and RESUME runs the rest",
+                             {.node = nodeOf(*lost).name, .step = step_});
     }
     if (stopped) {
         const Status status = interrupts.empty() ? pauseWithoutQuestions() : Status::interrupted;  // before the move
@@ -308,7 +335,7 @@ void Run::showPause() {
     std::vector<Task*> done;
     writes_.clear();
     for (Task* task : current_) {
-        if (task->status != TaskStatus::finished && task->status != TaskStatus::restored) continue;
+        if (!task->isDone()) continue;
         done.push_back(task);
         writes_.add(core_.schema(), task->result.writes, nodeOf(*task).name);
     }
@@ -416,8 +443,12 @@ void Run::executeInTurn() noexcept {
     for (int number = 1; !in_turn_.empty(); ++number) {
         std::erase_if(in_turn_, [&](Task* task) {
             Execution execution(*this, *task);
-            if (number > 1) execution.waitAfter(number - 1);
-            return execution.once(number);
+            try {
+                if (number > 1) execution.waitAfter(number - 1);
+            } catch (...) {  // it cannot wait: no memory
+                execution.couldNotRun(std::current_exception());
+            }
+            return task->progress.hasEnded() || execution.once(number);
         });
     }
 }

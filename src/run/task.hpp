@@ -35,19 +35,54 @@ struct TaskRecord {
 };
 
 enum class TaskStatus : std::uint8_t {
-    todo,
-    restored,     // finished by an earlier run
+    due,        // nobody has begun it
+    under_way,  // begun, and nothing is known of its end
+    // Ends. With a result:
+    restored,  // finished by an earlier run
     finished,
+    // Without:
     failed,
     interrupted,  // or stopped at a breakpoint inside a subgraph: then without interrupts
     stopped,      // the run is to end
     to_parent,    // returned a Command for the graph around this one
 };
 
+/// How far a task is. Only what has ended in a known way counts for the superstep, and only what is done has a result.
+class TaskProgress {
+public:
+    TaskStatus status() const noexcept { return status_; }
+    bool hasEnded() const noexcept { return status_ != TaskStatus::due && status_ != TaskStatus::under_way; }
+    /// Whether it has a result, whoever ran it.
+    bool isDone() const noexcept { return isResult(status_); }
+    /// Whether an attempt at it was left before: it was destroyed with its driver.
+    bool wasLeft() const noexcept { return was_left_; }
+
+    /// An attempt, or the node's error handler, begins.
+    void begin() noexcept {
+        if (!hasEnded()) status_ = TaskStatus::under_way;
+    }
+    /// A task without a result never gets one; one with a result may lose it.
+    void end(TaskStatus how) noexcept {
+        if (!hasEnded() || isDone() || !isResult(how)) status_ = how;
+    }
+    /// Nobody runs it any more. If it has not ended it is due again.
+    void leave() noexcept {
+        if (status_ != TaskStatus::under_way) return;
+        status_ = TaskStatus::due;
+        was_left_ = true;
+    }
+
+private:
+    static bool isResult(TaskStatus status) noexcept { return status == TaskStatus::restored || status == TaskStatus::finished; }
+
+    TaskStatus status_ = TaskStatus::due;
+    bool was_left_ = false;
+};
+
 /// One task of the superstep under way.
 struct Task {
     PlannedTask planned;
-    TaskStatus status = TaskStatus::todo;
+    TaskProgress progress;
     int attempt = 1;  // the one under way, or the last
     detail::TaskResult result;
     Routes routes;
@@ -61,6 +96,7 @@ struct Task {
     bool leads_flight = false;     // equal tasks wait for it
     std::unique_ptr<Visit> visit;  // of a subgraph whose logs have keys
 
+    bool isDone() const noexcept { return progress.isDone(); }
     /// For the next superstep.
     void reset(const PlannedTask& planned_task);
 };

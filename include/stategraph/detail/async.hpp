@@ -1,6 +1,7 @@
 #pragma once
 #include <coroutine>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <type_traits>
@@ -18,6 +19,11 @@ Home homeOf(Executor& executor) noexcept;
 void waitFor(std::coroutine_handle<> task, TaskPromiseBase& promise);
 /// Of the steady clock.
 std::int64_t nowNs() noexcept;
+/// That time from now; at most the last that the clock has.
+inline std::int64_t afterNs(std::int64_t ns) noexcept {
+    const std::int64_t now = nowNs();
+    return ns > std::numeric_limits<std::int64_t>::max() - now ? std::numeric_limits<std::int64_t>::max() : now + ns;
+}
 
 /// The home of an awaiting coroutine; the common executor if it has none.
 template <class Promise>
@@ -41,6 +47,8 @@ public:
     void prepare(Home home, std::coroutine_handle<> coroutine);
     /// After it returns this may be gone. Errors: those of the place; then nothing happens.
     void post();
+    /// The same at the first call, from whatever thread. Where the place has no memory, or no thread, it is tried again until it has.
+    void wake() noexcept;
     void postAt(std::int64_t at_ns);
 
 private:

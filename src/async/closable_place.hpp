@@ -1,0 +1,39 @@
+#pragma once
+#include <condition_variable>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+
+#include <stategraph/detail/async.hpp>
+
+namespace stategraph::engine {
+
+/// A place on an executor's threads that can be closed: while it is open, what is posted there runs, several at once; after `close` nothing of it
+/// runs, and nothing will. So coroutines that live there can be destroyed from another thread. Safe from any thread; the executor must live until
+/// it is closed.
+class ClosablePlace : public std::enable_shared_from_this<ClosablePlace> {
+public:
+    explicit ClosablePlace(Executor& executor) noexcept : home_(detail::homeOf(executor)) {}
+    ClosablePlace(const ClosablePlace&) = delete;
+    ClosablePlace& operator=(const ClosablePlace&) = delete;
+
+    detail::Home home() noexcept { return {this, &ops}; }
+    /// Waits for what runs, until it awaits something or ends; what has not begun is dropped. Not from inside.
+    void close() noexcept;
+
+private:
+    struct Posted;
+    static void post(void* place, const detail::Work& work);
+    static constexpr detail::HomeOps ops{.post = post};
+
+    bool enter() noexcept;
+    void exit() noexcept;
+
+    const detail::Home home_;
+    std::mutex mutex_;
+    std::condition_variable left_;
+    std::size_t inside_ = 0;
+    bool is_closed_ = false;
+};
+
+}  // namespace stategraph::engine
