@@ -50,7 +50,8 @@ struct TaskValue<Task<T>> {
 }  // namespace detail
 
 /// `Runtime::once` for an effect that is awaited: `fn()` returns a Task of the result. Its promises are the same; an effect of which only the
-/// beginning is known is begun anew, or somebody is asked. `fn` is kept until the effect ends: on g++ 12 give a lambda that captures a name, and
+/// beginning is known is begun anew, or somebody is asked. Of the effects of one task that are awaited at the same time, or inside each other,
+/// none may ask (`interrupt`). `fn` is kept until the effect ends: on g++ 12 give a lambda that captures a name, and
 /// move it here.
 template <class F>
 std::invoke_result_t<F&> onceAsync(Runtime& runtime, std::string key, F fn, OnDoubt on_doubt = OnDoubt::repeat) {
@@ -67,12 +68,15 @@ std::invoke_result_t<F&> onceAsync(Runtime& runtime, std::string key, F fn, OnDo
         }
         effect.begin();
     }
+    std::optional<detail::CallQuestions> questions(std::in_place, effect, detail::CallQuestions::Of::awaited);
     Task<T> done = fn();
     if constexpr (std::is_void_v<T>) {
         co_await std::move(done);
+        questions.reset();
         effect.finish({});
     } else {
         T result = co_await std::move(done);
+        questions.reset();
         effect.finish(Value(result));
         co_return result;
     }

@@ -154,7 +154,7 @@ public:
     }
 
     /// The same on another thread, so that several go on at once; `fn` and the arguments are copied. The Flow waits for all of them at its end.
-    /// Such a function may not ask or sleep.
+    /// Such a function may ask (`interrupt`): its question ends the run once `get()` is called for it. It may not make calls of the Flow, or sleep.
     template <class F, class... A>
     auto start(std::string_view name, F fn, A... args) {
         return startWith(name, CallOptions(), std::move(fn), std::move(args)...);

@@ -9,9 +9,10 @@ namespace stategraph {
 
 /// A question that a node stopped at.
 struct Interrupt {
-    /// Names the task that asks: give it to `Answer`. The questions of one task share it and are answered in order.
+    /// Names who asks, for `Answer`: the task, or a function that the task calls once (Runtime::once, Flow::call). The questions of one asker
+    /// share it and are answered in order.
     TaskId id;
-    /// How many questions of this task came before.
+    /// How many questions of the same asker came before.
     std::uint64_t index = 0;
     /// What the node gave to `interrupt`.
     Value value;

@@ -142,12 +142,38 @@ public:
     [[noreturn]] void refuse(const std::string& why) const;
 
 private:
+    friend class CallQuestions;
     TaskId questionId() const;
     Runtime& runtime_;
     std::string key_;
     std::string path_;
     std::uint64_t begun_ = 0;
     std::optional<Value> result_;
+};
+
+/// While a function that `once` was given runs, on its thread: what it asks is counted by itself, as it is not called again once its
+/// result is known, and the questions behind it must keep their answers.
+class CallQuestions {
+public:
+    enum class Of : std::uint8_t {
+        function,
+        check,
+        awaited,  // a function that is a coroutine, whose thread may change
+    };
+    explicit CallQuestions(const Effect& effect, Of part = Of::function);
+    ~CallQuestions();
+    CallQuestions(const CallQuestions&) = delete;
+    CallQuestions& operator=(const CallQuestions&) = delete;
+
+private:
+    friend struct Questions;
+    TaskContext* context_;
+    bool is_awaited_;
+    CallQuestions* outer_;
+    TaskId id_;                // of its questions
+    std::uint64_t asked_ = 0;  // in this attempt
+    TaskId last_id_;           // of the answer that was taken last
+    std::uint64_t last_index_ = 0;
 };
 
 template <class T>
@@ -163,14 +189,24 @@ T resultOf(const Effect& effect) {
 
 template <class T, class F>
 T perform(Effect& effect, F& fn) {
+    const auto call = [&]() -> T {
+        const CallQuestions questions(effect);
+        return fn();
+    };
     if constexpr (std::is_void_v<T>) {
-        fn();
+        call();
         effect.finish({});
     } else {
-        T result = fn();
+        T result = call();
         effect.finish(Value(result));
         return result;
     }
+}
+
+template <class Check>
+auto checkDoubt(const Effect& effect, Check& check) {
+    const CallQuestions questions(effect, CallQuestions::Of::check);
+    return check();
 }
 /// The last answer is of the wrong type: it is withdrawn, and the run ends with this error.
 [[noreturn]] void refuseAnswer(Runtime& runtime, const WrongTypeError& why);
@@ -179,8 +215,8 @@ T perform(Effect& effect, F& fn) {
 /// Asks a human, or whoever resumes the run. The first time it stops the run and `question` is shown as an open interrupt; when the
 /// run is resumed with an answer the node runs again from its beginning and the same call returns the answer.
 ///
-/// Calls are matched with answers by their order within the node. What the node did before is done again: keep it free of
-/// side effects. Throws WrongTypeError if the answer is not a T (the interrupt stays open), MissingCheckpointerError without a saver.
+/// Calls are matched with answers by their order within the node; within a function that `Runtime::once` or `Flow::call` calls, by their
+/// order within that function. What the node did before is done again: keep it free of side effects. Throws WrongTypeError if the answer is not a T (the interrupt stays open), MissingCheckpointerError without a saver.
 template <class T = Value>
 T interrupt(Runtime& runtime, const Value& question = {}) {
     Value answer = detail::ask(runtime, question);
@@ -220,7 +256,7 @@ std::invoke_result_t<F&> Runtime::once(std::string_view key, F&& fn, Check&& che
     detail::Effect effect(*this, key);
     if (effect.result()) return detail::resultOf<T>(effect);
     if (effect.inDoubt()) {
-        if (auto found = check()) {
+        if (auto found = detail::checkDoubt(effect, check)) {
             if constexpr (std::is_void_v<T>) {
                 effect.finish({});
             } else {

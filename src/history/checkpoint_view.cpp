@@ -118,6 +118,26 @@ SnapshotData describe(const LogName& log, const checkpoint::CommitFields& commit
     return snapshot;
 }
 
+void closeAnswered(BaseCheckpointSaver& saver, const LogName& log, const checkpoint::CommitFields& commit, SnapshotData& snapshot) {
+    const bool any = std::ranges::any_of(snapshot.tasks, [](const TaskSnapshot& task) { return !task.open_interrupts.empty(); });
+    if (!any || commit.parents.empty() || !commit.parents.front().checkpoint_ns.empty()) return;
+    const LogName root{log.thread_id, ""};
+    const CheckpointId at = commit.parents.front().id;
+    const auto tuple = saver.getTuple({.log = root, .checkpoint_id = at});
+    const Records records = tuple ? readRecords(root, at, tuple->writes) : Records();
+    const auto isOpen = [&records](const Interrupt& asked) {
+        return std::ranges::any_of(records, [&asked](const auto& each) {
+            const checkpoint::TaskFields& record = each.second;
+            return !record.writes && std::ranges::any_of(record.interrupts, [&](const checkpoint::LoggedInterrupt& logged) {
+                return logged.id == asked.id && logged.index == asked.index && !checkpoint::isAnswered(record, logged);
+            });
+        });
+    };
+    for (TaskSnapshot& task : snapshot.tasks) {
+        std::erase_if(task.open_interrupts, [&isOpen](const Interrupt& asked) { return !isOpen(asked); });
+    }
+}
+
 Value valuesOf(const State& state, std::size_t bytes_expected) {
     const detail::Schema& schema = state.schema();
     std::size_t count = 0;

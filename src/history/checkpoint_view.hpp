@@ -27,6 +27,10 @@ std::vector<DueTask> dueTasks(const Topology& topology, const checkpoint::Commit
 SnapshotData describe(const LogName& log, const checkpoint::CommitFields& commit, const std::vector<DueTask>& tasks, bool latest,
                       const std::optional<StoredCommit>& follower);
 
+/// Of a subgraph's checkpoint: leaves open only those questions that can be answered. Answers are kept with the root's task, so what is open
+/// there is; the subgraph's own record does not say that somebody answered. Reads the root's checkpoint if anything looks open.
+void closeAnswered(BaseCheckpointSaver& saver, const LogName& log, const checkpoint::CommitFields& commit, SnapshotData& snapshot);
+
 /// {channel: value} of what is set. `bytes_expected`: for how many to make room at once.
 Value valuesOf(const State& state, std::size_t bytes_expected = 0);
 

@@ -107,6 +107,7 @@ struct HistoryReader::Impl {
             if (tuple) follower = std::move(tuple->next);
         }
         snapshot = engine::describe(log(), commit, due, false, follower);
+        engine::closeAnswered(saver, log(), commit, snapshot);
         if (!options.values) return;
         const auto channels = channelsOf(commit.id, std::move(tuple));
         if (!channels) return;

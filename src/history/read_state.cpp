@@ -111,6 +111,7 @@ SnapshotData read(const Core& root, const Core& core, BaseCheckpointSaver& saver
         const Records records = readRecords(log, folded.commit.id, folded.tuple.writes);
         std::vector<DueTask> due = dueTasks(core.topology(), folded.commit, records, latest);
         snapshot = describe(log, folded.commit, due, latest, folded.tuple.next);
+        closeAnswered(saver, log, folded.commit, snapshot);
         if (const auto* command = latest ? findRecord(records, command_path) : nullptr) {
             detail::Writes writes;
             readInto(core.schema(), *command, writes);

@@ -113,4 +113,9 @@ protected:
     std::exception_ptr thrown_;
 };
 
+/// Holds the run while what a Runtime offers uses it, if the attempt may be abandoned. Throws CancelledError if it has been.
+inline std::unique_lock<std::recursive_mutex> enter(detail::TaskContext& context) {
+    return context.attempt_apart != nullptr ? context.attempt_apart->enter() : std::unique_lock<std::recursive_mutex>();
+}
+
 }  // namespace stategraph::engine

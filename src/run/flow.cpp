@@ -9,6 +9,7 @@
 #include "src/cache/entry.hpp"
 #include "src/run/attempt.hpp"
 #include "src/run/flight.hpp"
+#include "src/run/questions.hpp"
 #include "src/run/retry_wait.hpp"
 #include "src/run/run.hpp"
 
@@ -26,6 +27,23 @@ namespace {
 const Core& coreOf(Runtime& runtime) {
     TaskContext& context = runtime.taskContext();
     return context.attempt_apart != nullptr ? context.attempt_apart->core() : context.run->core();
+}
+
+// A call that asks or sleeps has not failed.
+bool isPause(const std::exception_ptr& error) noexcept {
+    try {
+        std::rethrow_exception(error);
+    } catch (const InterruptSignal&) {
+        return true;
+    } catch (const SleepSignal&) {
+        return true;
+    } catch (const StopSignal&) {
+        return true;
+    } catch (const RefusedAnswerSignal&) {
+        return true;
+    } catch (...) {
+        return false;
+    }
 }
 
 }  // namespace
@@ -59,7 +77,10 @@ void FlowThreads::start(std::shared_ptr<void> work, void (*call)(void*)) {
                 std::unique_ptr<Job> mine(static_cast<Job*>(erased));
                 std::optional<engine::FlightMark> mark;
                 if (mine->is_inside_flight) mark.emplace();
-                mine->call(mine->work.get());
+                {
+                    const engine::StartedCall started;
+                    mine->call(mine->work.get());
+                }
                 const auto impl = mine->impl;
                 mine.reset();
                 const std::lock_guard lock(impl->mutex);
@@ -77,8 +98,9 @@ void FlowThreads::start(std::shared_ptr<void> work, void (*call)(void*)) {
 
 void retryCall(Runtime& runtime, const RetryPolicy& policy, int attempt) {
     const std::exception_ptr error = std::current_exception();
-    if (attempt >= policy.max_attempts || !policy.retry_on(error)) std::rethrow_exception(error);
+    if (attempt >= policy.max_attempts || isPause(error) || !policy.retry_on(error)) std::rethrow_exception(error);
     runtime.waitFor(static_cast<int>(engine::retryWaitMs(policy, attempt)));
+    restartQuestions(runtime);
 }
 
 std::string callKey(Runtime& runtime, std::string_view name, std::size_t number) {

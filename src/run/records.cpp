@@ -63,6 +63,15 @@ std::optional<Value> Run::findAnswer(Task& task, TaskId id, std::uint64_t index)
     return {};
 }
 
+std::optional<Interrupt> Run::findOldAnswer(Task& task, const Value& question, std::uint64_t before) {
+    const TaskId id = idOf(task);
+    for (const Interrupt& asked : task.record.interrupts) {
+        if (asked.id != id || asked.index < before || asked.value != question) continue;
+        if (auto answer = findAnswer(task, id, asked.index)) return Interrupt{id, asked.index, std::move(*answer)};
+    }
+    return {};
+}
+
 void Run::withdrawAnswer(Task& task, TaskId id, std::uint64_t index) {
     const std::lock_guard lock(shared_.answers_mutex);
     std::erase_if(answersOf(task).answers, [&](const Interrupt& answer) { return answer.id == id && answer.index == index; });

@@ -138,6 +138,9 @@ public:
     void encodeSend(const Task& task, Encoder& out) const;
     /// The answer to a task's question, if there is one.
     std::optional<Value> findAnswer(Task& task, TaskId id, std::uint64_t index);
+    /// The answer to the question that a task was last stopped at by an earlier version of the library, if it is this one: there what
+    /// functions ask that `once` calls was counted among the node's own. `before`: how many of both came before in this attempt.
+    std::optional<Interrupt> findOldAnswer(Task& task, const Value& question, std::uint64_t before);
     /// Makes the question open again.
     void withdrawAnswer(Task& task, TaskId id, std::uint64_t index);
     /// Keeps what is known of an effect of one of this run's tasks: in the outermost log, under the superstep that the task belongs to.
@@ -185,6 +188,7 @@ private:
     void noteEnd();
     void storeEnd();
     void collectWrites();
+    bool collectFinished();
     void applyTasksWrites();
     bool endUnfinished();
     void pause(Status status, std::vector<Interrupt> interrupts);

@@ -14,13 +14,7 @@ namespace stategraph {
 // Without a run the context is that of a router whose node's state is being edited.
 
 // With a run of its own that may be gone (an Attempt), what Runtime tells was copied, and what it does holds the run first.
-namespace {
-
-std::unique_lock<std::recursive_mutex> enter(detail::TaskContext& context) {
-    return context.attempt_apart != nullptr ? context.attempt_apart->enter() : std::unique_lock<std::recursive_mutex>();
-}
-
-}  // namespace
+using engine::enter;
 
 std::string_view Runtime::node() const noexcept {
     if (context_->attempt_apart) return context_->attempt_apart->info().node;
@@ -218,20 +212,6 @@ void Effect::refuse(const std::string& why) const {
                                   "' is not one: " + why + "; the interrupt stays open"};
 }
 
-Value ask(Runtime& runtime, Value question) {
-    TaskContext& context = runtime.taskContext();
-    const auto held = enter(context);
-    if (context.run == nullptr) throw InvalidUpdateError("a router cannot ask while its node's state is edited");
-    if (context.run->shared().saver == nullptr) {  // a subgraph without one asks all the same: the run around it keeps the question
-        throw MissingCheckpointerError("node '" + std::string(runtime.node()) +
-                                       "' asks for an answer, and the graph has no checkpointer that could keep the run until it comes");
-    }
-    const TaskId id = runtime.taskId();
-    const std::uint64_t index = context.calls++;
-    if (auto answer = context.run->findAnswer(*context.task, id, index)) return std::move(*answer);
-    throw InterruptSignal{{id, index, std::move(question)}};
-}
-
 bool hasPayload(Runtime& runtime) noexcept { return runtime.taskContext().has_payload; }
 
 const Schema& graphSchema(Runtime& runtime) noexcept {
@@ -239,13 +219,8 @@ const Schema& graphSchema(Runtime& runtime) noexcept {
     return context.attempt_apart ? context.attempt_apart->core().schema() : context.run->core().schema();
 }
 
-void refuseAnswer(Runtime& runtime, const WrongTypeError& why) {
-    throw RefusedAnswerSignal{runtime.taskId(), runtime.taskContext().calls - 1,
-                              "the answer to node '" + std::string(runtime.node()) + "' is of the wrong type: " + why.message() +
-                              "; the interrupt stays open"};
-}
-
 }  // namespace detail
+
 std::stop_token stopToken(Runtime& runtime) {
     const detail::TaskContext& context = runtime.taskContext();
     if (context.attempt_apart) return context.attempt_apart->token();

@@ -263,6 +263,9 @@ bool Run::endUnfinished() {
     }
     if (stopped) {
         const Status status = interrupts.empty() ? pauseWithoutQuestions() : Status::interrupted;  // before the move
+        const bool paused_itself = status == Status::interrupted || status == Status::breakpoint || status == Status::sleeping;
+        // What is finished can only conflict again: no answer mends that. A run inside says so when it resumes, as in LangGraph.
+        if (parent_ == nullptr && paused_itself && collectFinished()) writes_.close(core_.schema());
         pause(status, std::move(interrupts));
         return true;
     }
@@ -317,6 +320,7 @@ void Run::commit(Source source) {
 bool Run::touchesOutput(std::span<Task* const> tasks) const {
     if (!shared_.events->wants(StreamMode::values, *this)) return false;
     return std::any_of(tasks.begin(), tasks.end(), [this](Task* task) {
+        if (!task->isDone()) return false;
         for (const detail::Op& op : task->result.writes) {
             if (path_.empty() || core_.returns(op.channel)) return true;
         }
@@ -330,18 +334,23 @@ void Run::pause(Status status, std::vector<Interrupt> interrupts) {
     outcome_.interrupts = std::move(interrupts);
 }
 
-// A paused run shows what its finished tasks wrote; nothing of it is stored again.
-void Run::showPause() {
-    std::vector<Task*> done;
+// Puts what the finished tasks wrote into `writes_`, to be closed. False: none is finished.
+bool Run::collectFinished() {
+    bool any = false;
     writes_.clear();
     for (Task* task : current_) {
         if (!task->isDone()) continue;
-        done.push_back(task);
+        any = true;
         writes_.add(core_.schema(), task->result.writes, nodeOf(*task).name);
     }
-    if (!done.empty() && !superstep_done_) {
+    return any;
+}
+
+// A paused run shows what its finished tasks wrote; nothing of it is stored again.
+void Run::showPause() {
+    if (!superstep_done_ && collectFinished()) {
         ownState();
-        const bool shows = touchesOutput(done);
+        const bool shows = touchesOutput(current_);
         try {
             writes_.close(core_.schema());
             applyWrites(state_, writes_, {}, nullptr);

@@ -18,6 +18,8 @@ struct Task;
 
 namespace stategraph::detail {
 
+class CallQuestions;
+
 /// Behind Runtime: one attempt of one task.
 struct TaskContext {
     engine::Run* run = nullptr;  // null: no run, a router is asked on behalf of an edit
@@ -25,7 +27,10 @@ struct TaskContext {
     std::string_view edited_node = {};
     BaseStore* edited_store = nullptr;
     int attempt = 1;
-    std::uint64_t calls = 0;   // of interrupt, in this attempt
+    std::uint64_t calls = 0;   // of interrupt, in this attempt; not those in functions that `once` calls
+    std::uint64_t calls_inside = 0;  // those, but for what Flow::start began
+    bool took_old_answer = false;    // Run::findOldAnswer
+    CallQuestions* awaited_calls = nullptr;  // functions that are coroutines, the one that began last first
     bool has_payload = false;  // the input is a Send's payload
     engine::Attempt* attempt_apart = nullptr;  // the node may be given up: then `run` and `task` may be gone
     const NodeFailure* failure = nullptr;  // of an error handler: why it is called

@@ -1,0 +1,117 @@
+#include <stategraph/error.hpp>
+#include <stategraph/runtime.hpp>
+
+#include <utility>
+
+#include "src/run/attempt.hpp"
+#include "src/run/questions.hpp"
+#include "src/run/run.hpp"
+
+// What a node asks (interrupt), and which answer is whose.
+namespace stategraph {
+namespace {
+
+thread_local detail::CallQuestions* innermost_call = nullptr;
+thread_local bool in_started_call = false;
+
+}  // namespace
+
+namespace engine {
+
+StartedCall::StartedCall() noexcept : outer_(std::exchange(in_started_call, true)) {}
+StartedCall::~StartedCall() { in_started_call = outer_; }
+
+}  // namespace engine
+
+namespace detail {
+
+CallQuestions::CallQuestions(const Effect& effect, Of part)
+    : context_(&effect.runtime_.taskContext()),
+      is_awaited_(part == Of::awaited),
+      outer_(is_awaited_ ? context_->awaited_calls : innermost_call),
+      id_(engine::nameWithin(effect.questionId(), part == Of::check ? "check" : "call")) {
+    (is_awaited_ ? context_->awaited_calls : innermost_call) = this;
+}
+
+CallQuestions::~CallQuestions() {
+    CallQuestions** place = is_awaited_ ? &context_->awaited_calls : &innermost_call;
+    while (*place != this) place = &(*place)->outer_;  // awaited ones end in any order
+    *place = outer_;
+}
+
+/// The next question of a task: whose it is, and where it is counted.
+struct Questions {
+    // The function that asks; null: the node itself does. A thread may wait in one task's function and do another one's work meanwhile.
+    static CallQuestions* callOf(const TaskContext& context) noexcept {
+        CallQuestions* call = innermost_call;
+        while (call != nullptr && call->context_ != &context) call = call->outer_;
+        return call != nullptr ? call : context.awaited_calls;
+    }
+
+    // Which of several coroutines asks cannot be known.
+    static void check(const TaskContext& context, const Runtime& runtime) {
+        const CallQuestions* const call = callOf(context);
+        if (call == nullptr || !call->is_awaited_ || call->outer_ == nullptr) return;
+        throw InvalidUpdateError("node '" + std::string(runtime.node()) +
+                                     "' asks while it awaits several effects (onceAsync): await the effect that asks by itself, or ask outside of it",
+                                 {.node = std::string(runtime.node())});
+    }
+
+    static std::optional<Value> find(TaskContext& context, const TaskId& task, const Value& question, Interrupt& asked) {
+        CallQuestions* const call = callOf(context);
+        if (call == nullptr) {
+            asked = {task, context.calls++, {}};
+            return context.run->findAnswer(*context.task, asked.id, asked.index);
+        }
+        asked = {call->id_, call->asked_++, {}};
+        call->last_id_ = asked.id;
+        call->last_index_ = asked.index;
+        auto answer = context.run->findAnswer(*context.task, asked.id, asked.index);
+        if (in_started_call) return answer;
+        const std::uint64_t before = context.calls + context.calls_inside++;
+        if (answer || context.took_old_answer) return answer;
+        const auto old = context.run->findOldAnswer(*context.task, question, before);
+        if (!old) return {};
+        context.took_old_answer = true;
+        call->last_id_ = old->id;
+        call->last_index_ = old->index;
+        return old->value;
+    }
+
+    static Interrupt last(const TaskContext& context, const TaskId& task) {
+        const CallQuestions* const call = callOf(context);
+        if (call == nullptr) return {task, context.calls - 1, {}};
+        return {call->last_id_, call->last_index_, {}};
+    }
+
+    static void restart(const TaskContext& context) noexcept {
+        if (CallQuestions* const call = callOf(context)) call->asked_ = 0;
+    }
+};
+
+void restartQuestions(Runtime& runtime) noexcept { Questions::restart(runtime.taskContext()); }
+
+Value ask(Runtime& runtime, Value question) {
+    TaskContext& context = runtime.taskContext();
+    const auto held = engine::enter(context);
+    if (context.run == nullptr) throw InvalidUpdateError("a router cannot ask while its node's state is edited");
+    if (context.run->shared().saver == nullptr) {  // a subgraph without one asks all the same: the run around it keeps the question
+        throw MissingCheckpointerError("node '" + std::string(runtime.node()) +
+                                       "' asks for an answer, and the graph has no checkpointer that could keep the run until it comes");
+    }
+    Questions::check(context, runtime);
+    Interrupt asked;
+    if (auto answer = Questions::find(context, runtime.taskId(), question, asked)) return std::move(*answer);
+    asked.value = std::move(question);
+    throw InterruptSignal{std::move(asked)};
+}
+
+void refuseAnswer(Runtime& runtime, const WrongTypeError& why) {
+    const Interrupt asked = Questions::last(runtime.taskContext(), runtime.taskId());
+    throw RefusedAnswerSignal{asked.id, asked.index,
+                              "the answer to node '" + std::string(runtime.node()) + "' is of the wrong type: " + why.message() +
+                                  "; the interrupt stays open"};
+}
+
+}  // namespace detail
+}  // namespace stategraph

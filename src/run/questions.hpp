@@ -1,0 +1,29 @@
+#pragma once
+
+namespace stategraph {
+class Runtime;
+}
+
+namespace stategraph::engine {
+
+/// While a function that Flow::start was given runs, on its thread: others of its task ask at the same time, so the order among them
+/// says nothing.
+class StartedCall {
+public:
+    StartedCall() noexcept;
+    ~StartedCall();
+    StartedCall(const StartedCall&) = delete;
+    StartedCall& operator=(const StartedCall&) = delete;
+
+private:
+    bool outer_;
+};
+
+}  // namespace stategraph::engine
+
+namespace stategraph::detail {
+
+/// The function that `once` calls is called again within one attempt of the node: it asks from the beginning.
+void restartQuestions(Runtime& runtime) noexcept;
+
+}  // namespace stategraph::detail
