@@ -320,7 +320,7 @@ void Run::commit(Source source) {
 bool Run::touchesOutput(std::span<Task* const> tasks) const {
     if (!shared_.events->wants(StreamMode::values, *this)) return false;
     return std::any_of(tasks.begin(), tasks.end(), [this](Task* task) {
-        if (task->status == TaskStatus::to_parent) return false;  // it writes to the graph around
+        if (task->progress.status() == TaskStatus::to_parent) return false;  // it writes to the graph around
         for (const detail::Op& op : task->result.writes) {       // none unless it is done
             if (path_.empty() || core_.returns(op.channel)) return true;
         }
