@@ -99,6 +99,8 @@ void readHeaderField(std::string_view key, Decoder& in, CommitFields& commit) {
         commit.schema = readFingerprint(in);
     } else if (is(key, "source")) {
         commit.source = readSource(in);
+    } else if (is(key, "visits")) {
+        commit.has_all_visits = readVisits(in, [&commit](std::string_view log, CheckpointId id) { commit.visits.push_back({log, id}); });
     } else if (is(key, "parents")) {
         commit.parents.resize(in.map());
         for (auto& parent : commit.parents) {
@@ -177,7 +179,7 @@ void writeCommit(const CommitFields& c, std::string& out) {
     const std::size_t count = (c.ran.kind != Ran::Kind::unchanged) + has_base + !c.next.empty() + 1 + c.edges.has_value() +
                               (c.folds != 1) + c.graph.has_value() + c.input.has_value() + !c.joins.empty() +
                               !c.sends.empty() + !c.parent.empty() + c.schema.has_value() + (c.source != Source::loop) +
-                              !c.parents.empty() + !c.deferred.empty() + !c.metadata.empty();
+                              !c.parents.empty() + (c.has_all_visits || !c.visits.empty()) + !c.deferred.empty() + !c.metadata.empty();
     e.map(count);
     if (c.ran.kind != Ran::Kind::unchanged) {
         e.text("ran");
@@ -236,6 +238,10 @@ void writeCommit(const CommitFields& c, std::string& out) {
     if (c.source != Source::loop) {
         e.text("source");
         e.text(toString(c.source));
+    }
+    if (c.has_all_visits || !c.visits.empty()) {
+        e.text("visits");
+        writeVisits(e, c.visits, c.has_all_visits);
     }
     if (!c.parents.empty()) {
         e.text("parents");
@@ -322,6 +328,8 @@ void CommitFields::clear() {
     deferred.clear();
     sends.clear();
     parents.clear();
+    visits.clear();
+    has_all_visits = false;
     graph.reset();
     schema.reset();
     metadata = {};
@@ -383,6 +391,8 @@ RecordLinks readLinks(const RowKey& key, std::string_view bytes) {
     for (const auto& parent : fields.parents) {
         if (parent.checkpoint_ns.empty()) links.root = parent.id;
     }
+    links.has_all_visits = fields.has_all_visits;
+    for (const auto& visit : fields.visits) links.visits.push_back({std::string(visit.log), visit.id});
     return links;
 }
 

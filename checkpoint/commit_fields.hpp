@@ -27,6 +27,11 @@ struct LoggedDeferral {
     std::string_view key;
     Deferral state;
 };
+/// The newest checkpoint of a log that lives with the thread, of a subgraph of the graph whose commit says it.
+struct LoggedVisit {
+    std::string_view log;  // what the log's namespace adds to that of the graph: "node" or "node:=key"
+    CheckpointId id;
+};
 struct LoggedParent {
     std::string_view checkpoint_ns;
     CheckpointId id;
@@ -53,6 +58,8 @@ struct CommitFields {
     std::vector<LoggedDeferral> deferred = {};
     std::vector<LoggedSend> sends = {};
     std::vector<LoggedParent> parents = {};
+    std::vector<LoggedVisit> visits = {};
+    bool has_all_visits = false;  // what `visits` does not name was never visited; else: is as in the parent
     std::optional<std::uint64_t> graph = {};
     std::optional<std::uint64_t> schema = {};
     std::string_view metadata = {};           // a CBOR map

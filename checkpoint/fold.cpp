@@ -1,6 +1,7 @@
 #include "checkpoint/fold.hpp"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -79,6 +80,9 @@ public:
         std::erase_if(into_.deferred, [](const FoldedDeferral& deferral) { return deferral.state == Deferral::gone; });
         std::reverse(into_.joins.begin(), into_.joins.end());
         std::reverse(into_.deferred.begin(), into_.deferred.end());
+        std::sort(into_.visits.begin(), into_.visits.end(), [](const LoggedVisit& a, const LoggedVisit& b) {
+            return a.log.size() != b.log.size() ? a.log.size() < b.log.size() : a.log < b.log;
+        });
     }
 
 private:
@@ -93,6 +97,12 @@ private:
         for (auto deferral = commit.deferred.rbegin(); deferral != commit.deferred.rend(); ++deferral) {
             if (isNew(into_.deferred, deferral->key)) into_.deferred.push_back({deferral->key, deferral->state, commit.step});
         }
+        if (!into_.has_all_visits) {
+            for (auto visit = commit.visits.rbegin(); visit != commit.visits.rend(); ++visit) {
+                if (visited_.insert(visit->log).second) into_.visits.push_back(*visit);
+            }
+            into_.has_all_visits = commit.has_all_visits;
+        }
         if (commit.ran.kind != Ran::Kind::unchanged && into_.ran.kind == FoldedRan::Kind::nobody) {
             const bool is_one = commit.ran.kind == Ran::Kind::one;
             into_.ran = {is_one ? FoldedRan::Kind::one : FoldedRan::Kind::several, is_one ? commit.ran.node : std::string_view()};
@@ -106,6 +116,7 @@ private:
 
     Folded& into_;
     std::vector<bool> is_closed_;
+    std::set<std::string_view> visited_;
     bool has_graph_ = false;
     bool has_schema_ = false;
     ChannelPlaces places_;

@@ -55,6 +55,8 @@ struct Folded {
     std::vector<FoldedChannel> channels;  // by name, those that are set
     std::vector<FoldedJoin> joins;        // those with arrivals
     std::vector<FoldedDeferral> deferred;
+    std::vector<LoggedVisit> visits;  // in the order of CBOR
+    bool has_all_visits = false;      // else an earlier version stored some of it, which did not say
     FoldedRan ran;
     std::uint64_t graph = 0;
     std::uint64_t schema = 0;

@@ -19,8 +19,8 @@ LogPrune planPrune(std::string_view thread_id, std::string_view ns, Log& log, Th
     LogLinks links{.checkpoint_ns = ns, .commits = {}, .interrupted = {}};
     links.commits.reserve(log.commits.size());
     for (const auto& commit : log.commits) {
-        const RecordLinks record = readLinks({thread_id, ns, commit.id}, commit.bytes());
-        links.commits.push_back({commit.id, record.parent, record.base, record.root, commit.size});
+        RecordLinks record = readLinks({thread_id, ns, commit.id}, commit.bytes());
+        links.commits.push_back({commit.id, record.parent, record.base, record.root, commit.size, std::move(record.visits), record.has_all_visits});
     }
     for (const auto& [key, bytes] : log.pending) {
         if (hasOpenInterrupt({thread_id, ns, key.id, key.path}, bytes)) links.interrupted.push_back(key.id);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 #include <stategraph/error.hpp>
 #include <stategraph/saver_rules.hpp>
@@ -121,6 +122,7 @@ LogPlan ThreadPrune::plan(const LogLinks& log, const ReadRecord& read) {
         });
         root_interrupted_ = log.interrupted;
         std::sort(root_interrupted_.begin(), root_interrupted_.end());
+        rememberVisits(log, plan);
         return plan;
     }
 
@@ -132,7 +134,37 @@ LogPlan ThreadPrune::plan(const LogLinks& log, const ReadRecord& read) {
     std::vector<CheckpointId> waiting;
     std::copy_if(log.interrupted.begin(), log.interrupted.end(), std::back_inserter(waiting),
                  [&](CheckpointId id) { return isWaiting(log, id); });
-    return planCommits(log, waiting, read);
+    if (const auto found = remembered_.find(log.checkpoint_ns); found != remembered_.end()) {
+        waiting.insert(waiting.end(), found->second.begin(), found->second.end());
+    }
+    LogPlan plan = planCommits(log, waiting, read);
+    rememberVisits(log, plan);
+    return plan;
+}
+
+// What visits from checkpoints that stay begin with: of each log the nearest one that the branch says, from the checkpoint back.
+void ThreadPrune::rememberVisits(const LogLinks& log, const LogPlan& plan) {
+    const std::vector<CommitLinks>& commits = log.commits;
+    if (std::ranges::none_of(commits, [](const CommitLinks& commit) { return !commit.visits.empty(); })) return;
+    // By commit: which logs those that stay above it have found already; none: none of them looks here.
+    std::vector<std::optional<std::set<std::string_view>>> found(commits.size());
+    const std::string prefix = log.checkpoint_ns.empty() ? std::string() : std::string(log.checkpoint_ns) + '|';
+    for (std::size_t i = commits.size(); i-- > 0;) {
+        const CommitLinks& commit = commits[i];
+        if (!std::binary_search(plan.dropped.begin(), plan.dropped.end(), commit.id)) found[i].emplace();
+        if (!found[i]) continue;
+        for (const VisitLink& visit : commit.visits) {
+            if (found[i]->insert(visit.log).second) remembered_[prefix + visit.log].push_back(visit.id);
+        }
+        const std::size_t parent = parentOf(commits, i);
+        if (commit.has_all_visits || parent == commits.size()) continue;
+        if (!found[parent]) {
+            found[parent] = std::move(found[i]);
+        } else {
+            std::erase_if(*found[parent], [&](std::string_view name) { return !found[i]->contains(name); });
+        }
+        found[i].reset();
+    }
 }
 
 LogPlan ThreadPrune::planCommits(const LogLinks& log, std::span<const CheckpointId> waiting, const ReadRecord& read) {

@@ -21,6 +21,9 @@
 //                    "parent":   ref              absent: none
 //                    "schema":   bytes(8)         fingerprint of the channels; absent: as in the parent
 //                    "source":   text             absent: "loop"
+//                    "visits":   {log: bytes(16)}     logs that live with the thread, of this graph's subgraphs, whose newest
+//                                                     checkpoint on this branch changed; a log by what it adds to the namespace
+//                              | [{log: bytes(16)}]   all of them: those that are not here were never visited on this branch
 //                    "parents":  {namespace: bytes(16)}   where the enclosing graphs were
 //                    "deferred": {node: 0|1|2}    deferred edges that changed: gone, waiting, released; of joins: "join …"
 //                    "metadata": {text: value} }
@@ -59,7 +62,8 @@
 //   clear       := { "due":      bool              of a commit: whether anything is due
 //                    "base":     ref               absent: itself
 //                    "root":     bytes(16)         of a subgraph's commit: the root's checkpoint; absent: none
-//                    "parent":   ref }             absent: none
+//                    "parent":   ref               absent: none
+//                    "visits" }                    as in the commit
 //                | { "open":     bool }            of a pending write: whether an interrupt waits for an answer
 //   box         := ciphertext tag                  to the record's end: AES-256-GCM of a whole record; the tag has 16 bytes
 //   The box authenticates this as well, so that it is good for its own row alone (sized: behind its size, 8 bytes big endian):

@@ -5,6 +5,9 @@
 
 #include <stategraph/detail/log.hpp>
 #include <stategraph/encoding.hpp>
+#include <stategraph/error.hpp>
+
+#include "checkpoint/record_frame.hpp"
 
 // What records of commits and of tasks have in common. The grammar is in record.hpp. Errors of all that reads: WrongTypeError.
 namespace stategraph::checkpoint {
@@ -31,6 +34,28 @@ std::vector<std::string_view> readNames(Decoder& in);
 
 void writeSends(Encoder& out, const std::vector<LoggedSend>& sends);
 std::vector<LoggedSend> readSends(Decoder& in);
+
+/// The visits of a commit, which have `log` and `id`; `all`: there are no others.
+template <class Visits>
+void writeVisits(Encoder& out, const Visits& visits, bool all) {
+    if (all) out.array(1);
+    out.map(visits.size());
+    for (const auto& visit : visits) {
+        out.text(visit.log);
+        writeId(out, visit.id);
+    }
+}
+/// Calls `take(log, id)` for each; returns whether there are no others.
+template <class Take>
+bool readVisits(Decoder& in, Take take) {
+    const bool all = in.peek() == Decoder::Type::array;
+    if (all && in.array() != 1) throw WrongTypeError("expected the visits in a list of one");
+    for (std::size_t count = in.map(); count > 0; --count) {
+        const std::string_view log = in.text();
+        take(log, readId(in));
+    }
+    return all;
+}
 
 /// Whether an operation's or a write's kind is one of these letters.
 template <std::size_t Size>

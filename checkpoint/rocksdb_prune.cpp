@@ -179,8 +179,8 @@ void RocksDBSaver::Impl::pruneLog(Cursor& rows, Cursor& write_rows, const LogNam
     checkpoint::LogLinks links{.checkpoint_ns = log.checkpoint_ns, .commits = {}, .interrupted = {}};
     for (; rows.isIn(prefix); rows.next()) {
         const CheckpointId id = idAt(rows, prefix.size());
-        const RecordLinks record = readLinks({log.thread_id, log.checkpoint_ns, id}, rows.value());
-        links.commits.push_back({id, record.parent, record.base, record.root, rows.value().size()});
+        RecordLinks record = readLinks({log.thread_id, log.checkpoint_ns, id}, rows.value());
+        links.commits.push_back({id, record.parent, record.base, record.root, rows.value().size(), std::move(record.visits), record.has_all_visits});
     }
     for (write_rows.seek(writes_prefix); write_rows.isIn(writes_prefix); write_rows.next()) {
         const checkpoint::ParsedKey key = write_rows.parsed();

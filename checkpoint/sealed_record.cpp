@@ -6,6 +6,7 @@
 #include <stategraph/error.hpp>
 
 #include "checkpoint/record_frame.hpp"
+#include "checkpoint/record_parts.hpp"
 
 namespace stategraph::checkpoint {
 namespace {
@@ -27,7 +28,8 @@ std::string writeClearLinks(CheckpointId own, const RecordLinks& links) {
     std::string clear;
     Encoder e(clear);
     const bool has_base = links.base && links.base != own;
-    e.map(std::size_t{1} + has_base + !links.root.empty() + !links.parent.empty());
+    const bool has_visits = links.has_all_visits || !links.visits.empty();
+    e.map(std::size_t{1} + has_base + !links.root.empty() + !links.parent.empty() + has_visits);
     e.text("due");
     e.boolean(!links.is_finished);
     if (has_base) {
@@ -41,6 +43,10 @@ std::string writeClearLinks(CheckpointId own, const RecordLinks& links) {
     if (links.parent) {
         e.text("parent");
         writeRef(e, own, links.parent);
+    }
+    if (has_visits) {
+        e.text("visits");
+        writeVisits(e, links.visits, links.has_all_visits);
     }
     return clear;
 }
@@ -101,6 +107,9 @@ RecordLinks readSealedLinks(const RowKey& key, std::string_view bytes) {
                 links.root = readId(in);
             } else if (field == "parent") {
                 links.parent = readRef(in, key.id);
+            } else if (field == "visits") {
+                links.has_all_visits =
+                    readVisits(in, [&links](std::string_view log, CheckpointId id) { links.visits.push_back({std::string(log), id}); });
             } else {
                 in.skip();  // of a later minor version
             }

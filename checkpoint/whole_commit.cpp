@@ -36,6 +36,8 @@ void fillSchedule(const Folded& folded, CommitFields& whole) {
     whole.deferred.clear();
     for (const FoldedDeferral& deferral : folded.deferred) whole.deferred.push_back({deferral.key, deferral.state});
     std::sort(whole.deferred.begin(), whole.deferred.end(), by_key);
+    whole.visits = folded.visits;
+    whole.has_all_visits = folded.has_all_visits;
     switch (folded.ran.kind) {
         case FoldedRan::Kind::nobody: whole.ran = {}; break;
         case FoldedRan::Kind::several: whole.ran = {Ran::Kind::several, {}}; break;

@@ -1,4 +1,7 @@
 #pragma once
+#include <algorithm>
+#include <iterator>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,7 +50,11 @@ struct MessagesFold : AppendFold<T> {
         }
         Undo undo{value};
         try {
-            for (Op* op : ops) forEach(*op, [&](const Item& item) { put(channel, value, item); });
+            Removals removals;
+            for (Op* op : ops) {
+                forEach(*op, [&](const Item& item) { put(channel, value, item, removals); });
+                removals.close(value);
+            }
             if (log) logEdits(channel, undo.before, value, *log);
             ops.front()->keep(Undo{});
         } catch (...) {
@@ -104,9 +111,26 @@ private:
         }
         return simple;
     }
-    static void put(const ChannelSpec& channel, T& value, const Item& item) {
+    // What a write removes goes when all of it has been seen: writing a message again keeps it, in its place. What is gone already in this
+    // superstep may be removed again.
+    struct Removals {
+        std::vector<std::string> pending = {};
+        std::vector<std::string> gone = {};
+
+        static bool has(const std::vector<std::string>& ids, const std::string& id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); }
+        void close(T& value) {
+            for (std::string& id : pending) {
+                value.erase(std::next(value.begin(), static_cast<std::ptrdiff_t>(find(value, id))));
+                gone.push_back(std::move(id));
+            }
+            pending.clear();
+        }
+    };
+    static void put(const ChannelSpec& channel, T& value, const Item& item, Removals& removals) {
         if (item.isRemoval() && item.id == REMOVE_ALL_MESSAGES) {
+            for (const Item& old : value) removals.gone.push_back(old.id);
             value.clear();
+            removals.pending.clear();
             return;
         }
         const std::size_t at = find(value, item.id);
@@ -116,10 +140,11 @@ private:
                 value.push_back(item);
             } else {
                 *place = item;
+                std::erase(removals.pending, item.id);
             }
         } else if (at < value.size()) {
-            value.erase(place);
-        } else {
+            if (!Removals::has(removals.pending, item.id)) removals.pending.push_back(item.id);
+        } else if (!Removals::has(removals.gone, item.id)) {
             throw InvalidUpdateError("there is no message with the id '" + item.id + "' to remove", {.channel = channel.name});
         }
     }

@@ -42,6 +42,13 @@ struct CommitHeader {
 /// Throws CorruptCheckpointError, naming the key, if the bytes are damaged or of a format newer than this library.
 CommitHeader readHeader(const RowKey& key, std::string_view bytes);
 
+/// Where a log that lives with the thread (PER_THREAD, perThread) was when the graph around it made a checkpoint.
+struct VisitLink {
+    /// What the log's namespace adds to that of the graph: "node", or "node:=key".
+    std::string log;
+    CheckpointId id;
+};
+
 /// What a saver must know of a commit: how reading and pruning depend on others. It is in the clear even where the rest of a record is
 /// encrypted.
 struct RecordLinks {
@@ -51,6 +58,10 @@ struct RecordLinks {
     CheckpointId root;
     /// Whether nothing is due.
     bool is_finished = true;
+    /// Where subgraphs' logs went in the superstep that led here; what a later visit begins with.
+    std::vector<VisitLink> visits = {};
+    /// Whether `visits` has all of the branch, and not only what changed since the parent.
+    bool has_all_visits = false;
 };
 /// Same errors as `readHeader`; cheaper.
 RecordLinks readLinks(const RowKey& key, std::string_view bytes);

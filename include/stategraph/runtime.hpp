@@ -172,8 +172,6 @@ private:
     CallQuestions* outer_;
     TaskId id_;                // of its questions
     std::uint64_t asked_ = 0;  // in this attempt
-    TaskId last_id_;           // of the answer that was taken last
-    std::uint64_t last_index_ = 0;
 };
 
 template <class T>

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -57,6 +58,9 @@ struct CommitLinks {
     CheckpointId base;
     CheckpointId root = {};   // RecordLinks::root
     std::size_t bytes = 0;    // of its record; for Rewrite::when_it_pays
+    /// RecordLinks: without them a kept checkpoint may find a subgraph's log, which lives with the thread, without what it remembers.
+    std::vector<VisitLink> visits = {};
+    bool has_all_visits = false;
 };
 
 /// All that a prune must know of a log that has commits.
@@ -100,8 +104,10 @@ struct LogPlan {
     std::vector<StoredCommit> rewritten;
 };
 
-/// What a prune does to one thread, log by log: the root's first, if there is one, then the others in any order.
+/// What a prune does to one thread, log by log: the root's first, if there is one, and each before those inside it ("a" before "a|b"), which
+/// the order of their names gives.
 ///
+/// Of a log that lives with the thread the rules keep besides what visits from kept checkpoints of the graph around it begin with.
 /// A log that lived for one task goes whole, its head too, when the root's log has moved on and keeps that task's
 /// checkpoint no longer. All others: `droppable`, or with rewriting only what the rules keep. Answers are kept with the root's task alone,
 /// so a subgraph's question is open only while the root's checkpoint has one that is.
@@ -125,12 +131,14 @@ public:
 private:
     LogPlan planCommits(const LogLinks& log, std::span<const CheckpointId> waiting, const ReadRecord& read);
     bool isWaiting(const LogLinks& log, CheckpointId interrupted) const noexcept;
+    void rememberVisits(const LogLinks& log, const LogPlan& plan);
 
     const PruneRequest& request_;
     std::size_t rewrite_bytes_left_;
     CheckpointId root_head_;
     std::vector<CheckpointId> root_kept_;
     std::vector<CheckpointId> root_interrupted_;
+    std::map<std::string, std::vector<CheckpointId>, std::less<>> remembered_;  // by namespace: what kept checkpoints begin visits with
 };
 
 /// Whether a thread is in use, for threads_unused_since_unix_ms: something is due or asked in it, or its newest commit is

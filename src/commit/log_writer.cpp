@@ -24,6 +24,8 @@ constexpr std::size_t kept_bytes_max = std::size_t{64} << 10U;
 constexpr std::size_t kept_fields_max = 256;
 // What reading one more commit costs, in bytes of the same effort.
 constexpr std::size_t row_cost_bytes = 48;
+// What a commit that holds everything has of one log of a subgraph, its name not counted.
+constexpr std::size_t visit_bytes = 19;
 
 }  // namespace
 
@@ -79,6 +81,7 @@ void LogWriter::open(CheckpointId head, const checkpoint::Folded* from, const de
             unknown_.push_back({std::string(stored.name), encodeUnknown(stored)});
         }
     }
+    for (const auto& visit : from->visits) state_bytes_ += visit.log.size() + visit_bytes;
     fingerprints_logged_ = from->graph == settings_.graph && from->schema == settings_.schema;
 }
 
@@ -117,6 +120,19 @@ void LogWriter::noteChanges(const State& state, const WriteSet& writes, bool is_
     if (!is_step) return;
     for (const ChannelIndex index : schema.transient()) {
         if (state.has(index)) changed_[index].changed = true;
+    }
+}
+
+// Where the logs of subgraphs are that live with the thread.
+void LogWriter::fillVisits(const CommitStep& step, bool everything) {
+    const Schedule& schedule = *step.schedule;
+    fields_.visits.clear();
+    const bool is_whole = everything || stored_.empty();
+    const bool has_any = step.topology->has_lasting || !schedule.visits().empty();
+    fields_.has_all_visits = has_any && schedule.knows_all_visits && (is_whole || schedule.tellsAllVisits());
+    const bool all = is_whole || fields_.has_all_visits;
+    for (const auto& visit : schedule.visits()) {
+        if (all || visit.is_changed) fields_.visits.push_back({visit.log, visit.at});
     }
 }
 
@@ -307,6 +323,7 @@ void LogWriter::encode(const CommitStep& step, std::string& out) {
     const bool snapshot = snapshotIsDue();
     if (snapshot || stored_.empty()) base_ = step.id;
     fillSchedule(step, snapshot);
+    fillVisits(step, snapshot);
     fields_.id = step.id;
     fields_.parent = stored_;
     fields_.base = base_;
@@ -336,6 +353,7 @@ void LogWriter::countSizes(bool snapshot, std::size_t bytes) {
         state_bytes_ = 0;
         std::fill(channel_bytes_.begin(), channel_bytes_.end(), 0);
         for (const Unknown& unknown : unknown_) state_bytes_ += unknown.entry.size();
+        for (const auto& visit : fields_.visits) state_bytes_ += visit.log.size() + visit_bytes;
     }
     replay_bytes_ += bytes + row_cost_bytes;
     for (const auto& size : operations_.sizes) {

@@ -109,6 +109,7 @@ private:
 
     void encode(const CommitStep& step, std::string& out);
     void fillSchedule(const CommitStep& step, bool everything);
+    void fillVisits(const CommitStep& step, bool everything);
     std::string_view operationsMap(const CommitStep& step, bool snapshot);
     std::string encodeUnknown(const checkpoint::FoldedChannel& channel) const;
     void addUnknownChannels(OperationLog& log);

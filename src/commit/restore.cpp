@@ -164,8 +164,8 @@ void applyCommand(detail::Writes& writes, State& state) {
     applyWrites(state, set, {}, nullptr);
 }
 
-bool isOfVisit(const checkpoint::Folded& inner, std::string_view outer_ns, CheckpointId outer) {
-    const auto& parents = inner.commit.parents;
+bool isOfVisit(const checkpoint::CommitFields& inner, std::string_view outer_ns, CheckpointId outer) {
+    const auto& parents = inner.parents;
     return std::any_of(parents.begin(), parents.end(), [&](const auto& each) { return each.checkpoint_ns == outer_ns && each.id == outer; });
 }
 
@@ -203,6 +203,8 @@ bool restoreSchedule(const Topology& topology, const detail::Schema& schema, con
         schedule.input_version = schedule.version;
     }
     keepDue(topology, from, gone, schedule);
+    for (const auto& visit : from.visits) schedule.restoreVisit(visit.log, visit.id);
+    schedule.knows_all_visits = from.has_all_visits;
     schedule.last.version = schedule.version - 2;
     switch (from.ran.kind) {
         case checkpoint::FoldedRan::Kind::nobody: break;

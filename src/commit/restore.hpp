@@ -23,7 +23,7 @@ void restoreState(std::span<const checkpoint::ChannelPieces> channels, Checkpoin
 void applyCommand(detail::Writes& writes, State& state);
 
 /// Whether a subgraph's checkpoint was made by the visit that the graph around it made from this checkpoint of its own.
-bool isOfVisit(const checkpoint::Folded& inner, std::string_view outer_ns, CheckpointId outer);
+bool isOfVisit(const checkpoint::CommitFields& inner, std::string_view outer_ns, CheckpointId outer);
 
 /// What to do about nodes that are due and that the graph does not have (any more).
 enum class GoneNodes : std::uint8_t { refuse, skip };

@@ -24,10 +24,9 @@ void checkResult(const Topology& topology, const detail::Schema& schema, const c
 
 /// What of a log is about to be gone on with.
 struct LogCheck {
-    CheckpointId at = {};               // none: the newest
-    CheckpointId before = {};
-    const Resumption* outer = nullptr;  // of a subgraph's log
-    bool lives_on = false;              // the log has all the visits of a thread
+    CheckpointId at = {};       // none: the newest
+    CheckpointId bound = {};    // Resumption's
+    bool is_new_visit = false;  // of a subgraph's log that lives with the thread
     bool reruns = false;
 };
 
@@ -36,13 +35,12 @@ void checkTuple(const detail::Core& core, BaseCheckpointSaver& saver, const LogN
     const Topology& topology = core.topology();
     State state(core.schema());
     restoreState(folded, state);
-    if (check.outer != nullptr && check.lives_on) {
-        const Resumption& outer = *check.outer;
-        const bool is_new_visit = outer.inner_afresh || !isOfVisit(folded, outer.log.checkpoint_ns, outer.checkpoint_id);
-        if (is_new_visit) return;  // its input drops what is due
-    }
+    if (check.is_new_visit) return;  // its input drops what is due
     Schedule schedule;
     restoreSchedule(topology, core.schema(), folded, schedule);
+    if (topology.has_lasting && !schedule.knows_all_visits) {
+        completeVisits(saver, log, check.bound, schedule, [](CheckpointId) { return true; });
+    }
     const checkpoint::Records records = checkpoint::readRecords(log, folded.commit.id, folded.tuple.writes);
     if (const auto* command = findRecord(records, command_path)) {
         detail::Writes writes;
@@ -65,8 +63,8 @@ void checkTuple(const detail::Core& core, BaseCheckpointSaver& saver, const LogN
 }
 
 // False: there is no such checkpoint.
-bool checkLog(const detail::Core& core, BaseCheckpointSaver& saver, const LogName& log, const LogCheck& check) {
-    auto tuple = saver.getTuple({.log = log, .checkpoint_id = check.at, .before = check.before});
+bool checkFound(const detail::Core& core, BaseCheckpointSaver& saver, const LogName& log, std::optional<CheckpointTuple> tuple,
+                const LogCheck& check) {
     if (!tuple) return false;
     const CheckpointId id = tuple->id;
     try {
@@ -76,6 +74,10 @@ bool checkLog(const detail::Core& core, BaseCheckpointSaver& saver, const LogNam
         error.addContext({.checkpoint_ns = std::string(log.checkpoint_ns), .checkpoint_id = id.toString()});
         throw;
     }
+}
+
+bool checkLog(const detail::Core& core, BaseCheckpointSaver& saver, const LogName& log, const LogCheck& check) {
+    return checkFound(core, saver, log, saver.getTuple({.log = log, .checkpoint_id = check.at}), check);
 }
 
 void checkInner(const Resumption& outer, const Node& node, const PlannedTask& planned, const std::string& path) {
@@ -88,7 +90,18 @@ void checkInner(const Resumption& outer, const Node& node, const PlannedTask& pl
     const auto key = findKey(outer.core.schema(), node, outer.state, send);
     if (!key) return;
     const std::string ns = innerNamespace(outer.log.checkpoint_ns, node, task, *key);
-    (void)checkLog(core, outer.saver, {outer.log.thread_id, ns}, {.before = outer.bound, .outer = &outer, .lives_on = lives_on});
+    const LogName log{outer.log.thread_id, ns};
+    if (!lives_on) {
+        (void)checkLog(core, outer.saver, log, {});
+        return;
+    }
+    const VisitFrom from{outer.log.checkpoint_ns, outer.checkpoint_id, outer.checkpoint_id};
+    CheckpointId head;
+    std::optional<CheckpointTuple> tuple;
+    if (!outer.inner_afresh) tuple = findVisit(outer.saver, log, from, head);
+    const bool is_new = !tuple;
+    if (is_new) tuple = findVisitStart(outer.saver, log, from, outer.schedule.lastVisit(lastingLog(node, *key)), head);
+    (void)checkFound(core, outer.saver, log, std::move(tuple), {.bound = outer.bound, .is_new_visit = is_new});
 }
 
 void checkTask(const Resumption& resumption, const PlannedTask& task) {

@@ -20,8 +20,9 @@ struct Resumption {
     const checkpoint::Records& records;
     /// All its tasks run again, and what they wrote before does not matter.
     bool reruns = false;
-    /// Subgraphs begin afresh instead of going on; those with one log for all visits from where it was before `bound` (none: now).
+    /// Subgraphs begin afresh instead of going on; those whose log lives with the thread from where this branch left it.
     bool inner_afresh = false;
+    /// For logs that earlier versions stored: they are read as before this (none: now).
     CheckpointId bound = {};
 };
 

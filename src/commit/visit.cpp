@@ -1,7 +1,10 @@
 #include "src/commit/visit.hpp"
 
+#include <algorithm>
+
 #include <stategraph/config.hpp>
 #include <stategraph/error.hpp>
+#include <stategraph/saver_rules.hpp>
 
 #include "checkpoint/utf8.hpp"
 #include "src/graph/core.hpp"
@@ -81,13 +84,146 @@ std::optional<std::string> findKey(const detail::Schema& outer, const Node& node
     return std::nullopt;
 }
 
+std::string lastingLog(const Node& node, std::string_view key) {
+    return key.empty() ? node.stored_name : keyedNamespace(node.stored_name, key);
+}
+
 std::string innerNamespace(std::string_view outer, const Node& node, TaskId task, std::string_view key) {
     std::string ns(outer);
     if (!ns.empty()) ns += '|';
-    if (!key.empty()) return ns + keyedNamespace(node.stored_name, key);
-    ns += node.stored_name;
+    ns += lastingLog(node, key);
     if (!livesWithThread(*node.subgraph->spec.core)) ns += ':' + task.toString();
     return ns;
+}
+
+std::vector<ListedCheckpoint> listHeads(BaseCheckpointSaver& saver, const LogName& outer, CheckpointId before) {
+    auto heads = saver.list({.thread_id = std::string(outer.thread_id), .before = before, .heads = true});
+    const std::string prefix = outer.checkpoint_ns.empty() ? std::string() : std::string(outer.checkpoint_ns) + '|';
+    std::erase_if(heads, [&prefix](const ListedCheckpoint& head) {
+        const std::string_view ns = head.checkpoint_ns;
+        if (!ns.starts_with(prefix) || ns.size() == prefix.size()) return true;
+        const std::string_view name = ns.substr(prefix.size());
+        return name.find('|') != std::string_view::npos || checkpoint::livesForOneTask(name);
+    });
+    return heads;
+}
+
+CheckpointId rootOf(const ListedCheckpoint& listed) {
+    return readLinks({listed.thread_id, listed.checkpoint_ns, listed.id}, listed.bytes).root;
+}
+
+namespace {
+
+constexpr std::size_t page_rows = 64;
+
+// Calls `take(ListedCheckpoint&)` for a log's commits, newest first, until it returns false.
+template <class Take>
+void walkLog(BaseCheckpointSaver& saver, const LogName& log, CheckpointId before, Take take) {
+    for (;;) {
+        auto page = saver.list({.thread_id = std::string(log.thread_id), .checkpoint_ns = std::string(log.checkpoint_ns), .before = before, .limit = page_rows});
+        for (ListedCheckpoint& listed : page) {
+            if (!take(listed)) return;
+        }
+        if (page.size() < page_rows) return;
+        before = page.back().id;
+    }
+}
+
+// Whether the log around was on this branch when one inside it was edited: its newest checkpoint then is one of the branch's.
+bool wasOnBranch(BaseCheckpointSaver& saver, const LogName& outer, CheckpointId stored, CheckpointId edit) {
+    CheckpointId newest;
+    walkLog(saver, outer, edit, [&newest](const ListedCheckpoint& listed) {
+        newest = listed.id;
+        return false;
+    });
+    if (newest.empty() || newest == stored) return true;
+    CheckpointId at = stored;
+    walkLog(saver, outer, {}, [&](const ListedCheckpoint& listed) {
+        if (at < newest) return false;
+        if (listed.id != at) return true;
+        if (at == newest) return false;
+        at = readHeader({outer.thread_id, outer.checkpoint_ns, listed.id}, listed.bytes).parent;
+        return !at.empty();
+    });
+    return at == newest;
+}
+
+// The newest edit of the log since then that was made on this branch; none: there is none.
+CheckpointId findEdit(BaseCheckpointSaver& saver, const LogName& log, const VisitFrom& from, CheckpointId last) {
+    CheckpointId found;
+    walkLog(saver, log, {}, [&](const ListedCheckpoint& listed) {
+        if (listed.id <= last) return false;
+        const CommitHeader header = readHeader({log.thread_id, log.checkpoint_ns, listed.id}, listed.bytes);
+        if (header.source == Source::update && wasOnBranch(saver, {log.thread_id, from.ns}, from.stored, listed.id)) found = listed.id;
+        return found.empty();
+    });
+    return found;
+}
+
+}  // namespace
+
+std::optional<CheckpointTuple> findVisit(BaseCheckpointSaver& saver, const LogName& log, const VisitFrom& from, CheckpointId& head) {
+    auto newest = saver.getTuple({.log = log});
+    head = newest ? newest->head : CheckpointId();
+    if (!newest) return std::nullopt;
+    const auto isOurs = [&](CheckpointId id, std::string_view bytes) {
+        return isOfVisit(checkpoint::readCommit({log.thread_id, log.checkpoint_ns, id}, bytes, true), from.ns, from.checkpoint);
+    };
+    if (isOurs(newest->id, newest->commits.back().bytes)) return newest;
+    if (from.checkpoint.empty()) return std::nullopt;
+    CheckpointId found;
+    walkLog(saver, log, newest->id, [&](const ListedCheckpoint& listed) {
+        if (listed.id < from.checkpoint) return false;  // a visit is later than what it was made from
+        if (isOurs(listed.id, listed.bytes)) found = listed.id;
+        return found.empty();
+    });
+    if (found.empty()) return std::nullopt;
+    return saver.getTuple({.log = log, .checkpoint_id = found});
+}
+
+std::optional<CheckpointTuple> findVisitStart(BaseCheckpointSaver& saver, const LogName& log, const VisitFrom& from, CheckpointId last,
+                                              CheckpointId& head) {
+    auto newest = saver.getTuple({.log = log});
+    head = newest ? newest->head : CheckpointId();
+    if (!newest || newest->id == last) return newest;
+    const CheckpointId edit = findEdit(saver, log, from, last);
+    const CheckpointId start = edit ? edit : last;
+    if (start == newest->id) return newest;
+    if (start.empty()) return std::nullopt;
+    return saver.getTuple({.log = log, .checkpoint_id = start});
+}
+
+std::optional<CheckpointTuple> findCurrent(BaseCheckpointSaver& saver, const LogName& outer, const checkpoint::Folded& at, std::string_view name,
+                                           CheckpointId& head) {
+    std::string ns(outer.checkpoint_ns);
+    if (!ns.empty()) ns += '|';
+    ns += name;
+    const LogName log{outer.thread_id, ns};
+    if (!at.has_all_visits || checkpoint::livesForOneTask(name)) {
+        auto newest = saver.getTuple({.log = log});
+        head = newest ? newest->head : CheckpointId();
+        return newest;
+    }
+    const VisitFrom from{outer.checkpoint_ns, at.commit.id, at.commit.id};
+    if (auto visit = findVisit(saver, log, from, head)) return visit;
+    const auto last = std::ranges::find(at.visits, name, &checkpoint::LoggedVisit::log);
+    return findVisitStart(saver, log, from, last == at.visits.end() ? CheckpointId() : last->id, head);
+}
+
+std::optional<CheckpointTuple> findCurrent(BaseCheckpointSaver& saver, const LogName& log, CheckpointId& head) {
+    const std::string_view ns = log.checkpoint_ns;
+    const std::size_t cut = ns.rfind('|');
+    const std::string_view name = cut == std::string_view::npos ? ns : ns.substr(cut + 1);
+    if (!ns.empty() && !checkpoint::livesForOneTask(name)) {
+        const LogName outer{log.thread_id, cut == std::string_view::npos ? std::string_view() : ns.substr(0, cut)};
+        CheckpointId outer_head;
+        if (auto around = findCurrent(saver, outer, outer_head)) {
+            return findCurrent(saver, outer, checkpoint::fold(outer, std::move(*around)), name, head);
+        }
+    }
+    auto newest = saver.getTuple({.log = log});
+    head = newest ? newest->head : CheckpointId();
+    return newest;
 }
 
 }  // namespace stategraph::engine

@@ -140,6 +140,7 @@ void Topology::index() {
     start = find(START);
     has_deferred = std::ranges::any_of(nodes, &Node::deferred);
     has_limits = std::ranges::any_of(nodes, [](const Node& node) { return node.limits.any(); });
+    has_lasting = std::ranges::any_of(nodes, [](const Node& node) { return node.subgraph && livesWithThread(*node.subgraph->spec.core); });
     has_keys = std::ranges::any_of(nodes, hasKeys);
 }
 

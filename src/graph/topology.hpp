@@ -98,6 +98,7 @@ public:
     NodeIndex start = no_node;
     bool has_deferred = false;      // some node or join is
     bool has_limits = false;        // some node's attempts are limited
+    bool has_lasting = false;       // some node is a subgraph whose logs live with the thread
     bool has_keys = false;          // some node is a subgraph whose logs have keys
     std::uint64_t fingerprint = 0;  // of stored names, edges, joins and branches
 

@@ -7,6 +7,7 @@
 #include "src/commit/restore.hpp"
 #include "src/commit/task_record.hpp"
 #include "src/commit/thread_claim.hpp"
+#include "src/commit/visit.hpp"
 #include "src/graph/namespaces.hpp"
 #include "src/history/checkpoint_view.hpp"
 #include "src/history/history_saver.hpp"
@@ -41,7 +42,9 @@ public:
         schedule_.reset(topology_);
     }
 
-    Config apply(std::vector<StateEdit>& edits) {
+    /// `shows`: the tasks that were due show what is written in their names as their results.
+    Config apply(std::vector<StateEdit>& edits, bool shows) {
+        shows_ = shows;
         load();
         if (latest_ && loaded_) applyUnfinished();
         resolve(edits);
@@ -52,8 +55,9 @@ private:
     LogName log() const { return {config_.thread_id.view(), config_.checkpoint_ns}; }
 
     void load() {
-        auto tuple = saver_.getTuple({.log = log(), .checkpoint_id = config_.checkpoint_id});
+        auto tuple = latest_ ? findCurrent(saver_, log(), head_) : saver_.getTuple({.log = log(), .checkpoint_id = config_.checkpoint_id});
         if (!tuple) {
+            ids_.observe(head_);
             if (config_.checkpoint_id) {
                 throw InvalidArgumentError("there is no checkpoint " + config_.checkpoint_id.toString() + " in thread '" +
                                                config_.thread_id.toString() + "'",
@@ -66,6 +70,9 @@ private:
         loaded_ = checkpoint::fold(log(), std::move(*tuple));
         restoreState(*loaded_, state_);
         whole_ = restoreSchedule(topology_, core_.schema(), *loaded_, schedule_, GoneNodes::skip);  // an edit drops what is due
+        if (topology_.has_lasting && !schedule_.knows_all_visits && latest_) {
+            completeVisits(saver_, log(), {}, schedule_, [](CheckpointId) { return true; });
+        }
     }
 
     // What the unfinished superstep already produced counts first, join progress included.
@@ -80,6 +87,7 @@ private:
             advance(topology_, schedule_, {.consumed = {}, .routed = {&routed, 1}});
         }
         plan(topology_, schedule_, tasks_);
+        if (topology_.has_lasting) noteVisits();
         std::vector<PlannedTask> done;
         std::vector<detail::Writes> writes;
         std::vector<Routes> routes;
@@ -94,6 +102,22 @@ private:
         std::vector<Routed> routed;
         for (std::size_t i = 0; i < done.size(); ++i) routed.push_back({done[i].node, &routes[i]});
         advance(topology_, schedule_, {.consumed = done, .routed = routed, .is_step = true});
+    }
+
+    // What visits have stored by now stays in their logs, as in a run that takes new input.
+    void noteVisits() {
+        for (const PlannedTask& task : tasks_) {
+            const Node& node = topology_.nodes[task.node];
+            if (!node.subgraph || !livesWithThread(*node.subgraph->spec.core)) continue;
+            const auto key = findKey(core_.schema(), node, state_, task.is_send ? &schedule_.sends[task.send] : nullptr);
+            if (!key) continue;
+            const std::string ns = innerNamespace(config_.checkpoint_ns, node, {}, *key);
+            const CheckpointId id = loaded_->commit.id;
+            CheckpointId head;
+            if (const auto visit = findVisit(saver_, {config_.thread_id.view(), ns}, {config_.checkpoint_ns, id, id}, head)) {
+                schedule_.setVisit(lastingLog(node, *key), visit->id);
+            }
+        }
     }
 
     void readRecord(const checkpoint::TaskFields& record, detail::Writes& writes, Routes& routes) {
@@ -166,6 +190,7 @@ private:
             const Node& node = topology_.nodes[nodes_[i]];
             for (const Target& target : edits[i].go_to) resolveTarget(topology_, target, node.name, routes[i]);
             askRouters(node, edits[i].writes, routes[i]);
+            if (shows_ && loaded_) noteResult(node, edits[i].writes, routes[i]);
             set.add(core_.schema(), edits[i].writes, node.name);
             routed.push_back({nodes_[i], &routes[i]});
         }
@@ -177,6 +202,24 @@ private:
         endChannels(state_, ending);
         advance(topology_, schedule_, {.consumed = {}, .routed = routed, .is_step = true});
         return commit(std::move(operations));
+    }
+
+    // The record of the task that was due at the edited checkpoint and that the edit stands for, if there is one.
+    void noteResult(const Node& node, detail::Writes& writes, const Routes& routes) {
+        const Records records = readRecords(log(), loaded_->commit.id, loaded_->tuple.writes);
+        for (const DueTask& due : dueTasks(topology_, loaded_->commit, records, false)) {
+            if (due.name != node.stored_name || due.payload) continue;
+            checkpoint::TaskFields fields = due.record != nullptr ? *due.record : checkpoint::TaskFields();
+            fields.node = node.stored_name;
+            fields.to.clear();
+            fields.sends.clear();
+            const std::string list = encodeWriteList(core_.schema(), writes);
+            fields.writes = list;
+            const std::vector<std::string> payloads = addRoutes(topology_, routes, fields);
+            std::string record;
+            checkpoint::writeTask(loaded_->commit.id, fields, record);
+            results_.emplace_back(due.path, std::move(record));
+        }
     }
 
     // Routers see the state with the edit's own writes.
@@ -209,6 +252,7 @@ private:
         writer.operations() = std::move(operations);
         plan(topology_, schedule_, tasks_);
         const CheckpointId id = ids_.next();
+        for (auto& [path, record] : results_) writer.putTaskWithCommit(loaded_->commit.id, path, std::move(record));
         writer.commit({.id = id,
                        .step = loaded_ ? loaded_->commit.step + 1 : 0,
                        .source = Source::update,
@@ -235,6 +279,8 @@ private:
     std::optional<checkpoint::Folded> loaded_;
     std::vector<PlannedTask> tasks_;
     std::vector<NodeIndex> nodes_;
+    std::vector<std::pair<std::string, std::string>> results_;  // of tasks: path and record
+    bool shows_ = false;
     bool ends_ = false;
     bool whole_ = false;
 };
@@ -279,10 +325,11 @@ Config editState(const Core& root, const Config& config, Edits& given, const Edi
     if (supersteps.empty()) throw InvalidArgumentError("bulkUpdateState was given no supersteps");
     Config at = config;
     try {
+        const bool is_bulk = supersteps.size() > 1 || supersteps.front().size() > 1;
         claim.acquire(saver, config.thread_id.view(), options.on_busy, options.busy_timeout_ms);
         for (auto& edits : supersteps) {
             if (edits.empty()) throw InvalidArgumentError("bulkUpdateState was given a superstep without updates");
-            at = engine::Editor(core, saver, engine::storeAt(root, config.checkpoint_ns), at, options.durability).apply(edits);
+            at = engine::Editor(core, saver, engine::storeAt(root, config.checkpoint_ns), at, options.durability).apply(edits, is_bulk);
         }
     } catch (Error& error) {
         error.addContext({.thread_id = config.thread_id.toString(), .checkpoint_ns = config.checkpoint_ns});

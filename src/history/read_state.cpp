@@ -61,12 +61,12 @@ void applyFinished(std::vector<DueTask>& due, SnapshotData& snapshot, State& sta
     endChannels(state, ending);
 }
 
-SnapshotData read(const Core& root, const Core& core, BaseCheckpointSaver& saver, const Config& config, bool subgraphs,
-                  const ValuesOut& out);
+SnapshotData read(const Core& root, const Core& core, BaseCheckpointSaver& saver, const Config& config, std::optional<CheckpointTuple> tuple,
+                  bool subgraphs, const ValuesOut& out);
 
 // The logs of subgraphs that are due, `state` being as their tasks see it.
 void addSubgraphs(const Core& root, const Core& core, BaseCheckpointSaver& saver, const Config& config, bool subgraphs,
-                  const std::vector<DueTask>& due, const State& state, SnapshotData& snapshot) {
+                  const checkpoint::Folded& at, const std::vector<DueTask>& due, const State& state, SnapshotData& snapshot) {
     for (std::size_t i = 0; i < due.size(); ++i) {
         TaskSnapshot& task = snapshot.tasks[i];
         const NodeIndex node = core.topology().findStored(due[i].name);
@@ -78,17 +78,25 @@ void addSubgraphs(const Core& root, const Core& core, BaseCheckpointSaver& saver
         const auto key = findKey(core.schema(), core.topology().nodes[node], state, due[i].payload ? &send : nullptr);
         if (!key) continue;  // a function of the user's fails
         std::string ns = innerNamespace(config.checkpoint_ns, core.topology().nodes[node], task.id, *key);
-        task.state_config = Config{.thread_id = config.thread_id, .checkpoint_id = {}, .checkpoint_ns = std::move(ns)};
-        if (subgraphs) {
-            task.state = std::make_shared<const SnapshotData>(read(root, inner, saver, *task.state_config, true, {}));
-        }
+        const std::size_t outer = config.checkpoint_ns.size();
+        task.state_config = Config{.thread_id = config.thread_id, .checkpoint_id = {}, .checkpoint_ns = ns};
+        if (!subgraphs) continue;
+        CheckpointId head;
+        auto tuple = findCurrent(saver, {config.thread_id.view(), config.checkpoint_ns}, at, ns.substr(outer + (outer > 0)), head);
+        task.state = std::make_shared<const SnapshotData>(read(root, inner, saver, *task.state_config, std::move(tuple), true, {}));
     }
 }
 
-SnapshotData read(const Core& root, const Core& core, BaseCheckpointSaver& saver, const Config& config, bool subgraphs,
-                  const ValuesOut& out) {
+std::optional<CheckpointTuple> find(BaseCheckpointSaver& saver, const Config& config) {
     const LogName log{config.thread_id.view(), config.checkpoint_ns};
-    auto tuple = saver.getTuple({.log = log, .checkpoint_id = config.checkpoint_id});
+    if (config.checkpoint_id) return saver.getTuple({.log = log, .checkpoint_id = config.checkpoint_id});
+    CheckpointId head;
+    return findCurrent(saver, log, head);
+}
+
+SnapshotData read(const Core& root, const Core& core, BaseCheckpointSaver& saver, const Config& config, std::optional<CheckpointTuple> tuple,
+                  bool subgraphs, const ValuesOut& out) {
+    const LogName log{config.thread_id.view(), config.checkpoint_ns};
     State state(core.schema());
     SnapshotData snapshot;
     std::size_t bytes_expected = 0;
@@ -117,7 +125,7 @@ SnapshotData read(const Core& root, const Core& core, BaseCheckpointSaver& saver
             readInto(core.schema(), *command, writes);
             applyCommand(writes, state);
         }
-        addSubgraphs(root, core, saver, config, subgraphs, due, state, snapshot);
+        addSubgraphs(root, core, saver, config, subgraphs, folded, due, state, snapshot);
         if (latest) applyFinished(due, snapshot, state);
     }
     // What it was read from is gone by now, so that there are never three of everything.
@@ -146,7 +154,7 @@ namespace stategraph::detail {
 SnapshotData readState(const Core& core, const Config& config, bool subgraphs, const ValuesOut& values) {
     BaseCheckpointSaver& saver = engine::historySaver(core, config);
     try {
-        return engine::read(core, engine::resolveNamespace(core, config.checkpoint_ns), saver, config, subgraphs, values);
+        return engine::read(core, engine::resolveNamespace(core, config.checkpoint_ns), saver, config, engine::find(saver, config), subgraphs, values);
     } catch (Error& error) {
         error.addContext({.thread_id = config.thread_id.toString(), .checkpoint_ns = config.checkpoint_ns});
         throw;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
 #include "src/json/folds.hpp"
@@ -62,7 +63,8 @@ void takeBack(json::array& items, std::vector<Change>& changes) {
 
 class Merge {
 public:
-    Merge(json::array& items, std::vector<Change>& changes) : items_(items), changes_(changes) { index(); }
+    /// `gone`: what was removed in this superstep, and may be removed again.
+    Merge(json::array& items, std::vector<Change>& changes, std::set<std::string>& gone) : items_(items), changes_(changes), gone_(gone) { index(); }
 
     void take(json::value& message) {
         if (!message.is_object()) {
@@ -87,6 +89,7 @@ public:
         for (const auto& [at, on] : removed_) places.push_back(at);
         std::sort(places.rbegin(), places.rend());
         for (const std::size_t at : places) {
+            gone_.insert(std::string(idOf(items_[at])));
             changes_.push_back({Change::Kind::removed, at, std::move(items_[at])});
             items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(at));
         }
@@ -102,6 +105,7 @@ private:
     }
     void remove(const std::string& id) {
         if (id == remove_all) {
+            for (const auto& [gone, at] : by_id_) gone_.insert(gone);
             changes_.push_back({Change::Kind::emptied, 0, std::exchange(items_, json::array())});
             by_id_.clear();
             removed_.clear();
@@ -109,6 +113,7 @@ private:
         }
         const auto found = by_id_.find(id);
         if (found == by_id_.end()) {
+            if (gone_.contains(id)) return;
             throw InvalidUpdateError("a message with the id '" + id + "' is to be removed, and the channel has none");
         }
         removed_.emplace(found->second, true);
@@ -118,6 +123,7 @@ private:
     std::vector<Change>& changes_;
     std::unordered_map<std::string, std::size_t> by_id_;
     std::unordered_map<std::size_t, bool> removed_;
+    std::set<std::string>& gone_;
 };
 
 struct MessagesFold {
@@ -125,9 +131,10 @@ struct MessagesFold {
         json::array& items = requireArray(channel, slot);
         const std::size_t before = items.size();
         Undo undo;
+        std::set<std::string> gone;
         try {
             for (Op* op : ops) {
-                Merge merge(items, undo.changes);
+                Merge merge(items, undo.changes, gone);
                 forEachMessage(writtenBy(op), [&](json::value& message) { merge.take(message); });
                 merge.close();
             }

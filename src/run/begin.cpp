@@ -100,6 +100,7 @@ void Run::begin(RunInput&& input) {
         const bool edited = source_ == Source::update || source_ == Source::fork;
         inner_bound_ = edited && loaded_->commit.parent ? loaded_->commit.parent : checkpoint_;
     }
+    completeVisits();
     for (const auto& [path, record] : stored_records_) {
         if (path != command_path) continue;
         // What an earlier Command wrote to the superstep that waits.
@@ -167,6 +168,7 @@ void Run::beginInput(detail::Writes& writes) {
     if (has_state_) {
         plan(topology(), schedule_, *plan_);
         abandons = !plan_->empty();
+        if (topology().has_lasting && !replay_) noteAbandonedVisits();
         writes_.clear();
         writes_.close(core_.schema());
         log_.noteChanges(state_, writes_, abandons);

@@ -170,18 +170,22 @@ void Execution::asNode(F call) {
 // Takes what the run inside came to.
 template <class F>
 void Execution::endInside(Run& child, F drive) {
+    const auto leave = [&] {
+        task_.inner_ids = child.ids_;
+        if (child.isPerThread()) task_.inner_end = child.log_.stored();
+    };
     try {
         const detail::RunOutcome& outcome = drive();
-        task_.inner_ids = child.ids_;
+        leave();
         if (outcome.status != Status::done) throw InnerPause{outcome.interrupts, outcome.wake_unix_ms};
     } catch (ParentCommandSignal& signal) {
-        task_.inner_ids = child.ids_;
+        leave();
         takeParentCommand(signal);
         return;
     } catch (const InnerPause&) {
         throw;
     } catch (...) {
-        task_.inner_ids = child.ids_;
+        leave();
         throw;
     }
     takeInside(child);

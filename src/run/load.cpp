@@ -37,35 +37,80 @@ const TravelStop* Run::nextStop(const Task& task, std::string_view key) const {
 
 bool Run::isPerThread() const noexcept { return parent_ != nullptr && livesWithThread(core_); }
 
-// A log that lives with the thread can be ahead of the thread: its visit was stored, and the process died before the root graph's
-// checkpoint that it belongs to was. That superstep never was, so its visit is passed over. Known by a root checkpoint newer than the
-// root's log was when this run began, and not made by this run.
-void Run::skipLostVisits(const LogName& log, std::optional<CheckpointTuple>& tuple) const {
-    const Run* root = parent_->run;
+// Whether a root checkpoint that a visit names is in the log: not if the process died before it was stored.
+bool Run::wasStored(CheckpointId root_checkpoint) const noexcept {
+    const Run* root = this;
     while (root->parent_ != nullptr) root = root->parent_->run;
-    while (tuple) {
-        const StoredCommit& newest = tuple->commits.back();
-        const CheckpointId at = readLinks({log.thread_id, log.checkpoint_ns, newest.id}, newest.bytes).root;
-        if (at <= root->head_at_begin_ || root->ids_.made(at)) return;
-        tuple = shared_.saver->getTuple({.log = log, .checkpoint_id = {}, .before = newest.id});
-    }
+    return root_checkpoint <= root->head_at_begin_ || root->ids_.made(root_checkpoint);
+}
+
+// What an earlier version stored does not say where the logs of subgraphs were.
+void Run::completeVisits() {
+    if (!topology().has_lasting || !has_state_ || schedule_.knows_all_visits) return;
+    CheckpointId bound = travelling_ ? inner_bound_ : CheckpointId();
+    if (bound.empty() && parent_ != nullptr && parent_->replaying) bound = parent_->bound;
+    engine::completeVisits(*shared_.saver, {shared_.config->thread_id.view(), ns_}, bound, schedule_,
+                           [this](CheckpointId root) { return wasStored(root); });
 }
 
 // The checkpoint that a run begins at unless one is wanted, and the log's newest.
 std::optional<CheckpointTuple> Run::newestOf(const LogName& log, CheckpointId& head) const {
+    const bool resumes = parent_ != nullptr && parent_->resuming && !parent_->replaying;
+    if (isPerThread()) {
+        const Run& outer = *parent_->run;
+        if (resumes) {
+            if (auto visit = findVisit(*shared_.saver, log, outer.visitFrom(), head)) return visit;
+        }
+        const CheckpointId last = outer.schedule_.lastVisit(lastingLog(outer.nodeOf(*parent_->task), parent_->key));
+        return findVisitStart(*shared_.saver, log, outer.visitFrom(), last, head);
+    }
     // A fresh task's inner log cannot exist yet.
-    const bool is_new = parent_ != nullptr && !parent_->resuming && !parent_->replaying && !isPerThread();
-    if (is_new) return std::nullopt;
+    if (parent_ != nullptr && !resumes && !parent_->replaying) return std::nullopt;
     auto tuple = shared_.saver->getTuple({.log = log});
     if (tuple) head = tuple->head;
-    if (parent_ != nullptr && parent_->replaying && tuple) {
-        // Travelling in time: a log that lives with the thread is read as it was then, one of the task's begins afresh.
-        if (!isPerThread()) return std::nullopt;
-        tuple = shared_.saver->getTuple({.log = log, .checkpoint_id = {}, .before = parent_->bound});
-    } else if (isPerThread()) {
-        skipLostVisits(log, tuple);
-    }
+    if (parent_ != nullptr && parent_->replaying) return std::nullopt;  // travelling in time it begins afresh
     return tuple;
+}
+
+// What a task's log that lives with the thread is called; none: it has none, or a function of the user's fails.
+std::optional<std::string> Run::lastingLogOf(const Task& task) const {
+    const Node& node = nodeOf(task);
+    if (!node.subgraph || !livesWithThread(*node.subgraph->spec.core)) return std::nullopt;
+    const auto key = task.visit ? std::optional(task.visit->key) : findKey(core_.schema(), node, state_, sendOf(task));
+    if (!key || (key->empty() && hasKeys(node))) return std::nullopt;
+    return lastingLog(node, *key);
+}
+
+// Where the visit that the superstep under way makes has left a log; none: it has not begun.
+CheckpointId Run::visitOf(const std::string& log) const {
+    if (!hasSaver()) return {};
+    const std::string ns = ns_.empty() ? log : ns_ + '|' + log;
+    CheckpointId head;
+    const auto visit = findVisit(*shared_.saver, {shared_.config->thread_id.view(), ns}, visitFrom(), head);
+    return visit ? visit->id : CheckpointId();
+}
+
+// The superstep ends: what is visited next goes on from where its visits left their logs. Those of tasks that an earlier run finished
+// are found in the logs.
+void Run::findEndedVisits(std::vector<Schedule::LastVisit>& visits) const {
+    for (const Task* task : current_) {
+        if (task->inner_end.empty() && task->progress.status() != TaskStatus::restored) continue;
+        const auto log = lastingLogOf(*task);
+        if (!log) continue;
+        const CheckpointId end = task->inner_end ? task->inner_end : visitOf(*log);
+        if (end) visits.push_back({*log, end});
+    }
+}
+
+// New input drops what is due; what a visit has stored by then stays in its log.
+void Run::noteAbandonedVisits() {
+    for (const PlannedTask& planned : *plan_) {
+        Task task;
+        task.planned = planned;
+        const auto log = lastingLogOf(task);
+        const CheckpointId end = log ? visitOf(*log) : CheckpointId();
+        if (end) schedule_.setVisit(*log, end);
+    }
 }
 
 void Run::load(CheckpointId wanted, GoneNodes gone) {
@@ -93,7 +138,7 @@ void Run::load(CheckpointId wanted, GoneNodes gone) {
         if (parent_ != nullptr && stop_ != nullptr) {
             goes_on_inside_ = true;
         } else if (parent_ != nullptr && parent_->resuming && !parent_->replaying) {
-            goes_on_inside_ = !isPerThread() || isOfVisit(*loaded_, parent_->run->ns_, parent_->run->checkpoint_);
+            goes_on_inside_ = !isPerThread() || isOfVisit(loaded_->commit, parent_->run->ns_, parent_->run->checkpoint_);
             if (!goes_on_inside_) gone = GoneNodes::skip;
         }
         restoreState(*loaded_, state_);
@@ -117,7 +162,10 @@ void Run::load(CheckpointId wanted, GoneNodes gone) {
     if (!has_state_) checkpoint_ = ids_.next();
     log_.open(head, loaded_ ? &*loaded_ : nullptr, core_.schema());
     if (differs) log_.forceSnapshot();
-    if (moved_) log_.beginAnew();
+    if (moved_) {
+        log_.beginAnew();
+        schedule_.forgetVisits();  // they are of other logs
+    }
 
     replay_ = static_cast<bool>(wanted);
     const bool at_head = has_state_ && checkpoint_ == head && source_ != Source::update && source_ != Source::fork;

@@ -64,24 +64,19 @@ struct Questions {
             return context.run->findAnswer(*context.task, asked.id, asked.index);
         }
         asked = {call->id_, call->asked_++, {}};
-        call->last_id_ = asked.id;
-        call->last_index_ = asked.index;
         auto answer = context.run->findAnswer(*context.task, asked.id, asked.index);
         if (in_started_call) return answer;
         const std::uint64_t before = context.calls + context.calls_inside++;
         if (answer || context.took_old_answer) return answer;
-        const auto old = context.run->findOldAnswer(*context.task, question, before);
-        if (!old) return {};
-        context.took_old_answer = true;
-        call->last_id_ = old->id;
-        call->last_index_ = old->index;
-        return old->value;
+        answer = context.run->takeOldAnswer(*context.task, question, before, asked);
+        context.took_old_answer = answer.has_value();
+        return answer;
     }
 
     static Interrupt last(const TaskContext& context, const TaskId& task) {
         const CallQuestions* const call = callOf(context);
         if (call == nullptr) return {task, context.calls - 1, {}};
-        return {call->last_id_, call->last_index_, {}};
+        return {call->id_, call->asked_ - 1, {}};
     }
 
     static void restart(const TaskContext& context) noexcept {

@@ -27,6 +27,7 @@ void Task::reset(const PlannedTask& planned_task) {
     wake_unix_ms.reset();
     id = {};
     inner_ids.reset();
+    inner_end = {};
     is_cached = false;
     visit.reset();
 }
@@ -63,11 +64,23 @@ std::optional<Value> Run::findAnswer(Task& task, TaskId id, std::uint64_t index)
     return {};
 }
 
-std::optional<Interrupt> Run::findOldAnswer(Task& task, const Value& question, std::uint64_t before) {
-    const TaskId id = idOf(task);
-    for (const Interrupt& asked : task.record.interrupts) {
-        if (asked.id != id || asked.index < before || asked.value != question) continue;
-        if (auto answer = findAnswer(task, id, asked.index)) return Interrupt{id, asked.index, std::move(*answer)};
+std::optional<Value> Run::takeOldAnswer(Task& task, const Value& question, std::uint64_t before, const Interrupt& now) {
+    const std::lock_guard lock(shared_.answers_mutex);
+    TaskRecord& kept = answersOf(task);
+    const auto isOld = [&](const Interrupt& asked) { return asked.id == task.id && asked.index >= before && asked.value == question; };
+    const auto asked = std::ranges::find_if(task.record.interrupts, isOld);
+    if (asked == task.record.interrupts.end()) return {};
+    const std::uint64_t index = asked->index;
+    const auto isIt = [&](const Interrupt& each) { return each.id == task.id && each.index == index; };
+    const auto answer = std::ranges::find_if(kept.answers, isIt);
+    if (answer == kept.answers.end()) return {};
+    for (auto* list : {&kept.answers, &kept.interrupts, &task.record.interrupts}) {
+        for (Interrupt& each : *list) {
+            if (isIt(each)) each = {now.id, now.index, std::move(each.value)};
+        }
+    }
+    for (const Interrupt& each : kept.answers) {
+        if (each.id == now.id && each.index == now.index) return each.value;
     }
     return {};
 }

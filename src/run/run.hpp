@@ -18,6 +18,7 @@
 #include "src/commit/log_writer.hpp"
 #include "src/commit/restore.hpp"
 #include "src/commit/thread_claim.hpp"
+#include "src/commit/visit.hpp"
 #include "src/graph/core.hpp"
 #include "src/run/effects.hpp"
 #include "src/run/events.hpp"
@@ -139,8 +140,9 @@ public:
     /// The answer to a task's question, if there is one.
     std::optional<Value> findAnswer(Task& task, TaskId id, std::uint64_t index);
     /// The answer to the question that a task was last stopped at by an earlier version of the library, if it is this one: there what
-    /// functions ask that `once` calls was counted among the node's own. `before`: how many of both came before in this attempt.
-    std::optional<Interrupt> findOldAnswer(Task& task, const Value& question, std::uint64_t before);
+    /// functions ask that `once` calls was counted among the node's own. `before`: how many of both came before in this attempt. The question
+    /// gets the name and place of `now`.
+    std::optional<Value> takeOldAnswer(Task& task, const Value& question, std::uint64_t before, const Interrupt& now);
     /// Makes the question open again.
     void withdrawAnswer(Task& task, TaskId id, std::uint64_t index);
     /// Keeps what is known of an effect of one of this run's tasks: in the outermost log, under the superstep that the task belongs to.
@@ -155,8 +157,14 @@ private:
     void planTravels(const detail::RunInput& input);
     const TravelStop* nextStop(const Task& task, std::string_view key) const;
     bool isPerThread() const noexcept;
-    void skipLostVisits(const LogName& log, std::optional<CheckpointTuple>& tuple) const;
+    bool wasStored(CheckpointId root_checkpoint) const noexcept;
     std::optional<CheckpointTuple> newestOf(const LogName& log, CheckpointId& head) const;
+    VisitFrom visitFrom() const noexcept { return {ns_, checkpoint_, log_.stored()}; }
+    void completeVisits();
+    std::optional<std::string> lastingLogOf(const Task& task) const;
+    CheckpointId visitOf(const std::string& log) const;
+    void findEndedVisits(std::vector<Schedule::LastVisit>& visits) const;
+    void noteAbandonedVisits();
     void load(CheckpointId wanted, GoneNodes gone);
 
     // Beginning: begin.cpp.

@@ -137,6 +137,8 @@ std::string Runtime::idempotencyKey(std::string_view key) const {
         std::uint64_t none = 0;
         if (bits.load() == 0) bits.compare_exchange_strong(none, context_->run->core().ids().uniqueBits() | 1U);
         id = engine::nameWithin(id, std::to_string(bits.load()));
+    } else {
+        id = engine::nameWithin(id, context_->run->shared().config->thread_id.view());  // a copied thread has tasks of the same ids
     }
     std::string text = id.toString();
     if (!key.empty()) text += ":" + std::string(key);

@@ -199,6 +199,8 @@ void Run::endSuperstep() {
         if (observation_) observation_.superstepEnds(endingOf(outcome_.status));
         return;
     }
+    std::vector<Schedule::LastVisit> visits;
+    if (topology().has_lasting) findEndedVisits(visits);  // before the state changes, which their keys are made of
     if (!applied_) {
         collectWrites();
         applyTasksWrites();
@@ -208,6 +210,7 @@ void Run::endSuperstep() {
     // A handled task leads only where its handler says.
     for (Task* task : current_) routed_.push_back({task->record.failure ? no_node : task->planned.node, &task->routes});
     advance(topology(), schedule_, {.consumed = *plan_, .routed = routed_, .is_step = true});
+    for (const auto& visit : visits) schedule_.setVisit(visit.log, visit.at);
     commit(Source::loop);
     if (observation_) observation_.superstepEnds(Ending::done);
     if (shared_.events->any() && touchesOutput(current_)) shared_.events->values(*this);

@@ -92,6 +92,7 @@ struct Task {
     std::optional<std::int64_t> wake_unix_ms;  // it sleeps until then
     TaskId id;                     // made when somebody needs it
     std::optional<IdSequence> inner_ids;
+    CheckpointId inner_end;        // of a subgraph whose log lives with the thread: where its visit left it
     bool is_cached = false;        // its result is from the cache
     bool leads_flight = false;     // equal tasks wait for it
     std::unique_ptr<Visit> visit;  // of a subgraph whose logs have keys

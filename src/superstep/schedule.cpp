@@ -18,9 +18,44 @@ void Schedule::reset(const Topology& topology) {
     }
     active_edges_.clear();
     active_joins_.clear();
+    forgetVisits();
     forgetChanges();
     edges_.resize(topology.nodes.size());
     joins_.resize(topology.joins.size());
+}
+
+std::vector<Schedule::LastVisit>::iterator Schedule::placeOf(std::string_view log) noexcept {
+    return std::lower_bound(visits_.begin(), visits_.end(), log, [](const LastVisit& each, std::string_view wanted) {
+        return each.log.size() != wanted.size() ? each.log.size() < wanted.size() : each.log < wanted;
+    });
+}
+
+CheckpointId Schedule::lastVisit(std::string_view log) const noexcept {
+    const auto found = const_cast<Schedule*>(this)->placeOf(log);
+    return found != visits_.end() && found->log == log ? found->at : CheckpointId();
+}
+
+void Schedule::setVisit(std::string_view log, CheckpointId at) {
+    auto place = placeOf(log);
+    if (place == visits_.end() || place->log != log) place = visits_.insert(place, {std::string(log), {}});
+    if (place->at == at) return;
+    place->at = at;
+    place->is_changed = true;
+    visits_changed_ = true;
+}
+
+void Schedule::restoreVisit(std::string_view log, CheckpointId at) { visits_.push_back({std::string(log), at}); }
+
+void Schedule::forgetVisits() noexcept {
+    visits_.clear();
+    knows_all_visits = true;
+    tells_all_visits_ = visits_changed_ = false;
+}
+
+void Schedule::forgetVisitChanges() noexcept {
+    for (LastVisit& visit : visits_) visit.is_changed = false;
+    visits_changed_ = false;
+    tells_all_visits_ = false;
 }
 
 void Schedule::setEdge(NodeIndex node, EdgeState state, std::uint64_t at_version) {

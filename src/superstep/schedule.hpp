@@ -83,9 +83,35 @@ public:
     void forgetChanges() noexcept {
         changed_joins_.clear();
         changed_deferred_.clear();
+        if (visits_changed_) forgetVisitChanges();
     }
 
+    /// Where a log that lives with the thread, of one of the graph's subgraphs, is on this branch: what its next visit begins with.
+    struct LastVisit {
+        std::string log;  // what its namespace adds to the graph's
+        CheckpointId at;
+        bool is_changed = false;  // since `forgetChanges`
+    };
+    /// In the order of CBOR.
+    const std::vector<LastVisit>& visits() const noexcept { return visits_; }
+    /// None: it was never visited on this branch.
+    CheckpointId lastVisit(std::string_view log) const noexcept;
+    void setVisit(std::string_view log, CheckpointId at);
+    void restoreVisit(std::string_view log, CheckpointId at);
+    void forgetVisits() noexcept;
+    /// Whether `visits` has all; else an earlier version of the library stored some of the branch, which did not say.
+    bool knows_all_visits = true;
+    /// They are all now; the next commit says so.
+    void tellAllVisits() noexcept { knows_all_visits = tells_all_visits_ = visits_changed_ = true; }
+    bool tellsAllVisits() const noexcept { return tells_all_visits_; }
+
 private:
+    void forgetVisitChanges() noexcept;
+    std::vector<LastVisit>::iterator placeOf(std::string_view log) noexcept;
+
+    std::vector<LastVisit> visits_;
+    bool visits_changed_ = false;
+    bool tells_all_visits_ = false;
     std::vector<EdgeTrigger> edges_;  // by node
     std::vector<JoinState> joins_;    // by join
     std::vector<NodeIndex> active_edges_;

@@ -29,7 +29,7 @@ struct TaskContext {
     int attempt = 1;
     std::uint64_t calls = 0;   // of interrupt, in this attempt; not those in functions that `once` calls
     std::uint64_t calls_inside = 0;  // those, but for what Flow::start began
-    bool took_old_answer = false;    // Run::findOldAnswer
+    bool took_old_answer = false;    // Run::takeOldAnswer
     CallQuestions* awaited_calls = nullptr;  // functions that are coroutines, the one that began last first
     bool has_payload = false;  // the input is a Send's payload
     engine::Attempt* attempt_apart = nullptr;  // the node may be given up: then `run` and `task` may be gone

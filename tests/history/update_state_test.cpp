@@ -219,6 +219,12 @@ TEST_CASE("several edits make a checkpoint for each superstep") {
         CHECK(past[2].values.v == Words{"i", "1", "2", "3"});
         CHECK(past[1].parent_config == past[0].config);
         CHECK(past[2].parent_config == past[1].config);
+        // The tasks that the edits stand for show what was written in their names.
+        REQUIRE(past[0].tasks.size() == 2);
+        CHECK(past[0].tasks[0].result.toJson() == R"({"v":["1"]})");
+        CHECK(past[0].tasks[1].result.toJson() == R"({"v":["2"]})");
+        CHECK(past[0].tasks[1].finished);
+        CHECK(past[1].tasks.at(0).result.toJson() == R"({"v":["3"]})");
     });
 }
 

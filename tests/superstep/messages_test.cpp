@@ -77,6 +77,21 @@ TEST_CASE("removing all messages keeps those written after the removal") {
     CHECK(texts(app.getState({.thread_id = "t"}).values) == Texts{"fresh"});
 }
 
+TEST_CASE("removing a message twice in a superstep is no error, and writing it again in the same write keeps it in its place") {
+    const auto message = [](const char* text, const char* id) { return sg::Message{.role = "ai", .content = text, .id = id}; };
+    auto app = chatGraph(std::make_shared<sg::MemorySaver>(), [message](const Chat& chat) -> sg::Update<Chat> {
+        if (chat.turns == 0) return {sg::add(&Chat::messages, {message("one", "1"), message("two", "2"), message("three", "3")}), sg::add(&Chat::turns, 1)};
+        if (chat.turns == 1) return {sg::add(&Chat::messages, {sg::removeMessage("1"), sg::removeMessage("1")}), sg::add(&Chat::turns, 1)};
+        if (chat.turns == 2) return {sg::add(&Chat::messages, {sg::removeMessage("2"), message("dos", "2")}), sg::add(&Chat::turns, 1)};
+        return {sg::add(&Chat::messages, sg::removeMessage("3")), sg::add(&Chat::messages, sg::removeMessage("3"))};
+    });
+    CHECK(texts(app.invoke({}, {.thread_id = "t"}).values) == Texts{"one", "two", "three"});
+    CHECK(texts(app.invoke({}, {.thread_id = "t"}).values) == Texts{"two", "three"});
+    CHECK(texts(app.invoke({}, {.thread_id = "t"}).values) == Texts{"dos", "three"});
+    CHECK(texts(app.invoke({}, {.thread_id = "t"}).values) == Texts{"dos"});
+    CHECK(texts(app.getState({.thread_id = "t"}).values) == Texts{"dos"});
+}
+
 TEST_CASE("removing a message that is not there is refused, and the thread stays as it was") {
     auto saver = std::make_shared<sg::MemorySaver>();
     auto app = chatGraph(saver, [](const Chat&) -> sg::Update<Chat> { return {sg::add(&Chat::messages, sg::removeMessage("nobody"))}; });
