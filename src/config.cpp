@@ -1,10 +1,12 @@
 #include <stategraph/config.hpp>
 
+#include <new>
+#include <stdexcept>
+
 #include <stategraph/error.hpp>
 #include <stategraph/retry.hpp>
 
-#include <new>
-#include <stdexcept>
+#include "src/lasting.hpp"
 
 namespace stategraph {
 
@@ -22,8 +24,8 @@ const char* toString(Status status) noexcept {
 }
 
 const RunConfig& RunConfig::defaults() noexcept {
-    static const RunConfig config;
-    return config;
+    static const engine::Lasting<RunConfig> config;
+    return *config;
 }
 
 Config::operator RunConfig() const {

@@ -1,8 +1,10 @@
 #include <stategraph/error.hpp>
 
+#include <utility>
+
 #include <stategraph/interrupt.hpp>
 
-#include <utility>
+#include "src/lasting.hpp"
 
 namespace stategraph {
 namespace {
@@ -127,8 +129,8 @@ void Error::addContext(const ErrorContext& context) {
 }
 
 const std::vector<std::exception_ptr>& Error::others() const noexcept {
-    static const std::vector<std::exception_ptr> none;
-    return others_ ? *others_ : none;
+    static const engine::Lasting<std::vector<std::exception_ptr>> none;
+    return others_ ? *others_ : *none;
 }
 
 void Error::addOthers(std::vector<std::exception_ptr> others) {
@@ -170,8 +172,8 @@ std::string describe(const std::exception_ptr& error) {
 
 }  // namespace detail
 const std::vector<Interrupt>& NodeError::interrupts() const noexcept {
-    static const std::vector<Interrupt> none;
-    return interrupts_ ? *interrupts_ : none;
+    static const engine::Lasting<std::vector<Interrupt>> none;
+    return interrupts_ ? *interrupts_ : *none;
 }
 
 void NodeError::setInterrupts(std::vector<Interrupt> interrupts) {

@@ -129,6 +129,9 @@ private:
 class JsonSchema {
 public:
     JsonSchema();
+    JsonSchema(const JsonSchema&) = default;  // moving is copying, so one that was moved from is as it was
+    JsonSchema& operator=(const JsonSchema&) = default;
+    ~JsonSchema() = default;
 
     /// `formerly`: names under which older checkpoints know the channel.
     JsonSchema& channel(std::string name, JsonReducer reducer = JsonReducer::lastValue(), std::vector<std::string> formerly = {});

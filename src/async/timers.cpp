@@ -118,6 +118,16 @@ void Timers::serve() {
     }
 }
 
+// The sleepers are the parent's, and their coroutines never resume here; the thread that wakes them is there too.
+void Timers::restartInChild() noexcept {
+    for (Timer* const timer : heap_) timer->place = Timer::none;
+    heap_.clear();
+    for (Timer* timer = std::exchange(late_, nullptr); timer != nullptr; timer = timer->next_late) timer->place = Timer::none;
+    is_served_ = false;
+    ::new (&changed_) std::condition_variable();
+    mutex_.unlock();
+}
+
 void Timers::put(std::size_t place, Timer* timer) noexcept {
     heap_[place] = timer;
     timer->place = place;

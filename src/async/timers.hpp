@@ -7,6 +7,8 @@
 
 #include <stategraph/task.hpp>
 
+#include "src/fork.hpp"
+
 namespace stategraph::engine {
 
 /// A time at which something is posted at a place. Its owner keeps it where it is until it was removed or has gone off.
@@ -22,8 +24,9 @@ struct Timer {
 };
 
 /// The timers of the process: one thread, started with the first, and a heap that holds a pointer for each coroutine that sleeps.
-class Timers {
+class Timers final : private ForkAware {
 public:
+    Timers() : ForkAware(Rank::timers) {}
     /// Errors: std::bad_alloc, std::system_error if the thread cannot be started.
     void add(Timer& timer);
     /// Posts the work now or, while that fails, again and again. False: there is no thread for that. Allocates nothing itself.
@@ -34,6 +37,9 @@ public:
     static Timers& common();
 
 private:
+    void lockForFork() noexcept override { mutex_.lock(); }
+    void unlockAfterFork() noexcept override { mutex_.unlock(); }
+    void restartInChild() noexcept override;
     void startServing();
     void serve();
     void goOff(Timer& timer) noexcept;

@@ -1,11 +1,13 @@
 #include "src/commit/ids.hpp"
 
 #include <chrono>
-#include <random>
 #include <string>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+
+#include "src/fork.hpp"
+#include "src/lasting.hpp"
 
 namespace stategraph {
 namespace {
@@ -15,22 +17,14 @@ public:
     std::int64_t nowUnixUs() override {
         return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
     }
-    std::uint64_t uniqueBits() override {
-        // One seed from the system for each thread; then a 64-bit generator, which never repeats within its period.
-        thread_local std::mt19937_64 generator = [] {
-            std::random_device device;
-            std::seed_seq seed{device(), device(), device(), device(), device(), device(), device(), device()};
-            return std::mt19937_64(seed);
-        }();
-        return generator();
-    }
+    std::uint64_t uniqueBits() override { return engine::randomBits(); }
 };
 
 }  // namespace
 
 IdSource& IdSource::system() {
-    static SystemIdSource source;
-    return source;
+    static engine::Lasting<SystemIdSource> source;
+    return *source;
 }
 
 }  // namespace stategraph

@@ -11,6 +11,8 @@
 
 #include <stategraph/error.hpp>
 
+#include "src/lasting.hpp"
+
 namespace stategraph::engine {
 
 // Who holds or waits, in the order in which they came: a thread's first is its holder.
@@ -27,9 +29,9 @@ struct alignas(64) ThreadClaim::Shard {
 };
 
 ThreadClaim::Shard& ThreadClaim::shardOf(const BaseCheckpointSaver& saver, std::string_view thread_id) noexcept {
-    static std::array<Shard, 64> shards;
+    static Lasting<std::array<Shard, 64>> shards;
     const std::size_t hash = std::hash<const void*>()(&saver) ^ std::hash<std::string_view>()(thread_id);
-    return shards[(hash * 0x9E3779B97F4A7C15ULL) >> 58U];
+    return (*shards)[(hash * 0x9E3779B97F4A7C15ULL) >> 58U];
 }
 
 namespace {

@@ -7,6 +7,8 @@
 #include <stategraph/detail/graph_builder.hpp>
 #include <stategraph/graph.hpp>
 
+#include "src/lasting.hpp"
+
 // From what users give to StateGraph<S> to a GraphSpec, once for all state types.
 namespace stategraph {
 
@@ -14,13 +16,13 @@ constinit const Checkpointer NO_CHECKPOINTER{detail::CheckpointerKind::none};
 constinit const Checkpointer PER_THREAD{detail::CheckpointerKind::per_thread};
 
 const NodeOptions& NodeOptions::defaults() noexcept {
-    static const NodeOptions options;
-    return options;
+    static const engine::Lasting<NodeOptions> options;
+    return *options;
 }
 
 const CompileOptions& CompileOptions::defaults() noexcept {
-    static const CompileOptions options;
-    return options;
+    static const engine::Lasting<CompileOptions> options;
+    return *options;
 }
 
 namespace detail {
@@ -42,15 +44,25 @@ NodeSpec nodeOf(std::string&& name, const NodeOptions& options) {
 
 }  // namespace
 
+// Leaves a graph without nodes over the same state.
+GraphSpec GraphBuilder::take(GraphSpec& from) {
+    GraphSpec left;
+    left.state = from.state;
+    left.input = from.input;
+    left.output = from.output;
+    left.keep_alive = from.keep_alive;
+    return std::exchange(from, std::move(left));
+}
+
 GraphBuilder::GraphBuilder() : spec_(new GraphSpec) {}
 GraphBuilder::GraphBuilder(const GraphBuilder& other) : spec_(new GraphSpec(*other.spec_)) {}
-GraphBuilder::GraphBuilder(GraphBuilder&& other) : spec_(new GraphSpec(std::move(*other.spec_))) {}
+GraphBuilder::GraphBuilder(GraphBuilder&& other) : spec_(new GraphSpec(take(*other.spec_))) {}
 GraphBuilder& GraphBuilder::operator=(const GraphBuilder& other) {
     *spec_ = *other.spec_;
     return *this;
 }
 GraphBuilder& GraphBuilder::operator=(GraphBuilder&& other) {
-    *spec_ = std::move(*other.spec_);
+    if (this != &other) *spec_ = take(*other.spec_);
     return *this;
 }
 GraphBuilder::~GraphBuilder() { delete spec_; }

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <sstream>
@@ -150,11 +152,11 @@ std::string_view leadingWord(std::string_view text) {
 
 // Words of Mermaid's that end an id or a label that begins with them.
 bool isMermaidWord(std::string_view word) {
-    static const std::set<std::string_view> words = {"graph",     "flowchart", "subgraph", "end",      "style",
-                                                     "linkStyle", "class",     "classDef", "default",  "href",
-                                                     "direction", "click",     "call",     "accTitle", "interpolate",
-                                                     "_self",     "_blank",    "_parent",  "accDescr", "_top"};
-    return words.contains(word);
+    static constexpr std::string_view words[] = {"graph",     "flowchart", "subgraph", "end",      "style",
+                                                 "linkStyle", "class",     "classDef", "default",  "href",
+                                                 "direction", "click",     "call",     "accTitle", "interpolate",
+                                                 "_self",     "_blank",    "_parent",  "accDescr", "_top"};
+    return std::ranges::find(words, word) != std::end(words);
 }
 
 // Letters, digits, underscores and single inner hyphens stand for themselves, any other byte is a backslash and two

@@ -3,6 +3,7 @@
 #include <stategraph/error.hpp>
 
 #include "src/json/layout.hpp"
+#include "src/lasting.hpp"
 
 namespace stategraph {
 
@@ -30,12 +31,12 @@ const json::value& JsonState::at(std::string_view channel) const {
 }
 
 const json::value& JsonState::operator[](std::string_view channel) const {
-    static const json::value null;
+    static const engine::Lasting<json::value> null;
     if (const json::value* value = find(channel)) return *value;
     if (layout_ == nullptr || layout_->schema.find(channel) == nullptr) {
         detail::failUnknownChannel(channel, layout_ ? &layout_->schema : nullptr);
     }
-    return null;
+    return *null;
 }
 
 json::object JsonState::toObject() const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/interrupts.hpp"
+#include "src/lasting.hpp"
 #include "src/run/run.hpp"
 #include "src/stream/log_reader.hpp"
 #include "src/stream/topic.hpp"
@@ -84,8 +85,8 @@ void encodeResult(const detail::Schema& schema, detail::Writes& writes, Encoder&
 }
 
 Events& Events::nobody() noexcept {
-    static Events silent;
-    return silent;
+    static Lasting<Events> silent;
+    return *silent;
 }
 
 void Events::attach(std::shared_ptr<stream::Topic> topic, bool stored, std::shared_ptr<const RunStop> stop) {

@@ -2,15 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
+
+#include "src/fork.hpp"
 
 namespace stategraph::engine {
 
 double retryWaitMs(const RetryPolicy& policy, int attempt) {
     double ms = std::min(policy.max_interval_ms, policy.initial_interval_ms * std::pow(policy.backoff_factor, attempt - 1));
     if (policy.jitter) {
-        thread_local std::minstd_rand generator{std::random_device{}()};
-        ms += std::uniform_real_distribution<double>(0, ms)(generator);
+        constexpr double one = 0x1p53;
+        ms += ms * (static_cast<double>(randomBits() >> 11U) / one);
     }
     return ms;
 }

@@ -199,6 +199,7 @@ private:
     bool collectFinished();
     void applyTasksWrites();
     bool endUnfinished();
+    void addOthers(Error& error, const Task& failed) const;
     void pause(Status status, std::vector<Interrupt> interrupts);
     void showPause();
     bool touchesOutput(std::span<Task* const> tasks) const;

@@ -10,6 +10,9 @@ namespace {
 // As many as runs are nested in each other at most, in ordinary graphs.
 constexpr std::size_t kept_max = 4;
 constexpr std::size_t kept_tasks_max = 64;
+// Room of one that is kept, beside its first tasks.
+constexpr std::size_t kept_bytes_max = std::size_t{256} << 10U;
+constexpr std::size_t kept_task_bytes_max = std::size_t{2} << 10U;
 
 struct Kept {
     std::array<std::unique_ptr<RunMemory>, kept_max> memories;
@@ -23,6 +26,22 @@ thread_local Kept kept;
 
 Kept::~Kept() { is_gone = true; }
 
+template <class T>
+std::size_t roomOf(const std::vector<T>& each) noexcept {
+    return each.capacity() * sizeof(T);
+}
+
+std::size_t roomOf(const Task& task) noexcept {
+    return roomOf(task.result.go_to) + roomOf(task.routes.to) + roomOf(task.routes.sends) + roomOf(task.asked);
+}
+
+std::size_t roomOf(const RunMemory& memory) noexcept {
+    const Drafts& drafts = memory.drafts;
+    return memory.schedule.roomBytes() + memory.writes.roomBytes() + memory.log.roomBytes() + roomOf(memory.plan) + roomOf(memory.next_plan) +
+           roomOf(memory.tasks) + roomOf(memory.current) + roomOf(memory.todo) + roomOf(memory.in_turn) + roomOf(memory.routed) +
+           roomOf(memory.ending) + drafts.writes.capacity() + drafts.record.capacity() + roomOf(drafts.messages);
+}
+
 // Users' values, and a wide superstep's room.
 void forget(RunMemory& memory) {
     memory.log.end();
@@ -34,7 +53,11 @@ void forget(RunMemory& memory) {
     memory.routed.clear();
     memory.writes.clear();
     if (memory.tasks.size() > kept_tasks_max) memory.tasks.resize(kept_tasks_max);
-    for (std::size_t i = 0; i < std::min(memory.tasks_used, memory.tasks.size()); ++i) memory.tasks[i]->reset({});
+    memory.tasks_used = std::min(memory.tasks_used, memory.tasks.size());
+    for (std::size_t i = 0; i < memory.tasks_used; ++i) memory.tasks[i]->reset({});
+    for (std::size_t i = memory.tasks_used; i-- > 0;) {
+        if (roomOf(*memory.tasks[i]) > kept_task_bytes_max) memory.tasks.erase(memory.tasks.begin() + static_cast<std::ptrdiff_t>(i));
+    }
     memory.tasks_used = 0;
 }
 
@@ -51,7 +74,7 @@ RunMemoryLoan::RunMemoryLoan() {
 RunMemoryLoan::~RunMemoryLoan() {
     if (is_gone) return;
     forget(*memory_);  // first: it calls destructors of users' values, which may run graphs
-    if (kept.count == kept_max) return;
+    if (kept.count == kept_max || roomOf(*memory_) > kept_bytes_max) return;
     kept.memories[kept.count++] = std::move(memory_);
 }
 

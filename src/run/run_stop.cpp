@@ -65,10 +65,8 @@ std::optional<Status> RunStop::requested() noexcept {
 void RunStop::waitFor(std::chrono::duration<double, std::milli> duration) {
     auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(duration);
     if (deadline_ && *deadline_ < until) until = *deadline_;
-    std::mutex mutex;
-    std::condition_variable_any never;
-    std::unique_lock lock(mutex);
-    never.wait_until(lock, token(), until, [] { return false; });
+    std::unique_lock lock(waiting_mutex_);
+    waiting_.wait_until(lock, token(), until, [] { return false; });
 }
 
 bool RunStop::drains() const noexcept { return control_ != nullptr && control_->drainRequested(); }

@@ -49,6 +49,9 @@ private:
     std::optional<std::stop_callback<std::function<void()>>> link_;
     std::optional<Clock::time_point> deadline_;
     std::atomic<bool> timed_out_{false};
+    // Of those that wait for the stop alone: made with this, as waiting may not fail.
+    std::mutex waiting_mutex_;
+    std::condition_variable_any waiting_;
 };
 
 }  // namespace stategraph::engine

@@ -6,6 +6,7 @@
 #include <stategraph/control.hpp>
 
 #include "checkpoint/paths.hpp"
+#include "src/lasting.hpp"
 #include "src/run/attempt.hpp"
 #include "src/run/run.hpp"
 
@@ -47,9 +48,9 @@ std::string_view Runtime::checkpointNs() const noexcept {
 }
 
 const RunContext& Runtime::runContext() const noexcept {
-    static const RunContext none;
+    static const engine::Lasting<RunContext> none;
     if (context_->attempt_apart) return context_->attempt_apart->info().context;
-    return context_->run ? context_->run->shared().config->context : none;
+    return context_->run ? context_->run->shared().config->context : *none;
 }
 
 void Runtime::refuseContext() const {

@@ -5,10 +5,11 @@
 #include <map>
 #include <mutex>
 #include <ostream>
-#include <random>
 
 #include <stategraph/error.hpp>
 #include <stategraph/interrupt.hpp>
+
+#include "src/fork.hpp"
 
 // What observers are told, as spans.
 namespace stategraph {
@@ -21,14 +22,9 @@ std::int64_t unixNs() noexcept {
 // Never all zeros, which would be no id.
 template <std::size_t size>
 std::array<unsigned char, size> randomId() {
-    thread_local std::mt19937_64 generator = [] {
-        std::random_device device;
-        std::seed_seq seed{device(), device(), device(), device(), device(), device(), device(), device()};
-        return std::mt19937_64(seed);
-    }();
     std::array<unsigned char, size> id{};
     for (std::size_t i = 0; i < size; i += 8) {
-        const std::uint64_t bits = generator() | 1U;
+        const std::uint64_t bits = engine::randomBits() | 1U;
         for (std::size_t j = 0; j < 8; ++j) id[i + j] = static_cast<unsigned char>(bits >> (8 * j));
     }
     return id;

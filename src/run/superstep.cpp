@@ -223,6 +223,10 @@ void Run::endSuperstep() {
     if (after_->any() && stopsAt(*after_)) pause(Status::breakpoint, {});
 }
 
+void Run::addOthers(Error& error, const Task& failed) const {
+    if (core_.options().on_failure == FailurePolicy::collect) error.addOthers(otherFailures(failed));
+}
+
 // Whether the superstep cannot end, because a task failed, asked, or speaks for another graph. A failure comes first, then pauses.
 // A superstep with a task of which no end is known does not end either: its driver was lost.
 bool Run::endUnfinished() {
@@ -253,9 +257,12 @@ bool Run::endUnfinished() {
     if (failed != nullptr) {
         try {
             std::rethrow_exception(failed->failure);
+        } catch (NodeError& error) {  // no dynamic_cast: a program without RTTI has errors of its own without it
+            error.setInterrupts(std::move(interrupts));
+            addOthers(error, *failed);
+            throw;
         } catch (Error& error) {
-            if (auto* node_error = dynamic_cast<NodeError*>(&error)) node_error->setInterrupts(std::move(interrupts));
-            if (core_.options().on_failure == FailurePolicy::collect) error.addOthers(otherFailures(*failed));
+            addOthers(error, *failed);
             throw;
         }
     }

@@ -66,6 +66,11 @@ public:
     std::span<const Group> groups() const noexcept { return groups_; }
     std::span<detail::Op* const> ops(const Group& group) const noexcept { return {ops_.data() + group.first, group.count}; }
     bool writes(detail::ChannelIndex channel) const noexcept;
+    /// What it keeps for the next superstep.
+    std::size_t roomBytes() const noexcept {
+        return items_.capacity() * sizeof(Item) + ops_.capacity() * sizeof(detail::Op*) + groups_.capacity() * sizeof(Group) +
+               writers_.capacity() * sizeof(std::string_view);
+    }
 
 private:
     struct Item {

@@ -105,6 +105,13 @@ public:
     void tellAllVisits() noexcept { knows_all_visits = tells_all_visits_ = visits_changed_ = true; }
     bool tellsAllVisits() const noexcept { return tells_all_visits_; }
 
+    /// What it keeps for the next run.
+    std::size_t roomBytes() const noexcept {
+        return visits_.capacity() * sizeof(LastVisit) + sends.capacity() * sizeof(PendingSend) + edges_.capacity() * sizeof(EdgeTrigger) + joins_.capacity() * sizeof(JoinState) +
+               (active_edges_.capacity() + changed_deferred_.capacity()) * sizeof(NodeIndex) +
+               (active_joins_.capacity() + changed_joins_.capacity()) * sizeof(JoinIndex);
+    }
+
 private:
     void forgetVisitChanges() noexcept;
     std::vector<LastVisit>::iterator placeOf(std::string_view log) noexcept;

@@ -275,3 +275,25 @@ TEST_CASE("json nodes run where they can be given up, with their state and with 
     config.control = std::make_shared<sg::RunControl>();
     CHECK(graph.compile().invoke(Update().write("bar", "in"), config).values["bar"] == parsed(R"(["in",1,"x","y"])"));
 }
+
+TEST_CASE("a graph and a schema that were moved from can be built on") {
+    JsonSchema schema;
+    schema.channel("x");
+    Graph graph(schema);
+    graph.addNode("a", [](const JsonState&) -> Update { return {sg::write("x", 1)}; });
+    {
+        const Graph taken = std::move(graph);
+    }
+    graph.addNode("b", [](const JsonState& state) -> Update { return {sg::write("x", state["x"].as_int64() + 2)}; });
+    graph.addEdge(sg::START, "b").addEdge("b", sg::END);
+    CHECK(graph.compile().invoke(Update{sg::write("x", 3)}).values["x"] == 5);
+
+    const JsonSchema moved = std::move(schema);
+    CHECK(Graph(schema).addNode("c", [](const JsonState&) -> Update { return {sg::write("x", 7)}; })
+              .addEdge(sg::START, "c").addEdge("c", sg::END).compile().invoke(Update{}).values["x"] == 7);
+    Graph assigned(moved);
+    assigned = std::move(graph);
+    CHECK(assigned.compile().invoke(Update{sg::write("x", 1)}).values["x"] == 3);
+    graph.addNode("d", [](const JsonState&) -> Update { return {sg::write("x", 9)}; }).addEdge(sg::START, "d").addEdge("d", sg::END);
+    CHECK(graph.compile().invoke(Update{}).values["x"] == 9);
+}

@@ -72,6 +72,8 @@ public:
     std::string toDot() const;
 
 private:
+    static GraphSpec take(GraphSpec& from);
+
     GraphSpec* spec_;
 };
 
