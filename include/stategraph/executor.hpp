@@ -23,12 +23,17 @@ public:
     Executor& operator=(const Executor&) = delete;
 
     /// Calls `run(context, i)` for each i below `count`, at most `concurrency` at once, and returns when all have returned.
-    /// `run` must not throw. With `elsewhere`, the calling thread takes no part.
+    /// `run` must not throw. With `elsewhere`, the calling thread takes no part if another is free.
     void forEach(std::size_t count, std::size_t concurrency, void (*run)(void* context, std::size_t index), void* context,
                  bool elsewhere = false);
 
-    /// Calls `run(context)` on one of the threads, some time. `run` must not throw.
+    /// Calls `run(context)` on one of the threads, some time. `run` must not throw. Errors: std::bad_alloc, std::system_error if there is no
+    /// thread and none can be started; then it is not called.
     void submit(void (*run)(void* context), void* context);
+
+    /// The same if a thread is free for it or can be started; otherwise false, and nothing is called. For work that its caller waits for:
+    /// a thread of the executor that waits for what only the others could do may wait for ever, so it does refused work itself.
+    bool trySubmit(void (*run)(void* context), void* context);
 
     /// The common one.
     static const std::shared_ptr<Executor>& common();

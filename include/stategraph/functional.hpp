@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -39,20 +40,44 @@ struct CallOptions {
 
 namespace detail {
 
-/// Work on threads of the executor that a Flow waits for before it goes. The function must not throw.
+/// A call that Flow::start began. A thread of the executor makes it or, if none has begun it, the thread that waits for it: so threads that
+/// all wait for such calls do not wait for each other.
+class FlowCall {
+public:
+    FlowCall() noexcept = default;
+    FlowCall(const FlowCall&) = delete;
+    FlowCall& operator=(const FlowCall&) = delete;
+    virtual ~FlowCall() = default;
+    /// Makes the call unless somebody has begun it.
+    void makeUnlessBegun() noexcept;
+    /// Returns when it has ended.
+    void wait() noexcept;
+    bool isDone() const noexcept { return is_done_.load(std::memory_order_acquire); }
+
+private:
+    friend class FlowThreads;
+    virtual void make() noexcept = 0;
+
+    std::mutex mutex_;
+    std::condition_variable ended_;
+    std::atomic<bool> is_begun_ = false;
+    std::atomic<bool> is_done_ = false;
+    bool is_inside_flight_ = false;
+};
+
+/// The calls that a Flow started, all of which have ended before it goes.
 class FlowThreads {
 public:
     explicit FlowThreads(Runtime& runtime);
     ~FlowThreads();  // waits
     FlowThreads(const FlowThreads&) = delete;
     FlowThreads& operator=(const FlowThreads&) = delete;
-    /// `work` is called once, and owned until then.
-    void start(std::shared_ptr<void> work, void (*call)(void*));
+    void start(const std::shared_ptr<FlowCall>& call);
 
     struct Impl;
 
 private:
-    std::shared_ptr<Impl> impl_;
+    std::unique_ptr<Impl> impl_;
 };
 
 /// Waits before attempt `attempt` + 1 of a call, if it is to have one; else throws what is under way.
@@ -100,11 +125,9 @@ R callCached(Runtime& runtime, std::string_view name, const CallCache& policy, c
     }
 }
 
+/// What came of it, once it is done.
 template <class R>
-struct CallResult {
-    std::mutex mutex;
-    std::condition_variable done;
-    bool is_done = false;
+struct CallResult : FlowCall {
     std::exception_ptr thrown;
     std::optional<R> value;
 };
@@ -116,10 +139,9 @@ template <class R>
 class FlowFuture {
 public:
     explicit FlowFuture(std::shared_ptr<detail::CallResult<R>> result) noexcept : result_(std::move(result)) {}
-    /// Waits for it. Throws what the call failed with.
+    /// Waits for it; if no thread has begun the call, it is made here. Throws what the call failed with.
     const R& get() const {
-        std::unique_lock lock(result_->mutex);
-        result_->done.wait(lock, [this] { return result_->is_done; });
+        result_->wait();
         if (result_->thrown) std::rethrow_exception(result_->thrown);
         return *result_->value;
     }
@@ -153,7 +175,8 @@ public:
         return make(name, key, options, fn, args...);
     }
 
-    /// The same on another thread, so that several go on at once; `fn` and the arguments are copied. The Flow waits for all of them at its end.
+    /// The same on another thread, so that several run at once; `fn` and the arguments are copied. A call that no thread is free for is made
+    /// by the thread that waits for it. The Flow waits for all of them at its end.
     /// Such a function may ask (`interrupt`): its question ends the run once `get()` is called for it. It may not make calls of the Flow, or sleep.
     template <class F, class... A>
     auto start(std::string_view name, F fn, A... args) {
@@ -163,34 +186,31 @@ public:
     auto startWith(std::string_view name, const CallOptions& options, F fn, A... args) {
         using R = std::decay_t<std::invoke_result_t<F&, A&...>>;
         static_assert(!std::is_void_v<R>, "stategraph: a function given to Flow::start must return something to wait for");
-        auto result = std::make_shared<detail::CallResult<R>>();
-        struct Work {
-            Flow* flow;
-            std::string name;
-            std::string key;
-            CallOptions options;
-            F fn;
-            std::tuple<A...> args;
-            std::shared_ptr<detail::CallResult<R>> result;
-        };
-        auto work = std::make_shared<Work>(Work{this, std::string(name), nextKey(name), options, std::move(fn), {std::move(args)...}, result});
-        threads_.start(work, [](void* erased) {
-            Work& mine = *static_cast<Work*>(erased);
-            std::optional<R> value;
-            std::exception_ptr thrown;
-            try {
-                const auto make = [&mine](auto&... own) { return mine.flow->make(mine.name, mine.key, mine.options, mine.fn, own...); };
-                value.emplace(std::apply(make, mine.args));
-            } catch (...) {
-                thrown = std::current_exception();
+        struct Call final : detail::CallResult<R> {
+            struct Parts {
+                Flow* flow;
+                std::string name;
+                std::string key;
+                CallOptions options;
+                F fn;
+                std::tuple<A...> args;
+            };
+            explicit Call(Parts&& given) : parts(std::move(given)) {}
+            void make() noexcept override {
+                try {
+                    const auto call = [this](auto&... own) { return parts->flow->make(parts->name, parts->key, parts->options, parts->fn, own...); };
+                    this->value.emplace(std::apply(call, parts->args));
+                } catch (...) {
+                    this->thrown = std::current_exception();
+                }
+                parts.reset();
             }
-            const std::lock_guard lock(mine.result->mutex);
-            mine.result->value = std::move(value);
-            mine.result->thrown = std::move(thrown);
-            mine.result->is_done = true;
-            mine.result->done.notify_all();
-        });
-        return FlowFuture<R>(std::move(result));
+            std::optional<Parts> parts;
+        };
+        const std::string key = nextKey(name);
+        auto call = std::make_shared<Call>(typename Call::Parts{this, std::string(name), key, options, std::move(fn), {std::move(args)...}});
+        threads_.start(call);
+        return FlowFuture<R>(std::move(call));
     }
 
     /// As stategraph::interrupt.

@@ -37,6 +37,8 @@ struct HomeOps {
     void (*endTimer)(void* timer) = nullptr;
     /// Of a place that stands in for another: that one, as things are. Null: it is itself.
     Home (*under)(void* place) = nullptr;
+    /// Whether what is called there may block: its thread does nothing but wait for the coroutines that live there.
+    bool may_block = false;
 };
 
 /// Where a coroutine goes on after what it waited for has come. Handed down from whoever awaits; none: nobody said.
@@ -111,8 +113,45 @@ private:
     bool started_ = false;
 };
 
+/// The compilers take a coroutine's frame from an operator new that knows nothing of alignment; that of a promise with an over-aligned value
+/// is taken from this one.
+template <std::size_t Alignment, bool IsOver = (Alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__)>
+struct FrameMemory {};
+template <std::size_t Alignment>
+struct FrameMemory<Alignment, true> {
+    static void* operator new(std::size_t size) { return ::operator new(size, std::align_val_t(Alignment)); }
+    static void operator delete(void* frame) noexcept { ::operator delete(frame, std::align_val_t(Alignment)); }
+};
+
+/// An object that lives as long as a coroutine, made by `make()`: in its frame, unless the frame's memory is not aligned for it.
+template <class T, bool IsOver = (alignof(T) > __STDCPP_DEFAULT_NEW_ALIGNMENT__)>
+class FrameLocal {
+public:
+    template <class F>
+    explicit FrameLocal(F make) : value_(make()) {}
+    T& operator*() noexcept { return value_; }
+    T* operator->() noexcept { return std::addressof(value_); }
+
+private:
+    T value_;
+};
 template <class T>
-class TaskPromise : public TaskPromiseBase {
+class FrameLocal<T, true> {
+public:
+    template <class F>
+    explicit FrameLocal(F make) : value_(::new T(make())) {}
+    FrameLocal(const FrameLocal&) = delete;
+    FrameLocal& operator=(const FrameLocal&) = delete;
+    ~FrameLocal() { ::delete value_; }
+    T& operator*() noexcept { return *value_; }
+    T* operator->() noexcept { return value_; }
+
+private:
+    T* value_;
+};
+
+template <class T>
+class TaskPromise : public TaskPromiseBase, public FrameMemory<alignof(T)> {
 public:
     TaskPromise() noexcept {}
     TaskPromise(const TaskPromise&) = delete;

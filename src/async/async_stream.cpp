@@ -7,6 +7,7 @@
 #include "src/async/closable_place.hpp"
 #include "src/async/drive.hpp"
 #include "src/run/stream_end.hpp"
+#include "src/run/waiting.hpp"
 
 // A run as events that coroutines await: it advances a superstep when its events have been taken.
 namespace stategraph::detail {
@@ -48,7 +49,7 @@ public:
     void take(StreamEvent&& event) override {
         const std::lock_guard lock(mutex_);
         if (is_closed_) return;
-        if (queue_.size() == size_max) {
+        if (is_beside_ && queue_.size() == size_max) {
             throw InvalidArgumentError("the stream's reader is " + std::to_string(size_max) +
                                        " events behind the superstep under way; let the node wait in between, or write less");
         }
@@ -62,7 +63,10 @@ public:
         queue_.pop_front();
         return event;
     }
-    void begin() noexcept { is_done_ = false; }
+    void begin() noexcept {
+        is_done_ = false;
+        is_beside_ = true;
+    }
     bool isDone() const {
         const std::lock_guard lock(mutex_);
         return is_done_;
@@ -70,6 +74,7 @@ public:
     void end() noexcept {
         const std::lock_guard lock(mutex_);
         is_done_ = true;
+        is_beside_ = false;
         wake();
     }
     /// Nobody takes events any more.
@@ -88,6 +93,7 @@ private:
     std::deque<StreamEvent> queue_;
     Change* waits_ = nullptr;
     bool is_done_ = false;
+    bool is_beside_ = false;  // tasks run beside the reader, which is to keep up with them
     bool is_closed_ = false;
 };
 
@@ -147,8 +153,8 @@ struct AsyncStreamRun::Impl {
                                              place->home());
     }
 
-    // One step of the run without what is awaited. True: the tasks of a superstep are to be awaited.
-    bool advance() {
+    // One step of the run without what is awaited. True: the tasks of a superstep are to be awaited. `beside`: they may run beside the reader.
+    bool advance(bool beside) {
         switch (phase) {
             case Phase::begin:
                 run.begin(std::move(input));
@@ -163,7 +169,7 @@ struct AsyncStreamRun::Impl {
                 break;
             case Phase::due:
                 run.takeUpLeft();
-                if (live && !run.todo().empty()) {
+                if (live && beside && !run.todo().empty()) {
                     start();
                     break;
                 }
@@ -188,7 +194,9 @@ struct AsyncStreamRun::Impl {
     }
 
     Task<std::optional<StreamEvent>> next() {
-        co_await OwnHome(homeOf(core->executor()));
+        const Home home = co_await OwnHome(homeOf(core->executor()));
+        // A thread of an executor that waits for the reader runs the tasks too: the others may all wait in the same way.
+        const bool beside = !home.ops->may_block || !engine::servesExecutor();
         for (;;) {
             const bool is_running = phase == Phase::running && !queue.isDone();  // before the look at the events: those are all
             std::optional<StreamEvent> event = queue.poll();
@@ -203,7 +211,7 @@ struct AsyncStreamRun::Impl {
             }
             try {
                 if (phase == Phase::begin) co_await engine::awaitTurn(shared);
-                if (advance()) {
+                if (advance(beside)) {
                     co_await engine::executeAllAsync(run, engine::Spread::usual);
                     endTasks();
                 }

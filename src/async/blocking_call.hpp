@@ -1,13 +1,18 @@
 #pragma once
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <new>
 
 #include <stategraph/detail/async.hpp>
 
 namespace stategraph::engine {
 
-/// Awaits a call that blocks, made on a thread of an executor; then the coroutine goes on where it lives. Destroyed before, it waits for the
-/// call's end.
+/// Awaits a call that blocks, made on a thread of an executor; then the coroutine resumes where it lives. Destroyed before, it waits for the
+/// call's end, or takes it back if nobody has begun it.
+///
+/// Where the coroutine lives on a thread that waits for it, and the executor has no thread free, that thread makes the call: if all threads of
+/// the executor wait in this way, no other will.
 template <class F>
 class BlockingCall {
 public:
@@ -16,6 +21,10 @@ public:
     BlockingCall(const BlockingCall&) = delete;
     BlockingCall& operator=(const BlockingCall&) = delete;
     ~BlockingCall() {
+        if (posted_ == nullptr) return;
+        const bool is_taken_back = !posted_->is_begun.exchange(true);
+        posted_->release();
+        if (is_taken_back) return;
         std::unique_lock lock(mutex_);
         is_abandoned_ = true;
         ended_.wait(lock, [this] { return !is_running_; });
@@ -28,29 +37,53 @@ public:
         const detail::Home home = detail::homeOf(coroutine);
         stays_ = home.ops == detail::homeOf(executor_).ops && home.place == &executor_;
         if (!stays_) wakeup_.prepare(home, coroutine);
-        is_running_ = true;
+        Posted* const posted = posted_ = new Posted(this);
         try {
-            executor_.submit(run, this);
+            if (!home.ops->may_block) {
+                executor_.submit(run, posted);
+            } else if (!executor_.trySubmit(run, posted)) {
+                stays_ = true;
+                home.ops->post(home.place, {run, drop, posted});
+            }
         } catch (...) {
-            is_running_ = false;
+            posted_ = nullptr;
+            delete posted;
             throw;
         }
     }
     void await_resume() const noexcept {}
 
 private:
+    // What was posted may be called when the BlockingCall is gone: the last of the two deletes it.
+    struct Posted {
+        explicit Posted(BlockingCall* owner) noexcept : call(owner) {}
+        void release() noexcept {
+            if (owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+        }
+        BlockingCall* const call;
+        std::atomic<bool> is_begun = false;
+        std::atomic<int> owners = 2;
+    };
+
+    static void drop(void* context) { static_cast<Posted*>(context)->release(); }
     static void run(void* context) {
-        auto& self = *static_cast<BlockingCall*>(context);
-        self.call_();
-        std::unique_lock lock(self.mutex_);
-        self.is_running_ = false;
-        if (self.is_abandoned_) {
-            self.ended_.notify_all();
+        auto* const posted = static_cast<Posted*>(context);
+        const bool is_mine = !posted->is_begun.exchange(true);
+        BlockingCall* const call = posted->call;
+        posted->release();
+        if (is_mine) call->make();
+    }
+    void make() {
+        call_();
+        std::unique_lock lock(mutex_);
+        is_running_ = false;
+        if (is_abandoned_) {
+            ended_.notify_all();
             return;
         }
-        const bool resumes = self.stays_;
-        const std::coroutine_handle<> coroutine = self.coroutine_;
-        if (!resumes) self.wakeup_.wake();  // under the lock: until then this is there
+        const bool resumes = stays_;
+        const std::coroutine_handle<> coroutine = coroutine_;
+        if (!resumes) wakeup_.wake();  // under the lock: until then this is there
         lock.unlock();
         if (resumes) coroutine.resume();
     }
@@ -61,8 +94,9 @@ private:
     std::condition_variable ended_;
     std::coroutine_handle<> coroutine_;
     detail::Wakeup wakeup_;
+    Posted* posted_ = nullptr;
     bool stays_ = false;
-    bool is_running_ = false;
+    bool is_running_ = true;
     bool is_abandoned_ = false;
 };
 

@@ -42,7 +42,7 @@ private:
         self.queue_.push_back(work);
         self.changed_.notify_one();  // under the lock: behind it this may be gone
     }
-    static constexpr HomeOps ops{.post = post};
+    static constexpr HomeOps ops{.post = post, .may_block = true};
 
     std::mutex mutex_;
     std::condition_variable changed_;

@@ -1,5 +1,7 @@
 #include "src/run/attempt.hpp"
 
+#include <system_error>
+
 #include <stategraph/control.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/executor.hpp>
@@ -7,6 +9,7 @@
 
 #include "src/graph/core.hpp"
 #include "src/run/run.hpp"
+#include "src/run/waiting.hpp"
 
 namespace stategraph::engine {
 namespace {
@@ -57,12 +60,17 @@ std::optional<Clock::time_point> Attempt::nextLimit(End& end) const {
 
 Attempt::End Attempt::run() {
     auto self = std::make_unique<std::shared_ptr<Attempt>>(shared_from_this());
-    attemptThreads().submit(
-        [](void* context) {
-            const std::unique_ptr<std::shared_ptr<Attempt>> attempt(static_cast<std::shared_ptr<Attempt>*>(context));
-            (*attempt)->call();
-        },
-        self.get());
+    const auto call = [](void* context) {
+        const std::unique_ptr<std::shared_ptr<Attempt>> attempt(static_cast<std::shared_ptr<Attempt>*>(context));
+        (*attempt)->call();
+    };
+    if (!attemptThreads().trySubmit(call, self.get())) {
+        if (servesExecutor()) {
+            throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again),
+                                    "the node can be given up, so it is called on a thread of its own, and none can be had");
+        }
+        attemptThreads().submit(call, self.get());
+    }
     (void)self.release();
 
     const std::stop_token token = runToken();

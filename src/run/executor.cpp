@@ -9,6 +9,9 @@
 
 #include <stategraph/error.hpp>
 
+#include "src/fork.hpp"
+#include "src/run/waiting.hpp"
+
 namespace stategraph {
 namespace {
 
@@ -67,11 +70,16 @@ struct Batch {
 // Whose thread this is.
 static thread_local const void* served = nullptr;
 
-struct Executor::Impl : std::enable_shared_from_this<Impl> {
+bool engine::servesExecutor() noexcept { return served != nullptr; }
+
+struct Executor::Impl final : std::enable_shared_from_this<Impl>, engine::ForkAware {
+    Impl() : ForkAware(Rank::executor) {}
+
     struct Work {
         std::shared_ptr<Batch> batch;  // or:
         void (*run)(void* context) = nullptr;
         void* context = nullptr;
+        std::uint64_t number = 0;
     };
 
     ExecutorOptions options;
@@ -79,39 +87,65 @@ struct Executor::Impl : std::enable_shared_from_this<Impl> {
     std::condition_variable wake;
     std::condition_variable ended;
     std::deque<Work> queue;
+    std::uint64_t pushed = 0;
     std::size_t threads = 0;
+    std::size_t starting = 0;  // of those, not there yet, and perhaps never
     std::size_t idle = 0;  // asleep
     bool looks_out = false;  // one thread does
     std::atomic<std::size_t> queued{0};  // as many as `queue` has, or it is stopping
     bool stopping = false;
 
-    void push(Work work) {
+    // Adds it to the queue. `at_once`: only if a thread is free for it or can be started; else this gives false.
+    bool push(Work work, bool at_once = false) {
         const auto self = shared_from_this();  // what is pushed may be done, and end the executor, before this returns
-        const auto batch = work.batch;
-        void* const context = work.context;
         std::unique_lock lock(mutex);
-        queue.push_back(std::move(work));
+        const std::size_t waiting = queue.size() + 1 - (looks_out ? 1 : 0);
+        const bool is_full = threads >= options.threads_max;
+        if (at_once && is_full && idle < waiting) return false;
+        const std::uint64_t number = work.number = ++pushed;
+        // What is to begin at once is not to wait behind what a thread that could not be started was for.
+        queue.insert(at_once ? queue.begin() : queue.end(), std::move(work));
         queued.store(queue.size(), std::memory_order_relaxed);
-        const std::size_t waiting = queue.size() - (looks_out ? 1 : 0);
-        if (waiting == 0) return;
+        if (waiting == 0) return true;
         if (idle >= waiting) {
             lock.unlock();
             wake.notify_one();
-            return;
+            return true;
         }
-        if (threads >= options.threads_max) return;
+        if (is_full) return true;
         ++threads;
+        ++starting;
         lock.unlock();
         try {
             std::thread([self] { self->serve(); }).detach();
+            return true;
         } catch (...) {
-            const std::lock_guard again(mutex);
-            if (--threads > 0) return;  // those there are will come to it
-            // Nobody will: whoever asked must know, or would wait for ever.
-            std::erase_if(queue, [&](const Work& each) { return each.batch == batch && each.context == context; });
+            lock.lock();
+            --starting;
+            --threads;
+            ended.notify_all();
+            if (!at_once && threads > starting) return true;  // those that are there will come to it
+            // Perhaps nobody will: the caller must know, or would wait for ever.
+            if (std::erase_if(queue, [&](const Work& each) { return each.number == number; }) == 0) return true;  // somebody has begun it
             queued.store(queue.size(), std::memory_order_relaxed);
+            if (at_once) return false;
             throw;
         }
+    }
+
+    void lockForFork() noexcept override { mutex.lock(); }
+    void unlockAfterFork() noexcept override { mutex.unlock(); }
+    // Its threads are in the parent, and so is what they were to do.
+    void restartInChild() noexcept override {
+        queue.clear();
+        queued.store(0);
+        threads = served == this ? 1 : 0;
+        starting = 0;
+        idle = 0;
+        looks_out = false;
+        ::new (&wake) std::condition_variable();  // the old ones have waiters that are gone
+        ::new (&ended) std::condition_variable();
+        mutex.unlock();
     }
 
     // One more helper, unless there are enough; a helper that finds more work asks for the next, so that a burst of tiny tasks
@@ -119,12 +153,13 @@ struct Executor::Impl : std::enable_shared_from_this<Impl> {
     void help(const std::shared_ptr<Batch>& batch) {
         if (batch->helpers.load() >= batch->helpers_max) return;
         if (batch->helpers.fetch_add(1) >= batch->helpers_max) return;
-        push({batch, nullptr, nullptr});
+        push({.batch = batch});
     }
 
     void serve() {
         served = this;
         std::unique_lock lock(mutex);
+        --starting;
         for (;;) {
             if (queue.empty()) {
                 if (stopping) break;
@@ -192,12 +227,18 @@ void Executor::forEach(std::size_t count, std::size_t concurrency, void (*run)(v
     batch->context = context;
     batch->count = count;
     batch->helpers_max = elsewhere ? hands : hands - 1;
+    bool takes_part = true;
     try {
-        impl_->help(batch);
+        if (elsewhere) {
+            batch->helpers = 1;
+            takes_part = !impl_->push({.batch = batch}, true);
+        } else {
+            impl_->help(batch);
+        }
     } catch (...) {
-        if (elsewhere) throw;
+        // No memory for a helper: the caller does the work.
     }
-    if (!elsewhere) {
+    if (takes_part) {
         batch->work([&] {});
         if (lookOut([&] { return batch->isDone(); })) return;
     }
@@ -205,7 +246,11 @@ void Executor::forEach(std::size_t count, std::size_t concurrency, void (*run)(v
     batch->done.wait(lock, [&] { return batch->isDone(); });
 }
 
-void Executor::submit(void (*run)(void* context), void* context) { impl_->push({nullptr, run, context}); }
+void Executor::submit(void (*run)(void* context), void* context) { (void)impl_->push({.batch = {}, .run = run, .context = context}); }
+
+bool Executor::trySubmit(void (*run)(void* context), void* context) {
+    return impl_->push({.batch = {}, .run = run, .context = context}, true);
+}
 
 const std::shared_ptr<Executor>& Executor::common() {
     // Never destroyed: threads of it may outlive main.

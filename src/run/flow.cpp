@@ -17,9 +17,14 @@ namespace stategraph::detail {
 
 struct FlowThreads::Impl {
     std::shared_ptr<Executor> executor;
-    std::mutex mutex;
-    std::condition_variable ended;
-    std::size_t running = 0;
+    std::vector<std::shared_ptr<FlowCall>> calls;
+    std::size_t next_look = 64;  // for calls that have ended
+
+    void forgetEnded() {
+        if (calls.size() < next_look) return;
+        std::erase_if(calls, [](const auto& call) { return call->isDone(); });
+        next_look = 2 * calls.size() + 64;
+    }
 };
 
 namespace {
@@ -48,52 +53,49 @@ bool isPause(const std::exception_ptr& error) noexcept {
 
 }  // namespace
 
-FlowThreads::FlowThreads(Runtime& runtime) : impl_(std::make_shared<Impl>()) {
+void FlowCall::makeUnlessBegun() noexcept {
+    if (is_begun_.exchange(true)) return;
+    {
+        std::optional<engine::FlightMark> mark;
+        if (is_inside_flight_) mark.emplace();
+        const engine::StartedCall started;
+        make();
+    }
+    const std::lock_guard lock(mutex_);
+    is_done_.store(true, std::memory_order_release);
+    ended_.notify_all();
+}
+
+void FlowCall::wait() noexcept {
+    makeUnlessBegun();
+    std::unique_lock lock(mutex_);
+    ended_.wait(lock, [this] { return isDone(); });
+}
+
+FlowThreads::FlowThreads(Runtime& runtime) : impl_(std::make_unique<Impl>()) {
     const Core& core = coreOf(runtime);
     impl_->executor = core.options().executor ? core.options().executor : Executor::common();
     (void)runtime.taskId();  // made once, before several threads ask for it
 }
 
 FlowThreads::~FlowThreads() {
-    std::unique_lock lock(impl_->mutex);
-    impl_->ended.wait(lock, [this] { return impl_->running == 0; });
+    for (const auto& call : impl_->calls) call->makeUnlessBegun();
+    for (const auto& call : impl_->calls) call->wait();
 }
 
-void FlowThreads::start(std::shared_ptr<void> work, void (*call)(void*)) {
-    struct Job {
-        std::shared_ptr<Impl> impl;
-        std::shared_ptr<void> work;
-        void (*call)(void*);
-        bool is_inside_flight;
-    };
-    auto job = std::make_unique<Job>(Job{impl_, std::move(work), call, engine::isInsideFlight()});
-    {
-        const std::lock_guard lock(impl_->mutex);
-        ++impl_->running;
-    }
+void FlowThreads::start(const std::shared_ptr<FlowCall>& call) {
+    call->is_inside_flight_ = engine::isInsideFlight();
+    impl_->forgetEnded();
+    impl_->calls.push_back(call);
     try {
+        auto held = std::make_unique<std::shared_ptr<FlowCall>>(call);
         impl_->executor->submit(
-            [](void* erased) {
-                std::unique_ptr<Job> mine(static_cast<Job*>(erased));
-                std::optional<engine::FlightMark> mark;
-                if (mine->is_inside_flight) mark.emplace();
-                {
-                    const engine::StartedCall started;
-                    mine->call(mine->work.get());
-                }
-                const auto impl = mine->impl;
-                mine.reset();
-                const std::lock_guard lock(impl->mutex);
-                --impl->running;
-                impl->ended.notify_all();
-            },
-            job.get());
+            [](void* context) { (*std::unique_ptr<std::shared_ptr<FlowCall>>(static_cast<std::shared_ptr<FlowCall>*>(context)))->makeUnlessBegun(); },
+            held.get());
+        (void)held.release();
     } catch (...) {
-        const std::lock_guard lock(impl_->mutex);
-        --impl_->running;
-        throw;
+        // No memory or thread for it: the thread that waits for the call makes it.
     }
-    (void)job.release();
 }
 
 void retryCall(Runtime& runtime, const RetryPolicy& policy, int attempt) {

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <ostream>
 
+#include "src/run/attempt.hpp"
 #include "src/run/stream_end.hpp"
 
 // A run as a range of events: it advances a superstep when its events have been taken.
@@ -16,14 +17,18 @@ class EventQueue final : public EventSink {
 public:
     static constexpr std::size_t size_max = 1024;
 
-    explicit EventQueue(bool bounded) : bounded_(bounded) {}
-
     void take(StreamEvent&& event) override {
         std::unique_lock lock(mutex_);
-        room_.wait(lock, [this] { return !bounded_ || events_.size() < size_max || closed_; });
+        room_.wait(lock, [this] { return !is_bounded_ || events_.size() < size_max || closed_; });
         if (closed_) return;
         events_.push_back(std::move(event));
         filled_.notify_one();
+    }
+
+    /// While other threads run tasks: what the reader's own thread tells waits for no room.
+    void setBounded(bool is_bounded) {
+        const std::lock_guard lock(mutex_);
+        is_bounded_ = is_bounded;
     }
 
     std::optional<StreamEvent> poll() {
@@ -62,7 +67,7 @@ private:
         return event;
     }
 
-    const bool bounded_;
+    bool is_bounded_ = false;
     std::mutex mutex_;
     std::condition_variable filled_;
     std::condition_variable room_;
@@ -93,7 +98,6 @@ struct StreamRun::Impl {
           input(std::move(given)),
           config(run_config),
           live(engine::isLive(options)),
-          queue(live),
           events(queue, options),
           shared(engine::shareRun(*core, config, events)),
           run(*core, shared) {}
@@ -107,28 +111,38 @@ struct StreamRun::Impl {
                 return;
             case Phase::superstep:
                 if (!run.next()) return end.finish(run);
-                if (live && !run.todo().empty()) {
-                    startTasks();
+                if (live && !run.todo().empty() && startTasks()) {
                     phase = Phase::running;
                     return;
                 }
                 run.executeAll();
                 break;
-            case Phase::running: phase = Phase::superstep; break;
+            case Phase::running:
+                queue.setBounded(false);
+                phase = Phase::superstep;
+                break;
         }
         run.endSuperstep();
         if (run.isPaused()) end.finish(run);
     }
 
-    void startTasks() {
+    // On a thread of the executor or, if all of them are busy and may wait for this very reader, on a spare one. False: there is none at all,
+    // and the reader runs the tasks.
+    bool startTasks() {
+        const auto run_all = [](void* self) {
+            auto& impl = *static_cast<Impl*>(self);
+            impl.run.executeAll();
+            impl.queue.wake([&impl] { impl.superstep_done = true; });
+        };
         superstep_done = false;
-        shared.executor->submit(
-            [](void* self) {
-                auto& impl = *static_cast<Impl*>(self);
-                impl.run.executeAll();
-                impl.queue.wake([&impl] { impl.superstep_done = true; });
-            },
-            this);
+        queue.setBounded(true);
+        try {
+            if (shared.executor->trySubmit(run_all, this) || engine::attemptThreads().trySubmit(run_all, this)) return true;
+        } catch (...) {
+            // No memory.
+        }
+        queue.setBounded(false);
+        return false;
     }
 
     std::optional<StreamEvent> next() {
