@@ -195,12 +195,12 @@ namespace detail {
 
 template <class Output, class S>
 Task<Result<Output>> asyncResult(Owned<AsyncRun> run) {
-    Result<Output> result;
-    StateBox<S> box;
-    const ResultPlaces places{result.status, result.interrupts, result.wake_unix_ms, result.config, box.object()};
+    FrameLocal<Result<Output>> result([] { return Result<Output>(); });
+    FrameLocal<StateBox<S>> box([] { return StateBox<S>(); });
+    const ResultPlaces places{result->status, result->interrupts, result->wake_unix_ms, result->config, box->object()};
     co_await run->drive(places);
-    result.values = project<Output>(std::move(box.state));
-    co_return result;
+    result->values = project<Output>(std::move(box->state));
+    co_return std::move(*result);
 }
 
 }  // namespace detail

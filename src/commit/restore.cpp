@@ -245,7 +245,7 @@ void restoreResult(const Topology& topology, const detail::Schema& schema, const
 detail::AnyValue restorePayload(const Node& node, std::string_view stored) {
     const detail::ValueOps* type = payloadOf(node);
     if (type == nullptr) throw InvalidUpdateError("node '" + node.name + "' is due with a payload, and takes none now", {.node = node.name});
-    std::shared_ptr<void> place(::operator new(type->size), [](void* p) { ::operator delete(p); });
+    std::shared_ptr<void> place(type->allocate(), [type](void* p) { type->deallocate(p); });
     Decoder in(stored);
     try {
         type->decode(in, place.get());

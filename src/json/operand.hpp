@@ -13,6 +13,7 @@ template <>
 inline constexpr ValueOps value_ops<JsonOperand> = {
     .type = typeKey<JsonOperand>(),
     .size = sizeof(JsonOperand),
+    .alignment = alignof(JsonOperand),
     .in_place = storedInPlace<JsonOperand>(),
     .destroy = [](void* value) noexcept { static_cast<JsonOperand*>(value)->~JsonOperand(); },
     .relocate =

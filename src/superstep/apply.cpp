@@ -31,7 +31,14 @@ State::~State() {
 
 const std::shared_ptr<void>& State::share() {
     if (shared_ == nullptr) {
-        shared_ = std::shared_ptr<void>(object_, schema_->state().destroy);
+        // From an owner, which is asked only when there is memory: of a pointer, a failure would destroy the object.
+        std::unique_ptr<void, void (*)(void*) noexcept> object(object_, schema_->state().destroy);
+        try {
+            shared_ = std::move(object);
+        } catch (...) {
+            (void)object.release();
+            throw;
+        }
         owns_ = false;
     }
     return shared_;

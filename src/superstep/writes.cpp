@@ -31,14 +31,7 @@ void Writes::append(const Writes& other) {
             if (op.type->in_place) {
                 op.type->copy(made + 1, op.value());
             } else {
-                void* place = ::operator new(op.type->size);
-                try {
-                    op.type->copy(place, op.value());
-                } catch (...) {
-                    ::operator delete(place);
-                    throw;
-                }
-                *reinterpret_cast<void**>(made + 1) = place;
+                *reinterpret_cast<void**>(made + 1) = op.type->allocateFor([&op](void* place) { op.type->copy(place, op.value()); });
             }
         }
         commit(made);
@@ -51,14 +44,7 @@ void Writes::addDecoded(const ValueOps& type, ChannelIndex channel, checkpoint::
     if (type.in_place) {
         type.decode(in, op + 1);
     } else {
-        void* place = ::operator new(type.size);
-        try {
-            type.decode(in, place);
-        } catch (...) {
-            ::operator delete(place);
-            throw;
-        }
-        *reinterpret_cast<void**>(op + 1) = place;
+        *reinterpret_cast<void**>(op + 1) = type.allocateFor([&](void* place) { type.decode(in, place); });
     }
     commit(op);
 }

@@ -170,8 +170,9 @@ Task<void> keepLater(Task<R> node, TaskResult& result) {
 template <class S, class In, class Stored>
 Task<void> startWithInput(const Stored& f, const void* input, Runtime& runtime, TaskResult& result) {
     using Returned = std::remove_cvref_t<decltype(callWith<In>(f, std::declval<const In&>(), runtime))>;
-    auto holder = NodeInput<S, In>::from(input, runtime);
-    const In& in = holder;
+    const auto make = [&] { return NodeInput<S, In>::from(input, runtime); };
+    FrameLocal<std::remove_cvref_t<decltype(make())>> holder(make);
+    const In& in = *holder;
     auto node = AsyncNode<Returned>::task(callWith<In>(f, in, runtime), runtime);
     auto returned = co_await std::move(node);
     keepResult(std::move(returned), result);

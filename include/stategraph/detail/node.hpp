@@ -69,7 +69,7 @@ std::shared_ptr<void> ownBytes(const void* bytes, std::size_t size, std::size_t 
 
 template <class Stored>
 void destroyStored(void* stored) {
-    delete static_cast<Stored*>(stored);
+    ::delete static_cast<Stored*>(stored);
 }
 
 template <class F>
@@ -79,7 +79,7 @@ std::shared_ptr<void> own(F&& callable) {
         const Stored stored(static_cast<F&&>(callable));
         return ownBytes(&stored, sizeof(Stored), alignof(Stored));
     } else {
-        return ownValue(new Stored(static_cast<F&&>(callable)), destroyStored<Stored>);
+        return ownValue(::new Stored(static_cast<F&&>(callable)), destroyStored<Stored>);
     }
 }
 

@@ -78,8 +78,8 @@ template <class S, std::size_t... I, class... Entry>
 Schema makeSchema(const PackOf<std::index_sequence<I...>, Entry...>& entries) {
     static constexpr StateType type{
         .type = typeKey<S>(),
-        .create = [](const void*) -> void* { return new S{}; },
-        .destroy = [](void* state) noexcept { delete static_cast<S*>(state); },
+        .create = [](const void*) -> void* { return ::new S{}; },
+        .destroy = [](void* state) noexcept { ::delete static_cast<S*>(state); },
         .copy = [](void* to, const void* from) { *static_cast<S*>(to) = *static_cast<const S*>(from); },
         .move = [](void* to, void* from) { *static_cast<S*>(to) = static_cast<S&&>(*static_cast<S*>(from)); },
     };
@@ -89,12 +89,12 @@ Schema makeSchema(const PackOf<std::index_sequence<I...>, Entry...>& entries) {
     return Schema(type, rows);
 }
 
-/// The schema of a state struct; made at the first call, then shared.
+/// The schema of a state struct; made at the first call, then shared. Never destroyed, as runs may be under way when the process ends.
 template <class S>
 const Schema& schemaOf() {
     checkState<S>();
-    static const Schema schema = makeSchema<S>(channels_of<S>.entries);
-    return schema;
+    static const Schema* const schema = new Schema(makeSchema<S>(channels_of<S>.entries));
+    return *schema;
 }
 
 }  // namespace stategraph::detail

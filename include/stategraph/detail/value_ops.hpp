@@ -23,6 +23,7 @@ constexpr TypeKey typeKey() noexcept {
 struct ValueOps {
     TypeKey type;
     std::uint32_t size;
+    std::uint32_t alignment;
     bool in_place;  // small and nothrow movable: lives in the write buffer; else behind a pointer
     void (*destroy)(void*) noexcept;
     void (*relocate)(void* to, void* from) noexcept;
@@ -31,6 +32,30 @@ struct ValueOps {
     void (*decode)(Decoder&, void* to);            // constructs
     std::string_view (*name)(const void*) = nullptr;  // of the channel, for values that carry it themselves
     bool trivial = false;  // in place, moved by copying its bytes, and nothing to destroy
+
+    /// Memory for a value behind a pointer: of the global operator new, whatever operators its type has of its own. Errors: std::bad_alloc.
+    void* allocate() const {
+        return alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__ ? ::operator new(size, std::align_val_t(alignment)) : ::operator new(size);
+    }
+    void deallocate(void* place) const noexcept {
+        if (alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__) {
+            ::operator delete(place, std::align_val_t(alignment));
+        } else {
+            ::operator delete(place);
+        }
+    }
+    /// A place in which `make(place)` has made a value. Errors: std::bad_alloc, and those of `make`.
+    template <class F>
+    void* allocateFor(F make) const {
+        void* place = allocate();
+        try {
+            make(place);
+        } catch (...) {
+            deallocate(place);
+            throw;
+        }
+        return place;
+    }
 };
 
 template <class T>
@@ -42,6 +67,7 @@ template <class T>
 inline constexpr ValueOps value_ops = {
     .type = typeKey<T>(),
     .size = sizeof(T),
+    .alignment = alignof(T),
     .in_place = storedInPlace<T>(),
     .destroy = [](void* value) noexcept { static_cast<T*>(value)->~T(); },
     .relocate =

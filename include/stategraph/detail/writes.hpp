@@ -42,7 +42,7 @@ struct alignas(16) Op {
     template <class T>
     void keep(T old) {
         assert(type == nullptr || !type->trivial || is_item);
-        auto* kept = new T(std::move(old));
+        void* kept = kept_ops<T>.allocateFor([&](void* place) { ::new (place) T(std::move(old)); });
         destroyValue();
         *reinterpret_cast<void**>(this + 1) = kept;
         type = &kept_ops<T>;
@@ -51,7 +51,7 @@ struct alignas(16) Op {
         if (type == nullptr) return;
         void* old = value();
         type->destroy(old);
-        if (!type->in_place) ::operator delete(old);
+        if (!type->in_place) type->deallocate(old);
     }
 
 private:
@@ -59,6 +59,7 @@ private:
     static constexpr ValueOps kept_ops = {
         .type = typeKey<T>(),
         .size = sizeof(T),
+        .alignment = alignof(T),
         .in_place = false,
         .destroy = [](void* value) noexcept { static_cast<T*>(value)->~T(); },
         .relocate = nullptr,
@@ -74,7 +75,7 @@ class Writes {
 public:
     Writes() noexcept {}  // not defaulted: `{}` would fill all its bytes with zeros
     Writes(Writes&& other) noexcept { moveFrom(other); }
-    Writes(const Writes& other) { append(other); }
+    Writes(const Writes& other) : Writes() { append(other); }  // with what a copy left behind if a later one throws, this is destroyed
     Writes& operator=(Writes&& other) noexcept {
         if (this != &other) {
             clear();
@@ -123,7 +124,8 @@ public:
         if constexpr (storedInPlace<T>()) {
             ::new (static_cast<void*>(op + 1)) T(std::forward<V>(value));
         } else {
-            *reinterpret_cast<void**>(op + 1) = new T(std::forward<V>(value));
+            *reinterpret_cast<void**>(op + 1) =
+                value_ops<T>.allocateFor([&](void* place) { ::new (place) T(std::forward<V>(value)); });
         }
         if (!value_ops<T>.trivial || is_item) is_plain_ = false;
         commit(op);
