@@ -1,0 +1,149 @@
+// NOT WITH: sanitize
+// TIMEOUT: 120
+// Each allocation of a run fails once, in a process of its own: the run is as if nothing had failed, or says so and can be resumed. No process
+// dies of it, and no value is destroyed twice.
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <stategraph/async.hpp>
+#include <stategraph/control.hpp>
+#include <stategraph/error.hpp>
+#include <stategraph/memory_saver.hpp>
+#include <stategraph/stategraph.hpp>
+
+namespace {
+
+std::atomic<bool> armed = false;
+std::atomic<long> countdown = 0;
+std::atomic<bool> was_hit = false;
+
+void* take(std::size_t size) {
+    if (armed.load(std::memory_order_relaxed) && countdown.fetch_sub(1) == 1) {
+        was_hit = true;
+        throw std::bad_alloc();
+    }
+    if (void* place = std::malloc(size > 0 ? size : 1)) return place;
+    throw std::bad_alloc();
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) { return take(size); }
+void operator delete(void* place) noexcept { std::free(place); }
+void operator delete(void* place, std::size_t) noexcept { std::free(place); }
+
+namespace sg = stategraph;
+
+namespace {
+
+/// Counts its objects.
+struct Counted {
+    static inline std::atomic<int> alive = 0;
+    int x = 0;
+    Counted() { ++alive; }
+    Counted(const Counted& other) : x(other.x) { ++alive; }
+    Counted& operator=(const Counted&) = default;
+    ~Counted() { --alive; }
+};
+
+}  // namespace
+
+template <>
+struct sg::Codec<Counted> {
+    static void encode(sg::Encoder& out, const Counted& value) { out.integer(value.x); }
+    static void decode(sg::Decoder& in, Counted& value) { value.x = static_cast<int>(in.integer()); }
+};
+
+namespace {
+
+struct State {
+    std::vector<int> out = {};
+    Counted counted = {};
+    static constexpr auto channels() { return sg::channels(sg::channel("out", &State::out, sg::append), sg::channel("counted", &State::counted)); }
+};
+using Writes = sg::Update<State>;
+
+enum class Kind { plain, stoppable, retried, streamed, streamed_retried };
+constexpr const char* names[] = {"invoke", "with control", "with control and a retry", "live stream with control", "live stream with a retry"};
+
+sg::CompiledGraph<State> graphFor(Kind kind) {
+    const bool fails = kind == Kind::retried || kind == Kind::streamed_retried;
+    const auto tries = std::make_shared<std::atomic<int>>(0);
+    sg::StateGraph<State> graph;
+    graph.addNode("a", [tries, fails](const State&) -> Writes {
+        if (fails && tries->fetch_add(1) == 0) throw 1;
+        return {sg::add(&State::out, 0)};
+    }, {.retry = {.max_attempts = 3, .initial_interval_ms = 0.05, .retry_on = [](const std::exception_ptr&) { return true; }}});
+    graph.addNode("b", [](const State&) -> Writes { return {sg::add(&State::out, 1)}; });
+    graph.addNode("c", [](const State&) -> Writes { return {sg::add(&State::out, 2)}; });
+    graph.addEdge(sg::START, "a").addEdge(sg::START, "b").addEdge("a", "c").addEdge("b", "c").addEdge("c", sg::END);
+    return graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
+}
+
+constexpr int no_more = 77;
+
+/// What the process ends with: `no_more` if there are fewer allocations than `number`.
+int runWithFailure(Kind kind, long number) {
+    const auto app = graphFor(kind);
+    (void)graphFor(Kind::plain).invoke(Writes{}, {.thread_id = "first"});  // what is made once in a process
+    sg::RunConfig config{.thread_id = "1"};
+    if (kind != Kind::plain) config.control = std::make_shared<sg::RunControl>();
+    const bool is_streamed = kind == Kind::streamed || kind == Kind::streamed_retried;
+    const int alive = Counted::alive;
+    bool threw = false;
+    countdown = number;
+    try {
+        armed = true;
+        if (is_streamed) {
+            for (const auto& event : app.stream(Writes{}, config, {.modes = {sg::StreamMode::custom, sg::StreamMode::updates}})) (void)event;
+        } else {
+            (void)app.invoke(Writes{}, config);
+        }
+    } catch (...) {
+        armed = false;
+        threw = true;
+    }
+    armed = false;
+    if (!was_hit) return no_more;
+    if (threw) {
+        try {
+            (void)app.invoke(sg::RESUME, {.thread_id = "1"});
+        } catch (const sg::EmptyInputError&) {  // it failed before anything was stored
+            (void)app.invoke(Writes{}, {.thread_id = "1"});
+        }
+    }
+    if (app.getState({.thread_id = "1"}).values.out != std::vector<int>{0, 1, 2}) return 1;
+    // Those of attempts' threads may still be on their way out.
+    for (int i = 0; i < 2000 && Counted::alive != alive; ++i) usleep(1000);
+    return Counted::alive == alive ? 0 : 2;
+}
+
+}  // namespace
+
+int main() {
+    bool good = true;
+    for (const Kind kind : {Kind::plain, Kind::stoppable, Kind::retried, Kind::streamed, Kind::streamed_retried}) {
+        for (long number = 1;; ++number) {
+            const pid_t child = fork();
+            if (child == 0) {
+                alarm(20);
+                std::_Exit(runWithFailure(kind, number));
+            }
+            int status = 0;
+            (void)waitpid(child, &status, 0);
+            if (WIFEXITED(status) && WEXITSTATUS(status) == no_more) break;
+            if (WIFEXITED(status) && WEXITSTATUS(status) == 0) continue;
+            std::printf("%s: allocation %ld fails: status %d\n", names[static_cast<int>(kind)], number, status);
+            good = false;
+        }
+    }
+    return good ? 0 : 1;
+}
