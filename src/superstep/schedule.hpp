@@ -107,7 +107,8 @@ public:
 
     /// What it keeps for the next run.
     std::size_t roomBytes() const noexcept {
-        return visits_.capacity() * sizeof(LastVisit) + sends.capacity() * sizeof(PendingSend) + edges_.capacity() * sizeof(EdgeTrigger) + joins_.capacity() * sizeof(JoinState) +
+        return visits_.capacity() * sizeof(LastVisit) + sends.capacity() * sizeof(PendingSend) +
+               edges_.capacity() * sizeof(EdgeTrigger) + joins_.capacity() * sizeof(JoinState) +
                (active_edges_.capacity() + changed_deferred_.capacity()) * sizeof(NodeIndex) +
                (active_joins_.capacity() + changed_joins_.capacity()) * sizeof(JoinIndex);
     }
