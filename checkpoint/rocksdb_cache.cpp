@@ -47,7 +47,7 @@ std::string numberRow(std::uint64_t number) {
 
 struct RocksDBCache::Impl {
     Impl(const std::string& folder, const RocksDBCacheOptions& chosen)
-        : options(checked(chosen)), database(folder, {.format = {.key = cache_format_key, .version = 1}}) {
+        : options(checked(chosen)), database(folder, {.format = {.key = cache_format_key, .version = 1}, .drop_damaged_log = true}) {
         checkpoint::Cursor rows = numbers();
         for (rows.seekToFirst(); rows.valid(); rows.next()) {
             if (rows.key().size() != 9 || rows.value().size() < 8) {

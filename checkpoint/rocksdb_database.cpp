@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "checkpoint/rocksdb_event_log.hpp"
+#include "checkpoint/rocksdb_log_scan.hpp"
 #include "checkpoint/rocksdb_open.hpp"
 
 namespace stategraph::checkpoint {
@@ -67,12 +68,32 @@ Database::Database(const std::string& path, const DatabaseSettings& settings)
     if (!settings.rocksdb_options) {
         options_.info_log = read_only_ ? std::make_shared<EventLog>() : std::make_shared<EventLog>(folder_);
     }
+    checkLog(settings);
     options_.create_if_missing = settings.create_if_missing;
     db_ = open();
+    options_.wal_filter = nullptr;
     options_.create_if_missing = false;
 }
 
 Database::~Database() = default;
+
+// RocksDB opens a log that it cannot read to its end with what it can read, and says nothing.
+void Database::checkLog(const DatabaseSettings& settings) {
+    if (options_.wal_recovery_mode != rocksdb::WALRecoveryMode::kPointInTimeRecovery)
+        return;  // the caller's own choice
+    const LogVerdict verdict = judgeLog(folder_, options_);
+    dropped_ = verdict.dropped;
+    if (!verdict.refused.empty()) {
+        if (!settings.drop_damaged_log) {
+            errors_.failDamaged(verdict.refused +
+                                "; restore it from a copy, or set drop_damaged_log to open it without these");
+        }
+        dropped_ = verdict.refused + ", and were dropped";
+        filter_ = stopAfter(verdict.last_sequence);
+        options_.wal_filter = filter_.get();
+    }
+    if (!dropped_.empty()) rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, options_.info_log, "%s", dropped_.c_str());
+}
 
 Database::Lease Database::open() const { return openFolder(folder_, options_, read_only_, format_, errors_); }
 

@@ -10,6 +10,7 @@
 #include <rocksdb/db.h>
 #include <rocksdb/options.h>
 #include <rocksdb/snapshot.h>
+#include <rocksdb/wal_filter.h>
 #include <rocksdb/write_batch.h>
 
 #include "checkpoint/rocksdb_claims.hpp"
@@ -32,6 +33,8 @@ struct DatabaseSettings {
     DatabaseFormat format = {};
     bool create_if_missing = true;
     bool read_only = false;
+    /// Open a database whose log is damaged in its midst, without what follows the damage.
+    bool drop_damaged_log = false;
     /// Taken as they are, if not null; used during construction only.
     const rocksdb::Options* rocksdb_options = nullptr;
 };
@@ -54,6 +57,8 @@ public:
     const DatabaseErrors& errors() const noexcept { return errors_; }
     bool isReadOnly() const noexcept { return read_only_; }
     void checkWritable() const;
+    /// What opening dropped from the end of the log, as a sentence; empty: nothing.
+    const std::string& dropped() const noexcept { return dropped_; }
 
     /// Cost: a short lock.
     Lease lease();
@@ -64,6 +69,7 @@ public:
     void write(rocksdb::WriteBatch& batch, bool sync, std::string_view work);
 
 private:
+    void checkLog(const DatabaseSettings& settings);
     Lease open() const;
     void heal(std::string_view work);
     void reopen();
@@ -75,7 +81,9 @@ private:
     DatabaseFormat format_;
     std::shared_ptr<Health> health_ = std::make_shared<Health>();
     rocksdb::Options options_;
-    std::optional<FolderClaim> claim_;  // writers only
+    std::string dropped_;
+    std::unique_ptr<rocksdb::WalFilter> filter_;  // RocksDB keeps a pointer
+    std::optional<FolderClaim> claim_;            // writers only
     std::optional<FolderWatch> watch_;
     std::atomic<std::int64_t> looked_at_ms_ = 0;
     std::mutex mutex_;  // over db_

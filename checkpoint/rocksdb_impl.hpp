@@ -40,6 +40,7 @@ struct RocksDBSaver::Impl {
     Impl(const std::string& folder, const RocksDBSaverOptions& options)
         : database(folder, {.create_if_missing = options.create_if_missing,
                             .read_only = options.read_only,
+                            .drop_damaged_log = options.drop_damaged_log,
                             .rocksdb_options = options.rocksdb_options}) {}
 
     void check(const rocksdb::Status& status, const char* work) const { database.errors().check(status, work); }

@@ -76,6 +76,7 @@ RocksDBSaver::~RocksDBSaver() {
     impl_->retention.reset();  // it calls prune
 }
 
+std::string RocksDBSaver::droppedAtOpening() const { return impl_->database.dropped(); }
 RetentionReport RocksDBSaver::retentionReport() const { return impl_->retention ? impl_->retention->report() : RetentionReport(); }
 
 void RocksDBSaver::put(const PutRequest& request) {

@@ -226,7 +226,14 @@ void Engine::refresh(const std::vector<std::string>& names, std::int64_t now_uni
     Edit edit(*view, now_unix_us);
     for (const std::string& name : unique) edit.refresh(name);
     view.reset();
-    if (!edit.changes().empty()) rows_.write(edit.changes(), false);
+    if (edit.changes().empty()) return;
+    try {
+        rows_.write(edit.changes(), false);
+    } catch (const CorruptStoreError&) {
+        throw;
+    } catch (const StoreError&) {
+        // What was read is not worse for that, as on a full disk: its items end when they would have ended.
+    }
 }
 
 std::size_t Engine::sweep() {

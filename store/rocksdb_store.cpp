@@ -46,6 +46,7 @@ public:
                            .format = {.key = stores::format_key, .version = stores::key_format_version},
                            .create_if_missing = options.create_if_missing,
                            .read_only = options.read_only,
+                           .drop_damaged_log = options.drop_damaged_log,
                            .rocksdb_options = options.rocksdb_options}) {}
 
     std::unique_ptr<stores::View> view() override { return std::make_unique<RocksDBView>(database_); }
@@ -62,6 +63,7 @@ public:
 
     void checkWritable() const override { database_.checkWritable(); }
     bool isWritable() const noexcept override { return !database_.isReadOnly(); }
+    const std::string& dropped() const noexcept { return database_.dropped(); }
 
 private:
     bool sync_;
@@ -89,6 +91,7 @@ RocksDBStore::RocksDBStore(const std::string& path, const StoreOptions& options,
 RocksDBStore::~RocksDBStore() = default;
 
 std::vector<StoreResult> RocksDBStore::apply(std::span<const StoreOp> ops) { return impl_->engine.apply(ops); }
+std::string RocksDBStore::droppedAtOpening() const { return impl_->rows.dropped(); }
 std::size_t RocksDBStore::sweep() { return impl_->engine.sweep(); }
 
 }  // namespace stategraph

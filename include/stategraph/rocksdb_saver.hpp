@@ -26,6 +26,9 @@ struct RocksDBSaverOptions {
     const rocksdb::Options* rocksdb_options = nullptr;
     /// Prune in the background. Impossible with `read_only`.
     std::optional<RetentionOptions> retention = {};
+    /// Open a database whose log is damaged in its midst with what was stored before the damage, and drop the rest for good. Off: such a
+    /// database is a CorruptCheckpointError that says where the damage is and how much would be lost.
+    bool drop_damaged_log = false;
 };
 
 /// Keeps threads in a RocksDB database (a folder), one key a commit and one a pending write.
@@ -52,6 +55,10 @@ public:
     /// large prune, else when it gets to it. Cost: the number of files.
     std::optional<std::uint64_t> storedBytes() override;
     bool putIsSlow() const noexcept override { return false; }
+
+    /// What opening dropped from the end of the log because it could not be read, as a sentence with file and place; empty: nothing. A
+    /// record that a dying process or machine wrote in part is dropped so; what came before it is whole.
+    std::string droppedAtOpening() const;
 
     /// What the background's prunes did; all zero without `retention`.
     RetentionReport retentionReport() const;

@@ -23,6 +23,8 @@ struct RocksDBStoreOptions {
     bool sync = false;
     /// Taken as they are, instead of the store's own, if not null. Used during construction only. Set `info_log`: see RocksDBSaverOptions.
     const rocksdb::Options* rocksdb_options = nullptr;
+    /// As RocksDBSaverOptions::drop_damaged_log; off: a CorruptStoreError.
+    bool drop_damaged_log = false;
 };
 
 /// Keeps items in a RocksDB database, a folder of its own (not that of a saver). One batch of puts is one atomic write.
@@ -38,6 +40,8 @@ public:
     ~RocksDBStore() override;
 
     std::size_t sweep() override;
+    /// As RocksDBSaver::droppedAtOpening.
+    std::string droppedAtOpening() const;
 
 protected:
     std::vector<StoreResult> apply(std::span<const StoreOp> ops) override;

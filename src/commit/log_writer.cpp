@@ -404,7 +404,7 @@ void LogWriter::putTask(CheckpointId checkpoint_id, std::string_view path, std::
 
 void LogWriter::putTasks(std::span<const WriteRow> rows) {
     if (!hasSaver()) return;
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     if (settings_.durability == Durability::exit) {
         for (const WriteRow& row : rows) {
             std::erase_if(kept_rows_, [&](const Row& kept) { return kept.checkpoint_id == row.checkpoint_id && kept.path == row.path; });
@@ -413,7 +413,10 @@ void LogWriter::putTasks(std::span<const WriteRow> rows) {
         return;
     }
     if (queue_) queue_->wait();
-    settings_.saver->putWrites({settings_.thread_id, settings_.checkpoint_ns}, head_, rows, settings_.durability == Durability::sync);
+    // Tasks that finish together wait for the disk together: a saver lets pending writes overlap.
+    const bool is_sync = settings_.durability == Durability::sync;
+    if (is_sync) lock.unlock();
+    settings_.saver->putWrites({settings_.thread_id, settings_.checkpoint_ns}, head_, rows, is_sync);
 }
 
 void LogWriter::putTaskWithCommit(CheckpointId checkpoint_id, std::string path, std::string record) {

@@ -192,6 +192,26 @@ void run(const Trial& t) {
     check(put(*subject).empty(), name + "a put after it was opened again");
 }
 
+/// Reading an item with a time to live writes, to prolong it: that must not fail the reading.
+void readWithRefresh() {
+    const std::string path = fs::absolute("db").string();
+    fs::remove_all(path);
+    sg::RocksDBStore store(path);
+    const sg::Value value(std::map<std::string, int>{{"a", 1}});
+    store.put({"n"}, "some time", value, {.ttl_ms = 1'000'000});
+    store.put({"n"}, "for ever", value);
+    ::usleep(5'000);  // else there is nothing to prolong
+    disk.failFrom(0, 1'000'000, ENOSPC, false);
+    for (int i = 0; i < 3; ++i) {
+        check(errorOf([&] { check(store.get({"n"}, "some time").has_value(), "an item with a time to live"); }).empty(),
+              "get on a full disk");
+        check(errorOf([&] { check(store.search({.limit = 10}).size() == 2, "both items"); }).empty(),
+              "search on a full disk");
+    }
+    disk.heal();
+    check(errorOf([&] { store.put({"n"}, "another", value); }).empty(), "a put after reads on a full disk");
+}
+
 }  // namespace
 
 extern "C" {
@@ -211,6 +231,7 @@ int fdatasync(int file) { return fails(file, Call::sync) ? -1 : 0; }
 }
 
 int main() {
+    readWithRefresh();
     for (const int kind : {0, 1, 2}) {
         for (const int error : {ENOSPC, EIO}) {
             for (const int before : {0, 2}) {
