@@ -164,7 +164,12 @@ std::string describe(const std::exception_ptr& error) {
     try {
         std::rethrow_exception(error);
     } catch (const std::exception& e) {
-        return e.what();
+        const char* text = e.what();
+        return text != nullptr ? text : "an exception without a text";
+    } catch (const char* text) {
+        return text != nullptr ? text : "unknown exception";
+    } catch (const std::string& text) {
+        return text;
     } catch (...) {
         return "unknown exception";
     }

@@ -103,7 +103,7 @@ public:
     static JsonReducer max(boost::json::value initial = 0);
     /// An object: written entries replace those of the same key, not deeper.
     static JsonReducer merge(boost::json::object initial = {});
-    /// A list of messages, objects with an "id" (made where missing): a message whose id is there replaces that one, others are added at the end.
+    /// A list of messages, objects with a string "id" (made where missing or null): a message whose id is there replaces that one, others are added at the end.
     /// {"type": "remove", "id": …} takes one out; with the id "__remove_all__" all that came before.
     static JsonReducer messages();
     /// Your own: `value = f(value, written)`. `name` is stored; change it when the operation changes. `f` is called on
@@ -143,7 +143,7 @@ private:
     friend struct detail::JsonLayout;
     struct Data;
     Data& change();
-    std::shared_ptr<const Data> data_;
+    std::shared_ptr<Data> data_;
 };
 
 /// The values of channels by name; unset ones are absent. A value type: as costly to copy as its values. Safe from several threads as

@@ -1,5 +1,6 @@
 #include "src/commit/ids.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 
@@ -38,8 +39,10 @@ constexpr std::uint64_t variant(std::uint64_t bits) { return (bits & 0x3FFFFFFFF
 
 IdSequence::IdSequence(IdSource& source, std::uint64_t low_bits) noexcept : source_(&source), low_(variant(low_bits)) {}
 
+// What an id can tell of a clock: nothing before 1970, and of one that runs ahead no more than leaves ids that ascend for ever.
 CheckpointId IdSequence::next() {
-    const auto now_us = static_cast<std::uint64_t>(source_->nowUnixUs());
+    constexpr std::int64_t latest_us = (std::int64_t{1} << 47U) * 1000;  // of the 48 bits of milliseconds half
+    const auto now_us = static_cast<std::uint64_t>(std::clamp<std::int64_t>(source_->nowUnixUs(), 0, latest_us));
     const std::uint64_t now = ((now_us / 1000) << 12U) | (now_us % 1000 * 4096 / 1000);
     tick_ = now > tick_ ? now : tick_ + 1;
     return {(tick_ >> 12U) << 16U | 0x7000U | (tick_ & 0xFFFU), low_};

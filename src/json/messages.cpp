@@ -21,6 +21,12 @@ std::string_view idOf(const json::value& message) {
     return id != nullptr ? std::string_view(id->data(), id->size()) : std::string_view();
 }
 
+// None or null, so that one is made; or of a type that no id has.
+bool hasOddId(const json::object& message) {
+    const json::value* id = message.if_contains("id");
+    return id != nullptr && !id->is_null() && !id->is_string();
+}
+
 bool isRemoval(const json::value& message) {
     const json::object* entries = message.if_object();
     const json::string* type = entries != nullptr ? textAt(*entries, "type") : nullptr;
@@ -69,6 +75,10 @@ public:
     void take(json::value& message) {
         if (!message.is_object()) {
             throw InvalidUpdateError("a message must be an object, and " + std::string(kindName(message)) + " was written");
+        }
+        if (hasOddId(message.get_object())) {
+            throw InvalidUpdateError("a message's id must be a string, and " + std::string(kindName(message.get_object().at("id"))) +
+                                     " was written");
         }
         const std::string id(idOf(message));
         if (isRemoval(message)) {
@@ -153,7 +163,7 @@ struct MessagesFold {
         if (op.type == nullptr || !op.holds<JsonOperand>()) return;
         std::size_t place = 0;
         forEachMessage(writtenBy(&op), [&](json::value& message) {
-            if (json::object* entries = message.if_object(); entries != nullptr && idOf(message).empty()) {
+            if (json::object* entries = message.if_object(); entries != nullptr && idOf(message).empty() && !hasOddId(*entries)) {
                 (*entries)["id"] = task.toString() + "-" + std::to_string(index) + "-" + std::to_string(place);
             }
             ++place;

@@ -1,15 +1,19 @@
+#include <atomic>
+
 #include "src/json/layout.hpp"
 
 namespace stategraph {
 
-JsonSchema::JsonSchema() : data_(std::make_shared<const Data>()) {}
+JsonSchema::JsonSchema() : data_(std::make_shared<Data>()) {}
 
-// What other schemas and graphs share is copied first.
+// What other schemas share is copied first; what is this one's alone is not, or a schema of n channels would cost n² to make.
 JsonSchema::Data& JsonSchema::change() {
-    auto data = std::make_shared<Data>(*data_);
-    Data& changed = *data;
-    data_ = std::move(data);
-    return changed;
+    if (data_.use_count() == 1) {
+        std::atomic_thread_fence(std::memory_order_acquire);  // who held it too, on another thread, is done with it
+    } else {
+        data_ = std::make_shared<Data>(*data_);
+    }
+    return *data_;
 }
 
 JsonSchema& JsonSchema::channel(std::string name, JsonReducer reducer, std::vector<std::string> formerly) {

@@ -352,10 +352,8 @@ void Execution::failed(std::exception_ptr error) noexcept {
             task_.record.error = node_error.reason();
         } catch (const Error& own) {
             task_.record.error = own.message();
-        } catch (const std::exception& other) {
-            task_.record.error = other.what();
         } catch (...) {
-            task_.record.error = "unknown exception";
+            task_.record.error = detail::describe(task_.failure);
         }
     } catch (...) {
         task_.record.error = "out of memory";  // short enough to need none

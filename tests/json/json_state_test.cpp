@@ -297,3 +297,23 @@ TEST_CASE("a graph and a schema that were moved from can be built on") {
     graph.addNode("d", [](const JsonState&) -> Update { return {sg::write("x", 9)}; }).addEdge(sg::START, "d").addEdge("d", sg::END);
     CHECK(graph.compile().invoke(Update{}).values["x"] == 9);
 }
+
+TEST_CASE("a schema of very many channels is made in little time, and copies of it keep apart") {
+    JsonSchema schema;
+    for (int i = 0; i < 30'000; ++i) schema.channel("c" + std::to_string(i));
+    const JsonSchema copy = schema;
+    schema.channel("one more");
+    CHECK(JsonState(schema).toObject().empty());
+    CHECK_THROWS_AS(JsonState(copy).at("one more"), sg::InvalidArgumentError);
+    CHECK_NOTHROW(JsonState(schema, {{"one more", 1}}));
+    CHECK_THROWS_AS(JsonState(copy, {{"one more", 1}}), sg::InvalidArgumentError);
+}
+
+TEST_CASE("a message's id is a string: none and null get one, and anything else is refused instead of replaced") {
+    const auto id = [](const char* message) { return folded(JsonReducer::messages(), {written(message)}).at(0).at("id"); };
+    CHECK(id(R"([{"id":"7"}])") == "7");
+    CHECK_FALSE(id(R"([{"t":"none"}])").as_string().empty());
+    CHECK_FALSE(id(R"([{"id":null}])").as_string().empty());
+    CHECK_THROWS_WITH_AS(id(R"([{"id":7}])"), doctest::Contains("a message's id must be a string, and a number was written"), sg::InvalidUpdateError);
+    CHECK_THROWS_WITH_AS(id(R"({"id":{}})"), doctest::Contains("a message's id must be a string"), sg::InvalidUpdateError);
+}
