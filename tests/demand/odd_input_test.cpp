@@ -171,7 +171,7 @@ TEST_CASE("a node may sleep until any time there is") {
         graph.addEdge(sg::START, "sleeper");
         const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
         const auto result = app.invoke(Update{}, {.thread_id = "t"});
-        CHECK(result.status == (until > 0 ? sg::Status::sleeping : sg::Status::done));
+        CHECK((result.status == (until > 0 ? sg::Status::sleeping : sg::Status::done)));
         if (until > 0) CHECK(result.wake_unix_ms == until);
         CHECK(app.recover().empty());
         CHECK_FALSE(sg::toJson(app.getState({.thread_id = "t"})).empty());
