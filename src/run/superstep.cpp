@@ -9,6 +9,13 @@
 
 // One superstep of a run: from the plan to the commit, or to the pause or failure it ends in.
 namespace stategraph::engine {
+namespace {
+
+// What is inside a run goes on where it was in the first superstep only. But a graph without a log that is run again begins from its beginning,
+// and each of its supersteps may be one that was there before.
+bool isRepeated(const Run& run, const ParentLink* parent) noexcept { return !run.hasSaver() && parent != nullptr && parent->resuming; }
+
+}  // namespace
 
 // Where nobody is told of START's superstep, or stores it, that is its input's writes and its edges: no task is needed.
 bool Run::startsQuietly() const noexcept {
@@ -28,7 +35,7 @@ void Run::startQuietly() {
     advance(topology(), schedule_, {.consumed = *plan_, .routed = {&start, 1}, .is_step = true});
     commit(Source::loop);
     first_ = false;
-    inner_resuming_ = false;
+    inner_resuming_ = isRepeated(*this, parent_);
     inner_replaying_ = false;
 }
 
@@ -216,7 +223,7 @@ void Run::endSuperstep() {
     if (shared_.events->any() && touchesOutput(current_)) shared_.events->values(*this);
     first_ = false;
     replay_ = false;
-    inner_resuming_ = false;
+    inner_resuming_ = isRepeated(*this, parent_);
     inner_replaying_ = false;
     superstep_done_ = true;
     if (parent_ == nullptr) shared_.effects.clear();
