@@ -13,6 +13,7 @@
 #include "checkpoint/fold.hpp"
 #include "checkpoint/materialise.hpp"
 #include "tests/fault/fault_graph.hpp"
+#include "tests/support/drivers.hpp"
 
 // What must hold after every failure, whatever failed: the thread is at a whole superstep, what is finished stays finished, and going on
 // leads to where the undisturbed run led.
@@ -99,8 +100,12 @@ private:
 class Disturbed {
 public:
     /// `saver` is what the run is given, `inner` what it stores into.
-    Disturbed(const SharedSaver& saver, SharedSaver inner, sg::RunConfig config)
-        : inner_(std::move(inner)), app_(faultGraph(runs_, saver)), observer_(faultGraph(runs_, inner_)), config_(std::move(config)) {}
+    Disturbed(const SharedSaver& saver, SharedSaver inner, sg::RunConfig config, const drivers::Driver& driver = drivers::blocking())
+        : inner_(std::move(inner)),
+          app_(faultGraph(runs_, saver)),
+          observer_(faultGraph(runs_, inner_)),
+          config_(std::move(config)),
+          driver_(driver) {}
 
     /// Goes on, call by call, until the thread is done. `failed(error)` is told of each failure first; it may disarm. With
     /// `only_one_fails`, whoever failed was one task's own code, so its siblings must all be kept.
@@ -126,11 +131,11 @@ public:
 private:
     void goOn(const sg::StateSnapshot<State>& state) {
         if (!state.config.checkpoint_id) {
-            app_.invoke(theInput(), config_);
+            driver_.run(app_, theInput(), config_).get();
         } else if (!state.interrupts().empty()) {
-            app_.invoke(sg::Command<State>{.resume = "yes"}, config_);
+            driver_.run(app_, sg::Command<State>{.resume = "yes"}, config_).get();
         } else {
-            app_.invoke(sg::RESUME, config_);
+            driver_.run(app_, sg::RESUME, config_).get();
         }
     }
 
@@ -196,6 +201,7 @@ private:
     App app_;
     App observer_;
     sg::RunConfig config_;
+    const drivers::Driver& driver_;
     std::map<std::string, int> finished_;
     bool from_start_ = true;
 };

@@ -6,6 +6,7 @@
 
 #include <stategraph/codec_std.hpp>
 
+#include "tests/support/drivers.hpp"
 #include "tests/support/fixed_ids.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/recording_saver.hpp"
@@ -132,6 +133,28 @@ TEST_CASE("all completion orders of five tasks, Sends, Commands and routers amon
         ++orders;
     });
     CHECK(orders == 120);
+}
+
+TEST_CASE("whoever drives the run stores the same bytes as the others, in every order") {
+    std::string expected;
+    std::size_t number = 0;
+    std::vector<std::size_t> order{0, 1, 2, 3, 4};
+    for (const drivers::Driver& driver : drivers::crossed()) {
+        CAPTURE(driver.name);
+        for (int i = 0; i < 4; ++i) {
+            // Others for each driver, and all of them over the list.
+            for (std::size_t steps = 1 + number++ % 7; steps > 0; --steps) std::next_permutation(order.begin(), order.end());
+            Turns turns(order);
+            const auto saver = passingSaver(turns);
+            const App app = wideGraph(turns, saver);
+            const auto outcome = driver.run(app, bar("i"), {.thread_id = "t"});
+            REQUIRE(outcome.what() == "");
+            REQUIRE(outcome.values.bar == Strings{"i", "a", "b", "c", "x", "y", "w7", "w8", "w9", "z"});
+            const std::string stored = dump(*saver);
+            if (expected.empty()) expected = stored;
+            REQUIRE((stored == expected));
+        }
+    }
 }
 
 TEST_CASE("two to four tasks too, and where the saver is slow") {

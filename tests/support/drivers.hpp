@@ -101,8 +101,14 @@ public:
         sg::detail::StateBox<S> box;
         const Call call{app.core(), sg::detail::toRunInput<S, Input>(std::move(input)), withEnding(config), box.object()};
         static_cast<Ended&>(outcome) = run_(call, ending);
+        if (!outcome.error && !gives_values) {
+            try {
+                box.state = latest(app, config, outcome);
+            } catch (...) {
+                outcome.error = std::current_exception();  // the caller's saver is one that fails
+            }
+        }
         if (outcome.error) return outcome;
-        if (!gives_values) box.state = latest(app, config, outcome);
         outcome.values = sg::detail::project<Output>(std::move(box.state));
         return outcome;
     }

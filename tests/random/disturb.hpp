@@ -1,0 +1,380 @@
+#pragma once
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <stategraph/control.hpp>
+#include <stategraph/memory_saver.hpp>
+#include <stategraph/testing/fault_saver.hpp>
+
+#include "checkpoint/fold.hpp"
+#include "checkpoint/materialise.hpp"
+#include "tests/random/graph.hpp"
+#include "tests/support/door.hpp"
+#include "tests/support/drivers.hpp"
+#include "tests/support/savers.hpp"
+
+// Threads of random graphs, disturbed in every way there is, must end as one that nobody disturbed.
+namespace random_graph {
+
+constexpr int limit = 400;  // supersteps of a run that is not to reach it
+
+struct Wrong : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+inline void require(bool holds, const std::string& otherwise) {
+    if (!holds) throw Wrong(otherwise);
+}
+
+/// Of tasks the names only: "a:ID|b:=key" becomes "a|b:=key".
+inline std::string withoutIds(const std::string& ns) {
+    std::string out;
+    for (std::size_t at = 0; at < ns.size();) {
+        const std::size_t end = std::min(ns.find('|', at), ns.size());
+        const std::string segment = ns.substr(at, end - at);
+        const std::size_t colon = segment.find(':');
+        const bool has_key = colon != std::string::npos && segment.compare(colon, 2, ":=") == 0;
+        if (!out.empty()) out += '|';
+        out += has_key ? segment : segment.substr(0, colon);
+        at = end + 1;
+    }
+    return out;
+}
+
+/// What a saver holds of a thread, read without types: a line for each checkpoint of each of its logs.
+inline std::set<std::string> stored(sg::BaseCheckpointSaver& saver, const std::string& thread, bool with_steps, bool only_root) {
+    std::set<std::string> lines;
+    for (const auto& row : saver.list({.thread_id = thread})) {
+        if (only_root && !row.checkpoint_ns.empty()) continue;
+        const sg::LogName log{row.thread_id, row.checkpoint_ns};
+        auto tuple = saver.getTuple({.log = log, .checkpoint_id = row.id});
+        require(tuple.has_value(), "a checkpoint that is listed is not there");
+        const auto folded = sg::checkpoint::fold(log, std::move(*tuple));
+        std::string line = withoutIds(row.checkpoint_ns);
+        if (with_steps) line += " " + std::to_string(folded.commit.step);
+        for (const auto& channel : folded.channels) {
+            const std::string value = sg::cborToJson(sg::checkpoint::materialise(channel.pieces));
+            // A channel with a reducer begins as this, and may be stored before anything is written to it.
+            if (value != "[]" && value != "{}" && value != "0") line += " " + std::string(channel.name) + "=" + value;
+        }
+        lines.insert(line);
+    }
+    return lines;
+}
+
+inline std::string answerTo(const sg::Interrupt& question) { return "a" + Digest().add(question.value.as<std::string>()).text(); }
+inline Update theInput() { return {sg::add(&State::log, "input"), sg::add(&State::sum, 1)}; }
+
+/// The run that nobody disturbed.
+struct Undisturbed {
+    State end;
+    std::size_t touches = 0;
+    std::set<std::string> lines;
+    std::set<std::string> lines_without_steps;
+    std::set<std::string> root;
+
+    Undisturbed(const GraphPlan& plan, int concurrency) {
+        const auto world = std::make_shared<World>();
+        const auto saver = std::make_shared<sg::MemorySaver>();
+        const App app = build(plan, world, {.checkpointer = saver});
+        const sg::RunConfig config{.thread_id = "t", .durability = sg::Durability::sync, .recursion_limit = limit, .max_concurrency = concurrency};
+        auto result = app.invoke(theInput(), config);
+        for (int calls = 0; result.status == sg::Status::interrupted; ++calls) {
+            require(calls < 200, "the undisturbed run asks for ever");
+            Command command;
+            std::set<std::string> ids;
+            for (const auto& question : result.interrupts) {
+                if (ids.insert(question.id.toString()).second) command.answers.push_back({question.id, answerTo(question)});
+            }
+            result = app.invoke(command, config);
+        }
+        require(result.status == sg::Status::done, std::string("the undisturbed run is ") + sg::toString(result.status));
+        end = result.values;
+        touches = world->touches();
+        lines = stored(*saver, "t", true, false);
+        lines_without_steps = stored(*saver, "t", false, false);
+        root = stored(*saver, "t", true, true);
+    }
+};
+
+/// Whether logs in it live with the thread.
+inline bool remembers(const GraphPlan& plan) {
+    for (const NodePlan& node : plan.nodes) {
+        if (node.kind != Kind::subgraph) continue;
+        if (node.memory == Memory::per_thread || node.memory == Memory::keyed || remembers(plan.inner[node.inner])) return true;
+    }
+    return false;
+}
+
+/// One thread, call by call, each disturbed in one way, until it is done.
+class Disturbed {
+public:
+    Disturbed(const GraphPlan& plan, const Undisturbed& wanted, std::uint64_t seed, savers::Store& store, bool reopens)
+        : plan_(plan), wanted_(wanted), random_(seed), store_(store), reopens_(reopens), remembers_(remembers(plan)) {
+        open();
+    }
+
+    void drive() {
+        const std::size_t disturbances = 1 + random_.below(8);
+        for (std::size_t call = 0;; ++call) {
+            require(call < 300, "the thread does not come to an end");
+            const auto state = observer_->getState({.thread_id = thread_});
+            if (state.config.checkpoint_id && state.tasks.empty()) break;  // `next` leaves out what only waits for its commit
+            oneCall(state, call < disturbances);
+            compare(false);
+        }
+        compare(true);
+    }
+    /// What was done, a line each.
+    const std::string& story() const noexcept { return story_; }
+
+private:
+    enum class What : std::uint8_t {
+        none, node_throws, stop, drain, timeout, abandon, saver_fails, breakpoint, limit, second_writer, restart, recover, travel, prune, copy, count
+    };
+    static const char* nameOf(What what) {
+        static constexpr const char* names[] = {"none",       "node throws", "stop",          "drain",   "timeout", "abandon", "saver fails",
+                                                "breakpoint", "limit",       "second writer", "restart", "recover", "travel",  "prune", "copy"};
+        return names[static_cast<std::size_t>(what)];
+    }
+
+    void open() {
+        inner_ = store_.open();
+        fault_ = std::make_shared<sg::testing::FaultSaver>(inner_, sg::testing::FaultPlan{}, random_.chance(30));
+        app_.emplace(build(plan_, world_, {.checkpointer = fault_, .on_failure = random_.chance(30) ? sg::FailurePolicy::collect : sg::FailurePolicy::wait}));
+        // By another way to the store, as another process has one; it knows nothing of the first one's runs.
+        observer_.emplace(build(plan_, std::make_shared<World>(), {.checkpointer = std::make_shared<Door>(inner_)}));
+    }
+    void reopen() {
+        const std::weak_ptr<sg::BaseCheckpointSaver> old = inner_;
+        app_.reset();
+        observer_.reset();
+        fault_.reset();
+        inner_.reset();
+        world_->disarm();
+        // Attempts that were abandoned may still be about to end.
+        for (int i = 0; reopens_ && !old.expired(); ++i) {
+            require(i < 5000, "something holds the saver after its runs have ended");
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        open();
+    }
+
+    sg::RunConfig config(What what) {
+        sg::RunConfig made{.thread_id = thread_, .recursion_limit = limit};
+        made.durability = static_cast<sg::Durability>(random_.below(3));
+        exits_ = exits_ || made.durability == sg::Durability::exit;
+        if (const std::size_t most = random_.below(4); most > 0) made.max_concurrency = static_cast<int>(most);
+        if (what == What::stop || what == What::drain) made.control = std::make_shared<sg::RunControl>();
+        if (what == What::timeout) made.timeout_ms = 1 + static_cast<int>(random_.below(4));
+        if (what == What::limit) made.recursion_limit = 1 + static_cast<int>(random_.below(3));
+        if (what == What::breakpoint) {
+            const sg::NodeNames at{random_.chance(20) ? "*" : random_.oneOf(plan_.nodes).name};
+            (random_.chance(50) ? made.interrupt_before : made.interrupt_after) = std::optional<sg::NodeNames>(at);
+        }
+        return made;
+    }
+
+    void arm(What what, const sg::RunConfig& run) {
+        const std::size_t nth = 1 + random_.below(wanted_.touches * 2 / 3 + 1);
+        const auto control = run.control;
+        switch (what) {
+            case What::node_throws:
+                world_->arm(nth, [](sg::Runtime*) { throw std::runtime_error("injected failure of a node"); }, true);
+                break;
+            case What::stop: world_->arm(nth, [control](sg::Runtime*) { control->requestStop(); }, false); break;
+            case What::drain: world_->arm(nth, [control](sg::Runtime*) { control->requestDrain(); }, false); break;
+            case What::timeout:
+                world_->arm(nth, [](sg::Runtime* runtime) {
+                    for (int ms = 0; runtime != nullptr && ms < 1000 && !runtime->stopRequested(); ++ms) {
+                        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                    }
+                }, false);
+                break;
+            case What::second_writer: {
+                was_second_ = true;
+                const App other = *observer_;
+                const sg::RunConfig with{.thread_id = thread_, .recursion_limit = limit};
+                world_->arm(nth, [other, with](sg::Runtime*) {
+                    try {
+                        (void)other.invoke(sg::RESUME, with);
+                    } catch (const sg::EmptyInputError&) {
+                        // With durability `exit` nothing is there yet.
+                    }
+                }, false);
+                break;
+            }
+            case What::saver_fails:
+                fault_->arm({.fail_at = 1 + random_.below(60), .once = random_.chance(60), .after_effect = random_.chance(50)});
+                break;
+            default: break;
+        }
+    }
+
+    void before(What what) {
+        if (what == What::restart) reopen();
+        if (what == What::prune) inner_->prune({.thread_id = thread_, .keep_last = 1 + random_.below(3)});
+        if (what == What::copy) {
+            const std::string to = thread_ + "'";
+            inner_->copyThread(thread_, to);
+            thread_ = to;
+        }
+        if (what == What::prune) prunes_ = true;
+    }
+
+    void oneCall(const sg::StateSnapshot<State>& state, bool disturbed) {
+        const bool is_new = !state.config.checkpoint_id;
+        auto what = disturbed ? static_cast<What>(random_.below(static_cast<std::size_t>(What::count))) : What::none;
+        if (is_new && (what == What::travel || what == What::recover || what == What::prune || what == What::copy)) what = What::none;
+        const drivers::Driver* driver = &random_.oneOf(drivers::crossed());
+        while (what == What::abandon && !driver->canAbandon()) driver = &random_.oneOf(drivers::crossed());
+        before(what);
+        sg::RunConfig run = config(what);
+        arm(what, run);
+        tell(std::string("  ") + nameOf(what) + ", " + driver->name + ", durability " + std::to_string(static_cast<int>(run.durability)));
+        Ended ended;
+        if (is_new) {
+            ended = call(*driver, what, theInput(), run);
+        } else if (what == What::recover) {
+            ended = recovers(run);
+        } else if (what == What::travel) {
+            ended = travels(*driver, run);
+        } else if (const auto questions = state.interrupts(); !questions.empty() && (!disturbed || random_.chance(80))) {
+            ended = call(*driver, what, answers(questions), run);
+        } else {
+            ended = call(*driver, what, sg::RESUME, run);
+        }
+        world_->disarm();
+        fault_->disarm();
+        judge(what, ended);
+    }
+
+    // At once too, for what does not come back.
+    void tell(const std::string& text) {
+        static const bool at_once = std::getenv("STATEGRAPH_RANDOM_VERBOSE") != nullptr;
+        story_ += text;
+        if (at_once) std::cout << text << std::flush;
+    }
+
+    struct Ended {
+        std::exception_ptr error;
+        std::string text;
+        std::optional<sg::Status> status;
+        std::optional<State> values;
+    };
+
+    template <class In>
+    Ended call(const drivers::Driver& driver, What what, const In& input, const sg::RunConfig& run) {
+        if (what == What::abandon) {
+            const std::size_t steps = 1 + random_.below(12);
+            const bool was_over = driver.abandon(*app_, input, run, {.steps = steps});
+            tell(was_over ? ", over before" : ", left after " + std::to_string(steps));
+            return {};
+        }
+        const auto outcome = driver.run(*app_, input, run);
+        Ended ended{outcome.error, outcome.what(), {}, {}};
+        if (outcome.error) return ended;
+        ended.status = outcome.status;
+        ended.values = outcome.values;
+        return ended;
+    }
+    Ended recovers(const sg::RunConfig& run) {
+        const auto report = app_->recover({.run = run, .only = [this](const sg::UnfinishedThread& thread) { return thread.thread_id == thread_; }});
+        Ended ended;
+        for (const auto& thread : report) {
+            require(!thread.why.starts_with("left alone"), thread.why);
+            ended.error = thread.error;
+            ended.text = thread.why;
+            ended.status = thread.status;
+        }
+        return ended;
+    }
+    Ended travels(const drivers::Driver& driver, sg::RunConfig run) {
+        std::vector<sg::CheckpointId> places;
+        for (const auto& snapshot : observer_->getStateHistory({.thread_id = thread_}, {.values = false})) {
+            if (!snapshot.next.empty()) places.push_back(snapshot.config.checkpoint_id);
+        }
+        if (places.empty()) return {};
+        travelled_ = true;
+        run.checkpoint_id = random_.oneOf(places);
+        return call(driver, What::travel, sg::RESUME, run);
+    }
+    Command answers(const std::vector<sg::Interrupt>& questions) {
+        Command command;
+        std::map<std::string, const sg::Interrupt*> first;
+        for (const auto& question : questions) first.emplace(question.id.toString(), &question);
+        if (first.size() == 1 && random_.chance(50)) {
+            command.resume = answerTo(*first.begin()->second);
+            return command;
+        }
+        for (const auto& [id, question] : first) {
+            if (command.answers.empty() || random_.chance(60)) command.answers.push_back({question->id, answerTo(*question)});
+        }
+        return command;
+    }
+
+    void judge(What what, const Ended& ended) {
+        if (ended.error) {
+            tell(": " + ended.text + "\n");
+            bool expected = ended.text.find("injected") != std::string::npos;
+            // Of an effect's record it is its node's failure.
+            if (ended.text.find("another run committed first") != std::string::npos) expected = what == What::second_writer;
+            try {
+                std::rethrow_exception(ended.error);
+            } catch (const sg::GraphRecursionError&) {
+                expected = what == What::limit;
+            } catch (...) {
+            }
+            require(expected, "an error that nobody made: " + ended.text);
+            return;
+        }
+        tell(std::string(": ") + (ended.status ? sg::toString(*ended.status) : "-") + "\n");
+        if (ended.status != sg::Status::done) return;
+        const auto state = observer_->getState({.thread_id = thread_});
+        require(state.tasks.empty(), "the run is done, and tasks are due");
+        require(state.values == wanted_.end, "the run is done, and not as undisturbed: " + state.valuesAsJson());
+        require(!ended.values || *ended.values == wanted_.end, "the run is done, and gives other values than it stored");
+    }
+
+    void compare(bool is_done) {
+        const auto& wanted = travelled_ ? wanted_.lines_without_steps : wanted_.lines;
+        // A writer that came second leaves a visit in a log that lives with the thread, which the next visit passes over.
+        const bool only_root = was_second_ && remembers_;
+        for (const std::string& line : stored(*inner_, thread_, !travelled_, only_root)) {
+            require(wanted.contains(line), "a checkpoint that the undisturbed run does not have: " + line);
+        }
+        if (!is_done) return;
+        const auto state = observer_->getState({.thread_id = thread_});
+        require(state.values == wanted_.end, "the end is not as undisturbed: " + state.valuesAsJson());
+        require(state.tasks.empty(), "tasks are left");
+        if (travelled_ || exits_ || prunes_) return;
+        require(stored(*inner_, thread_, true, true) == wanted_.root, "the history is not that of the undisturbed run");
+    }
+
+    const GraphPlan& plan_;
+    const Undisturbed& wanted_;
+    Random random_;
+    savers::Store& store_;
+    bool reopens_;
+    bool remembers_;
+    SharedWorld world_ = std::make_shared<World>();
+    std::shared_ptr<sg::BaseCheckpointSaver> inner_;
+    std::shared_ptr<sg::testing::FaultSaver> fault_;
+    std::optional<App> app_;
+    std::optional<App> observer_;
+    std::string thread_ = "t";
+    bool exits_ = false;
+    bool travelled_ = false;
+    bool prunes_ = false;
+    bool was_second_ = false;
+    std::string story_;
+};
+
+}  // namespace random_graph

@@ -1,0 +1,146 @@
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+
+#include <doctest/doctest.h>
+
+#include "tests/random/disturb.hpp"
+
+// Random graphs under random disturbances. The same seeds each time; STATEGRAPH_RANDOM_SEED begins elsewhere, STATEGRAPH_RANDOM_GRAPHS says how
+// many graphs, and STATEGRAPH_RANDOM_VERBOSE=1 prints each seed before it is tried, and each call (scripts/random_run.sh).
+using namespace random_graph;
+
+namespace {
+
+std::uint64_t given(const char* variable, std::uint64_t otherwise) {
+    const char* const text = std::getenv(variable);
+    return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+struct Tried {
+    std::string wrong;  // empty: all was well
+    std::string story;
+};
+
+Tried tryOnce(const GraphPlan& plan, const Undisturbed& wanted, std::uint64_t seed) {
+    const auto drive = [&](savers::Store& store, bool reopens) -> Tried {
+        std::optional<Disturbed> thread;
+        try {
+            thread.emplace(plan, wanted, seed, store, reopens);
+            thread->drive();
+        } catch (const std::exception& error) {
+            return {error.what(), thread ? thread->story() : ""};
+        }
+        return {};
+    };
+#if STATEGRAPH_HAS_ROCKSDB
+    if (seed % 4 == 0) {
+        savers::RocksDBStore store;
+        return drive(store, true);
+    }
+#endif
+    savers::MemoryStore store;
+    return drive(store, false);
+}
+
+GraphPlan planOf(std::uint64_t seed) {
+    Random random(seed);
+    return Planner(random).make();
+}
+
+/// What is simpler than a plan in one place each.
+std::vector<GraphPlan> simpler(const GraphPlan& plan) {
+    std::vector<GraphPlan> all;
+    const auto with = [&](auto change) {
+        for (std::size_t i = 0; i < plan.nodes.size(); ++i) {
+            GraphPlan changed = plan;
+            change(changed.nodes[i]);
+            if (toText(changed) != toText(plan)) all.push_back(std::move(changed));
+        }
+    };
+    with([](NodePlan& node) { node.back = {}; });
+    with([](NodePlan& node) { node.edges.clear(); });
+    with([](NodePlan& node) { node.choices.clear(); });
+    with([](NodePlan& node) {
+        if (node.kind == Kind::subgraph || node.kind == Kind::coroutine) node.kind = Kind::blocking;
+    });
+    with([](NodePlan& node) { node.questions = node.failing_attempts = node.naps = 0; });
+    with([](NodePlan& node) { node.by_command = node.is_deferred = node.is_handled = node.has_effect = node.has_limit = false; });
+    for (std::size_t i = 0; i < plan.joins.size(); ++i) {
+        GraphPlan changed = plan;
+        changed.joins.erase(changed.joins.begin() + static_cast<std::ptrdiff_t>(i));
+        all.push_back(std::move(changed));
+    }
+    for (std::size_t i = 0; i < plan.inner.size(); ++i) {
+        for (GraphPlan& inner : simpler(plan.inner[i])) {
+            GraphPlan changed = plan;
+            changed.inner[i] = std::move(inner);
+            all.push_back(std::move(changed));
+        }
+    }
+    return all;
+}
+
+/// The simplest graph found that still goes wrong, as text with the story of its disturbances.
+std::string shrunk(GraphPlan plan, std::uint64_t seed, Tried tried) {
+    const auto wrongOnes = [&](const GraphPlan& candidate) -> std::optional<Tried> {
+        try {
+            const Undisturbed wanted(candidate, 1);
+            for (std::uint64_t i = 0; i < 40; ++i) {
+                Tried again = tryOnce(candidate, wanted, seed + 4 * i);
+                if (!again.wrong.empty()) return again;
+            }
+        } catch (const std::exception&) {
+            // No graph, or one that does not end.
+        }
+        return {};
+    };
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    for (bool found = true; found;) {
+        found = false;
+        for (GraphPlan& candidate : simpler(plan)) {
+            if (std::chrono::steady_clock::now() > until) break;
+            auto again = wrongOnes(candidate);
+            if (!again) continue;
+            plan = std::move(candidate);
+            tried = std::move(*again);
+            found = true;
+            break;
+        }
+    }
+    return tried.wrong + "\ngraph:\n" + toText(plan) + "calls:\n" + tried.story;
+}
+
+}  // namespace
+
+TEST_CASE("threads of random graphs end as if nobody had disturbed them") {
+    const std::uint64_t first = given("STATEGRAPH_RANDOM_SEED", 1);
+    const std::uint64_t count = given("STATEGRAPH_RANDOM_GRAPHS", 60);
+    const bool verbose = given("STATEGRAPH_RANDOM_VERBOSE", 0) != 0;
+    const auto begun = std::chrono::steady_clock::now();
+    std::uint64_t threads = 0;
+    for (std::uint64_t seed = first; seed < first + count; ++seed) {
+        // Sanitizers and busy machines try fewer.
+        if (count == 60 && std::chrono::steady_clock::now() - begun > std::chrono::seconds(20)) break;
+        if (verbose) std::cout << "seed " << seed << std::endl;
+        const GraphPlan plan = planOf(seed);
+        INFO("STATEGRAPH_RANDOM_SEED=", seed);
+        std::optional<Undisturbed> wanted;
+        try {
+            wanted.emplace(plan, 1);
+            const Undisturbed again(plan, 4);
+            REQUIRE_MESSAGE((again.end == wanted->end && again.lines == wanted->lines), "in another order it ends otherwise:\n", toText(plan));
+        } catch (const std::exception& error) {
+            FAIL_CHECK("undisturbed: ", std::string(error.what()), "\n", toText(plan));
+            continue;
+        }
+        for (std::uint64_t i = 0; i < 4; ++i) {
+            const Tried tried = tryOnce(plan, *wanted, seed * 1000 + i);
+            ++threads;
+            if (tried.wrong.empty()) continue;
+            FAIL_CHECK(tried.wrong, "\ngraph:\n", toText(plan), "calls:\n", tried.story, "\nshrunk: ", shrunk(plan, seed * 1000 + i, tried));
+            if (!verbose) return;
+        }
+    }
+    MESSAGE("seeds from ", first, ": ", threads, " threads");
+}
