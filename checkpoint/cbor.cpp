@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <vector>
 
 #include <cbor.h>
 
@@ -311,6 +312,36 @@ std::string_view Decoder::raw() {
     skip();
     return before.substr(0, before.size() - rest_.size());
 }
+
+namespace detail {
+
+bool isDeeperThan(std::string_view cbor, int levels) {
+    std::vector<std::size_t> pending;  // items still to pass over, at each level of nesting
+    while (!cbor.empty()) {
+        const Type type = typeOf(cbor);
+        std::size_t inside = 0;
+        if (type == Type::array || type == Type::map) {
+            inside = type == Type::array ? takeCount(cbor, type, 1) : 2 * takeCount(cbor, type, 2);
+            if (pending.size() == static_cast<std::size_t>(levels)) return true;
+        } else {
+            take(cbor, type);
+        }
+        if (inside > 0) {
+            pending.push_back(inside);
+            continue;
+        }
+        while (!pending.empty() && --pending.back() == 0) pending.pop_back();
+    }
+    return false;
+}
+
+std::string tooDeepText() {
+    return "nested deeper than " + std::to_string(value_depth_max) +
+           " levels of arrays and maps, which is more than can be stored; make it flatter: a list whose items name each "
+           "other by index or key";
+}
+
+}  // namespace detail
 
 void Decoder::fail(std::string_view expected, Type found) { failWith(expected, describe(found)); }
 

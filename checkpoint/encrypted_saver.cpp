@@ -13,6 +13,7 @@
 #include "checkpoint/encrypted_box.hpp"
 #include "checkpoint/encrypted_keys.hpp"
 #include "checkpoint/record_frame.hpp"
+#include "checkpoint/retention.hpp"
 #include "checkpoint/sealed_record.hpp"
 
 namespace stategraph {
@@ -113,6 +114,28 @@ private:
     std::optional<std::string> used_;
 };
 
+// Rewrites commits for the saver inside, which stores them sealed.
+class Rewriter final : public CommitRewriter {
+public:
+    Rewriter(const Aes256Gcm& algorithm, checkpoint::KeyRing& keys, const std::function<EncryptionKey()>& current_key, CommitRewriter* outer)
+        : algorithm_(algorithm), opener_(algorithm, keys), current_key_(current_key), outer_(outer) {}
+
+    std::string wholeCommit(const LogName& log, CheckpointTuple tuple) override {
+        opener_.open(log, tuple.commits);
+        const RowKey key = keyOf(log, tuple.id);
+        const std::string whole = outer_ != nullptr ? outer_->wholeCommit(log, std::move(tuple)) : checkpoint::wholeCommit(log, std::move(tuple));
+        const EncryptionKey current = current_key_();
+        checkpoint::checkKey(current);
+        return Sealer(algorithm_, current, 1).seal(key, RowKind::commit, whole);
+    }
+
+private:
+    const Aes256Gcm& algorithm_;
+    Opener opener_;
+    const std::function<EncryptionKey()>& current_key_;
+    CommitRewriter* outer_;
+};
+
 // The least id that is greater.
 CheckpointId above(CheckpointId id) noexcept {
     return id.low() == ~std::uint64_t{0} ? CheckpointId(id.high() + 1, 0) : CheckpointId(id.high(), id.low() + 1);
@@ -139,6 +162,7 @@ struct EncryptedSaver::Impl {
     std::function<EncryptionKey()> current_key;
     checkpoint::KeyRing keys;
     Aes256Gcm algorithm;
+    std::unique_ptr<checkpoint::Retention> retention;
 };
 
 EncryptedSaver::EncryptedSaver(std::shared_ptr<BaseCheckpointSaver> inner, EncryptionOptions options) {
@@ -147,9 +171,15 @@ EncryptedSaver::EncryptedSaver(std::shared_ptr<BaseCheckpointSaver> inner, Encry
         throw InvalidArgumentError(
             "EncryptedSaver: current_key or find_key is not set; set both, or use EncryptionOptions::withKey");
     }
+    if (options.retention) checkpoint::checkRetention(*options.retention);
+    const auto retention = options.retention;
     impl_ = std::make_unique<Impl>(std::move(inner), std::move(options));
+    if (retention) impl_->retention = std::make_unique<checkpoint::Retention>(*this, *retention);
 }
-EncryptedSaver::~EncryptedSaver() = default;
+
+EncryptedSaver::~EncryptedSaver() { impl_->retention.reset(); }  // it calls prune
+
+RetentionReport EncryptedSaver::retentionReport() const { return impl_->retention ? impl_->retention->report() : RetentionReport(); }
 
 EncryptedSaver::Impl::HeldWrites EncryptedSaver::Impl::readExpected(const PutRequest& request) {
     HeldWrites held;
@@ -226,9 +256,17 @@ std::vector<ListedCheckpoint> EncryptedSaver::list(const ListQuery& query) {
     if (listed.empty()) return listed;
     Opener opener(impl_->algorithm, impl_->keys);
     for (auto& row : listed) {
+        if (!row.damaged.empty()) continue;
         const LogName log{row.thread_id, row.checkpoint_ns};
-        opener.open(keyOf(log, row.id), RowKind::commit, row.bytes);
-        opener.open(log, row.id, row.writes);
+        try {
+            opener.open(keyOf(log, row.id), RowKind::commit, row.bytes);
+            opener.open(log, row.id, row.writes);
+        } catch (const CorruptCheckpointError& error) {
+            if (query.thread_id) throw;
+            row.damaged = error.message();
+            row.bytes.clear();
+            row.writes.clear();
+        }
     }
     return listed;
 }
@@ -313,7 +351,12 @@ void EncryptedSaver::copyThread(std::string_view from, std::string_view to) {
     }
 }
 
-std::size_t EncryptedSaver::prune(const PruneRequest& request) { return impl_->inner->prune(request); }
+std::size_t EncryptedSaver::prune(const PruneRequest& request) {
+    Rewriter rewriter(impl_->algorithm, impl_->keys, impl_->current_key, request.rewriter);
+    PruneRequest with = request;
+    with.rewriter = &rewriter;
+    return impl_->inner->prune(with);
+}
 
 std::optional<std::uint64_t> EncryptedSaver::storedBytes() { return impl_->inner->storedBytes(); }
 

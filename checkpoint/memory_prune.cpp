@@ -16,7 +16,7 @@ bool hasOpenInterrupts(std::string_view thread_id, std::string_view ns, const Lo
 }
 
 LogPrune planPrune(std::string_view thread_id, std::string_view ns, Log& log, ThreadPrune& prune) {
-    LogLinks links{.checkpoint_ns = ns, .commits = {}, .interrupted = {}};
+    LogLinks links{.checkpoint_ns = ns, .commits = {}, .interrupted = {}, .thread_id = thread_id};
     links.commits.reserve(log.commits.size());
     for (const auto& commit : log.commits) {
         RecordLinks record = readLinks({thread_id, ns, commit.id}, commit.bytes());

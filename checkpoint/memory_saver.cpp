@@ -13,6 +13,8 @@
 #include <stategraph/record.hpp>
 #include <stategraph/saver_rules.hpp>
 
+#include "checkpoint/branch_walk.hpp"
+#include "checkpoint/damaged.hpp"
 #include "checkpoint/memory_prune.hpp"
 #include "checkpoint/memory_size.hpp"
 #include "checkpoint/memory_thread.hpp"
@@ -67,6 +69,31 @@ void checkExpected(const PutRequest& request, const Log* log) {
         }
         checkpoint::checkExpected(request.log, row, stored);
     }
+}
+
+// The commits from a checkpoint's base to the checkpoint, oldest first; without those of other branches where there may be many.
+std::vector<std::size_t> placesToRead(const LogName& name, const Log& log, std::size_t place) {
+    const std::size_t base = place - log.commits[place].to_base;
+    std::size_t bytes = 0;
+    for (std::size_t i = base; i <= place && bytes <= checkpoint::unseen_bytes_max; ++i) bytes += log.commits[i].size;
+    std::vector<std::size_t> places;
+    if (place - base >= checkpoint::unseen_rows_max || bytes > checkpoint::unseen_bytes_max) {
+        try {
+            checkpoint::walkToBase(name, log.commits[place].id, [&](CheckpointId id) -> std::optional<std::string_view> {
+                const std::size_t at = !places.empty() && places.back() > 0 && log.commits[places.back() - 1].id == id ? places.back() - 1
+                                                                                                                      : log.placeOf(id);
+                if (at == log.commits.size() || log.commits[at].id != id) return {};
+                places.push_back(at);
+                return log.commits[at].bytes();
+            });
+            std::reverse(places.begin(), places.end());
+            return places;
+        } catch (const CorruptCheckpointError&) {
+            places.clear();  // the reader says so
+        }
+    }
+    for (std::size_t i = base; i <= place; ++i) places.push_back(i);
+    return places;
 }
 
 void listLog(std::string_view thread_id, std::string_view ns, const Log& log, const ListQuery& query,
@@ -331,10 +358,9 @@ std::optional<CheckpointTuple> MemorySaver::getTuple(const TupleQuery& query) {
     const auto& wanted = log->commits[place];
     CheckpointTuple tuple{
         .id = wanted.id, .head = log->head(), .commits = {}, .writes = log->writesOf(wanted.id), .next = {}};
-    tuple.commits.reserve(wanted.to_base + std::size_t{1});
-    for (std::size_t i = place - wanted.to_base; i <= place; ++i) {
-        tuple.commits.push_back({log->commits[i].id, std::string(log->commits[i].bytes())});
-    }
+    const std::vector<std::size_t> places = placesToRead(query.log, *log, place);
+    tuple.commits.reserve(places.size());
+    for (const std::size_t each : places) tuple.commits.push_back({log->commits[each].id, std::string(log->commits[each].bytes())});
     if (place + 1 < log->commits.size()) {
         const auto& next = log->commits[place + 1];
         tuple.next = StoredCommit{next.id, std::string(next.bytes())};
@@ -445,7 +471,7 @@ std::size_t MemorySaver::prune(const PruneRequest& request) {
         }
         for (const auto& name : names) {
             if (impl_->is_closing.load(std::memory_order_relaxed)) return dropped;
-            pruneThread(name);
+            checkpoint::pruneOrNote(request, name, [&] { pruneThread(name); });
         }
     }
     return dropped;

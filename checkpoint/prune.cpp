@@ -204,7 +204,9 @@ LogPlan ThreadPrune::planCommits(const LogLinks& log, std::span<const Checkpoint
                 if (isWhole(commits[i]) || commits[i].id <= base) break;
             }
             std::reverse(tuple.commits.begin(), tuple.commits.end());
-            plan.rewritten.push_back({commits[at].id, wholeCommit({.thread_id = {}, .checkpoint_ns = log.checkpoint_ns}, std::move(tuple))});
+            const LogName name{.thread_id = log.thread_id, .checkpoint_ns = log.checkpoint_ns};
+            plan.rewritten.push_back({commits[at].id, request_.rewriter != nullptr ? request_.rewriter->wholeCommit(name, std::move(tuple))
+                                                                                  : wholeCommit(name, std::move(tuple))});
             rewritten_bytes += plan.rewritten.back().bytes.size();
         }
     } catch (const CorruptCheckpointError&) {

@@ -87,9 +87,12 @@ void Retention::run() noexcept {
 
 void Retention::pruneOnce() noexcept {
     std::size_t dropped = 0;
+    std::vector<DamagedThread> damaged;
     std::exception_ptr error;
     try {
-        dropped = saver_.prune(pruneAt(options_, nowUnixMs()));
+        PruneRequest request = pruneAt(options_, nowUnixMs());
+        request.damaged = &damaged;
+        dropped = saver_.prune(request);
     } catch (...) {
         error = std::current_exception();
     }
@@ -97,6 +100,7 @@ void Retention::pruneOnce() noexcept {
     ++report_.runs;
     report_.dropped_commits += dropped;
     report_.last_run_unix_ms = nowUnixMs();
+    report_.damaged = std::move(damaged);
     if (!error) return;
     ++report_.failed_runs;
     try {

@@ -139,8 +139,9 @@ public:
     bool nextIn(std::string_view prefix) { return next() && key().starts_with(prefix); }
 
     /// For a saver's rows.
+    std::optional<ParsedKey> tryParsed() const { return parseKey(key()); }
     ParsedKey parsed() const {
-        if (const auto parsed = parseKey(key())) return *parsed;
+        if (const auto parsed = tryParsed()) return *parsed;
         errors_.failDamaged("it has a key that cannot be read, 0x" + rows_->key().ToString(true) +
                             "; restore it from a copy");
     }

@@ -3,6 +3,7 @@
 #include <stategraph/error.hpp>
 #include <stategraph/record.hpp>
 
+#include "checkpoint/damaged.hpp"
 #include "checkpoint/rocksdb_impl.hpp"
 
 // Deleting and pruning, and giving space back.
@@ -62,8 +63,14 @@ std::size_t RocksDBSaver::prune(const PruneRequest& request) {
         const std::string lower = checkpoint::tablePrefix(Table::commits);
         Cursor rows(impl_->database, lower, checkpoint::prefixEnd(lower));
         for (rows.seekToFirst(); rows.valid() && !impl_->is_closing;) {
-            const std::string thread_id(rows.parsed().log.thread_id);
-            impl_->pruneThread(thread_id, request, total);
+            const auto at = rows.tryParsed();
+            if (!at) {  // nobody's row
+                checkpoint::pruneOrNote(request, {}, [&] { (void)rows.parsed(); });
+                rows.next();
+                continue;
+            }
+            const std::string thread_id(at->log.thread_id);
+            checkpoint::pruneOrNote(request, thread_id, [&] { impl_->pruneThread(thread_id, request, total); });
             rows.seek(checkpoint::prefixEnd(checkpoint::threadPrefix(Table::commits, thread_id)));
         }
     }
@@ -176,7 +183,7 @@ void RocksDBSaver::Impl::pruneLog(Cursor& rows, Cursor& write_rows, const LogNam
     const std::string prefix = checkpoint::logPrefix(Table::commits, log);
     const std::string writes_prefix = checkpoint::logPrefix(Table::writes, log);
 
-    checkpoint::LogLinks links{.checkpoint_ns = log.checkpoint_ns, .commits = {}, .interrupted = {}};
+    checkpoint::LogLinks links{.checkpoint_ns = log.checkpoint_ns, .commits = {}, .interrupted = {}, .thread_id = log.thread_id};
     for (; rows.isIn(prefix); rows.next()) {
         const CheckpointId id = idAt(rows, prefix.size());
         RecordLinks record = readLinks({log.thread_id, log.checkpoint_ns, id}, rows.value());

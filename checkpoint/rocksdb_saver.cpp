@@ -5,6 +5,7 @@
 #include <stategraph/error.hpp>
 #include <stategraph/record.hpp>
 
+#include "checkpoint/branch_walk.hpp"
 #include "checkpoint/rocksdb_impl.hpp"
 
 // Storing and reading. What removes is in rocksdb_prune.cpp.
@@ -32,6 +33,26 @@ std::vector<StoredWrite> readWrites(Cursor& rows, const LogName& log, Checkpoint
         writes.push_back({std::string(rows.key().substr(prefix.size())), std::string(rows.value())});
     }
     return writes;
+}
+
+// The commits that lead to the tuple's checkpoint, without those of other branches. False, and nothing has changed, if a header on the way
+// cannot be read: whoever folds them says so.
+bool readBranch(Cursor& rows, const LogName& log, CheckpointTuple& tuple) {
+    std::vector<StoredCommit> commits;
+    try {
+        checkpoint::walkToBase(log, tuple.id, [&](CheckpointId id) -> std::optional<std::string_view> {
+            const std::string key = checkpoint::rowKey(Table::commits, log, id);
+            const bool is_before = !commits.empty() && rows.previous() && rows.key() == key;
+            if (!is_before && !(rows.seek(key) && rows.key() == key)) return {};
+            commits.push_back({id, std::string(rows.value())});
+            return commits.back().bytes;
+        });
+    } catch (const CorruptCheckpointError&) {
+        return false;
+    }
+    std::reverse(commits.begin(), commits.end());
+    tuple.commits = std::move(commits);
+    return true;
 }
 
 // Gives rows of one log, newest first, their pending writes: one walk over all of these, which are in the order of ids too.
@@ -153,8 +174,20 @@ std::optional<CheckpointTuple> RocksDBSaver::getTuple(const TupleQuery& query) {
     tuple.id = idAt(rows, prefix.size());
     const RecordLinks links = readLinks({query.log.thread_id, query.log.checkpoint_ns, tuple.id}, rows.value());
     if (links.base < tuple.id) rows.seek(keyOf(links.base));
+    bool may_skip = true;
+    std::size_t bytes = 0;
     for (bool is_in = rows.isIn(prefix); is_in; is_in = rows.nextIn(prefix)) {
         const CheckpointId id = idAt(rows, prefix.size());
+        bytes += rows.value().size();
+        if (may_skip && id < tuple.id && (tuple.commits.size() >= checkpoint::unseen_rows_max || bytes > checkpoint::unseen_bytes_max)) {
+            may_skip = false;
+            if (readBranch(rows, query.log, tuple)) {
+                if (tuple.id == tuple.head) break;
+                rows.seek(keyOf(tuple.id));
+                continue;
+            }
+            rows.seek(keyOf(id));
+        }
         StoredCommit commit{id, std::string(rows.value())};
         if (id > tuple.id) {
             tuple.next = std::move(commit);
@@ -231,10 +264,14 @@ std::vector<ListedCheckpoint> RocksDBSaver::list(const ListQuery& query) {
     }
     while (rows.valid() && (!query.limit || listed.size() < *query.limit)) {
         // Copies: the cursor moves under the views.
-        const checkpoint::ParsedKey at = rows.parsed();
-        const std::string thread_id(at.log.thread_id);
-        const std::string ns(at.log.checkpoint_ns);
-        const std::string prefix(at.log_prefix);
+        const auto at = rows.tryParsed();
+        if (!at) {  // a key of no log, which no other call looks at
+            rows.next();
+            continue;
+        }
+        const std::string thread_id(at->log.thread_id);
+        const std::string ns(at->log.checkpoint_ns);
+        const std::string prefix(at->log_prefix);
         if (query.checkpoint_ns && ns != *query.checkpoint_ns) {
             const std::string wanted = checkpoint::logPrefix(Table::commits, {thread_id, *query.checkpoint_ns});
             rows.seek(wanted > prefix ? wanted

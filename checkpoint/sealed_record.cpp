@@ -9,7 +9,6 @@
 #include "checkpoint/record_parts.hpp"
 
 namespace stategraph::checkpoint {
-namespace {
 
 void appendSized(std::string& out, std::string_view text) {
     for (unsigned shift = 64; shift > 0; shift -= 8) {
@@ -17,8 +16,6 @@ void appendSized(std::string& out, std::string_view text) {
     }
     out.append(text);
 }
-
-}  // namespace
 
 bool isSealed(std::string_view bytes) noexcept {
     return !bytes.empty() && static_cast<unsigned char>(bytes[0]) == sealed_version;

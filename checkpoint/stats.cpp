@@ -118,7 +118,11 @@ private:
                 for (; i < heads.size() && heads[i].thread_id == thread_id; ++i) addName(heads[i], namespaces);
                 // The last thread of a full page may go on behind it.
                 const bool is_cut = i == heads.size() && heads.size() >= thread_page;
-                readThread(thread_id, is_cut ? namespacesOf(thread_id) : namespaces);
+                try {
+                    readThread(thread_id, is_cut ? namespacesOf(thread_id) : namespaces);
+                } catch (const CorruptCheckpointError& error) {
+                    stats_.damaged.push_back({thread_id, error.message()});
+                }
             }
             if (heads.size() < thread_page || heads.back().thread_id == after) return;
             after = heads.back().thread_id;
@@ -213,7 +217,7 @@ SaverStats BaseCheckpointSaver::stats() { return stats(StatsQuery()); }
 std::string toJson(const SaverStats& stats) {
     std::string cbor;
     Encoder out(cbor);
-    out.map(4);
+    out.map(5);
     out.text("threads");
     out.unsignedInteger(stats.threads);
     out.text("stored_bytes");
@@ -237,6 +241,15 @@ std::string toJson(const SaverStats& stats) {
         out.integer(thread.newest_unix_ms);
         encodeBytes(thread, out);
     }
+    out.text("damaged");
+    out.array(stats.damaged.size());
+    for (const DamagedThread& thread : stats.damaged) {
+        out.map(2);
+        out.text("thread_id");
+        out.text(thread.thread_id);
+        out.text("why");
+        out.text(thread.why);
+    }
     return cborToJson(cbor);
 }
 
@@ -245,6 +258,7 @@ std::ostream& operator<<(std::ostream& out, const SaverStats& stats) {
     if (stats.stored_bytes) out << ", stored_bytes " << *stats.stored_bytes;
     forEachNumber(stats.total, [&](const char* name, std::uint64_t number) { out << '\n' << name << ' ' << number; });
     for (const auto& channel : stats.total.channels) out << "\nchannel " << channel.channel << ' ' << channel.bytes;
+    for (const auto& thread : stats.damaged) out << "\ndamaged thread " << thread.thread_id << ": " << thread.why;
     return out;
 }
 

@@ -72,6 +72,28 @@ std::optional<UnfinishedThread> examine(const ListedCheckpoint& head) {
     return thread;
 }
 
+UnfinishedThread damagedThread(const ListedCheckpoint& head, std::string why) {
+    UnfinishedThread thread;
+    thread.thread_id = head.thread_id;
+    thread.checkpoint_id = head.id;
+    thread.reason = Unfinished::damaged;
+    thread.error = std::move(why);
+    return thread;
+}
+
+// The same; one that cannot be read is reported as that.
+std::optional<UnfinishedThread> examineOrReport(const ListedCheckpoint& head) {
+    if (!head.damaged.empty()) return damagedThread(head, head.damaged);
+    try {
+        return examine(head);
+    } catch (const CorruptCheckpointError& error) {
+        return damagedThread(head, error.message());
+    } catch (const WrongTypeError& error) {
+        return damagedThread(head, "the record " + RowKey{head.thread_id, head.checkpoint_ns, head.id}.toString() +
+                                       " cannot be read: " + error.message());
+    }
+}
+
 }  // namespace
 
 const char* toString(Unfinished reason) noexcept {
@@ -84,6 +106,7 @@ const char* toString(Unfinished reason) noexcept {
         case Unfinished::cancelled: return "cancelled";
         case Unfinished::timed_out: return "timed_out";
         case Unfinished::sleeping: return "sleeping";
+        case Unfinished::damaged: return "damaged";
     }
     return "?";
 }
@@ -94,7 +117,7 @@ std::vector<UnfinishedThread> BaseCheckpointSaver::unfinishedThreads(const Unfin
     if (query.limit && *query.limit < 1) throw InvalidArgumentError("unfinishedThreads: limit is 0; it must be at least 1");
     std::vector<UnfinishedThread> found;
     forEachHead({.after_thread_id = query.after_thread_id, .with_writes = true}, page_size, [&](const ListedCheckpoint& head) {
-        auto thread = examine(head);
+        auto thread = examineOrReport(head);
         if (thread && (!query.reason || thread->reason == *query.reason)) found.push_back(std::move(*thread));
         return !query.limit || found.size() < *query.limit;
     });

@@ -11,6 +11,9 @@ Value Value::fromCbor(std::string cbor) {
     Decoder decoder(cbor);
     decoder.skip();
     requireEnd(decoder);
+    // States and results of tasks are Values too: maps around values that may be as deep as it gets.
+    constexpr int levels_around = 16;
+    if (detail::isTooDeep(cbor, levels_around)) failDepth();
     Value value;
     value.bytes_ = std::move(cbor);
     return value;
@@ -19,6 +22,8 @@ Value Value::fromCbor(std::string cbor) {
 void Value::requireEnd(const Decoder& decoder) {
     if (!decoder.atEnd()) Decoder::fail("the end of the bytes after one value", decoder.peek());
 }
+
+void Value::failDepth() { throw WrongTypeError("the value is " + detail::tooDeepText()); }
 
 std::ostream& operator<<(std::ostream& out, const Value& value) {
     try {

@@ -11,6 +11,7 @@
 #include "store/item_record.hpp"
 #include "store/keys.hpp"
 #include "store/reader.hpp"
+#include "store/sealed_rows.hpp"
 
 namespace stategraph::stores {
 namespace {
@@ -19,6 +20,10 @@ namespace {
 // with them.
 constexpr std::size_t over_with_each_batch = 16;
 constexpr std::size_t sweep_at_once = 256;
+
+std::unique_ptr<Rows> sealed(const StoreOptions& options, Rows& rows) {
+    return options.cipher ? std::make_unique<SealedRows>(rows, options.cipher) : nullptr;
+}
 
 std::string_view nameInExpiry(std::string_view expiry_key) {
     constexpr std::size_t before_name = 9;
@@ -43,14 +48,16 @@ public:
 
     void put(const std::string& name, const PutOp& op, std::int64_t ttl_ms, std::span<const float> floats, std::size_t dims) {
         const std::string key = rowKey(Table::items, name);
-        const auto bytes = view_.get(key);
+        const auto bytes = getOrDamaged(key);
         ItemRecord made{.created_at_unix_us = now_, .updated_at_unix_us = now_, .ttl_ms = ttl_ms, .value = op.value->bytes()};
-        if (bytes) {
-            const ItemRecord old = readItem(key, *bytes);
+        if (const auto known = bytes ? readOrNone(key, *bytes) : std::nullopt) {
+            const ItemRecord& old = *known;
             if (!old.isOver(now_)) made.created_at_unix_us = old.created_at_unix_us;
             made.updated_at_unix_us = std::max(now_, made.created_at_unix_us);  // clocks can jump back
             if (old.expires_at_unix_us != 0) drop(expiryKey(old.expires_at_unix_us, name));
             if (old.vectors > 0 && floats.empty()) drop(rowKey(Table::vectors, name));
+        } else if (bytes && floats.empty()) {
+            drop(rowKey(Table::vectors, name));
         }
         if (!floats.empty()) {
             const std::string vectors_key = rowKey(Table::vectors, name);
@@ -63,14 +70,11 @@ public:
     // Also one that cannot be read: what is known to belong to it goes, and the sweep finds the rest.
     void remove(const std::string& name) {
         const std::string key = rowKey(Table::items, name);
-        const auto bytes = view_.get(key);
+        const auto bytes = getOrDamaged(key);
         if (!bytes) return;
-        try {
-            dropItem(name, readItem(key, *bytes));
-        } catch (const CorruptStoreError&) {
-            drop(key);
-            drop(rowKey(Table::vectors, name));
-        }
+        if (const auto record = readOrNone(key, *bytes)) return dropItem(name, *record);
+        drop(key);
+        drop(rowKey(Table::vectors, name));
     }
 
     void refresh(const std::string& name) {
@@ -89,18 +93,11 @@ public:
     bool removeOver(const std::string& expiry_key) {
         const std::string name(nameInExpiry(expiry_key));
         const std::string key = rowKey(Table::items, name);
-        const auto bytes = name.empty() ? std::nullopt : view_.get(key);
-        if (bytes) {
-            try {
-                const ItemRecord record = readItem(key, *bytes);
-                if (record.isOver(now_) && expiryKey(record.expires_at_unix_us, name) == expiry_key) {
-                    dropItem(name, record);
-                    return true;
-                }
-            } catch (const CorruptStoreError&) {
-                drop(expiry_key);
-                return false;
-            }
+        const auto bytes = name.empty() ? std::nullopt : getOrDamaged(key);
+        const auto record = bytes ? readOrNone(key, *bytes) : std::nullopt;
+        if (record && record->isOver(now_) && expiryKey(record->expires_at_unix_us, name) == expiry_key) {
+            dropItem(name, *record);
+            return true;
         }
         drop(expiry_key);
         return false;
@@ -109,6 +106,22 @@ public:
     std::span<const Change> changes() const noexcept { return changes_; }
 
 private:
+    // A row that cannot be opened is there all the same: it is as one whose bytes cannot be read.
+    std::optional<std::string> getOrDamaged(const std::string& key) const {
+        try {
+            return view_.get(key);
+        } catch (const CorruptStoreError&) {
+            return std::string();
+        }
+    }
+    static std::optional<ItemRecord> readOrNone(const std::string& key, std::string_view bytes) {
+        try {
+            return readItem(key, bytes);
+        } catch (const CorruptStoreError&) {
+            return std::nullopt;
+        }
+    }
+
     void drop(std::string key) { changes_.push_back({std::move(key), {}}); }
     void store(std::string key, std::string value) { changes_.push_back({std::move(key), std::move(value)}); }
 
@@ -132,7 +145,7 @@ private:
 };
 
 Engine::Engine(const StoreOptions& options, Rows& rows)
-    : options_(options), rows_(rows), clock_(options_.clock ? options_.clock.get() : &IdSource::system()) {
+    : options_(options), sealed_rows_(sealed(options, rows)), rows_(sealed_rows_ ? *sealed_rows_ : rows), clock_(options_.clock ? options_.clock.get() : &IdSource::system()) {
     checkOptions(options_);
     if (options_.index) {
         for (const std::string& path : options_.index->fields) fields_.push_back(parsePath(path));
@@ -171,6 +184,11 @@ std::vector<StoreResult> Engine::apply(std::span<const StoreOp> ops) {
     plan.now = now();
     std::vector<StoreResult> results(ops.size());
     readAll(ops, plan, results);
+    if (options_.on_damaged) {
+        for (const StoreResult& result : results) {
+            for (const DamagedItem& item : result.damaged) options_.on_damaged(item);
+        }
+    }
     // First, because a put that was made must not look as if it failed.
     if (!plan.to_refresh.empty()) refresh(plan.to_refresh, plan.now);
     if (!plan.puts.empty()) write(plan);
@@ -191,6 +209,7 @@ void Engine::readAll(std::span<const StoreOp> ops, Plan& plan, std::vector<Store
         } else if (const auto* list = std::get_if<NamespaceQuery>(&ops[i])) {
             results[i].namespaces = reader.list(*list);
         }
+        results[i].damaged = reader.takeDamaged();
     }
     plan.to_refresh = reader.toRefresh();
 }

@@ -45,6 +45,7 @@ private:
     std::vector<std::unique_lock<std::mutex>> lock(const std::set<std::string_view>& names);
 
     StoreOptions options_;
+    std::unique_ptr<Rows> sealed_rows_;  // with a cipher
     Rows& rows_;
     IdSource* clock_;  // the options keep it
     std::vector<TextPath> fields_;

@@ -10,6 +10,7 @@
 #include <stategraph/error.hpp>
 
 #include "store/keys.hpp"
+#include "store/sealed_rows.hpp"
 
 namespace stategraph::stores {
 namespace {
@@ -36,6 +37,7 @@ std::string closeFrame(std::string_view row_key, std::string record) {
 std::string_view readFrame(std::string_view row_key, std::string_view bytes) {
     if (bytes.size() <= frame_size) corrupt(row_key, "its record is too short");
     const auto version = static_cast<unsigned char>(bytes[0]);
+    if (version == sealed_version) corrupt(row_key, "it is encrypted; give the store the cipher that it was put with (StoreOptions::cipher)");
     if (version > format_version) {
         corrupt(row_key, "its format " + std::to_string(version) + " is newer than this library's " + std::to_string(format_version) +
                              " (use a newer stategraph)");

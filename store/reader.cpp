@@ -86,14 +86,28 @@ std::vector<SearchItem> Reader::search(const SearchQuery& query, std::span<const
     return query.query ? searchByScore(query, vector, refresh) : searchInOrder(query, refresh);
 }
 
+void Reader::note(std::string_view row_key, const CorruptStoreError& error) {
+    ParsedName name;
+    try {
+        name = parsed(row_key);
+    } catch (const CorruptStoreError&) {
+        name.key = row_key.substr(1);
+    }
+    damaged_.push_back({std::move(name.ns), std::move(name.key), error.message()});
+}
+
 template <class Visit>
 void Reader::forEachMatch(const SearchQuery& query, Visit visit) {
     const std::string prefix = rowKey(Table::items, namespacePrefix(query.namespace_prefix));
     const auto rows = view_.rows(prefix, prefixEnd(prefix));
     for (bool more = rows->seek(prefix); more; more = rows->next()) {
-        const ItemRecord record = readItem(rows->key(), rows->value());
-        if (record.isOver(now_) || !query.filter.matchesCbor(record.value)) continue;
-        if (!visit(rows->key().substr(1), record)) return;
+        try {
+            const ItemRecord record = readItem(rows->key(), rows->value());
+            if (record.isOver(now_) || !query.filter.matchesCbor(record.value)) continue;
+            if (!visit(rows->key().substr(1), record)) return;
+        } catch (const CorruptStoreError& error) {
+            note(rows->key(), error);
+        }
     }
 }
 
@@ -101,11 +115,12 @@ std::vector<SearchItem> Reader::searchInOrder(const SearchQuery& query, bool ref
     std::vector<SearchItem> found;
     std::size_t to_skip = query.offset;
     forEachMatch(query, [&](std::string_view name, const ItemRecord& record) {
+        ParsedName place = parsed(rowKey(Table::items, name));
         if (to_skip > 0) {
             --to_skip;
             return true;
         }
-        fill(found.emplace_back(), parsed(rowKey(Table::items, name)), record);
+        fill(found.emplace_back(), std::move(place), record);
         if (refresh && record.ttl_ms > 0) to_refresh_.emplace_back(name);
         return found.size() < query.limit;
     });
@@ -168,15 +183,25 @@ std::vector<StoreNamespace> Reader::list(const NamespaceQuery& query) {
     std::size_t to_skip = query.offset;
     const auto rows = view_.rows(prefix, prefixEnd(prefix));
     for (bool more = rows->seek(prefix); more;) {
-        StoreNamespace ns = parsed(rows->key()).ns;
+        auto name = parseName(rows->key().substr(1));
+        if (!name) {
+            damaged_.push_back({{}, std::string(rows->key().substr(1)), "the store has a key that cannot be read: " + describeName(rows->key().substr(1))});
+            more = rows->next();
+            continue;
+        }
+        StoreNamespace ns = std::move(name->ns);
         const std::string whole = rowKey(Table::items, itemName(ns, {}));  // its items' keys begin so
         if (!fits(ns, query)) {
             more = rows->seek(prefixEnd(whole));
             continue;
         }
-        if (readItem(rows->key(), rows->value()).isOver(now_)) {
-            more = rows->next();
-            continue;
+        try {
+            if (readItem(rows->key(), rows->value()).isOver(now_)) {
+                more = rows->next();
+                continue;
+            }
+        } catch (const CorruptStoreError& error) {
+            note(rows->key(), error);  // an item all the same
         }
         std::string after = whole;
         if (query.max_depth && ns.size() > *query.max_depth) {

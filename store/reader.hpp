@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <stategraph/store.hpp>
@@ -20,6 +21,9 @@ public:
     std::vector<SearchItem> search(const SearchQuery& query, std::span<const float> vector, bool refresh);
     std::vector<StoreNamespace> list(const NamespaceQuery& query);
 
+    /// The items that the last search or listing could not read.
+    std::vector<DamagedItem> takeDamaged() { return std::exchange(damaged_, {}); }
+
     /// Names of items that were read and are to live on.
     const std::vector<std::string>& toRefresh() const noexcept { return to_refresh_; }
 
@@ -30,10 +34,12 @@ private:
     std::vector<SearchItem> searchInOrder(const SearchQuery& query, bool refresh);
     std::vector<SearchItem> searchByScore(const SearchQuery& query, std::span<const float> vector, bool refresh);
     SearchItem read(std::string_view name, bool refresh);
+    void note(std::string_view row_key, const CorruptStoreError& error);
 
     View& view_;
     std::int64_t now_;
     std::vector<std::string> to_refresh_;
+    std::vector<DamagedItem> damaged_;
 };
 
 }  // namespace stategraph::stores

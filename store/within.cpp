@@ -23,6 +23,9 @@ protected:
             if (result.item) strip(result.item->ns);
             for (SearchItem& item : result.items) strip(item.ns);
             for (StoreNamespace& ns : result.namespaces) strip(ns);
+            for (DamagedItem& item : result.damaged) {
+                if (item.ns.size() >= ns_.size()) strip(item.ns);
+            }
         }
         return results;
     }

@@ -36,6 +36,24 @@ private:
     std::string* out_;
 };
 
+/// How deep arrays and maps may be nested in one value that is stored: a channel's, a question, a Send's payload, an item.
+/// What is deeper is refused when it is written, with an error that says what it is.
+inline constexpr int value_depth_max = 256;
+
+namespace detail {
+bool isDeeperThan(std::string_view cbor, int levels);
+
+/// Whether a value, which is one CBOR item, is nested too deep to be stored. Cost: none for small ones, else one pass over its heads.
+/// Errors: WrongTypeError for bytes that are not CBOR.
+inline bool isTooDeep(std::string_view cbor, int more_levels = 0) {
+    // A level takes at least one byte.
+    const int levels = value_depth_max + more_levels;
+    return cbor.size() > static_cast<std::size_t>(levels) && isDeeperThan(cbor, levels);
+}
+/// What is wrong with a value that is too deep, and what to do, after "… is ".
+std::string tooDeepText();
+}  // namespace detail
+
 /// Reads CBOR items from bytes that it trusts in nothing.
 ///
 /// The bytes must outlive it and every view it returns. Errors: malformed or truncated bytes, an indefinite length, a
@@ -71,7 +89,8 @@ public:
         real,
         end
     };
-    static constexpr int depth_max = 256;
+    /// More than `value_depth_max`: records, states and requests put levels of their own around a value.
+    static constexpr int depth_max = 2 * value_depth_max;
 
     explicit Decoder(std::string_view bytes) noexcept : rest_(bytes) {}
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include <stategraph/retention.hpp>
 #include <stategraph/saver.hpp>
 
 namespace stategraph {
@@ -33,6 +34,9 @@ struct EncryptionOptions {
     /// At most this many copies of keys that `find_key` returned are kept in memory; up to 8 of one key, for different threads. 0: none,
     /// it is asked in each call. A key that was withdrawn is forgotten only with the saver.
     std::size_t cached_keys_max = 64;
+    /// Prune in the background, as `EncryptedSaver::prune` does. (The inner saver's own retention has no keys and cannot write kept commits
+    /// anew: where threads only grow, it drops nothing.)
+    std::optional<RetentionOptions> retention = {};
 
     /// One key for everything.
     static EncryptionOptions withKey(std::string id, const std::array<unsigned char, 32>& bytes);
@@ -42,8 +46,8 @@ struct EncryptionOptions {
 /// path. Link `stategraph::encryption`.
 ///
 /// Errors: a row that is not encrypted, was altered or moved, or whose key is unknown or another: CorruptCheckpointError naming the row.
-/// Whatever the inner saver throws, and what the functions of `EncryptionOptions` throw, passes through. The inner saver's prune, which
-/// needs no key, works as before; `list` over every thread needs the keys of every thread.
+/// Whatever the inner saver throws, and what the functions of `EncryptionOptions` throw, passes through. `list` over every thread marks
+/// what it cannot open as `damaged`: one tenant's saver passes over the threads of others.
 ///
 /// Hidden: values, metadata, questions, answers, errors, names of channels, what is due. NOT hidden: thread ids, namespaces and paths
 /// (they hold names of nodes), checkpoint ids (times), sizes, how commits link, whether something is due in a commit or an interrupt is
@@ -64,9 +68,14 @@ public:
     void deleteThread(std::string_view thread_id) override;
     /// Decrypts and encrypts anew, a page at a time, the root's log last; not one atomic write. If it fails, the target is deleted.
     void copyThread(std::string_view from, std::string_view to) override;
+    /// The inner saver's prune; kept commits are opened, written whole and sealed with the current key. The functions of `EncryptionOptions` are
+    /// called for that while the inner saver holds the thread, so they must not use it. What cannot be opened is not rewritten.
     std::size_t prune(const PruneRequest& request) override;
     std::optional<std::uint64_t> storedBytes() override;
     bool putIsSlow() const noexcept override;
+
+    /// What the background's prunes did; all zero without `retention`.
+    RetentionReport retentionReport() const;
 
 private:
     struct Impl;

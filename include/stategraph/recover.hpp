@@ -49,12 +49,12 @@ struct RecoverOptions {
     std::size_t concurrency = 4;
 };
 
-/// What became of one thread that was in flight, or whose sleep was over.
+/// What became of one thread that was in flight, or whose sleep was over, or that cannot be read.
 struct RecoveredThread {
     std::string thread_id;
     /// How its run ended; none if it failed or was left alone.
     std::optional<Status> status;
-    /// What the run failed with; null if it did not, or was left alone.
+    /// What the run failed with, or a CorruptCheckpointError if the thread cannot be read; null if neither, or if it was left alone.
     std::exception_ptr error;
     /// The error's text, or why the thread was left alone.
     std::string why;

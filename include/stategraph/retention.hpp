@@ -3,6 +3,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
+
+#include <stategraph/damaged.hpp>
 
 namespace stategraph {
 
@@ -32,6 +35,8 @@ struct RetentionReport {
     std::string last_error = {};
     /// When the last one ended, in milliseconds since 1970; none before the first.
     std::optional<std::int64_t> last_run_unix_ms = {};
+    /// Threads that the last prune could not read and left as they are.
+    std::vector<DamagedThread> damaged = {};
 };
 
 }  // namespace stategraph

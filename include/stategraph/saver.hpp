@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include <stategraph/damaged.hpp>
 #include <stategraph/ids.hpp>
 
 namespace stategraph {
@@ -71,8 +72,8 @@ struct CheckpointTuple {
     CheckpointId id;
     /// The log's newest commit.
     CheckpointId head;
-    /// Every commit of the log from the checkpoint's base to the checkpoint, oldest first, those of other branches included. If the base was
-    /// pruned, from the oldest one that is not older: a commit in between is whole then.
+    /// The commits of the log from the checkpoint's base to the checkpoint, oldest first. Those of other branches, which lie in between, may be
+    /// among them or not. If the base was pruned, from the oldest one that is not older: a commit in between is whole then.
     std::vector<StoredCommit> commits;
     /// The pending writes of the checkpoint, ordered by path.
     std::vector<StoredWrite> writes;
@@ -104,6 +105,9 @@ struct ListedCheckpoint {
     /// The commit's record: `readHeader` (stategraph/record.hpp) reads its header.
     std::string bytes;
     std::vector<StoredWrite> writes;
+    /// In a list over every thread: why this record, or a pending write of it, cannot be opened; `bytes` and `writes` are empty then. Savers that
+    /// return bytes as they are stored never set it.
+    std::string damaged = {};
 };
 
 /// Whether a prune may write kept commits anew. A commit holds what changed, so a kept one may be read from many older ones, back to its base.
@@ -118,6 +122,15 @@ enum class Rewrite : std::uint8_t {
     never,
 };
 
+/// Writes a kept commit whole where the saver that prunes cannot, because what it stores is sealed.
+class CommitRewriter {
+public:
+    virtual ~CommitRewriter() = default;
+    /// As `checkpoint::wholeCommit` (stategraph/saver_rules.hpp), but for records as they are stored, in the tuple and returned. Called while
+    /// the saver holds the thread: it must not call that saver. A CorruptCheckpointError means that this log is not rewritten.
+    virtual std::string wholeCommit(const LogName& log, CheckpointTuple tuple) = 0;
+};
+
 struct PruneRequest {
     /// none: every thread.
     std::optional<std::string> thread_id = {};
@@ -128,9 +141,13 @@ struct PruneRequest {
     /// Drop whole threads in which nothing is due and whose newest commit is older than this many milliseconds since 1970. Given alone, it
     /// leaves other threads as they are.
     std::optional<std::int64_t> threads_unused_since_unix_ms = {};
-    /// A log whose records `checkpoint::wholeCommit` cannot rewrite (an EncryptedSaver's are sealed), or whose rewritten ones would be too much for one atomic
+    /// A log whose records cannot be rewritten (they are sealed, and there is no `rewriter`), or whose rewritten ones would be too much for one atomic
     /// write (1 GiB a thread, or a MemorySaver's limit), is pruned as with `never`.
     Rewrite rewrite = Rewrite::always;
+    /// In place of `checkpoint::wholeCommit`; null: that one. An EncryptedSaver gives its own to the saver inside.
+    CommitRewriter* rewriter = nullptr;
+    /// Of a request for every thread: those that could not be read are added here, and left as they are. Null: they are left as they are.
+    std::vector<DamagedThread>* damaged = nullptr;
 };
 
 struct SaverStats;
@@ -161,7 +178,8 @@ public:
     /// One checkpoint with everything that reading it needs; none if it does not exist.
     virtual std::optional<CheckpointTuple> getTuple(const TupleQuery& query) = 0;
 
-    /// Checkpoints, newest first within each namespace of each thread.
+    /// Checkpoints, newest first within each namespace of each thread. A saver that opens what it returns (an EncryptedSaver) throws for a
+    /// record of the query's thread that it cannot open, and marks it as `damaged` where the query is for every thread.
     virtual std::vector<ListedCheckpoint> list(const ListQuery& query) = 0;
 
     /// Removes all of a thread, every namespace.
@@ -173,11 +191,12 @@ public:
     /// Drops old commits and their pending writes; returns how many commits. Never drops a head or a commit whose interrupts wait for an
     /// answer; a subgraph's log that lived for one task goes with that task's checkpoint. At least one option must be given, and a commit that
     /// either of the first two keeps is kept. What a kept commit is read from goes too if `rewrite` allows to write that one whole; else it
-    /// stays. Every kept checkpoint reads as before. All or nothing for each thread, not for all of them.
+    /// stays. Every kept checkpoint reads as before. All or nothing for each thread, not for all of them. A thread that cannot be read is left
+    /// as it is: asked for by name it is a CorruptCheckpointError, else the others are pruned (PruneRequest::damaged).
     virtual std::size_t prune(const PruneRequest& request) = 0;
 
     /// The heads of the root logs of many threads: calls `take(const ListedCheckpoint&)` for each until it returns false. Reads `page_size` at
-    /// a time. Throws SaverError if `list` does not give pages as it must.
+    /// a time. One that cannot be opened is marked as `damaged`. Throws SaverError if `list` does not give pages as it must.
     template <class Take>
     void forEachHead(ListQuery query, std::size_t page_size, Take take) {
         query.checkpoint_ns = "";
@@ -193,7 +212,8 @@ public:
         }
     }
 
-    /// Threads whose newest checkpoint has pending work, and why it pends (stategraph/unfinished.hpp). Reads every thread's head, in pages.
+    /// Threads whose newest checkpoint has pending work, and why it pends (stategraph/unfinished.hpp). Reads every thread's head, in pages. A
+    /// thread that cannot be read is among them, as Unfinished::damaged, and stops nothing.
     std::vector<UnfinishedThread> unfinishedThreads();
     std::vector<UnfinishedThread> unfinishedThreads(const UnfinishedQuery& query);
 

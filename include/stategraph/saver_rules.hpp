@@ -70,6 +70,8 @@ struct LogLinks {
     std::vector<CommitLinks> commits;
     /// The checkpoints whose pending writes hold an open interrupt, in any order.
     std::vector<CheckpointId> interrupted;
+    /// For PruneRequest::rewriter.
+    std::string_view thread_id = {};
 };
 
 /// Throws InvalidArgumentError if the request asks for nothing or for no commit at all to be kept.

@@ -59,7 +59,7 @@ struct ThreadStats : StorageBytes {
 
 /// What a saver stores, as `BaseCheckpointSaver::stats` counts it: by reading everything through `list`, at most 1,000 rows at a time, and
 /// of one thread with many subgraphs' logs the newest commit of each. Who writes meanwhile is neither stopped nor counted exactly.
-/// Errors: those of `list`; CorruptCheckpointError, naming the record, for one that cannot be read.
+/// Errors: those of `list`; where one thread is asked for, CorruptCheckpointError, naming the record, for one that cannot be read.
 struct SaverStats {
     std::uint64_t threads = 0;
     StorageBytes total = {};
@@ -67,6 +67,8 @@ struct SaverStats {
     std::vector<ThreadStats> per_thread = {};
     /// BaseCheckpointSaver::storedBytes, always of everything the saver stores.
     std::optional<std::uint64_t> stored_bytes = {};
+    /// Threads that cannot be read; nothing of them is in the other numbers but `stored_bytes`.
+    std::vector<DamagedThread> damaged = {};
 };
 
 /// All of it as one JSON object.

@@ -19,6 +19,7 @@
 namespace stategraph {
 
 class IdSource;
+class RowCipher;
 
 /// Where an item is: labels from the outermost to the innermost, {"users", "alice", "notes"}.
 using StoreNamespace = std::vector<std::string>;
@@ -88,11 +89,21 @@ struct PutOp {
 };
 using StoreOp = std::variant<GetOp, PutOp, SearchQuery, NamespaceQuery>;
 
+/// An item that a search or a listing could not read, and so left out: it is damaged, of a later format, or sealed with a key that is not known.
+struct DamagedItem {
+    StoreNamespace ns = {};
+    std::string key = {};
+    /// A sentence that names the item.
+    std::string why = {};
+};
+
 /// What one operation of a batch came to; the members of other operations are empty.
 struct StoreResult {
     std::optional<StoreItem> item = {};
     std::vector<SearchItem> items = {};
     std::vector<StoreNamespace> namespaces = {};
+    /// Of a search or a listing: the items met that cannot be read. A namespace that holds nothing else is listed.
+    std::vector<DamagedItem> damaged = {};
 };
 
 /// What every store refuses more of, with InvalidArgumentError.
@@ -131,6 +142,12 @@ struct StoreOptions {
     /// Whether get and search give an item its whole time to live anew. Each such read is a write of the item.
     bool refresh_on_read = true;
     std::optional<IndexConfig> index = {};
+    /// Called for each item that a search or a listing could not read and left out (StoreResult::damaged), by the thread of the call, without
+    /// locks; null: nobody is notified. What it throws ends the call.
+    std::function<void(const DamagedItem&)> on_damaged = {};
+    /// Encrypts what is stored: values, times, vectors. Namespaces, keys and when an item expires stay in the clear. Null: nothing is encrypted.
+    /// A store that was filled with one needs it from then on, and one that was filled without has no use for it.
+    std::shared_ptr<RowCipher> cipher = {};
     /// For tests: where time comes from.
     std::shared_ptr<IdSource> clock = {};
 };
@@ -141,7 +158,8 @@ struct StoreOptions {
 /// with each, and by sweep().
 /// A namespace has 1 to 32 labels of 1 to 256 bytes without "."; put refuses a first label "stategraph" or "langgraph". A key has 1 to
 /// 1,024 bytes, a value up to 16 MiB. Errors of all calls: InvalidArgumentError for a request that cannot be meant; StoreError if the store
-/// cannot do its work; CorruptStoreError, naming the item, for damaged bytes. Nothing is put or removed then.
+/// cannot do its work; CorruptStoreError, naming the item, where a get meets damaged bytes. Nothing is put or removed then. Searches and
+/// listings leave a damaged item out and report it (StoreOptions::on_damaged, StoreResult::damaged); put replaces it, remove removes it.
 class BaseStore {
 public:
     virtual ~BaseStore() = default;
@@ -155,7 +173,7 @@ public:
         const auto item = get(std::move(ns), std::move(key), refresh_ttl);
         return item ? std::optional<T>(item->template as<T>()) : std::nullopt;
     }
-    /// Nothing happens if there is no such item. A damaged one can be removed.
+    /// Nothing happens if there is no such item. A damaged one is removed too.
     void remove(StoreNamespace ns, std::string key);
 
     /// Without a query in the order of namespaces, label by label, and then keys, both by bytes; with one by score, the highest first, then

@@ -21,6 +21,7 @@ enum class Unfinished : std::uint8_t {
     cancelled,    // its run was stopped (RunControl)
     timed_out,    // its run took too long (RunConfig::timeout_ms)
     sleeping,     // it waits for its time (Runtime::sleepUntil): `recover()` drives it on from then
+    damaged,      // its newest checkpoint cannot be read, so nobody knows; `recover()` leaves it alone
 };
 const char* toString(Unfinished reason) noexcept;
 
@@ -33,14 +34,14 @@ struct UnfinishedThread {
     std::vector<std::string> next;
     /// Open questions.
     std::vector<Interrupt> interrupts;
-    /// Of the first task that failed; empty if none did.
+    /// Of the first task that failed; empty if none did. Of a damaged thread, why it cannot be read: a sentence that names the record.
     std::string error;
     /// Until when it sleeps.
     std::optional<std::int64_t> wake_unix_ms = {};
 };
 
 struct UnfinishedQuery {
-    /// none: whatever the reason.
+    /// none: all of them, also threads that cannot be read.
     std::optional<Unfinished> reason = {};
     /// Only threads behind this one in the order of listings.
     std::optional<std::string> after_thread_id = {};

@@ -13,7 +13,8 @@ namespace stategraph {
 ///
 /// Made implicitly from every type that has a Codec, and from string literals and views; `Value()` is null. Two are
 /// equal if their bytes are, which for values made here means that they were made from equal values. A value type: as
-/// safe across threads as a std::string, and as costly to copy.
+/// safe across threads as a std::string, and as costly to copy. What is nested deeper than `value_depth_max` throws
+/// WrongTypeError when the Value is made, so that whatever is one can be stored and read.
 class Value {
 public:
     Value() noexcept = default;
@@ -22,6 +23,7 @@ public:
     requires(!std::same_as<std::remove_cvref_t<T>, Value> && Encodable<std::decay_t<T>>) Value(T&& value) {
         Encoder encoder(bytes_);
         Codec<std::decay_t<T>>::encode(encoder, value);
+        if (detail::isTooDeep(bytes_)) failDepth();
     }
 
     /// Takes exactly one well-formed CBOR item; anything else throws WrongTypeError. Cost: one pass over the bytes.
@@ -52,6 +54,7 @@ private:
     friend struct Codec<Value>;
     static constexpr std::string_view null_bytes = "\xf6";
     static void requireEnd(const Decoder& decoder);
+    [[noreturn]] static void failDepth();
 
     std::string bytes_;  // empty means null, so that default-made and moved-from values are
 };
@@ -60,7 +63,7 @@ private:
 template <>
 struct Codec<Value> {
     static void encode(Encoder& encoder, const Value& value) { encoder.raw(value.bytes()); }
-    static void decode(Decoder& decoder, Value& value) { value.bytes_.assign(decoder.raw()); }
+    static void decode(Decoder& decoder, Value& value) { value = Value::fromCbor(std::string(decoder.raw())); }
 };
 
 }  // namespace stategraph

@@ -5,6 +5,7 @@
 #include <stategraph/error.hpp>
 
 #include "checkpoint/materialise.hpp"
+#include "src/commit/task_record.hpp"
 
 namespace stategraph::engine {
 namespace {
@@ -65,6 +66,7 @@ void LogWriter::open(CheckpointId head, const checkpoint::Folded* from, const de
     snapshot_forced_ = false;
     unknown_.clear();
     channel_bytes_.assign(schema.size(), 0);
+    channel_set_.assign(schema.size(), false);
     if (from == nullptr) return;
     stored_ = from->commit.id;
     base_ = from->commit.base;
@@ -76,6 +78,8 @@ void LogWriter::open(CheckpointId head, const checkpoint::Folded* from, const de
         state_bytes_ += bytes;
         if (const ChannelSpec* channel = schema.find(stored.name)) {
             channel_bytes_[channel->index] += bytes;
+            noteOperation(channel->index, stored.pieces.front().op);
+            if (stored.pieces.back().op == LogOp::edit) noteOperation(channel->index, LogOp::edit);
             snapshot_forced_ = snapshot_forced_ || channel->name != stored.name;  // it has a former name
         } else {
             unknown_.push_back({std::string(stored.name), encodeUnknown(stored)});
@@ -199,11 +203,7 @@ void LogWriter::fillSchedule(const CommitStep& step, bool everything) {
     Encoder encoder(payloads_);
     std::vector<std::size_t> ends;
     for (const PendingSend& send : schedule.sends) {
-        if (send.payload.empty()) {
-            encoder.raw(send.stored);
-        } else {
-            send.payload.encode(encoder);
-        }
+        encodePayload(topology, send, encoder);
         ends.push_back(payloads_.size());
     }
     if (schedule.has_input) {
@@ -338,10 +338,10 @@ void LogWriter::encode(const CommitStep& step, std::string& out) {
     fields_.operations = operationsMap(step, snapshot);
     fields_.writes = step.writes.empty() ? std::nullopt : std::optional(step.writes);
     writeCommit(fields_, out);
+    snapshot_forced_ = false;
     countSizes(snapshot, out.size());
     input_bytes_ = fields_.input ? fields_.input->size() : 0;
     fingerprints_logged_ = true;
-    snapshot_forced_ = false;
     first_commit_ = false;
     operations_.clear();
     step.schedule->forgetChanges();
@@ -352,6 +352,7 @@ void LogWriter::countSizes(bool snapshot, std::size_t bytes) {
         replay_bytes_ = 0;
         state_bytes_ = 0;
         std::fill(channel_bytes_.begin(), channel_bytes_.end(), 0);
+        std::fill(channel_set_.begin(), channel_set_.end(), false);
         for (const Unknown& unknown : unknown_) state_bytes_ += unknown.entry.size();
         for (const auto& visit : fields_.visits) state_bytes_ += visit.log.size() + visit_bytes;
     }
@@ -361,7 +362,15 @@ void LogWriter::countSizes(bool snapshot, std::size_t bytes) {
         const std::size_t now = size.op == LogOp::clear ? 0 : size.op == LogOp::set ? size.bytes : known + size.bytes;
         state_bytes_ = state_bytes_ + now - std::min(known, state_bytes_ + now);
         known = now;
+        noteOperation(size.channel, size.op);
     }
+}
+
+// A list that was never set, and is edited, begins with a value that only the program knows: nothing else could fold it into one, so a prune
+// could drop none of its commits. The next commit says it whole.
+void LogWriter::noteOperation(ChannelIndex channel, LogOp op) {
+    if (op == LogOp::edit && !channel_set_[channel]) snapshot_forced_ = true;
+    if (op == LogOp::set) channel_set_[channel] = true;
 }
 
 void LogWriter::commit(const CommitStep& step) {

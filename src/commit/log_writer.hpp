@@ -121,6 +121,7 @@ private:
     void addUnknownChannels(OperationLog& log);
     void put(CheckpointId id, CheckpointId parent, CheckpointId base, std::string_view bytes);
     void countSizes(bool snapshot, std::size_t bytes);
+    void noteOperation(detail::ChannelIndex channel, checkpoint::LogOp op);
 
     LogSettings settings_;
     CheckpointId head_;
@@ -130,6 +131,7 @@ private:
     std::size_t state_bytes_ = 0;
     std::size_t input_bytes_ = 0;
     std::vector<std::size_t> channel_bytes_;
+    std::vector<bool> channel_set_;  // whether what the log says of them begins with a whole value
     LastRan logged_last_;
     bool first_commit_ = true;  // of this writer
     bool fingerprints_logged_ = false;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <stategraph/error.hpp>
+
 #include "src/graph/core.hpp"
 
 namespace stategraph::engine {
@@ -29,16 +31,23 @@ std::string encodeWriteList(const detail::Schema& schema, detail::Writes& writes
     return list;
 }
 
+void encodePayload(const Topology& topology, const PendingSend& send, Encoder& out) {
+    if (!send.stored.empty()) return out.raw(send.stored);
+    const std::size_t start = out.out().size();
+    send.payload.encode(out);
+    if (!detail::isTooDeep(std::string_view(out.out()).substr(start))) return;
+    const std::string& node = topology.nodes[send.node].name;
+    throw InvalidUpdateError("the payload of a Send to node '" + node + "' is " + detail::tooDeepText(), {.node = node});
+}
+
 std::vector<std::string> addRoutes(const Topology& topology, const Routes& routes, checkpoint::TaskFields& fields) {
     for (const NodeIndex node : routes.to) fields.to.push_back(topology.nodes[node].stored_name);
     std::vector<std::string> payloads;
     payloads.reserve(routes.sends.size());
     for (const PendingSend& send : routes.sends) {
-        std::string& payload = payloads.emplace_back(send.stored);
-        if (payload.empty()) {
-            Encoder out(payload);
-            send.payload.encode(out);
-        }
+        std::string& payload = payloads.emplace_back();
+        Encoder out(payload);
+        encodePayload(topology, send, out);
         fields.sends.push_back({topology.nodes[send.node].stored_name, payload});
     }
     return payloads;

@@ -18,7 +18,10 @@ std::string pathOf(const Topology& topology, const PlannedTask& task);
 std::string encodeWriteList(const detail::Schema& schema, detail::Writes& writes, const std::string* before = nullptr,
                             std::size_t count_before = 0);
 
-/// Adds routes to a record's fields. The payloads returned must outlive them.
+/// The payload of a Send that is to be stored. Throws InvalidUpdateError, naming the node, if it is nested too deep.
+void encodePayload(const Topology& topology, const PendingSend& send, Encoder& out);
+
+/// Adds routes to a record's fields. The payloads returned must outlive them. Errors: as `encodePayload`.
 std::vector<std::string> addRoutes(const Topology& topology, const Routes& routes, checkpoint::TaskFields& fields);
 
 /// The writes of the one task that led to a commit, as the commit holds them: those that its operations say are only named. Empty: its

@@ -26,6 +26,46 @@ bool encodesBefore(const json::key_value_pair* a, const json::key_value_pair* b)
     return x.size() != y.size() ? x.size() < y.size() : x < y;
 }
 
+void encodeArray(Encoder& encoder, const json::array& value, int level);
+void encodeObject(Encoder& encoder, const json::object& value, int level);
+
+// A value that is deeper than anyone reads must not use up the stack.
+void checkLevel(int level) {
+    if (level > Decoder::depth_max) throw WrongTypeError("the JSON value is " + detail::tooDeepText());
+}
+
+void encodeJson(Encoder& encoder, const json::value& value, int level) {
+    switch (value.kind()) {
+        case json::kind::null: return encoder.null();
+        case json::kind::bool_: return encoder.boolean(value.get_bool());
+        case json::kind::int64: return encoder.integer(value.get_int64());
+        case json::kind::uint64: return encoder.unsignedInteger(value.get_uint64());
+        case json::kind::double_: return encoder.real(value.get_double());
+        case json::kind::string: return encoder.text(view(value.get_string()));
+        case json::kind::array: return encodeArray(encoder, value.get_array(), level);
+        case json::kind::object: return encodeObject(encoder, value.get_object(), level);
+    }
+}
+
+void encodeArray(Encoder& encoder, const json::array& value, int level) {
+    checkLevel(level);
+    encoder.array(value.size());
+    for (const json::value& item : value) encodeJson(encoder, item, level + 1);
+}
+
+void encodeObject(Encoder& encoder, const json::object& value, int level) {
+    checkLevel(level);
+    std::vector<const json::key_value_pair*> entries;
+    entries.reserve(value.size());
+    for (const auto& entry : value) entries.push_back(&entry);
+    std::sort(entries.begin(), entries.end(), encodesBefore);
+    encoder.map(entries.size());
+    for (const auto* entry : entries) {
+        encoder.text(view(entry->key()));
+        encodeJson(encoder, entry->value(), level + 1);
+    }
+}
+
 }  // namespace
 
 void Codec<json::string>::encode(Encoder& encoder, const json::string& value) { encoder.text(view(value)); }
@@ -35,10 +75,7 @@ void Codec<json::string>::decode(Decoder& decoder, json::string& value) {
     value.assign(text.data(), text.size());
 }
 
-void Codec<json::array>::encode(Encoder& encoder, const json::array& value) {
-    encoder.array(value.size());
-    for (const json::value& item : value) Codec<json::value>::encode(encoder, item);
-}
+void Codec<json::array>::encode(Encoder& encoder, const json::array& value) { encodeArray(encoder, value, 1); }
 
 void Codec<json::array>::decode(Decoder& decoder, json::array& value) {
     const Decoder::Nesting nesting(decoder);
@@ -48,17 +85,7 @@ void Codec<json::array>::decode(Decoder& decoder, json::array& value) {
     for (std::size_t i = 0; i < count; ++i) Codec<json::value>::decode(decoder, value.emplace_back(nullptr));
 }
 
-void Codec<json::object>::encode(Encoder& encoder, const json::object& value) {
-    std::vector<const json::key_value_pair*> entries;
-    entries.reserve(value.size());
-    for (const auto& entry : value) entries.push_back(&entry);
-    std::sort(entries.begin(), entries.end(), encodesBefore);
-    encoder.map(entries.size());
-    for (const auto* entry : entries) {
-        encoder.text(view(entry->key()));
-        Codec<json::value>::encode(encoder, entry->value());
-    }
-}
+void Codec<json::object>::encode(Encoder& encoder, const json::object& value) { encodeObject(encoder, value, 1); }
 
 void Codec<json::object>::decode(Decoder& decoder, json::object& value) {
     const Decoder::Nesting nesting(decoder);
@@ -77,18 +104,7 @@ void Codec<json::object>::decode(Decoder& decoder, json::object& value) {
     }
 }
 
-void Codec<json::value>::encode(Encoder& encoder, const json::value& value) {
-    switch (value.kind()) {
-        case json::kind::null: return encoder.null();
-        case json::kind::bool_: return encoder.boolean(value.get_bool());
-        case json::kind::int64: return encoder.integer(value.get_int64());
-        case json::kind::uint64: return encoder.unsignedInteger(value.get_uint64());
-        case json::kind::double_: return encoder.real(value.get_double());
-        case json::kind::string: return Codec<json::string>::encode(encoder, value.get_string());
-        case json::kind::array: return Codec<json::array>::encode(encoder, value.get_array());
-        case json::kind::object: return Codec<json::object>::encode(encoder, value.get_object());
-    }
-}
+void Codec<json::value>::encode(Encoder& encoder, const json::value& value) { encodeJson(encoder, value, 1); }
 
 void Codec<json::value>::decode(Decoder& decoder, json::value& value) {
     switch (decoder.peek()) {
@@ -121,7 +137,7 @@ Value fromJson(const json::value& json) { return json; }
 json::value toJsonValue(const Value& value) { return value.as<json::value>(); }
 
 Value parseJson(std::string_view text) {
-    json::stream_parser parser;
+    json::stream_parser parser({}, {.max_depth = value_depth_max});
     json::error_code error;
     const std::size_t read = parser.write_some(text.data(), text.size(), error);
     if (!error && read == text.size()) parser.finish(error);

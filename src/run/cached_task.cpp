@@ -150,17 +150,25 @@ void CachedTask::noteEntryWrites() {
         drop();  // what is never stored would be missing
         return;
     }
-    entry_->writes = encodeWriteList(schema, writes);
+    try {
+        entry_->writes = encodeWriteList(schema, writes);
+    } catch (const InvalidUpdateError&) {
+        drop();  // it cannot be stored: without a saver it need not be
+    }
 }
 
 void CachedTask::noteEntryRoutes() {
     checkpoint::TaskFields fields;
     fields.node = entry_->run.nodeOf(entry_->task).stored_name;
     fields.writes = entry_->writes;
-    const std::vector<std::string> payloads = addRoutes(entry_->run.topology(), entry_->task.routes, fields);
-    std::string record;
-    checkpoint::writeTask(entry_->hash, fields, record);
-    entry_->value = makeEntry(entry_->input, record);
+    try {
+        const std::vector<std::string> payloads = addRoutes(entry_->run.topology(), entry_->task.routes, fields);
+        std::string record;
+        checkpoint::writeTask(entry_->hash, fields, record);
+        entry_->value = makeEntry(entry_->input, record);
+    } catch (const InvalidUpdateError&) {
+        drop();
+    }
 }
 
 void CachedTask::storeEntry() noexcept {

@@ -63,8 +63,15 @@ RecoverReport recover(const Core& core, const RecoverOptions& options) {
         Recovery recovery{core, *saver, options, {}};
         for (const UnfinishedThread& thread : found) {
             const bool wakes = thread.reason == Unfinished::sleeping && thread.wake_unix_ms <= now_ms;
-            if (thread.reason != Unfinished::in_flight && !wakes) continue;
+            const bool is_damaged = thread.reason == Unfinished::damaged;
+            if (thread.reason != Unfinished::in_flight && !wakes && !is_damaged) continue;
             if (options.only && !options.only(thread)) continue;
+            if (is_damaged) {
+                CorruptCheckpointError error(thread.error);
+                std::string why = "it is left alone: " + thread.error;
+                report.push_back({.thread_id = thread.thread_id, .status = {}, .error = std::make_exception_ptr(std::move(error)), .why = std::move(why)});
+                continue;
+            }
             recovery.threads.push_back({.thread_id = thread.thread_id, .status = {}, .error = {}, .why = {}});
         }
         const auto runOne = [](void* self, std::size_t i) {

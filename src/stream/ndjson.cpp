@@ -18,7 +18,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr std::size_t depth_max = 200;
+constexpr std::size_t depth_max = Decoder::depth_max;
 
 constexpr std::array<std::string_view, 8> line_fields = {"ns", "data", "mode", "node", "step", "durable", "position", "interrupts"};
 

@@ -147,6 +147,9 @@ void OperationLog::close(const ChannelSpec& channel, std::size_t start) {
     const std::size_t name = channel.name.size();
     const std::size_t head = name < 24 ? 1 : name < 256 ? 2 : 3;
     const auto op = static_cast<LogOp>(entries[start + head + name + 2]);
+    const std::string_view value = std::string_view(entries).substr(start + head + name + 3);
+    // An edit is a list of pairs around the items.
+    if (detail::isTooDeep(value, op == LogOp::edit ? 1 : 0)) detail::failTooDeep(channel);
     sizes.push_back({channel.index, op, static_cast<std::uint32_t>(entries.size() - start)});
     ++count;
 }
@@ -182,6 +185,7 @@ void applyWrites(State& state, const WriteSet& writes, std::span<const ChannelIn
         }
     };
     std::size_t done = 0;
+    bool is_folded = false;
     const ChannelSpec* channel = nullptr;
     try {
         for (const WriteSet::Group& group : writes.groups()) {
@@ -193,18 +197,22 @@ void applyWrites(State& state, const WriteSet& writes, std::span<const ChannelIn
                 const std::size_t start = log->entries.size();
                 Encoder encoder(log->entries);
                 channel->behaviour->apply(*channel, state.value(*channel), ops, &encoder);
+                is_folded = true;
                 log->close(*channel, start);
+                is_folded = false;
             } else {
                 channel->behaviour->apply(*channel, state.value(*channel), ops, nullptr);
             }
             ++done;
         }
     } catch (...) {
+        if (is_folded) ++done;
         for (std::size_t i = done; i > 0; --i) {
             const WriteSet::Group& group = writes.groups()[i - 1];
             const ChannelSpec& written = schema.channel(group.channel);
             written.behaviour->undo(written, state.value(written), writes.ops(group));
         }
+        if (is_folded) throw;  // no reducer's: what came of it cannot be stored
         nestReducerError(*channel);
     }
     logEnded(detail::channel_by_name);

@@ -104,7 +104,7 @@ struct OperationLog {
         count = 0;
         sizes.clear();
     }
-    /// Notes the entry that begins at `start`.
+    /// Notes the entry that begins at `start`. Errors: InvalidUpdateError if its value is nested too deep to be stored.
     void close(const detail::ChannelSpec& channel, std::size_t start);
 };
 
@@ -115,7 +115,8 @@ void findEnding(const State& state, const WriteSet& writes, std::vector<detail::
 void endChannels(State& state, std::span<const detail::ChannelIndex> ending);
 
 /// Folds a closed set into a state. Logs what came of it, if asked, and the end of `ending` (which `endChannels` carries out).
-/// Errors: a reducer's exception as InvalidUpdateError naming the channel, with the original nested; the state is then as before.
+/// Errors: a reducer's exception as InvalidUpdateError naming the channel, with the original nested; InvalidUpdateError for a
+/// value that is nested too deep to be logged. The state is then as before.
 void applyWrites(State& state, const WriteSet& writes, std::span<const detail::ChannelIndex> ending, OperationLog* log);
 
 /// Takes an `applyWrites` back, as long as nothing ended: `before` is what was set before it.

@@ -141,7 +141,14 @@ void encodeWriteValue(const Op& op, Encoder& out) {
 
 void encodeWrite(const ChannelSpec& channel, const Op& op, Encoder& out) {
     checkpoint::writeLoggedWrite(out, channel.name, op.kind);
-    if (op.kind != WriteKind::clear) encodeWriteValue(op, out);
+    if (op.kind == WriteKind::clear) return;
+    const std::size_t start = out.out().size();
+    encodeWriteValue(op, out);
+    if (isTooDeep(std::string_view(out.out()).substr(start))) failTooDeep(channel);
+}
+
+void failTooDeep(const ChannelSpec& channel) {
+    throw InvalidUpdateError("the value for channel '" + channel.name + "' is " + tooDeepText(), {.channel = channel.name});
 }
 
 }  // namespace stategraph::detail

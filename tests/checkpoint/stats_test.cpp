@@ -239,17 +239,27 @@ TEST_CASE("stats read in pages, whatever there is most of") {
     });
 }
 
-TEST_CASE("stats name the record that cannot be read") {
+TEST_CASE("stats name the record that cannot be read, and count the other threads") {
     MemorySaver saver;
     TestCommit damaged = makeCommit(1, 0);
     damaged.bytes.back() ^= 1;
     putOne(saver, {"a damaged thread"}, {}, damaged);
-    try {
-        (void)saver.stats();
-        FAIL("it was read");
-    } catch (const CorruptCheckpointError& error) {
-        CHECK(error.message().find("a damaged thread") != std::string::npos);
-    }
+    putLine(saver, {"a whole thread"}, 3);
+    const auto checkNamed = [&](const std::string& thread_id) {
+        const SaverStats stats = saver.stats();
+        CHECK(stats.threads == 1);
+        CHECK(stats.total.commits == 3);
+        REQUIRE(stats.damaged.size() == 1);
+        CHECK(stats.damaged[0].thread_id == thread_id);
+        CHECK(stats.damaged[0].why.find("'" + thread_id + "'") != std::string::npos);
+        try {
+            (void)saver.stats({.thread_id = thread_id});
+            FAIL("it was read");
+        } catch (const CorruptCheckpointError& error) {
+            CHECK(error.message() == stats.damaged[0].why);
+        }
+    };
+    checkNamed("a damaged thread");
     // A checksum that is right over operations that are none.
     saver.deleteThread("a damaged thread");
     std::string operations;
@@ -260,12 +270,7 @@ TEST_CASE("stats name the record that cannot be read") {
     const std::string bytes = recordOf({.id = nthId(1), .base = nthId(1), .operations = operations});
     const CommitRow row{nthId(1), {}, nthId(1), bytes};
     saver.put({.log = {"another thread"}, .expected_head = {}, .commits = {&row, 1}, .writes = {}});
-    try {
-        (void)saver.stats();
-        FAIL("it was read");
-    } catch (const CorruptCheckpointError& error) {
-        CHECK(error.message().find("another thread") != std::string::npos);
-    }
+    checkNamed("another thread");
 }
 
 TEST_CASE("stats show which channel a graph's threads grow by") {

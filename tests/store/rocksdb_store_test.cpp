@@ -123,9 +123,8 @@ TEST_CASE("a damaged item is an error that names it, the others stay readable, a
         RocksDBStore store(path, options);
         const std::string named = "the item '2' in namespace 'users.alice' is damaged";
         CHECK(has(messageOf<CorruptStoreError>([&] { store.get({"users", "alice"}, "2"); }), named));
-        CHECK(has(messageOf<CorruptStoreError>([&] { store.search({}); }), named));
-        CHECK(has(messageOf<CorruptStoreError>([&] { store.search({.query = "x"}); }), named));
-        CHECK(has(messageOf<CorruptStoreError>([&] { store.put({"users", "alice"}, "2", Doc{}); }), named));
+        CHECK(namesOf(store.search({})) == Names{"users.alice/1", "users.alice/3"});
+        CHECK(namesOf(store.search({.query = "x"})) == Names{"users.alice/1", "users.alice/3"});
         CHECK(store.get({"users", "alice"}, "1", false).has_value());
         CHECK(store.get({"users", "alice"}, "3", false).has_value());
         CHECK(namesOf(store.search({.limit = 1})) == Names{"users.alice/1"});
@@ -133,6 +132,7 @@ TEST_CASE("a damaged item is an error that names it, the others stay readable, a
         CHECK(store.sweep() == 2);
         CHECK(store.sweep() == 0);
         CHECK(has(messageOf<CorruptStoreError>([&] { store.get({"users", "alice"}, "2"); }), named));  // not lost by the sweep
+        CHECK(store.listNamespaces() == std::vector<StoreNamespace>{{"users", "alice"}});
         store.remove({"users", "alice"}, "2");
         CHECK(!store.get({"users", "alice"}, "2"));
         CHECK(store.search({.query = "x"}).empty());
@@ -169,7 +169,12 @@ TEST_CASE("rows that were swapped, vectors that are gone and keys that are none 
     RawRows(path).remove("v" + a.substr(1));
     {
         RocksDBStore store(path, indexed(2));
-        CHECK(has(messageOf<CorruptStoreError>([&] { store.search({.query = "x"}); }), "its vectors are gone"));
+        const StoreOp search = SearchQuery{.query = "x"};
+        const auto result = store.batch(std::span(&search, 1));
+        CHECK(result[0].items.empty());
+        REQUIRE(result[0].damaged.size() == 1);
+        CHECK(result[0].damaged[0].key == "a");
+        CHECK(has(result[0].damaged[0].why, "its vectors are gone"));
         CHECK(store.get({"n"}, "a").has_value());
         store.put({"n"}, "a", Doc{{"x", 1}});
         CHECK(store.search({.query = "x"}).size() == 1);
@@ -181,7 +186,13 @@ TEST_CASE("rows that were swapped, vectors that are gone and keys that are none 
         rows.put("e\x01", "");
     }
     RocksDBStore store(path, indexed(2));
-    CHECK(has(messageOf<CorruptStoreError>([&] { store.listNamespaces(); }), "\\x01no name"));
+    const auto listed = store.batch({NamespaceQuery{}, SearchQuery{}});
+    CHECK(listed[0].namespaces == std::vector<StoreNamespace>{{"n"}});
+    CHECK(listed[1].items.size() == 1);
+    for (const auto& each : listed) {
+        REQUIRE(each.damaged.size() == 1);
+        CHECK(has(each.damaged[0].why, "\\x01no name"));
+    }
     CHECK(store.get({"n"}, "a").has_value());
     store.put({"n"}, "c", Doc{});
     CHECK(store.sweep() == 0);

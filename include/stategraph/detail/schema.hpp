@@ -91,8 +91,10 @@ private:
     std::size_t size_;
 };
 
-/// Encodes one write as it goes into pending writes, inputs and task results.
+/// Encodes one write as it goes into pending writes, inputs and task results. Errors: `failTooDeep`.
 void encodeWrite(const ChannelSpec& channel, const Op& op, Encoder& out);
+/// Throws InvalidUpdateError: what the channel would hold, or is written to it, is nested too deep to be stored.
+[[noreturn]] void failTooDeep(const ChannelSpec& channel);
 /// Its value alone: an item as a list of one.
 void encodeWriteValue(const Op& op, Encoder& out);
 
