@@ -47,6 +47,7 @@ std::string makeCommitRecord(const CommitRecordFields& fields) {
                                     .source = fields.source,
                                     .next = fields.next,
                                     .operations = operations};
+    for (const VisitLink& visit : fields.visits) commit.visits.push_back({visit.log, visit.id});
     if (!fields.root.empty()) commit.parents.push_back({"", fields.root});
     if (!fields.metadata.isNull()) commit.metadata = fields.metadata.bytes();
     std::string bytes;

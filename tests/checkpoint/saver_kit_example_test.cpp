@@ -167,7 +167,8 @@ private:
             sg::checkpoint::LogLinks links{.checkpoint_ns = ns, .commits = {}, .interrupted = interruptedIn(name, log)};
             for (const auto& commit : log.commits) {
                 const sg::RecordLinks record = linksOf(name, commit);
-                links.commits.push_back({commit.first, record.parent, record.base, record.root, commit.second.size()});
+                links.commits.push_back({.id = commit.first, .parent = record.parent, .base = record.base, .root = record.root,
+                                         .bytes = commit.second.size(), .visits = record.visits, .has_all_visits = record.has_all_visits});
             }
             plans.emplace(ns, prune.plan(links, [&commits = log.commits](CheckpointId id) { return commits.at(id); }));
         }

@@ -36,6 +36,8 @@ struct CommitRecordFields {
     Value metadata = {};
     /// Each channel at most once.
     std::vector<ChannelChange> changes = {};
+    /// Where logs of subgraphs that live with the thread were left; by name, shorter ones first.
+    std::vector<VisitLink> visits = {};
 };
 
 /// The bytes of a commit, as CommitRow has them.

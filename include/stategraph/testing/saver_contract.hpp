@@ -51,6 +51,7 @@
     TEST_CASE_TEMPLATE_INVOKE(saver_prune_pays, Factory);                \
     TEST_CASE_TEMPLATE_INVOKE(saver_prune_tasks, Factory);               \
     TEST_CASE_TEMPLATE_INVOKE(saver_prune_subgraph_interrupts, Factory); \
+    TEST_CASE_TEMPLATE_INVOKE(saver_prune_visits, Factory);              \
     TEST_CASE_TEMPLATE_INVOKE(saver_prune_unused, Factory);              \
     TEST_CASE_TEMPLATE_INVOKE(saver_compare_and_swap, Factory);          \
     TEST_CASE_TEMPLATE_INVOKE(saver_pruned_ancestors, Factory);          \

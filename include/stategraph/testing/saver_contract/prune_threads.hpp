@@ -88,6 +88,32 @@ TEST_CASE_TEMPLATE_DEFINE("a subgraph's log stays while the root's checkpoint ha
     CHECK(listIds(*saver, {"t", "node"}) == nthIds({3}));
 }
 
+TEST_CASE_TEMPLATE_DEFINE("what visits from kept checkpoints go on from stays in the logs of subgraphs", Factory, saver_prune_visits) {
+    Factory factory;
+    const auto saver = factory.make();
+    // Each of the root's checkpoints visited "node", whose own visited what is inside.
+    for (unsigned n = 1; n <= 5; ++n) {
+        CommitRecordFields fields{.id = nthId(n), .parent = n > 1 ? nthId(n - 1) : CheckpointId(), .step = n};
+        if (n != 5) fields.visits = {{"node", nthId(n)}};
+        putOne(*saver, {"t"}, fields.parent, makeCommit(fields));
+        for (const char* const ns : {"node", "node|inner:=key"}) {
+            CommitRecordFields inner = fields;
+            inner.root = nthId(n);
+            inner.visits.clear();
+            if (ns == std::string_view("node")) inner.visits = {{"inner:=key", nthId(n)}};
+            putOne(*saver, {"t", ns}, inner.parent, makeCommit(inner));
+        }
+    }
+    // 4 and 5 are kept, and the newest of each log: "node" was at 4 for both.
+    saver->prune({.thread_id = "t", .keep_last = 2});
+    CHECK(listIds(*saver, {"t"}) == nthIds({5, 4}));
+    CHECK(listIds(*saver, {"t", "node"}) == nthIds({5, 4}));
+    saver->prune({.thread_id = "t", .keep_last = 1});
+    CHECK(listIds(*saver, {"t"}) == nthIds({5}));
+    CHECK(listIds(*saver, {"t", "node"}) == nthIds({5, 4}));
+    CHECK(listIds(*saver, {"t", "node|inner:=key"}) == nthIds({5, 4}));
+}
+
 TEST_CASE_TEMPLATE_DEFINE("threads that nobody uses are dropped whole", Factory, saver_prune_unused) {
     Factory factory;
     const auto saver = factory.make();
