@@ -29,3 +29,9 @@ step("${CMAKE_COMMAND}" -S "${SOURCE}/tests/consumer" -B "${FOLDER}/build" -G "$
      -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_CXX_FLAGS_DEBUG=-O0" ${arguments})
 step("${CMAKE_COMMAND}" --build "${FOLDER}/build" ${config})
 step("${FOLDER}/build/bin/consumer")
+step("${FOLDER}/build/bin/consumer_json")
+
+file(STRINGS "${FOLDER}/build/flags.txt" flags)
+if(flags)
+  message(FATAL_ERROR "These flags reach consumers: ${flags}")
+endif()
