@@ -64,7 +64,58 @@ bool is(std::string_view key, const char (&name)[Size]) noexcept {
     return key.size() == Size - 1 && std::memcmp(key.data(), name, Size - 1) == 0;
 }
 
-void readHeaderField(std::string_view key, Decoder& in, CommitFields& commit) {
+// How many parents are written with their namespaces.
+constexpr std::size_t named_parents_max = 8;
+
+// Whether each namespace is that of the enclosing graph and one segment more, which is seen without comparing them.
+bool areNested(const std::vector<LoggedParent>& parents) noexcept {
+    if (parents.size() < 2 || !parents[0].checkpoint_ns.empty()) return false;
+    const std::string_view innermost = parents.back().checkpoint_ns;
+    for (std::size_t i = 1; i < parents.size(); ++i) {
+        const std::string_view ns = parents[i].checkpoint_ns;
+        const std::string_view outer = parents[i - 1].checkpoint_ns;
+        if (ns.data() != innermost.data() || ns.size() <= outer.size()) return false;
+        const std::string_view segment = ns.substr(outer.empty() ? 0 : outer.size() + 1);
+        if (!outer.empty() && ns[outer.size()] != '|') return false;
+        if (segment.empty() || segment.find('|') != std::string_view::npos) return false;
+    }
+    return true;
+}
+
+void writeParents(Encoder& out, const std::vector<LoggedParent>& parents) {
+    if (parents.size() > named_parents_max && areNested(parents)) {
+        out.array(parents.size());
+        for (const auto& parent : parents) writeId(out, parent.id);
+        return;
+    }
+    out.map(parents.size());
+    for (const auto& parent : parents) {
+        out.text(parent.checkpoint_ns);
+        writeId(out, parent.id);
+    }
+}
+
+void readParents(std::string_view ns, Decoder& in, std::vector<LoggedParent>& parents) {
+    if (in.peek() == Decoder::Type::map) {
+        parents.resize(in.map());
+        for (auto& parent : parents) {
+            parent.checkpoint_ns = in.text();
+            parent.id = readId(in);
+        }
+        return;
+    }
+    parents.resize(in.array());
+    std::size_t end = 0;  // of the namespace of the graph that is next
+    for (auto& parent : parents) {
+        if (end == std::string_view::npos) throw WrongTypeError("its namespace is nested less deeply than it has parents");
+        parent.checkpoint_ns = ns.substr(0, end);
+        parent.id = readId(in);
+        end = ns.find('|', end == 0 ? 0 : end + 1);
+    }
+    if (end != std::string_view::npos) throw WrongTypeError("its namespace is nested more deeply than it has parents");
+}
+
+void readHeaderField(std::string_view ns, std::string_view key, Decoder& in, CommitFields& commit) {
     if (is(key, "ran")) {
         if (in.tryNull()) {
             commit.ran.kind = Ran::Kind::several;
@@ -102,11 +153,7 @@ void readHeaderField(std::string_view key, Decoder& in, CommitFields& commit) {
     } else if (is(key, "visits")) {
         commit.has_all_visits = readVisits(in, [&commit](std::string_view log, CheckpointId id) { commit.visits.push_back({log, id}); });
     } else if (is(key, "parents")) {
-        commit.parents.resize(in.map());
-        for (auto& parent : commit.parents) {
-            parent.checkpoint_ns = in.text();
-            parent.id = readId(in);
-        }
+        readParents(ns, in, commit.parents);
     } else if (is(key, "deferred")) {
         commit.deferred.resize(in.map());
         for (auto& deferred : commit.deferred) {
@@ -158,12 +205,12 @@ std::string_view loggedValue(const LoggedWrite& write, std::span<const LoggedOp>
 }
 
 // Returns of how many parts the commit is.
-std::size_t readHeaderFields(Decoder& in, CommitFields& commit) {
+std::size_t readHeaderFields(std::string_view ns, Decoder& in, CommitFields& commit) {
     const std::size_t parts = in.array();
     if (parts < 2 || parts > 3) throw WrongTypeError("expected a header and operations");
     for (std::size_t fields = in.map(); fields > 0; --fields) {
         const std::string_view field = in.text();
-        readHeaderField(field, in, commit);
+        readHeaderField(ns, field, in, commit);
     }
     return parts;
 }
@@ -245,11 +292,7 @@ void writeCommit(const CommitFields& c, std::string& out) {
     }
     if (!c.parents.empty()) {
         e.text("parents");
-        e.map(c.parents.size());
-        for (const auto& parent : c.parents) {
-            e.text(parent.checkpoint_ns);
-            writeId(e, parent.id);
-        }
+        writeParents(e, c.parents);
     }
     if (!c.deferred.empty()) {
         e.text("deferred");
@@ -279,7 +322,7 @@ CommitFields readCommit(const RowKey& key, std::string_view bytes, bool header_o
     const std::string_view body = openRecord(key, bytes);
     try {
         Decoder in(body);
-        const std::size_t parts = readHeaderFields(in, commit);
+        const std::size_t parts = readHeaderFields(key.checkpoint_ns, in, commit);
         if (header_only) return commit;
         commit.operations = in.raw();
         if (parts == 3) commit.writes = in.raw();
@@ -299,7 +342,7 @@ void CommitReader::read(const RowKey& key, std::string_view bytes) {
     const std::string_view body = openRecord(key, bytes);
     try {
         Decoder in(body);
-        const std::size_t parts = readHeaderFields(in, fields);
+        const std::size_t parts = readHeaderFields(key.checkpoint_ns, in, fields);
         fields.operations = readOperations(in, operations);
         if (parts == 3) {
             fields.writes = in.raw();

@@ -57,6 +57,7 @@ struct CommitFields {
     std::vector<LoggedJoin> joins = {};
     std::vector<LoggedDeferral> deferred = {};
     std::vector<LoggedSend> sends = {};
+    /// Of the enclosing graphs, the root's first. As read, their namespaces may be parts of the key's.
     std::vector<LoggedParent> parents = {};
     std::vector<LoggedVisit> visits = {};
     bool has_all_visits = false;  // what `visits` does not name was never visited; else: is as in the parent
@@ -72,10 +73,11 @@ struct CommitFields {
     void clear();
 };
 
-/// Appends the record of a commit to `out`.
+/// Appends the record of a commit to `out`. More than a few parents are written without their namespaces if those are views of the beginnings of one
+/// text, as `readCommit` and runs make them: else the records of subgraphs in subgraphs would grow with the square of the depth.
 void writeCommit(const CommitFields& commit, std::string& out);
 
-/// Reads a commit's record. With `header_only`, `operations` and `writes` stay empty.
+/// Reads a commit's record; the key's namespace must outlive what is read. With `header_only`, `operations` and `writes` stay empty.
 /// Errors: CorruptCheckpointError naming the key.
 CommitFields readCommit(const RowKey& key, std::string_view bytes, bool header_only = false);
 

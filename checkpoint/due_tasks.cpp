@@ -2,21 +2,32 @@
 
 #include <algorithm>
 
+#include "checkpoint/comparisons.hpp"
 #include "checkpoint/paths.hpp"
 
 namespace stategraph::checkpoint {
 
+Records::Records(std::vector<Record>&& records) : records_(std::move(records)) {
+    const auto by_path = [](const Record& a, const Record& b) { return a.first < b.first; };
+    // Savers list them in this order.
+    if (!std::is_sorted(records_.begin(), records_.end(), by_path)) std::stable_sort(records_.begin(), records_.end(), by_path);
+}
+
+TaskFields* Records::find(std::string_view path) noexcept {
+    const auto found = std::lower_bound(records_.begin(), records_.end(), path, [](const Record& each, std::string_view wanted) {
+        ++comparisons;
+        return each.first < wanted;
+    });
+    return found == records_.end() || found->first != path ? nullptr : &found->second;
+}
+
 Records readRecords(const LogName& log, CheckpointId id, const std::vector<StoredWrite>& writes) {
-    Records records;
+    std::vector<Records::Record> records;
+    records.reserve(writes.size());
     for (const auto& write : writes) {
         records.emplace_back(write.path, readTask({log.thread_id, log.checkpoint_ns, id, write.path}, write.bytes));
     }
-    return records;
-}
-
-const TaskFields* findRecord(const Records& records, std::string_view path) {
-    const auto found = std::find_if(records.begin(), records.end(), [path](const auto& record) { return record.first == path; });
-    return found == records.end() ? nullptr : &found->second;
+    return Records(std::move(records));
 }
 
 std::vector<DueTask> dueTasks(const CommitFields& commit, const Records& records, bool latest) {

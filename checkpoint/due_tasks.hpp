@@ -21,10 +21,32 @@ struct DueTask {
     std::optional<std::string_view> payload = {};  // of the Send that made it; lives as long as what it was read from
 };
 
-/// The records of a checkpoint's superstep, by path.
-using Records = std::vector<std::pair<std::string, TaskFields>>;
+/// The records of a checkpoint's superstep, in the order of their paths.
+class Records {
+public:
+    using Record = std::pair<std::string, TaskFields>;
+
+    Records() = default;
+    /// In any order. Of several records with one path, the first counts.
+    explicit Records(std::vector<Record>&& records);
+
+    /// The record with this path; null if there is none. Cost: log n comparisons.
+    TaskFields* find(std::string_view path) noexcept;
+    const TaskFields* find(std::string_view path) const noexcept { return const_cast<Records&>(*this).find(path); }
+
+    bool empty() const noexcept { return records_.empty(); }
+    void clear() noexcept { records_.clear(); }
+    auto begin() const noexcept { return records_.begin(); }
+    auto end() const noexcept { return records_.end(); }
+    auto begin() noexcept { return records_.begin(); }
+    auto end() noexcept { return records_.end(); }
+
+private:
+    std::vector<Record> records_;
+};
+
 Records readRecords(const LogName& log, CheckpointId id, const std::vector<StoredWrite>& writes);
-const TaskFields* findRecord(const Records& records, std::string_view path);
+inline const TaskFields* findRecord(const Records& records, std::string_view path) noexcept { return records.find(path); }
 
 /// The tasks due at a checkpoint, triggered ones by name, then sends. `latest`: with those that a Command added.
 std::vector<DueTask> dueTasks(const CommitFields& commit, const Records& records, bool latest);

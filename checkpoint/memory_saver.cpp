@@ -15,6 +15,7 @@
 
 #include "checkpoint/branch_walk.hpp"
 #include "checkpoint/damaged.hpp"
+#include "checkpoint/memory_names.hpp"
 #include "checkpoint/memory_prune.hpp"
 #include "checkpoint/memory_size.hpp"
 #include "checkpoint/memory_thread.hpp"
@@ -27,17 +28,10 @@ using checkpoint::BySizeThenText;
 using checkpoint::HashedName;
 using checkpoint::Log;
 using checkpoint::LogPrune;
+using Shard = checkpoint::MemoryShard;
 using checkpoint::PendingWrites;
 using checkpoint::Thread;
-using checkpoint::ThreadTable;
 using checkpoint::WriteKey;
-
-// All of a thread lives in one shard: what touches all its namespaces takes one lock. Nobody holds two.
-struct alignas(64) Shard {
-    std::mutex mutex;
-    ThreadTable threads;
-    std::size_t bytes = 0;  // of its threads
-};
 
 std::unique_ptr<Thread> makeThread(std::string_view name) {
     auto thread = std::make_unique<Thread>();
@@ -376,27 +370,18 @@ std::vector<ListedCheckpoint> MemorySaver::list(const ListQuery& query) {
         const std::lock_guard lock(shard.mutex);
         if (Thread* const thread = shard.threads.find(name)) listThread(thread_id, *thread, query, listed);
     };
-    const auto isBehind = [&](std::string_view thread_id) {
-        return !query.after_thread_id || BySizeThenText()(*query.after_thread_id, thread_id);
-    };
     if (query.thread_id) {
-        if (isBehind(*query.thread_id)) listOne(*query.thread_id);
+        if (!query.after_thread_id || BySizeThenText()(*query.after_thread_id, *query.thread_id)) listOne(*query.thread_id);
         return listed;
     }
-    std::vector<std::string> names;
-    for (Shard& shard : impl_->shards) {
-        const std::lock_guard lock(shard.mutex);
-        shard.threads.forEach([&](const Thread& thread) {
-            if (isBehind(thread.name)) names.push_back(thread.name);
-        });
-    }
-    // A heap: a page of many threads sorts no more of them than it shows.
-    const auto comesLater = [](const std::string& a, const std::string& b) { return BySizeThenText()(b, a); };
-    std::make_heap(names.begin(), names.end(), comesLater);
-    while (!names.empty() && (!query.limit || listed.size() < *query.limit)) {
-        std::pop_heap(names.begin(), names.end(), comesLater);
-        listOne(names.back());
-        names.pop_back();
+    // Shards have about equally many: twice a shard's share of the page hardly ever has to be read again.
+    constexpr std::size_t names_min = 8;
+    const std::size_t share = query.limit ? *query.limit / Impl::shard_count : std::numeric_limits<std::size_t>::max() / 2;
+    checkpoint::ThreadNames names(impl_->shards, query.after_thread_id, std::max(names_min, 2 * share));
+    while (!query.limit || listed.size() < *query.limit) {
+        const std::optional<std::string> name = names.next();
+        if (!name) break;
+        listOne(*name);
     }
     return listed;
 }

@@ -5,12 +5,15 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include <stategraph/saver.hpp>
+
+#include "checkpoint/comparisons.hpp"
 
 // What the memory saver keeps of a thread, and the table to find it. Nothing here locks.
 namespace stategraph::checkpoint {
@@ -169,6 +172,7 @@ struct Thread {
     Log root;                                 // namespace ""
     std::unique_ptr<Children> children = {};  // most threads have none
     std::size_t bytes = 0;                    // as memory_size.hpp counts
+    std::size_t unordered_at = 0;             // the table's: its place among the threads that are not in order yet
 
     Log* find(std::string_view ns) noexcept {
         if (ns.empty()) return &root;
@@ -220,6 +224,8 @@ public:
     /// The name must not be there yet. Either it is stored or the table is as it was.
     Thread& insert(const HashedName& name, std::unique_ptr<Thread> thread) {
         if (slots_.size() * 3 / 4 <= size_) grow();
+        thread->unordered_at = unordered_.size();
+        unordered_.push_back(thread.get());
         ++size_;
         return *place(slots_, {name.hash, std::move(thread)}).thread;
     }
@@ -231,6 +237,7 @@ public:
         while (slots_[at].thread.get() != found) at = after(at);
         std::unique_ptr<Thread> thread = std::move(slots_[at].thread);
         --size_;
+        leaveOrder(*thread);
         // Those behind move up, as long as that does not put them before their home.
         for (std::size_t next = after(at); slots_[next].thread; next = after(next)) {
             const std::size_t distance = (next - home(slots_[next].hash)) & (slots_.size() - 1);
@@ -248,11 +255,47 @@ public:
         }
     }
 
+    /// Threads in the order of listings, from the first one after `name` (null: from the beginning), until `f` returns false. Cost: log n to find the
+    /// first one; n log n once for the threads that are new since the last call, so that storing a thread costs nothing for its order.
+    template <typename F>
+    void forEachAfter(const std::string* name, F&& f) {
+        while (!unordered_.empty()) {
+            ordered_.insert(unordered_.back());
+            unordered_.back()->unordered_at = is_ordered;
+            unordered_.pop_back();
+        }
+        for (auto at = name ? ordered_.upper_bound(std::string_view(*name)) : ordered_.begin(); at != ordered_.end(); ++at) {
+            if (!f(static_cast<const Thread&>(**at))) return;
+        }
+    }
+
 private:
     struct Slot {
         std::size_t hash = 0;
         std::unique_ptr<Thread> thread;
     };
+    struct ByName {
+        using is_transparent = void;
+        static std::string_view nameOf(const Thread* thread) noexcept { return thread->name; }
+        static std::string_view nameOf(std::string_view name) noexcept { return name; }
+        template <typename A, typename B>
+        bool operator()(const A& a, const B& b) const noexcept {
+            ++comparisons;
+            return BySizeThenText()(nameOf(a), nameOf(b));
+        }
+    };
+    static constexpr std::size_t is_ordered = static_cast<std::size_t>(-1);
+
+    void leaveOrder(const Thread& thread) noexcept {
+        if (thread.unordered_at == is_ordered) {
+            ordered_.erase(ordered_.find(std::string_view(thread.name)));
+            return;
+        }
+        Thread* const last = unordered_.back();
+        unordered_[thread.unordered_at] = last;
+        last->unordered_at = thread.unordered_at;
+        unordered_.pop_back();
+    }
 
     std::size_t home(std::size_t hash) const noexcept { return hash & (slots_.size() - 1); }
     std::size_t after(std::size_t at) const noexcept { return (at + 1) & (slots_.size() - 1); }
@@ -274,6 +317,8 @@ private:
 
     std::vector<Slot> slots_;  // a power of two of them, a quarter free
     std::size_t size_ = 0;
+    std::vector<Thread*> unordered_;
+    std::set<Thread*, ByName> ordered_;
 };
 
 }  // namespace stategraph::checkpoint

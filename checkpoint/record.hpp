@@ -25,6 +25,8 @@
 //                                                     checkpoint on this branch changed; a log by what it adds to the namespace
 //                              | [{log: bytes(16)}]   all of them: those that are not here were never visited on this branch
 //                    "parents":  {namespace: bytes(16)}   where the enclosing graphs were
+//                              | [bytes(16)…]     the same, the root's first, in a log that is nested more than 8 deep: each namespace is the
+//                                                 one before it and one more segment of the log's own
 //                    "deferred": {node: 0|1|2}    deferred edges that changed: gone, waiting, released; of joins: "join …"
 //                    "metadata": {text: value} }
 //   ref         := uint                           this id's high half minus the other's; their low halves are equal

@@ -194,6 +194,11 @@ void RocksDBCache::remove(std::string_view ns, std::string_view key) { impl_->dr
 void RocksDBCache::clear(std::string_view ns) { impl_->dropAll(spaceOf(ns)); }
 void RocksDBCache::clear() { impl_->dropAll("e"); }
 
+void RocksDBCache::waitedFor(std::uint64_t lookups, bool is_given) noexcept {
+    impl_->misses.fetch_sub(lookups, std::memory_order_relaxed);
+    impl_->hits.fetch_add(is_given ? 1 : 0, std::memory_order_relaxed);
+}
+
 std::uint64_t RocksDBCache::storedBytes() const {
     const std::lock_guard lock(impl_->mutex);
     return impl_->bytes;

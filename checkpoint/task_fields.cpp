@@ -5,6 +5,7 @@
 
 #include <stategraph/error.hpp>
 
+#include "checkpoint/comparisons.hpp"
 #include "checkpoint/record_frame.hpp"
 #include "checkpoint/sealed_record.hpp"
 
@@ -54,9 +55,29 @@ LoggedEffect readEffect(Decoder& in) {
 
 }  // namespace
 
-bool isAnswered(const TaskFields& task, const LoggedInterrupt& asked) noexcept {
-    return std::any_of(task.answers.begin(), task.answers.end(),
-                       [&](const LoggedInterrupt& answer) { return answer.id == asked.id && answer.index == asked.index; });
+AnsweredQuestions::AnsweredQuestions(const TaskFields& task) {
+    answered_.reserve(task.answers.size());
+    for (const LoggedInterrupt& answer : task.answers) answered_.emplace_back(answer.id, answer.index);
+    std::sort(answered_.begin(), answered_.end());
+}
+
+bool AnsweredQuestions::has(const LoggedInterrupt& asked) const noexcept {
+    const std::pair wanted(asked.id, asked.index);
+    const auto found = std::lower_bound(answered_.begin(), answered_.end(), wanted, [](const auto& a, const auto& b) {
+        ++comparisons;
+        return a < b;
+    });
+    return found != answered_.end() && *found == wanted;
+}
+
+std::vector<const LoggedInterrupt*> openQuestions(const TaskFields& task) {
+    std::vector<const LoggedInterrupt*> open;
+    if (task.interrupts.empty()) return open;
+    const AnsweredQuestions answered(task);
+    for (const LoggedInterrupt& asked : task.interrupts) {
+        if (!answered.has(asked)) open.push_back(&asked);
+    }
+    return open;
 }
 
 void writeTask(CheckpointId id, const TaskFields& task, std::string& out) {
@@ -149,9 +170,7 @@ namespace stategraph {
 bool hasOpenInterrupt(const RowKey& key, std::string_view bytes) {
     if (checkpoint::isSealed(bytes)) return checkpoint::readSealedOpen(key, bytes);
     const checkpoint::TaskFields task = checkpoint::readTask(key, bytes);
-    if (task.writes) return false;
-    return !std::all_of(task.interrupts.begin(), task.interrupts.end(),
-                        [&](const auto& asked) { return checkpoint::isAnswered(task, asked); });
+    return !task.writes && !checkpoint::openQuestions(task).empty();
 }
 
 }  // namespace stategraph

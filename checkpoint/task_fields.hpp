@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <stategraph/ids.hpp>
@@ -42,8 +43,19 @@ struct TaskFields {
     std::vector<LoggedInterrupt> interrupts = {};
 };
 
-/// Whether an answer to one of the task's questions is kept.
-bool isAnswered(const TaskFields& task, const LoggedInterrupt& asked) noexcept;
+/// Which questions of a task have an answer. The record of a subgraph's task has those of all tasks inside, which can be many.
+class AnsweredQuestions {
+public:
+    /// The record must outlive it.
+    explicit AnsweredQuestions(const TaskFields& task);
+    bool has(const LoggedInterrupt& asked) const noexcept;
+
+private:
+    std::vector<std::pair<TaskId, std::uint64_t>> answered_;  // sorted
+};
+
+/// The questions of a task that have no answer yet, in the order in which they were asked.
+std::vector<const LoggedInterrupt*> openQuestions(const TaskFields& task);
 
 void writeTask(CheckpointId id, const TaskFields& task, std::string& out);
 TaskFields readTask(const RowKey& key, std::string_view bytes);

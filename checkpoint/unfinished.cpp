@@ -16,8 +16,8 @@ using checkpoint::DueTask;
 
 std::vector<Interrupt> openInterrupts(const checkpoint::TaskFields& record) {
     std::vector<Interrupt> open;
-    for (const auto& asked : record.interrupts) {
-        if (!checkpoint::isAnswered(record, asked)) open.push_back({asked.id, asked.index, Value::fromCbor(std::string(asked.value))});
+    for (const auto* asked : checkpoint::openQuestions(record)) {
+        open.push_back({asked->id, asked->index, Value::fromCbor(std::string(asked->value))});
     }
     return open;
 }

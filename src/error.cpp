@@ -1,8 +1,10 @@
 #include <stategraph/error.hpp>
 
+#include <type_traits>
 #include <utility>
 
 #include <stategraph/interrupt.hpp>
+#include <stategraph/value.hpp>
 
 #include "src/lasting.hpp"
 
@@ -19,6 +21,12 @@ void appendField(std::string& out, const char* name, const std::string& value, b
     if (quoted) out += '\'';
 }
 
+// As in "send 3 with {"id":7}".
+std::string describeSend(const ErrorContext& context) {
+    if (!context.send) return {};
+    return "send " + std::to_string(*context.send) + (context.input.empty() ? "" : " with " + context.input);
+}
+
 std::string describeContext(const ErrorContext& context) {
     std::string out;
     appendField(out, "thread", context.thread_id, true);
@@ -27,6 +35,8 @@ std::string describeContext(const ErrorContext& context) {
     if (context.step) appendField(out, "step", std::to_string(*context.step), false);
     appendField(out, "node", context.node, true);
     appendField(out, "channel", context.channel, true);
+    out += out.empty() || !context.send ? "" : ", ";
+    out += describeSend(context);
     return out;
 }
 
@@ -51,15 +61,33 @@ std::string listFaults(const std::vector<std::string>& faults) {
     return out;
 }
 
-// Without the context, which the first error says.
+// Without the context, which the first error says, except for what tells equal tasks apart.
 std::string messageOf(const std::exception_ptr& error) {
     try {
         std::rethrow_exception(error);
     } catch (const Error& own) {
-        return own.message();
+        return own.message() + (own.context().send ? " [" + describeSend(own.context()) + "]" : "");
     } catch (...) {
         return detail::describe(error);
     }
+}
+
+// Whether `known` has all that `context` says.
+bool isWithin(const ErrorContext& known, const ErrorContext& context) {
+    const auto is = [](const auto& mine, const auto& theirs) { return mine == std::decay_t<decltype(mine)>() || mine == theirs; };
+    return is(context.thread_id, known.thread_id) && is(context.checkpoint_ns, known.checkpoint_ns) &&
+           is(context.checkpoint_id, known.checkpoint_id) && is(context.node, known.node) && is(context.channel, known.channel) &&
+           is(context.step, known.step) && is(context.send, known.send) && is(context.input, known.input);
+}
+
+// JSON that is read by people: at most this many bytes, cut between characters.
+std::string shortened(std::string json) {
+    constexpr std::size_t bytes_max = 100;
+    if (json.size() <= bytes_max) return json;
+    std::size_t end = bytes_max;
+    while (end > 0 && (static_cast<unsigned char>(json[end]) & 0xC0U) == 0x80U) --end;
+    json.resize(end);
+    return json + "...";
 }
 
 }  // namespace
@@ -125,6 +153,10 @@ void Error::addContext(const ErrorContext& context) {
     fillIn(context_.node, context.node);
     fillIn(context_.channel, context.channel);
     if (!context_.step) context_.step = context.step;
+    if (!context_.send) {
+        context_.send = context.send;
+        context_.input = context.input;
+    }
     makeText();
 }
 
@@ -154,7 +186,7 @@ InvalidGraphError::InvalidGraphError(std::vector<std::string> faults)
 NodeError::NodeError(std::string message, std::exception_ptr original, std::string task_id, ErrorContext context)
     : Error(Errc::node_failed, std::move(message), std::move(context)),
       original_(std::move(original)),
-      reason_(detail::describe(original_)),
+      reason_(detail::describeWithin(this->context(), original_)),
       task_id_(std::move(task_id)) {}
 
 namespace detail {
@@ -175,7 +207,32 @@ std::string describe(const std::exception_ptr& error) {
     }
 }
 
+std::string describeWithin(const ErrorContext& known, const std::exception_ptr& error) {
+    try {
+        if (error) std::rethrow_exception(error);
+    } catch (const Error& own) {
+        if (own.others().empty() && isWithin(known, own.context())) return own.message();
+    } catch (...) {
+        // Any other exception has no context.
+    }
+    return describe(error);
+}
+
 }  // namespace detail
+
+const Value& NodeError::input() const noexcept {
+    static const engine::Lasting<Value> none;
+    return input_ ? *input_ : *none;
+}
+
+void NodeError::setSend(std::uint64_t index, Value input) {
+    ErrorContext context;
+    context.send = index;
+    context.input = shortened(input.toJson());
+    input_ = std::make_shared<const Value>(std::move(input));
+    addContext(context);
+}
+
 const std::vector<Interrupt>& NodeError::interrupts() const noexcept {
     static const engine::Lasting<std::vector<Interrupt>> none;
     return interrupts_ ? *interrupts_ : *none;

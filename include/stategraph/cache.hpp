@@ -30,11 +30,16 @@ public:
     virtual void clear(std::string_view ns) = 0;
     /// Removes all there are.
     virtual void clear() = 0;
+
+    /// For statistics alone: of a task that waited for an equal one, `lookups` calls of `get` found nothing and yet the task did not run for them.
+    /// `is_given`: it took the other task's result.
+    virtual void waitedFor([[maybe_unused]] std::uint64_t lookups, [[maybe_unused]] bool is_given) noexcept {}
 };
 
-/// What was asked of a cache since it was made. A task that waited for an equal one, and took its result, is a miss.
+/// What was asked of a cache since it was made.
 struct CacheStats {
-    /// How often `get` found an entry, and how often none.
+    /// How often `get` found an entry, and how often none. A task that waited for an equal one and took its result counts as a hit, so each miss is
+    /// a node or a call that was executed.
     std::uint64_t hits = 0;
     std::uint64_t misses = 0;
     /// How often `set` kept one: a value that is too large is not.
@@ -62,6 +67,7 @@ public:
     void remove(std::string_view ns, std::string_view key) override;
     void clear(std::string_view ns) override;
     void clear() override;
+    void waitedFor(std::uint64_t lookups, bool is_given) noexcept override;
 
     /// What the limit is about.
     std::size_t storedBytes() const;

@@ -10,6 +10,7 @@
 namespace stategraph {
 
 struct Interrupt;
+class Value;
 
 /// What kind of thing went wrong; one per exception type below.
 enum class Errc : std::uint8_t {
@@ -43,6 +44,9 @@ struct ErrorContext {
     std::string node = {};
     std::string channel = {};
     std::optional<std::int64_t> step = {};
+    /// Of a task that a Send made: which Send of its superstep, from 0, and the payload as JSON, shortened to about 100 bytes.
+    std::optional<std::uint64_t> send = {};
+    std::string input = {};
 };
 
 /// Base of everything this library throws on purpose.
@@ -187,9 +191,15 @@ class NodeError : public Error {
 public:
     NodeError(std::string message, std::exception_ptr original, std::string task_id, ErrorContext context);
     const std::exception_ptr& original() const noexcept { return original_; }
-    /// The text of the original exception alone.
+    /// The text of the original exception alone. The context of an error of this library is a part of it only where it says more than this error's.
     const std::string& reason() const noexcept { return reason_; }
     const std::string& taskId() const noexcept { return task_id_; }
+    /// Which Send of its superstep made the task, from 0, in the order of tasks; none if an edge, a join or a goto did.
+    std::optional<std::uint64_t> sendIndex() const noexcept { return context().send; }
+    /// That Send's payload; null without a Send.
+    const Value& input() const noexcept;
+    /// For the library.
+    void setSend(std::uint64_t index, Value input);
     /// The questions that other tasks of the superstep stopped at meanwhile; they are open (stategraph/interrupt.hpp).
     const std::vector<Interrupt>& interrupts() const noexcept;
     void setInterrupts(std::vector<Interrupt> interrupts);
@@ -199,6 +209,7 @@ private:
     std::string reason_;
     std::string task_id_;
     std::shared_ptr<const std::vector<Interrupt>> interrupts_;
+    std::shared_ptr<const Value> input_;
 };
 
 /// What a node gets from its Runtime when its run is to end, or the attempt was given up: a reason to return. Let it through: it is not the
@@ -226,6 +237,8 @@ private:
 namespace detail {
 /// The message of any exception, "unknown exception" if it is not a std::exception.
 std::string describe(const std::exception_ptr& error);
+/// The same for an error within another one, which says `known`: the context of an error of this library is left out if `known` has all of it.
+std::string describeWithin(const ErrorContext& known, const std::exception_ptr& error);
 }  // namespace detail
 
 }  // namespace stategraph

@@ -33,6 +33,7 @@ enum class Ending : std::uint8_t {
     failed,
     retried,  // an attempt that failed and is followed by another
     left,     // a run whose stream nobody walks any more
+    handled,  // an attempt that failed for good, and whose task has the result that the node's error handler made
 };
 const char* toString(Ending ending) noexcept;
 
@@ -61,7 +62,8 @@ struct SuperstepEnd {
     Ending ending;
     std::int64_t duration_ns;
 };
-/// One attempt at a task. START's tasks are told too.
+/// One attempt at a task. START's tasks are reported too. The call of the node's error handler (StateGraph::onError) is a part of the last attempt,
+/// or where that failed in an earlier run, an attempt of its own.
 struct TaskStart {
     const ObservedRun& run;
     std::int64_t step;
@@ -78,6 +80,7 @@ struct TaskEnd {
     Ending ending;
     /// With the storing of what the task wrote, where that is stored apart.
     std::int64_t duration_ns;
+    /// The text of what the attempt failed with, also if that is retried or handled; else empty.
     std::string_view error;
 };
 /// Before the wait for the next attempt.

@@ -5,7 +5,7 @@
 namespace stategraph {
 
 /// Whether a failed attempt is worth another: not for mistakes in code or calls (std::logic_error, this library's errors)
-/// or memory (std::bad_alloc), yes for the rest.
+/// or memory (std::bad_alloc), yes for the rest, and for an attempt that was abandoned because it took too long (NodeTimeoutError).
 bool isRetryable(const std::exception_ptr& error);
 
 /// How often a node is tried. Attempts of a task follow each other within its superstep, on its thread; what a failed attempt wrote

@@ -33,6 +33,7 @@ public:
     void remove(std::string_view ns, std::string_view key) override;
     void clear(std::string_view ns) override;
     void clear() override;
+    void waitedFor(std::uint64_t lookups, bool is_given) noexcept override;
 
     /// What the limit is about.
     std::uint64_t storedBytes() const;

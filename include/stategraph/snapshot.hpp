@@ -24,6 +24,8 @@ struct TaskSnapshot {
     /// "pull:NAME" for a triggered node, "push:INDEX" with ten digits for a Send. It is a part of the task's identity, so NAME is the one that
     /// the log has (NodeOptions::stored_as).
     std::string path;
+    /// The payload of the Send that made it; null for a triggered node, which takes the state.
+    Value input;
     /// The text of the last failed attempt's error; it stays when a later attempt succeeds.
     std::optional<std::string> error;
     /// Questions it last stopped at, answered or not.

@@ -19,7 +19,9 @@ enum class StreamMode : std::uint8_t {
     debug,        // tasks and checkpoints, with step and time
     custom,       // what nodes give to Runtime::write
     messages,     // parts of messages that nodes give to Runtime::emitMessage, and whole ones that they write
+    runs,         // that the run begins, and how it ended; of the root graph alone
 };
+inline constexpr unsigned stream_mode_count = static_cast<unsigned>(StreamMode::runs) + 1;
 const char* toString(StreamMode mode) noexcept;
 
 class StreamModes {
@@ -48,14 +50,17 @@ struct StreamOptions {
 };
 
 /// One event of a run. `data` has LangGraph's shape for its mode:
-///   values       {channel: value}
-///   updates      {node: {channel: written}}; {"__interrupt__": [question…]} when a task stops
+///   values       {channel: value}; {"__interrupt__": [question…]} when a task stops, or without questions at a breakpoint
+///   updates      {node: {channel: written}}; {"__interrupt__": [question…]} as above
 ///   tasks        {"id", "name", "input", "interrupts"}, and at the end {"id", "name", "error", "result", "interrupts"}
 ///   checkpoints  {"config", "metadata", "next", "parent_config", "tasks", "values"}
 ///   debug        {"payload", "step", "timestamp", "type"}, type "task", "task_result" or "checkpoint"
 ///   custom       what the node wrote
 ///   messages     {"delta", "attempt", "message", "task_id"}: of emitMessage with delta true. A message that a task wrote to a channel with
 ///                `addMessages` comes when the task finishes, with delta false, unless the task emitted parts of it or found it in its input
+///   runs         {"event"}: "begin", when the run has the thread and before its first superstep; and as its last event, when the thread is free for
+///                other runs, {"error", "event", "status", "interrupts", "checkpoint_id"}: "end"; the error's text or null; how it ended (`Ending`
+///                as text: "done", "interrupted", "failed", …); the open questions; the newest checkpoint or null
 struct StreamEvent {
     StreamMode mode = StreamMode::values;
     /// Where it happened: for each enclosing node "name:task id", as namespaces in the log are; empty at the root.
@@ -64,9 +69,12 @@ struct StreamEvent {
     std::string node;
     std::int64_t step = 0;
     Value data;
-    /// Open questions, for the event that tells of them.
+    /// Open questions, for the event that reports them.
     std::vector<Interrupt> interrupts;
 };
+
+/// Whether an event of the mode `runs` reports the end of a run. False for all others.
+bool isRunEnd(const StreamEvent& event);
 
 /// As one line of JSON: {"data", "mode", "node", "ns", "step"}.
 std::string toJson(const StreamEvent& event);

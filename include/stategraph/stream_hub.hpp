@@ -35,7 +35,7 @@ struct StreamPosition {
 
 /// What happens when a subscriber takes events more slowly than a run makes them. No policy loses a durable event that it does not name.
 enum class OnFull : std::uint8_t {
-    drop_ephemeral,  // new ephemeral events are dropped and counted; the run never waits
+    drop_ephemeral,  // new ephemeral events are dropped and counted (but for `runs`, the oldest); the run never waits
     coalesce,        // parts of one message are joined, then the oldest ephemeral events dropped; values and checkpoints: only the newest there is
     disconnect,      // the subscription ends; its position says where to begin again
     block,           // the run waits, also past a node's time limit, until it is to end itself; events without room are then dropped and counted.
@@ -102,7 +102,10 @@ private:
 ///     StreamHub hub(app);
 ///     auto subscription = hub.subscribe("thread", {.from = last_seen});
 ///     app.invoke(input, {.thread_id = "thread", .hub = &hub});       // on another thread
-///     while (auto event = subscription.next()) …
+///     while (auto event = subscription.next()) …                     // until `close`, or until an event of the mode `runs` says "end"
+///
+/// A subscription follows its thread across runs, so it does not end with one of them: the mode `runs` reports each beginning and end, with the run's
+/// status and the questions that are open. These events are never dropped in favour of others.
 ///
 /// What is told of committed supersteps is durable: a subscriber reads it from the saver, on its own thread, when it wants it. So nothing of
 /// it waits in memory, no subscriber slows the run down (unless it asks to, with OnFull::block), and whoever begins again from the position of
@@ -110,7 +113,7 @@ private:
 /// root graph: `updates`, when their superstep is committed; `values`, after each commit that changed some; `checkpoints`. They are a function
 /// of the log, so what a prune took away is not told, and supersteps of a run with durability `exit` are told as far as that stored them.
 ///
-/// All else is ephemeral: `tasks`, `debug`, `custom`, `messages`, and what subgraphs tell. It waits in a buffer with a limit, comes between the
+/// All else is ephemeral: `tasks`, `debug`, `custom`, `messages`, `runs`, and what subgraphs tell. It waits in a buffer with a limit, comes between the
 /// durable events where it happened, and is not told again. Open questions ("__interrupt__", under `updates` or `values`) are state and not
 /// past: each subscription is told once of each that is open when it has got everything before.
 ///

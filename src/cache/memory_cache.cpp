@@ -1,5 +1,6 @@
 #include <stategraph/cache.hpp>
 
+#include <algorithm>
 #include <limits>
 #include <list>
 #include <mutex>
@@ -122,6 +123,12 @@ void MemoryCache::clear() {
     impl_->by_ns.clear();
     impl_->entries.clear();
     impl_->bytes = 0;
+}
+
+void MemoryCache::waitedFor(std::uint64_t lookups, bool is_given) noexcept {
+    const std::lock_guard lock(impl_->mutex);
+    impl_->stats.misses -= std::min(lookups, impl_->stats.misses);
+    impl_->stats.hits += is_given ? 1 : 0;
 }
 
 std::size_t MemoryCache::storedBytes() const {

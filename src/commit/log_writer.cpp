@@ -377,6 +377,7 @@ void LogWriter::commit(const CommitStep& step) {
     if (!hasSaver()) return;
     if (settings_.durability == Durability::exit) {
         ++folds_;
+        dropKeptRows();
         return;
     }
     record_.clear();
@@ -415,10 +416,7 @@ void LogWriter::putTasks(std::span<const WriteRow> rows) {
     if (!hasSaver()) return;
     std::unique_lock lock(mutex_);
     if (settings_.durability == Durability::exit) {
-        for (const WriteRow& row : rows) {
-            std::erase_if(kept_rows_, [&](const Row& kept) { return kept.checkpoint_id == row.checkpoint_id && kept.path == row.path; });
-            kept_rows_.push_back({row.checkpoint_id, std::string(row.path), std::string(row.bytes)});
-        }
+        for (const WriteRow& row : rows) kept_rows_[row.checkpoint_id].insert_or_assign(std::string(row.path), row.bytes);
         return;
     }
     if (queue_) queue_->wait();
@@ -437,11 +435,17 @@ void LogWriter::putTaskWithCommit(CheckpointId checkpoint_id, std::string path, 
     }
 }
 
+// With exit, at a commit: the records of the superstep that it ends are never stored, unless they belong to the stored checkpoint.
+void LogWriter::dropKeptRows() {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(kept_rows_, [this](const auto& kept) { return kept.first != stored_; });
+}
+
 void LogWriter::flush(const CommitStep& current) {
     if (!hasSaver() || settings_.durability != Durability::exit) return;
-    // Records of supersteps in between were never anybody's but the run's.
-    for (Row& row : kept_rows_) {
-        if (row.checkpoint_id == stored_ || row.checkpoint_id == current.id) rows_with_commit_.push_back(std::move(row));
+    for (auto& [id, rows] : kept_rows_) {
+        if (id != stored_ && id != current.id) continue;
+        for (auto& [path, bytes] : rows) rows_with_commit_.push_back({id, path, std::move(bytes)});
     }
     kept_rows_.clear();
     if (folds_ > 0) {

@@ -1,9 +1,11 @@
 #pragma once
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <stategraph/config.hpp>
@@ -122,6 +124,7 @@ private:
     void put(CheckpointId id, CheckpointId parent, CheckpointId base, std::string_view bytes);
     void countSizes(bool snapshot, std::size_t bytes);
     void noteOperation(detail::ChannelIndex channel, checkpoint::LogOp op);
+    void dropKeptRows();
 
     LogSettings settings_;
     CheckpointId head_;
@@ -150,13 +153,13 @@ private:
     };
     std::vector<Unknown> unknown_;
 
-    // Exit.
+    // Exit. The rows that may be stored are those of two checkpoints: the stored one, and the one that the run is at.
     std::vector<Changed> changed_;
     std::uint64_t folds_ = 0;
-    std::vector<Row> kept_rows_;
+    std::map<CheckpointId, std::map<std::string, std::string>> kept_rows_;  // by checkpoint, by path
 
     std::vector<Row> rows_with_commit_;
-    std::mutex mutex_;  // over putTask
+    std::mutex mutex_;  // over putTask and kept_rows_
     std::optional<PutQueue> queue_;  // if the saver is slow
 };
 

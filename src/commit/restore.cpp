@@ -112,10 +112,15 @@ void keepDue(const Topology& topology, const checkpoint::Folded& from, GoneNodes
     std::vector<PlannedTask> tasks;
     schedule.tidy();
     plan(topology, schedule, tasks);
+    const auto sends = std::find_if(tasks.begin(), tasks.end(), [](const PlannedTask& task) { return task.is_send; });
+    const auto isTriggered = [&, sends](NodeIndex node) {  // those that are no Sends come first, by node
+        const auto at = std::lower_bound(tasks.begin(), sends, node, [](const PlannedTask& task, NodeIndex wanted) { return task.node < wanted; });
+        return at != sends && at->node == node;
+    };
     for (const auto name : from.commit.next) {
         const NodeIndex node = findFired(topology, name, from, gone);
         if (node == no_node) continue;
-        if (std::any_of(tasks.begin(), tasks.end(), [node](const PlannedTask& task) { return !task.is_send && task.node == node; })) continue;
+        if (isTriggered(node)) continue;
         bool released = false;  // its node has become a deferred one
         for (const JoinIndex join : schedule.activeJoins()) {
             if (topology.joins[join].target != node || !schedule.isFull(topology, join)) continue;

@@ -1,37 +1,53 @@
 #include "src/commit/thread_claim.hpp"
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
-#include <vector>
+#include <type_traits>
 
 #include <stategraph/error.hpp>
 
-#include "src/lasting.hpp"
+#include "checkpoint/comparisons.hpp"
 
 namespace stategraph::engine {
 
-// Who holds or waits, in the order in which they came: a thread's first is its holder.
+// The lines of some threads, as lists that run through the claims themselves: entering and leaving allocate nothing, and cost the same however many
+// wait. A line's first claim is the thread's holder, and has what is known of the whole line.
 struct alignas(64) ThreadClaim::Shard {
+    static constexpr std::size_t chain_count = 64;
     std::mutex mutex;
-    std::condition_variable_any changed;
-    std::vector<ThreadClaim*> line;
-    std::size_t waiting = 0;
+    std::array<ThreadClaim*, chain_count> chains{};  // of first claims, by hash
 
-    ThreadClaim* holderFor(const ThreadClaim& claim) const noexcept {
-        const auto first = std::find_if(line.begin(), line.end(), [&](const ThreadClaim* other) { return claim.isFor(*other); });
-        return first == line.end() ? nullptr : *first;
+    // The link to the first claim of a thread's line: the place for a new line if there is none.
+    ThreadClaim** linkOf(const ThreadClaim& claim) noexcept {
+        ThreadClaim** link = &chains[claim.chain_];
+        while (*link != nullptr) {
+            ++checkpoint::comparisons;
+            if (claim.isFor(**link)) break;
+            link = &(*link)->next_line_;
+        }
+        return link;
     }
 };
 
-ThreadClaim::Shard& ThreadClaim::shardOf(const BaseCheckpointSaver& saver, std::string_view thread_id) noexcept {
-    static Lasting<std::array<Shard, 64>> shards;
-    const std::size_t hash = std::hash<const void*>()(&saver) ^ std::hash<std::string_view>()(thread_id);
-    return (*shards)[(hash * 0x9E3779B97F4A7C15ULL) >> 58U];
+ThreadClaim::Shard& ThreadClaim::nameThread(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy) noexcept {
+    saver_ = &saver;
+    thread_id_ = thread_id;
+    replaces_ = on_busy == OnBusy::replace;
+    const std::size_t hash = (std::hash<const void*>()(&saver) ^ std::hash<std::string_view>()(thread_id)) * 0x9E3779B97F4A7C15ULL;
+    shard_ = static_cast<std::uint8_t>(hash >> 58U);
+    chain_ = static_cast<std::uint8_t>(hash >> 52U & (Shard::chain_count - 1));
+    return shard();
+}
+
+ThreadClaim::Shard& ThreadClaim::shard() const noexcept {
+    static constinit std::array<Shard, 64> shards;
+    static_assert(std::is_trivially_destructible_v<Shard>, "runs may end after statics are destroyed");
+    return shards[shard_];
 }
 
 namespace {
@@ -44,72 +60,117 @@ void checkTimeout(int timeout_ms) {
 
 }  // namespace
 
+// At the end of its line; true if that is its beginning too.
+bool ThreadClaim::enter(Shard& shard) noexcept {
+    ThreadClaim** const link = shard.linkOf(*this);
+    ThreadClaim* const holder = *link;
+    next_ = nullptr;
+    if (holder == nullptr) {
+        next_line_ = nullptr;
+        previous_ = nullptr;
+        last_ = this;
+        replacing_ = 0;
+        is_first_ = true;
+        replaced_.store(false, std::memory_order_relaxed);
+        *link = this;
+        return true;
+    }
+    is_first_ = false;
+    previous_ = holder->last_;
+    previous_->next_ = this;
+    holder->last_ = this;
+    if (replaces_) {
+        ++holder->replacing_;
+        holder->replaced_.store(true, std::memory_order_relaxed);
+    }
+    return false;
+}
+
+// From any place in its line. If that was the first, the next claim holds the thread, and is notified.
+void ThreadClaim::leave(Shard& shard) noexcept {
+    ThreadClaim** const link = shard.linkOf(*this);
+    ThreadClaim* const holder = *link;
+    if (holder != this) {
+        previous_->next_ = next_;
+        (next_ != nullptr ? next_->previous_ : holder->last_) = previous_;
+        if (replaces_) holder->replaced_.store(--holder->replacing_ > 0, std::memory_order_relaxed);
+        return;
+    }
+    is_first_ = false;
+    if (next_ == nullptr) {
+        *link = next_line_;
+        return;
+    }
+    ThreadClaim& next = *next_;
+    next.next_line_ = next_line_;
+    next.previous_ = nullptr;
+    next.last_ = last_;
+    next.replacing_ = replacing_ - (next.replaces_ ? 1 : 0);
+    next.replaced_.store(next.replacing_ > 0, std::memory_order_relaxed);
+    next.is_first_ = true;
+    *link = &next;
+    next.giveTurn();
+}
+
+void ThreadClaim::giveTurn() noexcept {
+    if (waiting_ != nullptr) waiting_->notify_one();
+    if (turn_ == nullptr) return;
+    try {
+        turn_(turn_context_);
+    } catch (...) {
+        // No memory to wake it: it looks for itself when its time is over.
+    }
+}
+
 void ThreadClaim::acquire(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy, int timeout_ms,
                           const ClaimStop& stop) {
     if (holds_) return;
     checkTimeout(timeout_ms);
-    saver_ = &saver;
-    thread_id_ = thread_id;
-    replaces_ = on_busy == OnBusy::replace;
-    Shard& shard = shardOf(saver, thread_id);
+    Shard& shard = nameThread(saver, thread_id, on_busy);
     std::unique_lock lock(shard.mutex);
-    const bool is_busy = shard.holderFor(*this) != nullptr;
-    if (is_busy && on_busy == OnBusy::reject) {
-        saver_ = nullptr;
-        throw ThreadBusyError("another run is under way on the thread; wait for it to end, or choose OnBusy::wait or OnBusy::replace",
-                              {.thread_id = std::string(thread_id)});
-    }
-    shard.line.push_back(this);
-    if (is_busy) {
-        tellHolder(shard, *this);
-        ++shard.waiting;
+    if (*shard.linkOf(*this) == nullptr) {
+        enter(shard);
+    } else {
+        if (on_busy == OnBusy::reject) {
+            throw ThreadBusyError("another run is under way on the thread; wait for it to end, or choose OnBusy::wait or OnBusy::replace",
+                                  {.thread_id = std::string(thread_id)});
+        }
+        std::condition_variable_any comes;  // before it enters: this may throw
+        enter(shard);
+        waiting_ = &comes;
         auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
         const bool run_ends_first = stop.deadline && *stop.deadline < until;
         if (run_ends_first) until = *stop.deadline;
-        const bool mine = shard.changed.wait_until(lock, stop.token, until, [&] { return shard.holderFor(*this) == this; });
-        --shard.waiting;
-        if (!mine) {
+        const bool is_mine = comes.wait_until(lock, stop.token, until, [this] { return is_first_; });
+        waiting_ = nullptr;
+        if (!is_mine) {
             leave(shard);
-            saver_ = nullptr;
             if (stop.token.stop_requested() || run_ends_first) refuseStopped(thread_id);
             refuse(thread_id, timeout_ms);
         }
     }
     holds_ = true;
-    tellHolder(shard, *this);  // whoever came later to replace means this one too
 }
 
 bool ThreadClaim::enterLine(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy, int timeout_ms, Turn turn,
                             void* context) {
     checkTimeout(timeout_ms);
-    saver_ = &saver;
-    thread_id_ = thread_id;
-    replaces_ = on_busy == OnBusy::replace;
-    Shard& shard = shardOf(saver, thread_id);
+    Shard& shard = nameThread(saver, thread_id, on_busy);
     const std::lock_guard lock(shard.mutex);
-    shard.line.push_back(this);
-    tellHolder(shard, *this);
-    if (shard.holderFor(*this) == this) {
-        holds_ = true;
-        return true;
-    }
+    holds_ = enter(shard);
+    if (holds_) return true;
     turn_ = turn;
     turn_context_ = context;
     return false;
 }
 
 bool ThreadClaim::leaveLine() noexcept {
-    Shard& shard = shardOf(*saver_, thread_id_);
-    const std::lock_guard lock(shard.mutex);
+    Shard& own_shard = shard();
+    const std::lock_guard lock(own_shard.mutex);
     turn_ = nullptr;
-    if (shard.holderFor(*this) == this) {
-        holds_ = true;
-        tellHolder(shard, *this);
-        return true;
-    }
-    leave(shard);
-    saver_ = nullptr;
-    return false;
+    holds_ = is_first_;
+    if (!holds_) leave(own_shard);
+    return holds_;
 }
 
 void ThreadClaim::refuse(std::string_view thread_id, int timeout_ms) {
@@ -122,46 +183,12 @@ void ThreadClaim::refuseStopped(std::string_view thread_id) {
     throw CancelledError("the run was to end before it had its turn on the thread; nothing was done", {.thread_id = std::string(thread_id)});
 }
 
-// Out of the line, from wherever it is in it.
-void ThreadClaim::leave(Shard& shard) noexcept {
-    std::erase(shard.line, this);
-    tellHolder(shard, *this);  // there may be nobody left who wants to replace it
-}
-
-// Tells the next, if it does not block.
-void ThreadClaim::giveTurn(Shard& shard, const ThreadClaim& after) noexcept {
-    const ThreadClaim* const next = shard.holderFor(after);
-    if (next == nullptr || next->turn_ == nullptr) return;
-    try {
-        next->turn_(next->turn_context_);
-    } catch (...) {
-        // No memory to wake it: it looks for itself when its time is over.
-    }
-}
-
-// Whether the thread's holder is to be replaced: it is if somebody in the line behind it wants to.
-void ThreadClaim::tellHolder(Shard& shard, const ThreadClaim& of) noexcept {
-    ThreadClaim* const holder = shard.holderFor(of);
-    if (holder == nullptr) return;
-    const bool replaced = std::any_of(shard.line.begin(), shard.line.end(), [&](const ThreadClaim* other) {
-        return other != holder && other->replaces_ && of.isFor(*other);
-    });
-    holder->replaced_.store(replaced, std::memory_order_relaxed);
-}
-
 void ThreadClaim::release() noexcept {
     if (!holds_) return;
-    Shard& shard = shardOf(*saver_, thread_id_);
-    bool wake = false;
-    {
-        const std::lock_guard lock(shard.mutex);
-        std::erase(shard.line, this);
-        giveTurn(shard, *this);
-        wake = shard.waiting > 0;
-    }
-    if (wake) shard.changed.notify_all();
+    Shard& own_shard = shard();
+    const std::lock_guard lock(own_shard.mutex);
+    leave(own_shard);
     holds_ = false;
-    saver_ = nullptr;
 }
 
 }  // namespace stategraph::engine

@@ -1,6 +1,9 @@
 #pragma once
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <stop_token>
 #include <string_view>
@@ -22,7 +25,8 @@ struct ClaimStop {
 /// The right to write to a thread: one at a time in this process for each saver object, first come first served. It keeps two runs from
 /// doing the same work; that they never write over each other is the saver's part.
 ///
-/// Cost when nobody else wants the thread: two short locks, one in 64 shared by all threads.
+/// Cost: two short locks, one in 64 shared by all threads, and a look-up, however many runs wait. What waits is notified once, when it holds the
+/// thread.
 class ThreadClaim {
 public:
     ThreadClaim() = default;
@@ -50,19 +54,32 @@ public:
 
 private:
     struct Shard;
-    static Shard& shardOf(const BaseCheckpointSaver& saver, std::string_view thread_id) noexcept;
-    static void tellHolder(Shard& shard, const ThreadClaim& of) noexcept;
-    static void giveTurn(Shard& shard, const ThreadClaim& after) noexcept;
+    Shard& nameThread(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy) noexcept;
+    Shard& shard() const noexcept;
+    bool enter(Shard& shard) noexcept;
     void leave(Shard& shard) noexcept;
+    void giveTurn() noexcept;
     bool isFor(const ThreadClaim& other) const noexcept { return saver_ == other.saver_ && thread_id_ == other.thread_id_; }
 
-    const BaseCheckpointSaver* saver_ = nullptr;  // null: none is held
+    const BaseCheckpointSaver* saver_ = nullptr;
     std::string_view thread_id_;
+    std::uint8_t shard_ = 0;
+    std::uint8_t chain_ = 0;  // within the shard
     bool replaces_ = false;
     bool holds_ = false;
+    bool is_first_ = false;  // in its line
+    std::atomic<bool> replaced_{false};
     Turn turn_ = nullptr;  // it waits for its turn without blocking
     void* turn_context_ = nullptr;
-    std::atomic<bool> replaced_{false};
+    std::condition_variable_any* waiting_ = nullptr;  // it waits for its turn and blocks
+
+    // Its place in its line.
+    ThreadClaim* next_ = nullptr;
+    ThreadClaim* previous_ = nullptr;
+    // Of a line's first alone: the line.
+    ThreadClaim* next_line_ = nullptr;
+    ThreadClaim* last_ = nullptr;
+    std::size_t replacing_ = 0;  // of those after it
 };
 
 }  // namespace stategraph::engine

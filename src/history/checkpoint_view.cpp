@@ -1,6 +1,8 @@
 #include "src/history/checkpoint_view.hpp"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include <stategraph/error.hpp>
 
@@ -93,15 +95,17 @@ SnapshotData describe(const LogName& log, const checkpoint::CommitFields& commit
         task.name = due.shown_name;
         task.path = due.path;
         task.finished = due.finished;
+        if (due.payload) task.input = Value::fromCbor(std::string(*due.payload));
         if (due.record != nullptr) {
             if (due.record->error) {
                 task.error = std::string(*due.record->error);
             } else if (due.record->failure) {
                 task.error = std::string(due.record->failure->text);
             }
+            const checkpoint::AnsweredQuestions answered(*due.record);
             for (const auto& asked : due.record->interrupts) {
                 task.interrupts.push_back({asked.id, asked.index, Value::fromCbor(std::string(asked.value))});
-                if (!due.finished && !checkpoint::isAnswered(*due.record, asked)) task.open_interrupts.push_back(task.interrupts.back());
+                if (!due.finished && !answered.has(asked)) task.open_interrupts.push_back(task.interrupts.back());
             }
             if (due.record->writes) task.result = resultOf(checkpoint::readWrites(*due.record->writes));
         }
@@ -125,16 +129,13 @@ void closeAnswered(BaseCheckpointSaver& saver, const LogName& log, const checkpo
     const CheckpointId at = commit.parents.front().id;
     const auto tuple = saver.getTuple({.log = root, .checkpoint_id = at});
     const Records records = tuple ? readRecords(root, at, tuple->writes) : Records();
-    const auto isOpen = [&records](const Interrupt& asked) {
-        return std::ranges::any_of(records, [&asked](const auto& each) {
-            const checkpoint::TaskFields& record = each.second;
-            return !record.writes && std::ranges::any_of(record.interrupts, [&](const checkpoint::LoggedInterrupt& logged) {
-                return logged.id == asked.id && logged.index == asked.index && !checkpoint::isAnswered(record, logged);
-            });
-        });
-    };
+    std::set<std::pair<TaskId, std::uint64_t>> open;
+    for (const auto& [path, record] : records) {
+        if (record.writes) continue;
+        for (const auto* asked : checkpoint::openQuestions(record)) open.emplace(asked->id, asked->index);
+    }
     for (TaskSnapshot& task : snapshot.tasks) {
-        std::erase_if(task.open_interrupts, [&isOpen](const Interrupt& asked) { return !isOpen(asked); });
+        std::erase_if(task.open_interrupts, [&open](const Interrupt& asked) { return !open.contains({asked.id, asked.index}); });
     }
 }
 

@@ -26,13 +26,17 @@ void encodeConfig(const Config& config, Encoder& out) {
 void encodeSnapshot(const SnapshotData& snapshot, Encoder& out);
 
 void encodeTask(const TaskSnapshot& task, Encoder& out) {
-    out.map(8);
+    out.map(task.input.isNull() ? 8 : 9);
     out.text("id");
     out.text(task.id.toString());
     out.text("name");
     out.text(task.name);
     out.text("path");
     out.text(task.path);
+    if (!task.input.isNull()) {
+        out.text("input");
+        out.raw(task.input.bytes());
+    }
     out.text("error");
     if (task.error) {
         out.text(*task.error);

@@ -1,5 +1,6 @@
-#include <algorithm>
 #include <deque>
+#include <map>
+#include <set>
 
 #include <stategraph/error.hpp>
 
@@ -40,8 +41,11 @@ Run::Run(const detail::Core& core, RunShared& shared, const ParentLink* parent, 
         const std::size_t cut = ns_.rfind('|');
         path_ = parent->run->path_;
         path_.push_back(cut == std::string::npos ? ns_ : ns_.substr(cut + 1));
-        for (const auto& outer : parent->run->parents_) parents_.push_back(outer);
-        parents_.push_back({parent->run->ns_, parent->run->checkpoint_});
+        // Each namespace is the beginning of the next one.
+        const std::string_view own = ns_;
+        parents_.reserve(parent->run->parents_.size() + 1);
+        for (const auto& outer : parent->run->parents_) parents_.push_back({own.substr(0, outer.checkpoint_ns.size()), outer.id});
+        parents_.push_back({own.substr(0, parent->run->ns_.size()), parent->run->checkpoint_});
     }
     log_.start({.saver = saverFor(core, shared),
                 .thread_id = shared.config->thread_id.view(),
@@ -93,6 +97,10 @@ void Run::begin(RunInput&& input) {
     CheckpointId wanted = parent_ ? CheckpointId() : shared_.config->checkpoint_id;
     if (stop_ != nullptr) wanted = stop_->id;
     load(wanted, gone);
+    if (parent_ == nullptr && shared_.events->any()) {
+        shared_.events->at(head_at_begin_);  // what is reported from here on comes after all that was stored before
+        shared_.events->runBegins(*this);
+    }
     if (input.answer || !input.answers.empty()) travelling_ = false;
     drop_answers_ = travelling_;
     if (travelling_) {
@@ -204,8 +212,8 @@ void Run::takeAnswers(const RunInput& input) {
     std::vector<Open> open;
     for (auto& [path, record] : stored_records_) {
         if (record.writes) continue;
-        for (const auto& asked : record.interrupts) {
-            if (!checkpoint::isAnswered(record, asked)) open.push_back({path, &record, {asked.id, asked.index, Value::fromCbor(std::string(asked.value))}});
+        for (const auto* asked : checkpoint::openQuestions(record)) {
+            open.push_back({path, &record, {asked->id, asked->index, Value::fromCbor(std::string(asked->value))}});
         }
     }
     const auto refuse = [&](std::string why) {
@@ -214,33 +222,29 @@ void Run::takeAnswers(const RunInput& input) {
     };
     if (open.empty()) refuse("there is no open interrupt that the resume value could answer");
     if (input.answer && open.size() > 1) refuse("several interrupts are open; say which one each answer is for (Command::answers):");
-    std::vector<std::string_view> touched;
+    std::map<TaskId, const Open*> by_id;
+    for (const Open& each : open) by_id.emplace(each.interrupt.id, &each);
     std::vector<Answer> answers = input.answers;
     if (input.answer) answers.push_back({open.front().interrupt.id, *input.answer});
-    for (std::size_t i = 0; i < answers.size(); ++i) {
-        const auto named = [&](const Open& each) { return each.interrupt.id == answers[i].interrupt_id; };
-        const auto found = std::find_if(open.begin(), open.end(), named);
-        if (found == open.end()) refuse("no open interrupt has the id " + answers[i].interrupt_id.toString() + "; open are:");
-        for (std::size_t j = 0; j < i; ++j) {
-            if (answers[j].interrupt_id == answers[i].interrupt_id) refuse("interrupt " + answers[i].interrupt_id.toString() + " is answered twice; open are:");
-        }
-    }
+    std::set<TaskId> answered;
     for (const Answer& answer : answers) {
-        const auto found = std::find_if(open.begin(), open.end(),
-                                        [&](const Open& each) { return each.interrupt.id == answer.interrupt_id; });
+        if (!by_id.contains(answer.interrupt_id)) refuse("no open interrupt has the id " + answer.interrupt_id.toString() + "; open are:");
+        if (!answered.insert(answer.interrupt_id).second) refuse("interrupt " + answer.interrupt_id.toString() + " is answered twice; open are:");
+    }
+    std::set<std::string_view> touched;
+    for (const Answer& answer : answers) {
+        const Open& asked = *by_id.find(answer.interrupt_id)->second;
         answers_.push_back(answer.value);
-        found->record->answers.push_back({answer.interrupt_id, found->interrupt.index, answers_.back().bytes()});
-        touched.push_back(found->path);
+        asked.record->answers.push_back({answer.interrupt_id, asked.interrupt.index, answers_.back().bytes()});
+        touched.insert(asked.path);
     }
     // The answers are kept before anything runs on them, all at once; and only the first who answers does.
     std::deque<std::string> records;
     std::vector<WriteRow> rows;
-    for (const auto& [path, record] : stored_records_) {
-        if (std::find(touched.begin(), touched.end(), path) == touched.end()) continue;
-        const auto& stored = loaded_->tuple.writes;
-        const auto before = std::find_if(stored.begin(), stored.end(), [&](const StoredWrite& write) { return write.path == path; });
-        checkpoint::writeTask(checkpoint_, record, records.emplace_back());
-        rows.push_back({.checkpoint_id = checkpoint_, .path = path, .bytes = records.back(), .expected = before->bytes});
+    for (const StoredWrite& stored : loaded_->tuple.writes) {
+        if (!touched.contains(stored.path)) continue;
+        checkpoint::writeTask(checkpoint_, *stored_records_.find(stored.path), records.emplace_back());
+        rows.push_back({.checkpoint_id = checkpoint_, .path = stored.path, .bytes = records.back(), .expected = stored.bytes});
     }
     log_.putTasks(rows);
 }

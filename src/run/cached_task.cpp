@@ -1,5 +1,6 @@
 #include "src/run/cached_task.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <new>
 
@@ -45,8 +46,9 @@ std::string encodeInput(Run& run, Task& task, detail::TaskContext& context) {
             key.encode(input.get(), runtime, out);
         } catch (...) {
             const std::exception_ptr original = std::current_exception();
-            throw NodeError("the cache key of node '" + node.name + "' failed: " + detail::describe(original), original,
-                            run.idOf(task).toString(), {.node = node.name, .step = run.step()});
+            ErrorContext where{.node = node.name, .step = run.step()};
+            std::string text = "the cache key of node '" + node.name + "' failed: " + detail::describeWithin(where, original);
+            throw NodeError(std::move(text), original, run.idOf(task).toString(), std::move(where));
         }
     } else if (task.planned.is_send) {
         bytes += 's';
@@ -84,21 +86,37 @@ bool CachedTask::restore() {
     } catch (...) {
         return false;
     }
+    if (!stored) ++entry_->misses;
     return stored && take(*stored);
 }
 
 bool CachedTask::restoreEntryOrLead() {
+    BaseCache& cache = entry_->cache;
+    // Each time that it is asked the cache counts a miss, and at most one of them is an execution.
+    const auto correct = [&cache](std::uint64_t misses, bool is_given) {
+        if (misses > 0) cache.waitedFor(misses, is_given);
+    };
     while (entry_) {
         const std::uint64_t ended = FlightSeat::ended();
-        if (restore()) return true;
+        const std::uint64_t misses = entry_->misses;
+        if (restore()) {
+            correct(misses, false);
+            return true;
+        }
         FlightSeat::Answer answer = FlightSeat::Answer::alone;
         try {
             answer = seat_.join(entry_->run, entry_->task, entry_->cache, entry_->policy.ns, entry_->key, ended);
         } catch (const std::bad_alloc&) {
             // It runs, and nobody waits.
+        } catch (const detail::StopSignal&) {
+            correct(entry_->misses, false);
+            throw;
         }
-        if (answer == FlightSeat::Answer::given) return take(seat_.result());
-        if (answer != FlightSeat::Answer::again) break;
+        if (answer == FlightSeat::Answer::again) continue;
+        const std::uint64_t all_misses = entry_->misses;
+        const bool is_given = answer == FlightSeat::Answer::given && take(seat_.result());
+        correct(is_given ? all_misses : all_misses - std::min<std::uint64_t>(all_misses, 1), is_given);
+        return is_given;
     }
     return false;
 }

@@ -49,6 +49,7 @@ private:
         std::string key;
         std::string writes = {};
         std::string value = {};
+        std::uint64_t misses = 0;  // how often the cache was asked in vain
     };
 
     // Most nodes have no cache, and nothing is called then.

@@ -47,7 +47,8 @@ bool Execution::isHandled(const std::exception_ptr& error) const noexcept {
     }
 }
 
-bool Execution::handle(const std::exception_ptr& error, int attempts) noexcept {
+// The call of the handler belongs to the attempt that failed: whoever watches it sees one end.
+bool Execution::handle(const std::exception_ptr& error, int attempts, TaskWatch& watch) noexcept {
     if (!isHandled(error)) return false;
     try {
         task_.result.writes.clear();
@@ -65,7 +66,7 @@ bool Execution::handle(const std::exception_ptr& error, int attempts) noexcept {
         failed(std::current_exception());
         return true;
     }
-    (void)once(attempts + 1);
+    if (mayBegin(attempts + 1)) (void)settle(attempts + 1, watch, [this] { callHandler(); });
     return true;
 }
 

@@ -1,6 +1,7 @@
 #include "src/run/events.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "src/interrupts.hpp"
 #include "src/lasting.hpp"
@@ -58,6 +59,42 @@ std::string nodeName(const Run& run, const Task& task) {
 }
 bool isStart(const Run& run, const Task& task) { return task.planned.node == run.topology().start; }
 
+void encodeId(CheckpointId id, Encoder& out) {
+    if (id) {
+        out.text(id.toString());
+    } else {
+        out.null();
+    }
+}
+
+// What the library says of a checkpoint and what its run does, in one map in the order of encoded keys; a run's keys are other ones.
+void encodeMetadata(const CheckpointEvent& event, Encoder& out) {
+    struct Entry {
+        std::string_view key;
+        std::string_view value;
+    };
+    std::string step;
+    std::string source;
+    Encoder(step).integer(event.step);
+    Encoder(source).text(toString(event.source));
+    std::vector<Entry> entries{{"step", step}, {"source", source}};
+    if (!event.metadata.empty()) {
+        Decoder in(event.metadata);
+        for (std::size_t count = in.map(); count > 0; --count) {
+            const std::string_view key = in.text();
+            entries.push_back({key, in.raw()});
+        }
+    }
+    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+        return a.key.size() != b.key.size() ? a.key.size() < b.key.size() : a.key < b.key;
+    });
+    out.map(entries.size());
+    for (const Entry& entry : entries) {
+        out.text(entry.key);
+        out.raw(entry.value);
+    }
+}
+
 }  // namespace
 
 void encodeResult(const detail::Schema& schema, detail::Writes& writes, Encoder& out, const detail::ChannelSet* only) {
@@ -82,6 +119,45 @@ void encodeResult(const detail::Schema& schema, detail::Writes& writes, Encoder&
         }
         for (; i < end; ++i) encodeWritten(*ops[i], out);
     }
+}
+
+Value checkpointData(const CheckpointEvent& event, const std::function<void(Encoder&)>& encodeState) {
+    const auto encodeConfig = [&event](CheckpointId id, Encoder& out) {
+        out.map(3);
+        out.text("thread_id");
+        out.text(event.log.thread_id);
+        out.text("checkpoint_id");
+        out.text(id.toString());
+        out.text("checkpoint_ns");
+        out.text(event.log.checkpoint_ns);
+    };
+    return build([&](Encoder& out) {
+        out.map(6);
+        out.text("next");
+        out.array(event.tasks.size());
+        for (const auto& [id, name] : event.tasks) out.text(name);
+        out.text("tasks");
+        out.array(event.tasks.size());
+        for (const auto& [id, name] : event.tasks) {
+            out.map(2);
+            out.text("id");
+            out.text(id.toString());
+            out.text("name");
+            out.text(name);
+        }
+        out.text("config");
+        encodeConfig(event.id, out);
+        out.text("values");
+        encodeState(out);
+        out.text("metadata");
+        encodeMetadata(event, out);
+        out.text("parent_config");
+        if (event.parent) {
+            encodeConfig(event.parent, out);
+        } else {
+            out.null();
+        }
+    });
 }
 
 Events& Events::nobody() noexcept {
@@ -262,7 +338,7 @@ void Events::interrupted(Run& run, const Task& task, const std::vector<Interrupt
     if (wants(StreamMode::values, run)) {
         StreamEvent event = make(run, StreamMode::values, &task);
         event.interrupts = interrupts;
-        event.data = build([](Encoder& out) { out.map(0); });
+        event.data = questionsAsData(interrupts);
         emit(std::move(event));
     }
 }
@@ -275,7 +351,7 @@ void Events::breakpoint(Run& run) {
     }
     if (wants(StreamMode::values, run)) {
         StreamEvent event = make(run, StreamMode::values);
-        event.data = build([](Encoder& out) { out.map(0); });
+        event.data = questionsAsData({});
         emit(std::move(event));
     }
 }
@@ -284,38 +360,58 @@ void Events::checkpoint(Run& run, Source source, std::int64_t step, std::span<Ta
     if (!wants(StreamMode::checkpoints, run)) return;
     StreamEvent event = make(run, StreamMode::checkpoints);
     event.step = step;
-    event.data = build([&](Encoder& out) {
-        out.map(5);
-        out.text("next");
-        out.array(tasks.size());
-        for (const Task* task : tasks) out.text(nodeName(run, *task));
-        out.text("tasks");
-        out.array(tasks.size());
-        for (Task* task : tasks) {
-            out.map(2);
-            out.text("id");
-            out.text(run.idOf(*task).toString());
-            out.text("name");
-            out.text(nodeName(run, *task));
-        }
-        out.text("config");
-        out.map(3);
-        out.text("thread_id");
-        out.text(run.shared().config->thread_id.view());
-        out.text("checkpoint_id");
-        out.text(run.checkpointId().toString());
-        out.text("checkpoint_ns");
-        out.text(run.checkpointNs());
-        out.text("values");
-        encodeValues(run, out, true);
-        out.text("metadata");
-        out.map(2);
-        out.text("step");
-        out.integer(step);
-        out.text("source");
-        out.text(toString(source));
-    });
+    CheckpointEvent data{.log = {run.shared().config->thread_id.view(), run.checkpointNs()},
+                         .id = run.checkpointId(),
+                         .parent = run.parentCheckpoint(),
+                         .source = source,
+                         .step = step,
+                         .metadata = run.checkpointMetadata(),
+                         .tasks = {}};
+    data.tasks.reserve(tasks.size());
+    for (Task* task : tasks) data.tasks.emplace_back(run.idOf(*task), nodeName(run, *task));
+    event.data = checkpointData(data, [&](Encoder& out) { encodeValues(run, out, true); });
     emitBoth(run, std::move(event), "checkpoint");
+}
+
+void Events::runBegins(Run& run) {
+    is_run_open_ = true;
+    if (!wants(StreamMode::runs, run)) return;
+    StreamEvent event = make(run, StreamMode::runs);
+    event.data = build([](Encoder& out) {
+        out.map(1);
+        out.text("event");
+        out.text("begin");
+    });
+    emit(std::move(event));
+}
+
+void Events::runEnds(Run& run, Ending ending, const std::vector<Interrupt>& interrupts, std::string_view error) noexcept {
+    if (!std::exchange(is_run_open_, false) || !wants(StreamMode::runs, run)) return;
+    try {
+        StreamEvent event = make(run, StreamMode::runs);
+        event.step = run.step() - 1;
+        event.interrupts = interrupts;
+        event.data = build([&](Encoder& out) {
+            out.map(5);
+            out.text("error");
+            if (ending == Ending::failed) {
+                out.text(error);
+            } else {
+                out.null();
+            }
+            out.text("event");
+            out.text("end");
+            out.text("status");
+            out.text(toString(ending));
+            out.text("interrupts");
+            encodeQuestions(interrupts, out);
+            out.text("checkpoint_id");
+            encodeId(run.storedCheckpoint(), out);
+        });
+        emit(std::move(event));
+    } catch (...) {
+        // No memory to report it: who waits for the end sees the next run's.
+    }
 }
 
 void Events::custom(Run& run, const Task& task, const Value& data) {

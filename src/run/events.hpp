@@ -1,13 +1,18 @@
 #pragma once
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include <stategraph/observer.hpp>
 #include <stategraph/record.hpp>
+#include <stategraph/saver.hpp>
 #include <stategraph/stream.hpp>
 
 #include "src/run/task.hpp"
@@ -45,6 +50,9 @@ public:
     void emitTaskEnd(Run& run, std::optional<StreamEvent>&& event);
     void interrupted(Run& run, const Task& task, const std::vector<Interrupt>& interrupts);
     void breakpoint(Run& run);
+    /// Of the root graph: that the run has begun, and how it has ended, once each. `error`: what it failed with.
+    void runBegins(Run& run);
+    void runEnds(Run& run, Ending ending, const std::vector<Interrupt>& interrupts, std::string_view error) noexcept;
     void checkpoint(Run& run, Source source, std::int64_t step, std::span<Task* const> tasks);
     void custom(Run& run, const Task& task, const Value& data);
     void messagePart(Run& run, Task& task, int attempt, const Value& part);
@@ -71,6 +79,7 @@ private:
     std::shared_ptr<stream::Topic> topic_;
     std::shared_ptr<const RunStop> stop_;
     bool stored_ = false;
+    bool is_run_open_ = false;  // its beginning has been reported, and its end not
     std::atomic<std::int64_t> at_ = 0;
     std::mutex mutex_;
     // The messages that tasks under way emitted parts of: at most so many, the last ones.
@@ -81,6 +90,19 @@ private:
     static constexpr std::size_t emitted_max = 1024;
     std::vector<Emitted> emitted_;
 };
+
+/// The data of an event of the mode `checkpoints`.
+struct CheckpointEvent {
+    LogName log;
+    CheckpointId id;
+    CheckpointId parent;  // none: the first
+    Source source = Source::loop;
+    std::int64_t step = 0;
+    std::string_view metadata;  // the run's, a CBOR map, or empty
+    std::vector<std::pair<TaskId, std::string>> tasks;  // that are due, with their nodes' names
+};
+/// `encodeValues`: appends the state.
+Value checkpointData(const CheckpointEvent& event, const std::function<void(Encoder&)>& encodeValues);
 
 /// {channel: written} of a task's writes; several writes to one channel as {"$writes": [...]}. Only to the channels of
 /// `only`, if given.

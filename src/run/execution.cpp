@@ -112,10 +112,15 @@ void Execution::call(TaskContext& context) {
     asNode([&] { callNode(runtime, context); });
 }
 
+NodeError Execution::nodeError(std::string text, std::exception_ptr original) {
+    ErrorContext context{.node = node_.name, .step = run_.step()};
+    text += detail::describeWithin(context, original);
+    return {std::move(text), std::move(original), run_.idOf(task_).toString(), std::move(context)};
+}
+
 // Of the exception under way, which is the user's.
 NodeError Execution::nodeError(std::string text) {
-    const std::exception_ptr original = std::current_exception();
-    return {text + detail::describe(original), original, run_.idOf(task_).toString(), {.node = node_.name, .step = run_.step()}};
+    return nodeError(std::move(text), std::current_exception());
 }
 
 void Execution::callNode(Runtime& runtime, TaskContext& context) {
@@ -184,8 +189,7 @@ detail::RunInput Execution::inputInside() {
             makeInput(run_.core().schema(), node_, run_.state(), run_.sendOf(task_), input.writes);
         }
     } catch (const VisitFailure& failure) {
-        throw NodeError(failure.what + detail::describe(failure.original), failure.original, run_.idOf(task_).toString(),
-                        {.node = node_.name, .step = run_.step()});
+        throw nodeError(failure.what, failure.original);
     }
     if (run_.hasSaver()) checkVisits();
     return input;
@@ -194,8 +198,9 @@ detail::RunInput Execution::inputInside() {
 bool Execution::isVisitedTwice() const {
     if (task_.visit) return task_.visit->is_doubled;
     if (!livesWithThread(*node_.subgraph->spec.core)) return false;
-    const auto here = [this](const Task* task) { return task->planned.node == task_.planned.node; };
-    return std::ranges::count_if(run_.current_, here) > 1;
+    const auto isHere = [this](const Task* task) { return task->planned.node == task_.planned.node; };
+    const auto first = std::find_if(run_.current_.begin(), run_.current_.end(), isHere);
+    return std::find_if(first + 1, run_.current_.end(), isHere) != run_.current_.end();
 }
 
 // One log takes one visit at a time.
@@ -339,8 +344,28 @@ void Execution::finish() {
     task_.progress.end(TaskStatus::finished);
 }
 
+// Equal nodes of one superstep differ in their Sends. An error of a task inside has its own task's.
+void Execution::nameSend(const std::exception_ptr& error) const noexcept {
+    if (!task_.planned.is_send) return;
+    try {
+        std::string payload;
+        Encoder out(payload);
+        run_.encodeSend(task_, out);
+        try {
+            std::rethrow_exception(error);
+        } catch (NodeError& node_error) {
+            if (node_error.taskId() == run_.idOf(task_).toString()) node_error.setSend(task_.planned.send, Value::fromCbor(std::move(payload)));
+        } catch (Error& own) {
+            if (own.context().node == node_.name && own.context().step == run_.step()) own.addContext({.send = task_.planned.send});
+        }
+    } catch (...) {
+        // It is the failure that matters.
+    }
+}
+
 void Execution::failed(std::exception_ptr error) noexcept {
     run_.any_failed_.store(true, std::memory_order_relaxed);
+    nameSend(error);
     task_.progress.end(TaskStatus::failed);
     task_.failure = std::move(error);
     task_.result.writes.clear();

@@ -58,6 +58,8 @@ private:
     void takeInside(Run& child);
     void takeResult();
     NodeError nodeError(std::string text);
+    NodeError nodeError(std::string text, std::exception_ptr original);
+    void nameSend(const std::exception_ptr& error) const noexcept;
     void takeParentCommand(ParentCommandSignal& signal);
     void route(Runtime& runtime);
     void routeAlone(Runtime& runtime);
@@ -67,7 +69,7 @@ private:
     void failed(std::exception_ptr error) noexcept;
     // error_handler.cpp
     bool isHandled(const std::exception_ptr& error) const noexcept;
-    bool handle(const std::exception_ptr& error, int attempts) noexcept;
+    bool handle(const std::exception_ptr& error, int attempts, TaskWatch& watch) noexcept;
     void callHandler();
     void interrupted(std::vector<Interrupt> asked);
     void stopped() noexcept;
@@ -141,8 +143,7 @@ bool Execution::settle(int number, TaskWatch& watch, F rest) noexcept {
             watch.retries(error);
             return false;
         }
-        if (isHandled(error)) watch.retries(error);  // by its handler
-        if (!handle(error, number)) failed(error);
+        if (!handle(error, number, watch)) failed(error);
     }
     return true;
 }

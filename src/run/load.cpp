@@ -144,9 +144,11 @@ void Run::load(CheckpointId wanted, GoneNodes gone) {
         restoreState(*loaded_, state_);
         differs = restoreSchedule(topology(), core_.schema(), *loaded_, schedule_, gone);
         checkpoint_ = loaded_->commit.id;
+        checkpoint_parent_ = loaded_->commit.parent;
         source_ = loaded_->commit.source;
         step_ = loaded_->commit.step + 1;
         has_state_ = true;
+        std::vector<checkpoint::Records::Record> records;
         for (const auto& write : loaded_->tuple.writes) {
             auto record = checkpoint::readTask({log.thread_id, ns_, checkpoint_, write.path}, write.bytes);
             if (record.effect) {
@@ -154,8 +156,9 @@ void Run::load(CheckpointId wanted, GoneNodes gone) {
                 shared_.effects.set(write.path, {record.effect->begun, result ? std::optional<std::string>(*result) : std::nullopt});
                 continue;
             }
-            stored_records_.emplace_back(write.path, std::move(record));
+            records.emplace_back(write.path, std::move(record));
         }
+        stored_records_ = checkpoint::Records(std::move(records));
     }
     ids_.observe(head);
     head_at_begin_ = head;

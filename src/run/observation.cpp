@@ -24,6 +24,7 @@ const char* toString(Ending ending) noexcept {
         case Ending::failed: return "failed";
         case Ending::retried: return "retried";
         case Ending::left: return "left";
+        case Ending::handled: return "handled";
     }
     return "?";
 }
@@ -110,6 +111,34 @@ void Run::observeFailure() noexcept {
     }
 }
 
+// The root's, as the last thing that the run does: whoever is notified may begin the next run.
+void Run::tellEnd(Ending ending, const std::vector<Interrupt>& interrupts, std::string_view error) noexcept {
+    if (parent_ != nullptr) return;
+    shared_.claim.release();
+    if (shared_.events->any()) shared_.events->runEnds(*this, ending, interrupts, error);
+}
+
+void Run::tellFailure() noexcept {
+    if (parent_ != nullptr) return;
+    std::vector<Interrupt> interrupts;
+    std::string text;
+    if (shared_.events->any()) {
+        const std::exception_ptr failure = std::current_exception();
+        try {
+            try {
+                std::rethrow_exception(failure);
+            } catch (Error& error) {
+                error.addContext({.thread_id = shared_.config->thread_id.toString()});
+                if (const auto* node_error = dynamic_cast<const NodeError*>(&error)) interrupts = node_error->interrupts();
+            }
+        } catch (...) {
+            // It is no error of this library, or there is no memory: the questions are in the log too.
+        }
+        text = textOf(failure);
+    }
+    tellEnd(Ending::failed, interrupts, text);
+}
+
 void Run::observeStored(CheckpointId before, std::int64_t step, std::int64_t began_ns) noexcept {
     if (log_.stored() == before) return;
     observation_.tell(&Observer::checkpointStored,
@@ -156,6 +185,9 @@ void TaskWatch::end() noexcept {
     std::string_view error = error_;
     if (retries_) {
         ending = Ending::retried;
+    } else if (how == TaskStatus::finished && task_.record.failure) {
+        ending = Ending::handled;
+        error = task_.record.failure->error;
     } else if (how == TaskStatus::failed) {
         ending = Ending::failed;
         if (task_.record.error) error = *task_.record.error;

@@ -1,17 +1,27 @@
 #include <algorithm>
+#include <tuple>
 
 #include <stategraph/error.hpp>
 
+#include "checkpoint/comparisons.hpp"
 #include "src/commit/task_record.hpp"
 #include "src/run/run.hpp"
 
 // What is kept and told of a task: its record, its events. Called on the thread that ran it.
 namespace stategraph::engine {
 
-bool TaskRecord::isOpen(const Interrupt& interrupt) const noexcept {
-    return std::none_of(answers.begin(), answers.end(), [&](const Interrupt& answer) {
-        return answer.id == interrupt.id && answer.index == interrupt.index;
+void TaskRecord::sortAnswers() {
+    const auto place = [](const Interrupt& answer) { return std::tie(answer.id, answer.index); };
+    std::stable_sort(answers.begin(), answers.end(), [&](const Interrupt& a, const Interrupt& b) { return place(a) < place(b); });
+}
+
+const Interrupt* TaskRecord::findAnswer(TaskId question, std::uint64_t index) const noexcept {
+    const std::pair wanted(question, index);
+    const auto found = std::lower_bound(answers.begin(), answers.end(), wanted, [](const Interrupt& each, const auto& place) {
+        ++checkpoint::comparisons;
+        return std::tie(each.id, each.index) < std::tie(place.first, place.second);
     });
+    return found != answers.end() && found->id == question && found->index == index ? &*found : nullptr;
 }
 
 void Task::reset(const PlannedTask& planned_task) {
@@ -58,10 +68,8 @@ TaskRecord& Run::answersOf(Task& task) noexcept {
 
 std::optional<Value> Run::findAnswer(Task& task, TaskId id, std::uint64_t index) {
     const std::lock_guard lock(shared_.answers_mutex);
-    for (const Interrupt& answer : answersOf(task).answers) {
-        if (answer.id == id && answer.index == index) return answer.value;
-    }
-    return {};
+    const Interrupt* const answer = answersOf(task).findAnswer(id, index);
+    return answer == nullptr ? std::nullopt : std::optional(answer->value);
 }
 
 std::optional<Value> Run::takeOldAnswer(Task& task, const Value& question, std::uint64_t before, const Interrupt& now) {

@@ -107,6 +107,14 @@ public:
     int remainingSteps() const noexcept { return ran_ > 0 ? limit_ - ran_ + 1 : std::min(limit_, std::numeric_limits<int>::max() - 1) + 1; }
     CheckpointId checkpointId() const noexcept { return checkpoint_; }
     const std::string& checkpointNs() const noexcept { return ns_; }
+    /// Of the checkpoint whose tasks are next: the one before it in its lineage, and its run's metadata.
+    CheckpointId parentCheckpoint() const noexcept { return checkpoint_parent_; }
+    std::string_view checkpointMetadata() const noexcept {
+        const bool is_loaded = loaded_ && checkpoint_ == loaded_->commit.id;
+        return is_loaded ? loaded_->commit.metadata : std::string_view(shared_.metadata);
+    }
+    /// The newest stored checkpoint that the run builds on; none at first.
+    CheckpointId storedCheckpoint() const noexcept { return log_.stored(); }
     /// The outermost run's, which is the clock of all.
     IdSource& idSource() const noexcept { return ids_.source(); }
     const std::vector<std::string>& path() const noexcept { return path_; }
@@ -218,6 +226,8 @@ private:
     void observeStart() noexcept;
     void observeEnd(Status status) noexcept;
     void observeFailure() noexcept;  // what is being handled
+    void tellEnd(Ending ending, const std::vector<Interrupt>& interrupts, std::string_view error) noexcept;
+    void tellFailure() noexcept;  // what is being handled
     void observeStored(CheckpointId before, std::int64_t step, std::int64_t began_ns) noexcept;
     void observeQuestions(const Task& task) noexcept;
 
@@ -235,6 +245,7 @@ private:
     IdSequence ids_;
     LogWriter& log_ = memory_->log;
     CheckpointId checkpoint_;  // whose tasks are next, stored or not
+    CheckpointId checkpoint_parent_;
     CheckpointId head_at_begin_;  // of the log
     Source source_ = Source::input;
     std::int64_t step_ = -1;   // of the next commit

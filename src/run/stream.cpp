@@ -201,8 +201,15 @@ const char* toString(StreamMode mode) noexcept {
         case StreamMode::debug: return "debug";
         case StreamMode::custom: return "custom";
         case StreamMode::messages: return "messages";
+        case StreamMode::runs: return "runs";
     }
     return "?";
+}
+
+bool isRunEnd(const StreamEvent& event) {
+    if (event.mode != StreamMode::runs) return false;
+    Decoder in(event.data.bytes());
+    return in.peek() == Decoder::Type::map && in.map() > 1;  // a beginning says nothing else
 }
 
 std::string toJson(const StreamEvent& event) {

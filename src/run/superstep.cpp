@@ -99,10 +99,8 @@ void Run::prepareTasks() {
     applied_ = false;
     if (first_ && !stored_records_.empty()) {
         for (Task* task : current_) {
-            const std::string path = pathOf(topology(), task->planned);
-            for (const auto& [stored_path, fields] : stored_records_) {
-                if (stored_path == path) restoreTask(*task, fields);
-            }
+            const auto* fields = stored_records_.find(pathOf(topology(), task->planned));
+            if (fields != nullptr) restoreTask(*task, *fields);
         }
     }
     for (Task* task : current_) {
@@ -153,7 +151,10 @@ void Run::restoreTask(Task& task, const checkpoint::TaskFields& fields) {
     if (fields.error) task.record.error = std::string(*fields.error);
     if (fields.failure && !replay_) restoreFailure(task, *fields.failure, fields.writes.has_value());
     copy(fields.interrupts, task.record.interrupts);
-    if (!drop_answers_) copy(fields.answers, task.record.answers);
+    if (!drop_answers_) {
+        copy(fields.answers, task.record.answers);
+        task.record.sortAnswers();
+    }
     if (replay_) {
         // It runs again: what it wrote before must not be found if this process dies.
         if (fields.writes || fields.failure || (drop_answers_ && !fields.answers.empty())) storeRecord(task, false);
@@ -321,6 +322,7 @@ void Run::commit(Source source) {
     if (hasSaver()) {
         checkpoint_ = ids_.next();
         const CheckpointId before = log_.stored();
+        checkpoint_parent_ = before;
         const std::int64_t began_ns = observation_ ? steadyNs() : 0;
         log_.commit(commitStep(source, step_));
         if (observation_) observeStored(before, step_, began_ns);
@@ -411,6 +413,7 @@ detail::RunOutcome& Run::finish() {
     if (paused_ && parent_ == nullptr) showPause();
     outcome_.config = {.thread_id = shared_.config->thread_id, .checkpoint_id = log_.stored(), .checkpoint_ns = ns_};
     if (observation_) observeEnd(outcome_.status);
+    tellEnd(endingOf(outcome_.status), outcome_.interrupts, {});
     return outcome_;
 }
 
@@ -422,11 +425,13 @@ void Run::fail() noexcept {
     }
     flushQuietly();
     if (observation_) observeFailure();
+    tellFailure();
 }
 
 void Run::leave() noexcept {
     flushQuietly();
     if (observation_) observation_.runEnds(Ending::left, ran_, {});
+    tellEnd(Ending::left, {}, {});
 }
 
 void Run::flushQuietly() noexcept {

@@ -24,13 +24,15 @@ class Run;
 struct TaskRecord {
     std::optional<std::string> error;
     std::vector<Interrupt> interrupts;
-    /// By id and index; for a subgraph's node those of the tasks inside.
+    /// Sorted by id and index; for a subgraph's node those of the tasks inside.
     std::vector<Interrupt> answers;
     /// Why the node's error handler has taken over.
     std::optional<NodeFailure> failure;
     bool stored = false;
 
-    bool isOpen(const Interrupt& interrupt) const noexcept;
+    void sortAnswers();
+    /// The answer to a question; null if there is none.
+    const Interrupt* findAnswer(TaskId question, std::uint64_t index) const noexcept;
     bool empty() const noexcept { return !error && interrupts.empty() && answers.empty() && !failure; }
 };
 

@@ -6,6 +6,7 @@
 
 #include "src/commit/restore.hpp"
 #include "src/interrupts.hpp"
+#include "src/run/events.hpp"
 
 // From the log back to the events that its supersteps told.
 namespace stategraph::stream {
@@ -117,37 +118,15 @@ std::optional<std::int64_t> LogReader::next(std::deque<Durable>& out, bool newes
         if (state && modes_.has(StreamMode::checkpoints)) {
             const SnapshotData snapshot = engine::describe(log(), commit, engine::dueTasks(core_->topology(), commit, {}, false), false, {});
             StreamEvent event{.mode = StreamMode::checkpoints, .ns = {}, .node = {}, .step = commit.step, .data = {}, .interrupts = {}};
-            event.data = build([&](Encoder& to) {
-                to.map(5);
-                to.text("next");
-                to.array(snapshot.next.size());
-                for (const auto& name : snapshot.next) to.text(name);
-                to.text("tasks");
-                to.array(snapshot.tasks.size());
-                for (const TaskSnapshot& task : snapshot.tasks) {
-                    to.map(2);
-                    to.text("id");
-                    to.text(task.id.toString());
-                    to.text("name");
-                    to.text(task.name);
-                }
-                to.text("config");
-                to.map(3);
-                to.text("thread_id");
-                to.text(thread_id_.view());
-                to.text("checkpoint_id");
-                to.text(id.toString());
-                to.text("checkpoint_ns");
-                to.text("");
-                to.text("values");
-                to.raw(state->bytes());
-                to.text("metadata");
-                to.map(2);
-                to.text("step");
-                to.integer(commit.step);
-                to.text("source");
-                to.text(toString(commit.source));
-            });
+            engine::CheckpointEvent data{.log = log(),
+                                         .id = id,
+                                         .parent = commit.parent,
+                                         .source = commit.source,
+                                         .step = commit.step,
+                                         .metadata = commit.metadata,
+                                         .tasks = {}};
+            for (const TaskSnapshot& task : snapshot.tasks) data.tasks.emplace_back(task.id, task.name);
+            event.data = engine::checkpointData(data, [&](Encoder& to) { to.raw(state->bytes()); });
             add(std::move(event), id, checkpoint_index, events);
         }
     }
@@ -255,10 +234,7 @@ void LogReader::openQuestions(std::deque<Durable>& out) {
     for (const TaskSnapshot& task : snapshot.tasks) {
         std::vector<Interrupt> fresh;
         for (const Interrupt& open : task.open_interrupts) {
-            const std::pair<TaskId, std::uint64_t> name{open.id, open.index};
-            if (std::find(asked_.begin(), asked_.end(), name) != asked_.end()) continue;
-            asked_.push_back(name);
-            fresh.push_back(open);
+            if (asked_.emplace(open.id, open.index).second) fresh.push_back(open);
         }
         if (fresh.empty()) continue;
         HubEvent event;

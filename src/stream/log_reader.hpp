@@ -2,6 +2,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -59,7 +60,7 @@ private:
     std::deque<CheckpointId> ids_;         // oldest first
     std::vector<ListedCheckpoint> rows_;   // oldest first: some of those, and the one before them
     std::optional<checkpoint::Lineage> lineage_;
-    std::vector<std::pair<TaskId, std::uint64_t>> asked_;
+    std::set<std::pair<TaskId, std::uint64_t>> asked_;
     CheckpointId asked_at_;
 };
 

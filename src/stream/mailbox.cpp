@@ -1,5 +1,6 @@
 #include "src/stream/mailbox.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "src/run/run_stop.hpp"
@@ -26,9 +27,13 @@ bool Mailbox::isFull(std::size_t bytes) const noexcept {
     return !events_.empty() && (events_.size() >= options_.capacity || bytes_ + bytes > options_.capacity_bytes);
 }
 
+// Of the others first: who waits for the end of a run must not miss it.
 void Mailbox::dropOldest() {
-    bytes_ -= events_.front().bytes;
-    events_.pop_front();
+    const auto isOther = [](const Waiting& each) { return each.event.mode != StreamMode::runs; };
+    auto oldest = std::find_if(events_.begin(), events_.end(), isOther);
+    if (oldest == events_.end()) oldest = events_.begin();
+    bytes_ -= oldest->bytes;
+    events_.erase(oldest);
     dropped_.fetch_add(1);
 }
 
@@ -76,7 +81,13 @@ void Mailbox::offer(const StreamEvent& event, std::int64_t after, const engine::
     if (closed_) return;
     if (isFull(bytes)) {
         switch (options_.on_full) {
-            case OnFull::drop_ephemeral: dropped_.fetch_add(1); return;
+            case OnFull::drop_ephemeral:
+                if (event.mode != StreamMode::runs) {
+                    dropped_.fetch_add(1);
+                    return;
+                }
+                while (isFull(bytes)) dropOldest();
+                break;
             case OnFull::coalesce:
                 if (joinPart(event, bytes)) return;
                 while (isFull(bytes)) dropOldest();
@@ -84,8 +95,11 @@ void Mailbox::offer(const StreamEvent& event, std::int64_t after, const engine::
             case OnFull::disconnect: disconnect(); return;
             case OnFull::block:
                 if (!waitForRoom(lock, stop, [&] { return !isFull(bytes); })) {
-                    dropped_.fetch_add(1);
-                    return;
+                    if (event.mode != StreamMode::runs) {
+                        dropped_.fetch_add(1);
+                        return;
+                    }
+                    while (isFull(bytes)) dropOldest();
                 }
                 if (closed_) return;
                 break;

@@ -46,7 +46,7 @@ std::string_view renamed(const std::vector<std::pair<std::string, std::string>>&
 }
 
 std::optional<StreamMode> modeOf(std::string_view name) {
-    for (unsigned i = 0; i <= static_cast<unsigned>(StreamMode::messages); ++i) {
+    for (unsigned i = 0; i < stream_mode_count; ++i) {
         const auto mode = static_cast<StreamMode>(i);
         if (name == toString(mode)) return mode;
     }

@@ -13,7 +13,7 @@ void Topic::replace(Mailboxes mailboxes) {
     unsigned modes = 0;
     unsigned inner_modes = 0;
     for (const auto& mailbox : mailboxes) {
-        for (unsigned i = 0; i <= static_cast<unsigned>(StreamMode::messages); ++i) {
+        for (unsigned i = 0; i < stream_mode_count; ++i) {
             if (!mailbox->options().modes.has(static_cast<StreamMode>(i))) continue;
             modes |= 1U << i;
             if (mailbox->options().subgraphs) inner_modes |= 1U << i;

@@ -342,4 +342,40 @@ TEST_CASE("random bytes never crash a reader") {
     CHECK(survived > 0);
 }
 
+TEST_CASE("more than eight parents are written as ids, and read with the namespaces that the log's own begins with") {
+    std::string ns;
+    std::vector<std::size_t> ends{0};
+    for (int i = 0; i < 12; ++i) {
+        ns += (i == 0 ? "n" : "|n") + std::to_string(i);
+        ends.push_back(ns.size());
+    }
+    const auto write = [&](std::size_t count) {
+        CommitFields fields{.id = own, .operations = operations_item};
+        for (std::size_t i = 0; i < count; ++i) fields.parents.push_back({std::string_view(ns).substr(0, ends[i]), nthId(static_cast<int>(i) + 1)});
+        std::string bytes;
+        writeCommit(fields, bytes);
+        return bytes;
+    };
+    const auto keyOf = [&](std::size_t parents) { return RowKey{"t", std::string_view(ns).substr(0, ends[parents]), own}; };
+    for (const std::size_t count : {1U, 8U, 9U, 12U}) {
+        CAPTURE(count);
+        const std::string bytes = write(count);
+        const CommitFields read = readCommit(keyOf(count), bytes);
+        REQUIRE(read.parents.size() == count);
+        for (std::size_t i = 0; i < count; ++i) {
+            CHECK(read.parents[i].checkpoint_ns == std::string_view(ns).substr(0, ends[i]));
+            CHECK(read.parents[i].id == nthId(static_cast<int>(i) + 1));
+        }
+        CHECK(readLinks(keyOf(count), bytes).root == nthId(1));
+        std::string again;
+        writeCommit(read, again);
+        CHECK(again == bytes);  // as a prune writes it
+    }
+    CHECK(write(9).size() < write(8).size());
+    const std::string bytes = write(9);
+    CHECK_THROWS_WITH_AS(readCommit(keyOf(8), bytes), doctest::Contains("less deeply"), CorruptCheckpointError);
+    CHECK_THROWS_WITH_AS(readCommit(keyOf(10), bytes), doctest::Contains("more deeply"), CorruptCheckpointError);
+    CHECK_THROWS_AS(readCommit({"t", "", own}, bytes), CorruptCheckpointError);
+}
+
 }  // namespace stategraph::testing

@@ -27,6 +27,12 @@ json::object taskData(const json::object& data) {
     return shown;
 }
 
+// The recordings have what is asked beside the values.
+json::value valuesData(json::value data) {
+    data.as_object().erase("__interrupt__");
+    return data;
+}
+
 json::object checkpointData(const json::object& data) {
     const json::object& metadata = get(data, "metadata").as_object();
     std::vector<std::string> next = names(get(data, "next"));
@@ -99,6 +105,7 @@ void Chunks::take(const sg::StreamEvent& event) {
     switch (event.mode) {
         case sg::StreamMode::tasks: chunk.emplace("data", taskData(data.as_object())); break;
         case sg::StreamMode::checkpoints: chunk.emplace("data", checkpointData(data.as_object())); break;
+        case sg::StreamMode::values: chunk.emplace("data", valuesData(data)); break;
         default: chunk.emplace("data", data);
     }
     if (subgraphs_) {

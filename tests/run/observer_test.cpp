@@ -8,6 +8,7 @@
 #include <stategraph/observer.hpp>
 #include <stategraph/spans.hpp>
 
+#include "tests/support/drivers.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
@@ -304,4 +305,36 @@ TEST_CASE("spans are written as OTLP/JSON, a line each") {
           "\n");
     out.setstate(std::ios::badbit);
     CHECK_THROWS_AS(exporter.take(std::move(span)), sg::SaverError);
+}
+
+TEST_CASE("a handled failure is one end of the attempt that failed, and no success besides, whatever drives the run") {
+    Graph graph;
+    graph.addNode("x", [](const State&) -> Update { throw std::runtime_error("no"); }, {.retry = {.max_attempts = 2, .initial_interval_ms = 0.1, .jitter = false}});
+    graph.addEdge(sg::START, "x");
+    Graph asks = graph;
+    graph.onError("x", [](const State&, const sg::NodeFailure&) -> Update { return bar("handled"); });
+    asks.onError("x", [](const State&, const sg::NodeFailure&, sg::Runtime& runtime) -> Update { return bar(sg::interrupt<std::string>(runtime, "?")); });
+    const auto ofNode = [](const Strings& all) {
+        Strings found;
+        for (const std::string& each : all) {
+            if (each.starts_with("x ") && each.find("waits") == std::string::npos) found.push_back(each);
+        }
+        return found;
+    };
+    for (const drivers::Driver& driver : drivers::crossed()) {
+        CAPTURE(driver.name);
+        Notes notes;
+        const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
+        CHECK(driver.run(app, Update{}, {.thread_id = "t", .observer = &notes}).values.bar == Strings{"handled"});
+        CHECK(ofNode(notes.take()) == Strings{"x 1", "x 1 retried: no", "x 2", "x 2 handled: no"});
+        const App asking = asks.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
+        CHECK((driver.run(asking, Update{}, {.thread_id = "t", .observer = &notes}).status == sg::Status::interrupted));
+        const Strings asked = ofNode(notes.take());
+        REQUIRE(asked.size() >= 4);
+        CHECK(Strings(asked.begin(), asked.begin() + 3) == Strings{"x 1", "x 1 retried: no", "x 2"});
+        CHECK(asked.back() == "x 2 interrupted");
+        // The handler alone is called again: an attempt of its own.
+        CHECK(driver.run(asking, sg::Command<>{.resume = "A"}, {.thread_id = "t", .observer = &notes}).values.bar == Strings{"A"});
+        CHECK(ofNode(notes.take()) == Strings{"x 1", "x 1 handled: no"});
+    }
 }

@@ -38,6 +38,7 @@ std::string brief(const sg::StreamEvent& event) {
         case StreamMode::debug:
         case StreamMode::custom:
         case StreamMode::messages:
+        case StreamMode::runs:
             break;
     }
     return std::string(toString(event.mode)) + " " + json;

@@ -30,7 +30,8 @@ using Events = std::vector<sg::StreamEvent>;
 const sg::StreamOptions told{.modes = {sg::StreamMode::values, sg::StreamMode::updates}};
 // Tasks run beside the reader.
 const sg::StreamOptions everything{.modes = {sg::StreamMode::values, sg::StreamMode::updates, sg::StreamMode::tasks, sg::StreamMode::checkpoints,
-                                             sg::StreamMode::debug, sg::StreamMode::custom, sg::StreamMode::messages},
+                                             sg::StreamMode::debug, sg::StreamMode::custom, sg::StreamMode::messages,
+                                             sg::StreamMode::runs},
                                    .subgraphs = true};
 
 sg::detail::ResultPlaces places(const Call& call, Ended& ended) {

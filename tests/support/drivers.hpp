@@ -143,6 +143,7 @@ private:
         if constexpr (sg::ChannelState<S>) {
             for (auto event = ended.events.rbegin(); event != ended.events.rend(); ++event) {
                 if (event->mode != sg::StreamMode::values || !event->ns.empty()) continue;
+            if (event->data.toJson().starts_with("{\"__interrupt__\"")) continue;  // a pause, and no values
                 decode(sg::detail::schemaOf<S>(), event->data, &state);
                 break;
             }

@@ -1,4 +1,4 @@
-// What a superstep costs as the graph's nodes, the state's channels, the store's threads or the thread's history grow.
+// What a superstep costs as the graph's nodes, the state's channels, the store's threads, the thread's history, fan-outs or nesting grow.
 #include "benchmarks/workloads/scaling/scaling.hpp"
 
 namespace bench {
@@ -8,6 +8,7 @@ void registerCases() {
     registerChannels();
     registerThreads();
     registerHistory();
+    registerWide();
 }
 
 }  // namespace bench

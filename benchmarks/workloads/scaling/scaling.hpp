@@ -11,6 +11,7 @@ void registerNodes();
 void registerChannels();
 void registerThreads();
 void registerHistory();
+void registerWide();
 
 /// `sizes`, those above `largest` left out if sizes are to be small.
 inline std::vector<std::size_t> sizesUpTo(std::size_t largest, std::vector<std::size_t> sizes) {

@@ -1,0 +1,107 @@
+// What is wide, deep or many: resuming a fan-out of which one task failed, a thread's unfinished superstep read, subgraphs in subgraphs, and the
+// unfinished threads of a store. The time of an iteration is divided by the size, so that a straight line is a cost that grows with the size alone.
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <stategraph/unfinished.hpp>
+
+#include "benchmarks/support/counter.hpp"
+#include "benchmarks/support/savers.hpp"
+#include "benchmarks/workloads/scaling/scaling.hpp"
+
+namespace bench {
+namespace {
+
+namespace sg = stategraph;
+
+/// START sends as many numbers to "work", which fails for the middle one while `fails`.
+sg::StateGraph<Counter> fanOut(int size, const bool& fails) {
+    sg::StateGraph<Counter> graph;
+    graph.addNode("work", [size, &fails](const int& number) -> sg::Update<Counter> {
+        if (fails && number == size / 2) throw std::runtime_error("no");
+        return {};
+    });
+    graph.addConditionalEdges(sg::START, [size](const Counter&) {
+        std::vector<sg::Send> sends;
+        for (int i = 0; i < size; ++i) sends.emplace_back("work", i);
+        return sends;
+    }, sg::PathMap{"work"});
+    return graph;
+}
+
+void failOnce(const sg::CompiledGraph<Counter>& app, const std::string& thread, sg::Durability durability) {
+    try {
+        app.invoke({sg::set(&Counter::n, 0)}, {.thread_id = thread, .durability = durability, .max_concurrency = 1});
+    } catch (const sg::NodeError&) {
+        // As it must.
+    }
+}
+
+void resume(benchmark::State& state, int size, sg::Durability durability) {
+    bool fails = true;
+    for (auto _ : state) {
+        state.PauseTiming();
+        const FreshSaver fresh(Store::memory);
+        const auto app = fanOut(size, fails).compile({.checkpointer = fresh.saver});
+        fails = true;
+        failOnce(app, "t", durability);
+        fails = false;
+        state.ResumeTiming();
+        app.invoke(sg::RESUME, {.thread_id = "t", .durability = durability, .max_concurrency = 1});
+    }
+    state.counters["items"] = size;
+}
+
+void read(benchmark::State& state, int size) {
+    const bool fails = true;
+    const FreshSaver fresh(Store::memory);
+    const auto app = fanOut(size, fails).compile({.checkpointer = fresh.saver});
+    failOnce(app, "t", sg::Durability::async);
+    for (auto _ : state) benchmark::DoNotOptimize(app.getState({.thread_id = "t"}));
+    state.counters["items"] = size;
+}
+
+void nested(benchmark::State& state, int depth) {
+    sg::StateGraph<Counter> innermost;
+    innermost.addNode("x", countOne).addEdge(sg::START, "x");
+    auto app = innermost.compile();
+    const FreshSaver fresh(Store::memory);
+    for (int i = 0; i < depth; ++i) {
+        sg::StateGraph<Counter> outer;
+        outer.addNode("x", app).addEdge(sg::START, "x");
+        app = i + 1 < depth ? outer.compile() : outer.compile({.checkpointer = fresh.saver});
+    }
+    int runs = 0;
+    for (auto _ : state) app.invoke({sg::set(&Counter::n, 0)}, {.thread_id = std::to_string(runs++)});
+    state.counters["items"] = depth;
+}
+
+void unfinished(benchmark::State& state, int threads) {
+    const bool fails = true;
+    const FreshSaver fresh(Store::memory);
+    const auto app = fanOut(1, fails).compile({.checkpointer = fresh.saver});
+    for (int i = 0; i < threads; ++i) failOnce(app, "thread-" + std::to_string(i), sg::Durability::async);
+    for (auto _ : state) {
+        if (fresh.saver->unfinishedThreads().size() != static_cast<std::size_t>(threads)) state.SkipWithError("wrong result");
+    }
+    state.counters["items"] = threads;
+}
+
+}  // namespace
+
+void registerWide() {
+    for (const std::size_t size : sizesUpTo(1000, {100, 1000, 10'000})) {
+        const int count = static_cast<int>(size);
+        add("scaling/wide_resume", size, [=](benchmark::State& state) { resume(state, count, sg::Durability::async); });
+        add("scaling/wide_resume_exit", size, [=](benchmark::State& state) { resume(state, count, sg::Durability::exit); });
+        add("scaling/wide_read", size, [=](benchmark::State& state) { read(state, count); });
+        add("scaling/unfinished_memory", size, [=](benchmark::State& state) { unfinished(state, count); });
+    }
+    for (const std::size_t depth : sizesUpTo(100, {10, 100, 400})) {
+        add("scaling/nested_memory", depth, [=](benchmark::State& state) { nested(state, static_cast<int>(depth)); });
+    }
+}
+
+}  // namespace bench
