@@ -40,7 +40,10 @@ void runLarge(sg::Durability durability) {
     graph.addNode("small", [](const Text&) -> sg::Update<Text> { return {sg::add(&Text::text, "y")}; });
     graph.addEdge(sg::START, "big").addEdge("big", "small").addEdge("small", sg::END);
     const auto app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
-    for (const auto& event : app.stream(sg::Update<Text>{sg::add(&Text::text, "")}, {.thread_id = "1", .durability = durability})) (void)event;
+    for (const auto& event : app.stream(sg::Update<Text>{sg::add(&Text::text, "")}, {.thread_id = "1", .durability = durability},
+                                      {.modes = {sg::StreamMode::values}})) {
+        (void)event;
+    }
     (void)app.invoke({sg::add(&Text::text, "")}, {.thread_id = "2", .durability = durability});
 }
 
