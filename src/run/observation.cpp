@@ -127,9 +127,11 @@ void Run::tellFailure() noexcept {
         try {
             try {
                 std::rethrow_exception(failure);
+            } catch (NodeError& error) {  // no dynamic_cast: a program without RTTI has errors of its own without it
+                error.addContext({.thread_id = shared_.config->thread_id.toString()});
+                interrupts = error.interrupts();
             } catch (Error& error) {
                 error.addContext({.thread_id = shared_.config->thread_id.toString()});
-                if (const auto* node_error = dynamic_cast<const NodeError*>(&error)) interrupts = node_error->interrupts();
             }
         } catch (...) {
             // It is no error of this library, or there is no memory: the questions are in the log too.
