@@ -82,7 +82,7 @@ public:
     std::size_t roomBytes() const noexcept {
         return operations_.entries.capacity() + operations_.sizes.capacity() * sizeof(OperationLog::Size) + operations_map_.capacity() +
                record_.capacity() + payloads_.capacity() + channel_bytes_.capacity() * sizeof(std::size_t) +
-               (kept_rows_.capacity() + rows_with_commit_.capacity()) * sizeof(Row) + changed_.capacity() * sizeof(Changed);
+               rows_with_commit_.capacity() * sizeof(Row) + changed_.capacity() * sizeof(Changed);
     }
     /// Of the last commit that was made into a record.
     std::size_t recordBytes() const noexcept { return record_.size(); }
