@@ -114,8 +114,10 @@ TEST_CASE("hostile records whose checksum fits are read or refused, and nothing 
 
 TEST_CASE("a record of a newer version is refused with the cure") {
     std::string record = sampleItem();
-    record[0] = 2;
+    record[0] = 3;
     CHECK(has(messageOf<CorruptStoreError>([&] { (void)readItem(item_key, record); }), "use a newer stategraph"));
+    record[0] = 2;
+    CHECK(has(messageOf<CorruptStoreError>([&] { (void)readItem(item_key, record); }), "it is encrypted"));
 }
 
 TEST_CASE("vectors of another size than the index's are refused with the cure") {

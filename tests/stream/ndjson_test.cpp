@@ -152,14 +152,14 @@ TEST_CASE("a bad line is named by its number and its fault, and the next one can
              {"{\"mode\":\"custom\",\"position\":\"x\"}", "no place in a stream"},
              {"{\"mode\":\"custom\",\"interrupts\":[{}]}", "'interrupts' is not"},
              {"{\"mode\":\"custom\",\"interrupts\":[{\"id\":\"zz\",\"index\":0}]}", "line 2"},
-             {"{\"mode\":\"custom\",\"data\":" + std::string(300, '[') + std::string(300, ']') + "}", "no JSON"},
-             {"{\"mode\":\"custom\",\"data\":\"" + std::string(2000, 'x') + "\"}", "longer than 1000 bytes"}}) {
+             {"{\"mode\":\"custom\",\"data\":" + std::string(600, '[') + std::string(600, ']') + "}", "no JSON"},
+             {"{\"mode\":\"custom\",\"data\":\"" + std::string(3000, 'x') + "\"}", "longer than 2000 bytes"}}) {
         INFO(line.substr(0, 60));
-        const std::string why = whyNot(good + line + "\n", {.line_bytes_max = 1000});
+        const std::string why = whyNot(good + line + "\n", {.line_bytes_max = 2000});
         CHECK(contains(why, "line 2"));
         CHECK(contains(why, fault));
         std::istringstream in(good + line + "\n" + good);
-        sg::NdjsonReader reader(in, {.line_bytes_max = 1000});
+        sg::NdjsonReader reader(in, {.line_bytes_max = 2000});
         CHECK(reader.next());
         CHECK_THROWS_AS(reader.next(), sg::WrongTypeError);
         CHECK(reader.next());
