@@ -451,8 +451,13 @@ void LogWriter::flush(const CommitStep& current) {
     if (folds_ > 0) {
         record_.clear();
         const CheckpointId parent = stored_;
-        encode(current, record_);
-        put(current.id, parent, base_, record_);
+        try {
+            encode(current, record_);
+            put(current.id, parent, base_, record_);
+        } catch (...) {
+            snapshot_forced_ = true;  // what has changed is forgotten: whoever tries again stores all there is
+            throw;
+        }
         folds_ = 0;
     } else if (!rows_with_commit_.empty()) {
         put({}, {}, {}, {});

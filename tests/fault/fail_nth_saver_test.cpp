@@ -21,13 +21,13 @@ constexpr Way ways[] = {{sg::Durability::sync, false, 1},  {sg::Durability::sync
                         {sg::Durability::exit, true, 4}};
 
 /// Fails the nth call for each n there is; returns how many there are.
-std::size_t failEach(FaultPlan plan, const Way& way) {
+std::size_t failEach(FaultPlan plan, const Way& way, const drivers::Driver& driver = drivers::blocking()) {
     for (std::size_t n = 1; n < 1000; ++n) {
         CAPTURE(n);
         plan.fail_at = n;
         const auto inner = std::make_shared<sg::MemorySaver>();
         const auto saver = std::make_shared<FaultSaver>(inner, plan, way.put_is_slow);
-        Disturbed run(saver, inner, {.thread_id = "t", .durability = way.durability, .max_concurrency = way.concurrency});
+        Disturbed run(saver, inner, {.thread_id = "t", .durability = way.durability, .max_concurrency = way.concurrency}, driver);
         std::size_t told = 0;
         run.drive([&](const std::exception& error) {
             ++told;
@@ -53,8 +53,23 @@ void failEachWay(SaverCalls calls, bool once, bool after_effect, std::size_t at_
     }
 }
 
+/// The same for all other drivers, each in one of the ways and with one kind of failure.
+void failEachDriver(SaverCalls calls, bool once, std::size_t at_least) {
+    std::size_t number = 0;
+    for (const drivers::Driver& driver : drivers::crossed()) {
+        CAPTURE(driver.name);
+        const Way& way = ways[++number % std::size(ways)];
+        const auto durability = static_cast<int>(way.durability);
+        CAPTURE(durability);
+        const std::size_t count = failEach({.once = once, .after_effect = number % 2 == 0, .calls = calls}, way, driver);
+        CHECK(count >= (way.durability == sg::Durability::exit ? 2 : at_least));
+    }
+}
+
 }  // namespace
 
+TEST_CASE("any put of any driver's run may fail, once") { failEachDriver(SaverCalls::put, true, 20); }
+TEST_CASE("a saver may stop working altogether under any driver's run") { failEachDriver(SaverCalls::all, false, 20); }
 TEST_CASE("any put may fail before it stores anything, once") { failEachWay(SaverCalls::put, true, false, 20); }
 TEST_CASE("any put may store and then fail, once") { failEachWay(SaverCalls::put, true, true, 20); }
 TEST_CASE("storing may stop working at any put") { failEachWay(SaverCalls::put, false, false, 20); }
