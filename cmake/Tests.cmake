@@ -8,7 +8,7 @@ endif()
 # One program. CTest gets one entry per source file and not one per case (doctest_discover_tests): names of cases are
 # sentences, whose commas and brackets that script mangles; hundreds of processes under a sanitizer cost more than the
 # cases in them; and a file is what somebody works on: `ctest -R history/replay`.
-set(_test_seconds 300)
+set(_test_seconds 600)
 
 add_executable(stategraph-tests tests/main.cpp ${STATEGRAPH_TEST_SUPPORT} ${STATEGRAPH_TEST_SOURCES} ${STATEGRAPH_FUZZ_TARGETS})
 stategraph_own(stategraph-tests)
