@@ -36,7 +36,7 @@ std::vector<StoredWrite> readWrites(Cursor& rows, const LogName& log, Checkpoint
 }
 
 // The commits that lead to the tuple's checkpoint, without those of other branches. False, and nothing has changed, if a header on the way
-// cannot be read: whoever folds them says so.
+// cannot be read: the fold reports it.
 bool readBranch(Cursor& rows, const LogName& log, CheckpointTuple& tuple) {
     std::vector<StoredCommit> commits;
     try {

@@ -455,7 +455,7 @@ void LogWriter::flush(const CommitStep& current) {
             encode(current, record_);
             put(current.id, parent, base_, record_);
         } catch (...) {
-            snapshot_forced_ = true;  // what has changed is forgotten: whoever tries again stores all there is
+            snapshot_forced_ = true;  // what has changed is forgotten, so the next attempt stores the whole state
             throw;
         }
         folds_ = 0;
