@@ -18,10 +18,17 @@ target_compile_definitions(
                            STATEGRAPH_HAS_ENCRYPTION=$<BOOL:${STATEGRAPH_WITH_ENCRYPTION}>)
 # The optimiser spends most of a build on the tests' own code.
 target_compile_options(stategraph-tests PRIVATE ${STATEGRAPH_TEST_OPTIONS})
-# So that Boost.Asio can be in builds with ThreadSanitizer.
+# So that Boost.Asio can be in builds with ThreadSanitizer. What is included ahead of them hides precompiled headers.
 if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=thread")
   target_compile_definitions(stategraph-tests PRIVATE BOOST_ASIO_DISABLE_FENCED_BLOCK)
-  target_compile_options(stategraph-tests PRIVATE "SHELL:-include \"${PROJECT_SOURCE_DIR}/tests/support/asio_for_tsan.hpp\"")
+  foreach(file IN LISTS STATEGRAPH_TEST_SUPPORT STATEGRAPH_TEST_SOURCES)
+    file(STRINGS "${file}" _asio REGEX "asio\\.hpp>")
+    if(_asio)
+      set_source_files_properties(
+        "${file}" PROPERTIES COMPILE_OPTIONS "-include;${PROJECT_SOURCE_DIR}/tests/support/asio_for_tsan.hpp"
+                             SKIP_PRECOMPILE_HEADERS ON)
+    endif()
+  endforeach()
 endif()
 # A quarter of what is left is the same few headers. ccache does not keep what is compiled with them.
 option(STATEGRAPH_TEST_PRECOMPILED "Precompile the headers that most tests include" ON)
@@ -216,6 +223,9 @@ foreach(variable CMAKE_CXX_COMPILER CMAKE_CXX_COMPILER_LAUNCHER CMAKE_PREFIX_PAT
     string(APPEND _lines "set(${variable} [==[${${variable}}]==] CACHE STRING \"\")\n")
   endif()
 endforeach()
+if(NOT CMAKE_CXX_COMPILER_LAUNCHER MATCHES ccache)
+  string(APPEND _lines "set(STATEGRAPH_PRECOMPILED ON CACHE BOOL \"\")\n")
+endif()
 file(CONFIGURE OUTPUT "${_consumer_cache}" CONTENT "${_lines}" @ONLY)
 
 foreach(how install subdirectory)

@@ -48,7 +48,7 @@ Graph wide(bool blocks) {
 }
 const Strings wide_bar{"a", "b", "c", "x", "y", "end"};
 
-/// Reads a stream on the test's own thread, until `when` or the end; then the reader is destroyed.
+/// Reads a stream on the test's own thread, until it has an event and `when` holds, or to the end; then the reader is destroyed.
 template <class When>
 std::size_t readUntil(sg::AsyncStream<State, State>& stream, When when) {
     std::size_t events = 0;
@@ -59,7 +59,7 @@ std::size_t readUntil(sg::AsyncStream<State, State>& stream, When when) {
     const Task<> reader = reads();
     bool is_over = false;
     reader.handle().promise().startWith(reader.handle(), [](void* over) { *static_cast<bool*>(over) = true; }, &is_over, home.home());
-    while (!is_over && !when()) (void)home.runOne(1ms);
+    while (!is_over && (events == 0 || !when())) (void)home.runOne(1ms);
     return events;
 }
 
