@@ -16,6 +16,7 @@
 #include <stop_token>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
@@ -26,7 +27,10 @@
 #include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/error.hpp>
+#include <boost/asio/execution/context.hpp>
+#include <boost/asio/execution_context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/query.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/system_executor.hpp>
@@ -39,6 +43,46 @@
 
 namespace stategraph {
 namespace detail {
+
+/// What threads of the library post to an execution context goes through its gate. Asio empties the queue of a context that is destroyed without
+/// a lock, so nobody may post to it then: the gate, a service of the context's that is younger than its queue, is closed before. What comes later
+/// is dropped with the gate, as the context drops what is in its queue. Safe from any thread.
+class AsioGate final : public boost::asio::execution_context::service {
+public:
+    using key_type = AsioGate;
+    static inline boost::asio::execution_context::id id;
+
+    explicit AsioGate(boost::asio::execution_context& context) : service(context) {}
+    static AsioGate& of(const boost::asio::any_io_executor& executor) {
+        return boost::asio::use_service<AsioGate>(boost::asio::query(executor, boost::asio::execution::context));
+    }
+
+    ~AsioGate() override {
+        for (Slot& slot : slots_) {
+            for (const Work& work : slot.late) {
+                if (work.drop != nullptr) work.drop(work.context);
+            }
+        }
+    }
+
+    /// One of several, so that those who post to different places do not wait for each other.
+    struct Slot {
+        std::mutex mutex;  // held as long as a post takes
+        bool is_closed = false;
+        std::vector<Work> late;
+    };
+    Slot& slotOf(const void* place) noexcept { return slots_[reinterpret_cast<std::uintptr_t>(place) / 64 % slots_.size()]; }
+
+private:
+    void shutdown() noexcept override {
+        for (Slot& slot : slots_) {
+            const std::lock_guard lock(slot.mutex);
+            slot.is_closed = true;
+        }
+    }
+
+    std::array<Slot, 32> slots_;
+};
 
 /// Work as a handler of Asio's: it is dropped where that is destroyed without having been called.
 class AsioWork {
@@ -77,25 +121,34 @@ private:
 };
 
 /// An executor of Asio's as a place where coroutines go on. It must stay where it is as long as they.
-struct AsioHome {
-    static Home of(boost::asio::any_io_executor& executor) noexcept { return {&executor, &ops}; }
-    static boost::asio::any_io_executor* executorOf(Home home) noexcept {
+class AsioPlace {
+public:
+    explicit AsioPlace(boost::asio::any_io_executor executor) : executor_(std::move(executor)), slot_(AsioGate::of(executor_).slotOf(this)) {}
+    AsioPlace(const AsioPlace&) = delete;
+    AsioPlace& operator=(const AsioPlace&) = delete;
+
+    const boost::asio::any_io_executor& executor() const noexcept { return executor_; }
+    Home home() noexcept { return {this, &ops}; }
+    /// Null: that home is none of Asio's.
+    static const boost::asio::any_io_executor* executorOf(Home home) noexcept {
         if (home.ops != nullptr && home.ops->under != nullptr) home = home.ops->under(home.place);
-        return home.ops == &ops ? static_cast<boost::asio::any_io_executor*>(home.place) : nullptr;
+        return home.ops == &ops ? &static_cast<AsioPlace*>(home.place)->executor_ : nullptr;
     }
 
 private:
     using Timer = boost::asio::steady_timer;
 
     static void post(void* place, const Work& work) {
-        // Shared by many places: it is held as long as a post takes, and guards nothing else.
-        static std::array<std::mutex, 32> all;
-        std::mutex& mutex = all[reinterpret_cast<std::uintptr_t>(place) / 64 % all.size()];
-        const std::lock_guard posting(mutex);
-        AsioWork::armed([&] { boost::asio::post(*static_cast<boost::asio::any_io_executor*>(place), AsioWork(work, &mutex)); });
+        const auto& self = *static_cast<AsioPlace*>(place);
+        const std::lock_guard posting(self.slot_.mutex);
+        if (self.slot_.is_closed) {
+            self.slot_.late.push_back(work);
+            return;
+        }
+        AsioWork::armed([&] { boost::asio::post(self.executor_, AsioWork(work, &self.slot_.mutex)); });
     }
     static void startTimer(void* place, std::int64_t at_ns, const Work& work, void*& timer) {
-        auto made = std::make_unique<Timer>(*static_cast<boost::asio::any_io_executor*>(place),
+        auto made = std::make_unique<Timer>(static_cast<AsioPlace*>(place)->executor_,
                                             std::chrono::steady_clock::time_point(std::chrono::nanoseconds(at_ns)));
         Timer& started = *made;
         timer = made.get();
@@ -111,6 +164,9 @@ private:
     static void endTimer(void* timer) { delete static_cast<Timer*>(timer); }
 
     static constexpr HomeOps ops{.post = post, .startTimer = startTimer, .stopTimer = stopTimer, .endTimer = endTimer};
+
+    const boost::asio::any_io_executor executor_;
+    AsioGate::Slot& slot_;
 };
 
 /// Awaits a coroutine of Asio's from one of this library's. It is cancelled when `stop` is.
@@ -133,7 +189,7 @@ public:
         wakeup_.prepare(home_, coroutine);
         state_ = std::make_shared<State>();
         state_->call = this;
-        boost::asio::any_io_executor* const own = AsioHome::executorOf(home_);
+        const boost::asio::any_io_executor* const own = AsioPlace::executorOf(home_);
         is_on_asio_ = own != nullptr;
         const boost::asio::any_io_executor executor = is_on_asio_ ? *own : boost::asio::any_io_executor(boost::asio::system_executor());
         if (!stop_.stop_possible()) {
@@ -142,6 +198,7 @@ public:
         }
         // A signal is not to be emitted beside the coroutine that it is for.
         state_->strand = boost::asio::make_strand(executor);
+        state_->slot = &AsioGate::of(executor).slotOf(state_.get());
         state_->cancel = std::make_shared<boost::asio::cancellation_signal>();
         const boost::asio::any_io_executor strand = state_->strand;
         const std::lock_guard suspending(mutex_);
@@ -160,6 +217,7 @@ private:
         AsioCall* call = nullptr;  // null: it was destroyed. Under the mutex
         std::mutex mutex;
         boost::asio::any_io_executor strand;  // none: nothing can be cancelled any more
+        AsioGate::Slot* slot = nullptr;       // of the strand's context, and not used after it
         std::shared_ptr<boost::asio::cancellation_signal> cancel;
 
         void end() {
@@ -173,6 +231,8 @@ private:
         void operator()() const noexcept {
             const std::lock_guard lock(state->mutex);
             if (!state->strand) return;
+            const std::lock_guard posting(state->slot->mutex);
+            if (state->slot->is_closed) return;
             try {
                 boost::asio::post(state->strand, [signal = state->cancel] { signal->emit(boost::asio::cancellation_type::terminal); });
             } catch (...) {
@@ -206,7 +266,7 @@ private:
     }
     // With the execution context goes the run, and this; not if it was given up by the run, which is over.
     void lose() noexcept {
-        if (!is_on_asio_ || AsioHome::executorOf(home_) != nullptr) return;
+        if (!is_on_asio_ || AsioPlace::executorOf(home_) != nullptr) return;
         error_ = std::make_exception_ptr(boost::system::system_error(boost::asio::error::operation_aborted));
         wakeup_.wake();
     }
@@ -249,6 +309,7 @@ boost::asio::awaitable<T> awaitOn(boost::asio::any_io_executor executor, Task<T>
     // handler may run, and this be gone, before `cancel` returns.
     using Timer = boost::asio::steady_timer;
     std::shared_ptr<Timer> end = std::make_shared<Timer>(executor, Timer::time_point::max());
+    detail::AsioPlace place(std::move(executor));
     auto start = [&](auto&& handler) {
         end->async_wait([handler = std::move(handler)](const boost::system::error_code&) mutable { std::move(handler)(); });
         const auto coroutine = task.handle();
@@ -256,7 +317,7 @@ boost::asio::awaitable<T> awaitOn(boost::asio::any_io_executor executor, Task<T>
             const std::shared_ptr<Timer> held = *static_cast<std::shared_ptr<Timer>*>(timer);
             held->cancel();
         };
-        coroutine.promise().startWith(coroutine, isOver, &end, detail::AsioHome::of(executor));
+        coroutine.promise().startWith(coroutine, isOver, &end, place.home());
     };
     co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void()>(start, boost::asio::use_awaitable);
     if constexpr (std::is_void_v<T>) {

@@ -136,7 +136,7 @@ private:
     std::set<std::string>& gone_;
 };
 
-struct MessagesFold {
+struct JsonMessagesFold {
     static void fold(const ChannelSpec& channel, JsonSlot& slot, std::span<Op* const> ops, Encoder* log) {
         json::array& items = requireArray(channel, slot);
         const std::size_t before = items.size();
@@ -244,6 +244,6 @@ private:
 
 }  // namespace
 
-constinit const Behaviour json_messages = JsonBehaviour<MessagesFold>::make();
+constinit const Behaviour json_messages = JsonBehaviour<JsonMessagesFold>::make();
 
 }  // namespace stategraph::detail

@@ -188,6 +188,54 @@ TEST_CASE("an execution context that is destroyed takes its runs with it, and th
     });
 }
 
+TEST_CASE("an execution context can be destroyed as soon as its thread has left it after the end of a run with a control and a sleep") {
+    Graph graph;
+    graph.addNode("a", [](const State&, sg::Runtime& runtime) -> Task<Update> {
+        co_await sg::sleepFor(runtime, 20us);
+        co_return bar("a");
+    });
+    graph.addEdge(sg::START, "a");
+    const auto app = graph.compile();
+    for (int round = 0; round < 200; ++round) {
+        const bool on_strand = round % 2 == 0;
+        auto context = std::make_unique<asio::io_context>();
+        std::size_t ended = 0;
+        const auto task = [&]() -> asio::awaitable<void> {
+            const auto executor = co_await asio::this_coro::executor;
+            const auto result = co_await sg::asyncInvokeOn(executor, app, Update{}, {.control = std::make_shared<sg::RunControl>()});
+            ended += result.values.bar.size();
+        };
+        on_strand ? asio::co_spawn(asio::make_strand(*context), task(), asio::detached) : asio::co_spawn(*context, task(), asio::detached);
+        std::thread([&] { context->run(); }).join();
+        context.reset();
+        CHECK(ended == 1);
+    }
+}
+
+TEST_CASE("an execution context can be destroyed while threads of the library post to it") {
+    std::atomic<int> running = 0;
+    Graph graph;
+    for (const char* name : {"a", "b", "c"}) {
+        graph.addNode(name, [&running](const State&, sg::Runtime& runtime) -> Update {
+            ++running;
+            for (int i = 0; i < 20; ++i) runtime.write(i);
+            return {};
+        });
+        graph.addEdge(sg::START, name);
+    }
+    const auto app = graph.compile({.executor = twoThreads()});
+    for (int round = 0; round < 200; ++round) {
+        asio::io_context context(1);
+        running = 0;
+        const auto task = [&]() -> asio::awaitable<void> {
+            const auto executor = co_await asio::this_coro::executor;
+            (void)co_await sg::asyncInvokeOn(executor, app, Update{});
+        };
+        asio::co_spawn(context, task(), asio::detached);
+        while (running == 0) (void)context.run_one_for(1ms);
+    }
+}
+
 TEST_CASE("a task is awaited by a coroutine of Asio's") {
     asio::io_context context(1);
     const auto sleeps = []() -> Task<int> {

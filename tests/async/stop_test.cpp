@@ -282,6 +282,20 @@ TEST_CASE("sleepFor with a runtime ends with the run, and without one in its tim
     }
 }
 
+TEST_CASE("a sleep of the longest time that can be said does not wake at once, and ends with its run") {
+    std::atomic<bool> woke = false;
+    for (const auto time : {std::chrono::nanoseconds::max(), std::chrono::nanoseconds::max() - 1ns}) {
+        const auto app = chainOf(appends("a"), [&, time](const State&, sg::Runtime& runtime) -> Task<Update> {
+                             co_await sg::sleepFor(runtime, time);
+                             woke = true;
+                             co_return Update{};
+                         }).compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
+        const auto result = sg::syncWait(app.asyncInvoke(Update{}, {.thread_id = "t", .timeout_ms = 50}));
+        CHECK((result.status == Status::timed_out));
+        CHECK(!woke);
+    }
+}
+
 TEST_CASE("a node that goes on and on is left behind by its run, on threads of its own") {
     const auto go_on = std::make_shared<std::atomic<bool>>(true);
     const auto held = std::make_shared<int>(1);

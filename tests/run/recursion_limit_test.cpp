@@ -1,3 +1,6 @@
+#include <limits>
+#include <utility>
+
 #include <doctest/doctest.h>
 
 #include "tests/support/graphs.hpp"
@@ -94,7 +97,22 @@ TEST_CASE("nodes see how many supersteps are left") {
     CHECK(left == std::vector<int>{4, 3, 2, 1});
 }
 
-// issue 2, bad input: limits below 1
+TEST_CASE("START's router sees one superstep more than the first node, and the highest limit does not overflow there") {
+    for (const auto& [limit, expected] : {std::pair{4, 5}, std::pair{std::numeric_limits<int>::max(), std::numeric_limits<int>::max()}}) {
+        int left = 0;
+        Graph graph;
+        graph.addNode("a", appends("a"));
+        const auto routes = [&left](const State&, sg::Runtime& runtime) {
+            left = runtime.remainingSteps();
+            return std::string("a");
+        };
+        graph.addConditionalEdges(sg::START, routes, sg::PathMap{"a"});
+        graph.compile().invoke(Update{}, {.recursion_limit = limit});
+        CHECK(left == expected);
+    }
+}
+
+// bad input: limits below 1
 TEST_CASE("a limit below 1 is refused before anything is stored") {
     const auto saver = std::make_shared<sg::MemorySaver>();
     for (const int limit : {0, -5}) {

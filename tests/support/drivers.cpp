@@ -218,15 +218,6 @@ bool leaveInvokeOnAsio(const Call& call, Ending ending, const Leave& leave) {
     return OnAsio(ending, startsInvoke(call, ended)).runUntil(leave);
 }
 
-// Runs on Asio are abandoned by destroying their context, which empties its queue without a lock while a thread of the library may post to it.
-// ThreadSanitizer reports that, so these runs are not abandoned there.
-#ifdef __SANITIZE_THREAD__
-constexpr bool can_abandon_on_asio = false;
-#else
-constexpr bool can_abandon_on_asio = true;
-#endif
-constexpr auto onAsio(bool (*abandon)(const Call&, Ending, const Leave&)) { return can_abandon_on_asio ? abandon : nullptr; }
-
 asio::awaitable<void> readsOnAsio(asio::any_io_executor executor, sg::detail::AsyncStreamRun& run, Ended& ended) {
     for (;;) {
         auto event = co_await sg::awaitOn(executor, run.next());
@@ -298,8 +289,8 @@ const std::vector<Driver>& all() {
         {"asyncInvoke spawned", spawned, nullptr, true},
         {"asyncStream", awaitedStream<told>, leaveAwaitedStream<told>, false},
         {"asyncStream of everything", awaitedStream<everything>, leaveAwaitedStream<everything>, false},
-        {"asyncInvoke on Asio", invokeOnAsio, onAsio(leaveInvokeOnAsio), true},
-        {"asyncStream on Asio", streamOnAsio, onAsio(leaveStreamOnAsio), false},
+        {"asyncInvoke on Asio", invokeOnAsio, leaveInvokeOnAsio, true},
+        {"asyncStream on Asio", streamOnAsio, leaveStreamOnAsio, false},
     };
     return made;
 }
