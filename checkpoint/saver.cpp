@@ -98,10 +98,6 @@ void refuseCopy(std::string_view from, std::string_view to) {
 
 void checkCopyTarget(std::string_view to) {
     if (to.empty()) throw InvalidArgumentError("copyThread: the target's thread id is empty; give it a name");
-    if (to.size() > ThreadId::size_max) {
-        throw InvalidArgumentError("copyThread: the target's thread id has " + std::to_string(to.size()) + " bytes; use at most " +
-                                   std::to_string(ThreadId::size_max));
-    }
 }
 
 }  // namespace stategraph::checkpoint

@@ -117,8 +117,9 @@ void Attempt::call() noexcept {
     detail::TaskResult result;
     std::exception_ptr thrown;
     try {
+        const std::shared_ptr<const void> input = std::move(input_);  // gone when the run hears of the end, which may then be the state's only owner
         Runtime runtime(context_);
-        action_.call(action_.callable.get(), input_.get(), runtime, result);
+        action_.call(action_.callable.get(), input.get(), runtime, result);
     } catch (...) {
         thrown = std::current_exception();
     }
