@@ -53,13 +53,14 @@ template <class When>
 std::size_t readUntil(sg::AsyncStream<State, State>& stream, When when) {
     std::size_t events = 0;
     HandHome home;
+    const auto isEnough = [&] { return events > 0 && when(); };
     const auto reads = [&]() -> Task<> {
-        while (co_await stream.next()) ++events;
+        while (!isEnough() && co_await stream.next()) ++events;  // several events may be there at once
     };
     const Task<> reader = reads();
     bool is_over = false;
     reader.handle().promise().startWith(reader.handle(), [](void* over) { *static_cast<bool*>(over) = true; }, &is_over, home.home());
-    while (!is_over && (events == 0 || !when())) (void)home.runOne(1ms);
+    while (!is_over && !isEnough()) (void)home.runOne(1ms);
     return events;
 }
 
