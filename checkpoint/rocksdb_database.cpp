@@ -128,6 +128,16 @@ void Database::write(rocksdb::WriteBatch& batch, bool sync, std::string_view wor
     checkFolder(sync);
 }
 
+namespace {
+
+// A flush that was under way when the obstacle went may still end with its error.
+rocksdb::Status resume(rocksdb::DB& db) {
+    const rocksdb::Status status = db.Resume();
+    return status.ok() ? status : db.Resume();
+}
+
+}  // namespace
+
 // A failed write leaves a torn record in the log, after which RocksDB must not write. Resume() begins a new log after it has written what
 // is in memory to a table; if nothing is in memory it keeps the log, and the database is opened anew instead.
 void Database::heal(std::string_view work) {
@@ -143,7 +153,7 @@ void Database::heal(std::string_view work) {
     if (health_->logFailed() && numberOf(*db, rocksdb::DB::Properties::kNumEntriesActiveMemTable) == 0) {
         db.reset();
         reopen();
-    } else if (const rocksdb::Status status = db->Resume(); !status.ok()) {
+    } else if (const rocksdb::Status status = resume(*db); !status.ok()) {
         errors_.failStatus(status, std::string(work) + ", nor to resume after a write that failed", resumes_text);
     }
     health_->setHealed(failures);

@@ -92,13 +92,14 @@ CheckpointId Run::visitOf(const std::string& log) const {
 
 // The superstep ends: what is visited next goes on from where its visits left their logs. Those of tasks that an earlier run finished
 // are found in the logs.
-void Run::findEndedVisits(std::vector<Schedule::LastVisit>& visits) const {
+void Run::findEndedVisits() {
+    ended_visits_.clear();
     for (const Task* task : current_) {
         if (task->inner_end.empty() && task->progress.status() != TaskStatus::restored) continue;
         const auto log = lastingLogOf(*task);
         if (!log) continue;
         const CheckpointId end = task->inner_end ? task->inner_end : visitOf(*log);
-        if (end) visits.push_back({*log, end});
+        if (end) ended_visits_.push_back({*log, end});
     }
 }
 

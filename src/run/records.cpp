@@ -24,16 +24,16 @@ const Interrupt* TaskRecord::findAnswer(TaskId question, std::uint64_t index) co
     return found != answers.end() && found->id == question && found->index == index ? &*found : nullptr;
 }
 
-void Task::reset(const PlannedTask& planned_task) {
-    planned = planned_task;
+void Task::clear() {
+    is_empty = true;
     progress = {};
     result.writes.clear();
     result.go_to.clear();
     result.to_parent = false;
     routes.clear();
     if (record.stored || !record.empty()) record = {};
-    failure = nullptr;
-    asked.clear();
+    if (failure) failure = nullptr;
+    if (!asked.empty()) asked.clear();
     wake_unix_ms.reset();
     id = {};
     inner_ids.reset();

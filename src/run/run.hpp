@@ -171,7 +171,7 @@ private:
     void completeVisits();
     std::optional<std::string> lastingLogOf(const Task& task) const;
     CheckpointId visitOf(const std::string& log) const;
-    void findEndedVisits(std::vector<Schedule::LastVisit>& visits) const;
+    void findEndedVisits();
     void noteAbandonedVisits();
     void load(CheckpointId wanted, GoneNodes gone);
 
@@ -264,6 +264,7 @@ private:
     WriteSet& writes_ = memory_->writes;
     std::vector<Routed>& routed_ = memory_->routed;
     std::vector<detail::ChannelIndex>& ending_ = memory_->ending;
+    std::vector<Schedule::LastVisit>& ended_visits_ = memory_->ended_visits;
     bool superstep_done_ = false;
     std::atomic<bool> any_failed_{false};  // in this superstep
     bool applied_ = false;  // the superstep's writes are in the state already

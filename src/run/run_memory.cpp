@@ -10,6 +10,8 @@ namespace {
 // As many as runs are nested in each other at most, in ordinary graphs.
 constexpr std::size_t kept_max = 4;
 constexpr std::size_t kept_tasks_max = 64;
+// Up to which something is small, whatever it consists of.
+constexpr std::size_t few = 256;
 // Room of one that is kept, beside its first tasks.
 constexpr std::size_t kept_bytes_max = std::size_t{256} << 10U;
 constexpr std::size_t kept_task_bytes_max = std::size_t{2} << 10U;
@@ -39,11 +41,17 @@ std::size_t roomOf(const RunMemory& memory) noexcept {
     const Drafts& drafts = memory.drafts;
     return memory.schedule.roomBytes() + memory.writes.roomBytes() + memory.log.roomBytes() + roomOf(memory.plan) + roomOf(memory.next_plan) +
            roomOf(memory.tasks) + roomOf(memory.current) + roomOf(memory.todo) + roomOf(memory.in_turn) + roomOf(memory.routed) +
-           roomOf(memory.ending) + drafts.writes.capacity() + drafts.record.capacity() + roomOf(drafts.messages);
+           roomOf(memory.ending) + roomOf(memory.ended_visits) + drafts.writes.capacity() + drafts.record.capacity() + roomOf(drafts.messages);
+}
+
+// Whether it may have more room than is kept, to be asked before it is emptied. All that a short run without a saver can make grow is looked at.
+bool mayBeTooLarge(const RunMemory& memory) noexcept {
+    return memory.tasks_used > 16 || memory.writes.room() > few || memory.schedule.sends.capacity() > few || memory.log.hasSaver() ||
+           memory.drafts.messages.capacity() > few;
 }
 
 // Users' values, and a wide superstep's room.
-void forget(RunMemory& memory) {
+void forget(RunMemory& memory, bool is_measured) {
     memory.log.end();
     memory.drafts.clear();
     memory.schedule.input.clear();
@@ -54,9 +62,10 @@ void forget(RunMemory& memory) {
     memory.writes.clear();
     if (memory.tasks.size() > kept_tasks_max) memory.tasks.resize(kept_tasks_max);
     memory.tasks_used = std::min(memory.tasks_used, memory.tasks.size());
-    for (std::size_t i = 0; i < memory.tasks_used; ++i) memory.tasks[i]->reset({});
+    for (std::size_t i = 0; i < memory.tasks_used; ++i) memory.tasks[i]->clear();
     for (std::size_t i = memory.tasks_used; i-- > 0;) {
-        if (roomOf(*memory.tasks[i]) > kept_task_bytes_max) memory.tasks.erase(memory.tasks.begin() + static_cast<std::ptrdiff_t>(i));
+        Task& task = *memory.tasks[i];
+        if ((is_measured || task.result.go_to.capacity() > few) && roomOf(task) > kept_task_bytes_max) memory.tasks.erase(memory.tasks.begin() + static_cast<std::ptrdiff_t>(i));
     }
     memory.tasks_used = 0;
 }
@@ -73,8 +82,9 @@ RunMemoryLoan::RunMemoryLoan() {
 
 RunMemoryLoan::~RunMemoryLoan() {
     if (is_gone) return;
-    forget(*memory_);  // first: it calls destructors of users' values, which may run graphs
-    if (kept.count == kept_max || roomOf(*memory_) > kept_bytes_max) return;
+    const bool is_measured = mayBeTooLarge(*memory_);
+    forget(*memory_, is_measured);  // before it is kept: it calls destructors of users' values, which may run graphs
+    if (kept.count == kept_max || (is_measured && roomOf(*memory_) > kept_bytes_max)) return;
     kept.memories[kept.count++] = std::move(memory_);
 }
 

@@ -46,6 +46,7 @@ struct RunMemory {
     WriteSet writes;
     std::vector<Routed> routed;
     std::vector<detail::ChannelIndex> ending;
+    std::vector<Schedule::LastVisit> ended_visits;
     Drafts drafts;
     LogWriter log;
 };

@@ -13,7 +13,7 @@ namespace {
 
 // What is inside a run goes on where it was in the first superstep only. But a graph without a log that is run again begins from its beginning,
 // and each of its supersteps may be one that was there before.
-bool isRepeated(const Run& run, const ParentLink* parent) noexcept { return !run.hasSaver() && parent != nullptr && parent->resuming; }
+bool isRepeated(const Run& run, const ParentLink* parent) noexcept { return parent != nullptr && parent->resuming && !run.hasSaver(); }
 
 }  // namespace
 
@@ -50,7 +50,7 @@ bool Run::next() {
     while (tasks_.size() < plan_->size()) tasks_.push_back(std::make_unique<Task>());
     memory_->tasks_used = std::max(memory_->tasks_used, plan_->size());
     for (std::size_t i = 0; i < plan_->size(); ++i) {
-        tasks_[i]->reset((*plan_)[i]);
+        tasks_[i]->use((*plan_)[i]);
         current_.push_back(tasks_[i].get());
     }
     if (hasSaver()) shared_.events->checkpoint(*this, source_, step_ - 1, current_);
@@ -207,8 +207,8 @@ void Run::endSuperstep() {
         if (observation_) observation_.superstepEnds(endingOf(outcome_.status));
         return;
     }
-    std::vector<Schedule::LastVisit> visits;
-    if (topology().has_lasting) findEndedVisits(visits);  // before the state changes, which their keys are made of
+    const bool has_lasting = topology().has_lasting;
+    if (has_lasting) findEndedVisits();  // before the state changes, which their keys are made of
     if (!applied_) {
         collectWrites();
         applyTasksWrites();
@@ -218,7 +218,9 @@ void Run::endSuperstep() {
     // A handled task leads only where its handler says.
     for (Task* task : current_) routed_.push_back({task->record.failure ? no_node : task->planned.node, &task->routes});
     advance(topology(), schedule_, {.consumed = *plan_, .routed = routed_, .is_step = true});
-    for (const auto& visit : visits) schedule_.setVisit(visit.log, visit.at);
+    if (has_lasting) {
+        for (const auto& visit : ended_visits_) schedule_.setVisit(visit.log, visit.at);
+    }
     commit(Source::loop);
     if (observation_) observation_.superstepEnds(Ending::done);
     if (shared_.events->any() && touchesOutput(current_)) shared_.events->values(*this);

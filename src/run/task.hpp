@@ -61,11 +61,11 @@ public:
 
     /// An attempt, or the node's error handler, begins.
     void begin() noexcept {
-        if (!hasEnded()) status_ = TaskStatus::under_way;
+        if (status_ == TaskStatus::due) status_ = TaskStatus::under_way;
     }
     /// A task without a result never gets one; one with a result may lose it.
     void end(TaskStatus how) noexcept {
-        if (!hasEnded() || isDone() || !isResult(how)) status_ = how;
+        if (status_ < TaskStatus::failed || !isResult(how)) status_ = how;
     }
     /// Nobody runs it any more. If it has not ended it is due again.
     void leave() noexcept {
@@ -98,10 +98,17 @@ struct Task {
     bool is_cached = false;        // its result is from the cache
     bool leads_flight = false;     // equal tasks wait for it
     std::unique_ptr<Visit> visit;  // of a subgraph whose logs have keys
+    bool is_empty = true;
 
     bool isDone() const noexcept { return progress.isDone(); }
     /// For the next superstep.
-    void reset(const PlannedTask& planned_task);
+    void use(const PlannedTask& planned_task) {
+        if (!is_empty) clear();
+        is_empty = false;
+        planned = planned_task;
+    }
+    /// Lets go of what it was used for.
+    void clear();
 };
 
 }  // namespace stategraph::engine

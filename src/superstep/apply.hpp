@@ -66,6 +66,8 @@ public:
     std::span<const Group> groups() const noexcept { return groups_; }
     std::span<detail::Op* const> ops(const Group& group) const noexcept { return {ops_.data() + group.first, group.count}; }
     bool writes(detail::ChannelIndex channel) const noexcept;
+    /// For how many writes it has room.
+    std::size_t room() const noexcept { return items_.capacity(); }
     /// What it keeps for the next superstep.
     std::size_t roomBytes() const noexcept {
         return items_.capacity() * sizeof(Item) + ops_.capacity() * sizeof(detail::Op*) + groups_.capacity() * sizeof(Group) +

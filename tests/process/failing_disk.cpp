@@ -177,7 +177,8 @@ void run(const Trial& t) {
             check(has(error, "resumes by itself"), name + "the error says that it resumes: " + error);
             for (const int each : stored) check(subject->has(each), name + "reading while writes fail");
         }
-        if (t.first == 0 && (t.is_sync || !t.syncs_only)) check(failed > 0, name + "nothing failed");
+        // Of a few failures RocksDB's own threads may take each.
+        if (t.first == 0 && t.times >= 1'000 && (t.is_sync || !t.syncs_only)) check(failed > 0, name + "nothing failed");
         disk.heal();
         const std::string error = put(*subject);
         check(error.empty(), name + "the first put after the obstacle is gone: " + error);

@@ -230,7 +230,8 @@ int main(int argc, char** argv) {
     std::fflush(stdout);
     const rlimit descriptors{32, 32};
     (void)setrlimit(RLIMIT_NOFILE, &descriptors);
-    sg::syncWait(sg::sleepFor(1ms));  // from here on there is a thread for timers, whoever holds the others (awaited_faults does without)
+    // From here on there is a thread for timers, whoever holds the others (awaited_faults does without).
+    sg::syncWait([]() -> sg::Task<> { co_await sg::sleepFor(1ms); }());
     std::mt19937 random(seed);
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
     round(random, 200ms);

@@ -27,6 +27,7 @@ constexpr const char* usage =
     "  --seed S                       how long nodes take\n"
     "  --slow                         a saver that async durability calls from another thread\n"
     "  --walk, --live                 runs as ranges of events; those of subgraphs too\n"
+    "  --driver N                     runs in the Nth of the ways of tests/support/drivers.hpp, modulo how many there are\n"
     "  --kill-before N, --kill-after N   SIGKILL to itself before, after its Nth put, counted from 1\n"
     "  --term                         at SIGTERM walk no further, and end with 0\n";
 
@@ -95,6 +96,9 @@ int run(const std::vector<std::string>& arguments) {
         } else if (argument == "--live") {
             options.walks = true;
             options.live = true;
+        } else if (argument == "--driver") {
+            const auto& all = drivers::crossed();
+            options.driver = &all[numberOf<std::uint64_t>(argument, value()) % all.size()];
         } else if (argument == "--term") {
             options.walks = true;
             options.stop = &term_came;

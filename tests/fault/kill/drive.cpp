@@ -56,6 +56,11 @@ private:
     // False when it was stopped.
     template <class In, class Ack>
     bool run(In in, Ack ack) {
+        if (options_.driver != nullptr) {
+            const auto outcome = options_.driver->run(app_, std::move(in), config()).get();
+            ended(outcome.status, outcome.config);
+            return true;
+        }
         bool is_first = true;
         const auto take = [&](const sg::StreamEvent& event) {
             if (!std::exchange(is_first, false)) return;

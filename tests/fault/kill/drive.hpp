@@ -3,6 +3,7 @@
 #include <string>
 
 #include "tests/fault/kill/graph.hpp"
+#include "tests/support/drivers.hpp"
 
 namespace fault {
 
@@ -16,6 +17,8 @@ struct DriveOptions {
     bool walks = false;
     /// Ask for events of subgraphs too: tasks then run on another thread than the reader's.
     bool live = false;
+    /// Drive runs this way instead; only their ends are acknowledged then.
+    const drivers::Driver* driver = nullptr;
     /// Walk no further when this becomes true. Needs `walks`.
     const std::atomic<bool>* stop = nullptr;
 };

@@ -26,11 +26,13 @@ void runThread(const Settings& settings, sg::Durability durability, std::uint64_
     std::mt19937_64 random(seed);
     const Folder folder(settings, std::string(nameOf(durability)) + "-" + std::to_string(figures.threads));
     Watch watch(folder.path(), durability);
-    // How this thread's processes run: called back or walking; with a fast saver or one that is called from another thread.
+    // How this thread's processes run: called back, walking, or in one of the list of ways; with a fast saver or one that is called from another
+    // thread.
     std::vector<std::string> more;
     const auto way = random() % 4;
     if (way == 1) more.push_back("--walk");
     if (way == 2) more.push_back("--live");
+    if (way == 3) more.insert(more.end(), {"--driver", std::to_string(random() % 1000)});
     if (random() % 2 == 0) more.push_back("--slow");
     for (;;) {
         const bool kills = figures.landed < settings.kills && draw(random) < 0.8;
