@@ -416,6 +416,7 @@ void LogWriter::putTasks(std::span<const WriteRow> rows) {
     if (!hasSaver()) return;
     std::unique_lock lock(mutex_);
     if (settings_.durability == Durability::exit) {
+        keeps_rows_.store(true, std::memory_order_relaxed);
         for (const WriteRow& row : rows) kept_rows_[row.checkpoint_id].insert_or_assign(std::string(row.path), row.bytes);
         return;
     }
@@ -437,8 +438,10 @@ void LogWriter::putTaskWithCommit(CheckpointId checkpoint_id, std::string path, 
 
 // With exit, at a commit: the records of the superstep that it ends are never stored, unless they belong to the stored checkpoint.
 void LogWriter::dropKeptRows() {
+    if (!keeps_rows_.load(std::memory_order_relaxed)) return;  // as of most supersteps; whoever keeps some has ended, or keeps them for the next
     const std::lock_guard lock(mutex_);
     std::erase_if(kept_rows_, [this](const auto& kept) { return kept.first != stored_; });
+    keeps_rows_.store(!kept_rows_.empty(), std::memory_order_relaxed);
 }
 
 void LogWriter::flush(const CommitStep& current) {

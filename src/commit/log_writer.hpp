@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -159,6 +160,7 @@ private:
     std::map<CheckpointId, std::map<std::string, std::string>> kept_rows_;  // by checkpoint, by path
 
     std::vector<Row> rows_with_commit_;
+    std::atomic<bool> keeps_rows_ = false;  // false: kept_rows_ is empty
     std::mutex mutex_;  // over putTask and kept_rows_
     std::optional<PutQueue> queue_;  // if the saver is slow
 };
