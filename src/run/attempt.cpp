@@ -117,13 +117,21 @@ void Attempt::call() noexcept {
     detail::TaskResult result;
     std::exception_ptr thrown;
     try {
-        const std::shared_ptr<const void> input = std::move(input_);  // gone when the run hears of the end, which may then be the state's only owner
         Runtime runtime(context_);
-        action_.call(action_.callable.get(), input.get(), runtime, result);
+        action_.call(action_.callable.get(), input_.get(), runtime, result);
     } catch (...) {
         thrown = std::current_exception();
     }
+    letGo();
     end(std::move(result), std::move(thrown));
+}
+
+// Whoever hears of the run's end may destroy the graph, open its saver's database anew, and expect that nothing of it is held.
+void Attempt::letGo() noexcept {
+    input_.reset();
+    info_.store.reset();
+    info_.context = {};
+    core_.reset();  // last: `action_` is the graph's
 }
 
 void Attempt::end(detail::TaskResult result, std::exception_ptr thrown) {

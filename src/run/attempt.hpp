@@ -77,6 +77,8 @@ public:
     bool isStopping();
 
 protected:
+    /// On the node's thread, after it has returned and before that is told: the graph, its store and the state may have no other owner then.
+    void letGo() noexcept;
     /// The node has returned. By value: `result` may be what `result_` held.
     void end(detail::TaskResult result, std::exception_ptr thrown);
     /// Under `mutex_`: wakes who waits for the attempt.

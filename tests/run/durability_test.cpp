@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/drivers.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/recording_saver.hpp"
 
@@ -52,6 +53,23 @@ TEST_CASE("sync: each superstep is on disk before the next one begins") {
         CHECK(saver->lines() == synced);
         CHECK(seen.at(0) == Strings(synced.begin(), synced.begin() + 2));
         CHECK(seen.at(1) == Strings(synced.begin(), synced.begin() + 3));
+    }
+}
+
+TEST_CASE("what reaches the saver, and when, is the same however a run is driven") {
+    for (const auto durability : {sg::Durability::sync, sg::Durability::async, sg::Durability::exit}) {
+        const auto expected = std::make_shared<RecordingSaver>();
+        std::vector<Strings> expected_seen;
+        chain(expected, expected_seen).invoke(Update{}, {.thread_id = "t", .durability = durability});
+        for (const drivers::Driver& driver : drivers::crossed()) {
+            CAPTURE(driver.name);
+            const auto saver = std::make_shared<RecordingSaver>();
+            std::vector<Strings> seen;
+            const auto outcome = driver.run(chain(saver, seen), Update{}, {.thread_id = "t", .durability = durability});
+            REQUIRE(outcome.what() == "");
+            CHECK(saver->lines() == expected->lines());
+            CHECK(seen == expected_seen);
+        }
     }
 }
 

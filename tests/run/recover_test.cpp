@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include "tests/support/door.hpp"
+#include "tests/support/drivers.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
@@ -74,6 +75,30 @@ Unfinished reasonOf(sg::BaseCheckpointSaver& saver, const std::string& thread) {
 Update says(std::string text) { return {sg::set(&State::foo, std::move(text))}; }
 
 }  // namespace
+
+TEST_CASE("what a process that died left of any driver's run is driven on by recover(), and no finished task runs again") {
+    savers::onEach([](savers::Store& store) {
+        for (const drivers::Driver& driver : drivers::crossed()) {
+            CAPTURE(driver.name);
+            const auto saver = store.open();
+            const auto mortal = std::make_shared<Mortal>(saver);
+            World w;
+            w.mortal = mortal.get();
+            w.dies = true;
+            const sg::RunConfig config{.thread_id = driver.name, .durability = sg::Durability::sync, .max_concurrency = 1};
+            const auto died = driver.run(world(w).compile({.checkpointer = mortal}), says("x"), config);
+            CHECK(died.failed());
+            w.dies = false;
+            CHECK((reasonOf(*saver, driver.name) == Unfinished::in_flight));
+            const App app = world(w).compile({.checkpointer = saver});
+            (void)app.recover();
+            const auto state = app.getState({.thread_id = driver.name});
+            CHECK(state.tasks.empty());
+            CHECK(state.values.bar == Strings{"a", "ask", "flaky", "ok", "end"});
+            CHECK(w.log.count("a") == 1);
+        }
+    });
+}
 
 TEST_CASE("unfinished threads are listed with the reason") {
     savers::onEach([](savers::Store& store) {
