@@ -160,6 +160,8 @@ private:
 const std::vector<Driver>& all();
 /// Each of them plain, with something that could stop it, and with a timeout.
 const std::vector<Driver>& crossed();
+/// For loops that take long: `crossed()`, or in builds with a sanitizer each driver once, with one of the endings in turn.
+const std::vector<Driver>& affordable();
 /// The blocking one.
 const Driver& blocking();
 
