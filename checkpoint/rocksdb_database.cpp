@@ -52,6 +52,12 @@ std::string findObstacle(const std::string& folder, std::uint64_t bytes) {
     return error == 0 ? std::string() : std::generic_category().message(error);
 }
 
+// A flush that was under way when the obstacle went may still end with its error.
+rocksdb::Status resume(rocksdb::DB& db) {
+    const rocksdb::Status status = db.Resume();
+    return status.ok() ? status : db.Resume();
+}
+
 }  // namespace
 
 Database::Database(const std::string& path, const DatabaseSettings& settings)
@@ -127,16 +133,6 @@ void Database::write(rocksdb::WriteBatch& batch, bool sync, std::string_view wor
     if (!status.ok()) errors_.failStatus(status, work, health_->isStopped() ? resumes_text : std::string_view());
     checkFolder(sync);
 }
-
-namespace {
-
-// A flush that was under way when the obstacle went may still end with its error.
-rocksdb::Status resume(rocksdb::DB& db) {
-    const rocksdb::Status status = db.Resume();
-    return status.ok() ? status : db.Resume();
-}
-
-}  // namespace
 
 // A failed write leaves a torn record in the log, after which RocksDB must not write. Resume() begins a new log after it has written what
 // is in memory to a table; if nothing is in memory it keeps the log, and the database is opened anew instead.

@@ -44,9 +44,9 @@
 namespace stategraph {
 namespace detail {
 
-/// What threads of the library post to an execution context goes through its gate. Asio empties the queue of a context that is destroyed without
-/// a lock, so nobody may post to it then: the gate, a service of the context's that is younger than its queue, is closed before. What comes later
-/// is dropped with the gate, as the context drops what is in its queue. Safe from any thread.
+/// All that threads of the library post to an execution context goes through this service of the context. The destructor of a context empties its
+/// queue without a lock, so no thread may post during it. Services are shut down from the newest to the oldest: the gate closes before the queue
+/// is emptied. Work that is posted to a closed gate is kept, and dropped with the gate. Thread-safe.
 class AsioGate final : public boost::asio::execution_context::service {
 public:
     using key_type = AsioGate;
@@ -65,7 +65,7 @@ public:
         }
     }
 
-    /// One of several, so that those who post to different places do not wait for each other.
+    /// One of several, so that threads which post to different places do not wait for each other.
     struct Slot {
         std::mutex mutex;  // held as long as a post takes
         bool is_closed = false;
@@ -127,7 +127,6 @@ public:
     AsioPlace(const AsioPlace&) = delete;
     AsioPlace& operator=(const AsioPlace&) = delete;
 
-    const boost::asio::any_io_executor& executor() const noexcept { return executor_; }
     Home home() noexcept { return {this, &ops}; }
     /// Null: that home is none of Asio's.
     static const boost::asio::any_io_executor* executorOf(Home home) noexcept {

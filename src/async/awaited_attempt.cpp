@@ -207,7 +207,7 @@ void AwaitedAttempt::ended(void* self) {
         thrown = std::current_exception();
     }
     attempt.node_.reset();  // what it holds is gone when its end is told
-    attempt.letGo();
+    attempt.releaseGraph();
     attempt.end(std::move(attempt.result_), std::move(thrown));
 }
 

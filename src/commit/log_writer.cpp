@@ -438,7 +438,8 @@ void LogWriter::putTaskWithCommit(CheckpointId checkpoint_id, std::string path, 
 
 // With exit, at a commit: the records of the superstep that it ends are never stored, unless they belong to the stored checkpoint.
 void LogWriter::dropKeptRows() {
-    if (!keeps_rows_.load(std::memory_order_relaxed)) return;  // as of most supersteps; whoever keeps some has ended, or keeps them for the next
+    // Most supersteps keep no rows. Tasks that kept some have ended; a row of an abandoned one may wait for the next commit.
+    if (!keeps_rows_.load(std::memory_order_relaxed)) return;
     const std::lock_guard lock(mutex_);
     std::erase_if(kept_rows_, [this](const auto& kept) { return kept.first != stored_; });
     keeps_rows_.store(!kept_rows_.empty(), std::memory_order_relaxed);

@@ -122,12 +122,12 @@ void Attempt::call() noexcept {
     } catch (...) {
         thrown = std::current_exception();
     }
-    letGo();
+    releaseGraph();
     end(std::move(result), std::move(thrown));
 }
 
-// Whoever hears of the run's end may destroy the graph, open its saver's database anew, and expect that nothing of it is held.
-void Attempt::letGo() noexcept {
+// When the run has ended, its caller may destroy the graph and open the saver's database again: no thread of ours may still hold them.
+void Attempt::releaseGraph() noexcept {
     input_.reset();
     info_.store.reset();
     info_.context = {};

@@ -77,8 +77,9 @@ public:
     bool isStopping();
 
 protected:
-    /// On the node's thread, after it has returned and before that is told: the graph, its store and the state may have no other owner then.
-    void letGo() noexcept;
+    /// Releases the graph, its store and the state. Call it on the node's thread, after the node has returned and before `end`: what `end` wakes
+    /// may expect to be their only owner.
+    void releaseGraph() noexcept;
     /// The node has returned. By value: `result` may be what `result_` held.
     void end(detail::TaskResult result, std::exception_ptr thrown);
     /// Under `mutex_`: wakes who waits for the attempt.

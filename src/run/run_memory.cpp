@@ -10,8 +10,6 @@ namespace {
 // As many as runs are nested in each other at most, in ordinary graphs.
 constexpr std::size_t kept_max = 4;
 constexpr std::size_t kept_tasks_max = 64;
-// Up to which something is small, whatever it consists of.
-constexpr std::size_t few = 256;
 // Room of one that is kept, beside its first tasks.
 constexpr std::size_t kept_bytes_max = std::size_t{256} << 10U;
 constexpr std::size_t kept_task_bytes_max = std::size_t{2} << 10U;
@@ -44,14 +42,15 @@ std::size_t roomOf(const RunMemory& memory) noexcept {
            roomOf(memory.ending) + roomOf(memory.ended_visits) + drafts.writes.capacity() + drafts.record.capacity() + roomOf(drafts.messages);
 }
 
-// Whether it may have more room than is kept, to be asked before it is emptied. All that a short run without a saver can make grow is looked at.
+// False only if none of what a run without a saver can grow is large, which is cheaper to see than to measure everything. Call it before `forget`.
 bool mayBeTooLarge(const RunMemory& memory) noexcept {
+    constexpr std::size_t few = 256;
     return memory.tasks_used > 16 || memory.writes.room() > few || memory.schedule.sends.capacity() > few || memory.log.hasSaver() ||
            memory.drafts.messages.capacity() > few;
 }
 
 // Users' values, and a wide superstep's room.
-void forget(RunMemory& memory, bool is_measured) {
+void forget(RunMemory& memory) {
     memory.log.end();
     memory.drafts.clear();
     memory.schedule.input.clear();
@@ -60,12 +59,12 @@ void forget(RunMemory& memory, bool is_measured) {
     memory.todo.clear();
     memory.routed.clear();
     memory.writes.clear();
+    memory.ended_visits.clear();
     if (memory.tasks.size() > kept_tasks_max) memory.tasks.resize(kept_tasks_max);
     memory.tasks_used = std::min(memory.tasks_used, memory.tasks.size());
     for (std::size_t i = 0; i < memory.tasks_used; ++i) memory.tasks[i]->clear();
     for (std::size_t i = memory.tasks_used; i-- > 0;) {
-        Task& task = *memory.tasks[i];
-        if ((is_measured || task.result.go_to.capacity() > few) && roomOf(task) > kept_task_bytes_max) memory.tasks.erase(memory.tasks.begin() + static_cast<std::ptrdiff_t>(i));
+        if (roomOf(*memory.tasks[i]) > kept_task_bytes_max) memory.tasks.erase(memory.tasks.begin() + static_cast<std::ptrdiff_t>(i));
     }
     memory.tasks_used = 0;
 }
@@ -83,7 +82,7 @@ RunMemoryLoan::RunMemoryLoan() {
 RunMemoryLoan::~RunMemoryLoan() {
     if (is_gone) return;
     const bool is_measured = mayBeTooLarge(*memory_);
-    forget(*memory_, is_measured);  // before it is kept: it calls destructors of users' values, which may run graphs
+    forget(*memory_);  // before it is kept: it calls destructors of users' values, which may run graphs
     if (kept.count == kept_max || (is_measured && roomOf(*memory_) > kept_bytes_max)) return;
     kept.memories[kept.count++] = std::move(memory_);
 }

@@ -98,7 +98,7 @@ struct Task {
     bool is_cached = false;        // its result is from the cache
     bool leads_flight = false;     // equal tasks wait for it
     std::unique_ptr<Visit> visit;  // of a subgraph whose logs have keys
-    bool is_empty = true;
+    bool is_empty = true;          // cleared since it was used
 
     bool isDone() const noexcept { return progress.isDone(); }
     /// For the next superstep.
@@ -107,7 +107,7 @@ struct Task {
         is_empty = false;
         planned = planned_task;
     }
-    /// Lets go of what it was used for.
+    /// Releases what it was used for.
     void clear();
 };
 

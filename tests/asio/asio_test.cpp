@@ -214,6 +214,7 @@ TEST_CASE("an execution context can be destroyed as soon as its thread has left 
 
 TEST_CASE("an execution context can be destroyed while threads of the library post to it") {
     std::atomic<int> running = 0;
+    const auto held = std::make_shared<int>(1);
     Graph graph;
     for (const char* name : {"a", "b", "c"}) {
         graph.addNode(name, [&running](const State&, sg::Runtime& runtime) -> Update {
@@ -225,14 +226,18 @@ TEST_CASE("an execution context can be destroyed while threads of the library po
     }
     const auto app = graph.compile({.executor = twoThreads()});
     for (int round = 0; round < 200; ++round) {
-        asio::io_context context(1);
-        running = 0;
-        const auto task = [&]() -> asio::awaitable<void> {
-            const auto executor = co_await asio::this_coro::executor;
-            (void)co_await sg::asyncInvokeOn(executor, app, Update{});
-        };
-        asio::co_spawn(context, task(), asio::detached);
-        while (running == 0) (void)context.run_one_for(1ms);
+        {
+            asio::io_context context(1);
+            running = 0;
+            const auto task = [&]() -> asio::awaitable<void> {
+                const auto mine = held;
+                const auto executor = co_await asio::this_coro::executor;
+                (void)co_await sg::asyncInvokeOn(executor, app, Update{});
+            };
+            asio::co_spawn(context, task(), asio::detached);
+            while (running == 0) (void)context.run_one_for(1ms);
+        }
+        CHECK(held.use_count() == 1);
     }
 }
 

@@ -230,7 +230,7 @@ int main(int argc, char** argv) {
     std::fflush(stdout);
     const rlimit descriptors{32, 32};
     (void)setrlimit(RLIMIT_NOFILE, &descriptors);
-    // From here on there is a thread for timers, whoever holds the others (awaited_faults does without).
+    // Starts the timers' thread, so that it does not depend on the threads that are left later (awaited_faults tests a run without it).
     sg::syncWait([]() -> sg::Task<> { co_await sg::sleepFor(1ms); }());
     std::mt19937 random(seed);
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);

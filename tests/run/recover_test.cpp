@@ -96,6 +96,7 @@ TEST_CASE("what a process that died left of any driver's run is driven on by rec
             CHECK(state.tasks.empty());
             CHECK(state.values.bar == Strings{"a", "ask", "flaky", "ok", "end"});
             CHECK(w.log.count("a") == 1);
+            CHECK(w.log.count("ask") == 1);
         }
     });
 }
