@@ -58,7 +58,7 @@ sg::Update<Payment> cancel(const Payment&) { return {sg::add(&Payment::log, "can
 sg::CompiledGraph<Payment> makeApp(std::shared_ptr<sg::MemorySaver> saver) {
     sg::StateGraph<Payment> graph;
     graph.addNode("prepare", prepare)
-        .addNode("approve", approve, {.ends = {{"pay", "cancel"}}})  // where its Commands lead
+        .addNode("approve", approve, {.ends = {"pay", "cancel"}})  // where its Commands lead
         .addNode("pay", pay)
         .addNode("cancel", cancel)
         .addEdge(sg::START, "prepare")

@@ -58,7 +58,7 @@ int main() {
         for (std::string word; words >> word;) sends.push_back(count(Word{word}));
         return sends;
     };
-    graph.addConditionalEdges(sg::START, eachWord, sg::PathMap{count.name});
+    graph.addConditionalEdges(sg::START, eachWord, {count.name});
 
     // It sees its word and not the state. Shorter words take longer, so that the tasks finish in another order than they
     // were sent in.

@@ -59,7 +59,7 @@ int main() {
         [](const Desk& desk) -> sg::Update<Lobby> {
             return {sg::add(&Lobby::answers, desk.customer + " has " + std::to_string(desk.notes.size()) + " notes")};
         });
-    graph.addConditionalEdges(sg::START, visits, sg::PathMap{"desk"});
+    graph.addConditionalEdges(sg::START, visits, {"desk"});
     const auto app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
     const auto come = [&app](std::vector<std::string> wishes) {
         app.invoke(sg::Update<Lobby>{sg::set(&Lobby::wishes, std::move(wishes))}, {.thread_id = "1", .max_concurrency = 1});

@@ -178,7 +178,7 @@ template <class T>
 /// The events of a run, for coroutines: `while (auto event = co_await stream.next()) …`. The run advances while it is read; whoever stops early
 /// stops it, and the thread can go on from there. One `next` at a time. Not to be moved or destroyed while one is awaited.
 template <class Output, class S>
-class AsyncStream {
+class AsyncStream<Output, S, void> {
 public:
     explicit AsyncStream(detail::AsyncStreamRun* run) : run_(run) {}
 

@@ -9,6 +9,7 @@
 #include <stategraph/detail/member.hpp>
 #include <stategraph/detail/value_ops.hpp>
 #include <stategraph/ids.hpp>
+#include <stategraph/names.hpp>
 #include <stategraph/update.hpp>
 #include <stategraph/value.hpp>
 
@@ -43,11 +44,7 @@ private:
     detail::AnyValue payload_;
 };
 
-/// The name of a node with the type of the payload it takes, so that both ends of a Send are checked by the compiler:
-///
-///     constexpr sg::NodeId<Item> work{"work"};
-///     graph.addNode(work, [](const Item& item) { … });      // takes an Item
-///     return sg::Command<State>{.go_to = {work(Item{…})}};  // sends one
+// Its text is in names.hpp.
 template <class Payload>
 struct NodeId {
     const char* name;

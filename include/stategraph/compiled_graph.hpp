@@ -10,14 +10,12 @@
 #include <stategraph/config.hpp>
 #include <stategraph/detail/core.hpp>
 #include <stategraph/detail/inputs.hpp>
+#include <stategraph/detail/opt_in.hpp>
 #include <stategraph/recover.hpp>
 #include <stategraph/snapshot.hpp>
 #include <stategraph/stream.hpp>
 
 namespace stategraph {
-
-template <class Output, class S>
-class AsyncStream;
 
 /// How a run ended, and the state it left.
 template <class Output>

@@ -11,6 +11,7 @@
 
 #include <stategraph/detail/member.hpp>
 #include <stategraph/ids.hpp>
+#include <stategraph/names.hpp>
 #include <stategraph/value.hpp>
 
 namespace stategraph {
@@ -44,18 +45,6 @@ enum class OnBusy : std::uint8_t {
     reject,   // it is refused with ThreadBusyError
     wait,     // it waits for its turn, first come first served
     replace,  // the other ends with Status::cancelled before its next superstep, and this one takes its turn then
-};
-
-/// Names of nodes; "*" stands for all.
-class NodeNames {
-public:
-    NodeNames() = default;
-    NodeNames(std::initializer_list<std::string> names) : names_(names) {}
-    NodeNames(std::vector<std::string> names) : names_(std::move(names)) {}
-    const std::vector<std::string>& names() const noexcept { return names_; }
-
-private:
-    std::vector<std::string> names_;
 };
 
 /// One entry of the metadata that a run's checkpoints carry beside source and step.
@@ -113,9 +102,9 @@ struct RunConfig {
     int recursion_limit = 25;
     /// How many tasks may run at once; at least 1, none: as many as the executor has threads.
     std::optional<int> max_concurrency = {};
-    /// Breakpoints instead of the compiled ones; an empty list means none.
-    detail::Member<std::optional<NodeNames>> interrupt_before = {};
-    detail::Member<std::optional<NodeNames>> interrupt_after = {};
+    /// Breakpoints instead of the compiled ones; `NodeNames::none()`: none.
+    detail::Member<NodeNames> interrupt_before = {};
+    detail::Member<NodeNames> interrupt_after = {};
     /// Stored with each checkpoint of the run. The keys "source", "step" and "parents" are taken.
     detail::Member<Metadata> metadata = {};
     /// Hands the run's events to subscribers of its thread (stategraph/stream_hub.hpp). Not owned: it must outlive the run.

@@ -10,6 +10,7 @@
 #include <stategraph/compiled_graph.hpp>
 #include <stategraph/detail/builder.hpp>
 #include <stategraph/failure.hpp>
+#include <stategraph/names.hpp>
 #include <stategraph/retry.hpp>
 #include <stategraph/runtime.hpp>
 #include <stategraph/saver.hpp>
@@ -31,7 +32,7 @@ struct NodeOptions {
     /// Shown in drawings.
     Value metadata = {};
     /// Where the node's Commands may lead. Declare them where no edge leads there, so that compile() can tell what is reachable.
-    std::optional<NodeNames> ends = {};
+    NodeNames ends = {};
     /// The node's name in the log, if it had another when threads were first stored: a renamed node goes on with its threads. What is stored,
     /// and what is derived from it (ids, task paths, namespaces, the order of tasks), has this name; all else has the node's own. No other
     /// node may have it as either. None: the node's own name.
@@ -118,17 +119,6 @@ struct CompileOptions {
     static const CompileOptions& defaults() noexcept;
 };
 
-/// One way a router may go: what it returns, and the node it leads to.
-struct PathEntry {
-    PathEntry(const char* name) : label(name), node(name) {}
-    PathEntry(std::string name) : label(name), node(std::move(name)) {}
-    PathEntry(std::string path_label, std::string leads_to) : label(std::move(path_label)), node(std::move(leads_to)) {}
-    std::string label;
-    std::string node;
-};
-/// A router's ends: {"a", "b"}, or with labels {{"yes", "a"}, {"no", "b"}}.
-using PathMap = std::vector<PathEntry>;
-
 namespace detail {
 
 /// What a graph knows of its state; specialised for states whose channels are named at run time.
@@ -180,6 +170,7 @@ public:
     /// The same for a node whose Sends are typed.
     template <class Payload, class F>
     StateGraph& addNode(NodeId<Payload> id, F&& action, const NodeOptions& options = NodeOptions::defaults()) {
+        requireStorable<Payload>();
         builder_.addNode(id.name, detail::makeNode<S, Payload>(std::forward<F>(action)), options);
         return *this;
     }
@@ -224,15 +215,11 @@ public:
     ///
     /// The failure is stored before the handler is called, so that after a crash, or if the handler failed, RESUME runs the handler and not the
     /// node. Interrupts are no failures, nor is what the library refuses (a write that no channel takes) or what a saver throws.
+    ///
+    /// `ends`: where its Commands may lead, as NodeOptions::ends.
     template <class F>
-    StateGraph& onError(std::string node, F&& handler) {
-        builder_.onError(std::move(node), detail::makeHandler<S>(std::forward<F>(handler)), nullptr);
-        return *this;
-    }
-    /// The same for a handler whose Commands lead where no edge leads (NodeOptions::ends).
-    template <class F>
-    StateGraph& onError(std::string node, F&& handler, const NodeNames& ends) {
-        builder_.onError(std::move(node), detail::makeHandler<S>(std::forward<F>(handler)), &ends);
+    StateGraph& onError(std::string node, F&& handler, const NodeNames& ends = {}) {
+        builder_.onError(std::move(node), detail::makeHandler<S>(std::forward<F>(handler)), ends);
         return *this;
     }
 
@@ -242,8 +229,8 @@ public:
         return *this;
     }
     /// A join: `to` runs when each of `from` has run since it last did.
-    StateGraph& addEdge(std::initializer_list<std::string> from, std::string to) {
-        return addEdge(std::vector<std::string>(from), std::move(to));
+    StateGraph& addEdge(std::initializer_list<NodeName> from, std::string to) {
+        return addEdge(NodeNames(from).names(), std::move(to));
     }
     StateGraph& addEdge(std::vector<std::string> from, std::string to) {
         builder_.addJoin(std::move(from), std::move(to));
@@ -253,7 +240,7 @@ public:
     /// After `from`, `router(const S&)` (or with a Runtime&) says where to go: a node's name, a Send, several of either, or nothing. It sees the
     /// state with `from`'s own writes. Without `ends` it may go anywhere.
     template <class F>
-    StateGraph& addConditionalEdges(std::string from, F&& router, std::optional<PathMap> ends = {}) {
+    StateGraph& addConditionalEdges(std::string from, F&& router, PathMap ends = {}) {
         builder_.addBranch(std::move(from), detail::makeRouter<S>(std::forward<F>(router)), std::move(ends));
         return *this;
     }
@@ -269,7 +256,7 @@ public:
     StateGraph& setEntryPoint(std::string node) { return addEdge(START, std::move(node)); }
     StateGraph& setFinishPoint(std::string node) { return addEdge(std::move(node), END); }
     template <class F>
-    StateGraph& setConditionalEntryPoint(F&& router, std::optional<PathMap> ends = {}) {
+    StateGraph& setConditionalEntryPoint(F&& router, PathMap ends = {}) {
         return addConditionalEdges(START, std::forward<F>(router), std::move(ends));
     }
 

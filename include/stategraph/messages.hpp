@@ -160,7 +160,7 @@ private:
                 if (!(encoded(*now) == encoded(old))) {
                     out.array(2);
                     out.unsignedInteger(at);
-                    Codec<Item>::encode(out, *now);
+                    encodeItem(out, *now);
                     ++count;
                 }
                 ++now;
@@ -174,7 +174,7 @@ private:
         for (; now != after.end(); ++now, ++at, ++count) {
             out.array(2);
             out.unsignedInteger(at);
-            Codec<Item>::encode(out, *now);
+            encodeItem(out, *now);
         }
         writeLoggedOp(log, channel.name, LogOp::edit);
         log.array(count);
@@ -183,7 +183,7 @@ private:
     static std::string encoded(const Item& item) {
         std::string cbor;
         Encoder out(cbor);
-        Codec<Item>::encode(out, item);
+        encodeItem(out, item);
         return cbor;
     }
 };

@@ -9,10 +9,9 @@
 #include <type_traits>
 #include <utility>
 
-namespace stategraph {
+#include <stategraph/detail/opt_in.hpp>
 
-template <class T = void>
-class Task;
+namespace stategraph {
 
 namespace detail {
 
@@ -192,7 +191,7 @@ public:
 /// Destroying one that has not been started, or has ended, is always safe. One that waits for something may be destroyed, with all that it
 /// awaits, where nothing can resume it at the same time: on the one thread on which it would go on. Cost: one allocation.
 template <class T>
-class [[nodiscard("a Task does nothing until it is awaited")]] Task {
+class [[nodiscard("a Task does nothing until it is awaited")]] Task<T, void> {
     static_assert(std::is_void_v<T> || std::is_object_v<T>, "stategraph: a Task gives a value, not a reference");
 
 public:

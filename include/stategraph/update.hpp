@@ -1,8 +1,10 @@
 #pragma once
 #include <concepts>
+#include <initializer_list>
 #include <type_traits>
 #include <utility>
 
+#include <stategraph/detail/opt_in.hpp>
 #include <stategraph/detail/state_schema.hpp>
 #include <stategraph/detail/writes.hpp>
 
@@ -79,6 +81,16 @@ auto reducers::Merge::operator()(T S::*member, std::type_identity_t<T> entries) 
     return detail::MemberWrite<S, T, T>(member, checkpoint::WriteKind::add, std::move(entries));
 }
 
+namespace detail {
+/// What is no write: a name and a value in braces.
+struct NamedWrite {
+    template <class V>
+    NamedWrite(const char*, V&&) {
+        static_assert(never<V>, "stategraph: an update lists writes: {sg::set(&State::member, value)}, not names with values");
+    }
+};
+}  // namespace detail
+
 /// What a node returns: operations on channels, applied in order when the superstep ends. Not an aggregate, so that it is safe
 /// to make one in a `co_await` expression on g++ 12.
 ///
@@ -93,6 +105,15 @@ public:
     Update(W&&... writes) {
         (std::remove_cvref_t<W>(std::forward<W>(writes)).putInto(*this), ...);
     }
+
+    /// Not to be called, so that the compiler says the cure: the state itself does not say which channels are written.
+    template <class T>
+        requires std::is_same_v<T, S>
+    Update(const T&) {
+        static_assert(detail::never<T>, "stategraph: an update lists writes: {sg::set(&State::member, value)}, not a State");
+    }
+    /// The same of `{{"channel", value}}`.
+    Update(std::initializer_list<detail::NamedWrite>) {}
 
     /// Adds one more operation.
     template <class W>

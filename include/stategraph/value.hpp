@@ -26,6 +26,12 @@ public:
         if (detail::isTooDeep(bytes_)) failDepth();
     }
 
+    /// A struct without a codec: not to be called, so that the compiler says the cure.
+    template <class T>
+    requires(std::is_aggregate_v<T> && std::is_class_v<T> && !Encodable<T>) Value(const T&) {
+        requireStorable<T>();
+    }
+
     /// Takes exactly one well-formed CBOR item; anything else throws WrongTypeError. Cost: one pass over the bytes.
     static Value fromCbor(std::string cbor);
 

@@ -35,7 +35,7 @@ NodeSpec nodeOf(std::string&& name, const NodeOptions& options) {
     node.retry = options.retry;
     node.cache = options.cache;
     node.metadata = options.metadata;
-    if (options.ends) node.ends = options.ends->names();
+    if (options.ends.isGiven()) node.ends = options.ends.names();
     node.stored_as = options.stored_as;
     node.timeout_ms = options.timeout_ms;
     node.idle_timeout_ms = options.idle_timeout_ms;
@@ -84,9 +84,9 @@ void GraphBuilder::setNodeDefaults(const NodeDefaults& defaults) {
     spec_->default_cache = defaults.cache;
 }
 
-void GraphBuilder::onError(std::string&& node, NodeAction&& handler, const NodeNames* ends) {
+void GraphBuilder::onError(std::string&& node, NodeAction&& handler, const NodeNames& ends) {
     HandlerSpec spec{.node = std::move(node), .action = std::move(handler), .ends = {}};
-    if (ends != nullptr) spec.ends = ends->names();
+    if (ends.isGiven()) spec.ends = ends.names();
     spec_->handlers.push_back(std::move(spec));
 }
 
@@ -98,11 +98,11 @@ void GraphBuilder::addJoin(std::vector<std::string>&& from, std::string&& to) {
     spec_->edges.push_back({.from = std::move(from), .join = true, .to = std::move(to)});
 }
 
-void GraphBuilder::addBranch(std::string&& from, RouterAction&& router, std::optional<PathMap>&& ends) {
+void GraphBuilder::addBranch(std::string&& from, RouterAction&& router, const PathMap& ends) {
     BranchSpec branch{.from = std::move(from), .router = std::move(router), .ends = {}};
-    if (ends) {
+    if (ends.isGiven()) {
         branch.ends.emplace();
-        for (auto& entry : *ends) branch.ends->emplace_back(std::move(entry.label), std::move(entry.node));
+        for (const PathEntry& entry : ends.entries()) branch.ends->emplace_back(entry.label, entry.node);
     }
     spec_->branches.push_back(std::move(branch));
 }

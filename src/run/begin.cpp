@@ -58,13 +58,13 @@ Run::Run(const detail::Core& core, RunShared& shared, const ParentLink* parent, 
                 .executor = shared.executor});
     if (parent == nullptr) {
         const RunConfig& config = *shared.config;
-        if (config.interrupt_before || config.interrupt_after) overrides_ = std::make_unique<Overrides>();
-        if (config.interrupt_before) {
-            overrides_->before = Breakpoints(core.topology(), config.interrupt_before->names());
+        if (config.interrupt_before.isGiven() || config.interrupt_after.isGiven()) overrides_ = std::make_unique<Overrides>();
+        if (config.interrupt_before.isGiven()) {
+            overrides_->before = Breakpoints(core.topology(), config.interrupt_before.names());
             before_ = &overrides_->before;
         }
-        if (config.interrupt_after) {
-            overrides_->after = Breakpoints(core.topology(), config.interrupt_after->names());
+        if (config.interrupt_after.isGiven()) {
+            overrides_->after = Breakpoints(core.topology(), config.interrupt_after.names());
             after_ = &overrides_->after;
         }
     }

@@ -494,7 +494,7 @@ TEST_CASE("a Command leads where it says, whether the awaiting coroutine has a c
     const auto led = [](Command command, bool with_limit) {
         Graph graph;
         graph.addNode("lead", [command](const State&) -> asio::awaitable<Command> { co_return command; },
-                      {.ends = {{"b", "work"}}, .timeout_ms = with_limit ? std::optional<int>(600'000) : std::nullopt});
+                      {.ends = {"b", "work"}, .timeout_ms = with_limit ? std::optional<int>(600'000) : std::nullopt});
         graph.addNode("b", appends("b"));
         graph.addNode(work, [](const int& n) -> Update { return {sg::add(&State::bar, "work" + std::to_string(n))}; });
         graph.addEdge(sg::START, "lead");

@@ -223,7 +223,7 @@ TEST_CASE("sends to a coroutine node give each its payload, which lives as long 
              Command command;
              for (int i = 0; i < 20; ++i) command.go_to.add(work(std::string(50, static_cast<char>('a' + i))));
              co_return command;
-         }, {.ends = {{"work"}}})
+         }, {.ends = {"work"}})
         .addNode(work, [](const std::string& item) -> Task<Update> {
             co_await sg::sleepFor(1ms);
             co_return {sg::add(&State::bar, item)};

@@ -57,7 +57,7 @@ Graph mixed(bool waits) {
     node(graph, "effect", [](const State&, sg::Runtime& runtime) -> Command {
         const int number = runtime.once("count", [] { return 42; });
         return {.update = {sg::add(&State::n, number)}, .go_to = {sg::Send("work", State{.n = 1}), sg::Send("work", State{.n = 2})}};
-    }, {.ends = {{"work"}}});
+    }, {.ends = {"work"}});
     node(graph, "work", [](const State& state, sg::Runtime&) -> Command { return {.update = {sg::add(&State::bar, "work" + std::to_string(state.n))}}; });
     graph.addNode("inside", inside.compile(), in, out);
     node(graph, "question", [](const State&, sg::Runtime& runtime) -> Command {

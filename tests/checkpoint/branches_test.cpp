@@ -41,7 +41,7 @@ TEST_CASE("what reading a checkpoint takes does not grow with the branches besid
         });
         graph.addEdge(sg::START, "n");
         graph.addConditionalEdges("n", [](const Notes& notes) { return std::string(notes.log.size() % 10 != 0 ? "n" : sg::END); },
-                                  sg::PathMap{"n", sg::END});
+                                  {"n", sg::END});
         const auto app = graph.compile({.checkpointer = saver});
         app.invoke({}, {.thread_id = "t"});
         sg::Config root;

@@ -79,7 +79,7 @@ auto makeApp(Place place, int levels, const std::shared_ptr<sg::BaseCheckpointSa
             if (sends && !(state.has("x") && state["x"] == "flat")) targets.add(sg::Target(sg::Send("each", nested(levels))));
             return targets;
         },
-        sg::PathMap{"each"});
+        {"each"});
     return graph.compile({.checkpointer = saver});
 }
 

@@ -108,7 +108,7 @@ sg::CompiledGraph<All> randomGraph(const SharedSaver& saver, Writer& writer, See
         .addEdge(sg::START, "n")
         .addEdge("n", "p")
         .addEdge("n", "q")
-        .addConditionalEdges("p", [&writer](const All&) { return writer.one(20) ? sg::END : "n"; }, sg::PathMap{"n", sg::END});
+        .addConditionalEdges("p", [&writer](const All&) { return writer.one(20) ? sg::END : "n"; }, {"n", sg::END});
     return graph.compile({.checkpointer = saver});
 }
 
@@ -189,7 +189,7 @@ TEST_CASE("an overwrite that is a channel's first value is stored as that value"
         const LineApp app = graph.addEdge(sg::START, "a").compile({.checkpointer = saver});
         CHECK(app.invoke(sg::Update<Line>(), {.thread_id = "t"}).values.v == Words{"only"});
         CHECK(app.getState(T).valuesAsJson() == R"({"v":["only"]})");
-        CHECK(app.invoke({sg::overwrite(&Line::v, {"input"})}, {.thread_id = "u", .interrupt_before = sg::NodeNames{"a"}}).values.v ==
+        CHECK(app.invoke({sg::overwrite(&Line::v, {"input"})}, {.thread_id = "u", .interrupt_before = {"a"}}).values.v ==
               Words{"input"});
         CHECK(app.getState({.thread_id = "u"}).values.v == Words{"input"});
     });

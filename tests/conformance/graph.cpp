@@ -74,11 +74,8 @@ void addEdges(sg::StateGraph<sg::JsonState>& graph, const json::object& spec) {
     if (const json::value& branches = get(spec, "branches"); branches.is_array()) {
         for (const json::value& each : branches.get_array()) {
             const json::object& branch = each.as_object();
-            std::optional<sg::PathMap> ends;
-            if (branch.contains("ends")) {
-                ends.emplace();
-                for (const auto& name : names(get(branch, "ends"))) ends->emplace_back(name);
-            }
+            sg::PathMap ends;
+            if (branch.contains("ends")) ends = names(get(branch, "ends"));
             graph.addConditionalEdges(
                 text(get(branch, "from")), [&branch](const json::value& state) { return choose(branch, state); }, std::move(ends));
         }

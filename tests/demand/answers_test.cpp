@@ -142,7 +142,7 @@ void build(G& graph, const Plan& plan, World& world) {
                 for (int index = 0; index < node.sends; ++index) sends.emplace_back(node.name, State{.foo = std::to_string(index)});
                 return sends;
             };
-            graph.addConditionalEdges(sg::START, send, sg::PathMap{node.name});
+            graph.addConditionalEdges(sg::START, send, {node.name});
         } else if (!has_edge[i]) {
             graph.addEdge(sg::START, node.name);
         }

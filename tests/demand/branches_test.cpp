@@ -104,7 +104,7 @@ TEST_CASE("a fast branch of three nodes and a slow sibling: the join fires once,
         graph.addNode("start", appends(log, "start"));
         for (const char* name : {"f1", "f2", "f3", "slow", "never", "join"}) graph.addNode(name, appends(log, name));
         graph.addEdge(sg::START, "start").addEdge("start", "f1").addEdge("f1", "f2").addEdge("f2", "f3");
-        graph.addConditionalEdges("start", [](const State&) { return std::string("slow"); }, sg::PathMap{"slow", "never"});
+        graph.addConditionalEdges("start", [](const State&) { return std::string("slow"); }, {"slow", "never"});
         graph.addEdge({"f3", "slow"}, "join");
         graph.addEdge("never", "join");  // a plain edge, from a branch that is not taken
         const App app = graph.compile({.checkpointer = store.open()});

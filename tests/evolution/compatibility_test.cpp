@@ -182,7 +182,7 @@ TEST_CASE("an answer or another Command is refused too before it is stored, and 
         refused("sends later", {.resume = answer()}, "'work'");
         for (const std::string thread : {"sibling", "inner", "memory", "send", "sends later"}) {
             CAPTURE(thread);
-            CHECK(app.invoke(shop::said<shop::Old>("new"), {.thread_id = thread, .interrupt_before = {{"ask", "sub", "split"}}}).values.v.size() > 1);
+            CHECK(app.invoke(shop::said<shop::Old>("new"), {.thread_id = thread, .interrupt_before = {"ask", "sub", "split"}}).values.v.size() > 1);
         }
         CHECK(sg::checkCompatibility(*saver, app).empty());
     });

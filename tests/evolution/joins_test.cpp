@@ -39,11 +39,11 @@ const Join ab{{"a", "b"}, "end"};
 
 // a, x and slow have run, and b is next.
 void wait(const SharedSaver& saver, const std::vector<Join>& joins, const Words& deferred = {}) {
-    joining(saver, joins, deferred).invoke(says("i"), {.thread_id = "t", .interrupt_before = {{"b"}}});
+    joining(saver, joins, deferred).invoke(says("i"), {.thread_id = "t", .interrupt_before = {"b"}});
 }
 const Words waited{"i", "a", "slow", "x"};
 
-Words resumed(const LineApp& app) { return app.invoke(sg::RESUME, {.thread_id = "t", .interrupt_before = {sg::NodeNames{}}}).values.v; }
+Words resumed(const LineApp& app) { return app.invoke(sg::RESUME, {.thread_id = "t", .interrupt_before = sg::NodeNames::none()}).values.v; }
 
 Words plus(Words words, const Words& more) {
     words.insert(words.end(), more.begin(), more.end());
@@ -90,7 +90,7 @@ TEST_CASE("a join that got a source keeps what arrived, and waits for that one t
     onBothSavers([](const SharedSaver& saver) {
         wait(saver, {ab});
         const LineApp app = joining(saver, {{{"a", "b", "b2"}, "end"}});
-        app.invoke(sg::RESUME, {.thread_id = "t", .interrupt_before = {{"b2"}}});
+        app.invoke(sg::RESUME, {.thread_id = "t", .interrupt_before = {"b2"}});
         CHECK(app.getState(T).next == Words{"b2"});
         // What came from the old join is part of the new one's log now: read back once more.
         const LineApp again = joining(saver, {{{"a", "b", "b2"}, "end"}});
@@ -113,7 +113,7 @@ TEST_CASE("what a join took over from another is used up when it fires, in the l
         CHECK(app.getState(T).next == Words{"end"});
     });
     onBothSavers([](const SharedSaver& saver) {  // nor does one that fired and was changed before its node ran
-        joining(saver, {ab}).invoke(says("i"), {.thread_id = "t", .interrupt_before = {{"end"}}});
+        joining(saver, {ab}).invoke(says("i"), {.thread_id = "t", .interrupt_before = {"end"}});
         const LineApp app = joining(saver, {{{"a", "b", "x"}, "end"}});
         CHECK(runsOf(resumed(app), "end") == 1);
         app.updateState(T, says("e"), {.as_node = "x"});
@@ -174,7 +174,7 @@ TEST_CASE("joins that did not change are not mixed with one that did") {
 TEST_CASE("an old program goes on at a join that a newer one changed, and the other way round") {
     onBothSavers([](const SharedSaver& saver) {
         wait(saver, {{{"a", "b2"}, "end"}});
-        joining(saver, {{{"a", "b", "b2"}, "end"}}).invoke(sg::RESUME, {.thread_id = "t", .interrupt_before = {{"b2"}}});
+        joining(saver, {{{"a", "b", "b2"}, "end"}}).invoke(sg::RESUME, {.thread_id = "t", .interrupt_before = {"b2"}});
         const LineApp old = joining(saver, {{{"a", "b2"}, "end"}});
         CHECK(resumed(old) == plus(waited, {"b", "b2", "end"}));
         const Words more = old.invoke(says("j"), {.thread_id = "t"}).values.v;
@@ -191,7 +191,7 @@ TEST_CASE("a node that was due by a join which has changed since is due all the 
                     CAPTURE(deferred.size());
                     CAPTURE(joins.size());
                     CAPTURE(later.size());
-                    joining(saver, {ab}, deferred).invoke(says("i"), {.thread_id = "t", .interrupt_before = {{"end"}}});
+                    joining(saver, {ab}, deferred).invoke(says("i"), {.thread_id = "t", .interrupt_before = {"end"}});
                     const LineApp app = joining(saver, joins, later);
                     CHECK(sg::checkCompatibility(*saver, app).empty());
                     const Words all = resumed(app);
@@ -207,11 +207,11 @@ TEST_CASE("a node that was due by a join which has changed since is due all the 
 TEST_CASE("a deferred join that is full and waits goes on in the join that took its place") {
     onBothSavers([](const SharedSaver& saver) {
         // end waits for everything else, so it is full when b2 is next.
-        joining(saver, {ab}, {"end"}).invoke(says("i"), {.thread_id = "t", .interrupt_before = {{"b2"}}});
+        joining(saver, {ab}, {"end"}).invoke(says("i"), {.thread_id = "t", .interrupt_before = {"b2"}});
         CHECK(resumed(joining(saver, {{{"b", "a"}, "end"}}, {"end"})) == plus(waited, {"b", "b2", "end"}));
     });
     onBothSavers([](const SharedSaver& saver) {  // and fires at once if its node is no longer deferred
-        joining(saver, {ab}, {"end"}).invoke(says("i"), {.thread_id = "t", .interrupt_before = {{"b2"}}});
+        joining(saver, {ab}, {"end"}).invoke(says("i"), {.thread_id = "t", .interrupt_before = {"b2"}});
         CHECK(resumed(joining(saver, {ab})) == plus(waited, {"b", "b2", "end"}));
     });
 }

@@ -68,16 +68,16 @@ LineApp everything(const SharedSaver& saver, bool renamed) {
     late.defer = true;
     graph.addNode(n("late"), saying("late"), late).addEdge(n("fin"), n("late"));
     sg::NodeOptions both = n.options("both");
-    both.ends = sg::NodeNames{n("sub")};
+    both.ends = {n("sub")};
     graph.addNode(
         n("both"), [n](const Line&) -> sg::Command<Line> { return {.update = says("both"), .go_to = {n("sub")}}; }, both);
     graph.addEdge({n("fin"), n("ask")}, n("both"));
     graph.addNode(n("sub"), innerOf(n, {}), enter, leave, n.options("sub"));
-    graph.addConditionalEdges(n("sub"), [n](const Line&) { return n("mem"); }, sg::PathMap{n("mem"), sg::END});
+    graph.addConditionalEdges(n("sub"), [n](const Line&) { return n("mem"); }, {n("mem"), sg::END});
     graph.addNode(n("mem"), innerOf(n, sg::PER_THREAD), enter, leave, n.options("mem"));
     graph.addConditionalEdges(
         n("mem"), [](const Line& state) { return state.v.back() == "3a" ? "end" : "again"; },
-        sg::PathMap{{"again", n("mem")}, {"end", sg::END}});
+        {{"again", n("mem")}, {"end", sg::END}});
     return graph.compile({.checkpointer = saver, .ids = FixedIds::make()});
 }
 
@@ -85,7 +85,7 @@ LineApp everything(const SharedSaver& saver, bool renamed) {
 Bytes session(const std::function<bool(int)>& renamed, int& pauses) {
     const SharedSaver saver = std::make_shared<sg::MemorySaver>();
     const std::map<bool, LineApp> versions{{false, everything(saver, false)}, {true, everything(saver, true)}};
-    sg::RunConfig config{.thread_id = "t", .interrupt_before = {{"*"}}};
+    sg::RunConfig config{.thread_id = "t", .interrupt_before = {"*"}};
     versions.at(renamed(0)).invoke(says("in"), config);
     for (pauses = 1; pauses < 60; ++pauses) {
         const LineApp& app = versions.at(renamed(pauses));
@@ -167,7 +167,7 @@ TEST_CASE("users see and write the new name; ids, paths and namespaces keep the 
                        {"(z_ask)"}));
         CHECK(mentions(errorOf<sg::InvalidUpdateError>([&] { return app.updateState(T, says("e"), {.as_node = "ask"}); }), {"'ask'"}));
         CHECK(mentions(errorOf<sg::InvalidArgumentError>([&] {
-                           return app.invoke(sg::RESUME, {.thread_id = "t", .interrupt_before = {{"ask"}}});
+                           return app.invoke(sg::RESUME, {.thread_id = "t", .interrupt_before = {"ask"}});
                        }),
                        {"'ask'"}));
 

@@ -128,7 +128,7 @@ public:
                                                                         {"send", {"work"}},
                                                                         {"sends later", {}},
                                                                         {"sibling", {}}}) {
-            app.invoke(said<S>(thread), {.thread_id = thread, .interrupt_before = {{stop}}});
+            app.invoke(said<S>(thread), {.thread_id = thread, .interrupt_before = {stop}});
         }
         sg::Update<S> update = said<S>("commanded");
         if constexpr (std::is_same_v<S, Old>) update.with(sg::set(&S::note, "commanded"));

@@ -172,18 +172,18 @@ inline App faultGraph(Runs& runs, const std::shared_ptr<sg::BaseCheckpointSaver>
     graph.addConditionalEdges("begin", [](const State&) {
         routers.call("the router of begin");
         return Strings{"left", "middle", "right"};
-    }, sg::PathMap{"left", "middle", "right"});
+    }, {"left", "middle", "right"});
     graph.addEdge({"left", "middle", "right"}, "join");
     graph.addConditionalEdges("join", [](const State&) {
         routers.call("the router of join");
         return std::vector<sg::Send>{{"work", Note{"one"}}, {"work", Note{"two"}}};
-    }, sg::PathMap{"work"});
+    }, {"work"});
     graph.addEdge("work", "after").addEdge("after", "sub").addEdge("after", "beside");
     graph.addEdge({"sub", "beside"}, "ask").addEdge({"sub", "beside"}, "calm");
     graph.addConditionalEdges("calm", [](const State& state) -> std::string {
         routers.call("the router of calm");
         return state.sum > 0 ? "last" : sg::END;
-    }, sg::PathMap{"last", sg::END});
+    }, {"last", sg::END});
     graph.addEdge("ask", "last");
     return graph.compile({.checkpointer = saver, .ids = FixedIds::make()});
 }

@@ -54,7 +54,7 @@ App appOn(const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
     graph.addNode("work", [](const std::string& payload) { return says(payload); });
     graph.addNode("ask", [](const State&, sg::Runtime& runtime) { return says(sg::interrupt<std::string>(runtime, "what?")); });
     graph.addEdge(sg::START, "a").addEdge(sg::START, "b").addEdge({"a", "b"}, "late").addEdge("late", "ask");
-    graph.addConditionalEdges("a", [](const State&) { return std::vector<sg::Send>{{"work", "x"}, {"work", "y"}}; }, sg::PathMap{"work"});
+    graph.addConditionalEdges("a", [](const State&) { return std::vector<sg::Send>{{"work", "x"}, {"work", "y"}}; }, {"work"});
     return graph.compile({.checkpointer = saver});
 }
 
@@ -209,7 +209,7 @@ std::vector<Sample> recordSamples() {
     app.invoke(sg::Command<State>{.update = says("beside")}, run);
     app.invoke(sg::Command<State>{.resume = "yes"}, run);
     app.updateState({.thread_id = "t"}, {sg::overwrite(&State::bar, {"edited"}), sg::clear(&State::foo)}, {.as_node = "a"});
-    app.invoke(sg::RESUME, {.thread_id = "t", .recursion_limit = 9, .interrupt_before = {{"late"}}});
+    app.invoke(sg::RESUME, {.thread_id = "t", .recursion_limit = 9, .interrupt_before = {"late"}});
 
     std::vector<Sample> samples;
     std::string log;

@@ -39,7 +39,7 @@ inline auto chain(const SharedSaver& saver) {
 inline auto fork(const SharedSaver& saver, bool broken, int questions = 0) {
     sg::StateGraph<Line> graph;
     graph.addNode("fin", [](const Line&) -> sg::Command<Line> { return {.update = says("fin"), .go_to = {"after", sg::Send("work", "7")}}; },
-                  {.ends = sg::NodeNames{"after", "work"}});
+                  {.ends = {"after", "work"}});
     graph.addNode("bad", [broken, questions](const Line& state, sg::Runtime& runtime) -> sg::Update<Line> {
         if (broken) throw std::runtime_error("out of order");
         if (questions > 0) return asking(questions)(state, runtime);

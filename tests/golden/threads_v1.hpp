@@ -61,7 +61,7 @@ inline std::vector<Thread> threads() {
     };
     const auto chains = [](const SharedSaver& saver, bool) { return chain(saver); };
     const auto to = [](const char* node) {
-        return [node](const auto& app, const std::string& name) { app.invoke(says("in"), {.thread_id = name, .interrupt_before = {{node}}}); };
+        return [node](const auto& app, const std::string& name) { app.invoke(says("in"), {.thread_id = name, .interrupt_before = {node}}); };
     };
 
     add("due", chains, to("b"));
@@ -98,32 +98,32 @@ inline std::vector<Thread> threads() {
         std::vector<sg::Config> past;
         for (const auto& snapshot : app.getStateHistory({.thread_id = name})) past.push_back(snapshot.config);
         sg::RunConfig from = past[2];
-        from.interrupt_before = sg::NodeNames{"c"};
+        from.interrupt_before = {"c"};
         app.invoke(sg::RESUME, from);
     });
     add("update", chains, [](const auto& app, const std::string& name) {
-        app.invoke(says("in"), {.thread_id = name, .interrupt_before = {{"b"}}});
+        app.invoke(says("in"), {.thread_id = name, .interrupt_before = {"b"}});
         app.updateState({.thread_id = name}, says("edited"), {.as_node = "a"});
     });
     add("bulk", chains, [](const auto& app, const std::string& name) {
         app.bulkUpdateState({.thread_id = name}, {{{says("1"), sg::START}}, {{says("2"), "a"}, {says("3"), "b"}}});
     });
     add("metadata", chains, [](const auto& app, const std::string& name) {
-        app.invoke(says("in"), {.thread_id = name, .interrupt_before = {{"c"}}, .metadata = {{"user", sg::Value("me")}, {"n", sg::Value(3)}}});
+        app.invoke(says("in"), {.thread_id = name, .interrupt_before = {"c"}, .metadata = {{"user", sg::Value("me")}, {"n", sg::Value(3)}}});
     });
     add("exit", joins, [](const auto& app, const std::string& name) {
-        app.invoke(says("in"), {.thread_id = name, .durability = sg::Durability::exit, .interrupt_before = {{"both"}}});
+        app.invoke(says("in"), {.thread_id = name, .durability = sg::Durability::exit, .interrupt_before = {"both"}});
     });
     add("snapshots", [](const SharedSaver& saver, bool) { return growing(saver); }, [](const auto& app, const std::string& name) {
         app.invoke({sg::add(&Channels::list, "kept")}, {.thread_id = name, .recursion_limit = 100});
     });
     add("operations", [](const SharedSaver& saver, bool) { return operations(saver); }, [](const auto& app, const std::string& name) {
-        app.invoke({sg::set(&Channels::last, "in")}, {.thread_id = name, .interrupt_before = {{"4"}}});
+        app.invoke({sg::set(&Channels::last, "in")}, {.thread_id = name, .interrupt_before = {"4"}});
     });
     add("types", [](const SharedSaver& saver, bool) { return types(saver); },
-        [](const auto& app, const std::string& name) { app.invoke({sg::set(&Types::text, "in")}, {.thread_id = name, .interrupt_before = {{"read"}}}); });
+        [](const auto& app, const std::string& name) { app.invoke({sg::set(&Types::text, "in")}, {.thread_id = name, .interrupt_before = {"read"}}); });
     add("json", [](const SharedSaver& saver, bool) { return json(saver); },
-        [](const auto& app, const std::string& name) { app.invoke({sg::write("last", nullptr)}, {.thread_id = name, .interrupt_before = {{"2"}}}); });
+        [](const auto& app, const std::string& name) { app.invoke({sg::write("last", nullptr)}, {.thread_id = name, .interrupt_before = {"2"}}); });
     add("effects", [](const SharedSaver& saver, bool broken) { return effects(saver, broken); },
         [](const auto& app, const std::string& name) { app.invoke(says("in"), {.thread_id = name}); });
     add("limit", chains, [](const auto& app, const std::string& name) { app.invoke(says("in"), {.thread_id = name, .recursion_limit = 1}); });
@@ -135,7 +135,7 @@ inline std::vector<Thread> threads() {
         app.invoke(sg::RESUME, {.thread_id = name});
     });
     add("went on", [](const SharedSaver& saver, bool) { return fork(saver, false, 1); }, [](const auto& app, const std::string& name) {
-        app.invoke(says("in"), {.thread_id = name, .interrupt_before = {{"fin"}}});
+        app.invoke(says("in"), {.thread_id = name, .interrupt_before = {"fin"}});
         app.invoke(sg::RESUME, {.thread_id = name});
     });
     return all;

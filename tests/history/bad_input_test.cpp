@@ -120,10 +120,10 @@ TEST_CASE("nodes that do not exist are refused where a Command, an edit or a bre
             [&] { return f.app.invoke(sg::Command<Line>{.go_to = {sg::Send("nobody", 1)}}, {.thread_id = "t"}); }, {"'nobody'"});
         f.refuses<sg::InvalidUpdateError>([&] { return f.app.updateState(T, says("x"), {.as_node = "nobody"}); }, {"'nobody'"});
         f.refuses<sg::InvalidArgumentError>(
-            [&] { return f.app.invoke(says("x"), {.thread_id = "t", .interrupt_before = sg::NodeNames{"nobody"}}); },
+            [&] { return f.app.invoke(says("x"), {.thread_id = "t", .interrupt_before = {"nobody"}}); },
             {"'nobody'", "interrupt_before"});
         f.refuses<sg::InvalidArgumentError>(
-            [&] { return f.app.invoke(says("x"), {.thread_id = "t", .interrupt_after = sg::NodeNames{"nobody"}}); },
+            [&] { return f.app.invoke(says("x"), {.thread_id = "t", .interrupt_after = {"nobody"}}); },
             {"'nobody'", "interrupt_after"});
     });
 }

@@ -118,7 +118,7 @@ App makeGraph(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, graphs::Log
         return sends;
     });
     graph.addConditionalEdges("asks", [](const graphs::State& state) { return std::string(state.n % 5 < 3 ? "head" : "sub"); },
-                              sg::PathMap{{"head", "head"}, {"sub", "sub"}});
+                              {{"head", "head"}, {"sub", "sub"}});
     return graph.compile({.checkpointer = saver});
 }
 

@@ -220,7 +220,7 @@ TEST_CASE("siblings of the way run again, other visits of the same subgraph from
         graph.addNode("sub", inner.compile()).addNode("beside", logging(log, "beside")).addEdge(sg::START, "beside");
         graph.addConditionalEdges(sg::START, [](const Line&) {
             return std::vector{sg::Send("sub", Line{.v = {"1"}}), sg::Send("sub", Line{.v = {"2"}})};
-        }, sg::PathMap{"sub"});
+        }, {"sub"});
         const LineApp app = graph.compile({.checkpointer = saver});
         const Words all = app.invoke(sg::Update<Line>{}, {.thread_id = "t"}).values.v;
         sg::Config second;

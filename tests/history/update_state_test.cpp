@@ -145,7 +145,7 @@ TEST_CASE("as END nothing is due any more; it can write nothing") {
         CHECK((state.source == sg::Source::update));
         CHECK(state.values.v == Words{"i", "a"});
         CHECK((app.invoke(sg::RESUME, {.thread_id = "t"}).status == sg::Status::done));
-        CHECK(app.invoke(says("j"), {.thread_id = "t", .interrupt_before = sg::NodeNames()}).values.v ==
+        CHECK(app.invoke(says("j"), {.thread_id = "t", .interrupt_before = sg::NodeNames::none()}).values.v ==
               Words{"i", "a", "j", "a", "b"});
     });
 }

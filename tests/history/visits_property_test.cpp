@@ -104,7 +104,7 @@ auto deepGraph(World& world) {
         return {sg::set(&Deep::rounds, 2), sg::add(&Deep::memory, deep.token)};
     });
     graph.addEdge(sg::START, "check").addEdge("check", "leaf").addEdge("leaf", "count");
-    graph.addConditionalEdges("count", [](const Deep& deep) { return std::string(deep.rounds < 2 ? "leaf" : sg::END); }, sg::PathMap{"leaf", sg::END});
+    graph.addConditionalEdges("count", [](const Deep& deep) { return std::string(deep.rounds < 2 ? "leaf" : sg::END); }, {"leaf", sg::END});
     return graph;
 }
 
@@ -146,9 +146,9 @@ auto rootGraph(World& world, const std::shared_ptr<sg::BaseCheckpointSaver>& sav
             if (rolls(root, 6) || visits.size() == 1) visits.emplace_back("deep");
             return visits;
         },
-        sg::PathMap{"shaky", "plain", "keyed", "deep"});
+        {"shaky", "plain", "keyed", "deep"});
     for (const char* name : {"shaky", "plain", "keyed", "deep"}) graph.addEdge(name, "end");
-    graph.addConditionalEdges("end", [](const Root& root) { return std::string(root.turn % 3 != 0 ? "begin" : sg::END); }, sg::PathMap{"begin", sg::END});
+    graph.addConditionalEdges("end", [](const Root& root) { return std::string(root.turn % 3 != 0 ? "begin" : sg::END); }, {"begin", sg::END});
     return graph.compile({.checkpointer = saver});
 }
 using App = decltype(rootGraph(std::declval<World&>(), nullptr));

@@ -49,7 +49,7 @@ sg::CompiledGraph<State> loop() {
         co_return Writes{sg::set(&State::n, state.n + 1), sg::overwrite(&State::log, {std::string(50, 'x')})};
     });
     graph.addEdge(sg::START, "a");
-    graph.addConditionalEdges("a", [](const State& state) { return state.n > 100 ? sg::END : "a"; }, sg::PathMap{"a", "__end__"});
+    graph.addConditionalEdges("a", [](const State& state) { return state.n > 100 ? sg::END : "a"; }, {"a", "__end__"});
     return graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
 }
 

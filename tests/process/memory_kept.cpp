@@ -54,12 +54,12 @@ void runWide(int sends, sg::Durability durability) {
         sg::Command<Count> command;
         for (int i = 0; i < sends; ++i) command.go_to.add(sg::Send("w", i));
         return command;
-    }, {.ends = sg::NodeNames{"w"}});
+    }, {.ends = {"w"}});
     graph.addConditionalEdges(sg::START, [sends](const Count&) {
         std::vector<sg::Send> all;
         for (int i = 0; i < sends; ++i) all.emplace_back("w", i);
         return all;
-    }, sg::PathMap{"w"});
+    }, {"w"});
     graph.addEdge("w", sg::END).addEdge(sg::START, "command");
     const auto app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
     (void)app.invoke(sg::Update<Count>{}, {.thread_id = "1", .durability = durability, .max_concurrency = 1});

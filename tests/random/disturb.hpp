@@ -176,8 +176,8 @@ private:
         if (what == What::timeout) made.timeout_ms = 1 + static_cast<int>(random_.below(4));
         if (what == What::limit) made.recursion_limit = 1 + static_cast<int>(random_.below(3));
         if (what == What::breakpoint) {
-            const sg::NodeNames at{random_.chance(20) ? "*" : random_.oneOf(plan_.nodes).name};
-            (random_.chance(50) ? made.interrupt_before : made.interrupt_after) = std::optional<sg::NodeNames>(at);
+            const sg::NodeNames at = random_.chance(20) ? "*" : random_.oneOf(plan_.nodes).name;
+            (random_.chance(50) ? made.interrupt_before : made.interrupt_after) = at;
         }
         return made;
     }

@@ -197,7 +197,7 @@ struct NodeShape {
         return command;
     }
     /// Where its Commands may lead.
-    std::optional<sg::NodeNames> ends() const {
+    sg::NodeNames ends() const {
         Strings names;
         if (plan.by_command && !plan.to_parent) {
             names = choices;
@@ -207,7 +207,7 @@ struct NodeShape {
         }
         if (plan.is_handled) names.insert(names.end(), edges.begin(), edges.end());
         if (names.empty()) return {};
-        return sg::NodeNames(names);
+        return names;
     }
 };
 
@@ -303,7 +303,7 @@ private:
                     sg::merge(&State::visits, {{name, inside.visits.at("outside") + 1}})};
         };
         sg::NodeOptions node_options;
-        if (!ways.empty()) node_options.ends = sg::NodeNames(ways);
+        if (!ways.empty()) node_options.ends = ways;
         graph_.addNode(node.name, inner, enters, leaves, node_options);
     }
 

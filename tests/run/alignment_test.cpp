@@ -145,7 +145,7 @@ sg::CompiledGraph<Special> specialGraph(const bool& fails) {
         co_return Writes{sg::add(&Special::log, part.wide.x)};
     });
     for (const char* name : {"wide", "pooled", "fails"}) graph.addEdge(sg::START, name).addEdge(name, "part");
-    graph.addConditionalEdges(sg::START, [](const Special&) { return std::vector<sg::Send>{sg::Send("sent", Wide(7))}; }, sg::PathMap{"sent"});
+    graph.addConditionalEdges(sg::START, [](const Special&) { return std::vector<sg::Send>{sg::Send("sent", Wide(7))}; }, {"sent"});
     graph.addEdge("part", sg::END);
     return graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
 }

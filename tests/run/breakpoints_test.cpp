@@ -59,16 +59,16 @@ TEST_CASE("breakpoints on every node stop at every superstep, START not counted"
 TEST_CASE("breakpoints given at the call replace the compiled ones") {
     const auto saver = std::make_shared<sg::MemorySaver>();
     const App app = chain(saver, {"b"}, {"c"});
-    CHECK(stops(app, {.thread_id = "1", .interrupt_before = {{"c"}}}) == Stops{2, 3});
-    CHECK(stops(app, {.thread_id = "2", .interrupt_after = {{"a"}}}) == Stops{1});
-    CHECK(stops(app, {.thread_id = "3", .interrupt_before = {{"*"}}, .interrupt_after = sg::NodeNames{}}) ==
+    CHECK(stops(app, {.thread_id = "1", .interrupt_before = {"c"}}) == Stops{2, 3});
+    CHECK(stops(app, {.thread_id = "2", .interrupt_after = {"a"}}) == Stops{1});
+    CHECK(stops(app, {.thread_id = "3", .interrupt_before = {"*"}, .interrupt_after = sg::NodeNames::none()}) ==
           Stops{0, 1, 2});
 }
 
 // quirk 21: an empty list is not an absent one
 TEST_CASE("an empty list at the call disables the compiled breakpoints") {
     const App app = chain(std::make_shared<sg::MemorySaver>(), {"*"}, {"*"});
-    CHECK(stops(app, {.thread_id = "t", .interrupt_before = sg::NodeNames{}, .interrupt_after = sg::NodeNames{}})
+    CHECK(stops(app, {.thread_id = "t", .interrupt_before = sg::NodeNames::none(), .interrupt_after = sg::NodeNames::none()})
               .empty());
 }
 
@@ -78,7 +78,7 @@ TEST_CASE("a breakpoint on an unknown node is refused, at compile and at call") 
     const App app = chain(saver, {});
     for (const bool before : {true, false}) {
         sg::RunConfig config{.thread_id = "t"};
-        (before ? config.interrupt_before : config.interrupt_after) = sg::NodeNames{"nowhere"};
+        (before ? config.interrupt_before : config.interrupt_after) = {"nowhere"};
         const auto error = thrown<sg::InvalidArgumentError>([&] { app.invoke(Update{}, config); });
         CHECK(contains(error.message(), "nowhere"));
     }

@@ -176,7 +176,7 @@ TEST_CASE("a Command's update joins the superstep that waits") {
         const auto app = chain(log, store.open(), {{"b"}});
         app.invoke(bar("i"), {.thread_id = "t"});
         const auto before = history(app);
-        CHECK((app.invoke(Command{.update = bar("cmd")}, {.thread_id = "t", .interrupt_before = {{"b", "c"}}}).status ==
+        CHECK((app.invoke(Command{.update = bar("cmd")}, {.thread_id = "t", .interrupt_before = {"b", "c"}}).status ==
                sg::Status::breakpoint));
         CHECK(app.getState({.thread_id = "t"}).values.bar == Strings{"i", "a", "cmd", "b"});
         CHECK(history(app).size() == before.size() + 1);  // b's superstep, and none for the Command

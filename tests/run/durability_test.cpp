@@ -166,7 +166,7 @@ TEST_CASE("exit: at a breakpoint and at the recursion limit the last superstep i
     const auto saver = std::make_shared<RecordingSaver>();
     std::vector<Strings> seen;
     const App app = chain(saver, seen);
-    app.invoke(Update{}, {.thread_id = "t", .durability = sg::Durability::exit, .interrupt_before = {{"b"}}});
+    app.invoke(Update{}, {.thread_id = "t", .durability = sg::Durability::exit, .interrupt_before = {"b"}});
     CHECK(saver->takeLines() == Strings{"commit 1 loop write run"});
     CHECK_THROWS_AS(app.invoke(Update{}, {.thread_id = "u", .durability = sg::Durability::exit, .recursion_limit = 1}),
                     sg::GraphRecursionError);

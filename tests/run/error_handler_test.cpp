@@ -178,7 +178,7 @@ TEST_CASE("a handler gets what the node takes, or the state, and the run around 
               return bar(std::string(runtime.node()) + std::to_string(state.n) + std::to_string(runtime.attempt()));
           }) == Strings{"x31"});
     Graph sends;
-    sends.addConditionalEdges(sg::START, [](const State&) { return sg::Send("w", 7); }, sg::PathMap{"w"});
+    sends.addConditionalEdges(sg::START, [](const State&) { return sg::Send("w", 7); }, {"w"});
     sends.addNode("w", [](const int&) -> Update { throw std::runtime_error("broken"); });
     sends.onError("w", [](const State& state, const sg::NodeFailure&) -> Update { return bar(state.foo); });
     CHECK(sends.compile().invoke({sg::set(&State::foo, "f")}).values.bar == Strings{"f"});

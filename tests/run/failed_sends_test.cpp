@@ -25,7 +25,7 @@ Graph oddFails() {
     });
     graph.addConditionalEdges(sg::START, [](const State&) {
         return std::vector<sg::Send>{work(10), work(11), work(12), work(13)};
-    }, sg::PathMap{work.name});
+    }, {work.name});
     return graph;
 }
 
@@ -75,7 +75,7 @@ TEST_CASE("an error of a node without a Send has none, and a long payload is sho
     sends.addNode("y", [](const std::string&) -> Update { throw std::runtime_error("no"); });
     std::string payload;
     for (int i = 0; i < 200; ++i) payload += "\xC3\xA4";
-    sends.addConditionalEdges(sg::START, [payload](const State&) { return std::vector<sg::Send>{sg::Send("y", payload)}; }, sg::PathMap{"y"});
+    sends.addConditionalEdges(sg::START, [payload](const State&) { return std::vector<sg::Send>{sg::Send("y", payload)}; }, {"y"});
     try {
         sends.compile().invoke(Update{});
         FAIL("it must throw");
@@ -92,7 +92,7 @@ TEST_CASE("an error inside a subgraph that a Send visits is named by its own tas
     inner.addNode("x", [](const State&) -> Update { throw std::runtime_error("no"); }).addEdge(sg::START, "x");
     Graph graph;
     graph.addNode("inner", inner.compile());
-    graph.addConditionalEdges(sg::START, [](const State&) { return std::vector<sg::Send>{sg::Send("inner", State{.foo = "f"})}; }, sg::PathMap{"inner"});
+    graph.addConditionalEdges(sg::START, [](const State&) { return std::vector<sg::Send>{sg::Send("inner", State{.foo = "f"})}; }, {"inner"});
     try {
         graph.compile().invoke(Update{});
         FAIL("it must throw");

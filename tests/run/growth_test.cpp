@@ -54,7 +54,7 @@ App fanOut(int count, const bool& fails, const std::shared_ptr<sg::BaseCheckpoin
         std::vector<sg::Send> sends;
         for (int i = 0; i < count; ++i) sends.emplace_back("work", i);
         return sends;
-    }, sg::PathMap{"work"});
+    }, {"work"});
     return graph.compile({.checkpointer = saver});
 }
 
@@ -66,7 +66,7 @@ App askingFanOut(int count, const std::shared_ptr<sg::BaseCheckpointSaver>& save
         std::vector<sg::Send> sends;
         for (int i = 0; i < count; ++i) sends.emplace_back("work", i);
         return sends;
-    }, sg::PathMap{"work"});
+    }, {"work"});
     Graph graph;
     graph.addNode("inner", inner.compile()).addEdge(sg::START, "inner");
     return graph.compile({.checkpointer = saver});
@@ -129,7 +129,7 @@ TEST_CASE("a long run with durability exit holds as much as a short one") {
         graph.addEdge(sg::START, "a").addEdge(sg::START, "b");
         graph.addConditionalEdges("a", [&](const State& state) -> Strings {
             return state.n > supersteps ? Strings{} : Strings{"a", "b"};
-        }, sg::PathMap{"a", "b"});
+        }, {"a", "b"});
         const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
         CHECK(app.invoke(Update{}, {.thread_id = "t", .durability = sg::Durability::exit, .recursion_limit = supersteps + 10, .max_concurrency = 1})
                   .values.n == supersteps + 1);

@@ -58,7 +58,7 @@ App hallOf(const sg::CompiledGraph<Desk>& desk, const Strings& names, const std:
         std::vector<sg::Send> sends;
         for (const auto& name : names) sends.emplace_back("desk", Desk{.customer = name});
         return sends;
-    }, sg::PathMap{"desk"});
+    }, {"desk"});
     return graph.compile({.checkpointer = saver});
 }
 

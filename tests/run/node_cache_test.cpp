@@ -185,7 +185,7 @@ TEST_CASE("where a Command leads is part of the result, Sends too; routers are a
                       log.add("a");
                       return {.update = bar("a"), .go_to = {sg::Target("b"), sg::Send("w", 7)}};
                   },
-                  {.cache = {}, .ends = sg::NodeNames{"b", "w"}});
+                  {.cache = {}, .ends = {"b", "w"}});
     graph.addNode("b", appends("b")).addNode("c", appends("c"));
     graph.addNode("w", [](const int& number) -> Update { return bar(std::to_string(number)); });
     graph.addEdge(sg::START, "a").addConditionalEdges("a", [&visits](const State& state) {
@@ -345,7 +345,7 @@ TEST_CASE("an entry that leads to a node which is gone, or takes another payload
         graph.addNode("a", [&log, sends_text](const State&) -> Command {
             log.add("a");
             return {.go_to = {sends_text ? sg::Send("w", "seven") : sg::Send("w", 7)}};
-        }, {.cache = {}, .ends = sg::NodeNames{"w"}});
+        }, {.cache = {}, .ends = {"w"}});
         if (sends_text) {
             graph.addNode("w", [](const std::string& text) -> Update { return bar(text); });
         } else {
@@ -451,7 +451,7 @@ TEST_CASE("a graph over JSON is cached too, by its channels, by a payload, and b
             return {sg::write("answers", "to " + std::string(state["question"].as_string()))};
         }, {.cache = policy});
         graph.addConditionalEdges(sg::START, [](const sg::JsonState& state) { return sg::Send("a", boost::json::value(boost::json::object{{"question", state["question"]}})); },
-                                  sg::PathMap{"a"});
+                                  {"a"});
         graph.addEdge(sg::START, "a");
         const auto app = graph.compile({.cache = newCache()});
         const auto input = [] { return sg::Update<sg::JsonState>{sg::write("question", "why")}; };

@@ -119,10 +119,10 @@ TEST_CASE("unfinished threads are listed with the reason") {
         w.dies = true;
         CHECK_THROWS(doomed.invoke(says("x"), {.thread_id = "in flight"}));
         w.dies = false;
-        app.invoke(says("x"), {.thread_id = "before", .interrupt_before = sg::NodeNames{"end"}});
-        app.invoke(says("x"), {.thread_id = "after", .interrupt_after = sg::NodeNames{"a"}});
+        app.invoke(says("x"), {.thread_id = "before", .interrupt_before = {"end"}});
+        app.invoke(says("x"), {.thread_id = "after", .interrupt_after = {"a"}});
         CHECK_THROWS_AS(app.invoke(says("x"), {.thread_id = "limit", .recursion_limit = 2}), sg::GraphRecursionError);
-        app.invoke(says("x"), {.thread_id = "last breakpoint", .interrupt_after = sg::NodeNames{"end"}});  // nothing is due
+        app.invoke(says("x"), {.thread_id = "last breakpoint", .interrupt_after = {"end"}});  // nothing is due
 
         const std::map<std::string, Unfinished> expected{
             {"interrupted", Unfinished::interrupted}, {"failed", Unfinished::failed},     {"failed and asks", Unfinished::failed},
@@ -160,7 +160,7 @@ TEST_CASE("a thread that was gone on with is in flight again, and stopped again 
         CHECK((reasonOf(*saver, thread) == Unfinished::in_flight));
     };
 
-    app.invoke(says("x"), {.thread_id = "breakpoint", .interrupt_before = sg::NodeNames{"flaky"}});
+    app.invoke(says("x"), {.thread_id = "breakpoint", .interrupt_before = {"flaky"}});
     CHECK((reasonOf(*saver, "breakpoint") == Unfinished::breakpoint));
     dieOn("breakpoint");
 
@@ -179,7 +179,7 @@ TEST_CASE("a thread that was gone on with is in flight again, and stopped again 
     dieOn("limit");
 
     // Someone walks away from a stream: nobody said that it failed.
-    app.invoke(says("x"), {.thread_id = "left", .interrupt_before = sg::NodeNames{"flaky"}});
+    app.invoke(says("x"), {.thread_id = "left", .interrupt_before = {"flaky"}});
     {
         auto stream = app.stream(sg::RESUME, {.thread_id = "left"}, {.modes = {sg::StreamMode::values}});
         (void)stream.begin();

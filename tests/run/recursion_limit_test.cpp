@@ -106,7 +106,7 @@ TEST_CASE("START's router sees one superstep more than the first node, and the h
             left = runtime.remainingSteps();
             return std::string("a");
         };
-        graph.addConditionalEdges(sg::START, routes, sg::PathMap{"a"});
+        graph.addConditionalEdges(sg::START, routes, {"a"});
         graph.compile().invoke(Update{}, {.recursion_limit = limit});
         CHECK(left == expected);
     }

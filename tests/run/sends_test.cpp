@@ -39,8 +39,8 @@ void checkRefused(F build, const std::string& part) {
     graph.addNode("z", appends(log, "z")).addEdge(sg::START, "a");
     build(graph);
     const App app = graph.compile({.checkpointer = saver});
-    app.invoke(Update{}, {.thread_id = "other", .interrupt_before = {{"bad"}}});
-    app.invoke(bar("i"), {.thread_id = "t", .interrupt_before = {{"bad"}}});
+    app.invoke(Update{}, {.thread_id = "other", .interrupt_before = {"bad"}});
+    app.invoke(bar("i"), {.thread_id = "t", .interrupt_before = {"bad"}});
     const auto before = app.getState({.thread_id = "t"});
     log.take();
     const auto error = thrown<sg::InvalidUpdateError>([&] { app.invoke(sg::RESUME, {.thread_id = "t"}); });
@@ -165,7 +165,7 @@ TEST_CASE("payloads are stored, and decoded when another process goes on") {
             graph.addEdge(sg::START, "a");
             return graph.compile({.checkpointer = store.open()});
         };
-        CHECK((app().invoke(bar("i"), {.thread_id = "t", .interrupt_before = {{"work"}}}).status ==
+        CHECK((app().invoke(bar("i"), {.thread_id = "t", .interrupt_before = {"work"}}).status ==
                sg::Status::breakpoint));
         {
             const auto state = app().getState({.thread_id = "t"});

@@ -98,7 +98,7 @@ TEST_CASE("routers reach the store, also where their node's state is edited") {
         .addEdge(START, "a")
         .addConditionalEdges(
             "a", [](const State& state, Runtime& runtime) { return runtime.store().get({"users", state.user}, "note") ? "known" : "new"; },
-            PathMap{"known", "new"});
+            {"known", "new"});
     const auto app = graph.compile({.checkpointer = std::make_shared<MemorySaver>(), .store = store});
     CHECK(app.invoke({set(&State::user, "alice")}, {.thread_id = "1"}).values.said.back() == "new");
     store->put({"users", "alice"}, "note", Note{"x"});
@@ -123,7 +123,7 @@ TEST_CASE("a router of a subgraph whose state is edited has the store of the nea
             .addEdge(START, "a")
             .addConditionalEdges(
                 "a", [](const State& state, Runtime& runtime) { return runtime.store().get({"users", state.user}, "note") ? "known" : "new"; },
-                PathMap{"known", "new"});
+                {"known", "new"});
         StateGraph<State> graph;
         graph.addNode("inner", inner.compile(options)).addEdge(START, "inner");
         const auto app = graph.compile({.checkpointer = std::make_shared<MemorySaver>(), .store = outer_store});

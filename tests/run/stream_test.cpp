@@ -299,7 +299,7 @@ TEST_CASE("a breakpoint is told in updates, and a resumed run begins with the va
     Log log;
     const App app = chain(log, std::make_shared<sg::MemorySaver>());
     const sg::StreamOptions options{.modes = StreamMode::updates};
-    CHECK(told(app.stream(bar("i"), {.thread_id = "t", .interrupt_before = {{"b"}}}, options)).back() ==
+    CHECK(told(app.stream(bar("i"), {.thread_id = "t", .interrupt_before = {"b"}}, options)).back() ==
           "updates {\"__interrupt__\":[]}");
     CHECK(told(app.stream(sg::RESUME, {.thread_id = "t"}, {.modes = StreamMode::values})) ==
           Strings{"values \"bar\":[\"i\",\"a\"]}", "values \"bar\":[\"i\",\"a\",\"b\"]}"});

@@ -183,7 +183,7 @@ TEST_CASE("PER_THREAD: a visit that had not begun when its run stopped begins wi
     savers::onEach([](savers::Store& store) {
         const auto app = [&] { return parentOf(counting(sg::PER_THREAD), store.open()); };
         app().invoke(Update{}, {.thread_id = "t"});
-        const auto paused = app().invoke(Update{}, {.thread_id = "t", .interrupt_before = sg::NodeNames{"sub"}});
+        const auto paused = app().invoke(Update{}, {.thread_id = "t", .interrupt_before = {"sub"}});
         CHECK((paused.status == sg::Status::breakpoint));
         CHECK(app().invoke(sg::RESUME, {.thread_id = "t"}).values.bar == Strings{"own was 0", "own was 0", "own was 1"});
     });
@@ -302,7 +302,7 @@ TEST_CASE("a PER_THREAD subgraph takes its input at each visit, also when the ru
         graph.addNode("sub", counting(sg::PER_THREAD), input<Inner>(), barOf).addEdge(sg::START, "sub");
         const App app = graph.compile({.checkpointer = store.open()});
         app.invoke(Update{}, {.thread_id = "t"});
-        app.invoke(Update{}, {.thread_id = "t", .interrupt_before = {{"sub"}}});
+        app.invoke(Update{}, {.thread_id = "t", .interrupt_before = {"sub"}});
         CHECK(app.invoke(sg::RESUME, {.thread_id = "t"}).values.bar == Strings{"own was 0", "own was 0", "own was 1"});
     });
 }

@@ -160,7 +160,7 @@ TEST_CASE("a superstep begins with more events than wait between a live stream's
     constexpr int tasks = 1500;
     sg::StateGraph<Count> graph;
     graph.addNode("a", [](const int&) -> Writes { return {sg::add(&Count::n, 1)}; }).addEdge("a", sg::END);
-    graph.addConditionalEdges(sg::START, [](const Count&) { return std::vector<sg::Send>(tasks, sg::Send("a", 1)); }, sg::PathMap{"a"});
+    graph.addConditionalEdges(sg::START, [](const Count&) { return std::vector<sg::Send>(tasks, sg::Send("a", 1)); }, {"a"});
     const auto app = graph.compile();
     int begun = 0;
     for (const auto& event : app.stream(Writes{}, {}, {.modes = {sg::StreamMode::custom, sg::StreamMode::tasks}})) begun += event.node == "a";

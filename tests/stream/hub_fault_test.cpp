@@ -140,7 +140,7 @@ TEST_CASE("a superstep of many tasks is told whole, with or without a stop in it
         return sends;
     };
     graph.addNode("work", [](const State& state) -> Update { return {sg::add(&State::bar, state.foo)}; });
-    graph.addConditionalEdges(sg::START, each, sg::PathMap{"work"});
+    graph.addConditionalEdges(sg::START, each, {"work"});
     const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
     app.invoke(bar("i"), {.thread_id = "t"});
     sg::StreamHub hub(app);

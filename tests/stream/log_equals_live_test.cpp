@@ -28,7 +28,7 @@ App everything(const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
         for (int i = 0; i < 3 && state.n < 12; ++i) all.push_back(sg::Send("work", State{.foo = std::to_string(i)}));
         return all;
     };
-    graph.addConditionalEdges("loop", sends, sg::PathMap{"work", sg::END});
+    graph.addConditionalEdges("loop", sends, {"work", sg::END});
     graph.addEdge("work", "loop");
     return graph.compile({.checkpointer = saver});
 }
@@ -97,7 +97,7 @@ TEST_CASE("a superstep that wrote nothing has no values, also where its commit i
             graph.addEdge(sg::START, "write").addEdge("write", "idle");
             if (in_parallel) graph.addNode("idle2", idle).addEdge("write", "idle2");
             graph.addEdge("idle", "clear").addConditionalEdges("clear", [](const Passing& state) { return std::string(state.n % 7 == 0 ? sg::END : "write"); },
-                                                              sg::PathMap{"write", sg::END});
+                                                              {"write", sg::END});
             const auto app = graph.compile({.checkpointer = store.open()});
             const sg::ThreadId thread = in_parallel ? "parallel" : "alone";
             checkLogEqualsLive(app, thread, sg::Durability::sync, [] { return PassingUpdate{}; });

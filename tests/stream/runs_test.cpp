@@ -81,7 +81,7 @@ TEST_CASE("subscribers and streams are told that a run begins and how it ends, w
         }());
         check(single([](const State&, sg::Runtime& runtime) -> Update { return bar(sg::interrupt<std::string>(runtime, "name?")); }),
               ended("interrupted", "[\"name?\"]"));
-        check(single(appends("a")), ended("breakpoint"), {.interrupt_before = {{"x"}}});
+        check(single(appends("a")), ended("breakpoint"), {.interrupt_before = {"x"}});
     }
 }
 
@@ -173,6 +173,6 @@ TEST_CASE("a pause among values has the questions and cannot be taken for a stat
         if (!asked.events.empty()) CHECK(pauses == Strings{"{\"__interrupt__\":[\"name?\"]}"});
     }
     Strings at_breakpoint;
-    for (const auto& event : app.stream(bar("in"), {.thread_id = "b", .interrupt_before = {{"x"}}}, options)) at_breakpoint.push_back(event.data.toJson());
+    for (const auto& event : app.stream(bar("in"), {.thread_id = "b", .interrupt_before = {"x"}}, options)) at_breakpoint.push_back(event.data.toJson());
     CHECK(at_breakpoint.back() == "{\"__interrupt__\":[]}");
 }

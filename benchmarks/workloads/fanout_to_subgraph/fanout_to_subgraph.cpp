@@ -61,7 +61,7 @@ sg::StateGraph<Jokes> parentGraph() {
                                  for (const auto& subject : s.subjects) targets.add(sg::Send("generate_joke", Joke{.letters = subject.letters}));
                                  return targets;
                              },
-                             sg::PathMap{"generate_joke"})
+                             {"generate_joke"})
         .addEdge("generate_joke", sg::END);
     return graph;
 }

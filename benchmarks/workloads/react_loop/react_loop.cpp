@@ -59,7 +59,7 @@ sg::StateGraph<Agent> agentGraph(std::size_t tool_calls) {
                                  for (const Call& call : s.messages.back().calls) targets.add(tools(call));
                                  return targets;
                              },
-                             sg::PathMap{"tools", sg::END})
+                             {"tools", sg::END})
         .addEdge("tools", "agent");
     return graph;
 }

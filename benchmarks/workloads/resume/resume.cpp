@@ -35,7 +35,7 @@ enum class How { breakpoint, update, answer };
 /// The time of what follows the stop alone: a thread is made and stopped before each.
 void goOn(benchmark::State& state, Store store, How how) {
     const FreshSaver fresh(store);
-    const auto app = twoNodes(how == How::answer).compile({.checkpointer = fresh.saver, .interrupt_before = how == How::answer ? sg::NodeNames{} : sg::NodeNames{"b"}});
+    const auto app = twoNodes(how == How::answer).compile({.checkpointer = fresh.saver, .interrupt_before = how == How::answer ? sg::NodeNames() : "b"});
     std::size_t thread = 0;
     for (auto _ : state) {
         const std::string id = "t" + std::to_string(thread++);

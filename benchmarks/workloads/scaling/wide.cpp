@@ -27,7 +27,7 @@ sg::StateGraph<Counter> fanOut(int size, const bool& fails) {
         std::vector<sg::Send> sends;
         for (int i = 0; i < size; ++i) sends.emplace_back("work", i);
         return sends;
-    }, sg::PathMap{"work"});
+    }, {"work"});
     return graph;
 }
 

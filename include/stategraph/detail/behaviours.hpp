@@ -36,7 +36,7 @@ void replaceBy(const ChannelSpec& channel, T& value, Op& op) {
 template <class T>
 void logSet(const ChannelSpec& channel, const T& value, Encoder& log) {
     writeLoggedOp(log, channel.name, LogOp::set);
-    Codec<T>::encode(log, value);
+    encodeItem(log, value);
 }
 
 // What each reducer adds to the common parts below:
@@ -110,10 +110,10 @@ struct AppendFold {
         if (piece.op == LogOp::append) {
             for (std::size_t count = in.array(); count > 0; --count) {
                 if constexpr (std::is_same_v<decltype(value.emplace_back()), Item&>) {
-                    Codec<Item>::decode(in, value.emplace_back());
+                    decodeItem(in, value.emplace_back());
                 } else {
                     Item item{};
-                    Codec<Item>::decode(in, item);
+                    decodeItem(in, item);
                     value.push_back(std::move(item));
                 }
             }
@@ -128,7 +128,7 @@ struct AppendFold {
             } else if (parts == 2 && at <= value.size()) {
                 if (at == value.size()) value.emplace_back();
                 Item item{};
-                Codec<Item>::decode(in, item);
+                decodeItem(in, item);
                 *std::next(value.begin(), static_cast<std::ptrdiff_t>(at)) = std::move(item);
             } else {
                 failLoad("an edit outside the list");
@@ -140,7 +140,7 @@ struct AppendFold {
         const T& items = *static_cast<const T*>(value);
         out.array(items.size() - from);
         for (auto item = std::next(items.begin(), static_cast<std::ptrdiff_t>(from)); item != items.end(); ++item) {
-            Codec<Item>::encode(out, *item);
+            encodeItem(out, *item);
         }
     }
 };
@@ -186,7 +186,7 @@ struct MergeFold {
         }
         if (log) {
             writeLoggedOp(*log, channel.name, LogOp::put);
-            Codec<T>::encode(*log, changed);
+            encodeItem(*log, changed);
         }
         ops.front()->keep(Undo{});
         Undo& undo = ops.front()->as<Undo>();
@@ -216,7 +216,7 @@ struct MergeFold {
         if (piece.op != LogOp::put) failLoad("an operation that a map does not have");
         Decoder in(piece.value);
         T entries{};
-        Codec<T>::decode(in, entries);
+        decodeItem(in, entries);
         for (auto& [key, entry] : entries) value.insert_or_assign(key, std::move(entry));
     }
 };
@@ -250,7 +250,7 @@ struct ChannelBehaviour {
     }
     static void reset(const ChannelSpec& channel, void* place) { *static_cast<T*>(place) = initialOf<T>(channel); }
     static void encode(const ChannelSpec&, const void* value, Encoder& out) {
-        Codec<T>::encode(out, *static_cast<const T*>(value));
+        encodeItem(out, *static_cast<const T*>(value));
     }
     static void load(const ChannelSpec&, void* place, std::span<const LogPiece> pieces) {
         T& value = *static_cast<T*>(place);
@@ -258,7 +258,7 @@ struct ChannelBehaviour {
             if (piece.op == LogOp::set) {
                 Decoder in(piece.value);
                 value = T{};
-                Codec<T>::decode(in, value);
+                decodeItem(in, value);
             }
             // Most pieces are one item.
             if constexpr (requires { value.reserve(value.capacity()); typename Listed::Item; }) {
@@ -272,7 +272,7 @@ struct ChannelBehaviour {
             }
         }
     }
-    static void decode(Decoder& in, void* value) { Codec<T>::decode(in, *static_cast<T*>(value)); }
+    static void decode(Decoder& in, void* value) { decodeItem(in, *static_cast<T*>(value)); }
     static void copy(void* to, const void* from) { *static_cast<T*>(to) = *static_cast<const T*>(from); }
     static void write(const ChannelSpec& channel, const void* value, Writes& writes) {
         const bool reduces = channel.kind == ChannelKind::reduced || channel.kind == ChannelKind::topic;

@@ -13,7 +13,7 @@ namespace stategraph {
 struct NodeOptions;
 struct CompileOptions;
 struct NodeDefaults;
-struct PathEntry;
+class PathMap;
 class NodeNames;
 
 namespace detail {
@@ -61,10 +61,10 @@ public:
     void addNode(std::string&& name, NodeAction&& action, const NodeOptions& options);
     void addSubgraph(std::string&& name, SubgraphSpec&& subgraph, const NodeOptions& options);
     void setNodeDefaults(const NodeDefaults& defaults);
-    void onError(std::string&& node, NodeAction&& handler, const NodeNames* ends);
+    void onError(std::string&& node, NodeAction&& handler, const NodeNames& ends);
     void addEdge(std::string&& from, std::string&& to);
     void addJoin(std::vector<std::string>&& from, std::string&& to);
-    void addBranch(std::string&& from, RouterAction&& router, std::optional<std::vector<PathEntry>>&& ends);
+    void addBranch(std::string&& from, RouterAction&& router, const PathMap& ends);
 
     /// Throws InvalidGraphError with every fault.
     std::shared_ptr<const Core> compile(const CompileOptions& options) const;

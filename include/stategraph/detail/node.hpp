@@ -8,13 +8,12 @@
 #include <vector>
 
 #include <stategraph/command.hpp>
+#include <stategraph/detail/opt_in.hpp>
 #include <stategraph/detail/schema.hpp>
 
 // Nodes and routers without their types: what the facade makes of users' callables, and all that the engine sees of them.
 namespace stategraph {
 class Runtime;
-template <class T>
-class Task;
 
 namespace detail {
 
@@ -170,7 +169,7 @@ NodeAction makeNode(F&& f) {
             return {own(static_cast<F&&>(f)), Async::template call<S, In, Stored>, NodeInput<S, In>::type(),
                     Async::template start<S, In, Stored>};
         } else {
-            static_assert(NodeReturn<Returned, S>,
+            static_assert(NodeReturn<Returned, S> || (is_task<Returned> && !requires { typename AsyncNode<Returned>::Value; }),  // that was said already
                           "stategraph: a node must return sg::Update<State> or sg::Command<State>, or a sg::Task of either");
         }
     }

@@ -76,12 +76,12 @@ inline constexpr ValueOps value_ops = {
             static_cast<T*>(from)->~T();
         },
     .copy = [](void* to, const void* from) { ::new (to) T(*static_cast<const T*>(from)); },
-    .encode = [](Encoder& out, const void* value) { Codec<T>::encode(out, *static_cast<const T*>(value)); },
+    .encode = [](Encoder& out, const void* value) { encodeItem(out, *static_cast<const T*>(value)); },
     .decode =
         [](Decoder& in, void* to) {
             auto* value = ::new (to) T();
             try {
-                Codec<T>::decode(in, *value);
+                decodeItem(in, *value);
             } catch (...) {
                 value->~T();
                 throw;

@@ -69,7 +69,7 @@ sg::CompiledGraph<Dig> makeDig(Journal& journal) {
                   }));
     graph.addEdge(sg::START, "enter").addEdge("enter", "left").addEdge("enter", "right").addEdge({"left", "right"}, "meet");
     graph.addConditionalEdges("meet", [](const Dig& in) { return std::string(in.depth < 2 ? "enter" : sg::END); },
-                              sg::PathMap{"enter", sg::END});
+                              {"enter", sg::END});
     return graph.compile();
 }
 
@@ -173,10 +173,10 @@ App makeApp(std::shared_ptr<sg::BaseCheckpointSaver> saver, Journal& journal) {
     graph.addEdge(sg::START, "prepare");
     for (const char* name : {"w1", "w2", "w3", "w4"}) graph.addEdge("prepare", name);
     graph.addEdge({"w1", "w2", "w3", "w4"}, "gather");
-    graph.addConditionalEdges("gather", pieces, sg::PathMap{"piece"});
+    graph.addConditionalEdges("gather", pieces, {"piece"});
     graph.addEdge("piece", "reduce").addEdge("reduce", "ask").addEdge("ask", "dig").addEdge("dig", keep_ns).addEdge(keep_ns, "tell");
     graph.addConditionalEdges("tell", [](const State& in) { return std::string(in.turn < turns_per_round ? "prepare" : "close"); },
-                              sg::PathMap{"prepare", "close"});
+                              {"prepare", "close"});
     graph.addEdge("close", sg::END);
     return graph.compile({.checkpointer = std::move(saver)});
 }

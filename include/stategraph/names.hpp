@@ -1,0 +1,92 @@
+#pragma once
+/// Names of nodes, wherever some are listed: one pair of braces, `{"a", "b"}`, and in it texts and NodeIds.
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <stategraph/detail/opt_in.hpp>
+
+namespace stategraph {
+
+/// The name of a node with the type of the payload it takes, so that both ends of a Send are checked by the compiler:
+///
+///     constexpr sg::NodeId<Item> work{"work"};
+///     graph.addNode(work, [](const Item& item) { … });      // takes an Item
+///     return sg::Command<State>{.go_to = {work(Item{…})}};  // sends one
+template <class Payload>
+struct NodeId;
+
+/// One name in a list of names.
+class NodeName {
+public:
+    NodeName(const char* name) : text_(name) {}
+    NodeName(std::string name) noexcept : text_(std::move(name)) {}
+    NodeName(std::string_view name) : text_(name) {}
+    template <class Payload>
+    NodeName(const NodeId<Payload>& id) : text_(id.name) {}
+    /// Not to be called: two texts in braces of their own would be the two ends of one text.
+    template <class First, class Second, class... More>
+    NodeName(First&&, Second&&, More&&...) {
+        static_assert(detail::never<First>, "stategraph: a list of names has one pair of braces: {\"a\", \"b\"}");
+    }
+
+    const std::string& text() const& noexcept { return text_; }
+    std::string text() && noexcept { return std::move(text_); }
+
+private:
+    std::string text_;
+};
+
+/// Names of nodes; "*" stands for all. One that was not given is not the same as an empty list: `NodeNames::none()`.
+class NodeNames {
+public:
+    NodeNames() = default;
+    NodeNames(std::initializer_list<NodeName> names) : is_given_(true) {
+        names_.reserve(names.size());
+        for (const NodeName& name : names) names_.push_back(name.text());
+    }
+    NodeNames(std::vector<std::string> names) noexcept : names_(std::move(names)), is_given_(true) {}
+    NodeNames(const char* name) : NodeNames(std::initializer_list<NodeName>{name}) {}
+    NodeNames(std::string name) : NodeNames(std::initializer_list<NodeName>{NodeName(std::move(name))}) {}
+    template <class Payload>
+    NodeNames(const NodeId<Payload>& id) : NodeNames(std::initializer_list<NodeName>{id}) {}
+    /// A list without names, that was given.
+    static NodeNames none() { return NodeNames(std::vector<std::string>()); }
+
+    bool isGiven() const noexcept { return is_given_; }
+    const std::vector<std::string>& names() const noexcept { return names_; }
+
+private:
+    std::vector<std::string> names_;
+    bool is_given_ = false;
+};
+
+/// One way a router may go: what it returns, and the node it leads to.
+struct PathEntry {
+    PathEntry(const char* name) : label(name), node(name) {}
+    PathEntry(std::string name) : label(name), node(std::move(name)) {}
+    template <class Payload>
+    PathEntry(const NodeId<Payload>& id) : label(id.name), node(id.name) {}
+    PathEntry(std::string path_label, NodeName leads_to) : label(std::move(path_label)), node(std::move(leads_to).text()) {}
+    std::string label;
+    std::string node;
+};
+
+/// Where a router may lead: {"a", "b"}, or with labels {{"yes", "a"}, {"no", "b"}}. Not given: anywhere.
+class PathMap {
+public:
+    PathMap() = default;
+    PathMap(std::initializer_list<PathEntry> entries) : entries_(entries), is_given_(true) {}
+    PathMap(const std::vector<std::string>& names) : entries_(names.begin(), names.end()), is_given_(true) {}
+
+    bool isGiven() const noexcept { return is_given_; }
+    const std::vector<PathEntry>& entries() const noexcept { return entries_; }
+
+private:
+    std::vector<PathEntry> entries_;
+    bool is_given_ = false;
+};
+
+}  // namespace stategraph
