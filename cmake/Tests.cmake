@@ -199,24 +199,23 @@ if(NOT STATEGRAPH_TEST_COMPILER)
 endif()
 
 # ---------------------------------------------------------------------------------------------------- compile_fail
-# Each file's build must fail with the sentence of its "// EXPECT: " lines; that of ok_*.cpp must succeed, which shows that
-# the others fail for the reason they name. They are built while ctest runs, one at a time.
+# Each file must fail with the sentence of its "// EXPECT: " lines as its first and only error; ok_*.cpp must compile, which shows that the
+# others fail for the reason they name.
+get_target_property(_boost_include_dirs Boost::headers INTERFACE_INCLUDE_DIRECTORIES)
+list(JOIN _boost_include_dirs "|" _boost_include_dirs)
 foreach(file IN LISTS STATEGRAPH_COMPILE_FAIL_SOURCES)
   cmake_path(GET file STEM name)
-  add_library(compile_fail_${name} OBJECT EXCLUDE_FROM_ALL "${file}")
-  target_link_libraries(compile_fail_${name} PRIVATE stategraph)
-  set_target_properties(compile_fail_${name} PROPERTIES CXX_EXTENSIONS OFF CXX_COMPILER_LAUNCHER "")
   add_test(
     NAME compile_fail.${name}
-    COMMAND ${CMAKE_COMMAND} "-DSOURCE=${file}" "-DBUILD=${PROJECT_BINARY_DIR}"
-            "-DTARGET=compile_fail_${name}" -P "${PROJECT_SOURCE_DIR}/cmake/CompileFail.cmake")
-  set_tests_properties(compile_fail.${name} PROPERTIES TIMEOUT 120 RESOURCE_LOCK build)
+    COMMAND
+      ${CMAKE_COMMAND} "-DSOURCE=${file}" "-DCOMPILER=${CMAKE_CXX_COMPILER}"
+      "-DINCLUDES=${PROJECT_SOURCE_DIR}/include|${_boost_include_dirs}" "-DOUTPUT=${PROJECT_BINARY_DIR}/tests/compile_fail/${name}.o" -P
+      "${PROJECT_SOURCE_DIR}/cmake/CompileFail.cmake")
+  set_tests_properties(compile_fail.${name} PROPERTIES TIMEOUT 120)
 endforeach()
 
 # -------------------------------------------------------------------------------------------------------- includes
 # What stategraph.hpp costs its users: neither Boost.Graph, Asio, coroutines, RocksDB, Boost.JSON, libcbor, OpenSSL nor xxHash may come in with it.
-get_target_property(_boost_include_dirs Boost::headers INTERFACE_INCLUDE_DIRECTORIES)
-list(JOIN _boost_include_dirs "|" _boost_include_dirs)
 add_test(
   NAME includes
   COMMAND

@@ -28,6 +28,8 @@ const RunConfig& RunConfig::defaults() noexcept {
     return *config;
 }
 
+RunConfig::operator Config() const { return {.thread_id = thread_id, .checkpoint_id = checkpoint_id, .checkpoint_ns = checkpoint_ns}; }
+
 Config::operator RunConfig() const {
     return {.thread_id = thread_id, .checkpoint_id = checkpoint_id, .checkpoint_ns = checkpoint_ns};
 }

@@ -184,8 +184,8 @@ public:
 
     /// None when the run is over. Errors: what the run fails with, after the events before it.
     Task<std::optional<StreamEvent>> next() { return run_->next(); }
-    /// How the run ended. Only after the last event.
-    const detail::RunOutcome& outcome() const { return run_->outcome(); }
+    /// How the run ended, and the state that it left. Errors: InvalidArgumentError before the last event; it can be read once.
+    Result<Output> outcome() { return detail::streamResult<Output, S>(*run_); }
 
 private:
     detail::Owned<detail::AsyncStreamRun> run_;

@@ -9,6 +9,7 @@
 #include <stategraph/fields.hpp>
 #include <stategraph/detail/arity.hpp>
 #include <stategraph/detail/behaviours.hpp>
+#include <stategraph/detail/member_name.hpp>
 
 namespace stategraph {
 
@@ -229,10 +230,23 @@ constexpr auto channel(std::string_view name, T S::*member, R reducer, Formerly<
     return detail::makeChannel(name, member, detail::asReducer(std::move(reducer)), former.names);
 }
 
+/// The same with the member's own name as the channel's: `sg::channel<&State::foo>()`, `sg::channel<&State::bar>(sg::append)`. Whoever
+/// renames the member lists the old name with `formerly`, or gives the channel its name as text.
+template <auto Member, class... Options>
+constexpr auto channel(Options... options) {
+    return channel(detail::memberName<Member>(), Member, std::move(options)...);
+}
+
 /// A state's table, to be returned by `static constexpr auto channels()`. Lists every member exactly once.
 template <class... Entries>
 constexpr auto channels(Entries... entries) {
     return detail::ChannelTable<Entries...>{{{std::move(entries)}...}};
+}
+/// The same for a state whose channels have no reducers and the members' names: `sg::channels<&State::a, &State::b>()`.
+template <auto... Member>
+    requires(sizeof...(Member) > 0)
+constexpr auto channels() {
+    return channels(channel<Member>()...);
 }
 
 /// A type that can be a graph's state (or a node's input): a struct with a table of its members.

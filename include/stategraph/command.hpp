@@ -125,6 +125,47 @@ struct Command {
     detail::Member<Update<S>> update = {};
     detail::Member<Targets> go_to = {};
     CommandGraph graph = CommandGraph::current;
+
+    /// What only answers or leads somewhere fits every graph.
+    template <class T>
+        requires std::is_same_v<S, detail::NoState>
+    operator Command<T>() const {
+        return {.resume = resume, .answers = answers, .go_to = go_to, .graph = graph};
+    }
 };
+
+/// Answers the open question: `app.invoke(sg::resume(Decision{true, "Ada"}), {.thread_id = "A"})`. Several questions are answered with
+/// `sg::resume({{id, value}, …})`. Takes anything storable.
+template <class V>
+    requires std::is_constructible_v<Value, V&&>
+Command<> resume(V&& value) {
+    Command<> command;
+    command.resume = Value(std::forward<V>(value));
+    return command;
+}
+inline Command<> resume(std::vector<Answer> answers) {
+    Command<> command;
+    command.answers = std::move(answers);
+    return command;
+}
+
+/// Leads to a node, a Send or several of either, and writes: `return sg::go("pay", sg::add<&Payment::log>("approved"));`.
+inline Command<> go(Targets to) {
+    Command<> command;
+    command.go_to = std::move(to);
+    return command;
+}
+template <class S>
+Command<S> go(Targets to, Update<S> update) {
+    Command<S> command;
+    command.update = std::move(update);
+    command.go_to = std::move(to);
+    return command;
+}
+template <class First, class... More>
+    requires(!std::is_void_v<detail::StateOfWrite<First>>)
+auto go(Targets to, First&& first, More&&... more) {
+    return go(std::move(to), update(std::forward<First>(first), std::forward<More>(more)...));
+}
 
 }  // namespace stategraph

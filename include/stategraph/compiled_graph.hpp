@@ -70,6 +70,27 @@ Output project(S&& state) {
 
 }  // namespace detail
 
+namespace detail {
+
+inline void takeOutcome(RunOutcome&& from, Status& status, std::vector<Interrupt>& interrupts, std::optional<std::int64_t>& wake_unix_ms, Config& config) {
+    status = from.status;
+    interrupts = std::move(from.interrupts);
+    wake_unix_ms = from.wake_unix_ms;
+    config = std::move(from.config);
+}
+
+/// What a stream's run came to, after its last event.
+template <class Output, class S, class Run>
+Result<Output> streamResult(Run& run) {
+    Result<Output> result;
+    StateBox<S> box;
+    takeOutcome(run.takeOutcome(box.object()), result.status, result.interrupts, result.wake_unix_ms, result.config);
+    result.values = project<Output>(std::move(box.state));
+    return result;
+}
+
+}  // namespace detail
+
 /// The events of a run, one after the other: a range to be walked once. The run advances while it is walked; whoever stops early stops the run after
 /// the superstep under way, and the thread can go on from there.
 template <class Output, class S>
@@ -102,8 +123,8 @@ public:
 
     Iterator begin() { return Iterator(this); }
     std::default_sentinel_t end() const { return {}; }
-    /// How the run ended. Only after the last event.
-    const detail::RunOutcome& outcome() const { return run_->outcome(); }
+    /// How the run ended, and the state that it left. Errors: InvalidArgumentError before the last event; it can be read once.
+    Result<Output> outcome() { return detail::streamResult<Output, S>(*run_); }
 
 private:
     detail::Owned<detail::StreamRun> run_;
@@ -207,7 +228,8 @@ public:
         } sink(take);
         Result<Output> result;
         detail::StateBox<S> box;
-        outcome(detail::run(*core_, detail::toRunInput<S, Input>(std::move(input)), config, options, sink, box.object()), result);
+        detail::takeOutcome(detail::run(*core_, detail::toRunInput<S, Input>(std::move(input)), config, options, sink, box.object()), result.status,
+                            result.interrupts, result.wake_unix_ms, result.config);
         result.values = detail::project<Output>(std::move(box.state));
         return result;
     }
@@ -238,15 +260,15 @@ public:
     AsyncStream<Output, S> asyncStream(Update<Input> input, const RunConfig& config, const StreamOptions& options) const;
 
     /// The thread's state. Without `checkpoint_id` the newest, with what finished tasks of an unfinished superstep wrote; with it, the
-    /// checkpoint as stored. `subgraphs` adds the state of subgraphs that are due. `T` is the state of the subgraph that the config's
+    /// checkpoint as stored. A RunConfig can be given as the config. `T` is the state of the subgraph that the config's
     /// `checkpoint_ns` names: of another type the snapshot's `values` are not filled, only `valuesAsJson`.
     /// Errors: MissingCheckpointerError.
     template <class T = S>
-    StateSnapshot<T> getState(const Config& config, bool subgraphs = false) const {
+    StateSnapshot<T> getState(const Config& config, const GetStateOptions& options = {}) const {
         StateSnapshot<T> snapshot;
         detail::StateBox<T> box;
         static_cast<SnapshotData&>(snapshot) =
-            detail::readState(*core_, config, subgraphs, {detail::typeKey<T>(), box.object(), &snapshot.present});
+            detail::readState(*core_, config, options.subgraphs, {detail::typeKey<T>(), box.object(), &snapshot.present});
         snapshot.values = std::move(box.state);
         detail::keepPresent(snapshot.values, snapshot.present);
         return snapshot;
@@ -307,12 +329,6 @@ public:
     const std::shared_ptr<const detail::Core>& core() const noexcept { return core_; }
 
 private:
-    static void outcome(detail::RunOutcome&& from, Result<Output>& to) {
-        to.status = from.status;
-        to.interrupts = std::move(from.interrupts);
-        to.wake_unix_ms = from.wake_unix_ms;
-        to.config = std::move(from.config);
-    }
     template <class In>
     Result<Output> invokeWith(In&& input, const RunConfig& config) const {
         Result<Output> result;

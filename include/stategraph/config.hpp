@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <stategraph/detail/member.hpp>
+#include <stategraph/detail/print_enum.hpp>
 #include <stategraph/ids.hpp>
 #include <stategraph/names.hpp>
 #include <stategraph/value.hpp>
@@ -84,6 +85,7 @@ private:
 };
 
 class RunControl;
+struct Config;
 
 /// How one run is done.
 struct RunConfig {
@@ -118,6 +120,9 @@ struct RunConfig {
     std::optional<int> timeout_ms = {};
     /// What nodes see in Runtime::context.
     RunContext context = {};
+
+    /// The checkpoint that it begins from, for `getState` and the like.
+    operator Config() const;
 
     /// As {}, without a file of the caller's having to make one. Cost: none.
     static const RunConfig& defaults() noexcept;

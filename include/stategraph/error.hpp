@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <stategraph/detail/print_enum.hpp>
+
 namespace stategraph {
 
 struct Interrupt;

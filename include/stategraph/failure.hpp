@@ -47,10 +47,15 @@ template <class S, class In, class Stored>
 void callHandler(const void* stored, const void* input, Runtime& runtime, TaskResult& result) {
     auto&& holder = NodeInput<S, In>::from(input, runtime);
     const In& in = holder;
-    keepResult(handleWith<In>(*static_cast<const Stored*>(stored), in, runtime), result);
+    if constexpr (std::is_void_v<decltype(handleWith<In>(*static_cast<const Stored*>(stored), in, runtime))>) {
+        handleWith<In>(*static_cast<const Stored*>(stored), in, runtime);
+        result.writes.clear();
+    } else {
+        keepResult(handleWith<In>(*static_cast<const Stored*>(stored), in, runtime), result);
+    }
 }
 
-/// Wraps `f(const In&, const NodeFailure&)`, or with a Runtime& behind, that returns Update<S> or Command<S>.
+/// Wraps `f(const In&, const NodeFailure&)`, or with a Runtime& behind, that returns a NodeReturn.
 template <class S, class F>
 NodeAction makeHandler(F&& f) {
     using Stored = std::decay_t<F>;
@@ -59,7 +64,7 @@ NodeAction makeHandler(F&& f) {
     static_assert(callable, "stategraph: an error handler must be callable as f(const State&, const sg::NodeFailure&), or with a sg::Runtime& behind, and be const");
     if constexpr (callable) {
         using Returned = std::remove_cvref_t<decltype(handleWith<In>(std::declval<const Stored&>(), std::declval<const In&>(), std::declval<Runtime&>()))>;
-        static_assert(NodeReturn<Returned, S>, "stategraph: an error handler must return sg::Update<State> or sg::Command<State>");
+        static_assert(NodeReturn<Returned, S>, "stategraph: an error handler must return sg::Update<State>, sg::Command<State>, one write, or nothing");
         if constexpr (NodeReturn<Returned, S>) return {own(std::forward<F>(f)), callHandler<S, In, Stored>, NodeInput<S, In>::type()};
     }
     return {};

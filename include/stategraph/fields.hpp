@@ -8,6 +8,7 @@
 
 #include <stategraph/codec.hpp>
 #include <stategraph/detail/arity.hpp>
+#include <stategraph/detail/member_name.hpp>
 #include <stategraph/detail/table.hpp>
 
 namespace stategraph {
@@ -50,11 +51,23 @@ constexpr Field<T Struct::*, N> field(std::string_view name, T Struct::*member, 
     return {name, member, former.names};
 }
 
+/// The same under the member's own name: `sg::field<&T::member>()`. Renaming the member then needs formerly() too.
+template <auto Member, class... Options>
+constexpr auto field(Options... options) {
+    return field(detail::memberName<Member>(), Member, options...);
+}
+
 /// The table that makes a struct storable, returned by its `static constexpr auto fields()`. It lists every member
 /// once, in any order; the struct is an aggregate without base classes or C arrays, else a missing one goes unnoticed.
 template <class... Entry>
 constexpr Fields<Entry...> fields(Entry... entry) {
     return {{{entry}...}};
+}
+/// The same with the members' own names as names: `sg::fields<&T::a, &T::b>()`.
+template <auto... Member>
+    requires(sizeof...(Member) > 0)
+constexpr auto fields() {
+    return fields(field<Member>()...);
 }
 
 /// Structs with a table, as a CBOR map from name to value. Unknown keys are passed over and members without a key stay
@@ -88,12 +101,14 @@ private:
     static void encodeMember(Encoder& encoder, const T& value) {
         constexpr std::size_t begin = Layout::keys.begin[I];
         encoder.raw({Layout::keys.bytes.data() + begin, Layout::keys.begin[I + 1] - begin});
-        detail::encodeItem(encoder, value.*memberAt<Layout::order[I]>());
+        using detail::memberOf;
+        detail::encodeItem(encoder, memberOf(value, memberAt<Layout::order[I]>()));
     }
 
     template <std::size_t Index>
     static void decodeMember(Decoder& decoder, void* object) {
-        detail::decodeItem(decoder, static_cast<T*>(object)->*memberAt<Index>());
+        using detail::memberOf;
+        detail::decodeItem(decoder, memberOf(*static_cast<T*>(object), memberAt<Index>()));
     }
     template <std::size_t... I>
     static void decodeMembers(Decoder& decoder, T& value, std::index_sequence<I...>) {

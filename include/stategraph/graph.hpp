@@ -245,12 +245,11 @@ public:
         return *this;
     }
 
-    /// Adds nodes and the edges between each and the next: addSequence("a", f, "b", g, …).
+    /// Adds nodes and the edges between each and the next: addSequence("a", f, "b", g, …). A callable may be followed by the node's options:
+    /// addSequence("a", f, sg::NodeOptions{.defer = true}, "b", g).
     template <class F, class... Rest>
     StateGraph& addSequence(std::string name, F&& action, Rest&&... rest) {
-        static_assert(sizeof...(Rest) % 2 == 0, "stategraph: addSequence takes a name and a callable for each step, in turn");
-        addNode(name, std::forward<F>(action));
-        return continueSequence(std::move(name), std::forward<Rest>(rest)...);
+        return addStep(std::move(name), std::forward<F>(action), std::forward<Rest>(rest)...);
     }
 
     StateGraph& setEntryPoint(std::string node) { return addEdge(START, std::move(node)); }
@@ -269,11 +268,21 @@ public:
     std::string toDot() const { return builder_.toDot(); }
 
 private:
-    StateGraph& continueSequence(std::string) { return *this; }
+    template <class F>
+    StateGraph& addStep(std::string name, F&& action, const NodeOptions& options = NodeOptions::defaults()) {
+        return addNode(std::move(name), std::forward<F>(action), options);
+    }
     template <class F, class... Rest>
-    StateGraph& continueSequence(std::string before, std::string name, F&& action, Rest&&... rest) {
-        addNode(name, std::forward<F>(action)).addEdge(std::move(before), name);
-        return continueSequence(std::move(name), std::forward<Rest>(rest)...);
+    StateGraph& addStep(std::string name, F&& action, const NodeOptions& options, std::string next, Rest&&... rest) {
+        static_assert(sizeof...(Rest) > 0, "stategraph: addSequence takes a name and a callable for each step, in turn");
+        addNode(name, std::forward<F>(action), options).addEdge(std::move(name), next);
+        if constexpr (sizeof...(Rest) > 0) addStep(std::move(next), std::forward<Rest>(rest)...);
+        return *this;
+    }
+    template <class F, class... Rest>
+        requires(sizeof...(Rest) > 0)
+    StateGraph& addStep(std::string name, F&& action, std::string next, Rest&&... rest) {
+        return addStep(std::move(name), std::forward<F>(action), NodeOptions::defaults(), std::move(next), std::forward<Rest>(rest)...);
     }
     template <class Inner>
     static detail::SubgraphSpec subgraphOf(std::shared_ptr<const detail::Core> core) {

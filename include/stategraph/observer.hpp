@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include <stategraph/detail/print_enum.hpp>
 #include <stategraph/ids.hpp>
 
 namespace stategraph {

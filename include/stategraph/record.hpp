@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include <stategraph/detail/print_enum.hpp>
 #include <stategraph/ids.hpp>
 
 namespace stategraph {

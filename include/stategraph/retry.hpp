@@ -1,12 +1,97 @@
 #pragma once
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace stategraph {
 
 /// Whether a failed attempt is worth another: not for mistakes in code or calls (std::logic_error, this library's errors)
 /// or memory (std::bad_alloc), yes for the rest, and for an attempt that was abandoned because it took too long (NodeTimeoutError).
 bool isRetryable(const std::exception_ptr& error);
+
+namespace detail {
+
+template <class E>
+bool isA(const std::exception_ptr& error) {
+    try {
+        std::rethrow_exception(error);
+    } catch (const E&) {
+        return true;
+    } catch (...) {
+        return false;
+    }
+}
+template <class... E>
+bool isOneOf(const std::exception_ptr& error) {
+    return (isA<E>(error) || ...);
+}
+
+// The parameter of a predicate that takes an exception.
+template <class C, class E>
+std::type_identity<std::remove_cvref_t<E>> caughtBy(bool (C::*)(E) const);
+template <class C, class E>
+std::type_identity<std::remove_cvref_t<E>> caughtBy(bool (C::*)(E) const noexcept);
+template <class F>
+concept CatchesOne = requires { caughtBy(&F::operator()); };
+
+}  // namespace detail
+
+/// Which errors a RetryPolicy is for: a function of the error, a closure that takes one type of exception
+/// (`[](const HttpError& e) { return e.status >= 500; }`), or types of exceptions, `sg::on<HttpError, Timeout>()`. A predicate that throws
+/// says no. It is called on the thread of the task; several tasks may call it at the same time.
+class RetryOn {
+public:
+    RetryOn() noexcept = default;
+    RetryOn(bool (*predicate)(const std::exception_ptr&)) noexcept : function_(predicate) {}
+    template <class F>
+        requires std::is_class_v<F> && (!std::same_as<F, RetryOn>)
+    RetryOn(F predicate) : function_(nullptr), closure_(std::make_shared<const F>(std::move(predicate))), call_(call<F>) {
+        constexpr bool fits = std::is_invocable_r_v<bool, const F&, const std::exception_ptr&> || detail::CatchesOne<F>;
+        static_assert(fits, "stategraph: retry_on is a const bool f(const std::exception_ptr&) or bool f(const E&) for one type of exception E, or sg::on<E1, E2>()");
+    }
+
+    /// False for a null function, with which no graph compiles.
+    bool isGiven() const noexcept { return function_ != nullptr || call_ != nullptr; }
+    bool operator()(const std::exception_ptr& error) const { return call_ != nullptr ? call_(closure_.get(), error) : function_(error); }
+    friend bool operator==(const RetryOn&, const RetryOn&) = default;
+
+private:
+    using Call = bool (*)(const void* closure, const std::exception_ptr& error);
+    template <class F>
+    static bool call(const void* closure, const std::exception_ptr& error) {
+        const F& predicate = *static_cast<const F*>(closure);
+        if constexpr (std::is_invocable_r_v<bool, const F&, const std::exception_ptr&>) {
+            return predicate(error);
+        } else if constexpr (detail::CatchesOne<F>) {
+            using E = typename decltype(detail::caughtBy(&F::operator()))::type;
+            try {
+                std::rethrow_exception(error);
+            } catch (const E& caught) {
+                return predicate(caught);
+            } catch (...) {
+                return false;
+            }
+        } else {
+            return false;
+        }
+    }
+
+    bool (*function_)(const std::exception_ptr&) = &isRetryable;
+    std::shared_ptr<const void> closure_;
+    Call call_ = nullptr;
+};
+
+/// Errors of these types, and of types derived from them.
+template <class... E>
+RetryOn on() {
+    static_assert(sizeof...(E) > 0, "stategraph: sg::on<E1, E2>() names the types of exceptions to retry on");
+    return RetryOn(&detail::isOneOf<E...>);
+}
 
 /// How often a node is tried. Attempts of a task follow each other within its superstep, on its thread; what a failed attempt wrote
 /// is dropped. The wait before attempt n + 1 is initial_interval_ms × backoff_factor^(n − 1), at most max_interval_ms, and with
@@ -18,8 +103,11 @@ struct RetryPolicy {
     double backoff_factor = 2;
     double max_interval_ms = 128'000;
     bool jitter = true;
-    bool (*retry_on)(const std::exception_ptr& error) = &isRetryable;
-    /// What a node has that says nothing of retries (NodeOptions): unless another field is set, the graph's node defaults count, if it has any.
+    RetryOn retry_on = {};
+    /// Policies for errors that `retry_on` does not accept, in order: the first one that accepts an error decides about the next attempt
+    /// and its wait. Attempts of a task are counted together. Theirs are not looked at.
+    std::vector<RetryPolicy> otherwise = {};
+    /// Set in a node that does not say how it is retried (NodeOptions): if no other field is set, the graph's node defaults apply.
     bool by_default = false;
 
     friend bool operator==(const RetryPolicy&, const RetryPolicy&) = default;

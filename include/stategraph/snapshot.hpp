@@ -87,6 +87,11 @@ struct StateSnapshot : SnapshotData {
     detail::ChannelSet present = {};
 };
 
+struct GetStateOptions {
+    /// Adds the state of subgraphs that are due (TaskSnapshot::state).
+    bool subgraphs = false;
+};
+
 struct HistoryOptions {
     /// At most this many; at least 1.
     std::optional<std::size_t> limit = {};

@@ -22,9 +22,11 @@
 #include <stategraph/memory_store.hpp>
 #include <stategraph/messages.hpp>
 #include <stategraph/record.hpp>
+#include <stategraph/print.hpp>
 #include <stategraph/recover.hpp>
 #include <stategraph/retention.hpp>
 #include <stategraph/retry.hpp>
+#include <stategraph/run_control.hpp>
 #include <stategraph/runtime.hpp>
 #include <stategraph/saver.hpp>
 #include <stategraph/snapshot.hpp>

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <stategraph/detail/print_enum.hpp>
 #include <stategraph/interrupt.hpp>
 #include <stategraph/value.hpp>
 

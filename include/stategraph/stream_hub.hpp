@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include <stategraph/detail/print_enum.hpp>
 #include <stategraph/compiled_graph.hpp>
 
 namespace stategraph {

@@ -6,6 +6,7 @@
 
 #include <stategraph/detail/opt_in.hpp>
 #include <stategraph/detail/state_schema.hpp>
+#include <stategraph/detail/write_checks.hpp>
 #include <stategraph/detail/writes.hpp>
 
 namespace stategraph {
@@ -34,42 +35,100 @@ struct MemberClear {
     void putInto(Writes& writes) && { writes.addClear(channelIndex(member)); }
 };
 
-template <class W, class S>
-inline constexpr bool is_write_on = false;
+// The state that a write is for; void: it is no write.
+template <class W>
+struct WriteOf {
+    using State = void;
+};
 template <class S, class T, class V>
-inline constexpr bool is_write_on<MemberWrite<S, T, V>, S> = true;
+struct WriteOf<MemberWrite<S, T, V>> {
+    using State = S;
+};
 template <class S, class T>
-inline constexpr bool is_write_on<MemberClear<S, T>, S> = true;
+struct WriteOf<MemberClear<S, T>> {
+    using State = S;
+};
+template <class W>
+using StateOfWrite = typename WriteOf<std::remove_cvref_t<W>>::State;
+template <class W, class S>
+inline constexpr bool is_write_on = std::is_same_v<StateOfWrite<W>, S>;
+
+/// A list's element that is written by itself.
+template <class V, class T>
+concept ItemOf = reducers::List<T> && std::convertible_to<V, typename T::value_type> && !std::is_same_v<std::remove_cvref_t<V>, T>;
+
+template <class T, class S>
+auto setMember(T S::*member, T&& value) {
+    return MemberWrite<S, T, T>(member, checkpoint::WriteKind::set, std::move(value));
+}
+template <class T, class S>
+auto addToMember(T S::*member, T&& value) {
+    return MemberWrite<S, T, T>(member, checkpoint::WriteKind::add, std::move(value));
+}
+template <class T, class S, class V>
+auto addItem(T S::*member, V&& item) {
+    using Item = typename T::value_type;
+    return MemberWrite<S, T, Item>(member, checkpoint::WriteKind::add, Item(std::forward<V>(item)), true);
+}
 
 }  // namespace detail
 
-/// Gives a channel without reducer its value.
+/// Sets the value of a channel that has no reducer: `sg::set<&State::foo>("a")`. The compiler checks the channel.
+template <auto Member>
+auto set(detail::TypeOfMember<Member> value) {
+    detail::checkSet<Member>();
+    return detail::setMember(Member, std::move(value));
+}
+/// The same for a member that is chosen at run time: `sg::set(member, value)`. A channel with a reducer is an InvalidUpdateError when the
+/// update is applied, or does not compile if every channel of its type has one.
 template <class S, class T>
 auto set(T S::*member, std::type_identity_t<T> value) {
-    return detail::MemberWrite<S, T, T>(member, checkpoint::WriteKind::set, std::move(value));
+    detail::checkSetOfType<S, T>();
+    return detail::setMember(member, std::move(value));
 }
 
-/// Gives a channel's reducer a value: elements to append, a number to sum, entries to merge, an operand.
+/// Gives a value to a channel's reducer: elements to append, a number to sum, entries to merge, an operand. The compiler checks the channel.
+template <auto Member>
+auto add(detail::TypeOfMember<Member> value) {
+    detail::checkAdd<Member>();
+    return detail::addToMember(Member, std::move(value));
+}
+/// Gives one element to the reducer of a list.
+template <auto Member, class V>
+    requires detail::ItemOf<V, detail::TypeOfMember<Member>>
+auto add(V&& item) {
+    detail::checkAdd<Member>();
+    return detail::addItem(Member, std::forward<V>(item));
+}
+/// The same for a member that is chosen at run time, as `set`.
 template <class S, class T>
 auto add(T S::*member, std::type_identity_t<T> value) {
-    return detail::MemberWrite<S, T, T>(member, checkpoint::WriteKind::add, std::move(value));
+    detail::checkAddOfType<S, T>();
+    return detail::addToMember(member, std::move(value));
 }
-
-/// Gives the reducer of a list one element.
-template <class S, reducers::List T, class V>
-    requires(std::convertible_to<V, typename T::value_type> && !std::is_same_v<std::remove_cvref_t<V>, T>)
+template <class S, class T, class V>
+    requires detail::ItemOf<V, T>
 auto add(T S::*member, V&& item) {
-    using Item = typename T::value_type;
-    return detail::MemberWrite<S, T, Item>(member, checkpoint::WriteKind::add, Item(std::forward<V>(item)), true);
+    detail::checkAddOfType<S, T>();
+    return detail::addItem(member, std::forward<V>(item));
 }
 
-/// Replaces what a channel holds, past its reducer. It wins over the other writes of its superstep; two are an error.
+/// Replaces the value of any channel and ignores its reducer. It wins over the other writes of its superstep; two are an error.
+template <auto Member>
+auto overwrite(detail::TypeOfMember<Member> value) {
+    using T = detail::TypeOfMember<Member>;
+    return detail::MemberWrite<detail::StateOfMember<Member>, T, T>(Member, checkpoint::WriteKind::overwrite, std::move(value));
+}
 template <class S, class T>
 auto overwrite(T S::*member, std::type_identity_t<T> value) {
     return detail::MemberWrite<S, T, T>(member, checkpoint::WriteKind::overwrite, std::move(value));
 }
 
-/// Makes a channel what it was before any write: its initial value, or unset if it has no reducer. Counts as an overwrite.
+/// Resets a channel to what it was before any write: its initial value, or unset if it has no reducer. Counts as an overwrite.
+template <auto Member>
+auto clear() {
+    return detail::MemberClear<detail::StateOfMember<Member>, detail::TypeOfMember<Member>>(Member);
+}
 template <class S, class T>
 auto clear(T S::*member) {
     return detail::MemberClear<S, T>(member);
@@ -86,31 +145,37 @@ namespace detail {
 struct NamedWrite {
     template <class V>
     NamedWrite(const char*, V&&) {
-        static_assert(never<V>, "stategraph: an update lists writes: {sg::set(&State::member, value)}, not names with values");
+        static_assert(never<V>, "stategraph: an update lists writes: {sg::set<&State::member>(value)}, not names with values");
     }
 };
 }  // namespace detail
 
-/// What a node returns: operations on channels, applied in order when the superstep ends. Not an aggregate, so that it is safe
-/// to make one in a `co_await` expression on g++ 12.
+/// What a node returns: operations on channels, applied in order when the superstep ends. Not an aggregate, so that one can be created
+/// in a `co_await` expression on g++ 12.
 ///
-///     return {sg::set(&State::foo, "a"), sg::add(&State::bar, "a")};
+///     return {sg::set<&State::foo>("a"), sg::add<&State::bar>("a")};
 template <class S>
 class Update : public detail::Writes {
 public:
     Update() = default;
 
     template <class... W>
-        requires(sizeof...(W) > 0 && (detail::is_write_on<std::remove_cvref_t<W>, S> && ...))
+        requires(sizeof...(W) > 0 && (detail::is_write_on<W, S> && ...))
     Update(W&&... writes) {
         (std::remove_cvref_t<W>(std::forward<W>(writes)).putInto(*this), ...);
     }
 
+    /// Not to be called, so that the compiler says what is wrong.
+    template <class... W>
+        requires(sizeof...(W) > 0 && (!std::is_void_v<detail::StateOfWrite<W>> && ...) && !(detail::is_write_on<W, S> && ...))
+    Update(W&&...) {
+        static_assert((detail::is_write_on<W, S> && ...), "stategraph: a write of this update is for a member of another state");
+    }
     /// Not to be called, so that the compiler says the cure: the state itself does not say which channels are written.
     template <class T>
         requires std::is_same_v<T, S>
     Update(const T&) {
-        static_assert(detail::never<T>, "stategraph: an update lists writes: {sg::set(&State::member, value)}, not a State");
+        static_assert(detail::never<T>, "stategraph: an update lists writes: {sg::set<&State::member>(value)}, not a State");
     }
     /// The same of `{{"channel", value}}`.
     Update(std::initializer_list<detail::NamedWrite>) {}
@@ -123,5 +188,12 @@ public:
         return *this;
     }
 };
+
+/// The same where the type is not written: `return sg::update(sg::set<&State::foo>("a"), sg::add<&State::bar>("a"));`.
+template <class First, class... More>
+    requires(!std::is_void_v<detail::StateOfWrite<First>>)
+auto update(First&& first, More&&... more) {
+    return Update<detail::StateOfWrite<First>>(std::forward<First>(first), std::forward<More>(more)...);
+}
 
 }  // namespace stategraph

@@ -28,7 +28,7 @@ public:
 
     /// A struct without a codec: not to be called, so that the compiler says the cure.
     template <class T>
-    requires(std::is_aggregate_v<T> && std::is_class_v<T> && !Encodable<T>) Value(const T&) {
+    requires(std::is_aggregate_v<T> && std::is_class_v<T> && !Encodable<T> && !std::same_as<T, detail::Anything>) Value(const T&) {
         requireStorable<T>();
     }
 

@@ -228,6 +228,6 @@ AsyncStreamRun::AsyncStreamRun(std::shared_ptr<const Core> core, RunInput&& inpu
 AsyncStreamRun::~AsyncStreamRun() = default;
 
 Task<std::optional<StreamEvent>> AsyncStreamRun::next() { return impl_->next(); }
-const RunOutcome& AsyncStreamRun::outcome() const noexcept { return impl_->end.outcome(); }
+RunOutcome AsyncStreamRun::takeOutcome(void* values) { return impl_->end.take(impl_->run, values); }
 
 }  // namespace stategraph::detail

@@ -173,7 +173,8 @@ private:
         check("initial_interval_ms", retry.initial_interval_ms, 0);
         check("backoff_factor", retry.backoff_factor, 1);
         check("max_interval_ms", retry.max_interval_ms, 0);
-        if (retry.retry_on == nullptr) fault(where + "retry_on is null; give it a function, such as sg::isRetryable");
+        if (!retry.retry_on.isGiven()) fault(where + "retry_on is null; give it a function, such as sg::isRetryable");
+        for (std::size_t i = 0; i < retry.otherwise.size(); ++i) checkRetry(retry.otherwise[i], where + "otherwise[" + std::to_string(i) + "].");
     }
 
     void checkCache(const NodeSpec& node) {

@@ -67,14 +67,14 @@ void Execution::waitAfter(int number) const {
 
 // At most a century: what is longer has no place in a clock.
 std::int64_t Execution::waitNs(int number) const {
-    const double ms = retryWaitMs(node_.retry, number);
+    const double ms = retryWaitMs(task_.retried_by == nullptr ? node_.retry : *task_.retried_by, number);
     if (run_.observation()) run_.observeRetry(task_, number, ms);
     return static_cast<std::int64_t>(std::min(ms * 1e6, 3.15e18));
 }
 
 bool Execution::isWorthAnother(const std::exception_ptr& error, int attempt) const noexcept {
     if (task_.record.failure) return false;  // an error handler is tried once
-    if (attempt >= node_.retry.max_attempts) return false;
+    if (node_.retry.max_attempts == 1 && node_.retry.otherwise.empty()) return false;
     std::exception_ptr original;
     try {
         std::rethrow_exception(error);
@@ -84,7 +84,8 @@ bool Execution::isWorthAnother(const std::exception_ptr& error, int attempt) con
         return false;  // not the node's: a write that nothing can take, a saver that failed
     }
     try {
-        return node_.retry.retry_on(original);
+        task_.retried_by = policyFor(node_.retry, original);
+        return task_.retried_by != nullptr && attempt < task_.retried_by->max_attempts;
     } catch (...) {
         return false;  // a predicate that fails says no
     }

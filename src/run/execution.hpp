@@ -26,7 +26,7 @@ public:
     /// Whether an attempt is to be awaited (`onceAsync`) where the run is: the node is a coroutine, or a graph.
     bool isAsync() const noexcept { return node_.action.start != nullptr || node_.subgraph.has_value(); }
     /// Whether it is not, and never waits between attempts either.
-    bool isPlain() const noexcept { return !isAsync() && node_.retry.max_attempts == 1; }
+    bool isPlain() const noexcept { return !isAsync() && node_.retry.max_attempts == 1 && node_.retry.otherwise.empty(); }
     /// `once` for those, and the wait that `waitAfter` sleeps: src/async/execution.cpp.
     stategraph::Task<bool> onceAsync(int number);
     std::int64_t waitNs(int number) const;

@@ -100,8 +100,10 @@ void FlowThreads::start(const std::shared_ptr<FlowCall>& call) {
 
 void retryCall(Runtime& runtime, const RetryPolicy& policy, int attempt) {
     const std::exception_ptr error = std::current_exception();
-    if (attempt >= policy.max_attempts || isPause(error) || !policy.retry_on(error)) std::rethrow_exception(error);
-    runtime.waitFor(static_cast<int>(engine::retryWaitMs(policy, attempt)));
+    if (isPause(error)) std::rethrow_exception(error);
+    const RetryPolicy* const retry = engine::policyFor(policy, error);
+    if (retry == nullptr || attempt >= retry->max_attempts) std::rethrow_exception(error);
+    runtime.waitFor(static_cast<int>(engine::retryWaitMs(*retry, attempt)));
     restartQuestions(runtime);
 }
 

@@ -7,6 +7,14 @@
 
 namespace stategraph::engine {
 
+const RetryPolicy* policyFor(const RetryPolicy& first, const std::exception_ptr& error) {
+    if (first.retry_on(error)) return &first;
+    for (const RetryPolicy& policy : first.otherwise) {
+        if (policy.retry_on(error)) return &policy;
+    }
+    return nullptr;
+}
+
 double retryWaitMs(const RetryPolicy& policy, int attempt) {
     double ms = std::min(policy.max_interval_ms, policy.initial_interval_ms * std::pow(policy.backoff_factor, attempt - 1));
     if (policy.jitter) {

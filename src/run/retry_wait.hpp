@@ -3,6 +3,8 @@
 
 namespace stategraph::engine {
 
+/// The policy that decides about `error`: `first`, or the first of its others that accepts it. Null: none does.
+const RetryPolicy* policyFor(const RetryPolicy& first, const std::exception_ptr& error);
 /// How long to wait before the attempt after `attempt`.
 double retryWaitMs(const RetryPolicy& policy, int attempt);
 

@@ -6,37 +6,6 @@
 #include <stategraph/control.hpp>
 #include <stategraph/error.hpp>
 
-namespace stategraph {
-
-RunControl::RunControl(std::stop_token outer) {
-    outer_.emplace(std::move(outer), [this] { requestStop(); });
-}
-
-RunControl::RunControl(std::shared_ptr<const RunControl> outer) : outer_control_(std::move(outer)) {
-    if (outer_control_ != nullptr) outer_.emplace(outer_control_->stopToken(), [this] { requestStop(); });
-}
-
-void RunControl::requestDrain(std::string reason) {
-    const std::lock_guard lock(mutex_);
-    if (!drain_reason_) drain_reason_ = std::move(reason);
-}
-
-bool RunControl::drainRequested() const noexcept {
-    if (outer_control_ != nullptr && outer_control_->drainRequested()) return true;
-    const std::lock_guard lock(mutex_);
-    return drain_reason_.has_value();
-}
-
-std::string RunControl::drainReason() const {
-    {
-        const std::lock_guard lock(mutex_);
-        if (drain_reason_) return *drain_reason_;
-    }
-    return outer_control_ != nullptr ? outer_control_->drainReason() : "";
-}
-
-}  // namespace stategraph
-
 namespace stategraph::engine {
 
 std::shared_ptr<RunStop> RunStop::of(const RunConfig& config) {

@@ -186,7 +186,7 @@ StreamRun::~StreamRun() = default;
 void StreamRun::advance() { impl_->event = impl_->next(); }
 const StreamEvent* StreamRun::event() const noexcept { return impl_->event ? &*impl_->event : nullptr; }
 
-const RunOutcome& StreamRun::outcome() const { return impl_->end.outcome(); }
+RunOutcome StreamRun::takeOutcome(void* values) { return impl_->end.take(impl_->run, values); }
 
 }  // namespace stategraph::detail
 

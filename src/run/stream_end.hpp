@@ -19,7 +19,16 @@ inline bool isLive(const StreamOptions& options) {
 class StreamEnd {
 public:
     bool isThere() const noexcept { return is_there_; }
-    const detail::RunOutcome& outcome() const noexcept { return outcome_; }
+    /// What it came to and, in `values`, the state that it left. Once.
+    detail::RunOutcome take(Run& run, void* values) {
+        if (!has_outcome_) {
+            throw InvalidArgumentError("a stream's outcome was asked for before its last event, after its run failed, or twice; read all events first",
+                                       {.thread_id = run.shared().config->thread_id.toString()});
+        }
+        has_outcome_ = false;
+        giveValues(run, values, nullptr);
+        return std::move(outcome_);
+    }
     /// Throws what the run failed with, once.
     void tell() {
         if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
@@ -28,6 +37,7 @@ public:
     void finish(Run& run) {
         is_there_ = true;
         outcome_ = std::move(run.finish());
+        has_outcome_ = true;
         run.shared().claim.release();
     }
     /// With the exception that is being handled.
@@ -47,6 +57,7 @@ public:
 
 private:
     bool is_there_ = false;
+    bool has_outcome_ = false;
     detail::RunOutcome outcome_;
     std::exception_ptr failure_;
 };

@@ -86,6 +86,7 @@ struct Task {
     PlannedTask planned;
     TaskProgress progress;
     int attempt = 1;  // the one under way, or the last
+    const RetryPolicy* retried_by = nullptr;  // which of the node's policies decided about the last failed attempt
     detail::TaskResult result;
     Routes routes;
     TaskRecord record;

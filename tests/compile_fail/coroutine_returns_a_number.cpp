@@ -1,4 +1,4 @@
-// EXPECT: or a sg::Task of either
+// EXPECT: or a sg::Task of one of these
 #include <stategraph/async.hpp>
 #include <stategraph/stategraph.hpp>
 

@@ -1,4 +1,4 @@
-// EXPECT: stategraph: an error handler must return sg::Update<State> or sg::Command<State>
+// EXPECT: stategraph: an error handler must return sg::Update<State>, sg::Command<State>
 #include <stategraph/stategraph.hpp>
 
 namespace sg = stategraph;

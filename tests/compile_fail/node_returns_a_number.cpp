@@ -1,4 +1,4 @@
-// EXPECT: stategraph: a node must return sg::Update<State> or sg::Command<State>
+// EXPECT: stategraph: a node must return sg::Update<State>, sg::Command<State>
 #include <stategraph/stategraph.hpp>
 
 namespace sg = stategraph;

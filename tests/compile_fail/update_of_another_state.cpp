@@ -1,4 +1,4 @@
-// EXPECT: no matching function for call to
+// EXPECT: stategraph: a write of this update is for a member of another state
 #include <stategraph/stategraph.hpp>
 
 namespace sg = stategraph;

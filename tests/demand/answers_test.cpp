@@ -176,7 +176,7 @@ public:
             } else if (outcome.status == sg::Status::done) {
                 return outcome.values.bar;
             } else if (outcome.status == sg::Status::interrupted) {
-                CHECK(textsOf(app_->getState({.thread_id = "t"}, true).interrupts()) == textsOf(outcome.interrupts));
+                CHECK(textsOf(app_->getState({.thread_id = "t"}, {.subgraphs = true}).interrupts()) == textsOf(outcome.interrupts));
             }
         }
         FAIL("the thread does not end");
@@ -194,7 +194,7 @@ private:
         sg::RunConfig config{.thread_id = "t", .durability = static_cast<sg::Durability>(below(3))};
         if (below(2) == 0) config.max_concurrency = 1;
         if (saver_->list({}).empty()) return driver.run(*app_, Update{}, config);
-        const auto open = app_->getState({.thread_id = "t"}, true).interrupts();
+        const auto open = app_->getState({.thread_id = "t"}, {.subgraphs = true}).interrupts();
         if (open.size() == 1 && below(2) == 0) return driver.run(*app_, sg::Command<>{.resume = answerTo(open[0].value.as<std::string>())}, config);
         std::vector<sg::Answer> answers;
         for (const auto& question : open) {

@@ -89,7 +89,7 @@ Bytes session(const std::function<bool(int)>& renamed, int& pauses) {
     versions.at(renamed(0)).invoke(says("in"), config);
     for (pauses = 1; pauses < 60; ++pauses) {
         const LineApp& app = versions.at(renamed(pauses));
-        const auto state = app.getState(T, true);
+        const auto state = app.getState(T, {.subgraphs = true});
         if (state.next.empty()) break;
         const auto open = state.interrupts();
         if (open.empty()) {
@@ -175,7 +175,7 @@ TEST_CASE("users see and write the new name; ids, paths and namespaces keep the 
         app.stream(sg::Command<>{.resume = "yes"}, {.thread_id = "t"}, {.modes = {sg::StreamMode::updates}, .subgraphs = true},
                    [&](const sg::StreamEvent& event) { events.push_back((event.ns.empty() ? "" : event.ns[0].substr(0, 4) + "|") + event.node); });
         CHECK(events == Words{"fine", "crew", "crew", "z_ask", "a_both", "sub:|z", "sub:|b", "team"});
-        const auto inside = app.getState(T, true);
+        const auto inside = app.getState(T, {.subgraphs = true});
         REQUIRE(inside.tasks.size() == 1);
         CHECK(inside.tasks[0].name == "team");
         CHECK(inside.tasks[0].state_config->checkpoint_ns == "sub:" + inside.tasks[0].id.toString());

@@ -119,7 +119,7 @@ TEST_CASE("every call for reading, editing and removing passes a failure on, and
             CHECK(n < 100);
             CHECK(saver->failures() == 0);
         };
-        failEachCall("getState", [&] { app.getState(T, true); });
+        failEachCall("getState", [&] { app.getState(T, {.subgraphs = true}); });
         failEachCall("history", [&] {
             for (const auto& snapshot : app.getStateHistory(T)) (void)snapshot;
         });

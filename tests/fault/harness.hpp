@@ -156,7 +156,7 @@ private:
     /// After a failure.
     void look(bool only_one_fails) {
         requireWholeSupersteps();
-        const auto state = observer_.getState(T, true);
+        const auto state = observer_.getState(T, {.subgraphs = true});
         if (!state.config.checkpoint_id) return;
         const auto returned = runs_.returned();
         const auto countOf = [&](const std::string& task) {

@@ -61,10 +61,10 @@ struct Reader {
     void (*read)(const SharedSaver& saver, const App& app, const Row& row);
 };
 const Reader readers[] = {
-    {"getState", [](const SharedSaver&, const App& app, const Row&) { (void)app.getState(T, true); }},
+    {"getState", [](const SharedSaver&, const App& app, const Row&) { (void)app.getState(T, {.subgraphs = true}); }},
     {"getState of the checkpoint",
      [](const SharedSaver&, const App& app, const Row& row) {
-         (void)app.getState({.thread_id = "t", .checkpoint_id = row.id, .checkpoint_ns = row.ns}, true);
+         (void)app.getState({.thread_id = "t", .checkpoint_id = row.id, .checkpoint_ns = row.ns}, {.subgraphs = true});
      }},
     {"history",
      [](const SharedSaver&, const App& app, const Row& row) {

@@ -172,7 +172,7 @@ void readThread(const std::vector<Placed>& log) {
     const App app = appOn(saver);
     const sg::Config at{.thread_id = "t"};
     const sg::RunConfig run{.thread_id = "t", .recursion_limit = 4, .max_concurrency = 1};
-    survives("getState", [&] { (void)sg::toJson(app.getState(at, true)); });
+    survives("getState", [&] { (void)sg::toJson(app.getState(at, {.subgraphs = true})); });
     survives("history", [&] {
         for (const auto& snapshot : app.getStateHistory(at)) (void)sg::toJson(static_cast<const sg::SnapshotData&>(snapshot));
     });

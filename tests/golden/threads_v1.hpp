@@ -9,7 +9,7 @@ namespace golden {
 /// All that a thread shows: its state with those of its subgraphs, then the history of each of its logs.
 template <class App>
 std::string describe(const App& app, sg::BaseCheckpointSaver& saver, const std::string& thread) {
-    std::string text = "{\"state\":" + toJson(static_cast<const sg::SnapshotData&>(app.getState({.thread_id = thread}, true)));
+    std::string text = "{\"state\":" + toJson(static_cast<const sg::SnapshotData&>(app.getState({.thread_id = thread}, {.subgraphs = true})));
     std::set<std::string> logs;
     for (const auto& row : saver.list({.thread_id = thread})) logs.insert(row.checkpoint_ns);
     for (const auto& ns : logs) {
@@ -26,7 +26,7 @@ std::string describe(const App& app, sg::BaseCheckpointSaver& saver, const std::
 template <class App>
 std::string finish(const App& app, const std::string& thread) {
     for (int rounds = 0; rounds < 20; ++rounds) {
-        const auto state = app.getState({.thread_id = thread}, true);
+        const auto state = app.getState({.thread_id = thread}, {.subgraphs = true});
         if (state.next.empty()) return state.valuesAsJson();
         const auto open = state.interrupts();
         if (open.empty()) {

@@ -38,11 +38,11 @@ TEST_CASE("a subgraph's question that was answered is not shown as open when wha
             const sg::RunConfig t{.thread_id = "t"};
             const auto asked = app.invoke(sg::Update<Line>{}, t);
             REQUIRE(asked.interrupts.size() == 1);
-            const auto inside = [&] { return app.getState({.thread_id = "t"}, true).tasks.at(0).state->interrupts(); };
+            const auto inside = [&] { return app.getState({.thread_id = "t"}, {.subgraphs = true}).tasks.at(0).state->interrupts(); };
             CHECK(inside() == asked.interrupts);
 
             CHECK_THROWS_AS(app.invoke(sg::Command<Line>{.resume = "this"}, t), sg::NodeError);
-            const auto state = app.getState({.thread_id = "t"}, true);
+            const auto state = app.getState({.thread_id = "t"}, {.subgraphs = true});
             CHECK(state.interrupts().empty());
             CHECK(inside().empty());
             const sg::Config log = state.tasks.at(0).state_config.value();

@@ -68,7 +68,7 @@ TEST_CASE("after a pause inside a replay the visit goes on, whichever branch vis
         const sg::Config second = before(app, "a", 1);
         REQUIRE((app.invoke(sg::RESUME, asking(second)).status == sg::Status::interrupted));
         const sg::Config paused = app.getState(T).config;
-        CHECK(app.getState(T, true).tasks.at(0).state->values_as_cbor.toJson() == R"({"v":["visit"]})");
+        CHECK(app.getState(T, {.subgraphs = true}).tasks.at(0).state->values_as_cbor.toJson() == R"({"v":["visit"]})");
         // Another branch visits the log meanwhile.
         CHECK(app.invoke(sg::RESUME, calm(before(app, "a", 3))).values.v == Words{"1"});
         const auto answered = app.invoke(sg::Command<Line>{.resume = "yes"}, calm(paused));

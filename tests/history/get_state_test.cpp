@@ -267,7 +267,7 @@ TEST_CASE("reading changes nothing in the saver") {
         const LineApp app = fanWithFailure(broken).compile({.checkpointer = saver});
         errorOf<sg::NodeError>([&] { return app.invoke(says("i"), {.thread_id = "t"}); });
         const Bytes before = bytesOf(*saver);
-        const auto state = app.getState({.thread_id = "t"}, true);
+        const auto state = app.getState({.thread_id = "t"}, {.subgraphs = true});
         app.getState(state.config);
         historyOf(app, {.thread_id = "t"});
         app.getState({.thread_id = "u"});

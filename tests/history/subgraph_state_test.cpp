@@ -41,7 +41,7 @@ TEST_CASE("subgraphs' states are shown where they are asked for, at any depth") 
         REQUIRE(plain.tasks[0].state_config);
         CHECK(plain.tasks[0].state_config->checkpoint_ns == "outer:" + plain.tasks[0].id.toString());
 
-        const auto deep = app.getState({.thread_id = "t"}, true);
+        const auto deep = app.getState({.thread_id = "t"}, {.subgraphs = true});
         REQUIRE(deep.tasks[0].state);
         const sg::SnapshotData& outer = *deep.tasks[0].state;
         CHECK(outer.values_as_cbor.toJson() == R"({"v":["a"]})");
@@ -95,7 +95,7 @@ TEST_CASE("a finished subgraph task shows no state any more, its log can still b
     onBothSavers([](const SharedSaver& saver) {
         const LineApp app = around(chainOf({"p"}).compile(), "inner").compile({.checkpointer = saver});
         app.invoke(says("i"), {.thread_id = "t"});
-        CHECK(app.getState({.thread_id = "t"}, true).tasks.empty());
+        CHECK(app.getState({.thread_id = "t"}, {.subgraphs = true}).tasks.empty());
         const auto past = pastOf(app, {.thread_id = "t"});
         REQUIRE(past.size() == 5);
         const auto& task = taskOf(past[2], "inner");

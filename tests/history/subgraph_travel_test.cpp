@@ -175,7 +175,7 @@ TEST_CASE("a run from before a question inside asks it again, and the thread tak
             CHECK((again.status == sg::Status::interrupted));
             REQUIRE(again.interrupts.size() == 1);
             CHECK(again.interrupts[0].value == sg::Value("qask"));
-            CHECK(app.getState({.thread_id = "t"}, true).tasks.at(0).state->next == Words{"ask"});
+            CHECK(app.getState({.thread_id = "t"}, {.subgraphs = true}).tasks.at(0).state->next == Words{"ask"});
             const auto done = app.invoke(sg::Command<>{.resume = "two"}, {.thread_id = "t"});
             CHECK(done.values.v == Words{"i", "a", "p", "ask:two", "r", "z"});
         }

@@ -231,7 +231,7 @@ TEST_CASE("the record of a deeply nested subgraph has 17 bytes for each graph ar
         }
         CHECK_THROWS_AS(app.invoke(Update{}, {.thread_id = "t"}), sg::NodeError);
         fails = false;
-        CHECK(app.getState({.thread_id = "t"}, true).tasks.size() == 1);
+        CHECK(app.getState({.thread_id = "t"}, {.subgraphs = true}).tasks.size() == 1);
         CHECK(app.invoke(sg::RESUME, {.thread_id = "t"}).values.n == 1);
         return saver->largest;
     };

@@ -145,7 +145,7 @@ TEST_CASE("visits with keys that ask at once are shown with their logs and go on
 
         const auto asked = app().invoke(Update{}, {.thread_id = "t"});
         REQUIRE(asked.interrupts.size() == 2);
-        const auto state = app().getState({.thread_id = "t"}, true);
+        const auto state = app().getState({.thread_id = "t"}, {.subgraphs = true});
         REQUIRE(state.tasks.size() == 2);
         CHECK(state.tasks[0].state_config->checkpoint_ns == "desk:=ann");
         CHECK(state.tasks[1].state_config->checkpoint_ns == sg::keyedNamespace("desk", "bob"));
@@ -198,7 +198,7 @@ TEST_CASE("a state whose key fails can be read, and its thread resumed with a ke
                            })),
                            saver);
     CHECK_THROWS_AS(app.invoke(Update{}, {.thread_id = "t"}), sg::NodeError);
-    const auto state = app.getState({.thread_id = "t"}, true);
+    const auto state = app.getState({.thread_id = "t"}, {.subgraphs = true});
     CHECK(state.next == Strings{"desk"});
     CHECK(!state.tasks.at(0).state_config);
     CHECK_THROWS_AS(app.invoke(sg::RESUME, {.thread_id = "t"}), sg::NodeError);

@@ -288,7 +288,7 @@ TEST_CASE("a pending subgraph's state is read through its parent") {
     graph.addNode("sub", steps(log, fails)).addEdge(sg::START, "sub");
     const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
     CHECK_THROWS_AS(app.invoke(Update{}, {.thread_id = "t"}), sg::NodeError);
-    const auto state = app.getState({.thread_id = "t"}, true);
+    const auto state = app.getState({.thread_id = "t"}, {.subgraphs = true});
     REQUIRE(state.tasks.size() == 1);
     REQUIRE(state.tasks[0].state);
     CHECK(state.tasks[0].state->next == Strings{"two"});

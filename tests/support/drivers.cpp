@@ -64,7 +64,7 @@ Ended range(const Call& call, Ending) {
     return caught([&](Ended& ended) {
         sg::detail::StreamRun run(call.core, call.input, call.config, options);
         for (run.advance(); run.event() != nullptr; run.advance()) ended.events.push_back(*run.event());
-        keep(run.outcome(), ended);
+        keep(run.takeOutcome(call.values), ended);
     });
 }
 template <const sg::StreamOptions& options>
@@ -98,9 +98,9 @@ sg::Task<> task(const Call& call, const sg::RunConfig& config, sg::detail::Resul
     return drive(sg::detail::Owned(new sg::detail::AsyncRun(call.core, sg::detail::RunInput(call.input), config)), result);
 }
 /// As asyncStream is read.
-sg::Task<> reads(sg::detail::AsyncStreamRun& run, Ended& ended) {
+sg::Task<> reads(sg::detail::AsyncStreamRun& run, void* values, Ended& ended) {
     while (auto event = co_await run.next()) ended.events.push_back(std::move(*event));
-    keep(run.outcome(), ended);
+    keep(run.takeOutcome(values), ended);
 }
 
 Ended awaited(const Call& call, Ending) {
@@ -114,7 +114,7 @@ template <const sg::StreamOptions& options>
 Ended awaitedStream(const Call& call, Ending) {
     return caught([&](Ended& ended) {
         sg::detail::AsyncStreamRun run(call.core, sg::detail::RunInput(call.input), call.config, options);
-        sg::syncWait(reads(run, ended));
+        sg::syncWait(reads(run, call.values, ended));
     });
 }
 
@@ -218,27 +218,27 @@ bool leaveInvokeOnAsio(const Call& call, Ending ending, const Leave& leave) {
     return OnAsio(ending, startsInvoke(call, ended)).runUntil(leave);
 }
 
-asio::awaitable<void> readsOnAsio(asio::any_io_executor executor, sg::detail::AsyncStreamRun& run, Ended& ended) {
+asio::awaitable<void> readsOnAsio(asio::any_io_executor executor, sg::detail::AsyncStreamRun& run, void* values, Ended& ended) {
     for (;;) {
         auto event = co_await sg::awaitOn(executor, run.next());
         if (!event) break;
         ended.events.push_back(std::move(*event));
     }
-    keep(run.outcome(), ended);
+    keep(run.takeOutcome(values), ended);
 }
-auto startsStream(sg::detail::AsyncStreamRun& run, Ended& ended) {
-    return [&run, &ended](asio::any_io_executor executor) { return readsOnAsio(std::move(executor), run, ended); };
+auto startsStream(sg::detail::AsyncStreamRun& run, void* values, Ended& ended) {
+    return [&run, values, &ended](asio::any_io_executor executor) { return readsOnAsio(std::move(executor), run, values, ended); };
 }
 Ended streamOnAsio(const Call& call, Ending) {
     return caught([&](Ended& ended) {
         sg::detail::AsyncStreamRun run(call.core, sg::detail::RunInput(call.input), call.config, told);
-        OnAsio(Ending::plain, startsStream(run, ended)).run();
+        OnAsio(Ending::plain, startsStream(run, call.values, ended)).run();
     });
 }
 bool leaveStreamOnAsio(const Call& call, Ending, const Leave& leave) {
     Ended ended;
     sg::detail::AsyncStreamRun run(call.core, sg::detail::RunInput(call.input), call.config, told);
-    return OnAsio(Ending::plain, startsStream(run, ended)).runUntil(leave);
+    return OnAsio(Ending::plain, startsStream(run, call.values, ended)).runUntil(leave);
 }
 
 const char* nameOf(Ending ending) {
@@ -270,27 +270,18 @@ sg::RunConfig Driver::withEnding(sg::RunConfig config) const {
     return config;
 }
 
-void Driver::decode(const sg::detail::Schema& schema, const sg::Value& values, void* state) {
-    sg::Decoder in(values.bytes());
-    const std::size_t count = in.map();
-    for (std::size_t i = 0; i < count; ++i) {
-        const sg::detail::ChannelSpec* channel = schema.find(in.text());
-        channel->behaviour->decode(in, schema.value(state, *channel));
-    }
-}
-
 const std::vector<Driver>& all() {
     static const std::vector<Driver> made{
-        {"invoke", invoke, nullptr, true},
-        {"stream as a range", range<told>, leaveRange<told>, false},
-        {"stream of everything as a range", range<everything>, leaveRange<everything>, false},
-        {"stream of everything with a callback", callback, nullptr, true},
-        {"asyncInvoke", awaited, leaveAwaited, true},
-        {"asyncInvoke spawned", spawned, nullptr, true},
-        {"asyncStream", awaitedStream<told>, leaveAwaitedStream<told>, false},
-        {"asyncStream of everything", awaitedStream<everything>, leaveAwaitedStream<everything>, false},
-        {"asyncInvoke on Asio", invokeOnAsio, leaveInvokeOnAsio, true},
-        {"asyncStream on Asio", streamOnAsio, leaveStreamOnAsio, false},
+        {"invoke", invoke, nullptr},
+        {"stream as a range", range<told>, leaveRange<told>},
+        {"stream of everything as a range", range<everything>, leaveRange<everything>},
+        {"stream of everything with a callback", callback, nullptr},
+        {"asyncInvoke", awaited, leaveAwaited},
+        {"asyncInvoke spawned", spawned, nullptr},
+        {"asyncStream", awaitedStream<told>, leaveAwaitedStream<told>},
+        {"asyncStream of everything", awaitedStream<everything>, leaveAwaitedStream<everything>},
+        {"asyncInvoke on Asio", invokeOnAsio, leaveInvokeOnAsio},
+        {"asyncStream on Asio", streamOnAsio, leaveStreamOnAsio},
     };
     return made;
 }

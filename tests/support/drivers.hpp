@@ -57,7 +57,7 @@ struct Ended {
 
 template <class Output>
 struct Outcome : Ended {
-    /// What the run gave, or where it gave none (ranges of events) what the thread has. Without a saver: the last event of the mode `values`.
+    /// What the run gave.
     Output values = {};
 
     /// As the blocking call: the outcome, or throws what the run threw.
@@ -101,13 +101,6 @@ public:
         sg::detail::StateBox<S> box;
         const Call call{app.core(), sg::detail::toRunInput<S, Input>(std::move(input)), withEnding(config), box.object()};
         static_cast<Ended&>(outcome) = run_(call, ending);
-        if (!outcome.error && !gives_values) {
-            try {
-                box.state = latest(app, config, outcome);
-            } catch (...) {
-                outcome.error = std::current_exception();  // the caller's saver is one that fails
-            }
-        }
         if (outcome.error) return outcome;
         outcome.values = sg::detail::project<Output>(std::move(box.state));
         return outcome;
@@ -129,28 +122,10 @@ public:
 
     using Run = Ended (*)(const Call& call, Ending ending);
     using Abandon = bool (*)(const Call& call, Ending ending, const Leave& leave);
-    Driver(std::string called, Run run, Abandon abandon, bool values) : name(std::move(called)), gives_values(values), run_(run), abandon_(abandon) {}
-    /// Whether its runs give values beside events.
-    bool gives_values;
+    Driver(std::string called, Run run, Abandon abandon) : name(std::move(called)), run_(run), abandon_(abandon) {}
 
 private:
     sg::RunConfig withEnding(sg::RunConfig config) const;
-
-    template <class S, class Input, class Output>
-    static S latest(const sg::CompiledGraph<S, Input, Output>& app, const sg::RunConfig& config, const Ended& ended) {
-        if (ended.config.checkpoint_id) return app.getState({.thread_id = config.thread_id}).values;
-        S state{};
-        if constexpr (sg::ChannelState<S>) {
-            for (auto event = ended.events.rbegin(); event != ended.events.rend(); ++event) {
-                if (event->mode != sg::StreamMode::values || !event->ns.empty()) continue;
-            if (event->data.toJson().starts_with("{\"__interrupt__\"")) continue;  // a pause, and no values
-                decode(sg::detail::schemaOf<S>(), event->data, &state);
-                break;
-            }
-        }
-        return state;
-    }
-    static void decode(const sg::detail::Schema& schema, const sg::Value& values, void* state);
 
     Run run_;
     Abandon abandon_;

@@ -152,7 +152,8 @@ public:
     AsyncStreamRun(const AsyncStreamRun&) = delete;
     AsyncStreamRun& operator=(const AsyncStreamRun&) = delete;
     Task<std::optional<StreamEvent>> next();
-    const RunOutcome& outcome() const noexcept;
+    /// As StreamRun::takeOutcome.
+    RunOutcome takeOutcome(void* values);
 
 private:
     struct Impl;
@@ -162,8 +163,13 @@ private:
 // ------------------------------------------------------------------------------------------------ nodes that are coroutines
 template <class R>
 Task<void> keepLater(Task<R> node, TaskResult& result) {
-    R returned = co_await std::move(node);
-    keepResult(std::move(returned), result);
+    if constexpr (std::is_void_v<R>) {
+        co_await std::move(node);
+        result.writes.clear();
+    } else {
+        R returned = co_await std::move(node);
+        keepResult(std::move(returned), result);
+    }
 }
 
 /// For inputs that are made for the call: they live as long as the coroutine.
@@ -174,8 +180,13 @@ Task<void> startWithInput(const Stored& f, const void* input, Runtime& runtime, 
     FrameLocal<std::remove_cvref_t<decltype(make())>> holder(make);
     const In& in = *holder;
     auto node = AsyncNode<Returned>::task(callWith<In>(f, in, runtime), runtime);
-    auto returned = co_await std::move(node);
-    keepResult(std::move(returned), result);
+    if constexpr (std::is_void_v<typename AsyncNode<Returned>::Value>) {
+        co_await std::move(node);
+        result.writes.clear();
+    } else {
+        auto returned = co_await std::move(node);
+        keepResult(std::move(returned), result);
+    }
 }
 
 template <class S, class In, class Stored>

@@ -60,8 +60,9 @@ public:
     void advance();
     /// Null when the run is over.
     const StreamEvent* event() const noexcept;
-    /// After the end.
-    const RunOutcome& outcome() const;
+    /// How the run ended. `values`, a new object of the state's type, gets the values. Errors: InvalidArgumentError before the end, or if
+    /// they were taken before.
+    RunOutcome takeOutcome(void* values);
 
 private:
     struct Impl;

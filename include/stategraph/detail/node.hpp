@@ -82,8 +82,10 @@ std::shared_ptr<void> own(F&& callable) {
     }
 }
 
+/// One write, an update, a command, or nothing.
 template <class R, class S>
-concept NodeReturn = std::same_as<R, Update<S>> || std::same_as<R, Command<S>>;
+concept NodeReturn = std::same_as<R, Update<S>> || std::same_as<R, Command<S>> || std::same_as<R, Command<NoState>> ||
+                     is_write_on<R, S> || std::is_void_v<R>;
 
 /// How a coroutine that a node returned is driven; specialised where the coroutine's type is known (stategraph/async.hpp).
 template <class R>
@@ -92,6 +94,12 @@ template <class R, class S>
 concept AsyncNodeReturn = requires { typename AsyncNode<R>::Value; } && NodeReturn<typename AsyncNode<R>::Value, S>;
 
 inline void keepResult(Writes&& update, TaskResult& result) { result.writes = static_cast<Writes&&>(update); }
+
+template <class W>
+    requires(!std::is_void_v<StateOfWrite<W>>)
+void keepResult(W&& write, TaskResult& result) {
+    keepResult(Update<StateOfWrite<W>>(std::forward<W>(write)), result);
+}
 
 template <class S>
 void keepResult(Command<S>&& command, TaskResult& result) {
@@ -134,7 +142,11 @@ void callNode(const void* stored, const void* input, Runtime& runtime, TaskResul
     const Stored& f = *static_cast<const Stored*>(stored);
     auto&& holder = NodeInput<S, In>::from(input, runtime);  // the input, or what makes it and keeps it
     const In& in = holder;
-    if constexpr (std::is_same_v<decltype(callWith<In>(f, in, runtime)), Update<S>>) {
+    using Returned = std::remove_cvref_t<decltype(callWith<In>(f, in, runtime))>;
+    if constexpr (std::is_void_v<Returned>) {
+        callWith<In>(f, in, runtime);
+        result.writes.clear();
+    } else if constexpr (std::is_same_v<Returned, Update<S>> || is_write_on<Returned, S>) {
         static_assert(sizeof(Update<S>) == sizeof(Writes) && std::is_standard_layout_v<Update<S>>);
         Writes::Replacement place(result.writes);
         ::new (place.at()) Update<S>(callWith<In>(f, in, runtime));  // where it stays: moving it costs more than making it
@@ -154,7 +166,7 @@ auto returnedBy(const Stored& f, const In& in, Runtime& runtime) {
     }
 }
 
-/// Wraps `f(const In&)` or `f(const In&, Runtime&)` returning Update<S> or Command<S>, or a coroutine that gives one.
+/// Wraps `f(const In&)` or `f(const In&, Runtime&)` that returns a NodeReturn, or a coroutine that gives one.
 template <class S, class In, class F>
 NodeAction makeNode(F&& f) {
     using Stored = std::decay_t<F>;
@@ -170,7 +182,7 @@ NodeAction makeNode(F&& f) {
                     Async::template start<S, In, Stored>};
         } else {
             static_assert(NodeReturn<Returned, S> || (is_task<Returned> && !requires { typename AsyncNode<Returned>::Value; }),  // that was said already
-                          "stategraph: a node must return sg::Update<State> or sg::Command<State>, or a sg::Task of either");
+                          "stategraph: a node must return sg::Update<State>, sg::Command<State>, one write such as sg::set<&State::member>(value), or nothing; or a sg::Task of one of these");
         }
     }
     return {};

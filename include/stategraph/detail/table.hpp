@@ -13,9 +13,18 @@
 // Pack `entries` whose elements have `name`, `member` and `former`.
 namespace stategraph::detail {
 
+/// Where the table of a struct comes from: its fields(), or what an opt-in header specialises this for (by_name.hpp, describe.hpp).
+template <class T>
+struct FieldsOf {};
+template <class T>
+    requires requires { T::fields().entries; }
+struct FieldsOf<T> {
+    static constexpr auto table() { return T::fields(); }
+};
+
 template <class T>
 concept HasFields = requires {
-    T::fields().entries;
+    FieldsOf<T>::table().entries;
 };
 
 template <class T>
@@ -24,7 +33,13 @@ concept HasChannels = requires {
 };
 
 template <class T>
-inline constexpr auto fields_of = T::fields();
+inline constexpr auto fields_of = FieldsOf<T>::table();
+
+/// The member of an object that an entry of a table means.
+template <class Object, class S, class T>
+constexpr auto& memberOf(Object& object, T S::*member) noexcept {
+    return object.*member;
+}
 
 /// One name under which a member can be found, and how to read that member of the struct behind the pointer.
 struct TableName {

@@ -77,7 +77,8 @@ private:
             take(event);
             if (options_.stop != nullptr && options_.stop->load()) return false;
         }
-        ended(events.outcome().status, events.outcome().config);
+        const auto result = events.outcome();
+        ended(result.status, result.config);
         return true;
     }
 

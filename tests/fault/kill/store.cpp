@@ -42,7 +42,7 @@ Stored readStore(const std::filesystem::path& folder, bool read_only) {
     }
     for (auto& [ns, log] : stored.logs) std::reverse(log.begin(), log.end());
     const App app = makeApp(saver, silent);
-    const auto snapshot = app.getState({.thread_id = thread_id}, true);
+    const auto snapshot = app.getState({.thread_id = thread_id}, {.subgraphs = true});
     addTasks(snapshot, stored);
     for (const auto& each : snapshot.interrupts()) stored.open.emplace(each.id.toString(), each.index);
     stored.next = snapshot.next;

@@ -1,0 +1,33 @@
+#pragma once
+#include <iosfwd>
+#include <string_view>
+#include <vector>
+
+#include <stategraph/compiled_graph.hpp>
+#include <stategraph/interrupt.hpp>
+#include <stategraph/value.hpp>
+
+// Results and states as text, for logs and for people.
+namespace stategraph {
+
+namespace detail {
+void printResult(std::ostream& out, Status status, const Value& values, const std::vector<Interrupt>& interrupts);
+}  // namespace detail
+
+/// Prints a result as one JSON object: its status, its values and, if there are any, the open questions.
+template <class Output>
+    requires Encodable<Output>
+std::ostream& operator<<(std::ostream& out, const Result<Output>& result) {
+    detail::printResult(out, result.status, Value(result.values), result.interrupts);
+    return out;
+}
+
+}  // namespace stategraph
+
+/// Prints a struct with a channels() or fields() table as JSON. Global, because such structs are in the namespaces of their users. A user's
+/// own operator for the struct is preferred.
+template <class T>
+    requires stategraph::ChannelState<T> || stategraph::detail::HasFields<T>
+std::ostream& operator<<(std::ostream& out, const T& value) {
+    return out << stategraph::Value(value);
+}

@@ -1,0 +1,22 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include <stategraph/control.hpp>
+
+namespace stategraph::detail {
+
+/// What a RunControl consists of. `outer` is last: its callback uses the rest.
+struct RunControlParts {
+    std::stop_source source;
+    std::mutex mutex;
+    std::optional<std::string> drain_reason;
+    std::shared_ptr<const RunControl> outer_control;
+    std::optional<std::stop_callback<std::function<void()>>> outer;
+};
+
+}  // namespace stategraph::detail

@@ -1,0 +1,6 @@
+// EXPECT: stategraph: a list of names has one pair of braces
+#include <stategraph/stategraph.hpp>
+
+namespace sg = stategraph;
+
+const sg::NodeOptions options{.ends = {{"a", "b"}}};

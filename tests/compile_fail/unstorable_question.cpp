@@ -1,0 +1,10 @@
+// EXPECT: stategraph: this type cannot be stored
+#include <stategraph/stategraph.hpp>
+
+namespace sg = stategraph;
+
+struct Item {
+    int* pointer = nullptr;
+};
+
+bool ask(sg::Runtime& runtime) { return sg::interrupt<bool>(runtime, Item{}); }

@@ -1,0 +1,15 @@
+// EXPECT: stategraph: this type cannot be stored
+#include <stategraph/stategraph.hpp>
+
+namespace sg = stategraph;
+
+struct Item {
+    int* pointer = nullptr;
+};
+struct State {
+    std::string foo = {};
+    std::vector<std::string> bar = {};
+    static constexpr auto channels() { return sg::channels(sg::channel<&State::foo>(), sg::channel<&State::bar>(sg::append)); }
+};
+
+void run(const sg::CompiledGraph<State>& app) { app.invoke(sg::resume(Item{}), {.thread_id = "1"}); }
