@@ -31,3 +31,11 @@ foreach(file IN LISTS STATEGRAPH_EXAMPLE_SOURCES)
     set_tests_properties(example.${name} PROPERTIES TIMEOUT 120)
   endif()
 endforeach()
+
+if(STATEGRAPH_BUILD_TESTS)
+  add_test(
+    NAME readme
+    COMMAND
+      ${CMAKE_COMMAND} "-DREADME=${PROJECT_SOURCE_DIR}/README.md" "-DPROGRAM=${PROJECT_SOURCE_DIR}/examples/first.cpp"
+      "-DEXPECTED=${PROJECT_SOURCE_DIR}/examples/expected/first.txt" -P "${PROJECT_SOURCE_DIR}/cmake/CheckReadme.cmake")
+endif()

@@ -53,12 +53,13 @@ sg::InvalidUpdateError refusal(Update update, bool as_input) {
 
 TEST_CASE("the wrong operation for a channel is refused, from a node and as input, and says what to do") {
     for (const bool as_input : {true, false}) {
-        const auto set_on_list = refusal({sg::set(&State::bar, Strings{"x"})}, as_input);
+        // As the compiler lets through where another channel of the type takes the operation.
+        const auto set_on_list = refusal({sg::detail::setMember(&State::bar, Strings{"x"})}, as_input);
         CHECK(set_on_list.context().channel == "bar");
         CHECK(contains(set_on_list.message(), "use add() to give it a value, or overwrite() to replace what it holds"));
-        const auto set_on_sum = refusal({sg::set(&State::n, 1)}, as_input);
+        const auto set_on_sum = refusal({sg::detail::setMember(&State::n, 1)}, as_input);
         CHECK(contains(set_on_sum.message(), "reducer sum"));
-        const auto add_on_last = refusal({sg::add(&State::foo, "x")}, as_input);
+        const auto add_on_last = refusal({sg::detail::addToMember(&State::foo, std::string("x"))}, as_input);
         CHECK(add_on_last.context().channel == "foo");
         CHECK(contains(add_on_last.message(), "use set()"));
     }

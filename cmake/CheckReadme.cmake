@@ -1,0 +1,13 @@
+# The README must show PROGRAM, from its first #include on, and what it prints (EXPECTED), as they are.
+cmake_minimum_required(VERSION 3.24)
+file(READ "${README}" readme)
+file(READ "${PROGRAM}" program)
+file(READ "${EXPECTED}" expected)
+string(FIND "${program}" "#include" begin)
+string(SUBSTRING "${program}" ${begin} -1 program)
+foreach(text IN ITEMS program expected)
+  string(FIND "${readme}" "${${text}}" where)
+  if(where EQUAL -1)
+    message(FATAL_ERROR "${README} does not show the ${text} of ${PROGRAM} as it is now. Copy it there.")
+  endif()
+endforeach()
