@@ -1,5 +1,6 @@
 #include <stategraph/encrypted_store.hpp>
 
+#include <chrono>
 #include <functional>
 #include <utility>
 
@@ -113,8 +114,8 @@ std::optional<std::string> EncryptedCache::get(std::string_view ns, std::string_
     }
 }
 
-void EncryptedCache::set(std::string_view ns, std::string_view key, std::string_view value, std::optional<std::int64_t> ttl_ms) {
-    inner_->set(ns, key, cipher_->seal(entryKey(ns, key), value), ttl_ms);
+void EncryptedCache::set(std::string_view ns, std::string_view key, std::string_view value, std::optional<std::chrono::milliseconds> ttl) {
+    inner_->set(ns, key, cipher_->seal(entryKey(ns, key), value), ttl);
 }
 
 void EncryptedCache::remove(std::string_view ns, std::string_view key) { inner_->remove(ns, key); }

@@ -1,7 +1,7 @@
 #include "checkpoint/memory_prune.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <chrono>
 
 #include <stategraph/error.hpp>
 #include <stategraph/record.hpp>
@@ -55,8 +55,8 @@ void pruneLog(const LogPrune& prune) {
 
 }  // namespace
 
-bool isUnused(Thread& thread, std::int64_t since_unix_ms) {
-    ThreadUse use(since_unix_ms);
+bool isUnused(Thread& thread, std::chrono::system_clock::time_point since) {
+    ThreadUse use(since);
     bool is_used = false;
     thread.forEachLog([&](std::string_view ns, const Log& log) {
         if (is_used || log.commits.empty()) return;
@@ -70,7 +70,7 @@ bool isUnused(Thread& thread, std::int64_t since_unix_ms) {
 
 bool isFinished(Thread& thread) {
     try {
-        return isUnused(thread, std::numeric_limits<std::int64_t>::max());
+        return isUnused(thread, std::chrono::system_clock::time_point::max());
     } catch (const CorruptCheckpointError&) {
         return false;
     }

@@ -1,6 +1,6 @@
 #pragma once
+#include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <vector>
 
 #include <stategraph/saver_rules.hpp>
@@ -11,7 +11,7 @@
 namespace stategraph::checkpoint {
 
 /// Whether nothing has been stored in it since then, nothing is due and nothing is asked.
-bool isUnused(Thread& thread, std::int64_t since_unix_ms);
+bool isUnused(Thread& thread, std::chrono::system_clock::time_point since);
 /// Whether nothing is due or asked in it. What cannot be read stays.
 bool isFinished(Thread& thread);
 

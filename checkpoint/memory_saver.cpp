@@ -436,10 +436,10 @@ std::size_t MemorySaver::prune(const PruneRequest& request) {
         const std::lock_guard lock(shard.mutex);
         Thread* const thread = shard.threads.find(name);
         if (!thread) return;
-        if (request.threads_unused_since_unix_ms && isUnused(*thread, *request.threads_unused_since_unix_ms)) {
+        if (request.threads_unused_since && isUnused(*thread, *request.threads_unused_since)) {
             thread->forEachLog([&](std::string_view, const Log& log) { dropped += log.commits.size(); });
             gone = impl_->extract(shard, name);
-        } else if (request.keep_last || request.older_than_unix_ms) {
+        } else if (request.keep_last || request.older_than) {
             dropped += impl_->pruneCommits(shard, *thread, request);
         }
     };

@@ -9,7 +9,7 @@ namespace stategraph::checkpoint {
 
 namespace {
 
-bool hasCommitRules(const PruneRequest& request) noexcept { return request.keep_last || request.older_than_unix_ms; }
+bool hasCommitRules(const PruneRequest& request) noexcept { return request.keep_last || request.older_than; }
 
 // Whether a log is that of a task which the root's log has left behind.
 bool isOfPastTask(std::string_view checkpoint_ns, CheckpointId root, CheckpointId root_head) noexcept {
@@ -44,7 +44,7 @@ std::vector<Mark> markAll(std::span<const CommitLinks> log, std::span<const Chec
         const CommitLinks& commit = log[i];
         const std::size_t newer = log.size() - 1 - i;
         const bool wanted = newer == 0 || (request.keep_last && newer < *request.keep_last) ||
-                            (request.older_than_unix_ms && commit.id.unixTimeMs() >= *request.older_than_unix_ms) ||
+                            (request.older_than && commit.id.time() >= *request.older_than) ||
                             std::binary_search(waiting.begin(), waiting.end(), commit.id);
         marks[i].wanted = wanted;
         if ((!wanted && !marks[i].linked) || isWhole(commit)) continue;
@@ -78,9 +78,9 @@ struct Gain {
 }  // namespace
 
 void checkPrune(const PruneRequest& request) {
-    if (!hasCommitRules(request) && !request.threads_unused_since_unix_ms) {
+    if (!hasCommitRules(request) && !request.threads_unused_since) {
         throw InvalidArgumentError(
-            "prune: none of keep_last, older_than_unix_ms and threads_unused_since_unix_ms is given; say what may be "
+            "prune: none of keep_last, older_than and threads_unused_since is given; say what may be "
             "dropped");
     }
     if (request.keep_last && *request.keep_last < 1) {
@@ -220,7 +220,7 @@ LogPlan ThreadPrune::planCommits(const LogLinks& log, std::span<const Checkpoint
 bool ThreadUse::isLeftBehind(std::string_view checkpoint_ns, CheckpointId head,
                              const RecordLinks& links) const noexcept {
     // A young one counts: its commits are the thread's too.
-    return head.unixTimeMs() < since_unix_ms_ && isOfPastTask(checkpoint_ns, links.root, root_head_);
+    return head.time() < since_ && isOfPastTask(checkpoint_ns, links.root, root_head_);
 }
 
 }  // namespace stategraph::checkpoint

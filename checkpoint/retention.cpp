@@ -7,48 +7,45 @@
 
 #include <stategraph/error.hpp>
 
+#include "src/times.hpp"
+
 namespace stategraph::checkpoint {
 namespace {
 
 // Waiting longer makes no difference to anyone, and clocks cannot count any number of milliseconds.
-constexpr std::int64_t wait_max_ms = std::int64_t{365} * 24 * 60 * 60 * 1000;
+constexpr std::chrono::milliseconds wait_max = std::chrono::hours(365 * 24);
 
-std::int64_t nowUnixMs() {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
-    return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
-}
-
-void checkAge(const char* option, const std::optional<std::int64_t>& age_ms) {
-    if (age_ms && *age_ms < 0) {
-        throw InvalidArgumentError(std::string("retention: ") + option + " is " + std::to_string(*age_ms) +
-                                   "; it is an age in milliseconds and cannot be negative");
+void checkAge(const char* option, const std::optional<std::chrono::milliseconds>& age) {
+    if (age && age->count() < 0) {
+        throw InvalidArgumentError(std::string("retention: ") + option + " is " + times::textOf(*age) +
+                                   "; it is an age and cannot be negative");
     }
 }
 
 }  // namespace
 
 void checkRetention(const RetentionOptions& options) {
-    if (!options.keep_last && !options.older_than_ms && !options.threads_unused_ms) {
-        throw InvalidArgumentError("retention: none of keep_last, older_than_ms and threads_unused_ms is given; say what may be dropped");
+    if (!options.keep_last && !options.older_than && !options.threads_unused_for) {
+        throw InvalidArgumentError("retention: none of keep_last, older_than and threads_unused_for is given; say what may be dropped");
     }
     if (options.keep_last && *options.keep_last < 1) {
         throw InvalidArgumentError("retention: keep_last is 0, but a log's newest checkpoint is never dropped; use at least 1");
     }
-    checkAge("older_than_ms", options.older_than_ms);
-    checkAge("threads_unused_ms", options.threads_unused_ms);
-    if (options.every_ms < 1) {
-        throw InvalidArgumentError("retention: every_ms is " + std::to_string(options.every_ms) + "; use at least 1");
+    checkAge("older_than", options.older_than);
+    checkAge("threads_unused_for", options.threads_unused_for);
+    if (options.every.count() < 1) {
+        throw InvalidArgumentError("retention: every is " + times::textOf(options.every) + "; use at least 1 ms");
     }
 }
 
-PruneRequest pruneAt(const RetentionOptions& options, std::int64_t now_unix_ms) {
-    const auto dateOf = [&](const std::optional<std::int64_t>& age_ms) {
-        return age_ms ? std::optional<std::int64_t>(now_unix_ms - *age_ms) : std::nullopt;
+PruneRequest pruneAt(const RetentionOptions& options, std::chrono::system_clock::time_point now) {
+    const auto dateOf = [&](const std::optional<std::chrono::milliseconds>& age) {
+        return age ? std::optional(times::before(now, *age)) : std::nullopt;
     };
     return {.thread_id = {},
             .keep_last = options.keep_last,
-            .older_than_unix_ms = dateOf(options.older_than_ms),
-            .threads_unused_since_unix_ms = dateOf(options.threads_unused_ms),
+            .older_than = dateOf(options.older_than),
+            .threads_unused_since = dateOf(options.threads_unused_for),
             .rewrite = Rewrite::when_it_pays};
 }
 
@@ -81,7 +78,7 @@ void Retention::run() noexcept {
         lock.unlock();
         pruneOnce();
         lock.lock();
-        stop_.wait_for(lock, std::chrono::milliseconds(std::min(options_.every_ms, wait_max_ms)), [this] { return is_stopping_; });
+        stop_.wait_for(lock, std::min(options_.every, wait_max), [this] { return is_stopping_; });
     }
 }
 
@@ -90,7 +87,7 @@ void Retention::pruneOnce() noexcept {
     std::vector<DamagedThread> damaged;
     std::exception_ptr error;
     try {
-        PruneRequest request = pruneAt(options_, nowUnixMs());
+        PruneRequest request = pruneAt(options_, std::chrono::system_clock::now());
         request.damaged = &damaged;
         dropped = saver_.prune(request);
     } catch (...) {
@@ -99,7 +96,7 @@ void Retention::pruneOnce() noexcept {
     const std::lock_guard lock(mutex_);
     ++report_.runs;
     report_.dropped_commits += dropped;
-    report_.last_run_unix_ms = nowUnixMs();
+    report_.last_run_at = std::chrono::system_clock::now();
     report_.damaged = std::move(damaged);
     if (!error) return;
     ++report_.failed_runs;

@@ -1,6 +1,6 @@
 #pragma once
+#include <chrono>
 #include <condition_variable>
-#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -14,7 +14,7 @@ namespace stategraph::checkpoint {
 void checkRetention(const RetentionOptions& options);
 
 /// The request that the options mean at a moment.
-PruneRequest pruneAt(const RetentionOptions& options, std::int64_t now_unix_ms);
+PruneRequest pruneAt(const RetentionOptions& options, std::chrono::system_clock::time_point now);
 
 /// A thread that prunes a saver until this object goes.
 ///

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <limits>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -11,6 +10,7 @@
 #include <stategraph/id_source.hpp>
 
 #include "checkpoint/rocksdb_database.hpp"
+#include "src/times.hpp"
 
 // Rows:
 //   "e" size(ns) ns key    -> expires number value    the entry; when it expires, in microseconds since 1970 (0: never), its number
@@ -63,7 +63,7 @@ struct RocksDBCache::Impl {
         return options;
     }
 
-    std::int64_t now() const { return options.clock ? options.clock->nowUnixUs() : IdSource::system().nowUnixUs(); }
+    std::int64_t now() const { return times::nowUs(options.clock ? *options.clock : IdSource::system()); }
     checkpoint::Cursor rowsOf(const std::string& prefix) { return {database, prefix, checkpoint::prefixEnd(prefix)}; }
     checkpoint::Cursor numbers() { return rowsOf("n"); }
     std::optional<std::string> read(const std::string& row) { return database.get(row, "read an entry"); }
@@ -157,14 +157,10 @@ std::optional<std::string> RocksDBCache::get(std::string_view ns, std::string_vi
     return stored;
 }
 
-void RocksDBCache::set(std::string_view ns, std::string_view key, std::string_view value, std::optional<std::int64_t> ttl_ms) {
+void RocksDBCache::set(std::string_view ns, std::string_view key, std::string_view value, std::optional<std::chrono::milliseconds> ttl) {
     const std::string row = rowOf(ns, key);
     std::uint64_t expires = 0;
-    if (ttl_ms) {
-        const std::int64_t now = impl_->now();
-        constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-        expires = *ttl_ms > (most - now) / 1000 ? 0 : static_cast<std::uint64_t>(now + *ttl_ms * 1000);
-    }
+    if (ttl) expires = static_cast<std::uint64_t>(times::expiryUs(impl_->now(), *ttl).value_or(0));
     const std::lock_guard lock(impl_->mutex);
     rocksdb::WriteBatch batch;
     std::uint64_t freed = 0;

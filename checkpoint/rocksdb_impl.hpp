@@ -1,5 +1,6 @@
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -53,7 +54,7 @@ struct RocksDBSaver::Impl {
     void pruneThread(std::string_view thread_id, const PruneRequest& request, Dropped& total);
     void pruneLog(checkpoint::Cursor& rows, checkpoint::Cursor& write_rows, const LogName& log, checkpoint::ThreadPrune& prune,
                   rocksdb::WriteBatch& batch, Dropped& total);
-    bool isUnused(std::string_view thread_id, std::int64_t since_unix_ms);
+    bool isUnused(std::string_view thread_id, std::chrono::system_clock::time_point since);
     void drop(const std::string& key, std::size_t bytes, rocksdb::WriteBatch& batch, Dropped& total);
     void dropRanges(std::string_view thread_id, rocksdb::WriteBatch& batch);
     void dropThread(std::string_view thread_id, rocksdb::WriteBatch& batch, Dropped& total);

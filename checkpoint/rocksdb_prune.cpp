@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 
 #include <stategraph/error.hpp>
 #include <stategraph/record.hpp>
@@ -102,8 +103,8 @@ void RocksDBSaver::Impl::drop(const std::string& key, std::size_t bytes, rocksdb
 
 // One thread at a time: its writers wait meanwhile, so nothing builds on what is being dropped.
 void RocksDBSaver::Impl::pruneThread(std::string_view thread_id, const PruneRequest& request, Dropped& total) {
-    const auto& since = request.threads_unused_since_unix_ms;
-    const bool drops_commits = request.keep_last || request.older_than_unix_ms;
+    const auto& since = request.threads_unused_since;
+    const bool drops_commits = request.keep_last || request.older_than;
     // Writers of a thread that is in use do not wait for a look at it.
     if (!drops_commits && !isUnused(thread_id, *since)) return;
     const auto claim = gate.claimThread(thread_id);
@@ -130,13 +131,13 @@ void RocksDBSaver::Impl::pruneThread(std::string_view thread_id, const PruneRequ
     total.commits += dropped.commits;
 }
 
-bool RocksDBSaver::Impl::isUnused(std::string_view thread_id, std::int64_t since_unix_ms) {
+bool RocksDBSaver::Impl::isUnused(std::string_view thread_id, std::chrono::system_clock::time_point since) {
     checkpoint::Snapshot snapshot(database);
     const std::string prefix = checkpoint::threadPrefix(Table::commits, thread_id);
     const std::string writes_prefix = checkpoint::threadPrefix(Table::writes, thread_id);
     Cursor rows(database, prefix, checkpoint::prefixEnd(prefix), snapshot.get());
     Cursor write_rows(database, writes_prefix, checkpoint::prefixEnd(writes_prefix), snapshot.get());
-    checkpoint::ThreadUse use(since_unix_ms);
+    checkpoint::ThreadUse use(since);
     rows.seekToFirst();
     while (rows.valid()) {
         const std::string ns(rows.parsed().log.checkpoint_ns);

@@ -9,6 +9,7 @@
 #include <stategraph/error.hpp>
 
 #include "checkpoint/record.hpp"
+#include "src/times.hpp"
 
 namespace stategraph {
 namespace {
@@ -156,7 +157,7 @@ private:
         static_cast<StorageBytes&>(thread) = counter.result();
         thread.thread_id = thread_id;
         thread.namespaces = logs;
-        thread.newest_unix_ms = newest.unixTimeMs();
+        thread.newest_at = newest.time();
         stats_.per_thread.push_back(std::move(thread));
     }
 
@@ -238,7 +239,7 @@ std::string toJson(const SaverStats& stats) {
         out.text("namespaces");
         out.unsignedInteger(thread.namespaces);
         out.text("newest_unix_ms");
-        out.integer(thread.newest_unix_ms);
+        out.integer(times::unixMs(thread.newest_at));
         encodeBytes(thread, out);
     }
     out.text("damaged");

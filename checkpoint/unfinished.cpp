@@ -6,6 +6,7 @@
 
 #include "checkpoint/due_tasks.hpp"
 #include "checkpoint/paths.hpp"
+#include "src/times.hpp"
 
 namespace stategraph {
 namespace {
@@ -40,7 +41,7 @@ std::optional<UnfinishedThread> examine(const ListedCheckpoint& head) {
     const auto due = checkpoint::dueTasks(commit, records, true);
     if (due.empty()) return {};
 
-    UnfinishedThread thread{.thread_id = head.thread_id, .checkpoint_id = head.id, .step = commit.step, .reason = {}, .next = {}, .interrupts = {}, .error = {}, .wake_unix_ms = {}};
+    UnfinishedThread thread{.thread_id = head.thread_id, .checkpoint_id = head.id, .step = commit.step, .reason = {}, .next = {}, .interrupts = {}, .error = {}, .wake_at = {}};
     const auto* run = checkpoint::findRecord(records, checkpoint::run_path);
     const bool went_on = run != nullptr && run->node == checkpoint::run_goes_on;
     bool any_open = false;
@@ -61,7 +62,7 @@ std::optional<UnfinishedThread> examine(const ListedCheckpoint& head) {
     }
     if (const auto stop = run != nullptr ? stopOf(run->node) : std::nullopt) {
         thread.reason = *stop;
-        thread.wake_unix_ms = checkpoint::sleepsUntil(run->node);
+        if (const auto unix_ms = checkpoint::sleepsUntil(run->node)) thread.wake_at = times::ofUnixMs(*unix_ms);
     } else if (any_failed && run != nullptr && run->node == checkpoint::run_failed) {
         thread.reason = Unfinished::failed;  // tasks that were not started since
     } else if (any_open || thread.next.empty()) {

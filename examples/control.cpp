@@ -10,6 +10,8 @@
 #include <stategraph/control.hpp>
 #include <stategraph/stategraph.hpp>
 
+using namespace std::chrono_literals;
+
 namespace sg = stategraph;
 
 struct Job {
@@ -37,7 +39,7 @@ int main() {
     graph.addNode("work", [&](const Job&, sg::Runtime& runtime) {
         if (!again) {
             is_stuck.set_value();
-            runtime.waitFor(3'600'000);  // a node that never looks would be given up just the same
+            runtime.waitFor(1h);  // a node that never looks would be given up just the same
         }
         return says("worked");
     });
@@ -65,11 +67,10 @@ int main() {
     std::cout << "recovered: " << app.recover().size() << " thread\n";
 
     // Asleep: nothing is held in memory until recover() finds that the time has come.
-    const auto in_100_ms = std::chrono::system_clock::now() + std::chrono::milliseconds(100);
-    const auto wake_ms = std::chrono::duration_cast<std::chrono::milliseconds>(in_100_ms.time_since_epoch()).count();
+    const auto wake_at = std::chrono::system_clock::now() + 100ms;
     sg::StateGraph<Job> sleeper;
-    sleeper.addNode("nap", [wake_ms](const Job&, sg::Runtime& runtime) {
-        runtime.sleepUntil(wake_ms);
+    sleeper.addNode("nap", [wake_at](const Job&, sg::Runtime& runtime) {
+        runtime.sleepUntil(wake_at);
         return says("woke");
     });
     sleeper.addEdge(sg::START, "nap").addEdge("nap", sg::END);

@@ -5,6 +5,7 @@
 //                              └┄┄► by_hand       `send` is tried three times; then its error handler says where to go
 //
 // The failure is stored before the handler is called, so a crash in between runs the handler again, and not the node.
+#include <chrono>
 #include <iostream>
 #include <memory>
 #include <stdexcept>
@@ -12,6 +13,8 @@
 #include <vector>
 
 #include <stategraph/stategraph.hpp>
+
+using namespace std::chrono_literals;
 
 namespace sg = stategraph;
 
@@ -40,10 +43,10 @@ sg::Update<State> sendMail(const State& state, sg::Runtime& runtime) {
 
 int main() {
     sg::StateGraph<State> graph;
-    graph.setNodeDefaults({.retry = {.max_attempts = 3, .initial_interval_ms = 1}});
+    graph.setNodeDefaults({.retry = {.max_attempts = 3, .initial_interval = 1ms}});
 
     // Its result depends on the text alone, and is good for a day.
-    graph.addNode("translate", translate, {.cache = {.key = [](const State& state) { return state.text; }, .ttl_ms = 24 * 3600 * 1000}});
+    graph.addNode("translate", translate, {.cache = {.key = [](const State& state) { return state.text; }, .ttl = 24h}});
     graph.addNode("send", sendMail);
     graph.addNode("by_hand", [](const State& state) -> sg::Update<State> { return {sg::add(&State::log, "a letter to " + state.customer)}; });
     graph.addEdge(sg::START, "translate").addEdge("translate", "send");

@@ -2,6 +2,7 @@
 // interrupt and a restart, each exactly once. The events go to a file as a line of JSON each.
 //
 //     START ── fetch ──► approve ──► publish ──► END       `fetch` fails once; `approve` asks
+#include <chrono>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -13,6 +14,8 @@
 #include <stategraph/observer.hpp>
 #include <stategraph/stategraph.hpp>
 #include <stategraph/stream_hub.hpp>
+
+using namespace std::chrono_literals;
 
 namespace sg = stategraph;
 
@@ -27,7 +30,7 @@ class Progress final : public sg::Observer {
     void taskEnds(const sg::TaskEnd& end) override {
         if (end.step > 0) std::cout << "  [" << supersteps_ << "] " << end.node << ", attempt " << end.attempt << ": " << toString(end.ending) << "\n";
     }
-    void taskRetries(const sg::TaskRetry& retry) override { std::cout << "      again in " << retry.wait_ms << " ms\n"; }
+    void taskRetries(const sg::TaskRetry& retry) override { std::cout << "      again in " << retry.wait.count() << " ms\n"; }
     void checkpointStored(const sg::CheckpointStored&) override { ++checkpoints_; }
     void runEnds(const sg::RunEnd& end) override {
         std::cout << "  run " << toString(end.ending) << " after " << end.supersteps << " supersteps, " << checkpoints_ << " checkpoints stored\n";
@@ -44,7 +47,7 @@ sg::CompiledGraph<State> makeGraph(const std::shared_ptr<sg::BaseCheckpointSaver
                       if (runtime.attempt() == 1) throw std::runtime_error("the line is down");
                       return {sg::add(&State::done, "fetched")};
                   },
-                  {.retry = {.max_attempts = 3, .initial_interval_ms = 1, .jitter = false}});
+                  {.retry = {.max_attempts = 3, .initial_interval = 1ms, .jitter = false}});
     graph.addNode("approve", [](const State&, sg::Runtime& runtime) -> sg::Update<State> {
         return {sg::add(&State::done, "approved by " + sg::interrupt<std::string>(runtime, "Who approves?"))};
     });
@@ -65,7 +68,7 @@ int main() {
         app.invoke({}, {.thread_id = "report", .hub = &hub, .observer = &progress});
         std::cout << "It told its subscriber\n";
         // A server would read on another thread, with subscription.next().
-        while (const auto event = subscription.next(0)) {
+        while (const auto event = subscription.next(0ms)) {
             std::cout << "  " << *event << (event->durable ? "" : "   (ephemeral)") << "\n";
             last_seen = event->position.toString();
         }
@@ -81,7 +84,7 @@ int main() {
     {
         std::ofstream file("events.ndjson");
         sg::NdjsonWriter writer(file, {.rename = {{"data", "payload"}}, .omit = {"ns", "position", "durable"}});
-        while (const auto event = subscription.next(0)) writer.write(*event);
+        while (const auto event = subscription.next(0ms)) writer.write(*event);
     }
     std::cout << "The client, back again, gets what it has not seen\n";
     std::ifstream file("events.ndjson");

@@ -4,6 +4,7 @@
 //
 // `recall` looks in the user's namespace for what fits the message, `learn` puts there what the user says of themselves.
 #include <algorithm>
+#include <chrono>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -109,7 +110,7 @@ int main() {
 
     std::cout << "\nA store within Bob's namespace cannot name what is Alice's:\n";
     const auto bobs = sg::storeWithin(store, {"users", "Bob"});
-    bobs->put({"facts"}, "1", Memory{"I work at night", "fact"}, {.ttl_ms = 30LL * 24 * 3600 * 1000});  // thirty days
+    bobs->put({"facts"}, "1", Memory{"I work at night", "fact"}, {.ttl = std::chrono::hours(30 * 24)});
     for (const auto& item : bobs->search({})) std::cout << "  " << item.ns.at(0) << "/" << item.key << " " << item.value << "\n";
     try {
         bobs->search({.filter = sg::StoreFilter::parse(std::map<std::string, sg::Value>{{"$where", "1 == 1"}})});

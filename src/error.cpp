@@ -7,6 +7,7 @@
 #include <stategraph/value.hpp>
 
 #include "src/lasting.hpp"
+#include "src/times.hpp"
 
 namespace stategraph {
 namespace {
@@ -132,12 +133,12 @@ const char* toString(Errc code) noexcept {
     return "UNKNOWN";
 }
 
-NodeTimeoutError::NodeTimeoutError(Kind kind, int limit_ms, ErrorContext context)
+NodeTimeoutError::NodeTimeoutError(Kind kind, std::chrono::milliseconds limit, ErrorContext context)
     : Error(Errc::node_timeout,
             (kind == Kind::run ? "the attempt took longer than its timeout of " : "the attempt gave no sign for its idle timeout of ") +
-                std::to_string(limit_ms) + " ms and was given up",
+                times::textOf(limit) + " and was given up",
             std::move(context)),
-      kind_(kind), limit_ms_(limit_ms) {}
+      kind_(kind), limit_(limit) {}
 
 Error::Error(Errc code, std::string message, ErrorContext context)
     : std::runtime_error(std::string()),  // what() is ours, the base's copy would only cost memory

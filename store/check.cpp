@@ -5,6 +5,7 @@
 
 #include <stategraph/error.hpp>
 
+#include "src/times.hpp"
 #include "store/vectors.hpp"
 
 namespace stategraph::stores {
@@ -37,9 +38,9 @@ void checkKey(const std::string& key) {
     }
 }
 
-void checkTtl(std::int64_t ttl_ms, const char* name) {
-    if (ttl_ms < 0 || ttl_ms > ttl_ms_max) {
-        refuse(std::string(name) + " is " + std::to_string(ttl_ms) + "; it must be 0 (for ever) to " + std::to_string(ttl_ms_max) +
+void checkTtl(std::chrono::milliseconds ttl, const char* name) {
+    if (ttl.count() < 0 || ttl > ttl_max) {
+        refuse(std::string(name) + " is " + times::textOf(ttl) + "; it must be 0 (for ever) to " + times::textOf(ttl_max) +
                " (a hundred years)");
     }
 }
@@ -79,7 +80,7 @@ void check(const PutOp& op) {
     if (!op.value) return;
     checkNamespace(op.ns);
     checkValue(*op.value);
-    if (op.options.ttl_ms) checkTtl(*op.options.ttl_ms, "ttl_ms");
+    if (op.options.ttl) checkTtl(*op.options.ttl, "ttl");
     if (op.options.index) {
         for (const std::string& path : *op.options.index) (void)parsePath(path);
     }
@@ -122,7 +123,7 @@ void checkOps(std::span<const StoreOp> ops) {
 }
 
 void checkOptions(const StoreOptions& options) {
-    if (options.default_ttl_ms) checkTtl(*options.default_ttl_ms, "default_ttl_ms");
+    if (options.default_ttl) checkTtl(*options.default_ttl, "default_ttl");
     if (options.index) checkIndex(*options.index);
 }
 

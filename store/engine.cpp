@@ -1,6 +1,7 @@
 #include "store/engine.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <utility>
@@ -229,7 +230,7 @@ void Engine::write(const Plan& plan) {
             edit.remove(name);
             continue;
         }
-        const std::int64_t ttl_ms = put.op->options.ttl_ms.value_or(options_.default_ttl_ms.value_or(0));
+        const std::int64_t ttl_ms = put.op->options.ttl.value_or(options_.default_ttl.value_or(std::chrono::milliseconds(0))).count();
         const auto floats = options_.index ? plan.embedding.vectors(put.vectors) : std::span<const float>();
         edit.put(name, *put.op, ttl_ms, floats, options_.index ? options_.index->dims : 0);
     }

@@ -12,6 +12,7 @@
 #include <stategraph/id_source.hpp>
 #include <stategraph/store.hpp>
 
+#include "src/times.hpp"
 #include "store/paths.hpp"
 #include "store/rows.hpp"
 #include "store/vectors.hpp"
@@ -36,7 +37,7 @@ private:
     /// Changes to several items, while those are locked.
     class Edit;
 
-    std::int64_t now() const { return clock_->nowUnixUs(); }
+    std::int64_t now() const { return times::nowUs(*clock_); }
     bool refreshes(const std::optional<bool>& wanted) const { return wanted.value_or(options_.refresh_on_read) && rows_.isWritable(); }
     void readAll(std::span<const StoreOp> ops, Plan& plan, std::vector<StoreResult>& results);
     void write(const Plan& plan);

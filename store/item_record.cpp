@@ -90,7 +90,7 @@ ItemRecord readItem(std::string_view row_key, std::string_view bytes) {
         record.ttl_ms = in.integer();
         record.expires_at_unix_us = in.integer();
         record.vectors = in.unsignedInteger();
-        if (record.ttl_ms < 0 || record.ttl_ms > store_limits::ttl_ms_max) corrupt(row_key, "its time to live is impossible");
+        if (record.ttl_ms < 0 || record.ttl_ms > store_limits::ttl_max.count()) corrupt(row_key, "its time to live is impossible");
         if (in.peek() != Decoder::Type::map) corrupt(row_key, "its value is no map");
         record.value = in.raw();
         return record;

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "src/times.hpp"
 #include "store/item_record.hpp"
 #include "store/keys.hpp"
 #include "store/vectors.hpp"
@@ -20,8 +21,8 @@ void fill(StoreItem& item, ParsedName name, const ItemRecord& record) {
     item.ns = std::move(name.ns);
     item.key = std::move(name.key);
     item.value = Value::fromCbor(std::string(record.value));
-    item.created_at_unix_us = record.created_at_unix_us;
-    item.updated_at_unix_us = record.updated_at_unix_us;
+    item.created_at = times::ofUnixUs(record.created_at_unix_us);
+    item.updated_at = times::ofUnixUs(record.updated_at_unix_us);
 }
 
 std::size_t sumOf(std::size_t a, std::size_t b) {

@@ -1,6 +1,7 @@
 #include <stategraph/ids.hpp>
 
 #include <array>
+#include <chrono>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -14,7 +15,7 @@ TEST_CASE("a checkpoint id is a UUID in lower case as text, and back") {
     CHECK(id.toString() == "0190163d-8694-739b-aea5-966c26f8ad91");
     CHECK(sg::CheckpointId(id.toString()) == id);
     CHECK(sg::CheckpointId("0190163D-8694-739B-AEA5-966C26F8AD91") == id);
-    CHECK(id.unixTimeMs() == 0x0190163d8694);
+    CHECK(id.time() == std::chrono::system_clock::time_point(std::chrono::milliseconds(0x0190163d8694)));
     CHECK(id);
     CHECK_FALSE(sg::CheckpointId());
     CHECK(sg::CheckpointId().toString() == "00000000-0000-0000-0000-000000000000");

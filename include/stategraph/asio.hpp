@@ -146,9 +146,8 @@ private:
         }
         AsioWork::armed([&] { boost::asio::post(self.executor_, AsioWork(work, &self.slot_.mutex)); });
     }
-    static void startTimer(void* place, std::int64_t at_ns, const Work& work, void*& timer) {
-        auto made = std::make_unique<Timer>(static_cast<AsioPlace*>(place)->executor_,
-                                            std::chrono::steady_clock::time_point(std::chrono::nanoseconds(at_ns)));
+    static void startTimer(void* place, std::chrono::steady_clock::time_point at, const Work& work, void*& timer) {
+        auto made = std::make_unique<Timer>(static_cast<AsioPlace*>(place)->executor_, at);
         Timer& started = *made;
         timer = made.get();
         try {

@@ -33,9 +33,9 @@ T syncWait(Task<T> task) {
 
 /// `co_await sg::sleepFor(50ms)`: goes on after that time at the earliest, where the coroutine lives (in a run: on the run's executor). No
 /// thread waits meanwhile. Errors: std::bad_alloc. Cost: one allocation; all sleepers share one timer thread.
-inline detail::Sleep sleepFor(std::chrono::nanoseconds time) { return detail::Sleep(detail::afterNs(time.count())); }
+inline detail::Sleep sleepFor(std::chrono::nanoseconds time) { return detail::Sleep(detail::after(time)); }
 inline detail::Sleep sleepUntil(std::chrono::steady_clock::time_point time) {
-    return detail::Sleep(std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count());
+    return detail::Sleep(time);
 }
 /// The same in a node: it ends early, with CancelledError, when the run is stopped or the attempt's time is up.
 Task<> sleepFor(Runtime& runtime, std::chrono::nanoseconds time);
@@ -197,7 +197,7 @@ template <class Output, class S>
 Task<Result<Output>> asyncResult(Owned<AsyncRun> run) {
     FrameLocal<Result<Output>> result([] { return Result<Output>(); });
     FrameLocal<StateBox<S>> box([] { return StateBox<S>(); });
-    const ResultPlaces places{result->status, result->interrupts, result->wake_unix_ms, result->config, box->object()};
+    const ResultPlaces places{result->status, result->interrupts, result->wake_at, result->config, box->object()};
     co_await run->drive(places);
     result->values = project<Output>(std::move(box->state));
     co_return std::move(*result);

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include <stategraph/detail/chrono.hpp>
 #include <stategraph/detail/owned.hpp>
 
 namespace stategraph {
@@ -23,8 +24,8 @@ public:
 
     /// None if there is no such entry, or its time is over.
     virtual std::optional<std::string> get(std::string_view ns, std::string_view key) = 0;
-    /// Replaces an entry. It is gone after `ttl_ms` from now; none: it stays.
-    virtual void set(std::string_view ns, std::string_view key, std::string_view value, std::optional<std::int64_t> ttl_ms) = 0;
+    /// Replaces an entry. It is gone after `ttl` from now; none: it stays.
+    virtual void set(std::string_view ns, std::string_view key, std::string_view value, std::optional<std::chrono::milliseconds> ttl) = 0;
     virtual void remove(std::string_view ns, std::string_view key) = 0;
     /// Removes all entries of a namespace.
     virtual void clear(std::string_view ns) = 0;
@@ -50,7 +51,7 @@ struct MemoryCacheOptions {
     /// At most this many bytes of values, names and bookkeeping (an estimate); at least 1. The entries not read or written for longest make
     /// room; a value that is larger by itself is not kept.
     std::size_t bytes_max = 64U << 20U;
-    /// For tests: where the time comes from (IdSource::nowUnixUs); none: the system's clock.
+    /// For tests: where the time comes from (IdSource::now); none: the system's clock.
     std::shared_ptr<IdSource> clock = {};
 };
 
@@ -63,7 +64,7 @@ public:
     ~MemoryCache() override;
 
     std::optional<std::string> get(std::string_view ns, std::string_view key) override;
-    void set(std::string_view ns, std::string_view key, std::string_view value, std::optional<std::int64_t> ttl_ms) override;
+    void set(std::string_view ns, std::string_view key, std::string_view value, std::optional<std::chrono::milliseconds> ttl) override;
     void remove(std::string_view ns, std::string_view key) override;
     void clear(std::string_view ns) override;
     void clear() override;

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <stategraph/detail/chrono.hpp>
 #include <stategraph/detail/node.hpp>
 
 namespace stategraph {
@@ -62,8 +63,8 @@ enum class CacheUse : std::uint8_t {
 /// the key, and nothing else that it does matters. `.cache = {}` is enough.
 struct CachePolicy {
     CacheKey key = {};
-    /// How long a result is good for; at least 1. None: until it makes room for others, or is cleared.
-    std::optional<std::int64_t> ttl_ms = {};
+    /// How long a result is good for; at least 1 ms. None: until it makes room for others, or is cleared.
+    std::optional<std::chrono::milliseconds> ttl = {};
     /// Keeps apart what must not be mixed up: graphs with the same nodes and edges, versions of a node's code.
     std::string ns = {};
     CacheUse use = CacheUse::on;

@@ -8,6 +8,7 @@
 
 #include <stategraph/command.hpp>
 #include <stategraph/config.hpp>
+#include <stategraph/detail/chrono.hpp>
 #include <stategraph/detail/core.hpp>
 #include <stategraph/detail/inputs.hpp>
 #include <stategraph/detail/opt_in.hpp>
@@ -26,7 +27,7 @@ struct Result {
     /// The questions that wait for an answer.
     std::vector<Interrupt> interrupts = {};
     /// When the first of the tasks that sleep is to go on; none if none does.
-    std::optional<std::int64_t> wake_unix_ms = {};
+    std::optional<std::chrono::system_clock::time_point> wake_at = {};
     /// The newest checkpoint; empty without a saver.
     Config config = {};
 };
@@ -43,7 +44,7 @@ struct UpdateOptions {
     /// As for a run; `exit` is as `async`.
     Durability durability = Durability::async;
     OnBusy on_busy = OnBusy::reject;
-    int busy_timeout_ms = 60'000;
+    std::chrono::milliseconds busy_timeout = std::chrono::minutes(1);
 };
 
 namespace detail {
@@ -72,11 +73,12 @@ Output project(S&& state) {
 
 namespace detail {
 
-inline void takeOutcome(RunOutcome&& from, Status& status, std::vector<Interrupt>& interrupts, std::optional<std::int64_t>& wake_unix_ms, Config& config) {
-    status = from.status;
-    interrupts = std::move(from.interrupts);
-    wake_unix_ms = from.wake_unix_ms;
-    config = std::move(from.config);
+template <class Output>
+void takeOutcome(RunOutcome&& from, Result<Output>& to) {
+    to.status = from.status;
+    to.interrupts = std::move(from.interrupts);
+    to.wake_at = wakeAt(from);
+    to.config = std::move(from.config);
 }
 
 /// What a stream's run came to, after its last event.
@@ -84,7 +86,7 @@ template <class Output, class S, class Run>
 Result<Output> streamResult(Run& run) {
     Result<Output> result;
     StateBox<S> box;
-    takeOutcome(run.takeOutcome(box.object()), result.status, result.interrupts, result.wake_unix_ms, result.config);
+    takeOutcome(run.takeOutcome(box.object()), result);
     result.values = project<Output>(std::move(box.state));
     return result;
 }
@@ -228,8 +230,7 @@ public:
         } sink(take);
         Result<Output> result;
         detail::StateBox<S> box;
-        detail::takeOutcome(detail::run(*core_, detail::toRunInput<S, Input>(std::move(input)), config, options, sink, box.object()), result.status,
-                            result.interrupts, result.wake_unix_ms, result.config);
+        detail::takeOutcome(detail::run(*core_, detail::toRunInput<S, Input>(std::move(input)), config, options, sink, box.object()), result);
         result.values = detail::project<Output>(std::move(box.state));
         return result;
     }
@@ -307,7 +308,7 @@ public:
             for (const auto& update : superstep) edits.add(update.values, update.as_node);
         }
         return detail::editState(*core_, config, edits,
-                                 {.durability = options.durability, .on_busy = options.on_busy, .busy_timeout_ms = options.busy_timeout_ms});
+                                 {.durability = options.durability, .on_busy = options.on_busy, .busy_timeout = options.busy_timeout});
     }
 
     /// Goes on, as RESUME does, with every thread of the saver that is in flight (stategraph/unfinished.hpp): what a process that died left
@@ -333,7 +334,7 @@ private:
     Result<Output> invokeWith(In&& input, const RunConfig& config) const {
         Result<Output> result;
         detail::StateBox<S> box;
-        detail::invoke(*core_, std::move(input), config, {result.status, result.interrupts, result.wake_unix_ms, result.config, box.object()});
+        detail::invoke(*core_, std::move(input), config, {result.status, result.interrupts, result.wake_at, result.config, box.object()});
         result.values = detail::project<Output>(std::move(box.state));
         return result;
     }

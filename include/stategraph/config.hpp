@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <stategraph/detail/chrono.hpp>
 #include <stategraph/detail/member.hpp>
 #include <stategraph/detail/print_enum.hpp>
 #include <stategraph/ids.hpp>
@@ -34,7 +35,7 @@ enum class Status : std::uint8_t {
     interrupted,  // nodes asked (stategraph/interrupt.hpp)
     breakpoint,
     cancelled,    // by its RunControl, or another run replaced it (OnBusy::replace)
-    timed_out,    // RunConfig::timeout_ms passed
+    timed_out,    // RunConfig::timeout passed
     drained,      // by its RunControl, after a whole superstep
     sleeping,     // every task that is due waits for its time (Runtime::sleepUntil)
 };
@@ -99,7 +100,7 @@ struct RunConfig {
     Durability durability = Durability::async;
     OnBusy on_busy = OnBusy::reject;
     /// How long to wait for a turn, at least 0; then ThreadBusyError.
-    int busy_timeout_ms = 60'000;
+    std::chrono::milliseconds busy_timeout = std::chrono::minutes(1);
     /// Supersteps that the run may take, that of START not counted; at least 1.
     int recursion_limit = 25;
     /// How many tasks may run at once; at least 1, none: as many as the executor has threads.
@@ -116,8 +117,8 @@ struct RunConfig {
     /// Ends the run from outside (stategraph/control.hpp); null: nobody does. With one, or with a timeout, each node is called on a thread of its
     /// own, so that the run can end without it; that costs some 10 µs a call.
     detail::Member<std::shared_ptr<RunControl>> control = {};
-    /// How long the run may take; at least 1. It then ends with Status::timed_out, as if it had been stopped.
-    std::optional<int> timeout_ms = {};
+    /// How long the run may take; at least 1 ms. It then ends with Status::timed_out, as if it had been stopped.
+    std::optional<std::chrono::milliseconds> timeout = {};
     /// What nodes see in Runtime::context.
     RunContext context = {};
 

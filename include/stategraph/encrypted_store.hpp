@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <stategraph/cache.hpp>
+#include <stategraph/detail/chrono.hpp>
 #include <stategraph/encrypted_saver.hpp>
 #include <stategraph/row_cipher.hpp>
 
@@ -31,7 +32,7 @@ public:
     ~EncryptedCache() override;
 
     std::optional<std::string> get(std::string_view ns, std::string_view key) override;
-    void set(std::string_view ns, std::string_view key, std::string_view value, std::optional<std::int64_t> ttl_ms) override;
+    void set(std::string_view ns, std::string_view key, std::string_view value, std::optional<std::chrono::milliseconds> ttl) override;
     void remove(std::string_view ns, std::string_view key) override;
     void clear(std::string_view ns) override;
     void clear() override;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <stategraph/detail/chrono.hpp>
 #include <stategraph/detail/print_enum.hpp>
 
 namespace stategraph {
@@ -222,18 +223,18 @@ public:
         : Error(Errc::cancelled, std::move(message), std::move(context)) {}
 };
 
-/// An attempt of a node took too long (NodeOptions::timeout_ms, idle_timeout_ms) and was given up. The original exception of a NodeError;
+/// An attempt of a node took too long (NodeOptions::timeout, idle_timeout) and was given up. The original exception of a NodeError;
 /// policies retry it.
 class NodeTimeoutError : public Error {
 public:
     enum class Kind : std::uint8_t { run, idle };
-    NodeTimeoutError(Kind kind, int limit_ms, ErrorContext context);
+    NodeTimeoutError(Kind kind, std::chrono::milliseconds limit, ErrorContext context);
     Kind kind() const noexcept { return kind_; }
-    int limitMs() const noexcept { return limit_ms_; }
+    std::chrono::milliseconds limit() const noexcept { return limit_; }
 
 private:
     Kind kind_;
-    int limit_ms_;
+    std::chrono::milliseconds limit_;
 };
 
 namespace detail {

@@ -2,13 +2,15 @@
 #include <cstddef>
 #include <memory>
 
+#include <stategraph/detail/chrono.hpp>
+
 namespace stategraph {
 
 struct ExecutorOptions {
     /// The most threads there may be, the callers' own not counted; at least 1. They are started when work waits and end after
-    /// `idle_ms` without any.
+    /// `idle`, which is at least 0, without any.
     std::size_t threads_max = 64;
-    int idle_ms = 1000;
+    std::chrono::milliseconds idle = std::chrono::seconds(1);
 };
 
 /// Threads that help with the tasks of supersteps. Safe from any thread; shared by any number of graphs.

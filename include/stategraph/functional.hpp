@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <stategraph/cache.hpp>
+#include <stategraph/detail/chrono.hpp>
 #include <stategraph/graph.hpp>
 #include <stategraph/interrupt.hpp>
 
@@ -25,8 +26,8 @@ class Flow;
 
 /// That a call need not be made again for arguments it was made with, in whichever run and thread: its result is a function of them.
 struct CallCache {
-    /// How long a result is good for; at least 1. None: until it makes room for others, or is cleared.
-    std::optional<std::int64_t> ttl_ms = {};
+    /// How long a result is good for; at least 1 ms. None: until it makes room for others, or is cleared.
+    std::optional<std::chrono::milliseconds> ttl = {};
     /// Keeps apart what must not be mixed up, such as versions of the function.
     std::string ns = {};
 };
@@ -219,7 +220,7 @@ public:
         return stategraph::interrupt<T>(runtime_, question);
     }
     /// As Runtime::sleepUntil, with calls told apart like others.
-    void sleepUntil(std::int64_t unix_ms, std::string_view name = "sleep") { runtime_.sleepUntil(unix_ms, nextKey(name)); }
+    void sleepUntil(std::chrono::system_clock::time_point time, std::string_view name = "sleep") { runtime_.sleepUntil(time, nextKey(name)); }
 
 private:
     template <class F, class... A>
@@ -332,7 +333,7 @@ private:
         result.values = std::move(from.values.output);
         result.status = from.status;
         result.interrupts = std::move(from.interrupts);
-        result.wake_unix_ms = from.wake_unix_ms;
+        result.wake_at = from.wake_at;
         result.config = std::move(from.config);
         return result;
     }

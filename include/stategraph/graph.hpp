@@ -9,6 +9,7 @@
 #include <stategraph/cache_policy.hpp>
 #include <stategraph/compiled_graph.hpp>
 #include <stategraph/detail/builder.hpp>
+#include <stategraph/detail/chrono.hpp>
 #include <stategraph/failure.hpp>
 #include <stategraph/names.hpp>
 #include <stategraph/retry.hpp>
@@ -27,7 +28,7 @@ struct NodeOptions {
     /// Run only when nothing else is due.
     bool defer = false;
     RetryPolicy retry = {.by_default = true};
-    /// Whether its results are kept for tasks with the same input: `.cache = {.ttl_ms = 60'000}`.
+    /// Whether its results are kept for tasks with the same input: `.cache = {.ttl = 1min}`.
     CachePolicy cache = {.use = CacheUse::by_default};
     /// Shown in drawings.
     Value metadata = {};
@@ -37,11 +38,11 @@ struct NodeOptions {
     /// and what is derived from it (ids, task paths, namespaces, the order of tasks), has this name; all else has the node's own. No other
     /// node may have it as either. None: the node's own name.
     std::string stored_as = {};
-    /// How long one attempt may take, and how long it may give no sign (Runtime::heartbeat, write, once); at least 1. Then it is given up: the
+    /// How long one attempt may take, and how long it may give no sign (Runtime::heartbeat, write, once); at least 1 ms. Then it is given up: the
     /// attempt failed with NodeTimeoutError, `retry` decides about another, and nothing that it still does lands. Not for subgraphs: give limits
     /// to their nodes. Such a node is called on a thread of its own.
-    std::optional<int> timeout_ms = {};
-    std::optional<int> idle_timeout_ms = {};
+    std::optional<std::chrono::milliseconds> timeout = {};
+    std::optional<std::chrono::milliseconds> idle_timeout = {};
 
     /// As {}, without a file of the caller's having to make one. Cost: none.
     static const NodeOptions& defaults() noexcept;

@@ -1,6 +1,8 @@
 #pragma once
 #include <cstdint>
 
+#include <stategraph/detail/chrono.hpp>
+
 namespace stategraph {
 
 /// Where the ids of checkpoints get their time and their uniqueness. Replace it in tests, to make what is stored repeatable.
@@ -8,8 +10,8 @@ namespace stategraph {
 class IdSource {
 public:
     virtual ~IdSource() = default;
-    /// Microseconds since 1970. It may stand still or jump back: ids ascend all the same.
-    virtual std::int64_t nowUnixUs() = 0;
+    /// What time it is; microseconds count. It may stand still or jump back: ids ascend all the same.
+    virtual std::chrono::system_clock::time_point now() = 0;
     /// 64 bits that no other run has.
     virtual std::uint64_t uniqueBits() = 0;
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include <stategraph/detail/chrono.hpp>
+
 namespace stategraph {
 
 /// Names a thread: any bytes but none, at most 119. Kept inline, so copying a configuration never allocates.
@@ -57,8 +59,8 @@ public:
     constexpr explicit operator bool() const noexcept { return !empty(); }
     constexpr std::uint64_t high() const noexcept { return high_; }
     constexpr std::uint64_t low() const noexcept { return low_; }
-    /// Milliseconds since 1970 at which it was made.
-    constexpr std::int64_t unixTimeMs() const noexcept { return static_cast<std::int64_t>(high_ >> 16U); }
+    /// When it was made, in whole milliseconds.
+    std::chrono::system_clock::time_point time() const noexcept;
     std::string toString() const;
 
     /// 16 bytes, big endian: their order is the order of ids.

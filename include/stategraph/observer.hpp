@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include <stategraph/detail/chrono.hpp>
 #include <stategraph/detail/print_enum.hpp>
 #include <stategraph/ids.hpp>
 
@@ -44,7 +45,7 @@ struct RunStart {
 struct RunEnd {
     const ObservedRun& run;
     Ending ending;
-    std::int64_t duration_ns;
+    std::chrono::nanoseconds duration;
     /// Supersteps that it took, that of START not counted.
     int supersteps;
     /// The text of what it failed with; else empty.
@@ -61,7 +62,7 @@ struct SuperstepEnd {
     const ObservedRun& run;
     std::int64_t step;
     Ending ending;
-    std::int64_t duration_ns;
+    std::chrono::nanoseconds duration;
 };
 /// One attempt at a task. START's tasks are reported too. The call of the node's error handler (StateGraph::onError) is a part of the last attempt,
 /// or where that failed in an earlier run, an attempt of its own.
@@ -80,7 +81,7 @@ struct TaskEnd {
     int attempt;
     Ending ending;
     /// With the storing of what the task wrote, where that is stored apart.
-    std::int64_t duration_ns;
+    std::chrono::nanoseconds duration;
     /// The text of what the attempt failed with, also if that is retried or handled; else empty.
     std::string_view error;
 };
@@ -91,7 +92,7 @@ struct TaskRetry {
     TaskId task_id;
     /// The attempt that failed.
     int attempt;
-    double wait_ms;
+    std::chrono::duration<double, std::milli> wait;
 };
 struct CheckpointStored {
     const ObservedRun& run;
@@ -100,7 +101,7 @@ struct CheckpointStored {
     /// Of the commit's record, without pending writes.
     std::size_t bytes;
     /// Encoding and the saver's put; with async durability on a slow saver, encoding and handing it over.
-    std::int64_t duration_ns;
+    std::chrono::nanoseconds duration;
 };
 struct InterruptRaised {
     const ObservedRun& run;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <stategraph/damaged.hpp>
+#include <stategraph/detail/chrono.hpp>
 
 namespace stategraph {
 
@@ -16,12 +17,12 @@ namespace stategraph {
 struct RetentionOptions {
     /// Keep this many of the newest commits of each log; at least 1.
     std::optional<std::size_t> keep_last = {};
-    /// Drop commits that are older than this.
-    std::optional<std::int64_t> older_than_ms = {};
-    /// Drop whole threads in which nothing is due and whose newest commit is older than this.
-    std::optional<std::int64_t> threads_unused_ms = {};
-    /// From the end of one prune to the beginning of the next; at least 1.
-    std::int64_t every_ms = 60'000;
+    /// Drop commits that are older than this; not negative.
+    std::optional<std::chrono::milliseconds> older_than = {};
+    /// Drop whole threads in which nothing is due and whose newest commit is older than this; not negative.
+    std::optional<std::chrono::milliseconds> threads_unused_for = {};
+    /// From the end of one prune to the beginning of the next; at least 1 ms.
+    std::chrono::milliseconds every = std::chrono::minutes(1);
 };
 
 /// What retention has done so far. A prune that fails is reported here and nowhere else; the next one is tried as usual.
@@ -33,8 +34,8 @@ struct RetentionReport {
     std::uint64_t dropped_commits = 0;
     /// What the last failed one said; empty if none failed.
     std::string last_error = {};
-    /// When the last one ended, in milliseconds since 1970; none before the first.
-    std::optional<std::int64_t> last_run_unix_ms = {};
+    /// When the last one ended; none before the first.
+    std::optional<std::chrono::system_clock::time_point> last_run_at = {};
     /// Threads that the last prune could not read and left as they are.
     std::vector<DamagedThread> damaged = {};
 };

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <stategraph/detail/chrono.hpp>
+
 namespace stategraph {
 
 /// Whether a failed attempt is worth another: not for mistakes in code or calls (std::logic_error, this library's errors)
@@ -94,14 +96,14 @@ RetryOn on() {
 }
 
 /// How often a node is tried. Attempts of a task follow each other within its superstep, on its thread; what a failed attempt wrote
-/// is dropped. The wait before attempt n + 1 is initial_interval_ms × backoff_factor^(n − 1), at most max_interval_ms, and with
+/// is dropped. The wait before attempt n + 1 is initial_interval × backoff_factor^(n − 1), at most max_interval, and with
 /// jitter up to as much again.
 struct RetryPolicy {
     /// Attempts in all; at least 1. The default is not to retry.
     int max_attempts = 1;
-    double initial_interval_ms = 500;
+    std::chrono::duration<double, std::milli> initial_interval = std::chrono::milliseconds(500);
     double backoff_factor = 2;
-    double max_interval_ms = 128'000;
+    std::chrono::duration<double, std::milli> max_interval = std::chrono::seconds(128);
     bool jitter = true;
     RetryOn retry_on = {};
     /// Policies for errors that `retry_on` does not accept, in order: the first one that accepts an error decides about the next attempt

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <stategraph/cache.hpp>
+#include <stategraph/detail/chrono.hpp>
 
 namespace stategraph {
 
@@ -13,7 +14,7 @@ struct RocksDBCacheOptions {
     /// At most this many bytes of keys and values, as they are before RocksDB packs them; at least 1. The entries written longest ago make
     /// room, until a tenth is free; one that is larger than that by itself is not kept.
     std::uint64_t bytes_max = std::uint64_t{1} << 30U;
-    /// For tests: where the time comes from (IdSource::nowUnixUs); none: the system's clock.
+    /// For tests: where the time comes from (IdSource::now); none: the system's clock.
     std::shared_ptr<IdSource> clock = {};
 };
 
@@ -29,7 +30,7 @@ public:
     ~RocksDBCache() override;
 
     std::optional<std::string> get(std::string_view ns, std::string_view key) override;
-    void set(std::string_view ns, std::string_view key, std::string_view value, std::optional<std::int64_t> ttl_ms) override;
+    void set(std::string_view ns, std::string_view key, std::string_view value, std::optional<std::chrono::milliseconds> ttl) override;
     void remove(std::string_view ns, std::string_view key) override;
     void clear(std::string_view ns) override;
     void clear() override;

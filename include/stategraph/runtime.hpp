@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <stategraph/config.hpp>
+#include <stategraph/detail/chrono.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/ids.hpp>
 #include <stategraph/value.hpp>
@@ -55,20 +56,21 @@ public:
         return *found;
     }
 
-    /// Whether the run is to end (RunControl::requestStop, RunConfig::timeout_ms), or this attempt: whatever the node still does is in vain.
+    /// Whether the run is to end (RunControl::requestStop, RunConfig::timeout), or this attempt: whatever the node still does is in vain.
     /// `stopToken(Runtime&)` of stategraph/control.hpp is the same for what a node waits on.
     bool stopRequested() const;
     /// Whether the run is to end after this superstep (RunControl::requestDrain).
     bool drainRequested() const;
-    /// A sign that the node is not stuck (NodeOptions::idle_timeout_ms). Throws CancelledError if the attempt was given up.
+    /// A sign that the node is not stuck (NodeOptions::idle_timeout). Throws CancelledError if the attempt was given up.
     void heartbeat();
-    /// Waits, and throws CancelledError when the run or the attempt is to end first. The thread is held meanwhile.
-    void waitFor(int ms);
+    /// Waits, and throws CancelledError when the run or the attempt is to end first. The thread is held meanwhile. Errors:
+    /// InvalidArgumentError for a negative time.
+    void waitFor(std::chrono::milliseconds time);
     /// Parks the thread until a time: the first call stops the run with Status::sleeping and nothing stays in memory; `recover()` in any process
     /// drives it on when the time has come, as does RESUME, and then the node runs again from its beginning and this returns. The time of the
-    /// first call counts; several sleeps of a node have different keys.
+    /// first call counts, rounded up to whole milliseconds; several sleeps of a node have different keys.
     /// Errors: MissingCheckpointerError without a saver; InvalidArgumentError for a key that is empty or longer than 190 bytes.
-    void sleepUntil(std::int64_t unix_ms, std::string_view key = "sleep");
+    void sleepUntil(std::chrono::system_clock::time_point time, std::string_view key = "sleep");
 
     /// Puts a value into the run's stream, for those who asked for `custom`; else nothing happens.
     void write(const Value& data);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <stategraph/damaged.hpp>
+#include <stategraph/detail/chrono.hpp>
 #include <stategraph/ids.hpp>
 
 namespace stategraph {
@@ -136,11 +137,11 @@ struct PruneRequest {
     std::optional<std::string> thread_id = {};
     /// Keep this many of the newest commits of each log; at least 1.
     std::optional<std::size_t> keep_last = {};
-    /// Drop commits older than this many milliseconds since 1970.
-    std::optional<std::int64_t> older_than_unix_ms = {};
-    /// Drop whole threads in which nothing is due and whose newest commit is older than this many milliseconds since 1970. Given alone, it
+    /// Drop commits that were made before this time.
+    std::optional<std::chrono::system_clock::time_point> older_than = {};
+    /// Drop whole threads in which nothing is due and whose newest commit was made before this time. Given alone, it
     /// leaves other threads as they are.
-    std::optional<std::int64_t> threads_unused_since_unix_ms = {};
+    std::optional<std::chrono::system_clock::time_point> threads_unused_since = {};
     /// A log whose records cannot be rewritten (they are sealed, and there is no `rewriter`), or whose rewritten ones would be too much for one atomic
     /// write (1 GiB a thread, or a MemorySaver's limit), is pruned as with `never`.
     Rewrite rewrite = Rewrite::always;

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include <stategraph/detail/chrono.hpp>
 #include <stategraph/record.hpp>
 #include <stategraph/saver.hpp>
 
@@ -85,7 +86,7 @@ void checkPrune(const PruneRequest& request);
 /// set was both appended to and edited: only the program knows what it holds at first. Cost: that of reading it.
 std::string wholeCommit(const LogName& log, CheckpointTuple tuple);
 
-/// The commits of one log that the request's rules for commits (keep_last, older_than_unix_ms) may drop without any rewriting, oldest first.
+/// The commits of one log that the request's rules for commits (keep_last, older_than) may drop without any rewriting, oldest first.
 ///
 /// `log` is the whole log, oldest first; `interrupted` are the checkpoints whose pending writes hold an open interrupt,
 /// in any order. Kept is what any rule of the request keeps, the head, `interrupted`, and for each of them its
@@ -143,12 +144,12 @@ private:
     std::map<std::string, std::vector<CheckpointId>, std::less<>> remembered_;  // by namespace: what kept checkpoints begin visits with
 };
 
-/// Whether a thread is in use, for threads_unused_since_unix_ms: something is due or asked in it, or its newest commit is
+/// Whether a thread is in use, for threads_unused_since: something is due or asked in it, or its newest commit is
 /// not older. Told of every log, the root's first: it has all open questions, those of subgraphs too. What is left in a log
 /// whose task the root's log has left behind does not count.
 class ThreadUse {
 public:
-    explicit ThreadUse(std::int64_t since_unix_ms) noexcept : since_unix_ms_(since_unix_ms) {}
+    explicit ThreadUse(std::chrono::system_clock::time_point since) noexcept : since_(since) {}
 
     /// `has_open_interrupt` (bool()) is asked last: it may have to read all pending writes of the log.
     template <typename F>
@@ -157,14 +158,14 @@ public:
         if (checkpoint_ns.empty()) root_head_ = head;
         if (is_used_ || isLeftBehind(checkpoint_ns, head, links)) return;
         const bool has_questions = checkpoint_ns.empty() || root_head_.empty();
-        is_used_ = head.unixTimeMs() >= since_unix_ms_ || !links.is_finished || (has_questions && has_open_interrupt());
+        is_used_ = head.time() >= since_ || !links.is_finished || (has_questions && has_open_interrupt());
     }
     bool isUsed() const noexcept { return is_used_ || !has_commits_; }
 
 private:
     bool isLeftBehind(std::string_view checkpoint_ns, CheckpointId head, const RecordLinks& links) const noexcept;
 
-    std::int64_t since_unix_ms_;
+    std::chrono::system_clock::time_point since_;
     CheckpointId root_head_;
     bool is_used_ = false;
     bool has_commits_ = false;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <stategraph/config.hpp>
+#include <stategraph/detail/chrono.hpp>
 #include <stategraph/detail/state_schema.hpp>
 #include <stategraph/interrupt.hpp>
 #include <stategraph/record.hpp>
@@ -48,8 +49,8 @@ struct SnapshotData {
     Source source = Source::loop;
     std::int64_t step = 0;
     Metadata metadata;
-    /// Milliseconds since 1970; none where nothing is stored yet.
-    std::int64_t created_at_unix_ms = 0;
+    /// When it was made; none where nothing is stored yet.
+    std::optional<std::chrono::system_clock::time_point> created_at = {};
     /// Names of the tasks that are due.
     std::vector<std::string> next;
     std::vector<TaskSnapshot> tasks;
@@ -58,7 +59,7 @@ struct SnapshotData {
 
     /// Open questions of all tasks.
     std::vector<Interrupt> interrupts() const;
-    /// ISO 8601, UTC.
+    /// The same as ISO 8601, UTC; empty where nothing is stored yet.
     std::string createdAt() const;
 };
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <stategraph/detail/chrono.hpp>
 #include <stategraph/observer.hpp>
 #include <stategraph/value.hpp>
 
@@ -26,14 +27,14 @@ struct Span {
     std::optional<SpanId> parent_span_id = {};
     /// "run", "superstep N", or a task's node.
     std::string name = {};
-    std::int64_t start_unix_ns = 0;
-    std::int64_t end_unix_ns = 0;
+    std::chrono::system_clock::time_point start = {};
+    std::chrono::system_clock::time_point end = {};
     /// Texts, integers and numbers: "stategraph.thread_id", "stategraph.step", "stategraph.attempt", "stategraph.ending", …
     std::vector<std::pair<std::string, Value>> attributes = {};
     /// What happened at a moment: "checkpoint", "interrupt", "retry".
     struct Event {
         std::string name;
-        std::int64_t unix_ns = 0;
+        std::chrono::system_clock::time_point time = {};
         std::vector<std::pair<std::string, Value>> attributes;
     };
     std::vector<Event> events = {};

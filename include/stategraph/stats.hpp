@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <stategraph/detail/chrono.hpp>
 #include <stategraph/saver.hpp>
 
 namespace stategraph {
@@ -53,8 +54,8 @@ struct ThreadStats : StorageBytes {
     std::string thread_id;
     /// Its logs: the root's and those of subgraphs.
     std::uint64_t namespaces = 0;
-    /// When its newest commit was made, in milliseconds since 1970.
-    std::int64_t newest_unix_ms = 0;
+    /// When its newest commit was made.
+    std::chrono::system_clock::time_point newest_at = {};
 };
 
 /// What a saver stores, as `BaseCheckpointSaver::stats` counts it: by reading everything through `list`, at most 1,000 rows at a time, and

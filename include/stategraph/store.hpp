@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include <stategraph/detail/chrono.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/store_filter.hpp>
 #include <stategraph/value.hpp>
@@ -30,8 +31,8 @@ struct StoreItem {
     /// A CBOR map.
     Value value = {};
     /// When the key was first put since it was last removed or expired; an overwrite keeps it.
-    std::int64_t created_at_unix_us = 0;
-    std::int64_t updated_at_unix_us = 0;
+    std::chrono::system_clock::time_point created_at = {};
+    std::chrono::system_clock::time_point updated_at = {};
 
     /// The value as a T. Throws WrongTypeError if it is of another type.
     template <class T>
@@ -46,8 +47,8 @@ struct SearchItem : StoreItem {
 };
 
 struct PutOptions {
-    /// How long the item lives; 0: for ever; none: as the store's default_ttl_ms says.
-    std::optional<std::int64_t> ttl_ms = {};
+    /// How long the item lives; 0: for ever; none: as the store's default_ttl says.
+    std::optional<std::chrono::milliseconds> ttl = {};
     /// Which parts of the value are embedded (IndexConfig::fields has the grammar); empty: nothing; none: the store's fields.
     std::optional<std::vector<std::string>> index = {};
 };
@@ -118,7 +119,7 @@ inline constexpr std::size_t limit_max = 10'000;
 inline constexpr std::size_t vectors_max = 256;
 inline constexpr std::size_t dims_max = 65'536;
 /// A hundred years.
-inline constexpr std::int64_t ttl_ms_max = 3'155'760'000'000;
+inline constexpr std::chrono::milliseconds ttl_max{3'155'760'000'000};
 }  // namespace store_limits
 
 /// Makes one vector of each text; called without locks, from the thread of the call to the store, so it must be safe from several.
@@ -138,7 +139,7 @@ struct IndexConfig {
 
 struct StoreOptions {
     /// For items put without a time to live; none: they live for ever.
-    std::optional<std::int64_t> default_ttl_ms = {};
+    std::optional<std::chrono::milliseconds> default_ttl = {};
     /// Whether get and search give an item its whole time to live anew. Each such read is a write of the item.
     bool refresh_on_read = true;
     std::optional<IndexConfig> index = {};

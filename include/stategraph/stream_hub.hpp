@@ -8,6 +8,7 @@
 
 #include <stategraph/detail/print_enum.hpp>
 #include <stategraph/compiled_graph.hpp>
+#include <stategraph/detail/chrono.hpp>
 
 namespace stategraph {
 
@@ -56,7 +57,7 @@ struct SubscribeOptions {
     std::size_t capacity_bytes = 8U << 20U;
     OnFull on_full = OnFull::drop_ephemeral;
     /// Above 0: look into the log that often, for threads that other processes run or edit. 0: only when a run of this hub tells.
-    int poll_ms = 0;
+    std::chrono::milliseconds poll = {};
 };
 
 /// An event as a subscriber gets it.
@@ -79,9 +80,12 @@ public:
     Subscription& operator=(Subscription&&) noexcept;
     ~Subscription();
 
-    /// The next event; waits for one at most `timeout_ms`, or without end if that is negative. None: time is up, or the subscription has ended.
+    /// The next event; waits for one without end. None: the subscription has ended.
     /// Errors: SaverError, CorruptCheckpointError; the position is unchanged then, and the call can be made again.
-    std::optional<HubEvent> next(int timeout_ms = -1);
+    std::optional<HubEvent> next();
+    /// The same, but waits at most that long; 0: not at all. None: time is up, or the subscription has ended. Errors also: InvalidArgumentError
+    /// for a negative time.
+    std::optional<HubEvent> next(std::chrono::milliseconds timeout);
     /// Of the last durable event given.
     StreamPosition position() const noexcept;
     /// Ends it; who waits in `next` gets none.

@@ -2,13 +2,13 @@
 /// `Task<T>`: a coroutine that nodes, runs and users' own code are written as. Needs nothing of graphs; stategraph/async.hpp has the rest.
 #include <atomic>
 #include <coroutine>
-#include <cstdint>
 #include <exception>
 #include <memory>
 #include <new>
 #include <type_traits>
 #include <utility>
 
+#include <stategraph/detail/chrono.hpp>
 #include <stategraph/detail/opt_in.hpp>
 
 namespace stategraph {
@@ -29,7 +29,7 @@ struct HomeOps {
     /// Never calls it before it returns. If it throws, it neither calls nor drops it.
     void (*post)(void* place, const Work& work);
     /// The same at a time of the steady clock. `timer` is set before anything can be called. Null: the library's timers.
-    void (*startTimer)(void* place, std::int64_t at_ns, const Work& work, void*& timer) = nullptr;
+    void (*startTimer)(void* place, std::chrono::steady_clock::time_point at, const Work& work, void*& timer) = nullptr;
     /// From a thread that calls nothing of the place's at the same time: the work is not called any more; it is dropped, now or later.
     void (*stopTimer)(void* timer) = nullptr;
     /// After the work was called or dropped.

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <stategraph/detail/chrono.hpp>
 #include <stategraph/detail/print_enum.hpp>
 #include <stategraph/ids.hpp>
 #include <stategraph/interrupt.hpp>
@@ -20,7 +21,7 @@ enum class Unfinished : std::uint8_t {
     breakpoint,   // it stopped at a breakpoint
     limit,        // it ran into its recursion limit
     cancelled,    // its run was stopped (RunControl)
-    timed_out,    // its run took too long (RunConfig::timeout_ms)
+    timed_out,    // its run took too long (RunConfig::timeout)
     sleeping,     // it waits for its time (Runtime::sleepUntil): `recover()` drives it on from then
     damaged,      // its newest checkpoint cannot be read, so nobody knows; `recover()` leaves it alone
 };
@@ -38,7 +39,7 @@ struct UnfinishedThread {
     /// Of the first task that failed; empty if none did. Of a damaged thread, why it cannot be read: a sentence that names the record.
     std::string error;
     /// Until when it sleeps.
-    std::optional<std::int64_t> wake_unix_ms = {};
+    std::optional<std::chrono::system_clock::time_point> wake_at = {};
 };
 
 struct UnfinishedQuery {

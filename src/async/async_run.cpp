@@ -28,7 +28,7 @@ Task<> AsyncRun::drive(ResultPlaces result) {
         engine::giveValues(run, result.values, nullptr);
         result.status = outcome.status;
         result.interrupts = std::move(outcome.interrupts);
-        result.wake_unix_ms = outcome.wake_unix_ms;
+        result.wake_at = wakeAt(outcome);
         result.config = std::move(outcome.config);
     } catch (Error& error) {
         engine::addRunContext(error, impl_->config);

@@ -35,7 +35,7 @@ public:
             attempt_.change_ = this;
         }
         try {
-            if (limit) wakeup_.postAt(nsOf(*limit));
+            if (limit) wakeup_.postAt(*limit);
         } catch (...) {
             const std::lock_guard lock(attempt_.mutex_);
             if (is_woken_) return true;  // it is resumed all the same

@@ -7,6 +7,7 @@
 #include "src/async/group.hpp"
 #include "src/async/stop_wait.hpp"
 #include "src/run/execution.hpp"
+#include "src/times.hpp"
 
 namespace stategraph::engine {
 namespace {
@@ -15,7 +16,7 @@ using detail::RunInput;
 using detail::RunOutcome;
 
 StopWait waitAfter(Run& run, const Execution& execution, int number) {
-    return waitUntil(detail::afterNs(execution.waitNs(number)), run.shared().stop.get());
+    return waitUntil(detail::after(execution.waitTime(number)), run.shared().stop.get());
 }
 
 // One attempt. False: it is to be tried again.
@@ -103,11 +104,10 @@ namespace {
 class Turn {
 public:
     explicit Turn(RunShared& shared) noexcept
-        : shared_(shared), until_ns_(detail::afterNs(std::int64_t{shared.config->busy_timeout_ms} * 1'000'000)) {
+        : shared_(shared), until_(times::after(Clock::now(), shared.config->busy_timeout)) {
         if (shared.stop == nullptr || !shared.stop->deadline()) return;
-        const std::int64_t deadline_ns = nsOf(*shared.stop->deadline());
-        run_ends_first_ = deadline_ns < until_ns_;
-        if (run_ends_first_) until_ns_ = deadline_ns;
+        run_ends_first_ = *shared.stop->deadline() < until_;
+        if (run_ends_first_) until_ = *shared.stop->deadline();
     }
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
@@ -118,7 +118,7 @@ public:
     bool await_ready() {
         const RunConfig& config = *shared_.config;
         const bool is_head =
-            shared_.claim.enterLine(*shared_.saver, config.thread_id.view(), config.on_busy, config.busy_timeout_ms, come, this);
+            shared_.claim.enterLine(*shared_.saver, config.thread_id.view(), config.on_busy, config.busy_timeout, come, this);
         is_in_line_ = true;
         return is_head;
     }
@@ -126,7 +126,7 @@ public:
     void await_suspend(std::coroutine_handle<Promise> coroutine) {
         wakeup_.prepare(detail::homeOf(coroutine), coroutine);
         const std::lock_guard lock(mutex_);
-        wakeup_.postAt(until_ns_);
+        wakeup_.postAt(until_);
         if (shared_.stop != nullptr) watch_.watch(shared_.stop->token());
         is_suspended_ = true;
         if (has_come_) wakeup_.wake();
@@ -148,7 +148,7 @@ private:
     }
 
     RunShared& shared_;
-    std::int64_t until_ns_;
+    Clock::time_point until_;
     bool run_ends_first_ = false;
     std::mutex mutex_;
     detail::Wakeup wakeup_;
@@ -167,7 +167,7 @@ Async<> awaitTurn(RunShared& shared) {
     const bool is_mine = co_await turn;
     if (is_mine) co_return;
     if (turn.endedWithRun()) ThreadClaim::refuseStopped(config.thread_id.view());
-    ThreadClaim::refuse(config.thread_id.view(), config.busy_timeout_ms);
+    ThreadClaim::refuse(config.thread_id.view(), config.busy_timeout);
 }
 
 bool isAllInline(Run& run) noexcept { return run.todo().empty() || (run.todo().size() == 1 && blocks(run, *run.todo().front())); }

@@ -1,4 +1,7 @@
 #include <stategraph/async.hpp>
+
+#include <chrono>
+
 #include <stategraph/control.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/runtime.hpp>
@@ -9,7 +12,7 @@ namespace stategraph {
 
 Task<> sleepFor(Runtime& runtime, std::chrono::nanoseconds time) {
     const std::stop_token stop = stopToken(runtime);
-    engine::StopWait wait(detail::afterNs(time.count()), stop);
+    engine::StopWait wait(detail::after(time), stop);
     co_await wait;
     if (!stop.stop_requested()) co_return;
     const std::string node(runtime.node());

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <chrono>
 #include <coroutine>
-#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -33,14 +32,10 @@ private:
     std::optional<std::stop_callback<Wake>> callback_;
 };
 
-inline std::int64_t nsOf(Clock::time_point time) noexcept {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count();
-}
-
 /// Awaits a time, or the stop if that comes first.
 class StopWait {
 public:
-    StopWait(std::int64_t at_ns, std::stop_token token) noexcept : at_ns_(at_ns), token_(std::move(token)) {}
+    StopWait(detail::SteadyTime at, std::stop_token token) noexcept : at_(at), token_(std::move(token)) {}
     StopWait(const StopWait&) = delete;
     StopWait& operator=(const StopWait&) = delete;
 
@@ -49,7 +44,7 @@ public:
     void await_suspend(std::coroutine_handle<Promise> coroutine) {
         wakeup_.prepare(detail::homeOf(coroutine), coroutine);
         const std::lock_guard lock(mutex_);
-        wakeup_.postAt(at_ns_);
+        wakeup_.postAt(at_);
         if (token_.stop_possible()) watch_.watch(token_);
     }
     void await_resume() {
@@ -57,7 +52,7 @@ public:
     }
 
 private:
-    std::int64_t at_ns_;
+    detail::SteadyTime at_;
     std::stop_token token_;
     std::mutex mutex_;
     detail::Wakeup wakeup_;
@@ -65,9 +60,9 @@ private:
 };
 
 /// The same of a run's stop and its deadline, as RunStop::waitFor blocks. `stop` may be null.
-inline StopWait waitUntil(std::int64_t at_ns, const RunStop* stop) {
-    if (stop == nullptr) return {at_ns, std::stop_token()};
-    return {stop->deadline() ? std::min(at_ns, nsOf(*stop->deadline())) : at_ns, stop->token()};
+inline StopWait waitUntil(detail::SteadyTime at, const RunStop* stop) {
+    if (stop == nullptr) return {at, std::stop_token()};
+    return {stop->deadline() ? std::min(at, *stop->deadline()) : at, stop->token()};
 }
 
 }  // namespace stategraph::engine

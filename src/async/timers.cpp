@@ -7,16 +7,6 @@
 #include <thread>
 #include <utility>
 
-#include <stategraph/detail/async.hpp>
-
-namespace stategraph::detail {
-
-std::int64_t nowNs() noexcept {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-}  // namespace stategraph::detail
-
 namespace stategraph::engine {
 
 Timers& Timers::common() {
@@ -103,8 +93,8 @@ void Timers::serve() {
     std::unique_lock lock(mutex_);
     for (;;) {
         postLate();
-        const std::int64_t now_ns = detail::nowNs();
-        if (!heap_.empty() && heap_.front()->at_ns <= now_ns) {
+        const auto now = std::chrono::steady_clock::now();
+        if (!heap_.empty() && heap_.front()->at <= now) {
             goOff(*heap_.front());
         } else if (late_ != nullptr) {
             changed_.wait_for(lock, std::chrono::milliseconds(1));
@@ -112,8 +102,7 @@ void Timers::serve() {
             changed_.wait(lock);
         } else {
             // An hour at a time: sleepers of centuries would overflow the clock of the wait.
-            const std::int64_t left_ns = heap_.front()->at_ns - now_ns;
-            changed_.wait_for(lock, std::chrono::nanoseconds(std::min<std::int64_t>(left_ns, 3'600'000'000'000)));
+            changed_.wait_until(lock, std::min(heap_.front()->at, now + std::chrono::hours(1)));
         }
     }
 }
@@ -147,7 +136,7 @@ void Timers::up(std::size_t place) noexcept {
     Timer* const timer = heap_[place];
     while (place > 0) {
         const std::size_t parent = (place - 1) / 2;
-        if (heap_[parent]->at_ns <= timer->at_ns) break;
+        if (heap_[parent]->at <= timer->at) break;
         put(place, heap_[parent]);
         place = parent;
     }
@@ -159,8 +148,8 @@ void Timers::down(std::size_t place) noexcept {
     for (;;) {
         std::size_t child = 2 * place + 1;
         if (child >= heap_.size()) break;
-        if (child + 1 < heap_.size() && heap_[child + 1]->at_ns < heap_[child]->at_ns) ++child;
-        if (timer->at_ns <= heap_[child]->at_ns) break;
+        if (child + 1 < heap_.size() && heap_[child + 1]->at < heap_[child]->at) ++child;
+        if (timer->at <= heap_[child]->at) break;
         put(place, heap_[child]);
         place = child;
     }

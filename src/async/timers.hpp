@@ -1,7 +1,7 @@
 #pragma once
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
-#include <cstdint>
 #include <mutex>
 #include <vector>
 
@@ -13,7 +13,7 @@ namespace stategraph::engine {
 
 /// A time at which something is posted at a place. Its owner keeps it where it is until it was removed or has gone off.
 struct Timer {
-    std::int64_t at_ns = 0;  // of the steady clock
+    std::chrono::steady_clock::time_point at = {};
     detail::Home home;
     detail::Work work;
     std::size_t place = none;  // in the heap

@@ -93,15 +93,15 @@ void Wakeup::wake() noexcept {
     while (!engine::Timers::common().postAtAll(state->waking)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
-void Wakeup::postAt(std::int64_t at_ns) {
+void Wakeup::postAt(SteadyTime at) {
     State* const state = state_;
     // Twice: the timer may go off before this function ends, and the coroutine that owns the Wakeup be gone.
     state->owners.fetch_add(2, std::memory_order_relaxed);
     try {
         if (state->home.ops->startTimer != nullptr) {
-            state->home.ops->startTimer(state->home.place, at_ns, state->work(), state->foreign_timer);
+            state->home.ops->startTimer(state->home.place, at, state->work(), state->foreign_timer);
         } else {
-            state->timer = {.at_ns = at_ns, .home = state->home, .work = state->work()};
+            state->timer = {.at = at, .home = state->home, .work = state->work()};
             engine::Timers::common().add(state->timer);
         }
     } catch (...) {

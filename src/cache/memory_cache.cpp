@@ -1,7 +1,6 @@
 #include <stategraph/cache.hpp>
 
 #include <algorithm>
-#include <limits>
 #include <list>
 #include <mutex>
 #include <unordered_map>
@@ -9,6 +8,8 @@
 
 #include <stategraph/error.hpp>
 #include <stategraph/id_source.hpp>
+
+#include "src/times.hpp"
 
 namespace stategraph {
 namespace {
@@ -33,7 +34,7 @@ struct MemoryCache::Impl {
         if (options.bytes_max < 1) throw InvalidArgumentError("MemoryCacheOptions::bytes_max is 0; it must be at least 1");
     }
 
-    std::int64_t now() const { return options.clock ? options.clock->nowUnixUs() : IdSource::system().nowUnixUs(); }
+    std::int64_t now() const { return times::nowUs(options.clock ? *options.clock : IdSource::system()); }
 
     void erase(Entries::iterator entry) {
         const auto space = by_ns.find(entry->ns);
@@ -77,17 +78,13 @@ std::optional<std::string> MemoryCache::get(std::string_view ns, std::string_vie
     return found->value;
 }
 
-void MemoryCache::set(std::string_view ns, std::string_view key, std::string_view value, std::optional<std::int64_t> ttl_ms) {
+void MemoryCache::set(std::string_view ns, std::string_view key, std::string_view value, std::optional<std::chrono::milliseconds> ttl) {
     const std::lock_guard lock(impl_->mutex);
     if (const auto before = impl_->find(ns, key); before != impl_->entries.end()) impl_->erase(before);
     Impl::Entry entry{std::string(ns), std::string(key), std::string(value), 0};
     const std::size_t size = entry.size();
     if (size > impl_->options.bytes_max) return;
-    if (ttl_ms) {
-        const std::int64_t now = impl_->now();
-        constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-        entry.expires_unix_us = *ttl_ms > (most - now) / 1000 ? 0 : now + *ttl_ms * 1000;  // in a quarter of a million years: never
-    }
+    if (ttl) entry.expires_unix_us = times::expiryUs(impl_->now(), *ttl).value_or(0);
     while (impl_->bytes + size > impl_->options.bytes_max) impl_->erase(std::prev(impl_->entries.end()));
     impl_->entries.push_front(std::move(entry));
     impl_->bytes += size;

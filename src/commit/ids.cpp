@@ -9,15 +9,14 @@
 
 #include "src/fork.hpp"
 #include "src/lasting.hpp"
+#include "src/times.hpp"
 
 namespace stategraph {
 namespace {
 
 class SystemIdSource final : public IdSource {
 public:
-    std::int64_t nowUnixUs() override {
-        return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
-    }
+    std::chrono::system_clock::time_point now() override { return std::chrono::system_clock::now(); }
     std::uint64_t uniqueBits() override { return engine::randomBits(); }
 };
 
@@ -42,7 +41,7 @@ IdSequence::IdSequence(IdSource& source, std::uint64_t low_bits) noexcept : sour
 // What an id can tell of a clock: nothing before 1970, and of one that runs ahead no more than leaves ids that ascend for ever.
 CheckpointId IdSequence::next() {
     constexpr std::int64_t latest_us = (std::int64_t{1} << 47U) * 1000;  // of the 48 bits of milliseconds half
-    const auto now_us = static_cast<std::uint64_t>(std::clamp<std::int64_t>(source_->nowUnixUs(), 0, latest_us));
+    const auto now_us = static_cast<std::uint64_t>(std::clamp<std::int64_t>(times::nowUs(*source_), 0, latest_us));
     const std::uint64_t now = ((now_us / 1000) << 12U) | (now_us % 1000 * 4096 / 1000);
     tick_ = now > tick_ ? now : tick_ + 1;
     return {(tick_ >> 12U) << 16U | 0x7000U | (tick_ & 0xFFFU), low_};

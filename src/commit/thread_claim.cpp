@@ -12,6 +12,7 @@
 #include <stategraph/error.hpp>
 
 #include "checkpoint/comparisons.hpp"
+#include "src/times.hpp"
 
 namespace stategraph::engine {
 
@@ -52,9 +53,9 @@ ThreadClaim::Shard& ThreadClaim::shard() const noexcept {
 
 namespace {
 
-void checkTimeout(int timeout_ms) {
-    if (timeout_ms < 0) {
-        throw InvalidArgumentError("busy_timeout_ms is " + std::to_string(timeout_ms) + "; it must not be negative");
+void checkTimeout(std::chrono::milliseconds timeout) {
+    if (timeout.count() < 0) {
+        throw InvalidArgumentError("busy_timeout is " + times::textOf(timeout) + "; it must not be negative");
     }
 }
 
@@ -122,10 +123,10 @@ void ThreadClaim::giveTurn() noexcept {
     }
 }
 
-void ThreadClaim::acquire(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy, int timeout_ms,
+void ThreadClaim::acquire(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy, std::chrono::milliseconds timeout,
                           const ClaimStop& stop) {
     if (holds_) return;
-    checkTimeout(timeout_ms);
+    checkTimeout(timeout);
     Shard& shard = nameThread(saver, thread_id, on_busy);
     std::unique_lock lock(shard.mutex);
     if (*shard.linkOf(*this) == nullptr) {
@@ -138,7 +139,7 @@ void ThreadClaim::acquire(const BaseCheckpointSaver& saver, std::string_view thr
         std::condition_variable_any comes;  // before it enters: this may throw
         enter(shard);
         waiting_ = &comes;
-        auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
+        auto until = times::after(std::chrono::steady_clock::now(), timeout);
         const bool run_ends_first = stop.deadline && *stop.deadline < until;
         if (run_ends_first) until = *stop.deadline;
         const bool is_mine = comes.wait_until(lock, stop.token, until, [this] { return is_first_; });
@@ -146,15 +147,15 @@ void ThreadClaim::acquire(const BaseCheckpointSaver& saver, std::string_view thr
         if (!is_mine) {
             leave(shard);
             if (stop.token.stop_requested() || run_ends_first) refuseStopped(thread_id);
-            refuse(thread_id, timeout_ms);
+            refuse(thread_id, timeout);
         }
     }
     holds_ = true;
 }
 
-bool ThreadClaim::enterLine(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy, int timeout_ms, Turn turn,
+bool ThreadClaim::enterLine(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy, std::chrono::milliseconds timeout, Turn turn,
                             void* context) {
-    checkTimeout(timeout_ms);
+    checkTimeout(timeout);
     Shard& shard = nameThread(saver, thread_id, on_busy);
     const std::lock_guard lock(shard.mutex);
     holds_ = enter(shard);
@@ -173,9 +174,8 @@ bool ThreadClaim::leaveLine() noexcept {
     return holds_;
 }
 
-void ThreadClaim::refuse(std::string_view thread_id, int timeout_ms) {
-    throw ThreadBusyError("another run is under way on the thread, and did not end within " + std::to_string(timeout_ms) +
-                              " ms (busy_timeout_ms)",
+void ThreadClaim::refuse(std::string_view thread_id, std::chrono::milliseconds timeout) {
+    throw ThreadBusyError("another run is under way on the thread, and did not end within " + times::textOf(timeout) + " (busy_timeout)",
                           {.thread_id = std::string(thread_id)});
 }
 

@@ -35,17 +35,17 @@ public:
     ~ThreadClaim() { release(); }
 
     /// Both must outlive the claim. Errors: ThreadBusyError; CancelledError if `stop` says so first; InvalidArgumentError for a negative timeout.
-    void acquire(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy, int timeout_ms, const ClaimStop& stop = {});
+    void acquire(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy, std::chrono::milliseconds timeout, const ClaimStop& stop = {});
     void release() noexcept;
 
     /// For who cannot block: enters the line. True: it is at its head, and `acquire` returns at once. Else `turn(context)` is called, under a
     /// lock, when it gets there; then, or to give up before, `leaveLine`. Errors: InvalidArgumentError, and std::bad_alloc.
     using Turn = void (*)(void* context);
-    bool enterLine(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy, int timeout_ms, Turn turn, void* context);
+    bool enterLine(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy, std::chrono::milliseconds timeout, Turn turn, void* context);
     /// Whether it got to the head, and so holds the thread; if not it is in no line any more.
     bool leaveLine() noexcept;
     /// What a run says that did not get its turn.
-    [[noreturn]] static void refuse(std::string_view thread_id, int timeout_ms);
+    [[noreturn]] static void refuse(std::string_view thread_id, std::chrono::milliseconds timeout);
     /// The same of one that was stopped first.
     [[noreturn]] static void refuseStopped(std::string_view thread_id);
 

@@ -37,8 +37,8 @@ NodeSpec nodeOf(std::string&& name, const NodeOptions& options) {
     node.metadata = options.metadata;
     if (options.ends.isGiven()) node.ends = options.ends.names();
     node.stored_as = options.stored_as;
-    node.timeout_ms = options.timeout_ms;
-    node.idle_timeout_ms = options.idle_timeout_ms;
+    node.timeout = options.timeout;
+    node.idle_timeout = options.idle_timeout;
     return node;
 }
 

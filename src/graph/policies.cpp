@@ -47,7 +47,7 @@ void addPolicies(Topology& topology, const detail::GraphSpec& graph) {
         node.retry = retryOf(spec, graph);
         const CachePolicy& cache = cacheOf(spec, graph);
         if (cache.use == CacheUse::on) {
-            node.cache = NodeCache{.key = cache.key, .ttl_ms = cache.ttl_ms, .ns = cacheNamespace(topology, node, cache.ns)};
+            node.cache = NodeCache{.key = cache.key, .ttl = cache.ttl, .ns = cacheNamespace(topology, node, cache.ns)};
         }
         if (const auto* handler = handlerOf(spec, graph)) {
             node.on_error = ErrorHandler{.action = handler->action, .takes_state = !takesInputOf(spec, handler->action.input)};

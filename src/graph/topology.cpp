@@ -31,7 +31,7 @@ Node makeNode(const detail::NodeSpec& spec, const detail::Schema& state) {
         node.subgraph = Subgraph{.spec = *spec.subgraph, .in = std::move(match.in), .out = std::move(match.out)};
     }
     node.deferred = spec.defer;
-    node.limits = {spec.timeout_ms, spec.idle_timeout_ms};
+    node.limits = {spec.timeout, spec.idle_timeout};
     node.metadata = spec.metadata;
     return node;
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -53,16 +54,16 @@ struct Subgraph {
 
 /// What a node's attempt may take, in ms; none: any time.
 struct AttemptLimits {
-    std::optional<int> timeout_ms = {};       // of the whole attempt
-    std::optional<int> idle_timeout_ms = {};  // since it last gave a sign
+    std::optional<std::chrono::milliseconds> timeout = {};       // of the whole attempt
+    std::optional<std::chrono::milliseconds> idle_timeout = {};  // since it last gave a sign
 
-    bool any() const noexcept { return timeout_ms || idle_timeout_ms; }
+    bool any() const noexcept { return timeout || idle_timeout; }
 };
 
 /// How a node's results are cached.
 struct NodeCache {
     CacheKey key;
-    std::optional<std::int64_t> ttl_ms;
+    std::optional<std::chrono::milliseconds> ttl;
     std::string ns;  // of its entries: the graph, the node, and what the policy says
 };
 

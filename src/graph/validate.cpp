@@ -17,6 +17,7 @@
 #include "src/graph/policies.hpp"
 #include "src/graph/reachability.hpp"
 #include "src/graph/sharing.hpp"
+#include "src/times.hpp"
 
 namespace stategraph::engine {
 namespace {
@@ -149,10 +150,11 @@ private:
         if (node.subgraph && node.subgraph->core == nullptr) {
             fault("node " + name + ": its subgraph is not compiled; add what compile() returned");
         }
-        if (node.subgraph && (node.timeout_ms || node.idle_timeout_ms)) {
+        if (node.subgraph && (node.timeout || node.idle_timeout)) {
             fault("node " + name + " is a subgraph and has a timeout; give timeouts to the nodes in it");
         }
-        if (node.timeout_ms.value_or(1) < 1 || node.idle_timeout_ms.value_or(1) < 1) {
+        constexpr std::chrono::milliseconds least(1);
+        if (node.timeout.value_or(least) < least || node.idle_timeout.value_or(least) < least) {
             fault("node " + name + " has a timeout below 1 ms; leave it out for none");
         }
         if (!node.subgraph && node.action.call == nullptr) {
@@ -163,16 +165,15 @@ private:
     }
 
     void checkRetry(const RetryPolicy& retry, const std::string& where) {
-        const auto check = [&](const char* option, double value, double least) {
+        const auto check = [&](const char* option, double value, double least, const char* unit) {
             // Written so that what is not a number fails too.
             if (value >= least && std::isfinite(value)) return;
-            fault(where + option + " is " + numberText(value) + ", but must be a number of at least " +
-                  numberText(least));
+            fault(where + option + " is " + numberText(value) + unit + ", but must be a number of at least " + numberText(least) + unit);
         };
-        check("max_attempts", retry.max_attempts, 1);
-        check("initial_interval_ms", retry.initial_interval_ms, 0);
-        check("backoff_factor", retry.backoff_factor, 1);
-        check("max_interval_ms", retry.max_interval_ms, 0);
+        check("max_attempts", retry.max_attempts, 1, "");
+        check("initial_interval", retry.initial_interval.count(), 0, " ms");
+        check("backoff_factor", retry.backoff_factor, 1, "");
+        check("max_interval", retry.max_interval.count(), 0, " ms");
         if (!retry.retry_on.isGiven()) fault(where + "retry_on is null; give it a function, such as sg::isRetryable");
         for (std::size_t i = 0; i < retry.otherwise.size(); ++i) checkRetry(retry.otherwise[i], where + "otherwise[" + std::to_string(i) + "].");
     }
@@ -181,7 +182,7 @@ private:
         const CachePolicy& cache = cacheOf(node, graph_);
         if (cache.use != CacheUse::on) return;
         const std::string where = "node " + quoted(node.name) + ": cache.";
-        if (cache.ttl_ms && *cache.ttl_ms < 1) fault(where + "ttl_ms is " + std::to_string(*cache.ttl_ms) + ", but must be at least 1");
+        if (cache.ttl && cache.ttl->count() < 1) fault(where + "ttl is " + times::textOf(*cache.ttl) + ", but must be at least 1 ms");
         if (cache.key.empty() || takesInputOf(node, cache.key.input())) return;
         if (node.subgraph && cache.key.input().type == graph_.state->state().type) return;
         fault(where + "key takes another type than the node" +

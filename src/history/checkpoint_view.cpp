@@ -88,7 +88,7 @@ SnapshotData describe(const LogName& log, const checkpoint::CommitFields& commit
     snapshot.source = commit.source;
     snapshot.step = commit.step;
     snapshot.metadata = readMetadata(commit.metadata);
-    snapshot.created_at_unix_ms = commit.id.unixTimeMs();
+    snapshot.created_at = commit.id.time();
     for (const DueTask& due : tasks) {
         TaskSnapshot task;
         task.id = makeTaskId({commit.id, log.checkpoint_ns, commit.step + 1, due.name, due.path});

@@ -326,7 +326,7 @@ Config editState(const Core& root, const Config& config, Edits& given, const Edi
     Config at = config;
     try {
         const bool is_bulk = supersteps.size() > 1 || supersteps.front().size() > 1;
-        claim.acquire(saver, config.thread_id.view(), options.on_busy, options.busy_timeout_ms);
+        claim.acquire(saver, config.thread_id.view(), options.on_busy, options.busy_timeout);
         for (auto& edits : supersteps) {
             if (edits.empty()) throw InvalidArgumentError("bulkUpdateState was given a superstep without updates");
             at = engine::Editor(core, saver, engine::storeAt(root, config.checkpoint_ns), at, options.durability).apply(edits, is_bulk);

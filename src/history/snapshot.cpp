@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "src/interrupts.hpp"
+#include "src/times.hpp"
 
 namespace stategraph {
 namespace {
@@ -106,13 +107,14 @@ std::vector<Interrupt> SnapshotData::interrupts() const {
 }
 
 std::string SnapshotData::createdAt() const {
-    if (created_at_unix_ms == 0) return {};
-    const std::time_t seconds = static_cast<std::time_t>(created_at_unix_ms / 1000);
+    if (!created_at) return {};
+    const std::int64_t unix_ms = times::unixMs(config.checkpoint_id);
+    const std::time_t seconds = static_cast<std::time_t>(unix_ms / 1000);
     std::tm utc{};
     gmtime_r(&seconds, &utc);
     char text[32];
     const std::size_t size = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
-    std::string milliseconds = std::to_string(created_at_unix_ms % 1000);
+    std::string milliseconds = std::to_string(unix_ms % 1000);
     return std::string(text, size) + "." + std::string(3 - milliseconds.size(), '0') + milliseconds + "Z";
 }
 

@@ -10,6 +10,7 @@
 #include "src/graph/core.hpp"
 #include "src/run/run.hpp"
 #include "src/run/waiting.hpp"
+#include "src/times.hpp"
 
 namespace stategraph::engine {
 namespace {
@@ -53,8 +54,8 @@ std::optional<Clock::time_point> Attempt::nextLimit(End& end) const {
         end = meaning;
     };
     if (stop_ != nullptr && stop_->deadline()) consider(*stop_->deadline(), End::stopped);
-    if (limits_.timeout_ms) consider(begun_ + std::chrono::milliseconds(*limits_.timeout_ms), End::timed_out);
-    if (limits_.idle_timeout_ms) consider(last_sign_ + std::chrono::milliseconds(*limits_.idle_timeout_ms), End::idle);
+    if (limits_.timeout) consider(times::after(begun_, *limits_.timeout), End::timed_out);
+    if (limits_.idle_timeout) consider(times::after(last_sign_, *limits_.idle_timeout), End::idle);
     return next;
 }
 
@@ -158,7 +159,7 @@ std::unique_lock<std::recursive_mutex> Attempt::enter() {
     std::unique_lock entry(entry_);
     const std::lock_guard lock(mutex_);
     if (given_up_) refuse(info_);
-    if (limits_.idle_timeout_ms) {
+    if (limits_.idle_timeout) {
         last_sign_ = Clock::now();
         changed_.notify_all();
     }

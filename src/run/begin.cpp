@@ -87,7 +87,7 @@ void Run::begin(RunInput&& input) {
         const RunConfig& config = *shared_.config;
         ClaimStop stop;
         if (shared_.stop != nullptr) stop = {shared_.stop->token(), shared_.stop->deadline()};
-        shared_.claim.acquire(*shared_.saver, config.thread_id.view(), config.on_busy, config.busy_timeout_ms, stop);
+        shared_.claim.acquire(*shared_.saver, config.thread_id.view(), config.on_busy, config.busy_timeout, stop);
     }
     // New input drops what is due, so it does not matter whether that still exists.
     bool drops = input.kind == RunInput::Kind::update;

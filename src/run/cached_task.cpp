@@ -195,7 +195,7 @@ void CachedTask::storeEntry() noexcept {
             const std::lock_guard lock(entry_->run.shared_.answers_mutex);
             if (!entry_->run.answersOf(entry_->task).answers.empty()) return drop();
         }
-        entry_->cache.set(entry_->policy.ns, entry_->key, entry_->value, entry_->policy.ttl_ms);
+        entry_->cache.set(entry_->policy.ns, entry_->key, entry_->value, entry_->policy.ttl);
     } catch (...) {
         // The task has its result, and the next one runs.
     }

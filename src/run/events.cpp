@@ -8,6 +8,7 @@
 #include "src/run/run.hpp"
 #include "src/stream/log_reader.hpp"
 #include "src/stream/topic.hpp"
+#include "src/times.hpp"
 
 namespace stategraph::engine {
 namespace {
@@ -269,7 +270,7 @@ void Events::emitBoth(Run& run, StreamEvent event, std::string_view debug_type) 
         out.text("payload");
         out.raw(payload.bytes());
         out.text("timestamp");
-        out.integer(run.core().ids().nowUnixUs() / 1000);
+        out.integer(times::nowMs(run.core().ids()));
     });
     emit(std::move(event));
 }

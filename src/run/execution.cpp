@@ -56,7 +56,7 @@ bool Execution::mayBegin(int number) noexcept {
 }
 
 void Execution::waitAfter(int number) const {
-    const std::chrono::nanoseconds duration(waitNs(number));
+    const std::chrono::nanoseconds duration = waitTime(number);
     RunStop* stop = run_.shared().stop.get();
     if (stop != nullptr) {
         stop->waitFor(duration);
@@ -66,10 +66,10 @@ void Execution::waitAfter(int number) const {
 }
 
 // At most a century: what is longer has no place in a clock.
-std::int64_t Execution::waitNs(int number) const {
-    const double ms = retryWaitMs(task_.retried_by == nullptr ? node_.retry : *task_.retried_by, number);
-    if (run_.observation()) run_.observeRetry(task_, number, ms);
-    return static_cast<std::int64_t>(std::min(ms * 1e6, 3.15e18));
+std::chrono::nanoseconds Execution::waitTime(int number) const {
+    const auto wait = retryWait(task_.retried_by == nullptr ? node_.retry : *task_.retried_by, number);
+    if (run_.observation()) run_.observeRetry(task_, number, wait);
+    return std::chrono::nanoseconds(static_cast<std::int64_t>(std::min(wait.count() * 1e6, 3.15e18)));
 }
 
 bool Execution::isWorthAnother(const std::exception_ptr& error, int attempt) const noexcept {
@@ -158,9 +158,9 @@ void Execution::takeAttempt(Attempt& attempt, Attempt::End end, TaskContext& con
             return;
         case Attempt::End::stopped: throw StopSignal{};
         case Attempt::End::timed_out:
-            throw NodeTimeoutError(NodeTimeoutError::Kind::run, *limits.timeout_ms, {.node = node_.name, .step = run_.step()});
+            throw NodeTimeoutError(NodeTimeoutError::Kind::run, *limits.timeout, {.node = node_.name, .step = run_.step()});
         case Attempt::End::idle:
-            throw NodeTimeoutError(NodeTimeoutError::Kind::idle, *limits.idle_timeout_ms, {.node = node_.name, .step = run_.step()});
+            throw NodeTimeoutError(NodeTimeoutError::Kind::idle, *limits.idle_timeout, {.node = node_.name, .step = run_.step()});
     }
 }
 

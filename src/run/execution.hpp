@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <optional>
 #include <string_view>
 
@@ -29,7 +30,7 @@ public:
     bool isPlain() const noexcept { return !isAsync() && node_.retry.max_attempts == 1 && node_.retry.otherwise.empty(); }
     /// `once` for those, and the wait that `waitAfter` sleeps: src/async/execution.cpp.
     stategraph::Task<bool> onceAsync(int number);
-    std::int64_t waitNs(int number) const;
+    std::chrono::nanoseconds waitTime(int number) const;
 
 private:
     template <class F>

@@ -11,6 +11,7 @@
 
 #include "src/fork.hpp"
 #include "src/run/waiting.hpp"
+#include "src/times.hpp"
 
 namespace stategraph {
 namespace {
@@ -172,7 +173,7 @@ struct Executor::Impl final : std::enable_shared_from_this<Impl>, engine::ForkAw
                     if (found || !queue.empty() || stopping) continue;
                 }
                 ++idle;
-                const bool woken = wake.wait_for(lock, std::chrono::milliseconds(options.idle_ms),
+                const bool woken = wake.wait_until(lock, times::after(std::chrono::steady_clock::now(), options.idle),
                                                  [this] { return !queue.empty() || stopping; });
                 --idle;
                 if (!woken) break;
@@ -202,7 +203,7 @@ struct Executor::Impl final : std::enable_shared_from_this<Impl>, engine::ForkAw
 
 Executor::Executor(const ExecutorOptions& options) : impl_(std::make_shared<Impl>()) {
     if (options.threads_max < 1) throw InvalidArgumentError("ExecutorOptions::threads_max must be at least 1");
-    if (options.idle_ms < 0) throw InvalidArgumentError("ExecutorOptions::idle_ms must not be negative");
+    if (options.idle.count() < 0) throw InvalidArgumentError("ExecutorOptions::idle is " + times::textOf(options.idle) + "; it must not be negative");
     impl_->options = options;
 }
 

@@ -12,6 +12,7 @@
 #include "src/run/questions.hpp"
 #include "src/run/retry_wait.hpp"
 #include "src/run/run.hpp"
+#include "src/times.hpp"
 
 namespace stategraph::detail {
 
@@ -103,7 +104,7 @@ void retryCall(Runtime& runtime, const RetryPolicy& policy, int attempt) {
     if (isPause(error)) std::rethrow_exception(error);
     const RetryPolicy* const retry = engine::policyFor(policy, error);
     if (retry == nullptr || attempt >= retry->max_attempts) std::rethrow_exception(error);
-    runtime.waitFor(static_cast<int>(engine::retryWaitMs(*retry, attempt)));
+    runtime.waitFor(times::wholeMs(engine::retryWait(*retry, attempt)));
     restartQuestions(runtime);
 }
 
@@ -116,8 +117,8 @@ std::string callKey(Runtime& runtime, std::string_view name, std::size_t number)
 }
 
 CachedCall::CachedCall(Runtime& runtime, std::string_view name, const CallCache& policy, std::string input) : policy_(policy), input_(std::move(input)) {
-    if (policy.ttl_ms && *policy.ttl_ms < 1) {
-        throw InvalidArgumentError("the call '" + std::string(name) + "' has a cache.ttl_ms of " + std::to_string(*policy.ttl_ms) + "; it must be at least 1",
+    if (policy.ttl && policy.ttl->count() < 1) {
+        throw InvalidArgumentError("the call '" + std::string(name) + "' has a cache.ttl of " + times::textOf(*policy.ttl) + "; it must be at least 1 ms",
                                    {.node = std::string(runtime.node())});
     }
     const Core& core = coreOf(runtime);
@@ -143,7 +144,7 @@ std::optional<std::string> CachedCall::find() noexcept {
 void CachedCall::keep(std::string_view value) noexcept {
     if (cache_ == nullptr) return;
     try {
-        cache_->set(ns_, key_, engine::makeEntry(input_, value), policy_.ttl_ms);
+        cache_->set(ns_, key_, engine::makeEntry(input_, value), policy_.ttl);
     } catch (...) {
         // The next one makes the call.
     }

@@ -7,6 +7,7 @@
 #include "src/run/flight.hpp"
 #include "src/run/invoke.hpp"
 #include "src/stream/hub.hpp"
+#include "src/times.hpp"
 
 // From a call to a run: what is shared by a run and those inside it, checked first.
 namespace stategraph::engine {
@@ -127,6 +128,10 @@ void runSilently(const Core& core, RunInput& input, const RunConfig& config, voi
 
 }  // namespace
 
+std::optional<std::chrono::system_clock::time_point> wakeAt(const RunOutcome& outcome) noexcept {
+    return outcome.wake_unix_ms ? std::optional(times::ofUnixMs(*outcome.wake_unix_ms)) : std::nullopt;
+}
+
 RunOutcome run(const Core& core, RunInput input, const RunConfig& config, void* values, ChannelSet* present) {
     RunOutcome came_to;
     runSilently(core, input, config, values, present, [&](RunOutcome& outcome) { came_to = std::move(outcome); });
@@ -137,7 +142,7 @@ void invoke(const Core& core, RunInput&& input, const RunConfig& config, const R
     runSilently(core, input, config, result.values, nullptr, [&result](RunOutcome& outcome) {
         result.status = outcome.status;
         result.interrupts = std::move(outcome.interrupts);
-        result.wake_unix_ms = outcome.wake_unix_ms;
+        result.wake_at = wakeAt(outcome);
         result.config = std::move(outcome.config);
     });
 }

@@ -57,14 +57,10 @@ Ending endingOf(Status status) noexcept {
     return Ending::failed;
 }
 
-std::int64_t steadyNs() noexcept {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 void Observation::runStarts(const ObservedRun& run) noexcept {
     run_ = run;
     open_ = true;
-    run_began_ns_ = steadyNs();
+    run_began_ = Clock::now();
     tell(&Observer::runStarts, RunStart{run_});
 }
 
@@ -72,20 +68,20 @@ void Observation::runEnds(Ending ending, int supersteps, std::string_view error)
     if (!open_) return;
     if (in_superstep_) superstepEnds(ending);
     open_ = false;
-    tell(&Observer::runEnds, RunEnd{run_, ending, steadyNs() - run_began_ns_, supersteps, error});
+    tell(&Observer::runEnds, RunEnd{run_, ending, Clock::now() - run_began_, supersteps, error});
 }
 
 void Observation::superstepStarts(std::int64_t step, std::size_t tasks, std::size_t restored) noexcept {
     in_superstep_ = true;
     step_ = step;
-    superstep_began_ns_ = steadyNs();
+    superstep_began_ = Clock::now();
     tell(&Observer::superstepStarts, SuperstepStart{run_, step, tasks, restored});
 }
 
 void Observation::superstepEnds(Ending ending) noexcept {
     if (!in_superstep_) return;
     in_superstep_ = false;
-    tell(&Observer::superstepEnds, SuperstepEnd{run_, step_, ending, steadyNs() - superstep_began_ns_});
+    tell(&Observer::superstepEnds, SuperstepEnd{run_, step_, ending, Clock::now() - superstep_began_});
 }
 
 void Run::observeStart() noexcept {
@@ -141,10 +137,10 @@ void Run::tellFailure() noexcept {
     tellEnd(Ending::failed, interrupts, text);
 }
 
-void Run::observeStored(CheckpointId before, std::int64_t step, std::int64_t began_ns) noexcept {
+void Run::observeStored(CheckpointId before, std::int64_t step, Clock::time_point began) noexcept {
     if (log_.stored() == before) return;
     observation_.tell(&Observer::checkpointStored,
-                      CheckpointStored{observation_.run(), log_.stored(), step, log_.recordBytes(), steadyNs() - began_ns});
+                      CheckpointStored{observation_.run(), log_.stored(), step, log_.recordBytes(), Clock::now() - began});
 }
 
 void Run::observeQuestions(const Task& task) noexcept {
@@ -154,8 +150,8 @@ void Run::observeQuestions(const Task& task) noexcept {
     }
 }
 
-void Run::observeRetry(Task& task, int attempt, double wait_ms) noexcept {
-    observation_.tell(&Observer::taskRetries, TaskRetry{observation_.run(), nodeOf(task).name, task.id, attempt, wait_ms});
+void Run::observeRetry(Task& task, int attempt, std::chrono::duration<double, std::milli> wait) noexcept {
+    observation_.tell(&Observer::taskRetries, TaskRetry{observation_.run(), nodeOf(task).name, task.id, attempt, wait});
 }
 
 void TaskWatch::start() noexcept {
@@ -164,7 +160,7 @@ void TaskWatch::start() noexcept {
     } catch (...) {
         // No memory for its name: it is told without.
     }
-    began_ns_ = steadyNs();
+    began_ = Clock::now();
     run_.observation().tell(&Observer::taskStarts,
                             TaskStart{run_.observation().run(), run_.step(), run_.nodeOf(task_).name, task_.id, attempt_});
 }
@@ -202,7 +198,7 @@ void TaskWatch::end() noexcept {
         ending = Ending::left;
     }
     run_.observation().tell(&Observer::taskEnds, TaskEnd{run_.observation().run(), run_.step(), run_.nodeOf(task_).name, task_.id, attempt_,
-                                                         ending, steadyNs() - began_ns_, error});
+                                                         ending, Clock::now() - began_, error});
 }
 
 }  // namespace stategraph::engine

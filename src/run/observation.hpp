@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <string>
@@ -12,10 +13,10 @@ namespace stategraph::engine {
 class Run;
 struct Task;
 
-Ending endingOf(Status status) noexcept;
+/// For durations: it never jumps.
+using Clock = std::chrono::steady_clock;
 
-/// Nanoseconds of a clock that never jumps.
-std::int64_t steadyNs() noexcept;
+Ending endingOf(Status status) noexcept;
 
 /// What one run tells its observers. Without any, every call is one branch.
 class Observation {
@@ -42,8 +43,8 @@ public:
 private:
     std::array<Observer*, 2> observers_;
     ObservedRun run_;
-    std::int64_t run_began_ns_ = 0;
-    std::int64_t superstep_began_ns_ = 0;
+    Clock::time_point run_began_;
+    Clock::time_point superstep_began_;
     std::int64_t step_ = 0;
     bool open_ = false;
     bool in_superstep_ = false;
@@ -70,7 +71,7 @@ private:
     const int attempt_;
     const bool watches_;
     bool retries_ = false;
-    std::int64_t began_ns_ = 0;
+    Clock::time_point began_;
     std::string error_;
 };
 

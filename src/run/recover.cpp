@@ -1,6 +1,7 @@
 #include <stategraph/recover.hpp>
 
 #include <algorithm>
+#include <chrono>
 
 #include <stategraph/error.hpp>
 
@@ -56,13 +57,13 @@ RecoverReport recover(const Core& core, const RecoverOptions& options) {
     BaseCheckpointSaver* const saver = engine::saverOf(core);
     if (saver == nullptr) throw MissingCheckpointerError("there is nothing to recover: the graph was compiled without a checkpointer");
     RecoverReport report;
-    const std::int64_t now_ms = core.ids().nowUnixUs() / 1000;
+    const std::chrono::system_clock::time_point now = core.ids().now();
     UnfinishedQuery query{.reason = {}, .after_thread_id = {}, .limit = page_size};
     for (;;) {
         const std::vector<UnfinishedThread> found = saver->unfinishedThreads(query);
         Recovery recovery{core, *saver, options, {}};
         for (const UnfinishedThread& thread : found) {
-            const bool wakes = thread.reason == Unfinished::sleeping && thread.wake_unix_ms <= now_ms;
+            const bool wakes = thread.reason == Unfinished::sleeping && thread.wake_at <= now;
             const bool is_damaged = thread.reason == Unfinished::damaged;
             if (thread.reason != Unfinished::in_flight && !wakes && !is_damaged) continue;
             if (options.only && !options.only(thread)) continue;

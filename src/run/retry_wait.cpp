@@ -1,6 +1,7 @@
 #include "src/run/retry_wait.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "src/fork.hpp"
@@ -15,13 +16,13 @@ const RetryPolicy* policyFor(const RetryPolicy& first, const std::exception_ptr&
     return nullptr;
 }
 
-double retryWaitMs(const RetryPolicy& policy, int attempt) {
-    double ms = std::min(policy.max_interval_ms, policy.initial_interval_ms * std::pow(policy.backoff_factor, attempt - 1));
+std::chrono::duration<double, std::milli> retryWait(const RetryPolicy& policy, int attempt) {
+    auto wait = std::min(policy.max_interval, policy.initial_interval * std::pow(policy.backoff_factor, attempt - 1));
     if (policy.jitter) {
         constexpr double one = 0x1p53;
-        ms += ms * (static_cast<double>(randomBits() >> 11U) / one);
+        wait += wait * (static_cast<double>(randomBits() >> 11U) / one);
     }
-    return ms;
+    return wait;
 }
 
 }  // namespace stategraph::engine

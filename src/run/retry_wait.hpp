@@ -1,4 +1,6 @@
 #pragma once
+#include <chrono>
+
 #include <stategraph/retry.hpp>
 
 namespace stategraph::engine {
@@ -6,6 +8,6 @@ namespace stategraph::engine {
 /// The policy that decides about `error`: `first`, or the first of its others that accepts it. Null: none does.
 const RetryPolicy* policyFor(const RetryPolicy& first, const std::exception_ptr& error);
 /// How long to wait before the attempt after `attempt`.
-double retryWaitMs(const RetryPolicy& policy, int attempt);
+std::chrono::duration<double, std::milli> retryWait(const RetryPolicy& policy, int attempt);
 
 }  // namespace stategraph::engine

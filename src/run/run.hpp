@@ -1,6 +1,7 @@
 #pragma once
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <limits>
 #include <list>
 #include <memory>
@@ -138,7 +139,7 @@ public:
     /// Whether nothing is kept of tasks, and nobody told of them but observers.
     bool isQuiet() const noexcept { return !hasSaver() && !shared_.events->any(); }
     const Observation& observation() const noexcept { return observation_; }
-    void observeRetry(Task& task, int attempt, double wait_ms) noexcept;
+    void observeRetry(Task& task, int attempt, std::chrono::duration<double, std::milli> wait) noexcept;
     TaskId idOf(Task& task) const;
     const Node& nodeOf(const Task& task) const noexcept { return topology().nodes[task.planned.node]; }
     /// The Send that made the task; null: another did.
@@ -228,7 +229,7 @@ private:
     void observeFailure() noexcept;  // what is being handled
     void tellEnd(Ending ending, const std::vector<Interrupt>& interrupts, std::string_view error) noexcept;
     void tellFailure() noexcept;  // what is being handled
-    void observeStored(CheckpointId before, std::int64_t step, std::int64_t began_ns) noexcept;
+    void observeStored(CheckpointId before, std::int64_t step, std::chrono::steady_clock::time_point began) noexcept;
     void observeQuestions(const Task& task) noexcept;
 
     const detail::Core& core_;

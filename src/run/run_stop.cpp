@@ -6,18 +6,20 @@
 #include <stategraph/control.hpp>
 #include <stategraph/error.hpp>
 
+#include "src/times.hpp"
+
 namespace stategraph::engine {
 
 std::shared_ptr<RunStop> RunStop::of(const RunConfig& config) {
-    if (config.timeout_ms && *config.timeout_ms < 1) {
-        throw InvalidArgumentError("timeout_ms is " + std::to_string(*config.timeout_ms) + "; it must be at least 1");
+    if (config.timeout && config.timeout->count() < 1) {
+        throw InvalidArgumentError("timeout is " + times::textOf(*config.timeout) + "; it must be at least 1 ms");
     }
-    if (config.control == nullptr && !config.timeout_ms) return nullptr;
+    if (config.control == nullptr && !config.timeout) return nullptr;
     return std::make_shared<RunStop>(config);
 }
 
 RunStop::RunStop(const RunConfig& config) : control_(config.control) {
-    if (config.timeout_ms) deadline_ = Clock::now() + std::chrono::milliseconds(*config.timeout_ms);
+    if (config.timeout) deadline_ = times::after(Clock::now(), *config.timeout);
     if (control_ != nullptr) link_.emplace(control_->stopToken(), [this] { source_.request_stop(); });
 }
 

@@ -9,6 +9,7 @@
 #include "src/lasting.hpp"
 #include "src/run/attempt.hpp"
 #include "src/run/run.hpp"
+#include "src/times.hpp"
 
 namespace stategraph {
 
@@ -74,9 +75,9 @@ void Runtime::heartbeat() {
     if (context_->attempt_apart) context_->attempt_apart->heartbeat();
 }
 
-void Runtime::waitFor(int ms) {
-    if (ms < 0) throw InvalidArgumentError("waitFor(" + std::to_string(ms) + "): a wait is at least 0 ms", {.node = std::string(node())});
-    const auto until = engine::Clock::now() + std::chrono::milliseconds(ms);
+void Runtime::waitFor(std::chrono::milliseconds time) {
+    if (time.count() < 0) throw InvalidArgumentError("waitFor(" + times::textOf(time) + "): a wait is at least 0 ms", {.node = std::string(node())});
+    const auto until = times::after(engine::Clock::now(), time);
     if (context_->attempt_apart) {
         context_->attempt_apart->sleepUntil(until);
     } else {
@@ -84,7 +85,7 @@ void Runtime::waitFor(int ms) {
     }
 }
 
-void Runtime::sleepUntil(std::int64_t unix_ms, std::string_view key) {
+void Runtime::sleepUntil(std::chrono::system_clock::time_point time, std::string_view key) {
     if (key.empty() || key.size() > 190) {
         throw InvalidArgumentError("node '" + std::string(node()) + "' calls sleepUntil with a key of " + std::to_string(key.size()) +
                                    " bytes; give each sleep a name of 1 to 190");
@@ -97,10 +98,10 @@ void Runtime::sleepUntil(std::int64_t unix_ms, std::string_view key) {
             throw MissingCheckpointerError("node '" + std::string(node()) +
                                            "' sleeps until a time, and the graph has no checkpointer that could keep the thread until then");
         }
-        now_ms = context_->run->idSource().nowUnixUs() / 1000;
+        now_ms = times::nowMs(context_->run->idSource());
     }
     detail::Effect effect(*this, "sleep:" + std::string(key));
-    if (!effect.result()) effect.finish(Value(unix_ms));
+    if (!effect.result()) effect.finish(Value(times::unixMs(time)));
     const auto wake_ms = effect.result()->as<std::int64_t>();
     if (now_ms < wake_ms) throw detail::SleepSignal{wake_ms};
 }

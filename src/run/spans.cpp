@@ -15,8 +15,8 @@
 namespace stategraph {
 namespace {
 
-std::int64_t unixNs() noexcept {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+std::string unixNs(std::chrono::system_clock::time_point time) {
+    return std::to_string(std::chrono::duration_cast<std::chrono::nanoseconds>(time.time_since_epoch()).count());
 }
 
 // Never all zeros, which would be no id.
@@ -61,7 +61,7 @@ struct SpanObserver::Impl {
 
     void begin(const Key& key, const std::optional<Key>& parent, Span span) {
         span.span_id = randomId<8>();
-        span.start_unix_ns = unixNs();
+        span.start = std::chrono::system_clock::now();
         const std::lock_guard lock(mutex);
         if (open.size() >= options.open_max) {
             dropped.fetch_add(1);
@@ -80,7 +80,7 @@ struct SpanObserver::Impl {
         open.insert_or_assign(key, std::move(span));
     }
 
-    void end(const Key& key, Ending ending, std::int64_t duration_ns, std::string_view error,
+    void end(const Key& key, Ending ending, std::chrono::nanoseconds duration, std::string_view error,
              std::vector<std::pair<std::string, Value>> attributes = {}) {
         Span span;
         {
@@ -91,7 +91,7 @@ struct SpanObserver::Impl {
             open.erase(found);
         }
         // Durations come from a clock that never jumps.
-        span.end_unix_ns = span.start_unix_ns + duration_ns;
+        span.end = span.start + std::chrono::duration_cast<std::chrono::system_clock::duration>(duration);
         span.attributes.emplace_back("stategraph.ending", Value(toString(ending)));
         for (auto& attribute : attributes) span.attributes.push_back(std::move(attribute));
         span.failed = ending == Ending::failed || ending == Ending::retried;
@@ -100,7 +100,7 @@ struct SpanObserver::Impl {
     }
 
     void event(const Key& key, const Key& otherwise, Span::Event event) {
-        event.unix_ns = unixNs();
+        event.time = std::chrono::system_clock::now();
         const std::lock_guard lock(mutex);
         auto found = open.find(key);
         if (found == open.end()) found = open.find(otherwise);
@@ -136,7 +136,7 @@ void SpanObserver::runStarts(const RunStart& start) {
 }
 
 void SpanObserver::runEnds(const RunEnd& end) {
-    impl_->end(Impl::runKey(end.run), end.ending, end.duration_ns, end.error, {{"stategraph.supersteps", Value(end.supersteps)}});
+    impl_->end(Impl::runKey(end.run), end.ending, end.duration, end.error, {{"stategraph.supersteps", Value(end.supersteps)}});
 }
 
 void SpanObserver::superstepStarts(const SuperstepStart& start) {
@@ -147,7 +147,7 @@ void SpanObserver::superstepStarts(const SuperstepStart& start) {
     impl_->begin(Impl::superstepKey(start.run), Impl::runKey(start.run), std::move(span));
 }
 
-void SpanObserver::superstepEnds(const SuperstepEnd& end) { impl_->end(Impl::superstepKey(end.run), end.ending, end.duration_ns, {}); }
+void SpanObserver::superstepEnds(const SuperstepEnd& end) { impl_->end(Impl::superstepKey(end.run), end.ending, end.duration, {}); }
 
 void SpanObserver::taskStarts(const TaskStart& start) {
     Span span;
@@ -158,31 +158,31 @@ void SpanObserver::taskStarts(const TaskStart& start) {
     impl_->begin(Impl::taskKey(start.run, start.task_id), Impl::superstepKey(start.run), std::move(span));
 }
 
-void SpanObserver::taskEnds(const TaskEnd& end) { impl_->end(Impl::taskKey(end.run, end.task_id), end.ending, end.duration_ns, end.error); }
+void SpanObserver::taskEnds(const TaskEnd& end) { impl_->end(Impl::taskKey(end.run, end.task_id), end.ending, end.duration, end.error); }
 
 void SpanObserver::taskRetries(const TaskRetry& retry) {
     impl_->event(Impl::superstepKey(retry.run), Impl::runKey(retry.run),
                  {.name = "retry",
-                  .unix_ns = 0,
+                  .time = {},
                   .attributes = {{"stategraph.node", Value(retry.node)},
                                  {"stategraph.attempt", Value(retry.attempt)},
-                                 {"stategraph.wait_ms", Value(retry.wait_ms)}}});
+                                 {"stategraph.wait_ms", Value(retry.wait.count())}}});
 }
 
 void SpanObserver::checkpointStored(const CheckpointStored& stored) {
     impl_->event(Impl::superstepKey(stored.run), Impl::runKey(stored.run),
                  {.name = "checkpoint",
-                  .unix_ns = 0,
+                  .time = {},
                   .attributes = {{"stategraph.checkpoint_id", Value(stored.id.toString())},
                                  {"stategraph.step", Value(stored.step)},
                                  {"stategraph.bytes", Value(static_cast<std::int64_t>(stored.bytes))},
-                                 {"stategraph.duration_ns", Value(stored.duration_ns)}}});
+                                 {"stategraph.duration_ns", Value(static_cast<std::int64_t>(stored.duration.count()))}}});
 }
 
 void SpanObserver::interruptRaised(const InterruptRaised& raised) {
     impl_->event(Impl::taskKey(raised.run, raised.interrupt.id), Impl::superstepKey(raised.run),
                  {.name = "interrupt",
-                  .unix_ns = 0,
+                  .time = {},
                   .attributes = {{"stategraph.node", Value(raised.node)},
                                  {"stategraph.interrupt_id", Value(raised.interrupt.id.toString())}}});
 }
@@ -249,16 +249,16 @@ void encodeSpan(const Span& span, Encoder& out) {
     out.text("kind");
     out.integer(1);  // internal
     out.text("startTimeUnixNano");
-    out.text(std::to_string(span.start_unix_ns));
+    out.text(unixNs(span.start));
     out.text("endTimeUnixNano");
-    out.text(std::to_string(span.end_unix_ns));
+    out.text(unixNs(span.end));
     encodeAttributes(span.attributes, out);
     out.text("events");
     out.array(span.events.size());
     for (const Span::Event& event : span.events) {
         out.map(3);
         out.text("timeUnixNano");
-        out.text(std::to_string(event.unix_ns));
+        out.text(unixNs(event.time));
         out.text("name");
         out.text(event.name);
         encodeAttributes(event.attributes, out);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <tuple>
 
 #include <stategraph/error.hpp>
@@ -325,9 +326,9 @@ void Run::commit(Source source) {
         checkpoint_ = ids_.next();
         const CheckpointId before = log_.stored();
         checkpoint_parent_ = before;
-        const std::int64_t began_ns = observation_ ? steadyNs() : 0;
+        const auto began = observation_ ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
         log_.commit(commitStep(source, step_));
-        if (observation_) observeStored(before, step_, began_ns);
+        if (observation_) observeStored(before, step_, began);
         drafts_.writes.clear();
         if (parent_ == nullptr && log_.stored() != before) shared_.events->committed(log_.stored());
     }
@@ -403,10 +404,10 @@ void Run::storeEnd() {
     noteEnd();
     const bool keeps = parent_ == nullptr || paused_ || isPerThread();
     const CheckpointId before = log_.stored();
-    const std::int64_t began_ns = observation_ ? steadyNs() : 0;
+    const auto began = observation_ ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
     if (keeps) log_.flush(commitStep(source_, step_ - 1));
     log_.wait();
-    if (observation_) observeStored(before, step_ - 1, began_ns);
+    if (observation_) observeStored(before, step_ - 1, began);
 }
 
 detail::RunOutcome& Run::finish() {
@@ -440,9 +441,9 @@ void Run::flushQuietly() noexcept {
     try {
         // A state with half a superstep in it is nothing to go on from.
         const CheckpointId before = log_.stored();
-        const std::int64_t began_ns = observation_ ? steadyNs() : 0;
+        const auto began = observation_ ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
         if (!ahead_) log_.flush(commitStep(source_, step_ - 1));
-        if (observation_) observeStored(before, step_ - 1, began_ns);
+        if (observation_) observeStored(before, step_ - 1, began);
     } catch (...) {
     }
     try {

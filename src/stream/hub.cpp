@@ -9,6 +9,7 @@
 #include "src/graph/core.hpp"
 #include "src/run/invoke.hpp"
 #include "src/stream/log_reader.hpp"
+#include "src/times.hpp"
 
 // Subscribers of threads: a mailbox and a reader of the log each.
 namespace stategraph {
@@ -50,7 +51,7 @@ struct SubscriptionImpl {
     StreamPosition position() const noexcept { return {sequence.load(), index.load()}; }
 
     void schedulePoll() {
-        if (mailbox->options().poll_ms > 0) poll_at = Clock::now() + std::chrono::milliseconds(mailbox->options().poll_ms);
+        if (mailbox->options().poll.count() > 0) poll_at = times::after(Clock::now(), mailbox->options().poll);
     }
 
     // Reads the next commit that tells something. False: there is none.
@@ -95,9 +96,9 @@ struct SubscriptionImpl {
         return event;
     }
 
-    std::optional<HubEvent> next(int timeout_ms) {
+    std::optional<HubEvent> next(std::optional<std::chrono::milliseconds> timeout) {
         std::optional<Clock::time_point> deadline;
-        if (timeout_ms >= 0) deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
+        if (timeout) deadline = times::after(Clock::now(), *timeout);
         for (;;) {
             if (mailbox->isClosed()) return {};
             if (pending.empty()) read();
@@ -163,7 +164,11 @@ Subscription::Subscription(Subscription&&) noexcept = default;
 Subscription& Subscription::operator=(Subscription&&) noexcept = default;
 Subscription::~Subscription() = default;
 
-std::optional<HubEvent> Subscription::next(int timeout_ms) { return impl_->next(timeout_ms); }
+std::optional<HubEvent> Subscription::next() { return impl_->next({}); }
+std::optional<HubEvent> Subscription::next(std::chrono::milliseconds timeout) {
+    if (timeout.count() < 0) throw InvalidArgumentError("next(" + times::textOf(timeout) + "): a wait is at least 0 ms; next() waits without end");
+    return impl_->next(timeout);
+}
 StreamPosition Subscription::position() const noexcept { return impl_->position(); }
 void Subscription::close() noexcept { impl_->mailbox->close(); }
 bool Subscription::isClosed() const noexcept { return impl_->mailbox->isClosed(); }

@@ -1,3 +1,4 @@
+#include <chrono>
 #include <stdexcept>
 #include <thread>
 
@@ -17,6 +18,7 @@
 
 // Runs on Boost.Asio, and nodes that are its coroutines.
 using namespace graphs;
+using namespace std::chrono_literals;
 namespace asio = boost::asio;
 
 namespace {
@@ -93,7 +95,7 @@ TEST_CASE("interrupts, answers, failures and retries are the same on Asio") {
                 co_await waits(1ms);
                 if (attempt < 2) throw std::runtime_error("not yet");
                 co_return bar("attempt " + std::to_string(attempt));
-            }, {.retry = {.max_attempts = 2, .initial_interval_ms = 1, .jitter = false}})
+            }, {.retry = {.max_attempts = 2, .initial_interval = 1ms, .jitter = false}})
             .addNode("bad", [](const State&) -> asio::awaitable<Update> {
                 co_await waits(1ms);
                 throw std::runtime_error("broken");
@@ -494,7 +496,7 @@ TEST_CASE("a Command leads where it says, whether the awaiting coroutine has a c
     const auto led = [](Command command, bool with_limit) {
         Graph graph;
         graph.addNode("lead", [command](const State&) -> asio::awaitable<Command> { co_return command; },
-                      {.ends = {"b", "work"}, .timeout_ms = with_limit ? std::optional<int>(600'000) : std::nullopt});
+                      {.ends = {"b", "work"}, .timeout = with_limit ? std::optional<std::chrono::milliseconds>(10min) : std::nullopt});
         graph.addNode("b", appends("b"));
         graph.addNode(work, [](const int& n) -> Update { return {sg::add(&State::bar, "work" + std::to_string(n))}; });
         graph.addEdge(sg::START, "lead");

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
 #include <thread>
 
@@ -10,6 +11,7 @@
 
 // Runs that are awaited, where something goes wrong or somebody else is there.
 using namespace graphs;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -109,7 +111,7 @@ TEST_CASE("an awaited run whose turn does not come in time is refused, and one t
     auto endless = sg::spawn(executor, app.asyncInvoke(Update{}, {.thread_id = "t", .recursion_limit = 1'000'000}));
     while (app.getState({.thread_id = "t"}).values.bar.empty()) std::this_thread::sleep_for(1ms);
     const auto late = [&](int ms) {
-        return app.asyncInvoke(Update{}, {.thread_id = "t", .on_busy = sg::OnBusy::wait, .busy_timeout_ms = ms});
+        return app.asyncInvoke(Update{}, {.thread_id = "t", .on_busy = sg::OnBusy::wait, .busy_timeout = std::chrono::milliseconds(ms)});
     };
     CHECK_THROWS_WITH_AS(sg::syncWait(late(5)), doctest::Contains("within 5 ms"), sg::ThreadBusyError);
     CHECK_THROWS_AS(sg::syncWait(late(0)), sg::ThreadBusyError);

@@ -14,7 +14,7 @@ enum class Kind { blocking, coroutine, waiting };
 template <class Make>
 void addLeader(Graph& graph, const std::string& name, Kind kind, bool has_limit, Strings ends, Make command) {
     sg::NodeOptions options{.ends = std::move(ends)};
-    if (has_limit) options.timeout_ms = 600'000;
+    if (has_limit) options.timeout = 10min;
     switch (kind) {
         case Kind::blocking: graph.addNode(name, [command](const State&) -> Command { return command(); }, options); return;
         case Kind::coroutine: graph.addNode(name, [command](const State&) -> Task<Command> { co_return command(); }, options); return;

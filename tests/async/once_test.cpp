@@ -1,3 +1,4 @@
+#include <chrono>
 #include <map>
 #include <stdexcept>
 
@@ -9,6 +10,7 @@
 
 // Effects that are awaited (onceAsync).
 using namespace graphs;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -44,7 +46,7 @@ TEST_CASE("an awaited effect happens once, however often its node runs") {
             const std::string told = co_await sg::onceAsync(runtime, "tell", std::move(tell));
             co_return bar(paid + ", " + told);
         };
-        const App app = withNode(store.open(), node, {.max_attempts = 2, .initial_interval_ms = 0});
+        const App app = withNode(store.open(), node, {.max_attempts = 2, .initial_interval = 0ms});
         CHECK_THROWS_AS(sg::syncWait(app.asyncInvoke(Update{}, {.thread_id = "t"})), sg::NodeError);
         const auto done = sg::syncWait(app.asyncInvoke(sg::RESUME, {.thread_id = "t"}));
         CHECK(done.values.bar == Strings{"pay done, tell done"});

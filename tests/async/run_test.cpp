@@ -1,4 +1,5 @@
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
 
 #include <stategraph/retry.hpp>
@@ -8,6 +9,7 @@
 
 // Coroutine nodes, and runs that are awaited.
 using namespace graphs;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -175,7 +177,7 @@ TEST_CASE("attempts of coroutine nodes and of blocking ones wait without a threa
         if (runtime.attempt() < 2) throw std::runtime_error("no");
         return bar("blocking");
     };
-    const sg::NodeOptions tries{.retry = {.max_attempts = 3, .initial_interval_ms = 1, .jitter = false}};
+    const sg::NodeOptions tries{.retry = {.max_attempts = 3, .initial_interval = 1ms, .jitter = false}};
     Graph graph;
     graph.addNode("a", flaky, tries).addNode("b", blocking, tries).addEdge(sg::START, "a").addEdge(sg::START, "b");
     const auto app = graph.compile();

@@ -1,3 +1,4 @@
+#include <chrono>
 #include <memory>
 #include <random>
 
@@ -8,6 +9,7 @@
 
 // A run that is awaited stores what the same run stores when it blocks, byte for byte.
 using namespace graphs;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -53,7 +55,7 @@ Graph mixed(bool waits) {
     node(graph, "flaky", [](const State&, sg::Runtime& runtime) -> Command {
         if (runtime.attempt() < 3) throw std::runtime_error("not yet");
         return {.update = {sg::add(&State::bar, "flaky")}};
-    }, {.retry = {.max_attempts = 3, .initial_interval_ms = 0.1, .jitter = false}});
+    }, {.retry = {.max_attempts = 3, .initial_interval = 0.1ms, .jitter = false}});
     node(graph, "effect", [](const State&, sg::Runtime& runtime) -> Command {
         const int number = runtime.once("count", [] { return 42; });
         return {.update = {sg::add(&State::n, number)}, .go_to = {sg::Send("work", State{.n = 1}), sg::Send("work", State{.n = 2})}};

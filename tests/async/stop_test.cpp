@@ -1,4 +1,5 @@
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <latch>
 #include <mutex>
@@ -14,6 +15,7 @@
 
 // Awaited runs that are ended from outside: none of their coroutines is waited for.
 using namespace graphs;
+using namespace std::chrono_literals;
 using sg::Status;
 
 namespace {
@@ -65,7 +67,7 @@ sg::RunConfig with(std::shared_ptr<sg::RunControl> control, std::string thread =
 sg::RunConfig within(int ms, std::string thread = "t") {
     sg::RunConfig config;
     config.thread_id = thread;
-    config.timeout_ms = ms;
+    config.timeout = std::chrono::milliseconds(ms);
     return config;
 }
 
@@ -80,7 +82,7 @@ Graph fails(std::atomic<int>& calls, int nodes) {
                           ++calls;
                           throw std::runtime_error("broken");
                       },
-                      {.retry = {.max_attempts = 5, .initial_interval_ms = 3'600'000, .jitter = false}});
+                      {.retry = {.max_attempts = 5, .initial_interval = 1h, .jitter = false}});
         graph.addEdge(sg::START, name);
     }
     return graph;
@@ -153,18 +155,18 @@ TEST_CASE("an awaited run that waits for its turn on a thread ends when it is st
         for (const auto on_busy : {sg::OnBusy::wait, sg::OnBusy::replace}) {
             sg::RunConfig late = within(10);
             late.on_busy = on_busy;
-            late.busy_timeout_ms = 3'600'000;
+            late.busy_timeout = 1h;
             CHECK_THROWS_WITH_AS(sg::syncWait(app.asyncInvoke(bar("late"), late)), doctest::Contains("before it had its turn"), sg::CancelledError);
             const auto control = std::make_shared<sg::RunControl>();
             sg::RunConfig stopped = with(control);
             stopped.on_busy = on_busy;
-            stopped.busy_timeout_ms = 3'600'000;
+            stopped.busy_timeout = 1h;
             auto waiting = sg::spawn(executor, app.asyncInvoke(bar("stopped"), stopped));
             if (on_busy == sg::OnBusy::wait) std::this_thread::sleep_for(2ms);
             control->requestStop();
             CHECK_THROWS_AS(waiting.get(), sg::CancelledError);
             CHECK_THROWS_AS(sg::syncWait(app.asyncInvoke(bar("stopped"), stopped)), sg::CancelledError);
-            sg::RunConfig refused{.thread_id = "t", .on_busy = on_busy, .busy_timeout_ms = 5};
+            sg::RunConfig refused{.thread_id = "t", .on_busy = on_busy, .busy_timeout = 5ms};
             CHECK_THROWS_AS(sg::syncWait(app.asyncInvoke(bar("refused"), refused)), sg::ThreadBusyError);
         }
         gate.open();
@@ -290,7 +292,7 @@ TEST_CASE("a sleep of the longest time that can be said does not wake at once, a
                              woke = true;
                              co_return Update{};
                          }).compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
-        const auto result = sg::syncWait(app.asyncInvoke(Update{}, {.thread_id = "t", .timeout_ms = 50}));
+        const auto result = sg::syncWait(app.asyncInvoke(Update{}, {.thread_id = "t", .timeout = 50ms}));
         CHECK((result.status == Status::timed_out));
         CHECK(!woke);
     }
@@ -346,19 +348,19 @@ TEST_CASE("an awaited attempt over its limit fails with NodeTimeoutError, and th
                       if (++calls == 1) co_await sg::sleepFor(runtime, 1h);
                       co_return bar("attempt " + std::to_string(attempt));
                   },
-                  {.retry = {.max_attempts = 2, .initial_interval_ms = 0, .jitter = false}, .timeout_ms = 200})
+                  {.retry = {.max_attempts = 2, .initial_interval = 0ms, .jitter = false}, .timeout = 200ms})
         .addNode("b", [](const State&, sg::Runtime& runtime) -> Task<Update> {
             for (int i = 0; i < 8; ++i) {
                 co_await sg::sleepFor(50ms);
                 runtime.heartbeat();
             }
             co_return bar("beats");
-        }, {.idle_timeout_ms = 300});
+        }, {.idle_timeout = 300ms});
     graph.addEdge(sg::START, "a").addEdge("a", "b");
     CHECK(sg::syncWait(graph.compile().asyncInvoke(bar("in"))).values.bar == Strings{"in", "attempt 2", "beats"});
 
     Graph silent;
-    silent.addNode("silent", appendsLater("never", 1h), {.idle_timeout_ms = 20}).addEdge(sg::START, "silent");
+    silent.addNode("silent", appendsLater("never", 1h), {.idle_timeout = 20ms}).addEdge(sg::START, "silent");
     CHECK_THROWS_WITH_AS(sg::syncWait(silent.compile().asyncInvoke({})), doctest::Contains("gave no sign for its idle timeout of 20 ms"),
                          sg::NodeError);
 }
@@ -382,7 +384,7 @@ TEST_CASE("in a run that can be stopped coroutine nodes do all that nodes do") {
                 co_await sg::sleepFor(1ms);
                 if (runtime.attempt() == 1) throw std::runtime_error("not yet");
                 co_return bar("flaky");
-            }, {.retry = {.max_attempts = 2, .initial_interval_ms = 1, .jitter = false}})
+            }, {.retry = {.max_attempts = 2, .initial_interval = 1ms, .jitter = false}})
             .addNode("bad", [](const State&) -> Task<Update> {
                 co_await sg::sleepFor(1ms);
                 throw std::runtime_error("broken");

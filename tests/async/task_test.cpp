@@ -1,4 +1,5 @@
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <stdexcept>
 #include <thread>
@@ -7,6 +8,7 @@
 
 // Task, and what it can await.
 using namespace graphs;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -104,7 +106,7 @@ TEST_CASE("sleepers wake in the order of their times, whatever the order in whic
 }
 
 TEST_CASE("schedule changes the thread, for what comes after it too") {
-    const auto executor = std::make_shared<sg::Executor>(sg::ExecutorOptions{.threads_max = 1, .idle_ms = 10'000});
+    const auto executor = std::make_shared<sg::Executor>(sg::ExecutorOptions{.threads_max = 1, .idle = 10'000ms});
     const auto moves = [&]() -> Task<std::vector<std::thread::id>> {
         std::vector<std::thread::id> ids{std::this_thread::get_id()};
         co_await sg::schedule(*executor);

@@ -1,4 +1,4 @@
-#include <limits>
+#include <chrono>
 #include <random>
 #include <string>
 #include <thread>
@@ -9,6 +9,8 @@
 #include <stategraph/error.hpp>
 
 #include "tests/support/caches.hpp"
+
+using namespace std::chrono_literals;
 
 // What every cache does, and the memory cache's limit.
 namespace sg = stategraph;
@@ -55,14 +57,14 @@ TEST_CASE("removing and clearing take what they name and nothing else") {
 
 TEST_CASE("an entry is good until its time is over, and gone then") {
     caches::onEach([](const std::shared_ptr<sg::BaseCache>& cache, ManualClock& clock) {
-        cache->set("n", "short", "s", 10);
-        cache->set("n", "long", "l", std::numeric_limits<std::int64_t>::max());
+        cache->set("n", "short", "s", 10ms);
+        cache->set("n", "long", "l", std::chrono::milliseconds::max());
         cache->set("n", "ever", "e", {});
         clock.passMs(9);
         CHECK(cache->get("n", "short") == "s");
         clock.passMs(1);
         CHECK_FALSE(cache->get("n", "short"));
-        cache->set("n", "short", "again", 10);
+        cache->set("n", "short", "again", 10ms);
         clock.passMs(1'000'000'000);
         CHECK_FALSE(cache->get("n", "short"));
         CHECK(cache->get("n", "long") == "l");
@@ -76,7 +78,7 @@ TEST_CASE("an entry is good until its time is over, and gone then") {
 TEST_CASE("an expired entry takes no room once it was asked for") {
     const auto clock = ManualClock::make();
     sg::MemoryCache cache({.clock = clock});
-    cache.set("n", "k", std::string(1000, 'x'), 5);
+    cache.set("n", "k", std::string(1000, 'x'), 5ms);
     CHECK(cache.storedBytes() > 1000);
     clock->passMs(5);
     CHECK_FALSE(cache.get("n", "k"));
@@ -93,8 +95,8 @@ TEST_CASE("a cache counts what it found, what it did not, and what it kept") {
         CHECK(is(0, 0, 0));
         (void)cache.get("n", "k");
         CHECK(is(0, 1, 0));
-        cache.set("n", "k", "value", 5);
-        cache.set("n", "k", "value", 5);
+        cache.set("n", "k", "value", 5ms);
+        cache.set("n", "k", "value", 5ms);
         cache.set("n", "large", std::string(10'000, 'x'), {});
         CHECK(is(0, 1, 2));
         (void)cache.get("n", "k");
@@ -160,7 +162,7 @@ TEST_CASE("the memory cache's count of bytes is that of its entries, whatever ha
                 break;
             case 3:
             case 4: (void)cache.get(ns, key); break;
-            default: cache.set(ns, key, std::string(random() % 1500, 'v'), random() % 2 ? std::optional<std::int64_t>(20) : std::nullopt);
+            default: cache.set(ns, key, std::string(random() % 1500, 'v'), random() % 2 ? std::optional(20ms) : std::nullopt);
         }
         REQUIRE(cache.storedBytes() <= 20'000);
     }
@@ -176,7 +178,7 @@ TEST_CASE("a cache can be used from several threads at once") {
             threads.emplace_back([&cache, t] {
                 for (int i = 0; i < 50; ++i) {
                     const std::string key = std::to_string(i % 7);
-                    cache->set("n", key, key, i % 2 ? std::optional<std::int64_t>(1000) : std::nullopt);
+                    cache->set("n", key, key, i % 2 ? std::optional(1000ms) : std::nullopt);
                     if (const auto found = cache->get("n", key); found && *found != key) std::abort();
                     if (i % 10 == t) cache->clear("n");
                     if (i % 13 == t) cache->remove("n", key);

@@ -1,3 +1,4 @@
+#include <chrono>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -13,6 +14,8 @@
 #include "tests/support/manual_clock.hpp"
 #include "tests/support/temporary_folder.hpp"
 
+using namespace std::chrono_literals;
+
 // The cache on disk: what outlives the process, its limit, and folders of something else.
 namespace sg = stategraph;
 
@@ -23,7 +26,7 @@ TEST_CASE("a cache on disk is there when it is opened again, with the times of i
     {
         sg::RocksDBCache cache((folder / "c").string(), {.clock = clock});
         cache.set("n", "k", "value", {});
-        cache.set("n", "short", "s", 10);
+        cache.set("n", "short", "s", 10ms);
         bytes = cache.storedBytes();
         CHECK(bytes > 0);
     }

@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
@@ -143,7 +144,7 @@ inline void checkPassedOver(const std::shared_ptr<sg::BaseCheckpointSaver>& save
     says(passed[0].why);
     for (const auto& name : doneThreads()) CHECK(saver->list({.thread_id = name}).size() == 2);
     CHECK_NOTHROW(saver->prune({.keep_last = 1}));
-    CHECK_NOTHROW(saver->prune({.threads_unused_since_unix_ms = 1}));
+    CHECK_NOTHROW(saver->prune({.threads_unused_since = std::chrono::system_clock::time_point(std::chrono::milliseconds(1))}));
     CHECK_THROWS_AS(saver->prune({.thread_id = bad, .keep_last = 1}), sg::CorruptCheckpointError);
 
     const auto report = app.recover();

@@ -1,5 +1,6 @@
 #include "tests/checkpoint/damaged_threads.hpp"
 
+#include <chrono>
 #include <thread>
 
 #if STATEGRAPH_HAS_ROCKSDB
@@ -8,6 +9,7 @@
 
 // One thread that cannot be read stops nothing.
 using namespace damage;
+using namespace std::chrono_literals;
 
 TEST_CASE("a thread that cannot be read is reported by every call over all threads, and left as it is") {
     savers::onEach([](savers::Store& store) {
@@ -37,7 +39,7 @@ TEST_CASE("a record whose checksum is right and whose content makes no sense sto
 }
 
 TEST_CASE("retention reports the threads that it passed over") {
-    sg::MemorySaver saver({.retention = sg::RetentionOptions{.keep_last = 1, .every_ms = 1}});
+    sg::MemorySaver saver({.retention = sg::RetentionOptions{.keep_last = 1, .every = 1ms}});
     kinds().front().put(saver);
     kit::putLine(saver, {"good"}, 3);
     sg::RetentionReport report;

@@ -1,3 +1,4 @@
+#include <chrono>
 #include <thread>
 
 #include "tests/checkpoint/damaged_threads.hpp"
@@ -5,6 +6,7 @@
 
 // Many encrypted threads: those of others and damaged ones are passed over, and kept commits are written anew.
 using namespace damage;
+using namespace std::chrono_literals;
 using encryption::key;
 
 namespace {
@@ -128,7 +130,7 @@ TEST_CASE("the encrypting saver has a retention of its own, which writes kept co
             for (int i = 0; i < 40; ++i) app.invoke(graphs::bar("in"), {.thread_id = "chat"});
         }
         sg::EncryptionOptions options = key("k");
-        options.retention = sg::RetentionOptions{.keep_last = 5, .every_ms = 1};
+        options.retention = sg::RetentionOptions{.keep_last = 5, .every = 1ms};
         const sg::EncryptedSaver saver(inner, options);
         while (saver.retentionReport().dropped_commits == 0 && saver.retentionReport().failed_runs == 0) std::this_thread::yield();
         CHECK(saver.retentionReport().failed_runs == 0);

@@ -1,6 +1,7 @@
 #include <stategraph/memory_saver.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <random>
 #include <thread>
@@ -12,6 +13,8 @@
 
 #include "checkpoint/commit_fields.hpp"
 #include "tests/support/graphs.hpp"
+
+using namespace std::chrono_literals;
 
 namespace stategraph::testing {
 namespace {
@@ -86,7 +89,7 @@ TEST_CASE("what a memory saver counts is what it has now, whatever was there bef
             } else if (action == 19) {
                 CHECK_THROWS_AS(putOne(*saver, log, nthId(1'000'000), makeCommit(1'000'001, 0)), ConcurrentUpdateError);
             } else {
-                saver->prune({.thread_id = thread_id, .threads_unused_since_unix_ms = nthId(n / 2).unixTimeMs()});
+                saver->prune({.thread_id = thread_id, .threads_unused_since = nthId(n / 2).time()});
             }
         }
         REQUIRE(bytesOf(plain) == bytesOf(limited));
@@ -280,7 +283,7 @@ TEST_CASE("graphs run on in a memory saver that evicts, and their open questions
 
 TEST_CASE("threads that write, copy, delete and prune while others evict never exceed the limit") {
     constexpr std::size_t limit = 150'000;
-    MemorySaver saver({.bytes_max = limit, .when_full = WhenFull::evict, .retention = RetentionOptions{.keep_last = 3, .every_ms = 1}});
+    MemorySaver saver({.bytes_max = limit, .when_full = WhenFull::evict, .retention = RetentionOptions{.keep_last = 3, .every = 1ms}});
     std::atomic<std::uint64_t> stored{0};
     std::atomic<std::uint64_t> too_much{0};
     const auto work = [&](unsigned who) {

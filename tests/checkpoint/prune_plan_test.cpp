@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <set>
 
@@ -71,7 +72,7 @@ TEST_CASE("a plan rewrites the oldest commit that is kept and reads no others th
     CHECK(line.plan({.keep_last = 1, .rewrite = Rewrite::never}).dropped.empty());
     CHECK(line.asked.empty());
     CHECK(ThreadPrune({.keep_last = 1}).plan(line.links, {}).dropped.empty());
-    CHECK(line.plan({.threads_unused_since_unix_ms = 1}).dropped.empty());
+    CHECK(line.plan({.threads_unused_since = nthId(1).time()}).dropped.empty());
 }
 
 TEST_CASE("a log with a record that cannot be read is pruned as if nothing could be rewritten") {
@@ -153,7 +154,7 @@ TEST_CASE("random logs that grow, fork and are pruned keep what is wanted, and i
                     const CheckpointId head = present.empty() ? CheckpointId() : present.back();
                     const CheckpointId parent = present.empty() || !random.chance(4) ? head : present[random.below(present.size())];
                     const auto numberOf = [](CheckpointId id) {
-                        return id.empty() ? 0 : static_cast<unsigned>(id.unixTimeMs() - nthId(0).unixTimeMs());
+                        return id.empty() ? 0 : static_cast<unsigned>((id.time() - nthId(0).time()) / std::chrono::milliseconds(1));
                     };
                     // Whole, or read as its parent is, whose base may be gone.
                     const CheckpointId base = parent.empty() ? nthId(last) : bases.at(parent);

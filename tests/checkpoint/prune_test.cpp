@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <random>
 
@@ -37,17 +38,17 @@ TEST_CASE("a prune keeps the newest and what they are read from") {
 }
 
 TEST_CASE("a prune by age keeps the young and always the head") {
-    const auto at = [](unsigned n) { return nthId(n).unixTimeMs(); };
-    CHECK(droppable(line, {}, {.older_than_unix_ms = at(3)}) == nthIds({1, 2}));
-    CHECK(droppable(line, {}, {.older_than_unix_ms = at(2)}).empty());
-    CHECK(droppable(line, {}, {.older_than_unix_ms = at(99)}) == nthIds({1, 2}));
-    CHECK(droppable(line, {}, {.older_than_unix_ms = -1}).empty());
+    const auto at = [](unsigned n) { return nthId(n).time(); };
+    CHECK(droppable(line, {}, {.older_than = at(3)}) == nthIds({1, 2}));
+    CHECK(droppable(line, {}, {.older_than = at(2)}).empty());
+    CHECK(droppable(line, {}, {.older_than = at(99)}) == nthIds({1, 2}));
+    CHECK(droppable(line, {}, {.older_than = std::chrono::system_clock::time_point(std::chrono::milliseconds(-1))}).empty());
 }
 
 TEST_CASE("what one of two rules keeps is kept") {
     const std::vector<CommitLinks> log{link(1, 0, 1), link(2, 1, 2), link(3, 2, 3), link(4, 3, 4)};
-    CHECK(droppable(log, {}, {.keep_last = 1, .older_than_unix_ms = nthId(3).unixTimeMs()}) == nthIds({1, 2}));
-    CHECK(droppable(log, {}, {.keep_last = 3, .older_than_unix_ms = nthId(99).unixTimeMs()}) == nthIds({1}));
+    CHECK(droppable(log, {}, {.keep_last = 1, .older_than = nthId(3).time()}) == nthIds({1, 2}));
+    CHECK(droppable(log, {}, {.keep_last = 3, .older_than = nthId(99).time()}) == nthIds({1}));
 }
 
 TEST_CASE("a prune follows parents through other branches, no further than the base") {
@@ -77,12 +78,12 @@ TEST_CASE("a prune that says nothing names all its options") {
         checkpoint::checkPrune({});
         FAIL("it was taken");
     } catch (const InvalidArgumentError& error) {
-        for (const char* const name : {"keep_last", "older_than_unix_ms", "threads_unused_since_unix_ms"}) {
+        for (const char* const name : {"keep_last", "older_than", "threads_unused_since"}) {
             CHECK(error.message().find(name) != std::string::npos);
         }
     }
-    CHECK_NOTHROW(checkpoint::checkPrune({.threads_unused_since_unix_ms = 1}));
-    CHECK(droppable(line, {}, {.threads_unused_since_unix_ms = nthId(99).unixTimeMs()}).empty());
+    CHECK_NOTHROW(checkpoint::checkPrune({.threads_unused_since = nthId(1).time()}));
+    CHECK(droppable(line, {}, {.threads_unused_since = nthId(99).time()}).empty());
 }
 
 TEST_CASE("a namespace lives for one task if its first part names one") {
@@ -93,7 +94,7 @@ TEST_CASE("a namespace lives for one task if its first part names one") {
 }
 
 TEST_CASE("a thread without commits counts as used, and one whose root moved on is not held by what it left behind") {
-    const std::int64_t since = nthId(10).unixTimeMs();
+    const auto since = nthId(10).time();
     const auto never = [] { return false; };
     CHECK(checkpoint::ThreadUse(since).isUsed());
     const auto isUsed = [&](const char* ns, RecordLinks links, unsigned id) {
@@ -121,7 +122,7 @@ TEST_CASE("random logs keep what is wanted, the chains, and nothing else") {
     std::mt19937 random(seed);
     const auto upTo = [&](unsigned most) { return std::uniform_int_distribution<unsigned>(0, most)(random); };
     const auto numberOf = [](CheckpointId id) {
-        return id.empty() ? 0 : static_cast<unsigned>(id.unixTimeMs() - nthId(0).unixTimeMs());
+        return id.empty() ? 0 : static_cast<unsigned>((id.time() - nthId(0).time()) / std::chrono::milliseconds(1));
     };
     for (int round = 0; round < 2000; ++round) {
         const unsigned count = 1 + upTo(30);

@@ -16,7 +16,7 @@
 namespace sg = stategraph;
 
 namespace {
-constexpr std::int64_t day_ms = 24 * 60 * 60 * 1000;
+constexpr std::chrono::milliseconds day = 24h;
 }
 
 TEST_CASE("docs/retention.md: stats, and dropping by hand") {
@@ -24,7 +24,7 @@ TEST_CASE("docs/retention.md: stats, and dropping by hand") {
         const auto saver = store.open();
         sg::testing::putLine(*saver, {"customer 7"}, 150);
         sg::testing::putLine(*saver, {"customer 8"}, 1);
-        const std::int64_t date = sg::testing::nthId(120).unixTimeMs();
+        const auto date = sg::testing::nthId(120).time();
 
         sg::SaverStats stats = saver->stats();
         std::ostringstream out;
@@ -38,8 +38,8 @@ TEST_CASE("docs/retention.md: stats, and dropping by hand") {
         CHECK(stats.per_thread.empty());
 
         CHECK(saver->prune({.keep_last = 100}) == 50);
-        CHECK(saver->prune({.thread_id = "customer 7", .older_than_unix_ms = date}) == 69);
-        CHECK(saver->prune({.threads_unused_since_unix_ms = date}) == 1);
+        CHECK(saver->prune({.thread_id = "customer 7", .older_than = date}) == 69);
+        CHECK(saver->prune({.threads_unused_since = date}) == 1);
         CHECK(saver->stats().threads == 1);
         saver->deleteThread("customer 7");
         CHECK(saver->stats().threads == 0);
@@ -63,9 +63,9 @@ TEST_CASE("docs/retention.md: dropping by itself") {
     {
         auto saver = std::make_shared<sg::RocksDBSaver>(
             path, sg::RocksDBSaverOptions{.retention = sg::RetentionOptions{.keep_last = 100,
-                                                                            .older_than_ms = 7 * day_ms,
-                                                                            .threads_unused_ms = 90 * day_ms,
-                                                                            .every_ms = 10 * 60'000}});
+                                                                            .older_than = 7 * day,
+                                                                            .threads_unused_for = 90 * day,
+                                                                            .every = 10min}});
         while (saver->retentionReport().runs == 0) std::this_thread::yield();
         const sg::RetentionReport report = saver->retentionReport();
         if (report.failed_runs > 0) std::cerr << "retention: " << report.last_error << '\n';

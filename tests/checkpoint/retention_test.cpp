@@ -4,7 +4,6 @@
 #include <chrono>
 #include <filesystem>
 #include <functional>
-#include <limits>
 #include <thread>
 
 #include <doctest/doctest.h>
@@ -15,6 +14,8 @@
 #include "checkpoint/commit_fields.hpp"
 #include "tests/support/savers.hpp"
 #include "tests/support/temporary_folder.hpp"
+
+using namespace std::chrono_literals;
 
 // Retention and the test share RocksDB's block cache and group commits, whose locks ThreadSanitizer cannot see (cmake/tsan.supp): frames of
 // RocksDB are mostly missing from the reports, so they cannot be told apart. What is the saver's own is the same class as in memory.
@@ -33,6 +34,7 @@ namespace stategraph::testing {
 namespace {
 
 namespace fs = std::filesystem;
+using Moment = std::chrono::system_clock::time_point;
 
 /// A commit on which a node is due.
 TestCommit makeDue(unsigned n, unsigned parent) {
@@ -104,11 +106,11 @@ RetentionReport waitForRuns(const checkpoint::Retention& retention, std::uint64_
     }
 }
 
-std::int64_t nowMs() {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+/// A checkpoint's id that was made now.
+CheckpointId idOfNow() {
+    const auto now_ms = std::chrono::system_clock::now().time_since_epoch() / 1ms;
+    return {static_cast<std::uint64_t>(now_ms) << 16U | 0x7000U, 1};
 }
-
-constexpr std::int64_t hour_ms = 3'600'000;
 
 }  // namespace
 
@@ -116,11 +118,11 @@ TEST_CASE("retention that is impossible is an error where the saver is made") {
     const RetentionOptions impossible[] = {
         {},
         {.keep_last = 0},
-        {.keep_last = 0, .older_than_ms = hour_ms},
-        {.keep_last = 1, .every_ms = 0},
-        {.keep_last = 1, .every_ms = -1},
-        {.older_than_ms = -1},
-        {.threads_unused_ms = -1},
+        {.keep_last = 0, .older_than = 1h},
+        {.keep_last = 1, .every = 0ms},
+        {.keep_last = 1, .every = -1ms},
+        {.older_than = -1ms},
+        {.threads_unused_for = -1ms},
     };
     for (const auto& options : impossible) {
         CHECK_THROWS_AS(MemorySaver({.retention = options}), InvalidArgumentError);
@@ -139,15 +141,15 @@ TEST_CASE("retention that is impossible is an error where the saver is made") {
 }
 
 TEST_CASE("retention asks for dates made from ages") {
-    const PruneRequest all = checkpoint::pruneAt({.keep_last = 7, .older_than_ms = 10, .threads_unused_ms = 30}, 1000);
+    const PruneRequest all = checkpoint::pruneAt({.keep_last = 7, .older_than = 10ms, .threads_unused_for = 30ms}, Moment(1s));
     CHECK_FALSE(all.thread_id);
     CHECK(all.keep_last == 7U);
-    CHECK(all.older_than_unix_ms == 990);
-    CHECK(all.threads_unused_since_unix_ms == 970);
-    const PruneRequest one = checkpoint::pruneAt({.older_than_ms = std::numeric_limits<std::int64_t>::max()}, 1000);
+    CHECK(all.older_than == Moment(990ms));
+    CHECK(all.threads_unused_since == Moment(970ms));
+    const PruneRequest one = checkpoint::pruneAt({.older_than = std::chrono::milliseconds::max()}, Moment(1s));
     CHECK_FALSE(one.keep_last);
-    CHECK(one.older_than_unix_ms < 0);
-    CHECK_FALSE(one.threads_unused_since_unix_ms);
+    CHECK(one.older_than == Moment::min());
+    CHECK_FALSE(one.threads_unused_since);
 }
 
 TEST_CASE("a saver without retention drops nothing and reports nothing") {
@@ -157,13 +159,13 @@ TEST_CASE("a saver without retention drops nothing and reports nothing") {
     CHECK(report.runs == 0);
     CHECK(report.dropped_commits == 0);
     CHECK(report.last_error.empty());
-    CHECK_FALSE(report.last_run_unix_ms);
+    CHECK_FALSE(report.last_run_at);
     CHECK(saver.list({}).size() == 5);
 }
 
 TEST_CASE("retention keeps the newest commits of each thread, again and again") {
-    onEachWith([](BaseCheckpointSaver& saver) { putLine(saver, {"a"}, 20); }, {.keep_last = 3, .every_ms = 1}, [](auto& saver) {
-        const std::int64_t before = nowMs();
+    onEachWith([](BaseCheckpointSaver& saver) { putLine(saver, {"a"}, 20); }, {.keep_last = 3, .every = 1ms}, [](auto& saver) {
+        const auto before = std::chrono::system_clock::now();
         CHECK(waitForRuns(saver, 2).dropped_commits == 17);
         CHECK(listIds(saver, {"a"}) == nthIds({20, 19, 18}));
         putLine(saver, {"b"}, 5);
@@ -172,14 +174,14 @@ TEST_CASE("retention keeps the newest commits of each thread, again and again") 
         CHECK(report.dropped_commits == 20);
         CHECK(report.failed_runs == 0);
         CHECK(report.last_error.empty());
-        CHECK(report.last_run_unix_ms.value() >= before);
+        CHECK(report.last_run_at.value() >= before);
         CHECK(listIds(saver, {"a"}) == nthIds({21, 20, 19}));
         CHECK(listIds(saver, {"b"}) == nthIds({5, 4, 3}));
     });
 }
 
 TEST_CASE("retention by age drops what is old and keeps heads and what is young") {
-    const CheckpointId young(static_cast<std::uint64_t>(nowMs()) << 16U | 0x7000U, 1);
+    const CheckpointId young = idOfNow();
     const auto fill = [&](BaseCheckpointSaver& saver) {
         putLine(saver, {"old"}, 4);
         putLine(saver, {"young"}, 4);
@@ -188,7 +190,7 @@ TEST_CASE("retention by age drops what is old and keeps heads and what is young"
         const CommitRow row{young, nthId(4), young, bytes};
         saver.put({.log = {"young"}, .expected_head = nthId(4), .commits = {&row, 1}, .writes = {}});
     };
-    onEachWith(fill, {.older_than_ms = hour_ms, .every_ms = 1}, [&](auto& saver) {
+    onEachWith(fill, {.older_than = 1h, .every = 1ms}, [&](auto& saver) {
         waitForRuns(saver, 2);
         CHECK(listIds(saver, {"old"}) == nthIds({4}));
         CHECK(listIds(saver, {"young"}) == std::vector<CheckpointId>{young});
@@ -196,7 +198,7 @@ TEST_CASE("retention by age drops what is old and keeps heads and what is young"
 }
 
 TEST_CASE("retention drops threads that are finished and unused, and no others") {
-    const CheckpointId young(static_cast<std::uint64_t>(nowMs()) << 16U | 0x7000U, 1);
+    const CheckpointId young = idOfNow();
     const auto fill = [&](BaseCheckpointSaver& saver) {
         putThread(saver, "unused", {makeCommit(1, 0), makeCommit(2, 1), makeCommit(3, 2), makeCommit(4, 3)});
         putThread(saver, "due", {makeCommit(1, 0), makeDue(2, 1)});
@@ -206,7 +208,7 @@ TEST_CASE("retention drops threads that are finished and unused, and no others")
         const CommitRow row{young, {}, young, bytes};
         saver.put({.log = {"young"}, .expected_head = {}, .commits = {&row, 1}, .writes = {}});
     };
-    onEachWith(fill, {.threads_unused_ms = hour_ms, .every_ms = 1}, [&](auto& saver) {
+    onEachWith(fill, {.threads_unused_for = 1h, .every = 1ms}, [&](auto& saver) {
         CHECK(waitForRuns(saver, 2).dropped_commits == 4);
         CHECK(listIds(saver, {"unused"}).empty());
         CHECK(listIds(saver, {"due"}) == nthIds({2, 1}));
@@ -228,12 +230,12 @@ TEST_CASE("a prune that fails is reported and the next one is tried") {
             default: return 0;
         }
     };
-    const checkpoint::Retention retention(saver, {.keep_last = 2, .every_ms = 1});
+    const checkpoint::Retention retention(saver, {.keep_last = 2, .every = 1ms});
     const RetentionReport report = waitForRuns(retention, 5);
     CHECK(report.failed_runs == 2);
     CHECK(report.dropped_commits == 12);
     CHECK(report.last_error == "unknown exception");
-    CHECK(report.last_run_unix_ms);
+    CHECK(report.last_run_at);
 }
 
 TEST_CASE("the error of a failed prune is there to be read until another one fails") {
@@ -243,7 +245,7 @@ TEST_CASE("the error of a failed prune is there to be read until another one fai
         if (calls++ == 0) throw SaverError("the disk is full");
         return 1;
     };
-    const checkpoint::Retention retention(saver, {.older_than_ms = 0, .every_ms = 1});
+    const checkpoint::Retention retention(saver, {.older_than = 0ms, .every = 1ms});
     const RetentionReport report = waitForRuns(retention, 3);
     CHECK(report.failed_runs == 1);
     CHECK(report.last_error == "the disk is full");
@@ -251,8 +253,8 @@ TEST_CASE("the error of a failed prune is there to be read until another one fai
 }
 
 TEST_CASE("retention runs once at the start, and a saver that goes does not wait for the next time") {
-    for (const std::int64_t every_ms : {hour_ms, std::numeric_limits<std::int64_t>::max()}) {
-        onEachWith([](BaseCheckpointSaver& saver) { putLine(saver, {"t"}, 3); }, {.keep_last = 1, .every_ms = every_ms},
+    for (const std::chrono::milliseconds every : {std::chrono::milliseconds(1h), std::chrono::milliseconds::max()}) {
+        onEachWith([](BaseCheckpointSaver& saver) { putLine(saver, {"t"}, 3); }, {.keep_last = 1, .every = every},
                    [](auto& saver) {
                        while (saver.retentionReport().runs == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
                        CHECK(saver.retentionReport().runs == 1);
@@ -266,12 +268,12 @@ TEST_CASE("a saver may go at any moment of a prune") {
             [](BaseCheckpointSaver& saver) {
                 for (unsigned t = 0; t < 50; ++t) putLine(saver, {"thread " + std::to_string(t)}, 4);
             },
-            {.keep_last = 1, .every_ms = 1}, [](auto& saver) { CHECK(saver.list({.heads = true}).size() == 50); });
+            {.keep_last = 1, .every = 1ms}, [](auto& saver) { CHECK(saver.list({.heads = true}).size() == 50); });
     }
 }
 
 TEST_CASE("threads are written, read and deleted while retention prunes them") {
-    onEachWith([](BaseCheckpointSaver&) {}, {.keep_last = 2, .threads_unused_ms = hour_ms, .every_ms = 1}, [](auto& saver) {
+    onEachWith([](BaseCheckpointSaver&) {}, {.keep_last = 2, .threads_unused_for = 1h, .every = 1ms}, [](auto& saver) {
         std::atomic<unsigned> stored{0};
         std::atomic<unsigned> wrong{0};
         const auto work = [&](unsigned who) {

@@ -145,8 +145,8 @@ private:
 
     static std::size_t pruneThread(std::string_view thread_id, Logs& logs, const sg::PruneRequest& request) {
         std::size_t dropped = 0;
-        if (request.threads_unused_since_unix_ms) {
-            sg::checkpoint::ThreadUse use(*request.threads_unused_since_unix_ms);
+        if (request.threads_unused_since) {
+            sg::checkpoint::ThreadUse use(*request.threads_unused_since);
             for (const auto& [ns, log] : logs) {
                 if (log.commits.empty()) continue;
                 const sg::LogName name{thread_id, ns};

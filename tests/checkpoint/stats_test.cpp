@@ -1,6 +1,7 @@
 #include <stategraph/stats.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <sstream>
 
 #include <doctest/doctest.h>
@@ -126,7 +127,7 @@ TEST_CASE("every byte of a record is of one kind, and of a channel what names it
         const ThreadStats& thread = stats.per_thread[0];
         CHECK(thread.thread_id == "t");
         CHECK(thread.namespaces == 1);
-        CHECK(thread.newest_unix_ms == nthId(2).unixTimeMs());
+        CHECK(thread.newest_at == nthId(2).time());
         checkSame(thread, stats.total);
 
         const StorageBytes& total = stats.total;
@@ -228,7 +229,7 @@ TEST_CASE("stats read in pages, whatever there is most of") {
             if (thread.thread_id == "a") {
                 CHECK(thread.namespaces == 1101);
                 CHECK(thread.commits == 3600);
-                CHECK(thread.newest_unix_ms == nthId(2500).unixTimeMs());
+                CHECK(thread.newest_at == nthId(2500).time());
             } else if (thread.thread_id == "thread 10 with logs") {
                 CHECK(thread.namespaces == 1100);
                 CHECK(thread.commits == 1100);
@@ -314,7 +315,7 @@ TEST_CASE("stats are JSON, and lines for people") {
     const boost::json::value& thread = json.at("per_thread").at(0);
     CHECK(thread.at("thread_id").as_string() == "a \"thread\"");
     CHECK(thread.at("namespaces").to_number<std::uint64_t>() == 1);
-    CHECK(thread.at("newest_unix_ms").to_number<std::int64_t>() == nthId(3).unixTimeMs());
+    CHECK(thread.at("newest_unix_ms").to_number<std::int64_t>() == nthId(3).time().time_since_epoch() / std::chrono::milliseconds(1));
     CHECK(thread.at("pending_writes").to_number<std::uint64_t>() == 1);
     CHECK(thread.at("pending_write_bytes").to_number<std::uint64_t>() == stats.total.pending_write_bytes);
 

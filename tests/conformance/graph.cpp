@@ -1,6 +1,9 @@
 #include "tests/conformance/graph.hpp"
 
+#include <chrono>
 #include <stdexcept>
+
+using namespace std::chrono_literals;
 
 namespace conformance {
 namespace {
@@ -30,7 +33,7 @@ sg::NodeOptions optionsOf(const json::object& node) {
     if (const json::value* retry = node.if_contains("retry")) {
         const json::value& attempts = get(retry->as_object(), "max_attempts");
         options.retry = {.max_attempts = attempts.is_null() ? 1 : attempts.to_number<int>(),
-                         .initial_interval_ms = 1,
+                         .initial_interval = 1ms,
                          .backoff_factor = 1,
                          .jitter = false};
     }

@@ -15,6 +15,7 @@
 
 // Cancelled wherever a run can be: in a wait, an effect, a subgraph, a commit, a queue for its thread.
 using namespace graphs;
+using namespace std::chrono_literals;
 using sg::Status;
 using sg::Unfinished;
 
@@ -86,7 +87,7 @@ TEST_CASE("cancelled in a wait") {
             graph.addNode("here", [&](const State&, sg::Runtime& rt) -> Update {
                 if (again) return bar("here");
                 is_there.count_down();
-                rt.waitFor(3'600'000);
+                rt.waitFor(1h);
                 return bar("never");
             });
         });
@@ -102,7 +103,7 @@ TEST_CASE("cancelled in an effect: its result is not stored, so it is in doubt a
                     ++effects;
                     if (again) return;
                     is_there.count_down();
-                    rt.waitFor(3'600'000);
+                    rt.waitFor(1h);
                 });
                 return bar("here");
             });
@@ -123,7 +124,7 @@ TEST_CASE("cancelled in a subgraph") {
             inner.addNode("second", [&](const State& state, sg::Runtime& rt) -> Update {
                 if (again) return {sg::overwrite(&State::bar, Strings{state.foo == "inner" ? "here" : "wrong"})};
                 is_there.count_down();
-                rt.waitFor(3'600'000);
+                rt.waitFor(1h);
                 return {};
             });
             inner.addEdge(sg::START, "first").addEdge("first", "second");
@@ -183,7 +184,7 @@ TEST_CASE("cancelled while it waits for its turn on the thread: an error, and no
         });
         CHECK_THROWS_WITH_AS(app.invoke({sg::set(&State::foo, "late")}, config), doctest::Contains("before it had its turn"), sg::CancelledError);
         config.control.reset();
-        config.timeout_ms = 10;
+        config.timeout = 10ms;
         CHECK_THROWS_AS(app.invoke({sg::set(&State::foo, "later")}, config), sg::CancelledError);
         let_go.count_down();
         holder.join();

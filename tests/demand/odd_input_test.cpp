@@ -1,23 +1,29 @@
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <new>
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include <doctest/doctest.h>
 
+#include <stategraph/cache.hpp>
 #include <stategraph/control.hpp>
+#include <stategraph/executor.hpp>
 
+#include "tests/support/drivers.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/history_graphs.hpp"
 #include "tests/support/savers.hpp"
 
 // What nobody means and some program does: ids, texts, clocks and exceptions of every kind. Each is refused with a sentence or works to the end.
 using namespace graphs;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -27,14 +33,16 @@ Graph chain() {
     return graph;
 }
 
+using Moment = std::chrono::system_clock::time_point;
+
 class Clock final : public sg::IdSource {
 public:
-    explicit Clock(std::function<std::int64_t()> now) : now_(std::move(now)) {}
-    std::int64_t nowUnixUs() override { return now_(); }
+    explicit Clock(std::function<Moment()> now) : now_(std::move(now)) {}
+    Moment now() override { return now_(); }
     std::uint64_t uniqueBits() override { return 7; }
 
 private:
-    std::function<std::int64_t()> now_;
+    std::function<Moment()> now_;
 };
 
 struct NoText final : std::exception {
@@ -132,18 +140,17 @@ TEST_CASE("whatever a node throws, the error names the node, what it threw is sh
 }
 
 TEST_CASE("ids ascend on clocks that stand still, go backwards, are before 1970 or far ahead") {
-    constexpr std::int64_t now = 1'700'000'000'000'000;
-    std::int64_t falling = now;
+    constexpr Moment now(1'700'000'000s);
+    Moment falling = now;
     std::uint64_t random = 1;
-    const std::vector<std::pair<std::string, std::function<std::int64_t()>>> clocks{
+    const std::vector<std::pair<std::string, std::function<Moment()>>> clocks{
         {"still", [] { return now; }},
-        {"backwards", [&] { return falling -= 1'000'000; }},
-        {"zero", [] { return 0; }},
-        {"before 1970", [] { return -5'000'000'000; }},
-        {"the least", [] { return std::numeric_limits<std::int64_t>::min(); }},
-        {"the greatest", [] { return std::numeric_limits<std::int64_t>::max(); }},
-        {"the last millisecond that fits", [] { return ((std::int64_t{1} << 48U) - 1) * 1000; }},
-        {"random", [&] { return static_cast<std::int64_t>(random = random * 6'364'136'223'846'793'005U + 1'442'695'040'888'963'407U); }}};
+        {"backwards", [&] { return falling -= 1s; }},
+        {"zero", [] { return Moment(); }},
+        {"before 1970", [] { return Moment(-5000s); }},
+        {"the least", [] { return Moment::min(); }},
+        {"the greatest", [] { return Moment::max(); }},
+        {"random", [&] { return Moment(Moment::duration(static_cast<std::int64_t>(random = random * 6'364'136'223'846'793'005U + 1'442'695'040'888'963'407U))); }}};
     for (const auto& [name, clock] : clocks) {
         CAPTURE(name);
         const auto saver = std::make_shared<sg::MemorySaver>();
@@ -165,8 +172,8 @@ TEST_CASE("ids ascend on clocks that stand still, go backwards, are before 1970 
 }
 
 TEST_CASE("a node may sleep until any time there is") {
-    for (const std::int64_t until : {std::numeric_limits<std::int64_t>::min(), std::int64_t{-1}, std::int64_t{0}, std::numeric_limits<std::int64_t>::max()}) {
-        CAPTURE(until);
+    for (const Moment until : {Moment::min(), Moment(-1ns), Moment(), Moment::max()}) {
+        CAPTURE(until.time_since_epoch().count());
         Graph graph;
         graph.addNode("sleeper", [until](const State&, sg::Runtime& runtime) -> Update {
             runtime.sleepUntil(until);
@@ -175,11 +182,43 @@ TEST_CASE("a node may sleep until any time there is") {
         graph.addEdge(sg::START, "sleeper");
         const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
         const auto result = app.invoke(Update{}, {.thread_id = "t"});
-        CHECK((result.status == (until > 0 ? sg::Status::sleeping : sg::Status::done)));
-        if (until > 0) CHECK(result.wake_unix_ms == until);
+        CHECK((result.status == (until > Moment() ? sg::Status::sleeping : sg::Status::done)));
+        if (until > Moment()) CHECK(result.wake_at == std::chrono::floor<std::chrono::milliseconds>(until));
         CHECK(app.recover().empty());
         CHECK_FALSE(sg::toJson(app.getState({.thread_id = "t"})).empty());
     }
+}
+
+TEST_CASE("limits may be as long as a duration can be, for every driver") {
+    constexpr auto ever = std::chrono::milliseconds::max();
+    const auto executor = std::make_shared<sg::Executor>(sg::ExecutorOptions{.threads_max = 2, .idle = ever});
+    for (const drivers::Driver& driver : drivers::all()) {
+        CAPTURE(driver.name);
+        Graph graph;
+        std::atomic<int> failures{1};
+        graph.addNode("a", [&failures](const State&, sg::Runtime& runtime) -> Update {
+            runtime.heartbeat();
+            if (failures-- > 0) throw std::runtime_error("once");
+            return bar("a");
+        }, {.retry = {.max_attempts = 2, .initial_interval = 0ms, .max_interval = ever, .jitter = false}, .cache = {.ttl = ever}, .timeout = ever, .idle_timeout = ever});
+        graph.addEdge(sg::START, "a");
+        const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>(), .executor = executor, .cache = std::make_shared<sg::MemoryCache>()});
+        const sg::RunConfig config{.thread_id = "t", .on_busy = sg::OnBusy::wait, .busy_timeout = ever, .timeout = ever};
+        const auto outcome = driver.run(app, bar("in"), config);
+        REQUIRE(outcome.what() == "");
+        CHECK((outcome.status == sg::Status::done));
+        CHECK(outcome.values.bar == Strings{"in", "a"});
+    }
+}
+
+TEST_CASE("a run that may wait for its turn as long as a duration can be gets it") {
+    const App app = chain().compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
+    const auto ever = std::chrono::milliseconds::max();
+    const auto run = [&] { app.invoke(bar("in"), {.thread_id = "t", .on_busy = sg::OnBusy::wait, .busy_timeout = ever}); };
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) threads.emplace_back(run);
+    for (auto& thread : threads) thread.join();
+    CHECK(app.getState({.thread_id = "t"}).values.bar.size() == 12);
 }
 
 TEST_CASE("texts that are not UTF-8, or have NUL bytes, come back as they were, wherever a text may be") {

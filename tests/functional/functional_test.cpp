@@ -1,4 +1,5 @@
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
 
 #include <doctest/doctest.h>
@@ -9,6 +10,8 @@
 
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
+
+using namespace std::chrono_literals;
 
 // Ordinary functions whose calls are stored.
 using graphs::Log;
@@ -125,7 +128,7 @@ TEST_CASE("a started call that fails fails where it is waited for, and the other
 TEST_CASE("a call is tried as often as its policy says") {
     std::atomic<int> calls{0};
     const auto flow = sg::entrypoint("flow", [&](const int&, sg::Flow& fn) {
-        return fn.callWith("flaky", {.retry = {.max_attempts = 3, .initial_interval_ms = 0, .jitter = false}}, [&calls] {
+        return fn.callWith("flaky", {.retry = {.max_attempts = 3, .initial_interval = 0ms, .jitter = false}}, [&calls] {
             if (++calls < 3) throw std::runtime_error("not yet");
             return static_cast<int>(calls);
         });
@@ -136,7 +139,7 @@ TEST_CASE("a call is tried as often as its policy says") {
 TEST_CASE("an entrypoint sleeps, is stopped and has state and history like any graph") {
     auto saver = std::make_shared<sg::MemorySaver>();
     const auto flow = sg::entrypoint("flow", [](const int& input, sg::Flow& fn) {
-        fn.sleepUntil(4'000'000'000'000);
+        fn.sleepUntil(std::chrono::system_clock::time_point(4'000'000'000s));
         return input;
     }, {.checkpointer = saver});
     CHECK((flow.invoke(1, thread_t).status == Status::sleeping));
@@ -163,10 +166,10 @@ public:
         if (fails) throw std::runtime_error("no cache");
         return inner_.get(ns, key);
     }
-    void set(std::string_view ns, std::string_view key, std::string_view value, std::optional<std::int64_t> ttl_ms) override {
+    void set(std::string_view ns, std::string_view key, std::string_view value, std::optional<std::chrono::milliseconds> ttl) override {
         if (fails) throw std::runtime_error("no cache");
         names.add(std::string(ns));
-        inner_.set(ns, key, damages ? "damaged" : value, ttl_ms);
+        inner_.set(ns, key, damages ? "damaged" : value, ttl);
     }
     void remove(std::string_view ns, std::string_view key) override { inner_.remove(ns, key); }
     void clear(std::string_view ns) override { inner_.clear(ns); }
@@ -260,7 +263,7 @@ TEST_CASE("a cached call whose arguments cannot be stored, or whose time to live
     }, {.cache = cache});
     CHECK_THROWS_WITH_AS(unstorable.invoke(1), doctest::Contains("cannot be stored"), sg::NodeError);
     const auto over = sg::entrypoint("flow", [](const int& input, sg::Flow& fn) {
-        return fn.callWith("call", {.cache = sg::CallCache{.ttl_ms = 0}}, [](int n) { return n; }, input);
+        return fn.callWith("call", {.cache = sg::CallCache{.ttl = 0ms}}, [](int n) { return n; }, input);
     }, {.cache = cache});
-    CHECK_THROWS_WITH_AS(over.invoke(1), doctest::Contains("ttl_ms of 0"), sg::NodeError);
+    CHECK_THROWS_WITH_AS(over.invoke(1), doctest::Contains("ttl of 0 ms"), sg::NodeError);
 }

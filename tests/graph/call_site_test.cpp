@@ -126,7 +126,7 @@ TEST_CASE("retry_on takes types, a closure over one exception, or a function of 
         return count;
     };
     const auto with = [](sg::RetryOn retry_on, int max_attempts = 3) {
-        return sg::RetryPolicy{.max_attempts = max_attempts, .initial_interval_ms = 0, .jitter = false, .retry_on = std::move(retry_on)};
+        return sg::RetryPolicy{.max_attempts = max_attempts, .initial_interval = {}, .jitter = false, .retry_on = std::move(retry_on)};
     };
     const auto http = [](int) { throw HttpError(503); };
     const auto broken = [](int) { throw Broken("broken"); };
@@ -164,7 +164,7 @@ TEST_CASE("retry_on takes types, a closure over one exception, or a function of 
 TEST_CASE("a step of a sequence may have options") {
     sg::StateGraph<Payment> graph;
     int count = 0;
-    const sg::NodeOptions retried{.retry = {.max_attempts = 2, .initial_interval_ms = 0}};
+    const sg::NodeOptions retried{.retry = {.max_attempts = 2, .initial_interval = {}}};
     graph.addSequence("first", [](const Payment&) { return sg::add<&Payment::log>("first"); },  //
                       "second", [&](const Payment&) {
                           if (++count == 1) throw Broken("once");

@@ -1,3 +1,4 @@
+#include <chrono>
 #include <stdexcept>
 
 #include <doctest/doctest.h>
@@ -8,6 +9,7 @@
 
 // Policies for all nodes of a graph, and their faults.
 using namespace graphs;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -24,7 +26,7 @@ struct Counting {
     }
 };
 
-sg::RetryPolicy quick(int attempts) { return {.max_attempts = attempts, .initial_interval_ms = 0, .jitter = false}; }
+sg::RetryPolicy quick(int attempts) { return {.max_attempts = attempts, .initial_interval = 0ms, .jitter = false}; }
 
 Strings faultsOf(const Graph& graph) {
     return thrown<sg::InvalidGraphError>([&] { graph.compile(); }).faults();
@@ -66,7 +68,7 @@ TEST_CASE("a policy that was changed in a node's options is the node's own") {
     counting.failures = 2;
     sg::NodeOptions options;
     options.retry.max_attempts = 3;
-    options.retry.initial_interval_ms = 0;
+    options.retry.initial_interval = 0ms;
     Graph graph;
     graph.setNodeDefaults({.retry = quick(2)}).addNode("a", counting.node("a"), options).addEdge(sg::START, "a");
     graph.compile().invoke(Update{});

@@ -1,5 +1,6 @@
 #include "src/graph/validate.hpp"
 
+#include <chrono>
 #include <cmath>
 
 #include <doctest/doctest.h>
@@ -12,6 +13,7 @@
 
 namespace sg = stategraph;
 using namespace specs;
+using namespace std::chrono_literals;
 using Faults = std::vector<std::string>;
 using sg::END;
 using sg::START;
@@ -199,16 +201,16 @@ TEST_CASE("interrupts name nodes, or all of them") {
 
 TEST_CASE("impossible retry policies are faults") {
     auto spec = chain();
-    spec.nodes[0].retry = {.max_attempts = -1, .initial_interval_ms = -5, .backoff_factor = 0.5, .max_interval_ms = -1};
-    spec.nodes[1].retry = {.initial_interval_ms = std::nan(""), .max_interval_ms = HUGE_VAL, .retry_on = nullptr};
+    spec.nodes[0].retry = {.max_attempts = -1, .initial_interval = -5ms, .backoff_factor = 0.5, .max_interval = -1ms};
+    spec.nodes[1].retry = {.initial_interval = std::chrono::duration<double, std::milli>(std::nan("")), .max_interval = std::chrono::duration<double, std::milli>(HUGE_VAL), .retry_on = nullptr};
     CHECK(faultsOf(spec) == Faults{"node 'a': retry.max_attempts is -1, but must be a number of at least 1",
-                                   "node 'a': retry.initial_interval_ms is -5, but must be a number of at least 0",
+                                   "node 'a': retry.initial_interval is -5 ms, but must be a number of at least 0 ms",
                                    "node 'a': retry.backoff_factor is 0.5, but must be a number of at least 1",
-                                   "node 'a': retry.max_interval_ms is -1, but must be a number of at least 0",
-                                   "node 'b': retry.initial_interval_ms is nan, but must be a number of at least 0",
-                                   "node 'b': retry.max_interval_ms is inf, but must be a number of at least 0",
+                                   "node 'a': retry.max_interval is -1 ms, but must be a number of at least 0 ms",
+                                   "node 'b': retry.initial_interval is nan ms, but must be a number of at least 0 ms",
+                                   "node 'b': retry.max_interval is inf ms, but must be a number of at least 0 ms",
                                    "node 'b': retry.retry_on is null; give it a function, such as sg::isRetryable"});
-    spec.nodes[0].retry = {.max_attempts = 1, .initial_interval_ms = 0, .backoff_factor = 1, .max_interval_ms = 0};
+    spec.nodes[0].retry = {.max_attempts = 1, .initial_interval = 0ms, .backoff_factor = 1, .max_interval = 0ms};
     spec.nodes[1].retry = {};
     CHECK(faultsOf(spec) == Faults{});
 }

@@ -34,7 +34,7 @@ void checkRows(const std::vector<sg::StateSnapshot<S>>& past, const std::vector<
             REQUIRE(snapshot.parent_config);
             CHECK(*snapshot.parent_config == past[i - 1].config);
             CHECK(snapshot.config.checkpoint_id > past[i - 1].config.checkpoint_id);
-            CHECK(snapshot.created_at_unix_ms >= past[i - 1].created_at_unix_ms);
+            CHECK(snapshot.created_at >= past[i - 1].created_at);
         }
         CHECK(snapshot.config.thread_id == sg::ThreadId("t"));
         CHECK(snapshot.config.checkpoint_ns.empty());

@@ -1,3 +1,4 @@
+#include <chrono>
 #include <set>
 
 #include <doctest/doctest.h>
@@ -26,7 +27,7 @@ App withSubgraph(Log& log, const sg::Checkpointer& checkpointer, const std::shar
 }
 
 const sg::Command<> yes{.resume = "yes"};
-constexpr std::int64_t far_future_ms = 1'000'000'000'000'000;
+constexpr auto far_future = std::chrono::system_clock::time_point::max();
 
 std::set<std::string> namespaces(sg::BaseCheckpointSaver& saver) {
     std::set<std::string> all;
@@ -60,7 +61,7 @@ TEST_CASE("a subgraph's log outlives prunes while it waits for an answer, and th
         const App app = withSubgraph(log, kind, saver);
         CHECK((app.invoke(Update{}, {.thread_id = thread}).status == sg::Status::interrupted));
         saver->prune({.thread_id = thread, .keep_last = 1});
-        CHECK(saver->prune({.thread_id = thread, .threads_unused_since_unix_ms = far_future_ms}) == 0);
+        CHECK(saver->prune({.thread_id = thread, .threads_unused_since = far_future}) == 0);
         const auto done = app.invoke(yes, {.thread_id = thread});
         CHECK(done.values.foo == "two");
         CHECK(done.values.bar == Strings{"before", "after"});
@@ -89,7 +90,7 @@ TEST_CASE("a question that the thread has gone on from keeps its checkpoint, sub
         app.updateState({.thread_id = thread}, bar("edited"), {.as_node = "after"});
         goOn(app, thread);
         CHECK(saver->prune({.thread_id = thread, .keep_last = 1}) > 10);
-        CHECK(saver->prune({.thread_id = thread, .threads_unused_since_unix_ms = far_future_ms}) == 0);
+        CHECK(saver->prune({.thread_id = thread, .threads_unused_since = far_future}) == 0);
         const auto old = app.getState(asked.config);
         CHECK(old.interrupts() == asked.interrupts());
         CHECK(saver->list({.thread_id = thread, .heads = true}).size() == 2);
@@ -114,8 +115,8 @@ TEST_CASE("a finished thread is unused, whatever its subgraphs asked on the way"
         const auto rows = saver->list({.thread_id = thread}).size();
         CHECK(rows > 4);
         CHECK(namespaces(*saver).size() > 1);
-        CHECK(saver->prune({.threads_unused_since_unix_ms = 1}) == 0);
-        CHECK(saver->prune({.threads_unused_since_unix_ms = far_future_ms}) == rows);
+        CHECK(saver->prune({.threads_unused_since = std::chrono::system_clock::time_point(std::chrono::milliseconds(1))}) == 0);
+        CHECK(saver->prune({.threads_unused_since = far_future}) == rows);
         CHECK(saver->list({}).empty());
         // The thread begins anew.
         CHECK((app.invoke(Update{}, {.thread_id = thread}).status == sg::Status::interrupted));
@@ -135,12 +136,12 @@ TEST_CASE("a thread that failed is in use until it goes on") {
         const auto saver = store.open();
         const App app = graph.compile({.checkpointer = saver});
         CHECK_THROWS_AS(app.invoke(bar("i"), {.thread_id = "t"}), sg::NodeError);
-        CHECK(saver->prune({.threads_unused_since_unix_ms = far_future_ms}) == 0);
+        CHECK(saver->prune({.threads_unused_since = far_future}) == 0);
         fails = false;
         CHECK(app.invoke(sg::RESUME, {.thread_id = "t"}).values.bar == Strings{"i", "a"});
         const std::size_t rows = saver->list({}).size();
         CHECK(rows > 1);
-        CHECK(saver->prune({.threads_unused_since_unix_ms = far_future_ms}) == rows);
+        CHECK(saver->prune({.threads_unused_since = far_future}) == rows);
         CHECK(saver->list({}).empty());
     });
 }

@@ -1,3 +1,5 @@
+#include <chrono>
+
 #include <doctest/doctest.h>
 #include <stategraph/async.hpp>
 #include <stategraph/stategraph.hpp>
@@ -10,6 +12,7 @@
 // Runs that begin at a checkpoint of a subgraph.
 namespace sg = stategraph;
 using namespace history;
+using namespace std::chrono_literals;
 using graphs::Log;
 
 namespace {
@@ -247,7 +250,7 @@ TEST_CASE("an attempt after one that failed inside goes on where that one stoppe
         });
         inner.addEdge("q", "r");
         LineGraph graph;
-        graph.addNode("sub", inner.compile(), nothing, take, {.retry = {.max_attempts = 2, .initial_interval_ms = 0}}).addEdge(sg::START, "sub");
+        graph.addNode("sub", inner.compile(), nothing, take, {.retry = {.max_attempts = 2, .initial_interval = 0ms}}).addEdge(sg::START, "sub");
         const LineApp app = graph.compile({.checkpointer = saver});
         app.invoke(sg::Update<Line>{}, {.thread_id = "t"});
         const sg::Config config = before(app, logOf(app, "t", "sub"), "q");

@@ -81,7 +81,7 @@ sg::CompiledGraph<State> graphFor(Kind kind) {
     graph.addNode("a", [tries, fails](const State&) -> Writes {
         if (fails && tries->fetch_add(1) == 0) throw 1;
         return {sg::add(&State::out, 0)};
-    }, {.retry = {.max_attempts = 3, .initial_interval_ms = 0.05, .retry_on = [](const std::exception_ptr&) { return true; }}});
+    }, {.retry = {.max_attempts = 3, .initial_interval = 0.05ms, .retry_on = [](const std::exception_ptr&) { return true; }}});
     graph.addNode("b", [](const State&) -> Writes { return {sg::add(&State::out, 1)}; });
     graph.addNode("c", [](const State&) -> Writes { return {sg::add(&State::out, 2)}; });
     graph.addEdge(sg::START, "a").addEdge(sg::START, "b").addEdge("a", "c").addEdge("b", "c").addEdge("c", sg::END);

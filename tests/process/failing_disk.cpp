@@ -206,7 +206,7 @@ void readWithRefresh() {
     fs::remove_all(path);
     sg::RocksDBStore store(path);
     const sg::Value value(std::map<std::string, int>{{"a", 1}});
-    store.put({"n"}, "some time", value, {.ttl_ms = 1'000'000});
+    store.put({"n"}, "some time", value, {.ttl = 1'000'000ms});
     store.put({"n"}, "for ever", value);
     ::usleep(5'000);  // else there is nothing to prolong
     disk.failFrom(0, 1'000'000, ENOSPC, false);

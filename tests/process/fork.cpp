@@ -102,7 +102,7 @@ std::string useThreads(const sg::CompiledGraph<State>& app) {
     std::string did = std::to_string(app.invoke(Writes{}).values.n);
     did += ' ' + std::to_string(streamed(app));
     did += ' ' + std::to_string(sg::syncWait(app.asyncInvoke(Writes{})).values.n);
-    did += ' ' + std::to_string(app.invoke(Writes{}, {.timeout_ms = 60'000}).values.n);
+    did += ' ' + std::to_string(app.invoke(Writes{}, {.timeout = 1min}).values.n);
     return did;
 }
 

@@ -88,7 +88,7 @@ struct Kinds {
     sg::Entrypoint<int, int> root;
 
     explicit Kinds(std::size_t threads)
-        : executor(std::make_shared<sg::Executor>(sg::ExecutorOptions{.threads_max = threads, .idle_ms = 5})),
+        : executor(std::make_shared<sg::Executor>(sg::ExecutorOptions{.threads_max = threads, .idle = 5ms})),
           inner(makeInner()),
           outer(makeOuter()),
           leaf(makeLeaf()),
@@ -152,7 +152,7 @@ int once(const Kinds& kinds, int kind, const std::string& thread, bool resumes) 
             return (resumes ? sg::syncWait(kinds.outer.asyncInvoke(sg::RESUME, config)) : sg::syncWait(kinds.outer.asyncInvoke(Writes{}, config))).values.n;
         case 3: {
             sg::RunConfig limited = config;
-            limited.timeout_ms = 60'000;
+            limited.timeout = 1min;
             return (resumes ? kinds.outer.invoke(sg::RESUME, limited) : kinds.outer.invoke(Writes{}, limited)).values.n;
         }
         default: {

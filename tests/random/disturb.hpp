@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <cstdlib>
 #include <iostream>
 #include <map>
@@ -173,7 +174,7 @@ private:
         exits_ = exits_ || made.durability == sg::Durability::exit;
         if (const std::size_t most = random_.below(4); most > 0) made.max_concurrency = static_cast<int>(most);
         if (what == What::stop || what == What::drain) made.control = std::make_shared<sg::RunControl>();
-        if (what == What::timeout) made.timeout_ms = 1 + static_cast<int>(random_.below(4));
+        if (what == What::timeout) made.timeout = std::chrono::milliseconds(1 + random_.below(4));
         if (what == What::limit) made.recursion_limit = 1 + static_cast<int>(random_.below(3));
         if (what == What::breakpoint) {
             const sg::NodeNames at = random_.chance(20) ? "*" : random_.oneOf(plan_.nodes).name;

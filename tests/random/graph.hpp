@@ -243,8 +243,8 @@ private:
     void add(const NodePlan& node) {
         const auto self = shape(node);
         sg::NodeOptions options{.defer = node.is_deferred, .ends = self->ends()};
-        if (node.failing_attempts > 0) options.retry = {.max_attempts = node.failing_attempts + 1, .initial_interval_ms = 0, .jitter = false};
-        if (node.has_limit) options.timeout_ms = 600'000;
+        if (node.failing_attempts > 0) options.retry = {.max_attempts = node.failing_attempts + 1, .initial_interval = std::chrono::milliseconds(0), .jitter = false};
+        if (node.has_limit) options.timeout = std::chrono::minutes(10);
         switch (node.kind) {
             case Kind::blocking:
                 graph_.addNode(node.name, [self](const State& state, sg::Runtime& runtime) -> Command {

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <chrono>
 #include <future>
 #include <latch>
 #include <thread>
@@ -11,6 +12,7 @@
 
 // One writer a thread: what a second run on a busy thread gets.
 using namespace graphs;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -105,9 +107,9 @@ TEST_CASE("a run waits no longer than its deadline") {
     const App app = slow.app(std::make_shared<sg::MemorySaver>());
     auto first = std::async(std::launch::async, [&] { return app.invoke(foo("1"), {.thread_id = "t"}); });
     slow.entered.get_future().wait();
-    CHECK_THROWS_AS(app.invoke(foo("2"), {.thread_id = "t", .on_busy = sg::OnBusy::wait, .busy_timeout_ms = 5}), sg::ThreadBusyError);
-    CHECK_THROWS_AS(app.invoke(foo("2"), {.thread_id = "t", .on_busy = sg::OnBusy::wait, .busy_timeout_ms = 0}), sg::ThreadBusyError);
-    CHECK_THROWS_AS(app.invoke(foo("2"), {.thread_id = "t", .busy_timeout_ms = -1}), sg::InvalidArgumentError);
+    CHECK_THROWS_AS(app.invoke(foo("2"), {.thread_id = "t", .on_busy = sg::OnBusy::wait, .busy_timeout = 5ms}), sg::ThreadBusyError);
+    CHECK_THROWS_AS(app.invoke(foo("2"), {.thread_id = "t", .on_busy = sg::OnBusy::wait, .busy_timeout = 0ms}), sg::ThreadBusyError);
+    CHECK_THROWS_AS(app.invoke(foo("2"), {.thread_id = "t", .busy_timeout = -1ms}), sg::InvalidArgumentError);
     slow.go.set_value();
     CHECK(first.get().values.bar == Strings{"slow:1", "last:1"});
 }
@@ -165,7 +167,7 @@ TEST_CASE("who gave up waiting replaces nobody") {
     const App app = slow.app(std::make_shared<sg::MemorySaver>());
     auto first = std::async(std::launch::async, [&] { return app.invoke(foo("1"), {.thread_id = "t"}); });
     slow.entered.get_future().wait();
-    CHECK_THROWS_AS(app.invoke(foo("2"), {.thread_id = "t", .on_busy = sg::OnBusy::replace, .busy_timeout_ms = 5}), sg::ThreadBusyError);
+    CHECK_THROWS_AS(app.invoke(foo("2"), {.thread_id = "t", .on_busy = sg::OnBusy::replace, .busy_timeout = 5ms}), sg::ThreadBusyError);
     slow.go.set_value();
     const auto result = first.get();
     CHECK((result.status == sg::Status::done));

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <semaphore>
 #include <stdexcept>
@@ -13,6 +14,7 @@
 
 // Equal cached tasks that begin while one of them runs: it runs for all.
 using namespace graphs;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -91,7 +93,7 @@ TEST_CASE("of equal tasks of several runs one runs, also where nodes may be give
         Counts counts;
         const auto cache = std::make_shared<sg::MemoryCache>();
         sg::NodeOptions options;
-        if (apart) options.timeout_ms = 60'000;
+        if (apart) options.timeout = 1min;
         const App app = lone(counts, [&](int) {
                             counts.awaitBegun(4);
                             return bar("a");
@@ -127,7 +129,7 @@ TEST_CASE("where the first one fails one of those that wait runs") {
 TEST_CASE("a task that is tried again lets those that wait try in between") {
     Counts counts;
     sg::NodeOptions options;
-    options.retry = {.max_attempts = 2, .initial_interval_ms = 1};
+    options.retry = {.max_attempts = 2, .initial_interval = 1ms};
     const App app = lone(counts, [&](int call) {
                         counts.awaitBegun(2);
                         if (call == 1) throw std::runtime_error("not yet");
@@ -210,7 +212,7 @@ TEST_CASE("a run whose time is up waits no longer") {
                     }).compile({.cache = std::make_shared<sg::MemoryCache>()});
     std::jthread leader([&] { CHECK(app.invoke(Update{}).values.bar == Strings{"a"}); });
     while (counts.calls < 1) std::this_thread::yield();
-    CHECK((app.invoke(Update{}, {.timeout_ms = 1}).status == Status::timed_out));
+    CHECK((app.invoke(Update{}, {.timeout = 1ms}).status == Status::timed_out));
     gate.release();
 }
 
@@ -307,7 +309,7 @@ TEST_CASE("a node that comes to itself with the same key does not wait for itsel
         policy.key = [](const State&) { return 1; };
         sg::NodeOptions options;
         options.cache = policy;
-        if (apart) options.timeout_ms = 60'000;
+        if (apart) options.timeout = 1min;
         // Two of them, so that an executor's thread helps.
         for (const char* name : {"a", "b"}) {
             graph.addNode(name, [&](const State& state) -> Update { return bar(state.n > 0 ? "outer" + call(state.n - 1).front() : "x"); }, options);

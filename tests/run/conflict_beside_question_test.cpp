@@ -1,3 +1,5 @@
+#include <chrono>
+
 #include <doctest/doctest.h>
 
 #include <stategraph/stategraph.hpp>
@@ -8,6 +10,7 @@
 
 // Finished tasks whose writes conflict, beside one that pauses: no answer can mend that, so the run fails at once.
 using namespace graphs;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -52,7 +55,7 @@ TEST_CASE("a conflict beside a question fails the run at once, and the question 
 
 TEST_CASE("a conflict beside a task that sleeps fails the run at once") {
     checkConflict([](const State&, sg::Runtime& runtime) -> Update {
-        runtime.sleepUntil(4'000'000'000'000);
+        runtime.sleepUntil(std::chrono::system_clock::time_point(4'000'000'000s));
         return {};
     });
 }

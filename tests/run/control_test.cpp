@@ -1,4 +1,5 @@
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <latch>
 #include <thread>
@@ -12,6 +13,7 @@
 
 // Runs that are ended from outside: stopped, drained, out of time.
 using namespace graphs;
+using namespace std::chrono_literals;
 using sg::Status;
 using sg::Unfinished;
 
@@ -152,7 +154,7 @@ TEST_CASE("stopping reaches parallel tasks, subgraphs and waits between attempts
         const auto waits = [&](const char* name) {
             return [&busy, name](const State&, sg::Runtime& rt) -> Update {
                 busy.count_down();
-                rt.waitFor(60'000);
+                rt.waitFor(1min);
                 return bar(name);
             };
         };
@@ -168,7 +170,7 @@ TEST_CASE("stopping reaches parallel tasks, subgraphs and waits between attempts
                          log.add("fails");
                          throw std::runtime_error("broken");
                      },
-                     {.retry = {.max_attempts = 5, .initial_interval_ms = 60'000}});
+                     {.retry = {.max_attempts = 5, .initial_interval = 1min}});
         for (const char* name : {"quick", "waits", "sub", "fails"}) graph.addEdge(sg::START, name);
         const auto app = graph.compile({.checkpointer = saver});
         std::jthread stopper([&] {
@@ -228,13 +230,13 @@ TEST_CASE("a run that takes too long ends with timed_out and can go on") {
         std::atomic<bool> slow{true};
         Graph graph;
         graph.addNode("a", appends("a")).addNode("b", [&](const State&, sg::Runtime& rt) -> Update {
-            if (slow) rt.waitFor(60'000);
+            if (slow) rt.waitFor(1min);
             return bar("b");
         });
         graph.addEdge(sg::START, "a").addEdge("a", "b");
         const auto app = graph.compile({.checkpointer = saver});
         sg::RunConfig config = thread_t;
-        config.timeout_ms = 50;
+        config.timeout = 50ms;
         const auto result = app.invoke({}, config);
         CHECK((result.status == Status::timed_out));
         CHECK((reasonOf(saver) == Unfinished::timed_out));
@@ -255,16 +257,16 @@ TEST_CASE("an attempt that takes too long fails with NodeTimeoutError, and the p
                       }
                       return bar("attempt" + std::to_string(rt.attempt()));
                   },
-                  {.retry = {.max_attempts = 2, .initial_interval_ms = 0, .jitter = false}, .timeout_ms = 30});
+                  {.retry = {.max_attempts = 2, .initial_interval = 0ms, .jitter = false}, .timeout = 30ms});
     graph.addNode("b", appends("b"));
     graph.addEdge(sg::START, "a").addEdge("a", "b");
     CHECK(graph.compile().invoke(bar("in")).values.bar == Strings{"in", "attempt2", "b"});
 
     Graph once;
     once.addNode("a", [gate](const State&, sg::Runtime& rt) -> Update {
-        rt.waitFor(60'000);
+        rt.waitFor(1min);
         return {};
-    }, {.timeout_ms = 20});
+    }, {.timeout = 20ms});
     once.addEdge(sg::START, "a");
     try {
         once.compile().invoke({});
@@ -274,7 +276,7 @@ TEST_CASE("an attempt that takes too long fails with NodeTimeoutError, and the p
             std::rethrow_exception(error.original());
         } catch (const sg::NodeTimeoutError& timeout) {
             CHECK((timeout.kind() == sg::NodeTimeoutError::Kind::run));
-            CHECK(timeout.limitMs() == 20);
+            CHECK(timeout.limit() == 20ms);
         }
     }
     gate->open();
@@ -289,15 +291,15 @@ TEST_CASE("an idle timeout counts from the last sign of the node") {
             rt.heartbeat();
         }
         return bar("beats");
-    }, {.idle_timeout_ms = 150});
+    }, {.idle_timeout = 150ms});
     graph.addEdge(sg::START, "beats");
     CHECK(graph.compile().invoke({}).values.bar == Strings{"beats"});
 
     Graph silent;
     silent.addNode("silent", [](const State&, sg::Runtime& rt) -> Update {
-        rt.waitFor(60'000);
+        rt.waitFor(1min);
         return {};
-    }, {.idle_timeout_ms = 20});
+    }, {.idle_timeout = 20ms});
     silent.addEdge(sg::START, "silent");
     CHECK_THROWS_WITH_AS(silent.compile().invoke({}), doctest::Contains("gave no sign for its idle timeout of 20 ms"), sg::NodeError);
 }
@@ -377,7 +379,7 @@ TEST_CASE("an error handler that ignores its token is given up with its run, and
                 {
                     const auto app = graph.compile({.checkpointer = saver});
                     sg::RunConfig config = with(control, thread);
-                    if (awaits_deadline) config.timeout_ms = 100;
+                    if (awaits_deadline) config.timeout = 100ms;
                     std::jthread stopper([&] {
                         if (awaits_deadline) return;
                         gate->awaitSomebody();
@@ -402,14 +404,14 @@ TEST_CASE("in a run that can be stopped an error handler does all that handlers 
     auto control = std::make_shared<sg::RunControl>();
     Graph graph;
     graph.addNode("a", [](const State&, sg::Runtime& rt) -> Update {
-        rt.waitFor(60'000);
+        rt.waitFor(1min);
         return {};
-    }, {.timeout_ms = 20});
+    }, {.timeout = 20ms});
     graph.addNode("item", [](const std::string& item) -> Update { throw std::runtime_error("no " + item); });
     graph.addNode("fails", [](const State&) -> Update { throw std::runtime_error("broken"); });
     graph.addEdge(sg::START, "a");
     graph.onError("a", [](const State&, const sg::NodeFailure&, sg::Runtime& rt) -> Command {
-        rt.waitFor(60);
+        rt.waitFor(60ms);
         const auto answer = sg::interrupt<std::string>(rt, "what now?");
         return {.update = bar(answer), .go_to = {sg::Send("item", std::string("1")), sg::Target("fails")}};
     }, {"item", "fails"});
@@ -442,14 +444,14 @@ TEST_CASE("a control of one run of many follows theirs, and not the other way ro
 
 TEST_CASE("impossible limits are refused with their place") {
     Graph graph;
-    graph.addNode("a", appends("a"), {.timeout_ms = 0}).addEdge(sg::START, "a");
+    graph.addNode("a", appends("a"), {.timeout = 0ms}).addEdge(sg::START, "a");
     CHECK_THROWS_WITH_AS(graph.compile(), doctest::Contains("node 'a' has a timeout below 1 ms"), sg::InvalidGraphError);
     Graph inner;
     inner.addNode("x", appends("x")).addEdge(sg::START, "x");
     Graph outer;
-    outer.addNode("sub", inner.compile(), {.timeout_ms = 10}).addEdge(sg::START, "sub");
+    outer.addNode("sub", inner.compile(), {.timeout = 10ms}).addEdge(sg::START, "sub");
     CHECK_THROWS_WITH_AS(outer.compile(), doctest::Contains("is a subgraph and has a timeout"), sg::InvalidGraphError);
     sg::RunConfig config;
-    config.timeout_ms = 0;
-    CHECK_THROWS_WITH_AS(inner.compile().invoke({}, config), doctest::Contains("timeout_ms is 0"), sg::InvalidArgumentError);
+    config.timeout = 0ms;
+    CHECK_THROWS_WITH_AS(inner.compile().invoke({}, config), doctest::Contains("timeout is 0 ms"), sg::InvalidArgumentError);
 }

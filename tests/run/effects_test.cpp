@@ -1,3 +1,4 @@
+#include <chrono>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -10,6 +11,7 @@
 
 // Runtime::once: effects that happen once for each task and key.
 using namespace graphs;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -25,7 +27,7 @@ App payer(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, F node, const s
 }
 
 sg::NodeOptions retries(int attempts) {
-    return {.retry = {.max_attempts = attempts, .initial_interval_ms = 0, .jitter = false, .retry_on = [](const std::exception_ptr&) { return true; }}};
+    return {.retry = {.max_attempts = attempts, .initial_interval = 0ms, .jitter = false, .retry_on = [](const std::exception_ptr&) { return true; }}};
 }
 
 const sg::RunConfig T{.thread_id = "t"};

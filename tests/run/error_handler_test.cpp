@@ -1,4 +1,5 @@
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
 
 #include <doctest/doctest.h>
@@ -13,6 +14,7 @@
 
 // What follows a node's failure: the handler that takes over its task.
 using namespace graphs;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -125,7 +127,7 @@ TEST_CASE("a handler is called after the last attempt, and knows how many there 
     graph.addNode("x", [&log](const State&) -> Update {
         log.add("x");
         throw std::runtime_error("x is broken");
-    }, {.retry = {.max_attempts = 3, .initial_interval_ms = 0}});
+    }, {.retry = {.max_attempts = 3, .initial_interval = 0ms}});
     graph.addEdge(sg::START, "x").onError("x", handles(log));
     for (const int concurrency : {1, 4}) {
         CHECK(graph.compile().invoke(Update{}, {.max_concurrency = concurrency}).values.bar == Strings{"x failed (x is broken) after 3"});
@@ -133,7 +135,7 @@ TEST_CASE("a handler is called after the last attempt, and knows how many there 
     }
     // One that is not worth another attempt.
     Graph once;
-    once.addNode("x", breaks(log, "x"), {.retry = {.max_attempts = 3, .initial_interval_ms = 0}}).addEdge(sg::START, "x").onError("x", handles(log));
+    once.addNode("x", breaks(log, "x"), {.retry = {.max_attempts = 3, .initial_interval = 0ms}}).addEdge(sg::START, "x").onError("x", handles(log));
     CHECK(once.compile().invoke(Update{}).values.bar == Strings{text});
     CHECK(log.take() == Strings{"x", "handler"});
 }

@@ -11,6 +11,7 @@
 
 // Which of many equal tasks failed: errors and snapshots name the Send and its payload. And each thing is said once.
 using namespace graphs;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -117,9 +118,9 @@ TEST_CASE("what an error of the library says of its place is said once") {
         return what;
     };
     const std::string slow = whatOf([](const State&, sg::Runtime& runtime) -> Update {
-        runtime.waitFor(60'000);
+        runtime.waitFor(1min);
         return {};
-    }, {.timeout_ms = 1});
+    }, {.timeout = 1ms});
     CHECK(slow.find("1 ms") != std::string::npos);
     CHECK(countOf(slow, "node 'x'") == 2);  // what failed, and where
     CHECK(countOf(slow, "step 1") == 1);

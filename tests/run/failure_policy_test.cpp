@@ -1,4 +1,5 @@
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
 
 #include <doctest/doctest.h>
@@ -10,6 +11,7 @@
 
 // What becomes of a superstep's other tasks when one has failed.
 using namespace graphs;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -154,7 +156,7 @@ TEST_CASE("cancel_siblings: a failure that is tried again, or handled, stops nob
         log.add("a");
         if (runtime.attempt() == 1) throw std::runtime_error("not yet");
         return bar("a");
-    }, {.retry = {.max_attempts = 2, .initial_interval_ms = 0}});
+    }, {.retry = {.max_attempts = 2, .initial_interval = 0ms}});
     graph.addNode("b", [&](const State&) -> Update {
         log.add("b");
         throw std::runtime_error("broken");

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
 
 #include <doctest/doctest.h>
@@ -12,6 +13,7 @@
 
 // Nodes whose results are kept for tasks with the same input.
 using namespace graphs;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -82,7 +84,7 @@ TEST_CASE("without a cache, and for nodes without a policy, every task runs") {
 TEST_CASE("a result is forgotten when its time is over") {
     caches::onEach([](const std::shared_ptr<sg::BaseCache>& cache, ManualClock& clock) {
         Log log;
-        const App app = line(log, {.cache = {.ttl_ms = 100}}).compile({.cache = cache});
+        const App app = line(log, {.cache = {.ttl = 100ms}}).compile({.cache = cache});
         app.invoke(foo("x"));
         clock.passMs(99);
         app.invoke(foo("x"));
@@ -430,9 +432,9 @@ TEST_CASE("a key that takes something else than the node, and an impossible time
     const auto faults = [&](const sg::NodeOptions& options) {
         return thrown<sg::InvalidGraphError>([&] { line(log, options).compile(); }).faults();
     };
-    CHECK(faults({.cache = {.key = [](const int& n) { return n; }, .ttl_ms = 0}}) ==
-          Strings{"node 'a': cache.ttl_ms is 0, but must be at least 1", "node 'a': cache.key takes another type than the node; let it take what the node takes"});
-    line(log, {.cache = {.ttl_ms = 0, .use = sg::CacheUse::off}}).compile();
+    CHECK(faults({.cache = {.key = [](const int& n) { return n; }, .ttl = 0ms}}) ==
+          Strings{"node 'a': cache.ttl is 0 ms, but must be at least 1 ms", "node 'a': cache.key takes another type than the node; let it take what the node takes"});
+    line(log, {.cache = {.ttl = 0ms, .use = sg::CacheUse::off}}).compile();
 }
 
 TEST_CASE("a graph over JSON is cached too, by its channels, by a payload, and by a key of its own") {

@@ -1,3 +1,4 @@
+#include <chrono>
 #include <stdexcept>
 
 #include <doctest/doctest.h>
@@ -12,6 +13,7 @@
 
 // Questions of functions that are called once (Runtime::once, onceAsync, Flow::call, Flow::start): each gets its own answer.
 using namespace graphs;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -165,7 +167,7 @@ TEST_CASE("each call of a flow asks for itself, also if it is tried again") {
             const auto two = flow.call("ask", ask, std::string("second?"));
             const auto between = flow.interrupt<std::string>("between?");
             int tries = 0;
-            const auto three = flow.callWith("try", {.retry = {.max_attempts = 3, .initial_interval_ms = 0, .jitter = false}}, [&] {
+            const auto three = flow.callWith("try", {.retry = {.max_attempts = 3, .initial_interval = 0ms, .jitter = false}}, [&] {
                 const auto answer = flow.interrupt<std::string>("third?");
                 if (++tries < 3) throw std::runtime_error("again");
                 return answer + flow.interrupt<std::string>("fourth?");

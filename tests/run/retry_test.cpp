@@ -9,10 +9,11 @@
 
 // The retry policy of a node.
 using namespace graphs;
+using namespace std::chrono_literals;
 
 namespace {
 
-sg::RetryPolicy quick(int attempts) { return {.max_attempts = attempts, .initial_interval_ms = 0.1, .jitter = false}; }
+sg::RetryPolicy quick(int attempts) { return {.max_attempts = attempts, .initial_interval = 0.1ms, .jitter = false}; }
 
 // A node that fails a number of times; what each attempt saw is logged.
 template <class E>
@@ -78,7 +79,7 @@ TEST_CASE("a predicate of one's own decides") {
 
 TEST_CASE("the wait doubles up to its limit") {
     Log log;
-    sg::RetryPolicy policy{.max_attempts = 4, .initial_interval_ms = 8, .max_interval_ms = 20, .jitter = false};
+    sg::RetryPolicy policy{.max_attempts = 4, .initial_interval = 8ms, .max_interval = 20ms, .jitter = false};
     const auto start = std::chrono::steady_clock::now();
     alone<std::runtime_error>(log, 3, policy).invoke(Update{});
     const auto ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

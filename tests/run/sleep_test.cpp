@@ -1,3 +1,5 @@
+#include <chrono>
+
 #include <doctest/doctest.h>
 
 #include <stategraph/control.hpp>
@@ -8,6 +10,7 @@
 
 // Threads that sleep until a time.
 using namespace graphs;
+using namespace std::chrono_literals;
 using sg::Status;
 using sg::Unfinished;
 
@@ -16,8 +19,8 @@ namespace {
 /// A clock that the test turns.
 class Clock final : public sg::IdSource {
 public:
-    std::int64_t now_ms = 1'700'000'000'000;
-    std::int64_t nowUnixUs() override { return now_ms * 1000; }
+    std::chrono::system_clock::time_point time{1'700'000'000s};
+    std::chrono::system_clock::time_point now() override { return time; }
     std::uint64_t uniqueBits() override { return ++bits_; }
 
 private:
@@ -34,7 +37,7 @@ struct World {
         graph.addNode("a", appends(log, "a")).addNode("b", appends(log, "b"));
         graph.addNode("nap", [this](const State&, sg::Runtime& rt) -> Update {
             log.add("nap");
-            rt.sleepUntil(clock->now_ms + 1000);
+            rt.sleepUntil(clock->time + 1000ms);
             return bar("woke");
         });
         graph.addEdge(sg::START, "a").addEdge("a", "nap").addEdge("nap", "b");
@@ -49,23 +52,23 @@ const sg::Config thread_t{.thread_id = "t"};
 TEST_CASE("a node that sleeps parks its thread until the time of its first call") {
     savers::onEach([](savers::Store& store) {
         World world;
-        const std::int64_t start_ms = world.clock->now_ms;
+        const auto start = world.clock->time;
         {
             auto saver = store.open();
             const auto app = world.graph().compile({.checkpointer = saver, .ids = world.clock});
             const auto result = app.invoke({}, thread_t);
             CHECK((result.status == Status::sleeping));
-            CHECK(result.wake_unix_ms == start_ms + 1000);
+            CHECK(result.wake_at == start + 1000ms);
             CHECK(result.values.bar == Strings{"a"});
         }
         auto saver = store.open();  // another process
         const auto app = world.graph().compile({.checkpointer = saver, .ids = world.clock});
-        world.clock->now_ms += 999;
+        world.clock->time += 999ms;
         const auto sleepers = saver->unfinishedThreads({.reason = Unfinished::sleeping});
         REQUIRE(sleepers.size() == 1);
-        CHECK(sleepers.front().wake_unix_ms == start_ms + 1000);
+        CHECK(sleepers.front().wake_at == start + 1000ms);
         CHECK(app.recover().empty());
-        world.clock->now_ms += 1;
+        world.clock->time += 1ms;
         const auto report = app.recover();
         REQUIRE(report.size() == 1);
         CHECK((report.front().status == Status::done));
@@ -79,12 +82,12 @@ TEST_CASE("a sleeper that is resumed too early sleeps on until the same time") {
     auto saver = std::make_shared<sg::MemorySaver>();
     World world;
     const auto app = world.graph().compile({.checkpointer = saver, .ids = world.clock});
-    const auto wake = app.invoke({}, thread_t).wake_unix_ms;
-    world.clock->now_ms += 500;
+    const auto wake = app.invoke({}, thread_t).wake_at;
+    world.clock->time += 500ms;
     const auto early = app.invoke(sg::RESUME, thread_t);
     CHECK((early.status == Status::sleeping));
-    CHECK(early.wake_unix_ms == wake);
-    world.clock->now_ms += 500;
+    CHECK(early.wake_at == wake);
+    world.clock->time += 500ms;
     CHECK((app.invoke(sg::RESUME, thread_t).status == Status::done));
 }
 
@@ -92,12 +95,12 @@ TEST_CASE("siblings of a sleeper finish and are not run again; the earliest time
     savers::onEach([](savers::Store& store) {
         auto saver = store.open();
         auto clock = std::make_shared<Clock>();
-        const std::int64_t start_ms = clock->now_ms;
+        const auto start = clock->time;
         Log log;
-        const auto naps = [&log, start_ms](std::string name, int ms) {
-            return [&log, name, start_ms, ms](const State&, sg::Runtime& rt) -> Update {
+        const auto naps = [&log, start](std::string name, int ms) {
+            return [&log, name, start, ms](const State&, sg::Runtime& rt) -> Update {
                 log.add(name);
-                rt.sleepUntil(start_ms + ms);
+                rt.sleepUntil(start + std::chrono::milliseconds(ms));
                 return bar(name);
             };
         };
@@ -108,19 +111,19 @@ TEST_CASE("siblings of a sleeper finish and are not run again; the earliest time
         for (const char* name : {"quick", "nap", "sub"}) graph.addEdge(sg::START, name);
         const auto app = graph.compile({.checkpointer = saver, .ids = clock});
         for (const auto durability : {sg::Durability::sync, sg::Durability::async, sg::Durability::exit}) {
-            clock->now_ms = start_ms;
+            clock->time = start;
             sg::RunConfig config;
             config.thread_id = "t" + std::to_string(static_cast<int>(durability));
             config.durability = durability;
             log.take();
             const auto result = app.invoke({}, config);
             CHECK((result.status == Status::sleeping));
-            CHECK(result.wake_unix_ms == start_ms + 50);
-            clock->now_ms = start_ms + 60;
+            CHECK(result.wake_at == start + 50ms);
+            clock->time = start + 60ms;
             const auto next = app.invoke(sg::RESUME, config);
             CHECK((next.status == Status::sleeping));
-            CHECK(next.wake_unix_ms == start_ms + 70);
-            clock->now_ms = start_ms + 70;
+            CHECK(next.wake_at == start + 70ms);
+            clock->time = start + 70ms;
             CHECK((app.invoke(sg::RESUME, config).status == Status::done));
             CHECK(log.count("quick") == 1);
             CHECK(log.count("nap") == 3);
@@ -134,25 +137,25 @@ TEST_CASE("several sleeps of a node have names of their own, and bad ones are re
     auto clock = std::make_shared<Clock>();
     Graph graph;
     graph.addNode("naps", [clock](const State&, sg::Runtime& rt) -> Update {
-        rt.sleepUntil(clock->now_ms + 10, "first");
-        rt.sleepUntil(clock->now_ms + 10, "second");
+        rt.sleepUntil(clock->time + 10ms, "first");
+        rt.sleepUntil(clock->time + 10ms, "second");
         return bar("awake");
     });
     graph.addNode("bad", [](const State&, sg::Runtime& rt) -> Update {
-        rt.sleepUntil(0, "");
+        rt.sleepUntil({}, "");
         return {};
     });
     graph.addEdge(sg::START, "naps").addEdge("naps", "bad");
     const auto app = graph.compile({.checkpointer = saver, .ids = clock});
     CHECK((app.invoke({}, thread_t).status == Status::sleeping));
-    clock->now_ms += 10;
+    clock->time += 10ms;
     CHECK((app.invoke(sg::RESUME, thread_t).status == Status::sleeping));
-    clock->now_ms += 10;
+    clock->time += 10ms;
     CHECK_THROWS_WITH_AS(app.invoke(sg::RESUME, thread_t), doctest::Contains("with a key of 0 bytes"), sg::NodeError);
 
     Graph bare;
     bare.addNode("nap", [](const State&, sg::Runtime& rt) -> Update {
-        rt.sleepUntil(1);
+        rt.sleepUntil({});
         return {};
     }).addEdge(sg::START, "nap");
     CHECK_THROWS_AS(bare.compile().invoke({}), sg::MissingCheckpointerError);
@@ -162,19 +165,19 @@ TEST_CASE("where one task asks and another sleeps the run is interrupted, and re
     savers::onEach([](savers::Store& store) {
         auto saver = store.open();
         auto clock = std::make_shared<Clock>();
-        const std::int64_t wake_ms = clock->now_ms + 10;
+        const auto wake_at = clock->time + 10ms;
         Log log;
         Graph graph;
-        graph.addNode("asks", asks(log, "asks")).addNode("naps", [wake_ms](const State&, sg::Runtime& rt) -> Update {
-            rt.sleepUntil(wake_ms);
+        graph.addNode("asks", asks(log, "asks")).addNode("naps", [wake_at](const State&, sg::Runtime& rt) -> Update {
+            rt.sleepUntil(wake_at);
             return bar("woke");
         });
         graph.addEdge(sg::START, "asks").addEdge(sg::START, "naps");
         const auto app = graph.compile({.checkpointer = saver, .ids = clock});
         const auto result = app.invoke({}, thread_t);
         CHECK((result.status == Status::interrupted));
-        CHECK(result.wake_unix_ms == wake_ms);
-        clock->now_ms = wake_ms;
+        CHECK(result.wake_at == wake_at);
+        clock->time = wake_at;
         const auto report = app.recover();
         REQUIRE(report.size() == 1);
         CHECK((report.front().status == Status::interrupted));
@@ -188,16 +191,16 @@ TEST_CASE("a run that is stopped while one of its tasks sleeps is cancelled, and
         auto saver = store.open();
         auto clock = std::make_shared<Clock>();
         auto control = std::make_shared<sg::RunControl>();
-        const std::int64_t wake_ms = clock->now_ms + 10;
+        const auto wake_at = clock->time + 10ms;
         Graph graph;
-        graph.addNode("naps", [wake_ms](const State&, sg::Runtime& rt) -> Update {
-            rt.sleepUntil(wake_ms);
+        graph.addNode("naps", [wake_at](const State&, sg::Runtime& rt) -> Update {
+            rt.sleepUntil(wake_at);
             return bar("woke");
         });
-        graph.addNode("waits", [&control, wake_ms, clock](const State&, sg::Runtime& rt) -> Update {
-            if (clock->now_ms >= wake_ms) return bar("waited");
+        graph.addNode("waits", [&control, wake_at, clock](const State&, sg::Runtime& rt) -> Update {
+            if (clock->time >= wake_at) return bar("waited");
             control->requestStop();
-            rt.waitFor(60'000);
+            rt.waitFor(1min);
             return {};
         });
         graph.addEdge(sg::START, "naps").addEdge(sg::START, "waits");
@@ -206,7 +209,7 @@ TEST_CASE("a run that is stopped while one of its tasks sleeps is cancelled, and
         config.control = control;
         config.max_concurrency = 1;  // the sleeper first
         CHECK((app.invoke({}, config).status == Status::cancelled));
-        clock->now_ms = wake_ms;
+        clock->time = wake_at;
         CHECK(app.recover().empty());
         const auto unfinished = saver->unfinishedThreads();
         REQUIRE(unfinished.size() == 1);

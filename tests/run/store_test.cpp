@@ -1,5 +1,7 @@
 #include <stategraph/store.hpp>
 
+#include <chrono>
+
 #include <doctest/doctest.h>
 
 #include <stategraph/control.hpp>
@@ -7,6 +9,8 @@
 #include <stategraph/stategraph.hpp>
 
 #include "tests/support/savers.hpp"
+
+using namespace std::chrono_literals;
 
 namespace stategraph {
 namespace {
@@ -147,7 +151,7 @@ TEST_CASE("a task that is run again by a retry finds in the store what its faile
                       if (++attempts < 3) throw std::runtime_error("again");
                       return {add(&State::said, std::to_string(before))};
                   },
-                  {.retry = {.max_attempts = 3, .initial_interval_ms = 0}})
+                  {.retry = {.max_attempts = 3, .initial_interval = 0ms}})
         .addEdge(START, "count");
     CHECK(graph.compile({.store = store}).invoke({set(&State::user, "x")}, {}).values.said.back() == "2");
 }

@@ -14,7 +14,7 @@ int numberOf(const StoreItem& item) { return item.value.as<std::map<std::string,
 
 TEST_CASE("a read sees a batch of another thread as a whole or not at all") {
     StoreOptions options;
-    options.default_ttl_ms = 1'000'000;  // so that reads write, too
+    options.default_ttl = 1'000'000ms;  // so that reads write, too
     onEach(options, [](Home& home) {
         BaseStore& store = home.store();
         const auto put = [&](int n) {
@@ -23,7 +23,7 @@ TEST_CASE("a read sees a batch of another thread as a whole or not at all") {
             store.batch(ops);
         };
         put(-1);
-        const auto created = store.search({.limit = 1}).at(0).created_at_unix_us;
+        const auto created = store.search({.limit = 1}).at(0).created_at;
         std::atomic<int> torn{0};
         std::atomic<int> reads{0};
         std::atomic<bool> done{false};
@@ -39,7 +39,7 @@ TEST_CASE("a read sees a batch of another thread as a whole or not at all") {
                 do {
                     const auto found = store.search({.namespace_prefix = {"pair"}});
                     bool same = found.size() == 5;
-                    for (const auto& item : found) same = same && numberOf(item) == numberOf(found[0]) && item.created_at_unix_us == created;
+                    for (const auto& item : found) same = same && numberOf(item) == numberOf(found[0]) && item.created_at == created;
                     if (!same) ++torn;
                     ++reads;
                 } while (!done);
@@ -60,7 +60,7 @@ TEST_CASE("puts, removals, expiries and sweeps of many threads leave nothing beh
         for (int t = 0; t < 4; ++t) {
             threads.emplace_back([&, t] {
                 for (int i = 0; i < 60; ++i) {
-                    store.put({"n", std::to_string(i % 3)}, std::to_string(i % 5), Doc{{"t", t}}, {.ttl_ms = i % 2 == 0 ? 1 : 1000});
+                    store.put({"n", std::to_string(i % 3)}, std::to_string(i % 5), Doc{{"t", t}}, {.ttl = i % 2 == 0 ? 1ms : 1000ms});
                     if (i % 7 == 0) home.clock->pass(1);
                     if (i % 11 == 0) store.sweep();
                     if (i % 5 == 0) store.remove({"n", std::to_string(i % 3)}, "0");

@@ -68,7 +68,7 @@ TEST_CASE("a store with a cipher does all that a store does, and keeps no value 
     under_test::onEach(sealed(key("k"), true), [](under_test::Home& home) {
         sg::BaseStore& store = home.store();
         store.put({"users", "ada"}, "a", Doc{{"v", "SECRET one"}});
-        store.put({"users", "ada"}, "b", Doc{{"v", "SECRET and more"}}, {.ttl_ms = 1000});
+        store.put({"users", "ada"}, "b", Doc{{"v", "SECRET and more"}}, {.ttl = 1000ms});
         store.put({"users", "bob"}, "c", Doc{{"v", "x"}});
         CHECK(store.get<Doc>({"users", "ada"}, "a") == Doc{{"v", "SECRET one"}});
         CHECK(keysOf(store.search({.namespace_prefix = {"users", "ada"}})) == std::vector<std::string>{"a", "b"});

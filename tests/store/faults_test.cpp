@@ -1,3 +1,4 @@
+#include <chrono>
 #include <new>
 
 #include <stategraph/memory_store.hpp>
@@ -10,13 +11,14 @@ namespace stategraph {
 namespace {
 
 using namespace under_test;
+using namespace std::chrono_literals;
 
 /// All that a store says of itself.
 std::vector<std::string> contents(BaseStore& store) {
     std::vector<std::string> out;
     for (const auto& item : store.search({.limit = 1000, .refresh_ttl = false})) {
-        out.push_back(nameOf(item) + " " + item.value.toJson() + " " + std::to_string(item.created_at_unix_us) + " " +
-                      std::to_string(item.updated_at_unix_us));
+        out.push_back(nameOf(item) + " " + item.value.toJson() + " " + std::to_string(item.created_at.time_since_epoch().count()) + " " +
+                      std::to_string(item.updated_at.time_since_epoch().count()));
     }
     return out;
 }
@@ -106,13 +108,13 @@ StoreOptions withClock(const std::shared_ptr<ManualClock>& clock) {
 }
 
 void fill(BaseStore& store, ManualClock& clock) {
-    store.put({"a"}, "1", Doc{{"n", 1}}, {.ttl_ms = 1});
-    store.put({"a"}, "2", Doc{{"n", 2}}, {.ttl_ms = 1000});
+    store.put({"a"}, "1", Doc{{"n", 1}}, {.ttl = 1ms});
+    store.put({"a"}, "2", Doc{{"n", 2}}, {.ttl = 1000ms});
     store.put({"a"}, "3", Doc{{"n", 3}});
     clock.pass(2);
 }
 void change(BaseStore& store) {
-    store.batch({PutOp{{"a"}, "2", Value(Doc{{"n", 20}}), {.ttl_ms = 5000}}, PutOp{{"a"}, "3", {}, {}},
+    store.batch({PutOp{{"a"}, "2", Value(Doc{{"n", 20}}), {.ttl = 5000ms}}, PutOp{{"a"}, "3", {}, {}},
                  PutOp{{"b"}, "4", Value(Doc{{"n", 4}}), {}}, SearchQuery{}, GetOp{{"a"}, "2", {}}, NamespaceQuery{}});
 }
 

@@ -31,10 +31,10 @@ TEST_CASE("a full memory store refuses a batch as a whole and stays as it was") 
 TEST_CASE("a memory store counts what it holds, and nothing when all is gone") {
     MemoryStore store;
     CHECK(store.storedBytes() == 0);
-    store.put({"a"}, "k", Doc{{"text", std::string(1000, 'x')}}, {.ttl_ms = 1'000'000});
+    store.put({"a"}, "k", Doc{{"text", std::string(1000, 'x')}}, {.ttl = 1'000'000ms});
     const std::size_t one = store.storedBytes();
     CHECK(one > 1000);
-    store.put({"a"}, "k", Doc{{"text", std::string(2000, 'x')}}, {.ttl_ms = 1'000'000});
+    store.put({"a"}, "k", Doc{{"text", std::string(2000, 'x')}}, {.ttl = 1'000'000ms});
     CHECK(store.storedBytes() == one + 1000);
     store.remove({"a"}, "k");
     CHECK(store.storedBytes() == 0);
@@ -46,7 +46,7 @@ TEST_CASE("a sweep makes room in a full memory store") {
     options.clock = clock;
     MemoryStore store(options, {.bytes_max = 100'000});
     const Value value = Doc{{"text", std::string(1000, 'x')}};
-    for (int i = 0; i < 60; ++i) store.put({"a"}, std::to_string(i), value, {.ttl_ms = 10});
+    for (int i = 0; i < 60; ++i) store.put({"a"}, std::to_string(i), value, {.ttl = 10ms});
     clock->pass(10);
     const Value big = Doc{{"text", std::string(90'000, 'x')}};
     CHECK_THROWS_AS(store.put({"b"}, "big", big), StoreError);

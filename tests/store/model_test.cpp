@@ -1,6 +1,7 @@
 #include <stategraph/store.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 #include "tests/checkpoint/bytes.hpp"
@@ -18,7 +19,7 @@ struct ModelItem {
     bool indexed = false;
     std::int64_t created = 0;
     std::int64_t updated = 0;
-    std::int64_t ttl_ms = 0;
+    std::int64_t ttl = 0;
     std::int64_t expires = 0;
 };
 using Name = std::pair<StoreNamespace, std::string>;
@@ -48,14 +49,14 @@ public:
 
     bool isLive(const ModelItem& item) const { return item.expires == 0 || item.expires > now; }
 
-    void put(const Name& name, int n, const std::string& text, bool indexed, std::int64_t ttl_ms) {
+    void put(const Name& name, int n, const std::string& text, bool indexed, std::int64_t ttl) {
         const auto old = items.find(name);
         const bool is_new = old == items.end() || !isLive(old->second);
-        items[name] = {n, text, indexed, is_new ? now : old->second.created, now, ttl_ms, ttl_ms > 0 ? now + ttl_ms * 1000 : 0};
+        items[name] = {n, text, indexed, is_new ? now : old->second.created, now, ttl, ttl > 0 ? now + ttl * 1000 : 0};
     }
     void refresh(const Name& name) {
         ModelItem& item = items.at(name);
-        if (item.ttl_ms > 0) item.expires = now + item.ttl_ms * 1000;
+        if (item.ttl > 0) item.expires = now + item.ttl * 1000;
     }
 
     struct Hit {
@@ -120,10 +121,10 @@ private:
         std::string text(random_.below(3), 'a');
         text += std::string(random_.below(3), 'b') + "c";
         const bool indexed = !random_.chance(3);
-        const std::int64_t ttl_ms = random_.chance(2) ? static_cast<std::int64_t>(random_.below(20)) : 0;
-        PutOptions options{.ttl_ms = ttl_ms};
+        const std::int64_t ttl = random_.chance(2) ? static_cast<std::int64_t>(random_.below(20)) : 0;
+        PutOptions options{.ttl = std::chrono::milliseconds(ttl)};
         if (!indexed) options.index.emplace();
-        pending_[at] = [=, this] { model_.put(at, n, text, indexed, ttl_ms); };
+        pending_[at] = [=, this] { model_.put(at, n, text, indexed, ttl); };
         return {at.first, at.second, Value(Doc{{"n", n}, {"text", text}}), options};
     }
     void applyPending() {
@@ -164,8 +165,8 @@ private:
         const ModelItem& expected = model_.items.at(at);
         CHECK(Name(item.ns, item.key) == at);
         CHECK(item.value == Value(Doc{{"n", expected.n}, {"text", expected.text}}));
-        CHECK(item.created_at_unix_us == expected.created);
-        CHECK(item.updated_at_unix_us == expected.updated);
+        CHECK(item.created_at == home_.clock->at(expected.created));
+        CHECK(item.updated_at == home_.clock->at(expected.updated));
     }
     void get() {
         const Name at = name();

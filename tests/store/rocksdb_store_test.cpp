@@ -1,5 +1,6 @@
 #include <stategraph/rocksdb_store.hpp>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -17,6 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace under_test;
+using namespace std::chrono_literals;
 using Names = std::vector<std::string>;
 
 /// The rows themselves, while no store has them open.
@@ -59,7 +61,7 @@ TEST_CASE("a RocksDB store is there after its process was killed: every put that
     TemporaryFolder folder;
     RocksDBStore store((folder / "db").string());
     for (int i = 0; i < 200; ++i) {
-        store.batch({PutOp{{"a"}, std::to_string(i), Value(Doc{{"i", i}}), {.ttl_ms = 0}}, PutOp{{"b"}, std::to_string(i), Value(Doc{{"i", i}}), {}}});
+        store.batch({PutOp{{"a"}, std::to_string(i), Value(Doc{{"i", i}}), {.ttl = 0ms}}, PutOp{{"b"}, std::to_string(i), Value(Doc{{"i", i}}), {}}});
         if (i % 50 != 7) continue;
         // What the operating system has of the files is what a killed process leaves.
         const fs::path copy = folder / ("copy" + std::to_string(i));
@@ -108,7 +110,7 @@ TEST_CASE("a damaged item is an error that names it, the others stay readable, a
     const std::string path = (folder / "db").string();
     {
         RocksDBStore store(path, indexed(2));
-        for (const char* const key : {"1", "2", "3"}) store.put({"users", "alice"}, key, Doc{{"k", key}}, {.ttl_ms = 3'600'000});
+        for (const char* const key : {"1", "2", "3"}) store.put({"users", "alice"}, key, Doc{{"k", key}}, {.ttl = 1h});
     }
     {
         RawRows rows(path);
@@ -119,7 +121,7 @@ TEST_CASE("a damaged item is an error that names it, the others stay readable, a
     {
         StoreOptions options = indexed(2);
         options.clock = std::make_shared<ManualClock>();
-        std::static_pointer_cast<ManualClock>(options.clock)->now_us = IdSource::system().nowUnixUs();
+        std::static_pointer_cast<ManualClock>(options.clock)->now_us = IdSource::system().now().time_since_epoch() / 1us;
         RocksDBStore store(path, options);
         const std::string named = "the item '2' in namespace 'users.alice' is damaged";
         CHECK(has(messageOf<CorruptStoreError>([&] { store.get({"users", "alice"}, "2"); }), named));
@@ -136,7 +138,7 @@ TEST_CASE("a damaged item is an error that names it, the others stay readable, a
         store.remove({"users", "alice"}, "2");
         CHECK(!store.get({"users", "alice"}, "2"));
         CHECK(store.search({.query = "x"}).empty());
-        store.put({"users", "alice"}, "2", Doc{}, {.ttl_ms = 0});
+        store.put({"users", "alice"}, "2", Doc{}, {.ttl = 0ms});
         store.remove({"users", "alice"}, "2");
     }
     CHECK(RawRows(path).count() == 1);  // the format's
@@ -217,7 +219,7 @@ TEST_CASE("every way that a RocksDB store cannot be opened has its message") {
     };
     CHECK(has(refused(path, {.create_if_missing = false}), "there is none"));
     CHECK(has(refused(path, {.read_only = true}), "there is none"));
-    CHECK_THROWS_AS(RocksDBStore(path, {.default_ttl_ms = -5}), InvalidArgumentError);
+    CHECK_THROWS_AS(RocksDBStore(path, {.default_ttl = -5ms}), InvalidArgumentError);
     CHECK(!fs::exists(path));
     {
         RocksDBStore store(path);
@@ -240,7 +242,7 @@ TEST_CASE("a read-only RocksDB store reads, refreshes nothing and refuses to wri
     StoreOptions options;
     const auto clock = std::make_shared<ManualClock>();
     options.clock = clock;
-    { RocksDBStore(path, options).put({"n"}, "a", Doc{}, {.ttl_ms = 10}); }
+    { RocksDBStore(path, options).put({"n"}, "a", Doc{}, {.ttl = 10ms}); }
     RocksDBStore store(path, options, {.read_only = true});
     RocksDBStore second(path, options, {.read_only = true});
     clock->pass(9);

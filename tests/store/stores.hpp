@@ -1,5 +1,6 @@
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -23,7 +24,8 @@ namespace under_test {
 /// A clock that stands still until it is told otherwise.
 class ManualClock final : public stategraph::IdSource {
 public:
-    std::int64_t nowUnixUs() override { return now_us.load(); }
+    std::chrono::system_clock::time_point now() override { return std::chrono::system_clock::time_point(std::chrono::microseconds(now_us.load())); }
+    std::chrono::system_clock::time_point at(std::int64_t us) const { return std::chrono::system_clock::time_point(std::chrono::microseconds(us)); }
     std::uint64_t uniqueBits() override { return 7; }
     void pass(std::int64_t ms) { now_us += ms * 1000; }
 

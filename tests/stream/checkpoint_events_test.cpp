@@ -1,3 +1,4 @@
+#include <chrono>
 #include <map>
 
 #include <doctest/doctest.h>
@@ -12,6 +13,7 @@
 
 // What `checkpoints` and `debug` report of a checkpoint is what history says of it: its place, its parent, its metadata.
 using namespace graphs;
+using namespace std::chrono_literals;
 using sg::StreamMode;
 
 namespace {
@@ -90,7 +92,7 @@ TEST_CASE("the debug mode and subscribers report the same, of forks too") {
     app.stream(sg::RESUME, {.thread_id = "t", .checkpoint_id = ids.at(1), .metadata = {{"why", "again"}}, .hub = &hub}, options, take);
     checkAgainstHistory(app, checkpointsOf(live), "t");
     std::vector<sg::HubEvent> durable;
-    while (auto event = subscription.next(0)) durable.push_back(std::move(*event));
+    while (auto event = subscription.next(0ms)) durable.push_back(std::move(*event));
     const auto told = checkpointsOf(durable);
     std::size_t stored = 0;
     for (const auto& snapshot : app.getStateHistory({.thread_id = "t"})) stored += snapshot.config.checkpoint_id ? 1 : 0;

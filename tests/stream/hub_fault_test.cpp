@@ -1,3 +1,4 @@
+#include <chrono>
 #include <stdexcept>
 
 #include <doctest/doctest.h>
@@ -9,6 +10,7 @@
 
 // A hub whose saver or whose runs fail.
 using namespace graphs;
+using namespace std::chrono_literals;
 using sg::StreamMode;
 namespace kit = stategraph::testing;
 
@@ -30,7 +32,7 @@ std::string brief(const sg::HubEvent& event) { return event.position.toString() 
 
 Strings all(sg::Subscription& subscription) {
     Strings texts;
-    while (const auto event = subscription.next(0)) texts.push_back(brief(*event));
+    while (const auto event = subscription.next(0ms)) texts.push_back(brief(*event));
     return texts;
 }
 
@@ -55,7 +57,7 @@ TEST_CASE("whichever read of the log fails, the subscriber goes on and gets each
         std::size_t errors = 0;
         for (;;) {
             try {
-                const auto event = subscription.next(0);
+                const auto event = subscription.next(0ms);
                 if (!event) break;
                 got.push_back(brief(*event));
             } catch (const sg::SaverError&) {
@@ -106,7 +108,7 @@ TEST_CASE("a failed superstep tells nothing, and the run after it goes on where 
     auto subscription = hub.subscribe("t", {.modes = {StreamMode::updates, StreamMode::tasks}});
     CHECK_THROWS_AS(app.invoke(bar("i"), {.thread_id = "t", .hub = &hub}), sg::NodeError);
     std::size_t ends_with_error = 0;
-    while (const auto event = subscription.next(0)) {
+    while (const auto event = subscription.next(0ms)) {
         CHECK((event->mode == StreamMode::tasks));
         ends_with_error += contains(event->data.toJson(), "\"error\":\"broken\"");
     }
@@ -114,7 +116,7 @@ TEST_CASE("a failed superstep tells nothing, and the run after it goes on where 
     fails = false;
     app.invoke(sg::RESUME, {.thread_id = "t", .hub = &hub});
     Strings updates;
-    while (const auto event = subscription.next(0)) {
+    while (const auto event = subscription.next(0ms)) {
         if (event->mode == StreamMode::updates) updates.push_back(event->node);
     }
     CHECK(updates == Strings{"bad", "good"});
@@ -150,7 +152,7 @@ TEST_CASE("a superstep of many tasks is told whole, with or without a stop in it
     for (int round = 0; round < 4; ++round) {
         auto subscription = hub.subscribe("t", {.from = from, .modes = StreamMode::updates});
         for (int left = 700; left > 0; --left) {
-            const auto event = subscription.next(0);
+            const auto event = subscription.next(0ms);
             if (!event) break;
             CHECK(event->data.toJson() == R"({"work":{"bar":[")" + std::to_string(count) + R"("]}})");
             ++count;

@@ -1,3 +1,4 @@
+#include <chrono>
 #include <random>
 #include <thread>
 
@@ -11,6 +12,7 @@
 
 // Subscribers of a thread: what they get, in which order, and each event exactly once.
 using namespace graphs;
+using namespace std::chrono_literals;
 using sg::OnFull;
 using sg::StreamMode;
 
@@ -40,7 +42,7 @@ std::string brief(const sg::HubEvent& event) { return std::string(toString(event
 /// All there is without waiting for more.
 std::vector<Got> take(sg::Subscription& subscription) {
     std::vector<Got> all;
-    while (const auto event = subscription.next(0)) all.push_back({brief(*event), event->position, event->durable});
+    while (const auto event = subscription.next(0ms)) all.push_back({brief(*event), event->position, event->durable});
     return all;
 }
 Strings texts(const std::vector<Got>& all) {
@@ -131,7 +133,7 @@ TEST_CASE("random disconnections while runs go on lose nothing and double nothin
         for (bool over = false; !over;) {
             auto subscription = hub.subscribe("t", {.from = from, .modes = {StreamMode::updates, StreamMode::values}});
             for (unsigned left = random() % 7; left > 0 && !over; --left) {
-                const auto event = subscription.next(20'000);
+                const auto event = subscription.next(20'000ms);
                 REQUIRE(event);
                 got.push_back(brief(*event));
                 from = event->position;
@@ -217,12 +219,12 @@ TEST_CASE("an edit, and another process's run, are seen after notify or by polli
         sg::StreamHub hub(app);
         app.invoke(bar("i"), {.thread_id = "t"});
         auto told = hub.subscribe("t", {.modes = StreamMode::values});
-        auto polls = hub.subscribe("t", {.modes = StreamMode::values, .poll_ms = 1});
+        auto polls = hub.subscribe("t", {.modes = StreamMode::values, .poll = 1ms});
         take(told);
         take(polls);
         app.updateState({.thread_id = "t"}, {sg::set(&State::foo, std::string("edited"))}, {.as_node = "a"});
         CHECK(take(told).empty());
-        const auto polled = polls.next(20'000);
+        const auto polled = polls.next(20'000ms);
         REQUIRE(polled);
         CHECK(contains(polled->data.toJson(), "edited"));
         hub.notify("t");

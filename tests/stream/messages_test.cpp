@@ -1,3 +1,4 @@
+#include <chrono>
 #include <stdexcept>
 
 #include <doctest/doctest.h>
@@ -6,6 +7,8 @@
 
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
+
+using namespace std::chrono_literals;
 
 // The mode `messages`: parts that nodes emit, and messages that they write.
 namespace sg = stategraph;
@@ -62,7 +65,7 @@ TEST_CASE("parts of messages are streamed with node, task and attempt; the whole
     const Strings expected{"talk 1 part Hel", "talk 1 part lo", "talk 1 whole Bye"};
     CHECK(streamed(graph.compile(), says({{"user", "hi", "u"}})) == expected);
     // With a time limit the node runs on a thread of its own.
-    CHECK(streamed(graph.compile(), says({{"user", "hi", "u"}}), {.timeout_ms = 600'000}) == expected);
+    CHECK(streamed(graph.compile(), says({{"user", "hi", "u"}}), {.timeout = 10min}) == expected);
 }
 
 TEST_CASE("messages that were in the state before, removals and repetitions are not told") {
@@ -92,7 +95,7 @@ TEST_CASE("every attempt tells its own parts") {
                       if (runtime.attempt() == 1) throw std::runtime_error("again");
                       return says({{"assistant", "done", "m"}});
                   },
-                  {.retry = {.max_attempts = 2, .initial_interval_ms = 0}});
+                  {.retry = {.max_attempts = 2, .initial_interval = 0ms}});
     graph.addEdge(sg::START, "talk");
     CHECK(streamed(graph.compile(), {}) == Strings{"talk 1 part try", "talk 2 part try"});
 }
@@ -135,7 +138,7 @@ TEST_CASE("a node may emit without anybody listening, and what it emits is not s
         CHECK(all.back() == "talk 1 whole other");  // so many ids ago that it was forgotten that parts were told
         sg::StreamHub hub(app);
         auto later = hub.subscribe("t", {.from = sg::StreamPosition(), .modes = StreamMode::messages});
-        CHECK(!later.next(0));
+        CHECK(!later.next(0ms));
     });
 }
 

@@ -1,3 +1,4 @@
+#include <chrono>
 #include <sstream>
 
 #include <doctest/doctest.h>
@@ -9,6 +10,7 @@
 
 // Events as lines of JSON, and back.
 using namespace graphs;
+using namespace std::chrono_literals;
 using sg::StreamMode;
 
 namespace {
@@ -95,7 +97,7 @@ TEST_CASE("a run's events come back from the file as they were, renamed or not")
         std::stringstream file;
         sg::NdjsonWriter writer(file, {.rename = rename});
         std::vector<sg::HubEvent> events;
-        while (const auto got = subscription.next(0)) {
+        while (const auto got = subscription.next(0ms)) {
             writer.write(*got);
             events.push_back(*got);
         }

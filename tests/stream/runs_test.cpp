@@ -1,3 +1,4 @@
+#include <chrono>
 #include <sstream>
 #include <stdexcept>
 
@@ -11,6 +12,7 @@
 
 // That a run has begun, and how it ended: to subscribers of its thread, to who walks its stream, and as lines of JSON.
 using namespace graphs;
+using namespace std::chrono_literals;
 using sg::StreamMode;
 
 namespace {
@@ -43,7 +45,7 @@ Strings told(const Events& events) {
 
 std::vector<sg::HubEvent> take(sg::Subscription& subscription) {
     std::vector<sg::HubEvent> all;
-    while (auto event = subscription.next(0)) all.push_back(std::move(*event));
+    while (auto event = subscription.next(0ms)) all.push_back(std::move(*event));
     return all;
 }
 

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 #include <doctest/doctest.h>
@@ -12,6 +13,7 @@
 
 // Subscribers that do not keep up: what each policy does, and that memory has its limit.
 using namespace graphs;
+using namespace std::chrono_literals;
 using sg::OnFull;
 using sg::StreamMode;
 
@@ -30,7 +32,7 @@ App loop(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, int rounds) {
 
 std::size_t count(sg::Subscription& subscription, bool durable) {
     std::size_t found = 0;
-    while (const auto event = subscription.next(0)) found += event->durable == durable;
+    while (const auto event = subscription.next(0ms)) found += event->durable == durable;
     return found;
 }
 
@@ -75,7 +77,7 @@ TEST_CASE("a run with slow subscribers does the same work as one without, and ea
             for (bool more = true; more;) {  // a new connection for every third event
                 auto again = hub.subscribe("t", {.from = from});
                 for (int left = 3; left > 0 && more; --left) {
-                    const auto event = again.next(0);
+                    const auto event = again.next(0ms);
                     more = event.has_value();
                     if (!more) break;
                     CHECK((event->position > from));
@@ -117,7 +119,7 @@ TEST_CASE("drop_ephemeral keeps the first events that waited, coalesce the last"
     app.invoke(bar("i"), config(hub));
     const auto numbers = [](sg::Subscription& subscription) {
         std::vector<int> all;
-        while (const auto event = subscription.next(0)) all.push_back(event->data.as<int>());
+        while (const auto event = subscription.next(0ms)) all.push_back(event->data.as<int>());
         return all;
     };
     CHECK((numbers(first) == std::vector<int>{0, 1, 2}));
@@ -133,7 +135,7 @@ TEST_CASE("coalesce tells of values and checkpoints only the newest there is, an
         app.invoke(bar("i"), config(hub));
         std::size_t updates = 0;
         Strings states;
-        while (const auto event = slow.next(0)) {
+        while (const auto event = slow.next(0ms)) {
             if (event->mode == StreamMode::updates) ++updates;
             if (event->mode == StreamMode::values) states.push_back(event->data.toJson());
         }
@@ -158,7 +160,7 @@ TEST_CASE("coalesce joins the parts of a message, each task's with its own") {
     app.invoke(bar("i"), config(hub));
     CHECK(slow.dropped() == 0);
     std::vector<std::string> contents;
-    while (const auto event = slow.next(0)) {
+    while (const auto event = slow.next(0ms)) {
         const std::string text = event->data.toJson();
         const auto at = text.find("\"content\":\"") + 11;
         contents.push_back(text.substr(at, text.find('"', at) - at));
@@ -195,7 +197,7 @@ TEST_CASE("with block, the run is never further ahead than allowed, and goes on 
         });
         std::int64_t last = 0;
         for (int i = 0; i < 60; ++i) {  // the custom event and the update of 30 tasks
-            const auto event = slow.next(20'000);
+            const auto event = slow.next(20'000ms);
             REQUIRE(event);
             CHECK(event->step >= last);
             last = event->step;
@@ -217,7 +219,7 @@ TEST_CASE("a blocked run goes on when the subscription is destroyed") {
     {
         auto slow = hub.subscribe("t", {.modes = StreamMode::custom, .capacity = 1, .on_full = OnFull::block});
         run = std::thread([&] { app.invoke(bar("i"), config(hub)); });
-        REQUIRE(slow.next(20'000));
+        REQUIRE(slow.next(20'000ms));
     }
     run.join();
     CHECK(hub.subscribers() == 0);
@@ -244,7 +246,7 @@ TEST_CASE("a stopped run waits for no subscriber: what finds no room is dropped 
         CHECK(count(both, true) == static_cast<std::size_t>(result.values.n));
         // The next run finds its subscribers where they were.
         std::jthread reader([&] {
-            while (by_events.next(20'000)) {
+            while (by_events.next(20'000ms)) {
             }
         });
         both.close();
@@ -260,14 +262,14 @@ TEST_CASE("a run that is out of time waits for no subscriber that it is too far 
         auto slow = hub.subscribe("t", {.capacity = 2, .on_full = OnFull::block});
         auto slower = hub.subscribe("t", {.modes = StreamMode::custom, .capacity = 30, .on_full = OnFull::block});
         sg::RunConfig with = config(hub);
-        with.timeout_ms = 50;
+        with.timeout = 50ms;
         const auto result = app.invoke(bar("i"), with);
         CHECK((result.status == sg::Status::timed_out));
         CHECK(result.values.n <= 3);
         CHECK(count(slow, true) == static_cast<std::size_t>(result.values.n));
         CHECK(slow.dropped() == 0);
         // A run that begins with its time nearly over, and full buffers, ends too.
-        with.timeout_ms = 1;
+        with.timeout = 1ms;
         for (int i = 0; i < 10; ++i) CHECK((app.invoke(sg::RESUME, with).status == sg::Status::timed_out));
         slow.close();
         slower.close();
@@ -315,7 +317,7 @@ TEST_CASE("close wakes who waits for the next event") {
     CHECK(!subscription.next());
     closes.join();
     CHECK(!subscription.wasDisconnected());
-    CHECK(!subscription.next(0));
+    CHECK(!subscription.next(0ms));
 }
 
 TEST_CASE("many subscribers come and go on many threads while runs go on") {
@@ -329,7 +331,7 @@ TEST_CASE("many subscribers come and go on many threads while runs go on") {
             const std::string thread_id = "t" + std::to_string(i % 2);
             while (!over) {
                 auto subscription = hub.subscribe(thread_id, {.from = sg::StreamPosition(), .modes = {StreamMode::updates, StreamMode::custom}});
-                for (int left = 20; left > 0; --left) got += subscription.next(1).has_value();
+                for (int left = 20; left > 0; --left) got += subscription.next(1ms).has_value();
             }
         });
     }

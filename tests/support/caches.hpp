@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -60,7 +61,7 @@ public:
         }
         return {};
     }
-    void set(std::string_view ns, std::string_view key, std::string_view value, std::optional<std::int64_t>) override {
+    void set(std::string_view ns, std::string_view key, std::string_view value, std::optional<std::chrono::milliseconds>) override {
         const std::lock_guard lock(mutex_);
         if (fails) throw std::runtime_error("the cache is down");
         erase(ns, key);

@@ -35,12 +35,12 @@ const sg::StreamOptions everything{.modes = {sg::StreamMode::values, sg::StreamM
                                    .subgraphs = true};
 
 sg::detail::ResultPlaces places(const Call& call, Ended& ended) {
-    return {ended.status, ended.interrupts, ended.wake_unix_ms, ended.config, call.values};
+    return {ended.status, ended.interrupts, ended.wake_at, ended.config, call.values};
 }
 void keep(sg::detail::RunOutcome outcome, Ended& ended) {
     ended.status = outcome.status;
     ended.interrupts = std::move(outcome.interrupts);
-    ended.wake_unix_ms = outcome.wake_unix_ms;
+    ended.wake_at = sg::detail::wakeAt(outcome);
     ended.config = std::move(outcome.config);
 }
 template <class F>
@@ -264,7 +264,7 @@ std::string Ended::what() const {
 }
 
 sg::RunConfig Driver::withEnding(sg::RunConfig config) const {
-    if (ending == Ending::timed && !config.timeout_ms) config.timeout_ms = 600'000;
+    if (ending == Ending::timed && !config.timeout) config.timeout = 10min;
     const bool has_slot = run_ == invokeOnAsio;
     if (ending == Ending::stoppable && !has_slot && config.control == nullptr) config.control = std::make_shared<sg::RunControl>();
     return config;

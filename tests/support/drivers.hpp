@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -34,7 +35,7 @@ struct Ended {
     std::exception_ptr error;
     sg::Status status = sg::Status::done;
     std::vector<sg::Interrupt> interrupts;
-    std::optional<std::int64_t> wake_unix_ms;
+    std::optional<std::chrono::system_clock::time_point> wake_at;
     sg::Config config;
     /// Those of a streaming driver, in their order; also those before an error.
     std::vector<sg::StreamEvent> events;

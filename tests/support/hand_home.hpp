@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <cstdint>
 #include <deque>
 #include <mutex>
 #include <vector>
@@ -65,9 +64,9 @@ private:
         home.work_.push_back(work);
         home.came_.notify_all();
     }
-    static void startTimer(void* place, std::int64_t at_ns, const Work& work, void*& timer) {
+    static void startTimer(void* place, Clock::time_point at, const Work& work, void*& timer) {
         auto& home = *static_cast<HandHome*>(place);
-        auto* const made = new Timer{&home, Clock::time_point(std::chrono::nanoseconds(at_ns)), work};
+        auto* const made = new Timer{&home, at, work};
         timer = made;
         const std::lock_guard lock(home.mutex_);
         home.timers_.push_back(made);

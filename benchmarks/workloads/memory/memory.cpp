@@ -1,7 +1,7 @@
 // What finished checkpoints take in memory, and whether anything grows over a million runs.
 #include <array>
+#include <chrono>
 #include <cstdio>
-#include <limits>
 
 #include "benchmarks/support/figures.hpp"
 #include "benchmarks/support/process.hpp"
@@ -57,7 +57,7 @@ void soak(benchmark::State& state, Store store, std::size_t runs, bool by_prune)
             if (!by_prune) {
                 fresh.saver->deleteThread(id);
             } else if (i % 1000 == 0) {
-                fresh.saver->prune({.threads_unused_since_unix_ms = std::numeric_limits<std::int64_t>::max()});
+                fresh.saver->prune({.threads_unused_since = std::chrono::system_clock::time_point::max()});
             }
             if (i % 1000 == 0 && secondsSince(begin) > soak_limit_s) {
                 std::fprintf(stderr, "soak_%s: gave up after %zu of %zu runs, %.0f s\n", toString(store), i, runs, secondsSince(begin));

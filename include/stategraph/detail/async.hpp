@@ -1,7 +1,5 @@
 #pragma once
 #include <coroutine>
-#include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <type_traits>
@@ -14,15 +12,15 @@
 // What stategraph/async.hpp calls, without users' types.
 namespace stategraph::detail {
 
+using SteadyTime = std::chrono::steady_clock::time_point;
+
 Home homeOf(Executor& executor) noexcept;
 /// Runs a task to its end, and what it awaits, on the calling thread.
 void waitFor(std::coroutine_handle<> task, TaskPromiseBase& promise);
-/// Of the steady clock.
-std::int64_t nowNs() noexcept;
 /// That time from now; at most the last that the clock has.
-inline std::int64_t afterNs(std::int64_t ns) noexcept {
-    const std::int64_t now = nowNs();
-    return ns > std::numeric_limits<std::int64_t>::max() - now ? std::numeric_limits<std::int64_t>::max() : now + ns;
+inline SteadyTime after(std::chrono::nanoseconds time) noexcept {
+    const SteadyTime now = std::chrono::steady_clock::now();
+    return time > SteadyTime::max() - now ? SteadyTime::max() : now + time;
 }
 
 /// The home of an awaiting coroutine; the common executor if it has none.
@@ -49,7 +47,7 @@ public:
     void post();
     /// The same at the first call, from whatever thread. Where the place has no memory, or no thread, it is tried again until it has.
     void wake() noexcept;
-    void postAt(std::int64_t at_ns);
+    void postAt(SteadyTime at);
 
 private:
     struct State;
@@ -59,17 +57,17 @@ private:
 /// Awaits a time.
 class Sleep {
 public:
-    explicit Sleep(std::int64_t at_ns) noexcept : at_ns_(at_ns) {}
+    explicit Sleep(SteadyTime at) noexcept : at_(at) {}
     bool await_ready() const noexcept { return false; }
     template <class Promise>
     void await_suspend(std::coroutine_handle<Promise> coroutine) {
         wakeup_.prepare(homeOf(coroutine), coroutine);
-        wakeup_.postAt(at_ns_);
+        wakeup_.postAt(at_);
     }
     void await_resume() const noexcept {}
 
 private:
-    std::int64_t at_ns_;
+    SteadyTime at_;
     Wakeup wakeup_;
 };
 

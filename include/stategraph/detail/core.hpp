@@ -6,6 +6,7 @@
 
 #include <stategraph/config.hpp>
 #include <stategraph/detail/builder.hpp>
+#include <stategraph/detail/chrono.hpp>
 #include <stategraph/detail/owned.hpp>
 #include <stategraph/interrupt.hpp>
 #include <stategraph/snapshot.hpp>
@@ -27,10 +28,14 @@ struct RunInput {
 struct RunOutcome {
     Status status = Status::done;
     std::vector<Interrupt> interrupts;
+    /// When the first of the tasks that sleep is to go on, in milliseconds since 1970.
     std::optional<std::int64_t> wake_unix_ms = {};
     /// The newest checkpoint; none without a saver.
     Config config;
 };
+
+/// RunOutcome::wake_unix_ms, as users get it.
+std::optional<std::chrono::system_clock::time_point> wakeAt(const RunOutcome& outcome) noexcept;
 
 /// Runs to the end or a pause. `values`, a new object of the state's type, gets the values; null: nobody wants them. After an error it
 /// holds anything.
@@ -40,7 +45,7 @@ RunOutcome run(const Core& core, RunInput input, const RunConfig& config, void* 
 struct ResultPlaces {
     Status& status;
     std::vector<Interrupt>& interrupts;
-    std::optional<std::int64_t>& wake_unix_ms;
+    std::optional<std::chrono::system_clock::time_point>& wake_at;
     Config& config;
     void* values;
 };
@@ -110,7 +115,7 @@ private:
 struct EditOptions {
     Durability durability = Durability::async;
     OnBusy on_busy = OnBusy::reject;
-    int busy_timeout_ms = 60'000;
+    std::chrono::milliseconds busy_timeout = std::chrono::minutes(1);
 };
 /// Each superstep of edits makes one checkpoint; returns the last.
 Config editState(const Core& core, const Config& config, Edits& edits, const EditOptions& options);

@@ -8,6 +8,7 @@
 
 #include <stategraph/cache_policy.hpp>
 #include <stategraph/detail/builder.hpp>
+#include <stategraph/detail/chrono.hpp>
 #include <stategraph/detail/node.hpp>
 #include <stategraph/failure.hpp>
 #include <stategraph/retry.hpp>
@@ -39,8 +40,8 @@ struct NodeSpec {
     std::optional<std::vector<std::string>> ends = {};
     /// Its name in the log; empty: `name`.
     std::string stored_as = {};
-    std::optional<int> timeout_ms = {};
-    std::optional<int> idle_timeout_ms = {};
+    std::optional<std::chrono::milliseconds> timeout = {};
+    std::optional<std::chrono::milliseconds> idle_timeout = {};
 
     const std::string& storedName() const noexcept { return stored_as.empty() ? name : stored_as; }
 };

@@ -1,8 +1,11 @@
 #include "tests/fault/kill/graph.hpp"
 
+#include <chrono>
 #include <cstdio>
 #include <stdexcept>
 #include <utility>
+
+using namespace std::chrono_literals;
 
 namespace fault {
 namespace {
@@ -139,7 +142,7 @@ App makeApp(std::shared_ptr<sg::BaseCheckpointSaver> saver, Journal& journal) {
             return {sg::set(&State::digest, mix(in.digest, name + seen)), sg::add(&State::log, named(name, in))};
         });
     };
-    const sg::RetryPolicy twice{.max_attempts = 2, .initial_interval_ms = 0, .jitter = false};
+    const sg::RetryPolicy twice{.max_attempts = 2, .initial_interval = 0ms, .jitter = false};
 
     sg::StateGraph<State> graph;
     for (const char* name : {"prepare", "gather", "reduce", "close"}) graph.addNode(name, mixes(name));

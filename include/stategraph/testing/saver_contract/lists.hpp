@@ -56,7 +56,7 @@ TEST_CASE_TEMPLATE_DEFINE("listing gives the newest first and honours every comb
         for (const auto& row : saver->list(query)) {
             found.push_back({row.thread_id, row.checkpoint_ns, row.id});
             CHECK(readHeader({row.thread_id, row.checkpoint_ns, row.id}, row.bytes).step ==
-                  row.id.unixTimeMs() - nthId(0).unixTimeMs());
+                  (row.id.time() - nthId(0).time()) / std::chrono::milliseconds(1));
         }
         CAPTURE(query.thread_id.value_or("(any)"));
         CAPTURE(query.checkpoint_ns.value_or("(any)"));

@@ -27,9 +27,9 @@ TEST_CASE_TEMPLATE_DEFINE("pruning keeps the newest of each log and their pendin
     CHECK(listIds(*saver, {"t"}) == nthIds({5, 4}));
     CHECK(listIds(*saver, {"t", "child"}) == nthIds({5, 4}));
     CHECK(listIds(*saver, {"u"}) == nthIds({5, 4, 3, 2, 1}));
-    CHECK(saver->prune({.older_than_unix_ms = nthId(4).unixTimeMs()}) == 3);
+    CHECK(saver->prune({.older_than = nthId(4).time()}) == 3);
     CHECK(listIds(*saver, {"u"}) == nthIds({5, 4}));
-    CHECK(saver->prune({.older_than_unix_ms = nthId(9).unixTimeMs()}) == 3);
+    CHECK(saver->prune({.older_than = nthId(9).time()}) == 3);
     CHECK(saver->prune({.keep_last = 1}) == 0);
     for (const auto& log : logs) {
         CHECK(listIds(*saver, log) == nthIds({5}));
@@ -93,7 +93,7 @@ TEST_CASE_TEMPLATE_DEFINE("an old checkpoint with two open interrupts is kept wi
     CHECK(writes[1].bytes == makeTask(nthId(2), true));
     // One answer is not enough, and a failure is no question.
     putWrite(*saver, log, nthId(5), nthId(2), "a", makeTaskRecord({.id = nthId(2), .state = TaskState::answered}));
-    CHECK(saver->prune({.older_than_unix_ms = nthId(9).unixTimeMs()}) == 0);
+    CHECK(saver->prune({.older_than = nthId(9).time()}) == 0);
     putWrite(*saver, log, nthId(5), nthId(2), "b", makeTaskRecord({.id = nthId(2), .state = TaskState::failed}));
     CHECK(saver->prune({.keep_last = 1}) == 1);
     CHECK(listIds(*saver, log) == nthIds({5}));

@@ -93,7 +93,7 @@ TEST_CASE_TEMPLATE_DEFINE("a prune leaves as many checkpoints as it is told to, 
     CHECK(readLinks({"t", "", nthId(96)}, saver->getTuple({.log = log, .checkpoint_id = nthId(96)})->commits.front().bytes).parent == nthId(95));
     // Again, by age: nothing is read from what is gone, so that the next one need not keep it.
     CHECK(saver->prune({.keep_last = 5}) == 0);
-    CHECK(saver->prune({.older_than_unix_ms = nthId(99).unixTimeMs()}) == 3);
+    CHECK(saver->prune({.older_than = nthId(99).time()}) == 3);
     CHECK(listIds(*saver, log) == nthIds({100, 99}));
     CHECK(readsAsIn(*saver, log, before));
     CHECK(saver->prune({.keep_last = 1}) == 1);
@@ -192,7 +192,7 @@ TEST_CASE_TEMPLATE_DEFINE("rewriting only where it pays is cheap however often o
         }
         most = std::max(most, left.size());
         CHECK(bytes <= put_bytes);
-        base = static_cast<unsigned>(left.back().id.unixTimeMs() - nthId(0).unixTimeMs());
+        base = static_cast<unsigned>((left.back().id.time() - nthId(0).time()) / std::chrono::milliseconds(1));
         CHECK(itemsAt(*saver, log) == round * 10 + 10);
     }
     CHECK(rewritten_bytes > 0);

@@ -147,14 +147,14 @@ TEST_CASE_TEMPLATE_DEFINE("threads that nobody uses are dropped whole", Factory,
     };
     const std::vector<std::string> in_use{"asks", "asks below", "due below", "young", "young below"};
     const std::size_t rows = saver->list({}).size();
-    CHECK(saver->prune({.threads_unused_since_unix_ms = nthId(3).unixTimeMs()}) == 0);
-    CHECK(saver->prune({.thread_id = "asks", .threads_unused_since_unix_ms = nthId(10).unixTimeMs()}) == 0);
-    CHECK(saver->prune({.thread_id = "nobody", .threads_unused_since_unix_ms = nthId(10).unixTimeMs()}) == 0);
+    CHECK(saver->prune({.threads_unused_since = nthId(3).time()}) == 0);
+    CHECK(saver->prune({.thread_id = "asks", .threads_unused_since = nthId(10).time()}) == 0);
+    CHECK(saver->prune({.thread_id = "nobody", .threads_unused_since = nthId(10).time()}) == 0);
     CHECK(saver->list({}).size() == rows);
-    CHECK(saver->prune({.thread_id = "old", .threads_unused_since_unix_ms = nthId(10).unixTimeMs()}) == 5);
+    CHECK(saver->prune({.thread_id = "old", .threads_unused_since = nthId(10).time()}) == 5);
     CHECK(saver->list({.thread_id = "old", .with_writes = true}).empty());
     CHECK(threads().size() == 7);
-    CHECK(saver->prune({.threads_unused_since_unix_ms = nthId(10).unixTimeMs()}) == 5 + 5);
+    CHECK(saver->prune({.threads_unused_since = nthId(10).time()}) == 5 + 5);
     CHECK((threads() == in_use));
     CHECK(saver->list({}).size() == rows - 15);  // the others as they were
     // What is gone may come again, without old pending writes.
@@ -162,15 +162,15 @@ TEST_CASE_TEMPLATE_DEFINE("threads that nobody uses are dropped whole", Factory,
     CHECK(writesOf(*saver, {"old"}, 1).empty());
 
     // With a rule for commits: that one for the threads in use.
-    CHECK(saver->prune({.keep_last = 4, .threads_unused_since_unix_ms = nthId(10).unixTimeMs()}) == 3 + 6 + 6);
+    CHECK(saver->prune({.keep_last = 4, .threads_unused_since = nthId(10).time()}) == 3 + 6 + 6);
     CHECK((threads() == in_use));
     CHECK(listIds(*saver, {"young"}) == nthIds({10, 9, 8, 7}));
     CHECK(listIds(*saver, {"asks"}) == nthIds({3, 2, 1}));
     // Once nothing waits and nothing is due they go.
     putWrite(*saver, {"asks"}, nthId(3), nthId(2), "p", makeTask(nthId(2), false));
     putOne(*saver, {"asks below"}, nthId(3), makeCommit(4, 3));
-    CHECK(saver->prune({.threads_unused_since_unix_ms = nthId(10).unixTimeMs()}) == 3 + 6);
-    CHECK(saver->prune({.threads_unused_since_unix_ms = nthId(11).unixTimeMs()}) == 4 + (3 + 4));
+    CHECK(saver->prune({.threads_unused_since = nthId(10).time()}) == 3 + 6);
+    CHECK(saver->prune({.threads_unused_since = nthId(11).time()}) == 4 + (3 + 4));
     CHECK((threads() == std::vector<std::string>{"due below"}));
 }
 

@@ -132,7 +132,7 @@ TEST_CASE_TEMPLATE_DEFINE("two writers with equal clocks do not overwrite each o
     REQUIRE(first->next);
     CHECK(first->next->id == nthId(3, 3));
     CHECK_FALSE(saver->getTuple({.log = log, .checkpoint_id = nthId(3, 1)}));
-    CHECK(saver->prune({.older_than_unix_ms = nthId(3).unixTimeMs()}) == 2);
+    CHECK(saver->prune({.older_than = nthId(3).time()}) == 2);
     CHECK(listIds(*saver, log).size() == 2);
 }
 

@@ -1,0 +1,66 @@
+#pragma once
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include <stategraph/id_source.hpp>
+#include <stategraph/ids.hpp>
+
+// Between the times of public interfaces and the integers that are stored. No conversion overflows: what a type cannot hold becomes its
+// first or last value.
+namespace stategraph::times {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::nanoseconds;
+using Moment = std::chrono::system_clock::time_point;
+using SteadyMoment = std::chrono::steady_clock::time_point;
+
+template <class Duration>
+constexpr Moment momentOf(Duration since_1970) noexcept {
+    constexpr auto first = std::chrono::ceil<Duration>(Moment::min().time_since_epoch());
+    constexpr auto last = std::chrono::floor<Duration>(Moment::max().time_since_epoch());
+    return Moment(std::chrono::duration_cast<Moment::duration>(std::clamp<Duration>(since_1970, first, last)));
+}
+constexpr Moment ofUnixMs(std::int64_t ms) noexcept { return momentOf(milliseconds(ms)); }
+constexpr Moment ofUnixUs(std::int64_t us) noexcept { return momentOf(microseconds(us)); }
+
+/// Rounded up: what is to happen at a time does not happen before it.
+constexpr std::int64_t unixMs(Moment time) noexcept { return std::chrono::ceil<milliseconds>(time.time_since_epoch()).count(); }
+/// The same of a checkpoint, without the limits of a Moment.
+constexpr std::int64_t unixMs(CheckpointId id) noexcept { return static_cast<std::int64_t>(id.high() >> 16U); }
+constexpr std::int64_t unixUs(Moment time) noexcept { return std::chrono::floor<microseconds>(time.time_since_epoch()).count(); }
+
+/// Microseconds since 1970.
+inline std::int64_t nowUs(IdSource& source) { return unixUs(source.now()); }
+inline std::int64_t nowMs(IdSource& source) { return std::chrono::floor<milliseconds>(source.now().time_since_epoch()).count(); }
+
+/// As good as for ever. What is longer has no place in a clock, nor in what the standard library adds to one while it waits.
+inline constexpr milliseconds century{3'155'760'000'000};
+
+/// `begin` + `duration`, of which a century counts.
+constexpr SteadyMoment after(SteadyMoment begin, milliseconds duration) noexcept { return begin + std::min(duration, century); }
+/// `end` - `age`, which must not be negative.
+constexpr Moment before(Moment end, milliseconds age) noexcept {
+    constexpr auto first = std::chrono::ceil<milliseconds>(Moment::min().time_since_epoch());
+    return age > std::chrono::floor<milliseconds>(end.time_since_epoch()) - first ? Moment::min() : end - age;
+}
+/// Microseconds since 1970 at which something with this time to live ends; none: never.
+constexpr std::optional<std::int64_t> expiryUs(std::int64_t now_us, milliseconds ttl) noexcept {
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    if (ttl.count() > (most - now_us) / 1000) return {};  // in a quarter of a million years
+    return now_us + ttl.count() * 1000;
+}
+/// Rounded up, at most a century.
+inline milliseconds wholeMs(std::chrono::duration<double, std::milli> duration) noexcept {
+    return milliseconds(static_cast<std::int64_t>(std::ceil(std::fmin(duration.count(), 3'155'760'000'000.0))));
+}
+
+/// "50 ms".
+inline std::string textOf(milliseconds duration) { return std::to_string(duration.count()) + " ms"; }
+
+}  // namespace stategraph::times
