@@ -20,8 +20,7 @@ struct Page {
     std::string text = {};
     std::string summary = {};
     static constexpr auto channels() {
-        return sg::channels(sg::channel("address", &Page::address), sg::channel("text", &Page::text),
-                            sg::channel("summary", &Page::summary));
+        return sg::channels<&Page::address, &Page::text, &Page::summary>();
     }
 };
 
@@ -33,20 +32,20 @@ sg::Task<std::string> get(std::string address) {
 
 sg::Task<sg::Update<Page>> fetch(const Page& page) {
     std::string text = co_await get(page.address);
-    co_return {sg::set(&Page::text, text)};
+    co_return {sg::set<&Page::text>(text)};
 }
 
 sg::Task<sg::Update<Page>> summarise(const Page& page) {
     co_await sg::sleepFor(5ms);
-    co_return {sg::set(&Page::summary, "short for " + page.text)};
+    co_return {sg::set<&Page::summary>("short for " + page.text)};
 }
 
 sg::Task<> reads(sg::CompiledGraph<Page> app) {
     // What is given to a run may be written right here.
-    auto result = co_await app.asyncInvoke({sg::set(&Page::address, "example.org/a")}, {.thread_id = "a"});
+    auto result = co_await app.asyncInvoke({sg::set<&Page::address>("example.org/a")}, {.thread_id = "a"});
     std::cout << result.values.summary << "\n";
 
-    auto events = app.asyncStream({sg::set(&Page::address, "example.org/b")}, {.thread_id = "b"}, {.modes = sg::StreamMode::updates});
+    auto events = app.asyncStream({sg::set<&Page::address>("example.org/b")}, {.thread_id = "b"}, {.modes = sg::StreamMode::updates});
     for (;;) {
         auto event = co_await events.next();
         if (!event) break;
@@ -71,12 +70,12 @@ int main() {
     std::vector<sg::Spawning<sg::Result<Page>>> runs;
     for (int i = 0; i < 100; ++i) {
         const std::string number = std::to_string(i);
-        runs.push_back(sg::spawn(executor, app.asyncInvoke({sg::set(&Page::address, "page " + number)}, {.thread_id = number})));
+        runs.push_back(sg::spawn(executor, app.asyncInvoke({sg::set<&Page::address>("page " + number)}, {.thread_id = number})));
     }
     std::size_t letters = 0;
     for (auto& run : runs) letters += run.get().values.summary.size();
     std::cout << letters << " letters of summaries\n";
 
     std::cout << "\nthe same graph, blocking\n";
-    std::cout << app.invoke({sg::set(&Page::address, "example.org/c")}, {.thread_id = "c"}).values.summary << "\n";
+    std::cout << app.invoke({sg::set<&Page::address>("example.org/c")}, {.thread_id = "c"}).values.summary << "\n";
 }

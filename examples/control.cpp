@@ -16,10 +16,10 @@ namespace sg = stategraph;
 
 struct Job {
     std::vector<std::string> log = {};
-    static constexpr auto channels() { return sg::channels(sg::channel("log", &Job::log, sg::append)); }
+    static constexpr auto channels() { return sg::channels(sg::channel<&Job::log>(sg::append)); }
 };
 
-sg::Update<Job> says(const std::string& text) { return {sg::add(&Job::log, text)}; }
+sg::Update<Job> says(const std::string& text) { return {sg::add<&Job::log>(text)}; }
 
 template <class R>
 void show(const std::string& what, const R& result) {

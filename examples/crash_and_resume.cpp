@@ -25,14 +25,14 @@ namespace sg = stategraph;
 
 struct State {
     std::vector<std::string> done = {};
-    static constexpr auto channels() { return sg::channels(sg::channel("done", &State::done, sg::append)); }
+    static constexpr auto channels() { return sg::channels(sg::channel<&State::done>(sg::append)); }
 };
 
 // A node that does its work, and notes it.
 auto step(std::string name) {
     return [name](const State&) -> sg::Update<State> {
         std::ofstream("journal.txt", std::ios::app) << name << "\n";
-        return {sg::add(&State::done, name)};
+        return {sg::add<&State::done>(name)};
     };
 }
 
@@ -44,7 +44,7 @@ sg::CompiledGraph<State> makeApp(bool is_doomed) {
                  [is_doomed](const State&) -> sg::Update<State> {
                      std::ofstream("journal.txt", std::ios::app) << (is_doomed ? "index, killed\n" : "index\n");
                      if (is_doomed) kill(getpid(), SIGKILL);
-                     return {sg::add(&State::done, "index")};
+                     return {sg::add<&State::done>("index")};
                  })
         .addNode("report", step("report"))
         .addEdge(sg::START, "fetch")

@@ -21,7 +21,7 @@ struct Patient {
     std::string name = {};
     std::vector<std::string> notes = {};
     static constexpr auto channels() {
-        return sg::channels(sg::channel("name", &Patient::name), sg::channel("notes", &Patient::notes, sg::append));
+        return sg::channels(sg::channel<&Patient::name>(), sg::channel<&Patient::notes>(sg::append));
     }
 };
 
@@ -50,11 +50,11 @@ std::array<unsigned char, 32> exampleKey(unsigned char first) {
 sg::CompiledGraph<Patient> makeApp(std::shared_ptr<sg::BaseCheckpointSaver> saver) {
     sg::StateGraph<Patient> graph;
     graph.addNode("file", [](const Patient& patient) -> sg::Update<Patient> {
-        return {sg::add(&Patient::notes, "opened a file for " + patient.name)};
+        return {sg::add<&Patient::notes>("opened a file for " + patient.name)};
     });
     graph.addNode("sign", [](const Patient& patient, sg::Runtime& runtime) -> sg::Update<Patient> {
         const auto doctor = sg::interrupt<std::string>(runtime, "Who signs for " + patient.name + "?");
-        return {sg::add(&Patient::notes, "signed by " + doctor)};
+        return {sg::add<&Patient::notes>("signed by " + doctor)};
     });
     graph.addEdge(sg::START, "file").addEdge("file", "sign").addEdge("sign", sg::END);
     return graph.compile({.checkpointer = std::move(saver)});
@@ -77,14 +77,14 @@ int main() {
     KeyService service{.keys = {{"2025", exampleKey(1)}}, .current = "2025"};
     const auto app = makeApp(std::make_shared<sg::EncryptedSaver>(store, service.options()));
 
-    const auto asked = app.invoke({sg::set(&Patient::name, "Grace")}, {.thread_id = "1"});
+    const auto asked = app.invoke({sg::set<&Patient::name>("Grace")}, {.thread_id = "1"});
     std::cout << "Asked: " << asked.interrupts.at(0).value << "\n";
     std::cout << "Is 'Grace' anywhere in the store? " << (isStored(*store, "Grace") ? "yes" : "no") << "\n";
 
     std::cout << "\nA new year, a new key; the old one stays known\n";
     service.keys["2026"] = exampleKey(101);
     service.current = "2026";
-    const auto signed_file = app.invoke(sg::Command<>{.resume = "Ada"}, {.thread_id = "1"});
+    const auto signed_file = app.invoke(sg::resume("Ada"), {.thread_id = "1"});
     for (const auto& note : signed_file.values.notes) std::cout << "  - " << note << "\n";
 
     std::cout << "\nSomebody with another key of the same name\n";

@@ -29,6 +29,6 @@ int main() {
     const auto asked = report.invoke("owls", thread);
     std::cout << "  it asks: " << asked.interrupts.front().value.toJson() << "\n";
     std::cout << "with the answer\n";
-    const auto result = report.invoke(sg::Command<>{.resume = "On owls"}, thread);
+    const auto result = report.invoke(sg::resume("On owls"), thread);
     std::cout << "  " << *result.values << "\n";
 }

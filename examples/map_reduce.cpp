@@ -29,17 +29,17 @@ struct State {
     std::string report = {};
 
     static constexpr auto channels() {
-        return sg::channels(sg::channel("text", &State::text),
-                            sg::channel("letters", &State::letters, sg::merge),
-                            sg::channel("total", &State::total, sg::sum),
-                            sg::channel("order", &State::order, sg::append),
-                            sg::channel("report", &State::report));
+        return sg::channels(sg::channel<&State::text>(),
+                            sg::channel<&State::letters>(sg::merge),
+                            sg::channel<&State::total>(sg::sum),
+                            sg::channel<&State::order>(sg::append),
+                            sg::channel<&State::report>());
     }
 };
 
 struct Word {
     std::string text = {};
-    static constexpr auto fields() { return sg::fields(sg::field("text", &Word::text)); }
+    static constexpr auto fields() { return sg::fields<&Word::text>(); }
 };
 constexpr sg::NodeId<Word> count{"count"};
 
@@ -73,19 +73,19 @@ int main() {
             --running;
         }
         const int letters = static_cast<int>(word.text.size());
-        return {sg::merge(&State::letters, {{word.text, letters}}), sg::add(&State::total, letters),
-                sg::add(&State::order, word.text)};
+        return {sg::add<&State::letters>({{word.text, letters}}), sg::add<&State::total>(letters),
+                sg::add<&State::order>(word.text)};
     });
 
     // Reduce: the channels' reducers have done it when this runs, once, after the last task.
     graph.addNode("report", [](const State& state) -> sg::Update<State> {
-        return {sg::set(&State::report, std::to_string(state.letters.size()) + " words, " + std::to_string(state.total) +
+        return {sg::set<&State::report>(std::to_string(state.letters.size()) + " words, " + std::to_string(state.total) +
                                             " letters")};
     });
     graph.addEdge(count.name, "report").addEdge("report", sg::END);
 
     const auto app = graph.compile();
-    const auto result = app.invoke({sg::set(&State::text, "the quick fox jumped up")});
+    const auto result = app.invoke({sg::set<&State::text>("the quick fox jumped up")});
 
     std::cout << "in parallel: " << (running_max > 1 ? "yes" : "no") << "\n";
     for (const auto& [word, letters] : result.values.letters) std::cout << "  " << word << ": " << letters << "\n";

@@ -23,8 +23,8 @@ struct State {
     std::string customer = {};
     std::vector<std::string> log = {};
     static constexpr auto channels() {
-        return sg::channels(sg::channel("text", &State::text), sg::channel("customer", &State::customer),
-                            sg::channel("log", &State::log, sg::append));
+        return sg::channels(sg::channel<&State::text>(), sg::channel<&State::customer>(),
+                            sg::channel<&State::log>(sg::append));
     }
 };
 
@@ -32,13 +32,13 @@ int asked = 0;  // how often the translation service was
 
 sg::Update<State> translate(const State& state) {
     ++asked;
-    return {sg::set(&State::text, "<" + state.text + ">"), sg::add(&State::log, "translated")};
+    return {sg::set<&State::text>("<" + state.text + ">"), sg::add<&State::log>("translated")};
 }
 
 sg::Update<State> sendMail(const State& state, sg::Runtime& runtime) {
     if (state.customer == "nobody@example.org") throw std::runtime_error("no such address");
     if (runtime.attempt() == 1) throw std::runtime_error("the server is busy");
-    return {sg::add(&State::log, "sent at attempt " + std::to_string(runtime.attempt()))};
+    return {sg::add<&State::log>("sent at attempt " + std::to_string(runtime.attempt()))};
 }
 
 int main() {
@@ -48,11 +48,11 @@ int main() {
     // Its result depends on the text alone, and is good for a day.
     graph.addNode("translate", translate, {.cache = {.key = [](const State& state) { return state.text; }, .ttl = 24h}});
     graph.addNode("send", sendMail);
-    graph.addNode("by_hand", [](const State& state) -> sg::Update<State> { return {sg::add(&State::log, "a letter to " + state.customer)}; });
+    graph.addNode("by_hand", [](const State& state) -> sg::Update<State> { return {sg::add<&State::log>("a letter to " + state.customer)}; });
     graph.addEdge(sg::START, "translate").addEdge("translate", "send");
 
     const auto onFailedMail = [](const State&, const sg::NodeFailure& failure) -> sg::Command<State> {
-        return {.update = {sg::add(&State::log, failure.node + " failed after " + std::to_string(failure.attempts) + " attempts: " + failure.error)},
+        return {.update = {sg::add<&State::log>(failure.node + " failed after " + std::to_string(failure.attempts) + " attempts: " + failure.error)},
                 .go_to = {"by_hand"}};
     };
     graph.onError("send", onFailedMail, {"by_hand"});
@@ -63,13 +63,13 @@ int main() {
     };
 
     std::cout << "Ada:\n";
-    print(app.invoke({sg::set(&State::text, "hello"), sg::set(&State::customer, "ada@example.org")}, {.thread_id = "1"}));
+    print(app.invoke({sg::set<&State::text>("hello"), sg::set<&State::customer>("ada@example.org")}, {.thread_id = "1"}));
     std::cout << "Nobody:\n";
-    print(app.invoke({sg::set(&State::text, "hello"), sg::set(&State::customer, "nobody@example.org")}, {.thread_id = "2"}));
+    print(app.invoke({sg::set<&State::text>("hello"), sg::set<&State::customer>("nobody@example.org")}, {.thread_id = "2"}));
     std::cout << "The service was asked " << asked << " time(s).\n";
 
     app.clearCache({"translate"});
-    app.invoke({sg::set(&State::text, "hello"), sg::set(&State::customer, "ada@example.org")}, {.thread_id = "3"});
+    app.invoke({sg::set<&State::text>("hello"), sg::set<&State::customer>("ada@example.org")}, {.thread_id = "3"});
     std::cout << "After clearCache: " << asked << " time(s).\n";
 
     // Two nodes of one superstep that both fail: with `collect` the error carries both.
@@ -79,7 +79,7 @@ int main() {
         pair.addEdge(sg::START, name);
     }
     try {
-        pair.compile({.on_failure = sg::FailurePolicy::collect}).invoke({sg::set(&State::text, "hello")});
+        pair.compile({.on_failure = sg::FailurePolicy::collect}).invoke({sg::set<&State::text>("hello")});
     } catch (const sg::NodeError& error) {
         std::cout << error.what() << '\n';
     }

@@ -21,7 +21,7 @@ namespace sg = stategraph;
 
 struct State {
     std::vector<std::string> done = {};
-    static constexpr auto channels() { return sg::channels(sg::channel("done", &State::done, sg::append)); }
+    static constexpr auto channels() { return sg::channels(sg::channel<&State::done>(sg::append)); }
 };
 
 // Every method may be called from several threads at once; here one task runs at a time.
@@ -45,13 +45,13 @@ sg::CompiledGraph<State> makeGraph(const std::shared_ptr<sg::BaseCheckpointSaver
                   [](const State&, sg::Runtime& runtime) -> sg::Update<State> {
                       for (const int percent : {50, 100}) runtime.write(percent);  // custom events
                       if (runtime.attempt() == 1) throw std::runtime_error("the line is down");
-                      return {sg::add(&State::done, "fetched")};
+                      return {sg::add<&State::done>("fetched")};
                   },
                   {.retry = {.max_attempts = 3, .initial_interval = 1ms, .jitter = false}});
     graph.addNode("approve", [](const State&, sg::Runtime& runtime) -> sg::Update<State> {
-        return {sg::add(&State::done, "approved by " + sg::interrupt<std::string>(runtime, "Who approves?"))};
+        return {sg::add<&State::done>("approved by " + sg::interrupt<std::string>(runtime, "Who approves?"))};
     });
-    graph.addNode("publish", [](const State&) -> sg::Update<State> { return {sg::add(&State::done, "published")}; });
+    graph.addNode("publish", [](const State&) -> sg::Update<State> { return {sg::add<&State::done>("published")}; });
     graph.addEdge(sg::START, "fetch").addEdge("fetch", "approve").addEdge("approve", "publish");
     return graph.compile({.checkpointer = saver});
 }

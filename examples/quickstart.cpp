@@ -20,13 +20,13 @@ struct State {
 
     // Every member is a channel. `foo` keeps its last value, `bar` appends what is written to it.
     static constexpr auto channels() {
-        return sg::channels(sg::channel("foo", &State::foo),
-                            sg::channel("bar", &State::bar, sg::append));
+        return sg::channels(sg::channel<&State::foo>(),
+                            sg::channel<&State::bar>(sg::append));
     }
 };
 
-sg::Update<State> nodeA(const State&) { return {sg::set(&State::foo, "a"), sg::add(&State::bar, "a")}; }
-sg::Update<State> nodeB(const State&) { return {sg::set(&State::foo, "b"), sg::add(&State::bar, "b")}; }
+sg::Update<State> nodeA(const State&) { return {sg::set<&State::foo>("a"), sg::add<&State::bar>("a")}; }
+sg::Update<State> nodeB(const State&) { return {sg::set<&State::foo>("b"), sg::add<&State::bar>("b")}; }
 
 int main() {
     sg::StateGraph<State> graph;
@@ -47,7 +47,7 @@ int main() {
     }
 
     std::cout << "\ninvoke: input, nodeA, nodeB\n";
-    const auto result = app.invoke({sg::set(&State::foo, "")}, {.thread_id = "1"});
+    const auto result = app.invoke({sg::set<&State::foo>("")}, {.thread_id = "1"});
     std::cout << "  foo = " << result.values.foo << ", bar has " << result.values.bar.size() << " elements\n";
 
     std::cout << "\nThe four checkpoints that it made, newest first:\n";
@@ -58,7 +58,7 @@ int main() {
     }
 
     std::cout << "\nupdateState as nodeA: the reducers take the values, and nodeA's edge makes nodeB due\n";
-    app.updateState({.thread_id = "1"}, {sg::set(&State::foo, "edited"), sg::add(&State::bar, "edited")},
+    app.updateState({.thread_id = "1"}, {sg::set<&State::foo>("edited"), sg::add<&State::bar>("edited")},
                     {.as_node = "nodeA"});
     std::cout << "  " << app.getState({.thread_id = "1"}) << "\n";
 

@@ -22,7 +22,7 @@ struct Memory {
     std::string text = {};
     std::string kind = {};
     static constexpr auto fields() {
-        return sg::fields(sg::field("text", &Memory::text), sg::field("kind", &Memory::kind));
+        return sg::fields<&Memory::text, &Memory::kind>();
     }
 };
 
@@ -32,9 +32,9 @@ struct Conversation {
     std::vector<std::string> known = {};
     std::vector<std::string> replies = {};
     static constexpr auto channels() {
-        return sg::channels(sg::channel("user", &Conversation::user), sg::channel("message", &Conversation::message),
-                            sg::channel("known", &Conversation::known),
-                            sg::channel("replies", &Conversation::replies, sg::append));
+        return sg::channels(sg::channel<&Conversation::user>(), sg::channel<&Conversation::message>(),
+                            sg::channel<&Conversation::known>(),
+                            sg::channel<&Conversation::replies>(sg::append));
     }
 };
 
@@ -63,13 +63,13 @@ sg::Update<Conversation> recall(const Conversation& state, sg::Runtime& runtime)
                                                     .limit = 2})) {
         if (item.score.value_or(0) > 0.5) known.push_back(item.as<Memory>().text);
     }
-    return {sg::set(&Conversation::known, known)};
+    return {sg::set<&Conversation::known>(known)};
 }
 
 sg::Update<Conversation> reply(const Conversation& state) {
     std::string text = state.user + ", I know nothing of that yet.";
     if (!state.known.empty()) text = state.user + ", I remember: " + state.known.front() + ".";
-    return {sg::add(&Conversation::replies, text)};
+    return {sg::add<&Conversation::replies>(text)};
 }
 
 sg::Update<Conversation> learn(const Conversation& state, sg::Runtime& runtime) {
@@ -91,7 +91,7 @@ int main() {
         const auto app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>(), .store = store});
         const auto say = [&](const std::string& thread, const std::string& user, const std::string& message) {
             const auto result = app.invoke(
-                {sg::set(&Conversation::user, user), sg::set(&Conversation::message, message)}, {.thread_id = thread});
+                {sg::set<&Conversation::user>(user), sg::set<&Conversation::message>(message)}, {.thread_id = thread});
             std::cout << "[" << thread << "] " << user << ": " << message << "\n     " << result.values.replies.back() << "\n";
         };
         say("thread 1", "Alice", "I eat vegetarian food");

@@ -21,7 +21,7 @@ struct Outer {
     std::string text = {};
     std::string headline = {};
     static constexpr auto channels() {
-        return sg::channels(sg::channel("text", &Outer::text), sg::channel("headline", &Outer::headline));
+        return sg::channels<&Outer::text, &Outer::headline>();
     }
 };
 
@@ -29,26 +29,26 @@ struct Cleaning {
     std::string text = {};  // the same name and type as Outer's: shared
     int removed = 0;        // its own: nobody outside sees it
     static constexpr auto channels() {
-        return sg::channels(sg::channel("text", &Cleaning::text), sg::channel("removed", &Cleaning::removed, sg::sum));
+        return sg::channels(sg::channel<&Cleaning::text>(), sg::channel<&Cleaning::removed>(sg::sum));
     }
 };
 
 struct Shouting {
     std::string words = {};
-    static constexpr auto channels() { return sg::channels(sg::channel("words", &Shouting::words)); }
+    static constexpr auto channels() { return sg::channels<&Shouting::words>(); }
 };
 
 sg::CompiledGraph<Cleaning> makeCleaning() {
     sg::StateGraph<Cleaning> graph;
     graph.addNode("trim", [](const Cleaning& state) -> sg::Update<Cleaning> {
         const std::string trimmed = state.text.substr(state.text.find_first_not_of(' '));
-        return {sg::set(&Cleaning::text, trimmed),
-                sg::add(&Cleaning::removed, static_cast<int>(state.text.size() - trimmed.size()))};
+        return {sg::set<&Cleaning::text>(trimmed),
+                sg::add<&Cleaning::removed>(static_cast<int>(state.text.size() - trimmed.size()))};
     });
     graph.addNode("lower", [](const Cleaning& state) -> sg::Update<Cleaning> {
         std::string lower = state.text;
         std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
-        return {sg::set(&Cleaning::text, lower)};
+        return {sg::set<&Cleaning::text>(lower)};
     });
     graph.addEdge(sg::START, "trim").addEdge("trim", "lower").addEdge("lower", sg::END);
     return graph.compile();  // no saver: inside another graph it uses that graph's
@@ -57,12 +57,12 @@ sg::CompiledGraph<Cleaning> makeCleaning() {
 sg::CompiledGraph<Shouting> makeShouting() {
     sg::StateGraph<Shouting> graph;
     graph.addNode("mark", [](const Shouting& state) -> sg::Update<Shouting> {
-        return {sg::set(&Shouting::words, state.words + "!")};
+        return {sg::set<&Shouting::words>(state.words + "!")};
     });
     graph.addNode("upper", [](const Shouting& state) -> sg::Update<Shouting> {
         std::string upper = state.words;
         std::transform(upper.begin(), upper.end(), upper.begin(), [](unsigned char c) { return std::toupper(c); });
-        return {sg::set(&Shouting::words, upper)};
+        return {sg::set<&Shouting::words>(upper)};
     });
     graph.addEdge(sg::START, "mark").addEdge("mark", "upper").addEdge("upper", sg::END);
     return graph.compile();
@@ -75,15 +75,15 @@ int main() {
     sg::StateGraph<Outer> graph;
     graph.addNode("clean", makeCleaning());
     graph.addNode("shout", makeShouting(),
-        [](const Outer& outer) -> sg::Update<Shouting> { return {sg::set(&Shouting::words, outer.text)}; },
-        [](const Shouting& inner) -> sg::Update<Outer> { return {sg::set(&Outer::headline, inner.words)}; });
+        [](const Outer& outer) -> sg::Update<Shouting> { return {sg::set<&Shouting::words>(outer.text)}; },
+        [](const Shouting& inner) -> sg::Update<Outer> { return {sg::set<&Outer::headline>(inner.words)}; });
     graph.addEdge(sg::START, "clean").addEdge("clean", "shout").addEdge("shout", sg::END);
 
     const auto saver = std::make_shared<sg::MemorySaver>();
     const auto app = graph.compile({.checkpointer = saver});
 
     std::cout << "Updates, those inside subgraphs too:\n";
-    const sg::Update<Outer> input = {sg::set(&Outer::text, "   Hello World")};
+    const sg::Update<Outer> input = {sg::set<&Outer::text>("   Hello World")};
     for (const auto& event : app.stream(input, {.thread_id = "1"}, {.modes = sg::StreamMode::updates, .subgraphs = true})) {
         std::cout << "  [" << (event.ns.empty() ? "" : nodeOf(event.ns.front())) << "] " << event.data << "\n";
     }

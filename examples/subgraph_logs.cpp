@@ -16,8 +16,8 @@ struct Desk {
     std::string wish = {};
     std::vector<std::string> notes = {};  // accumulates, for each customer apart
     static constexpr auto channels() {
-        return sg::channels(sg::channel("customer", &Desk::customer), sg::channel("wish", &Desk::wish),
-                            sg::channel("notes", &Desk::notes, sg::append));
+        return sg::channels(sg::channel<&Desk::customer>(), sg::channel<&Desk::wish>(),
+                            sg::channel<&Desk::notes>(sg::append));
     }
 };
 
@@ -25,13 +25,13 @@ struct Lobby {
     std::vector<std::string> answers = {};
     std::vector<std::string> wishes = {};  // "customer: wish"
     static constexpr auto channels() {
-        return sg::channels(sg::channel("answers", &Lobby::answers, sg::append), sg::channel("wishes", &Lobby::wishes));
+        return sg::channels(sg::channel<&Lobby::answers>(sg::append), sg::channel<&Lobby::wishes>());
     }
 };
 
 sg::CompiledGraph<Desk> makeDesk() {
     sg::StateGraph<Desk> graph;
-    graph.addNode("note", [](const Desk& desk) -> sg::Update<Desk> { return {sg::add(&Desk::notes, desk.wish)}; });
+    graph.addNode("note", [](const Desk& desk) -> sg::Update<Desk> { return {sg::add<&Desk::notes>(desk.wish)}; });
     graph.addNode("thank", [](const Desk& desk) -> sg::Update<Desk> {
         std::cout << "    " << desk.customer << " has said:";
         for (const auto& note : desk.notes) std::cout << " " << note;
@@ -57,12 +57,12 @@ int main() {
     graph.addNode("desk", makeDesk(),
         [](const Lobby&) -> sg::Update<Desk> { return {}; },
         [](const Desk& desk) -> sg::Update<Lobby> {
-            return {sg::add(&Lobby::answers, desk.customer + " has " + std::to_string(desk.notes.size()) + " notes")};
+            return {sg::add<&Lobby::answers>(desk.customer + " has " + std::to_string(desk.notes.size()) + " notes")};
         });
     graph.addConditionalEdges(sg::START, visits, {"desk"});
     const auto app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
     const auto come = [&app](std::vector<std::string> wishes) {
-        app.invoke(sg::Update<Lobby>{sg::set(&Lobby::wishes, std::move(wishes))}, {.thread_id = "1", .max_concurrency = 1});
+        app.invoke(sg::Update<Lobby>{sg::set<&Lobby::wishes>(std::move(wishes))}, {.thread_id = "1", .max_concurrency = 1});
     };
 
     std::cout << "Monday:\n";
@@ -79,7 +79,7 @@ int main() {
     }
 
     std::cout << "\nMonday once more, with another note of bob's, from inside his visit on:\n";
-    const sg::Config edited = app.updateState(before_thanks, sg::Update<Desk>{sg::add(&Desk::notes, "sugar")}, {.as_node = "note"});
+    const sg::Config edited = app.updateState(before_thanks, sg::Update<Desk>{sg::add<&Desk::notes>("sugar")}, {.as_node = "note"});
     sg::RunConfig again = edited;
     again.max_concurrency = 1;  // so that they speak one after the other
     const auto result = app.invoke(sg::RESUME, again);

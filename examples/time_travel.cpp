@@ -17,21 +17,21 @@ struct Trip {
     std::string city = {};
     std::vector<std::string> diary = {};
     static constexpr auto channels() {
-        return sg::channels(sg::channel("city", &Trip::city), sg::channel("diary", &Trip::diary, sg::append));
+        return sg::channels(sg::channel<&Trip::city>(), sg::channel<&Trip::diary>(sg::append));
     }
 };
 
 sg::Update<Trip> plan(const Trip&) {
     std::cout << "    plan runs\n";
-    return {sg::set(&Trip::city, "Oslo"), sg::add(&Trip::diary, "planned")};
+    return {sg::set<&Trip::city>("Oslo"), sg::add<&Trip::diary>("planned")};
 }
 sg::Update<Trip> book(const Trip& trip) {
     std::cout << "    book runs, for " << trip.city << "\n";
-    return {sg::add(&Trip::diary, "booked " + trip.city)};
+    return {sg::add<&Trip::diary>("booked " + trip.city)};
 }
 sg::Update<Trip> pack(const Trip& trip) {
     std::cout << "    pack runs, for " << trip.city << "\n";
-    return {sg::add(&Trip::diary, trip.city == "Oslo" ? "packed a coat" : "packed sandals")};
+    return {sg::add<&Trip::diary>(trip.city == "Oslo" ? "packed a coat" : "packed sandals")};
 }
 
 // The thread's checkpoints, oldest first, numbered, each with its parent: what branches look like.
@@ -82,7 +82,7 @@ int main() {
     app.invoke(sg::RESUME, before_book);
 
     std::cout << "\n3. Fork: edit the state at that checkpoint, as if plan had chosen otherwise, and go on from there\n";
-    const sg::Config fork = app.updateState(before_book, {sg::set(&Trip::city, "Lima")}, {.as_node = "plan"});
+    const sg::Config fork = app.updateState(before_book, {sg::set<&Trip::city>("Lima")}, {.as_node = "plan"});
     app.invoke(sg::RESUME, fork);
 
     std::cout << "\n4. All three branches, side by side\n";

@@ -4,7 +4,7 @@
 ///
 ///     boost::asio::awaitable<void> serve(sg::CompiledGraph<State> app) {
 ///         const auto executor = co_await boost::asio::this_coro::executor;
-///         auto result = co_await sg::asyncInvokeOn(executor, app, {sg::set(&State::x, 1)}, {.thread_id = "1"});
+///         auto result = co_await sg::asyncInvokeOn(executor, app, {sg::set<&State::x>(1)}, {.thread_id = "1"});
 ///     }
 #include <array>
 #include <chrono>

@@ -3,9 +3,9 @@
 ///
 ///     graph.addNode("ask", [](const State& s) -> sg::Task<sg::Update<State>> {
 ///         std::string text = co_await model.complete(s.prompt);
-///         co_return {sg::set(&State::text, text)};
+///         co_return {sg::set<&State::text>(text)};
 ///     });
-///     sg::Task<> serve() { auto result = co_await app.asyncInvoke({sg::set(&State::prompt, "…")}, {.thread_id = "1"}); … }
+///     sg::Task<> serve() { auto result = co_await app.asyncInvoke({sg::set<&State::prompt>("…")}, {.thread_id = "1"}); … }
 ///     sg::syncWait(serve());
 #include <chrono>
 #include <condition_variable>
