@@ -14,6 +14,7 @@
 
 // What docs/retention.md shows.
 namespace sg = stategraph;
+using namespace std::chrono_literals;
 
 namespace {
 constexpr std::chrono::milliseconds day = 24h;
