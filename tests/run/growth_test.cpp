@@ -250,7 +250,7 @@ TEST_CASE("runs that wait for a busy thread are neither searched nor woken for e
             std::vector<std::unique_ptr<ThreadClaim>> line;
             for (std::size_t i = 0; i < count; ++i) {
                 line.push_back(std::make_unique<ThreadClaim>());
-                CHECK(line.back()->enterLine(saver, "t", sg::OnBusy::wait, 1000, come, &turns) == (i == 0));
+                CHECK(line.back()->enterLine(saver, "t", sg::OnBusy::wait, std::chrono::seconds(1), come, &turns) == (i == 0));
             }
             // Every third gives up first, from the end, so that holders change nowhere.
             for (std::size_t i = count - 1; i > 0; --i) {
@@ -275,14 +275,14 @@ TEST_CASE("a claim is replaced while any run in its line is to replace it, and t
     const sg::MemorySaver saver;
     const auto come = [](void*) {};
     ThreadClaim first, second, third, other;
-    first.acquire(saver, "t", sg::OnBusy::replace, 0);
+    first.acquire(saver, "t", sg::OnBusy::replace, {});
     CHECK_FALSE(first.isReplaced());
-    other.acquire(saver, "u", sg::OnBusy::replace, 0);
+    other.acquire(saver, "u", sg::OnBusy::replace, {});
     CHECK_FALSE(first.isReplaced());
-    CHECK_FALSE(second.enterLine(saver, "t", sg::OnBusy::replace, 1000, come, nullptr));
+    CHECK_FALSE(second.enterLine(saver, "t", sg::OnBusy::replace, std::chrono::seconds(1), come, nullptr));
     CHECK(first.isReplaced());
-    CHECK_FALSE(third.enterLine(saver, "t", sg::OnBusy::wait, 1000, come, nullptr));
-    CHECK_THROWS_AS(ThreadClaim().acquire(saver, "t", sg::OnBusy::reject, 0), sg::ThreadBusyError);
+    CHECK_FALSE(third.enterLine(saver, "t", sg::OnBusy::wait, std::chrono::seconds(1), come, nullptr));
+    CHECK_THROWS_AS(ThreadClaim().acquire(saver, "t", sg::OnBusy::reject, {}), sg::ThreadBusyError);
     SUBCASE("the one that replaces gives up") {
         CHECK_FALSE(second.leaveLine());
         CHECK_FALSE(first.isReplaced());

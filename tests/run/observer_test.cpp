@@ -295,7 +295,7 @@ TEST_CASE("spans are written as OTLP/JSON, a line each") {
     span.start = std::chrono::system_clock::time_point(1'700'000'000s);
     span.end = span.start + 5ns;
     span.attributes = {{"t", "text"}, {"i", -7}, {"d", 0.5}, {"b", true}, {"l", std::vector<int>{1}}};
-    span.events = {{"retry", 6, {}}};
+    span.events = {{"retry", std::chrono::system_clock::time_point(6ns), {}}};
     span.failed = true;
     span.message = "broken";
     exporter.take(sg::Span(span));
