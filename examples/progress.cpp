@@ -63,12 +63,12 @@ int main() {
         const auto app = makeGraph(saver);
         sg::StreamHub hub(app);
         Progress progress;
-        auto subscription = hub.subscribe("report", {.modes = {sg::StreamMode::updates, sg::StreamMode::custom}});
+        auto subscription = hub.subscribe("report", {.modes = {sg::StreamMode::updates, sg::StreamMode::custom}, .until = sg::Until::run_end});
         std::cout << "First process\n";
         app.invoke({}, {.thread_id = "report", .hub = &hub, .observer = &progress});
         std::cout << "It told its subscriber\n";
-        // A server would read on another thread, with subscription.next().
-        while (const auto event = subscription.next(0ms)) {
+        // A server would read on another thread, while the run is under way.
+        while (const auto event = subscription.next()) {  // until the run has ended
             std::cout << "  " << *event << (event->durable ? "" : "   (ephemeral)") << "\n";
             last_seen = event->position.toString();
         }
@@ -78,13 +78,13 @@ int main() {
     const auto app = makeGraph(saver);
     sg::StreamHub hub(app);
     Progress progress;
-    auto subscription = hub.subscribe("report", {.from = sg::StreamPosition::parse(last_seen)});
+    auto subscription = hub.subscribe("report", {.from = sg::StreamPosition::parse(last_seen), .until = sg::Until::run_end});
     std::cout << "Second process\n";
     app.invoke(sg::Command<State>{.resume = "Ada"}, {.thread_id = "report", .hub = &hub, .observer = &progress});
     {
         std::ofstream file("events.ndjson");
-        sg::NdjsonWriter writer(file, {.rename = {{"data", "payload"}}, .omit = {"ns", "position", "durable"}});
-        while (const auto event = subscription.next(0ms)) writer.write(*event);
+        sg::NdjsonWriter writer(file, {.rename = {{"data", "payload"}}, .omit = {"ns", "time", "position", "durable"}});
+        while (const auto event = subscription.next()) writer.write(*event);
     }
     std::cout << "The client, back again, gets what it has not seen\n";
     std::ifstream file("events.ndjson");

@@ -6,297 +6,29 @@
 ///         const auto executor = co_await boost::asio::this_coro::executor;
 ///         auto result = co_await sg::asyncInvokeOn(executor, app, {sg::set<&State::x>(1)}, {.thread_id = "1"});
 ///     }
-#include <array>
 #include <chrono>
-#include <cstdint>
-#include <exception>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <stop_token>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/awaitable.hpp>
-#include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/cancellation_state.hpp>
 #include <boost/asio/cancellation_type.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/error.hpp>
-#include <boost/asio/execution/context.hpp>
-#include <boost/asio/execution_context.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/query.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/strand.hpp>
-#include <boost/asio/system_executor.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/system/system_error.hpp>
+#include <boost/system/error_code.hpp>
 
 #include <stategraph/async.hpp>
 #include <stategraph/control.hpp>
+#include <stategraph/detail/asio.hpp>
+#include <stategraph/stream_hub.hpp>
 
 namespace stategraph {
-namespace detail {
-
-/// All that threads of the library post to an execution context goes through this service of the context. The destructor of a context empties its
-/// queue without a lock, so no thread may post during it. Services are shut down from the newest to the oldest: the gate closes before the queue
-/// is emptied. Work that is posted to a closed gate is kept, and dropped with the gate. Thread-safe.
-class AsioGate final : public boost::asio::execution_context::service {
-public:
-    using key_type = AsioGate;
-    static inline boost::asio::execution_context::id id;
-
-    explicit AsioGate(boost::asio::execution_context& context) : service(context) {}
-    static AsioGate& of(const boost::asio::any_io_executor& executor) {
-        return boost::asio::use_service<AsioGate>(boost::asio::query(executor, boost::asio::execution::context));
-    }
-
-    ~AsioGate() override {
-        for (Slot& slot : slots_) {
-            for (const Work& work : slot.late) {
-                if (work.drop != nullptr) work.drop(work.context);
-            }
-        }
-    }
-
-    /// One of several, so that threads which post to different places do not wait for each other.
-    struct Slot {
-        std::mutex mutex;  // held as long as a post takes
-        bool is_closed = false;
-        std::vector<Work> late;
-    };
-    Slot& slotOf(const void* place) noexcept { return slots_[reinterpret_cast<std::uintptr_t>(place) / 64 % slots_.size()]; }
-
-private:
-    void shutdown() noexcept override {
-        for (Slot& slot : slots_) {
-            const std::lock_guard lock(slot.mutex);
-            slot.is_closed = true;
-        }
-    }
-
-    std::array<Slot, 32> slots_;
-};
-
-/// Work as a handler of Asio's: it is dropped where that is destroyed without having been called.
-class AsioWork {
-public:
-    /// `posting`: held by who posts it until that is done; null: nobody does. Then the execution context, which may go once it was called, is not
-    /// used any more.
-    explicit AsioWork(const Work& work, std::mutex* posting = nullptr) noexcept : work_(work), posting_(posting) {}
-    AsioWork(AsioWork&& other) noexcept : work_(std::exchange(other.work_, Work())), posting_(other.posting_) {}
-    AsioWork& operator=(AsioWork&&) = delete;
-    ~AsioWork() {
-        if (work_.drop != nullptr && !is_arming) work_.drop(work_.context);
-    }
-    void operator()() {
-        const Work work = std::exchange(work_, Work());
-        if (posting_ != nullptr) const std::lock_guard posted(*posting_);
-        work.run(work.context);
-    }
-    void operator()(const boost::system::error_code& stopped) {
-        if (!stopped) (*this)();
-    }
-
-    /// While `arm` runs on this thread nothing is dropped: if it throws, the caller still has the work.
-    template <class F>
-    static void armed(F arm) {
-        struct Arming {
-            Arming() noexcept { is_arming = true; }
-            ~Arming() { is_arming = false; }
-        } arming;
-        arm();
-    }
-
-private:
-    static inline thread_local bool is_arming = false;
-    Work work_;
-    std::mutex* posting_;
-};
-
-/// An executor of Asio's as a place where coroutines go on. It must stay where it is as long as they.
-class AsioPlace {
-public:
-    explicit AsioPlace(boost::asio::any_io_executor executor) : executor_(std::move(executor)), slot_(AsioGate::of(executor_).slotOf(this)) {}
-    AsioPlace(const AsioPlace&) = delete;
-    AsioPlace& operator=(const AsioPlace&) = delete;
-
-    Home home() noexcept { return {this, &ops}; }
-    /// Null: that home is none of Asio's.
-    static const boost::asio::any_io_executor* executorOf(Home home) noexcept {
-        if (home.ops != nullptr && home.ops->under != nullptr) home = home.ops->under(home.place);
-        return home.ops == &ops ? &static_cast<AsioPlace*>(home.place)->executor_ : nullptr;
-    }
-
-private:
-    using Timer = boost::asio::steady_timer;
-
-    static void post(void* place, const Work& work) {
-        const auto& self = *static_cast<AsioPlace*>(place);
-        const std::lock_guard posting(self.slot_.mutex);
-        if (self.slot_.is_closed) {
-            self.slot_.late.push_back(work);
-            return;
-        }
-        AsioWork::armed([&] { boost::asio::post(self.executor_, AsioWork(work, &self.slot_.mutex)); });
-    }
-    static void startTimer(void* place, std::chrono::steady_clock::time_point at, const Work& work, void*& timer) {
-        auto made = std::make_unique<Timer>(static_cast<AsioPlace*>(place)->executor_, at);
-        Timer& started = *made;
-        timer = made.get();
-        try {
-            AsioWork::armed([&] { started.async_wait(AsioWork(work)); });
-        } catch (...) {
-            timer = nullptr;
-            throw;
-        }
-        (void)made.release();
-    }
-    static void stopTimer(void* timer) { static_cast<Timer*>(timer)->cancel(); }
-    static void endTimer(void* timer) { delete static_cast<Timer*>(timer); }
-
-    static constexpr HomeOps ops{.post = post, .startTimer = startTimer, .stopTimer = stopTimer, .endTimer = endTimer};
-
-    const boost::asio::any_io_executor executor_;
-    AsioGate::Slot& slot_;
-};
-
-/// Awaits a coroutine of Asio's from one of this library's. It is cancelled when `stop` is.
-template <class T>
-class AsioCall {
-public:
-    AsioCall(boost::asio::awaitable<T>&& called, std::stop_token stop) : called_(std::move(called)), stop_(std::move(stop)) {}
-    AsioCall(const AsioCall&) = delete;
-    AsioCall& operator=(const AsioCall&) = delete;
-    ~AsioCall() {
-        if (!state_) return;
-        const std::lock_guard lock(state_->mutex);
-        state_->call = nullptr;
-    }
-
-    bool await_ready() const noexcept { return false; }
-    template <class Promise>
-    void await_suspend(std::coroutine_handle<Promise> coroutine) {
-        home_ = homeOf(coroutine);
-        wakeup_.prepare(home_, coroutine);
-        state_ = std::make_shared<State>();
-        state_->call = this;
-        const boost::asio::any_io_executor* const own = AsioPlace::executorOf(home_);
-        is_on_asio_ = own != nullptr;
-        const boost::asio::any_io_executor executor = is_on_asio_ ? *own : boost::asio::any_io_executor(boost::asio::system_executor());
-        if (!stop_.stop_possible()) {
-            boost::asio::co_spawn(executor, std::move(called_), End{state_});
-            return;
-        }
-        // A signal is not to be emitted beside the coroutine that it is for.
-        state_->strand = boost::asio::make_strand(executor);
-        state_->slot = &AsioGate::of(executor).slotOf(state_.get());
-        state_->cancel = std::make_shared<boost::asio::cancellation_signal>();
-        const boost::asio::any_io_executor strand = state_->strand;
-        const std::lock_guard suspending(mutex_);
-        boost::asio::co_spawn(strand, std::move(called_), boost::asio::bind_cancellation_slot(state_->cancel->slot(), End{state_}));
-        stops_.emplace(std::move(stop_), Cancel{state_});
-    }
-    T await_resume() {
-        { const std::lock_guard lock(mutex_); }  // who resumes this may be quicker than await_suspend
-        if (error_) std::rethrow_exception(error_);
-        return std::move(*value_);
-    }
-
-private:
-    /// What is Asio's in it ends with the coroutine, on its threads: this may outlive the execution context.
-    struct State {
-        AsioCall* call = nullptr;  // null: it was destroyed. Under the mutex
-        std::mutex mutex;
-        boost::asio::any_io_executor strand;  // none: nothing can be cancelled any more
-        AsioGate::Slot* slot = nullptr;       // of the strand's context, and not used after it
-        std::shared_ptr<boost::asio::cancellation_signal> cancel;
-
-        void end() {
-            const std::lock_guard lock(mutex);
-            strand = boost::asio::any_io_executor();
-            cancel.reset();
-        }
-    };
-    struct Cancel {
-        std::shared_ptr<State> state;
-        void operator()() const noexcept {
-            const std::lock_guard lock(state->mutex);
-            if (!state->strand) return;
-            const std::lock_guard posting(state->slot->mutex);
-            if (state->slot->is_closed) return;
-            try {
-                boost::asio::post(state->strand, [signal = state->cancel] { signal->emit(boost::asio::cancellation_type::terminal); });
-            } catch (...) {
-                // No memory to cancel it: it ends in its own time.
-            }
-        }
-    };
-    /// The handler of the coroutine's end. It is destroyed without being called where the execution context is.
-    struct End {
-        std::shared_ptr<State> state;
-        explicit End(std::shared_ptr<State> of) noexcept : state(std::move(of)) {}
-        End(End&&) noexcept = default;
-        End& operator=(End&&) = delete;
-        ~End() {
-            if (!state) return;
-            state->end();
-            const std::lock_guard lock(state->mutex);
-            if (state->call != nullptr) state->call->lose();
-        }
-        void operator()(std::exception_ptr error, T value) {
-            const std::shared_ptr<State> told = std::move(state);
-            told->end();
-            const std::lock_guard lock(told->mutex);
-            if (told->call != nullptr) told->call->end(std::move(error), std::move(value));
-        }
-    };
-    void end(std::exception_ptr error, T value) {
-        error_ = std::move(error);
-        if (!error_) value_.emplace(std::move(value));
-        wakeup_.wake();
-    }
-    // With the execution context goes the run, and this; not if it was given up by the run, which is over.
-    void lose() noexcept {
-        if (!is_on_asio_ || AsioPlace::executorOf(home_) != nullptr) return;
-        error_ = std::make_exception_ptr(boost::system::system_error(boost::asio::error::operation_aborted));
-        wakeup_.wake();
-    }
-
-    boost::asio::awaitable<T> called_;
-    std::stop_token stop_;
-    Home home_;
-    bool is_on_asio_ = false;
-    std::shared_ptr<State> state_;
-    std::optional<T> value_;
-    std::exception_ptr error_;
-    std::mutex mutex_;
-    Wakeup wakeup_;
-    std::optional<std::stop_callback<Cancel>> stops_;
-};
-
-template <class T>
-Task<T> awaitAsio(boost::asio::awaitable<T> called, std::stop_token stop) {
-    AsioCall<T> call(std::move(called), std::move(stop));
-    T value = co_await call;
-    co_return value;
-}
-
-/// Nodes. In a run on an executor of Asio's they are on it, in other runs on Asio's system executor.
-template <class R>
-struct AsyncNode<boost::asio::awaitable<R>> : AsyncNode<Task<R>> {
-    static Task<R> task(boost::asio::awaitable<R>&& given, Runtime& runtime) {
-        return awaitAsio<R>(std::move(given), stopToken(runtime));
-    }
-};
-
-}  // namespace detail
 
 /// Awaits a task in a coroutine of Asio's. The task, its sleeps and all that it awaits go on on `executor`. Cancelling the awaiting coroutine
 /// does not reach the task, whatever it is (of a run it does: `asyncInvokeOn`); destroying the execution context of both destroys both.
@@ -326,6 +58,30 @@ boost::asio::awaitable<T> awaitOn(boost::asio::any_io_executor executor, Task<T>
     }
 }
 
+/// Awaits a coroutine of Asio's in one of this library's: `auto reply = co_await sg::fromAsio(client.get(url), runtime);`. It runs on the Asio
+/// executor of the run (asyncInvokeOn, asyncStreamOn, awaitOn); elsewhere on Asio's system executor, or on the one that is given, which must live
+/// until it has ended. The task resumes where it lives. Errors: what the coroutine throws; boost::system::system_error (operation_aborted) if its
+/// execution context goes first.
+///
+/// In a node give its Runtime: the coroutine is cancelled (terminal) when the attempt is given up, and of runs that can be stopped what the node has
+/// stays until it has ended. Without, it may outlive the task that awaits it, where that is destroyed: let it refer to nothing of the task's.
+template <class T>
+Task<T> fromAsio(boost::asio::awaitable<T> called, Runtime& runtime) {
+    return detail::awaitAsio<T>(std::move(called), detail::asioOptionsOf(runtime));
+}
+template <class T>
+Task<T> fromAsio(boost::asio::awaitable<T> called) {
+    return detail::awaitAsio<T>(std::move(called), {});
+}
+template <class T>
+Task<T> fromAsio(boost::asio::any_io_executor executor, boost::asio::awaitable<T> called, Runtime& runtime) {
+    return detail::awaitAsio<T>(std::move(called), detail::asioOptionsOf(runtime, std::move(executor)));
+}
+template <class T>
+Task<T> fromAsio(boost::asio::any_io_executor executor, boost::asio::awaitable<T> called) {
+    return detail::awaitAsio<T>(std::move(called), {.stop = {}, .node = {}, .on = std::move(executor)});
+}
+
 namespace detail {
 
 /// What a slot of Asio's holds while a run is awaited.
@@ -334,6 +90,14 @@ struct StopsRun {
     void operator()(boost::asio::cancellation_type type) const {
         using Type = boost::asio::cancellation_type;
         if ((type & (Type::terminal | Type::partial)) != Type::none) control->requestStop();
+    }
+};
+
+struct WakesReader {
+    std::shared_ptr<SubscriptionImpl> subscription;
+    void operator()(boost::asio::cancellation_type type) const {
+        using Type = boost::asio::cancellation_type;
+        if ((type & (Type::terminal | Type::partial)) != Type::none) wakeReader(*subscription);
     }
 };
 
@@ -377,6 +141,113 @@ template <class S, class Input, class Output, class C>
 boost::asio::awaitable<Result<Output>> asyncInvokeOn(boost::asio::any_io_executor executor, const CompiledGraph<S, Input, Output>& app,
                                                      const Command<C>& command, const RunConfig& config) {
     return detail::awaitRun(std::move(executor), [app, command](const RunConfig& with) { return app.asyncInvoke(command, with); }, config);
+}
+
+namespace detail {
+
+/// Behind an AsioStream. The control is what its reader's cancellation stops.
+struct AsioStreamRun {
+    AsioStreamRun(boost::asio::any_io_executor executor, std::shared_ptr<const Core> core, RunInput&& input, RunConfig config,
+                  const StreamOptions& options)
+        : place(std::move(executor)),
+          control(std::make_shared<RunControl>(std::shared_ptr<const RunControl>(config.control))),
+          run(std::move(core), std::move(input), controlled(std::move(config)), options, place.home()) {}
+
+    AsioPlace place;
+    const std::shared_ptr<RunControl> control;
+    AsyncStreamRun run;  // last: what it runs lives at the place
+
+private:
+    RunConfig controlled(RunConfig config) const {
+        config.control = control;
+        return config;
+    }
+};
+
+}  // namespace detail
+
+namespace detail {
+
+/// The part of an AsioStream that does not depend on the state.
+class AsioEvents {
+public:
+    explicit AsioEvents(std::unique_ptr<AsioStreamRun> run) noexcept : run_(std::move(run)) {}
+
+    /// None when the run is over. Await it on the stream's executor. Errors: what the run fails with, after the events before it.
+    ///
+    /// Cancelling the awaiting coroutine (terminal or partial) stops the run, as its control would. It then gives what is left, and its outcome is
+    /// Status::cancelled. As with asyncInvokeOn, Asio throws operation_aborted at the coroutine's next `co_await`, unless told otherwise.
+    boost::asio::awaitable<std::optional<StreamEvent>> next() {
+        const boost::asio::cancellation_state cancellation = co_await boost::asio::this_coro::cancellation_state;
+        boost::asio::cancellation_slot slot = cancellation.slot();
+        if (slot.is_connected()) {
+            const StopsRun stops{run_->control};
+            stops(cancellation.cancelled());
+            slot.assign(stops);
+        }
+        std::optional<StreamEvent> event = co_await awaitOn(run_->place.executor(), run_->run.next());
+        co_return event;
+    }
+    /// Stops the run, from any thread: the remaining events come, and its outcome is Status::cancelled.
+    void requestStop() const { run_->control->requestStop(); }
+
+protected:
+    AsyncStreamRun& run() const noexcept { return run_->run; }
+
+private:
+    std::unique_ptr<AsioStreamRun> run_;
+};
+
+}  // namespace detail
+
+/// The events of a run on an executor of Asio's, for coroutines of Asio's: `while (auto event = co_await stream.next()) …`. `asyncStreamOn` makes it.
+/// One `next` at a time. It may be moved and destroyed where none is awaited; destroying it ends the run, and the thread can be resumed immediately:
+/// nodes are destroyed where they wait, and those that await a coroutine of Asio's are abandoned, and cancelled.
+template <class Output, class S>
+class AsioStream : public detail::AsioEvents {
+public:
+    using AsioEvents::AsioEvents;
+    /// How the run ended, and the state that it left. Errors: InvalidArgumentError before the last event; it can be read once.
+    Result<Output> outcome() { return detail::streamResult<Output, S>(run()); }
+};
+
+/// CompiledGraph::asyncStream on an executor of Asio's: coroutine nodes, what they await, and events are on it, whatever modes are asked for. What a
+/// node shares with others is then safe without a lock on a single-threaded io_context or a strand. Nodes that block are on threads of the graph's
+/// executor. What is given is copied before it returns. `input` is an Update, RESUME or a Command. The executor's context must outlive the stream.
+///
+///     auto events = sg::asyncStreamOn(executor, app, {sg::set<&State::x>(1)}, {.thread_id = "1"}, {.modes = sg::StreamMode::messages});
+///     while (auto event = co_await events.next()) …
+///
+/// Errors: as `asyncInvoke`, from `next`; InvalidArgumentError for a configuration that is refused. Cost beside asyncStream: a RunControl.
+template <class S, class Input, class Output>
+AsioStream<Output, S> asyncStreamOn(boost::asio::any_io_executor executor, const CompiledGraph<S, Input, Output>& app, std::type_identity_t<Update<Input>> input,
+                         const RunConfig& config, const StreamOptions& options = {}) {
+    return AsioStream<Output, S>(std::make_unique<detail::AsioStreamRun>(std::move(executor), app.core(), detail::inputOf<S>(std::move(input)), config, options));
+}
+template <class S, class Input, class Output>
+AsioStream<Output, S> asyncStreamOn(boost::asio::any_io_executor executor, const CompiledGraph<S, Input, Output>& app, ResumeTag resume, const RunConfig& config,
+                         const StreamOptions& options = {}) {
+    return AsioStream<Output, S>(std::make_unique<detail::AsioStreamRun>(std::move(executor), app.core(), detail::toRunInput<S, Input>(resume), config, options));
+}
+template <class S, class Input, class Output, class C>
+AsioStream<Output, S> asyncStreamOn(boost::asio::any_io_executor executor, const CompiledGraph<S, Input, Output>& app, const Command<C>& command,
+                         const RunConfig& config, const StreamOptions& options = {}) {
+    return AsioStream<Output, S>(
+        std::make_unique<detail::AsioStreamRun>(std::move(executor), app.core(), detail::commandOf<S>(Command<C>(command)), config, options));
+}
+
+/// A subscriber's next event, in a coroutine of Asio's: `auto event = co_await sg::asyncNextOn(executor, subscription);`. None: the subscription has
+/// ended, or the awaiting coroutine was cancelled (terminal or partial); the subscription stays then. Errors: as Subscription::next.
+inline boost::asio::awaitable<std::optional<HubEvent>> asyncNextOn(boost::asio::any_io_executor executor, Subscription& subscription) {
+    const boost::asio::cancellation_state cancellation = co_await boost::asio::this_coro::cancellation_state;
+    boost::asio::cancellation_slot slot = cancellation.slot();
+    if (slot.is_connected()) {
+        const detail::WakesReader wakes{subscription.impl()};
+        wakes(cancellation.cancelled());
+        slot.assign(wakes);
+    }
+    std::optional<HubEvent> event = co_await awaitOn(std::move(executor), subscription.asyncNext());
+    co_return event;
 }
 
 }  // namespace stategraph

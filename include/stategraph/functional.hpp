@@ -81,8 +81,33 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
+/// Reports what becomes of one call to those who asked for StreamMode::calls. Costs a branch where nobody did.
+class CallReport {
+public:
+    CallReport(Runtime& runtime, std::string_view name, std::string_view key);
+    ~CallReport();  // of one that has begun and not ended, its result could not be stored
+    CallReport(const CallReport&) = delete;
+    CallReport& operator=(const CallReport&) = delete;
+    void begins(int attempt);
+    /// The attempt under way has ended with `error`; "retried", "failed" or "paused".
+    void fails(std::string_view event, const std::exception_ptr& error) noexcept;
+    /// The call has its result: of the attempt under way, of the cache, or of an earlier run if there was no attempt.
+    void ends() noexcept;
+    void isCached() noexcept { is_cached_ = true; }
+
+private:
+    void tell(std::string_view event, std::optional<std::string> error);
+    Runtime& runtime_;
+    std::string_view name_;
+    std::string_view key_;
+    int attempt_ = 0;
+    bool is_wanted_;
+    bool is_open_ = false;
+    bool is_cached_ = false;
+};
+
 /// Waits before attempt `attempt` + 1 of a call, if it is to have one; else throws what is under way.
-void retryCall(Runtime& runtime, const RetryPolicy& policy, int attempt);
+void retryCall(Runtime& runtime, const RetryPolicy& policy, int attempt, CallReport& report);
 /// "call:NAME#N"; InvalidArgumentError for a name that is empty or longer than 150 bytes.
 std::string callKey(Runtime& runtime, std::string_view name, std::size_t number);
 
@@ -106,14 +131,16 @@ private:
 
 /// `call()`, or what the cache has for these arguments.
 template <class R, class Call, class... A>
-R callCached(Runtime& runtime, std::string_view name, const CallCache& policy, const Call& call, const A&... args) {
+R callCached(Runtime& runtime, std::string_view name, const CallCache& policy, CallReport& report, const Call& call, const A&... args) {
     if constexpr (Storable<R> && (Encodable<std::decay_t<const A&>> && ...)) {
         std::string input;
         ((input += Value(args).bytes()), ...);
         CachedCall cached(runtime, name, policy, std::move(input));
         if (auto bytes = cached.find()) {
             try {
-                return Value::fromCbor(std::move(*bytes)).template as<R>();
+                R value = Value::fromCbor(std::move(*bytes)).template as<R>();
+                report.isCached();
+                return value;
             } catch (const WrongTypeError&) {
                 // Of another version of the program.
             }
@@ -226,19 +253,31 @@ private:
     template <class F, class... A>
     auto make(std::string_view name, const std::string& key, const CallOptions& options, F& fn, A&... args) {
         using R = std::decay_t<std::invoke_result_t<F&, A&...>>;
+        detail::CallReport report(runtime_, name, key);
         const auto call = [&]() -> R {
             for (int attempt = 1;; ++attempt) {
+                report.begins(attempt);
                 try {
                     return fn(args...);
                 } catch (...) {
-                    detail::retryCall(runtime_, options.retry, attempt);
+                    detail::retryCall(runtime_, options.retry, attempt, report);
                 }
             }
         };
-        return runtime_.once(key, [&]() -> R {
-            if (!options.cache) return call();
-            return detail::callCached<R>(runtime_, name, *options.cache, call, args...);
-        });
+        const auto stored = [&]() -> R {
+            return runtime_.once(key, [&]() -> R {
+                if (!options.cache) return call();
+                return detail::callCached<R>(runtime_, name, *options.cache, report, call, args...);
+            });
+        };
+        if constexpr (std::is_void_v<R>) {
+            stored();
+            report.ends();
+        } else {
+            R result = stored();
+            report.ends();
+            return result;
+        }
     }
     std::string nextKey(std::string_view name) {
         for (auto& [known, number] : numbers_) {

@@ -14,9 +14,9 @@
 // Streams as newline-delimited JSON: one event a line, to be read in any language.
 namespace stategraph {
 
-/// What stands at the beginning of each line, sorted by length: "ns", "data", "mode", "node", "step", and of a HubEvent "durable" and
-/// "position" (StreamPosition::toString; text, because not every reader keeps integers of 53 bits). "interrupts" where there are some:
-/// [{"id", "index", "value"}…].
+/// What stands at the beginning of each line: "ns", "data", "mode", "node", "step"; "time" (milliseconds since 1970) and "attempt" where the event
+/// has them; of a HubEvent "durable" and "position" (StreamPosition::toString; text, because not every reader keeps integers of 53 bits).
+/// "interrupts" where there are some: [{"id", "index", "value"}…].
 struct NdjsonOptions {
     /// Only these events; none of a kind: all. A namespace stands for all inside it, "" for the root graph alone.
     StreamModes modes = {};

@@ -1,12 +1,15 @@
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <stategraph/detail/print_enum.hpp>
 #include <stategraph/interrupt.hpp>
+#include <stategraph/observer.hpp>
 #include <stategraph/value.hpp>
 
 namespace stategraph {
@@ -21,8 +24,9 @@ enum class StreamMode : std::uint8_t {
     custom,       // what nodes give to Runtime::write
     messages,     // parts of messages that nodes give to Runtime::emitMessage, and whole ones that they write
     runs,         // that the run begins, and how it ended; of the root graph alone
+    calls,        // each call of a Flow (stategraph/functional.hpp) when it begins and when it ends
 };
-inline constexpr unsigned stream_mode_count = static_cast<unsigned>(StreamMode::runs) + 1;
+inline constexpr unsigned stream_mode_count = static_cast<unsigned>(StreamMode::calls) + 1;
 const char* toString(StreamMode mode) noexcept;
 
 class StreamModes {
@@ -60,8 +64,12 @@ struct StreamOptions {
 ///   messages     {"delta", "attempt", "message", "task_id"}: of emitMessage with delta true. A message that a task wrote to a channel with
 ///                `addMessages` comes when the task finishes, with delta false, unless the task emitted parts of it or found it in its input
 ///   runs         {"event"}: "begin", when the run has the thread and before its first superstep; and as its last event, when the thread is free for
-///                other runs, {"error", "event", "status", "interrupts", "checkpoint_id"}: "end"; the error's text or null; how it ended (`Ending`
-///                as text: "done", "interrupted", "failed", …); the open questions; the newest checkpoint or null
+///                other runs, {"error", "event", "status", "interrupts", "wake_unix_ms", "checkpoint_id"}: "end"; the error's text or null; how it
+///                ended (`Ending` as text: "done", "interrupted", "failed", …); the open questions; when a sleeping run wants to be resumed, in
+///                milliseconds since 1970, or null; the newest checkpoint or null. `endOf` reads it
+///   calls        {"key", "name", "error", "event", "attempt"}: of one call of a Flow, which its key names. "event" is "begin" for each attempt, and
+///                then one of "done", "failed", "retried" (another attempt follows), "paused" (it asked or sleeps), or without a beginning "restored"
+///                (an earlier run made the call) and "cached"; "error" is the text of what the attempt failed with, or null
 struct StreamEvent {
     StreamMode mode = StreamMode::values;
     /// Where it happened: for each enclosing node "name:task id", as namespaces in the log are; empty at the root.
@@ -72,12 +80,32 @@ struct StreamEvent {
     Value data;
     /// Open questions, for the event that reports them.
     std::vector<Interrupt> interrupts;
+    /// When it happened, by the clock of the graph (CompileOptions::ids); of what a subscriber reads in the log, when its checkpoint was made.
+    std::chrono::system_clock::time_point time = {};
+    /// Which attempt of the task it is of, from 1. 0: it is of no task, or not known (results that were restored, came from a cache, or are read
+    /// in the log).
+    int attempt = 0;
 };
 
 /// Whether an event of the mode `runs` reports the end of a run. False for all others.
 bool isRunEnd(const StreamEvent& event);
 
-/// As one line of JSON: {"data", "mode", "node", "ns", "step"}.
+/// How a run ended, as an event of the mode `runs` reports it.
+struct EndOfRun {
+    Ending ending = Ending::done;
+    /// The text of what it failed with; else empty.
+    std::string error = {};
+    /// The questions that are open.
+    std::vector<Interrupt> interrupts = {};
+    /// When a sleeping run wants to be resumed.
+    std::optional<std::chrono::system_clock::time_point> wake_time = {};
+    /// The newest checkpoint; none without a saver.
+    CheckpointId checkpoint_id = {};
+};
+/// None if the event reports no end of a run.
+std::optional<EndOfRun> endOf(const StreamEvent& event);
+
+/// As one line of JSON: {"data", "mode", "node", "ns", "step"}. So it depends on nothing but the run; NdjsonWriter writes time and attempt too.
 std::string toJson(const StreamEvent& event);
 std::ostream& operator<<(std::ostream& out, const StreamEvent& event);
 

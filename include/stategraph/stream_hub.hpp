@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <stategraph/detail/print_enum.hpp>
 #include <stategraph/compiled_graph.hpp>
 #include <stategraph/detail/chrono.hpp>
+#include <stategraph/detail/opt_in.hpp>
 
 namespace stategraph {
 
@@ -45,6 +47,14 @@ enum class OnFull : std::uint8_t {
 };
 const char* toString(OnFull policy) noexcept;
 
+/// When a subscription ends by itself.
+enum class Until : std::uint8_t {
+    closed,   // never: it follows its thread from run to run until it is closed
+    run_end,  // with the first run that ends after it began. It gives all that this run told, and nothing of later runs
+    idle,     // when it has given all there is, and no run of this hub is under way on the thread: for who catches up
+};
+const char* toString(Until until) noexcept;
+
 struct SubscribeOptions {
     /// Begin behind this place: what the log holds after it comes first. None: what happens from now on.
     std::optional<StreamPosition> from = {};
@@ -58,6 +68,8 @@ struct SubscribeOptions {
     OnFull on_full = OnFull::drop_ephemeral;
     /// Above 0: look into the log that often, for threads that other processes run or edit. 0: only when a run of this hub tells.
     std::chrono::milliseconds poll = {};
+    /// When it ends by itself. `next` gives none then, and `isClosed` is true.
+    Until until = Until::closed;
 };
 
 /// An event as a subscriber gets it.
@@ -70,12 +82,15 @@ struct HubEvent : StreamEvent {
 namespace detail {
 struct SubscriptionImpl;
 struct HubImpl;
+/// Subscription::wake, for who keeps what is behind it.
+void wakeReader(const SubscriptionImpl& subscription) noexcept;
 }  // namespace detail
 
-/// One subscriber of a thread. Read by one thread at a time; `close` from any. Ends at its destruction, which never waits for a run.
+/// One subscriber of a thread. Read by one reader at a time; `close` and `wake` from any thread. Ends at its destruction, which never waits for a
+/// run; a reader that awaits it then gets none.
 class Subscription {
 public:
-    explicit Subscription(std::unique_ptr<detail::SubscriptionImpl> impl) noexcept;
+    explicit Subscription(std::shared_ptr<detail::SubscriptionImpl> impl) noexcept;
     Subscription(Subscription&&) noexcept;
     Subscription& operator=(Subscription&&) noexcept;
     ~Subscription();
@@ -86,6 +101,16 @@ public:
     /// The same, but waits at most that long; 0: not at all. None: time is up, or the subscription has ended. Errors also: InvalidArgumentError
     /// for a negative time.
     std::optional<HubEvent> next(std::chrono::milliseconds timeout);
+    /// The same for coroutines, with `#include <stategraph/async.hpp>`: `auto event = co_await subscription.asyncNext()`. No thread waits meanwhile.
+    /// The log is read where the coroutine resumes, which takes as long as the saver takes. It may be destroyed while it waits: then nothing is
+    /// taken, and another reader can follow. Errors: as `next`; InvalidArgumentError if another reader awaits it.
+    Task<std::optional<HubEvent>> asyncNext();
+    /// It waits at most that long.
+    Task<std::optional<HubEvent>> asyncNext(std::chrono::milliseconds timeout);
+    /// In a node: it ends with CancelledError when the run is stopped or the attempt's time is up.
+    Task<std::optional<HubEvent>> asyncNext(Runtime& runtime);
+    /// Has the reader that waits, or the next one that would, get none. The subscription stays.
+    void wake() noexcept;
     /// Of the last durable event given.
     StreamPosition position() const noexcept;
     /// Ends it; who waits in `next` gets none.
@@ -98,19 +123,21 @@ public:
     /// Ephemeral events that wait.
     std::size_t waiting() const noexcept;
 
+    const std::shared_ptr<detail::SubscriptionImpl>& impl() const noexcept { return impl_; }
+
 private:
-    std::unique_ptr<detail::SubscriptionImpl> impl_;
+    std::shared_ptr<detail::SubscriptionImpl> impl_;
 };
 
 /// Hands the events of a graph's threads to any number of subscribers, across runs, interrupts and processes.
 ///
 ///     StreamHub hub(app);
-///     auto subscription = hub.subscribe("thread", {.from = last_seen});
+///     auto subscription = hub.subscribe("thread", {.from = last_seen, .until = Until::run_end});
 ///     app.invoke(input, {.thread_id = "thread", .hub = &hub});       // on another thread
-///     while (auto event = subscription.next()) …                     // until `close`, or until an event of the mode `runs` says "end"
+///     while (auto event = subscription.next()) …                     // ends with the run
 ///
-/// A subscription follows its thread across runs, so it does not end with one of them: the mode `runs` reports each beginning and end, with the run's
-/// status and the questions that are open. These events are never dropped in favour of others.
+/// A subscription follows its thread across runs, unless it is to end with one (`SubscribeOptions::until`): the mode `runs` reports each beginning and
+/// end, with the run's status and the questions that are open. These events are never dropped in favour of others.
 ///
 /// What is told of committed supersteps is durable: a subscriber reads it from the saver, on its own thread, when it wants it. So nothing of
 /// it waits in memory, no subscriber slows the run down (unless it asks to, with OnFull::block), and whoever begins again from the position of
@@ -118,7 +145,7 @@ private:
 /// root graph: `updates`, when their superstep is committed; `values`, after each commit that changed some; `checkpoints`. They are a function
 /// of the log, so what a prune took away is not told, and supersteps of a run with durability `exit` are told as far as that stored them.
 ///
-/// All else is ephemeral: `tasks`, `debug`, `custom`, `messages`, `runs`, and what subgraphs tell. It waits in a buffer with a limit, comes between the
+/// All else is ephemeral: `tasks`, `debug`, `custom`, `messages`, `runs`, `calls`, and what subgraphs tell. It waits in a buffer with a limit, comes between the
 /// durable events where it happened, and is not told again. Open questions ("__interrupt__", under `updates` or `values`) are state and not
 /// past: each subscription is told once of each that is open when it has got everything before.
 ///

@@ -36,6 +36,8 @@ struct HomeOps {
     void (*endTimer)(void* timer) = nullptr;
     /// Of a place that stands in for another: that one, as things are. Null: it is itself.
     Home (*under)(void* place) = nullptr;
+    /// Whether the place is being destroyed, so that it calls nothing any more. Null: it never is.
+    bool (*isGone)(void* place) = nullptr;
     /// Whether what is called there may block: its thread does nothing but wait for the coroutines that live there.
     bool may_block = false;
 };

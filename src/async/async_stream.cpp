@@ -120,7 +120,7 @@ struct AsyncStreamRun::Impl {
     const std::shared_ptr<engine::ClosablePlace> place;  // where tasks run beside the reader
     Task<> running;  // the tasks of a superstep, beside the reader; destroyed before what it refers to
 
-    Impl(std::shared_ptr<const Core> graph, RunInput&& given, const RunConfig& run_config, const StreamOptions& options)
+    Impl(std::shared_ptr<const Core> graph, RunInput&& given, const RunConfig& run_config, const StreamOptions& options, Home beside)
         : core(std::move(graph)),
           input(std::move(given)),
           config(run_config),
@@ -128,7 +128,7 @@ struct AsyncStreamRun::Impl {
           events(queue, options),
           shared(engine::shareRun(*core, config, events)),
           run(*core, shared),
-          place(live ? std::make_shared<engine::ClosablePlace>(core->executor()) : nullptr) {}
+          place(live ? std::make_shared<engine::ClosablePlace>(beside.ops != nullptr ? beside : homeOf(core->executor())) : nullptr) {}
 
     // Tasks that run beside the reader are destroyed where they wait. A superstep whose tasks have all ended is committed.
     ~Impl() {
@@ -144,7 +144,7 @@ struct AsyncStreamRun::Impl {
         if (!end.isThere()) run.leave();
     }
 
-    // On the graph's executor: where the reader is now may be gone when it reads on.
+    // Not where the reader is: that may be gone when it reads on.
     void start() {
         queue.begin();
         running = engine::executeAllAsync(run, engine::Spread::elsewhere);
@@ -222,8 +222,9 @@ struct AsyncStreamRun::Impl {
     }
 };
 
-AsyncStreamRun::AsyncStreamRun(std::shared_ptr<const Core> core, RunInput&& input, const RunConfig& config, const StreamOptions& options)
-    : impl_(new Impl(std::move(core), std::move(input), config, options)) {}
+AsyncStreamRun::AsyncStreamRun(std::shared_ptr<const Core> core, RunInput&& input, const RunConfig& config, const StreamOptions& options,
+                               Home beside)
+    : impl_(new Impl(std::move(core), std::move(input), config, options, beside)) {}
 
 AsyncStreamRun::~AsyncStreamRun() = default;
 

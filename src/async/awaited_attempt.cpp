@@ -3,6 +3,7 @@
 #include <stategraph/detail/async.hpp>
 
 #include "src/async/stop_wait.hpp"
+#include "src/run/run.hpp"
 
 namespace stategraph::engine {
 
@@ -63,14 +64,14 @@ private:
     StopWatch watch_{wakeup_};
 };
 
-/// Of who awaits: destroyed half way it takes the node with it.
+/// Of who awaits: destroyed half way it ends the node.
 class AwaitedAttempt::Owner {
 public:
     explicit Owner(AwaitedAttempt& attempt) noexcept : attempt_(&attempt) {}
     Owner(const Owner&) = delete;
     Owner& operator=(const Owner&) = delete;
     ~Owner() {
-        if (attempt_ != nullptr) attempt_->destroyNode();
+        if (attempt_ != nullptr) attempt_->leaveNode();
     }
     void isOver() noexcept { attempt_ = nullptr; }
 
@@ -87,6 +88,10 @@ public:
         const std::lock_guard lock(mutex_);
         home_ = after_;
         is_left_ = true;
+    }
+    bool isGone() {
+        const std::lock_guard lock(mutex_);
+        return home_.ops->isGone != nullptr && home_.ops->isGone(home_.place);
     }
     /// Whether it has it done on other threads.
     bool takesOver(Posted& dropped);
@@ -215,6 +220,22 @@ void AwaitedAttempt::wake() noexcept {
     if (change_ != nullptr) change_->wake();
 }
 
+// The run is there. Where the run's home is going, so are the coroutines that live there.
+void AwaitedAttempt::leaveNode() noexcept {
+    if (outside_.load() == 0 || place_->isGone()) {
+        destroyNode();
+        return;
+    }
+    context_.run->leaveState();
+    giveUp();
+    place_->leave();
+}
+
+std::shared_ptr<void> AwaitedAttempt::keepNode() {
+    outside_.fetch_add(1);
+    return {static_cast<void*>(this), [self = self()](void*) { self->outside_.fetch_sub(1); }};
+}
+
 // On the one thread on which the node would go on.
 void AwaitedAttempt::destroyNode() noexcept {
     node_.reset();
@@ -222,3 +243,12 @@ void AwaitedAttempt::destroyNode() noexcept {
 }
 
 }  // namespace stategraph::engine
+
+namespace stategraph::detail {
+
+std::shared_ptr<void> keepNode(Runtime& runtime) {
+    engine::Attempt* const attempt = runtime.taskContext().attempt_apart;
+    return attempt != nullptr ? attempt->keepNode() : nullptr;
+}
+
+}  // namespace stategraph::detail

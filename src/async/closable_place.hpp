@@ -8,12 +8,12 @@
 
 namespace stategraph::engine {
 
-/// A place on an executor's threads that can be closed: while it is open, what is posted there runs, several at once; after `close` nothing of it
-/// runs, and nothing will. So coroutines that live there can be destroyed from another thread. Safe from any thread; the executor must live until
+/// A place over another one that can be closed: while it is open, what is posted there runs, several at once; after `close` nothing of it
+/// runs, and nothing will. So coroutines that live there can be destroyed from another thread. Safe from any thread; the place below must live until
 /// it is closed.
 class ClosablePlace : public std::enable_shared_from_this<ClosablePlace> {
 public:
-    explicit ClosablePlace(Executor& executor) noexcept : home_(detail::homeOf(executor)) {}
+    explicit ClosablePlace(detail::Home home) noexcept : home_(home) {}
     ClosablePlace(const ClosablePlace&) = delete;
     ClosablePlace& operator=(const ClosablePlace&) = delete;
 
@@ -24,7 +24,12 @@ public:
 private:
     struct Posted;
     static void post(void* place, const detail::Work& work);
-    static constexpr detail::HomeOps ops{.post = post};
+    static detail::Home under(void* place) { return static_cast<ClosablePlace*>(place)->home_; }
+    static bool isGone(void* place) {
+        const detail::Home home = under(place);
+        return home.ops->isGone != nullptr && home.ops->isGone(home.place);
+    }
+    static constexpr detail::HomeOps ops{.post = post, .under = under, .isGone = isGone};
 
     bool enter() noexcept;
     void exit() noexcept;

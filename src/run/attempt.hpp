@@ -75,6 +75,8 @@ public:
     const detail::Core& core() const noexcept { return *core_; }
     /// Whether the run or this attempt is to end.
     bool isStopping();
+    /// detail::keepNode. Null: the node is never destroyed midway.
+    virtual std::shared_ptr<void> keepNode() { return nullptr; }
 
 protected:
     /// Releases the graph, its store and the state. Call it on the node's thread, after the node has returned and before `end`: what `end` wakes

@@ -1,6 +1,7 @@
 #include "src/run/events.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "src/interrupts.hpp"
@@ -207,7 +208,9 @@ StreamEvent Events::make(const Run& run, StreamMode mode, const Task* task) cons
     event.mode = mode;
     event.ns = run.path();
     event.step = run.step();
+    event.time = run.idSource().now();
     if (task != nullptr) event.node = nodeName(run, *task);
+    if (task != nullptr && task->progress.status() != TaskStatus::restored && !task->is_cached) event.attempt = task->attempt;
     return event;
 }
 
@@ -215,9 +218,12 @@ void Events::emit(std::optional<StreamEvent>&& event) {
     if (!event) return;
     const bool inner = !event->ns.empty();
     if (topicWants(event->mode, inner)) topic_->offer(*event, at_.load(std::memory_order_relaxed), stop_.get());
-    if (!sinkWants(event->mode, inner)) return;
+    if (sinkWants(event->mode, inner)) give(std::move(*event));
+}
+
+void Events::give(StreamEvent&& event) {
     const std::lock_guard lock(mutex_);
-    sink_->take(std::move(*event));
+    sink_->take(std::move(event));
 }
 
 void Events::values(Run& run) {
@@ -374,8 +380,14 @@ void Events::checkpoint(Run& run, Source source, std::int64_t step, std::span<Ta
     emitBoth(run, std::move(event), "checkpoint");
 }
 
+// One that was told to begin has ended, whatever became of it.
+Events::~Events() {
+    if (is_run_open_ && topic_ != nullptr) topic_->runEnds(nullptr, at_.load(std::memory_order_relaxed), stop_.get());
+}
+
 void Events::runBegins(Run& run) {
     is_run_open_ = true;
+    if (topic_ != nullptr) topic_->runBegins();
     if (!wants(StreamMode::runs, run)) return;
     StreamEvent event = make(run, StreamMode::runs);
     event.data = build([](Encoder& out) {
@@ -387,32 +399,76 @@ void Events::runBegins(Run& run) {
 }
 
 void Events::runEnds(Run& run, Ending ending, const std::vector<Interrupt>& interrupts, std::string_view error) noexcept {
-    if (!std::exchange(is_run_open_, false) || !wants(StreamMode::runs, run)) return;
-    try {
-        StreamEvent event = make(run, StreamMode::runs);
-        event.step = run.step() - 1;
-        event.interrupts = interrupts;
-        event.data = build([&](Encoder& out) {
-            out.map(5);
-            out.text("error");
-            if (ending == Ending::failed) {
-                out.text(error);
-            } else {
-                out.null();
-            }
-            out.text("event");
-            out.text("end");
-            out.text("status");
-            out.text(toString(ending));
-            out.text("interrupts");
-            encodeQuestions(interrupts, out);
-            out.text("checkpoint_id");
-            encodeId(run.storedCheckpoint(), out);
-        });
-        emit(std::move(event));
-    } catch (...) {
-        // No memory to report it: who waits for the end sees the next run's.
+    if (!std::exchange(is_run_open_, false)) return;
+    if (const CheckpointId stored = run.storedCheckpoint()) {
+        if (stream::sequenceOf(stored) > at_.load(std::memory_order_relaxed)) at(stored);
     }
+    std::optional<StreamEvent> event;
+    try {
+        if (wants(StreamMode::runs, run)) event = runEnd(run, ending, interrupts, error);
+    } catch (...) {
+        // No memory to report it: subscribers that end with the run do, and others see the next run's.
+    }
+    const bool is_wanted = event && topicWants(StreamMode::runs, false);
+    if (topic_ != nullptr) topic_->runEnds(is_wanted ? &*event : nullptr, at_.load(std::memory_order_relaxed), stop_.get());
+    try {
+        if (event && sinkWants(StreamMode::runs, false)) give(std::move(*event));
+    } catch (...) {
+        // As above: who reads the stream is told of the run's end by the stream's.
+    }
+}
+
+StreamEvent Events::runEnd(Run& run, Ending ending, const std::vector<Interrupt>& interrupts, std::string_view error) const {
+    StreamEvent event = make(run, StreamMode::runs);
+    event.step = run.step() - 1;
+    event.interrupts = interrupts;
+    event.data = build([&](Encoder& out) {
+        out.map(6);
+        out.text("error");
+        if (ending == Ending::failed) {
+            out.text(error);
+        } else {
+            out.null();
+        }
+        out.text("event");
+        out.text("end");
+        out.text("status");
+        out.text(toString(ending));
+        out.text("interrupts");
+        encodeQuestions(interrupts, out);
+        out.text("wake_unix_ms");
+        if (const auto wake_unix_ms = run.wakeUnixMs()) {
+            out.integer(*wake_unix_ms);
+        } else {
+            out.null();
+        }
+        out.text("checkpoint_id");
+        encodeId(run.storedCheckpoint(), out);
+    });
+    return event;
+}
+
+void Events::call(Run& run, const Task& task, const Call& call) {
+    if (!wants(StreamMode::calls, run)) return;
+    StreamEvent event = make(run, StreamMode::calls, &task);
+    event.data = build([&](Encoder& out) {
+        out.map(5);
+        out.text("key");
+        out.text(call.key);
+        out.text("name");
+        out.text(call.name);
+        out.text("error");
+        if (call.error) {
+            out.text(*call.error);
+        } else {
+            out.null();
+        }
+        out.text("event");
+        out.text(call.event);
+        out.text("attempt");
+        out.integer(call.attempt);
+    });
+    emit(std::move(event));
 }
 
 void Events::custom(Run& run, const Task& task, const Value& data) {

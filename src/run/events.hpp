@@ -32,6 +32,9 @@ class Events {
 public:
     Events() = default;
     Events(detail::EventSink& sink, const StreamOptions& options) : sink_(&sink), options_(options) {}
+    Events(const Events&) = delete;
+    Events& operator=(const Events&) = delete;
+    ~Events();
     /// For runs that nobody is told of, all at once: without a sink or a topic nothing in it is touched.
     static Events& nobody() noexcept;
     /// Before the run begins: tell a hub's subscribers too. `stored`: they read in the log what that says of the root graph. `stop`: what may
@@ -55,6 +58,15 @@ public:
     void runEnds(Run& run, Ending ending, const std::vector<Interrupt>& interrupts, std::string_view error) noexcept;
     void checkpoint(Run& run, Source source, std::int64_t step, std::span<Task* const> tasks);
     void custom(Run& run, const Task& task, const Value& data);
+    /// What has become of one call of a Flow.
+    struct Call {
+        std::string_view name;
+        std::string_view key;
+        std::string_view event;
+        int attempt = 0;
+        std::optional<std::string> error = {};
+    };
+    void call(Run& run, const Task& task, const Call& call);
     void messagePart(Run& run, Task& task, int attempt, const Value& part);
     /// The messages that a finished task wrote, before its writes are applied.
     std::vector<StreamEvent> messages(Run& run, Task& task, int attempt);
@@ -70,6 +82,8 @@ private:
     StreamEvent make(const Run& run, StreamMode mode, const Task* task = nullptr) const;
     // As its own mode and as debug, whichever is wanted.
     void emitBoth(Run& run, StreamEvent event, std::string_view debug_type);
+    void give(StreamEvent&& event);
+    StreamEvent runEnd(Run& run, Ending ending, const std::vector<Interrupt>& interrupts, std::string_view error) const;
 
     bool sinkWants(StreamMode mode, bool inner) const noexcept;
     bool topicWants(StreamMode mode, bool inner) const noexcept;

@@ -99,11 +99,61 @@ void FlowThreads::start(const std::shared_ptr<FlowCall>& call) {
     }
 }
 
-void retryCall(Runtime& runtime, const RetryPolicy& policy, int attempt) {
+CallReport::CallReport(Runtime& runtime, std::string_view name, std::string_view key) : runtime_(runtime), name_(name), key_(key) {
+    const auto held = engine::enter(runtime.taskContext());
+    engine::Run* const run = runtime.taskContext().run;
+    is_wanted_ = run != nullptr && run->shared().events->wants(StreamMode::calls, *run);
+}
+
+CallReport::~CallReport() {
+    if (!is_open_) return;
+    try {
+        tell("failed", "its result could not be stored");
+    } catch (...) {
+        // The run has ended without it, or there is no memory to report it.
+    }
+}
+
+void CallReport::tell(std::string_view event, std::optional<std::string> error) {
+    const auto held = engine::enter(runtime_.taskContext());
+    engine::Run& run = *runtime_.taskContext().run;
+    run.shared().events->call(run, *runtime_.taskContext().task,
+                              {.name = name_, .key = key_, .event = event, .attempt = attempt_, .error = std::move(error)});
+}
+
+void CallReport::begins(int attempt) {
+    attempt_ = attempt;
+    if (!is_wanted_) return;
+    tell("begin", {});
+    is_open_ = true;
+}
+
+void CallReport::fails(std::string_view event, const std::exception_ptr& error) noexcept {
+    if (!std::exchange(is_open_, false)) return;
+    try {
+        tell(event, event == "paused" ? std::nullopt : std::optional(describe(error)));
+    } catch (...) {
+        // The run is to end, or there is no memory to report it: the call fails of what it failed of.
+    }
+}
+
+void CallReport::ends() noexcept {
+    const bool was_made = std::exchange(is_open_, false);
+    if (!is_wanted_) return;
+    try {
+        tell(was_made ? "done" : is_cached_ ? "cached" : "restored", {});
+    } catch (...) {
+        // As above. The result is stored.
+    }
+}
+
+void retryCall(Runtime& runtime, const RetryPolicy& policy, int attempt, CallReport& report) {
     const std::exception_ptr error = std::current_exception();
-    if (isPause(error)) std::rethrow_exception(error);
-    const RetryPolicy* const retry = engine::policyFor(policy, error);
-    if (retry == nullptr || attempt >= retry->max_attempts) std::rethrow_exception(error);
+    const bool is_pause = isPause(error);
+    const RetryPolicy* const retry = is_pause ? nullptr : engine::policyFor(policy, error);
+    const bool is_last = retry == nullptr || attempt >= retry->max_attempts;
+    report.fails(is_pause ? "paused" : is_last ? "failed" : "retried", error);
+    if (is_last) std::rethrow_exception(error);
     runtime.waitFor(times::wholeMs(engine::retryWait(*retry, attempt)));
     restartQuestions(runtime);
 }

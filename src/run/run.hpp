@@ -116,6 +116,8 @@ public:
     }
     /// The newest stored checkpoint that the run builds on; none at first.
     CheckpointId storedCheckpoint() const noexcept { return log_.stored(); }
+    /// When it is to be resumed, if it ended asleep.
+    std::optional<std::int64_t> wakeUnixMs() const noexcept { return outcome_.wake_unix_ms; }
     /// The outermost run's, which is the clock of all.
     IdSource& idSource() const noexcept { return ids_.source(); }
     const std::vector<std::string>& path() const noexcept { return path_; }

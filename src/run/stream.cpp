@@ -1,9 +1,12 @@
 #include <stategraph/stream.hpp>
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <ostream>
+
+#include <stategraph/encoding.hpp>
 
 #include "src/run/attempt.hpp"
 #include "src/run/stream_end.hpp"
@@ -191,6 +194,16 @@ RunOutcome StreamRun::takeOutcome(void* values) { return impl_->end.take(impl_->
 }  // namespace stategraph::detail
 
 namespace stategraph {
+namespace {
+
+Ending endingNamed(std::string_view name) {
+    for (unsigned i = 0; i <= static_cast<unsigned>(Ending::handled); ++i) {
+        if (name == toString(static_cast<Ending>(i))) return static_cast<Ending>(i);
+    }
+    throw WrongTypeError("an event says that a run ended with '" + std::string(name.substr(0, 60)) + "', which is no way to end");
+}
+
+}  // namespace
 
 const char* toString(StreamMode mode) noexcept {
     switch (mode) {
@@ -202,6 +215,7 @@ const char* toString(StreamMode mode) noexcept {
         case StreamMode::custom: return "custom";
         case StreamMode::messages: return "messages";
         case StreamMode::runs: return "runs";
+        case StreamMode::calls: return "calls";
     }
     return "?";
 }
@@ -210,6 +224,29 @@ bool isRunEnd(const StreamEvent& event) {
     if (event.mode != StreamMode::runs) return false;
     Decoder in(event.data.bytes());
     return in.peek() == Decoder::Type::map && in.map() > 1;  // a beginning says nothing else
+}
+
+std::optional<EndOfRun> endOf(const StreamEvent& event) {
+    if (!isRunEnd(event)) return {};
+    EndOfRun end;
+    end.interrupts = event.interrupts;
+    Decoder in(event.data.bytes());
+    for (std::size_t left = in.map(); left > 0; --left) {
+        const std::string_view key = in.text();
+        const bool is_text = in.peek() == Decoder::Type::text;
+        if (key == "status" && is_text) {
+            end.ending = endingNamed(in.text());
+        } else if (key == "error" && is_text) {
+            end.error = in.text();
+        } else if (key == "checkpoint_id" && is_text) {
+            end.checkpoint_id = CheckpointId(in.text());
+        } else if (key == "wake_unix_ms" && (in.peek() == Decoder::Type::unsigned_integer || in.peek() == Decoder::Type::negative_integer)) {
+            end.wake_time = std::chrono::system_clock::time_point(std::chrono::milliseconds(in.integer()));
+        } else {
+            in.skip();
+        }
+    }
+    return end;
 }
 
 std::string toJson(const StreamEvent& event) {

@@ -12,7 +12,8 @@ namespace stategraph::engine {
 
 /// Whether events come from inside tasks, and are to be seen while those run.
 inline bool isLive(const StreamOptions& options) {
-    return options.modes.has(StreamMode::custom) || options.modes.has(StreamMode::messages) || options.subgraphs;
+    return options.modes.has(StreamMode::custom) || options.modes.has(StreamMode::messages) || options.modes.has(StreamMode::calls) ||
+           options.subgraphs;
 }
 
 /// What the run behind a stream came to; the reader is told behind the last event.

@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
 
 #include <stategraph/error.hpp>
 
 #include "src/graph/core.hpp"
 #include "src/run/invoke.hpp"
-#include "src/stream/log_reader.hpp"
-#include "src/times.hpp"
+#include "src/stream/subscription.hpp"
 
-// Subscribers of threads: a mailbox and a reader of the log each.
+// The threads that somebody subscribed to, and positions in their streams.
 namespace stategraph {
 namespace detail {
 
@@ -29,96 +27,6 @@ std::shared_ptr<stream::Topic> HubImpl::topic(std::string_view thread_id) {
     topics.insert_or_assign(std::string(thread_id), topic);
     return topic;
 }
-
-struct SubscriptionImpl {
-    using Clock = stream::Mailbox::Clock;
-
-    std::shared_ptr<const Core> core;  // keeps the saver
-    std::shared_ptr<stream::Topic> topic;
-    std::shared_ptr<stream::Mailbox> mailbox;
-    std::optional<stream::LogReader> log;  // none without a saver
-    std::deque<stream::Durable> pending;
-    std::optional<std::int64_t> telling;  // the commit that `pending` is of
-    std::atomic<std::int64_t> sequence = 0;
-    std::atomic<std::uint32_t> index = StreamPosition::whole;
-    std::optional<Clock::time_point> poll_at;
-
-    ~SubscriptionImpl() {
-        mailbox->close();
-        topic->remove(mailbox.get());
-    }
-
-    StreamPosition position() const noexcept { return {sequence.load(), index.load()}; }
-
-    void schedulePoll() {
-        if (mailbox->options().poll.count() > 0) poll_at = times::after(Clock::now(), mailbox->options().poll);
-    }
-
-    // Reads the next commit that tells something. False: there is none.
-    bool read() {
-        const bool changed = mailbox->takeChanged();
-        if (!log) return false;
-        const bool polls = poll_at && Clock::now() >= *poll_at;
-        if (!changed && !polls && !log->hasMore()) return false;
-        try {
-            while (const auto told = log->next(pending, mailbox->options().on_full == OnFull::coalesce)) {
-                if (!pending.empty()) {
-                    telling = told;
-                    if (changed) mailbox->changed();  // there may be more
-                    return true;
-                }
-                moveTo({*told, StreamPosition::whole});
-                mailbox->told(*told);
-            }
-            log->openQuestions(pending);
-        } catch (...) {
-            mailbox->changed();
-            throw;
-        }
-        schedulePoll();
-        mailbox->toldAll();
-        return !pending.empty();
-    }
-
-    void moveTo(StreamPosition to) noexcept {
-        sequence = to.sequence;
-        index = to.index;
-    }
-
-    HubEvent takePending() {
-        HubEvent event = std::move(pending.front().event);
-        pending.pop_front();
-        if (event.durable) moveTo(event.position);
-        if (pending.empty() && telling) {
-            mailbox->told(*telling);
-            telling.reset();
-        }
-        return event;
-    }
-
-    std::optional<HubEvent> next(std::optional<std::chrono::milliseconds> timeout) {
-        std::optional<Clock::time_point> deadline;
-        if (timeout) deadline = times::after(Clock::now(), *timeout);
-        for (;;) {
-            if (mailbox->isClosed()) return {};
-            if (pending.empty()) read();
-            // While the log has more to tell, what comes behind that waits.
-            if (!pending.empty() || !log || !log->hasMore()) {
-                const std::int64_t bound = pending.empty() ? std::numeric_limits<std::int64_t>::max() : pending.front().bound;
-                if (auto waiting = mailbox->take(bound, !pending.empty())) {
-                    HubEvent event;
-                    static_cast<StreamEvent&>(event) = std::move(waiting->event);
-                    event.position = position();
-                    return event;
-                }
-            }
-            if (!pending.empty()) return takePending();
-            if (log && log->hasMore()) continue;
-            const bool polls_first = poll_at && (!deadline || *poll_at < *deadline);
-            if (!mailbox->wait(polls_first ? poll_at : deadline) && !polls_first) return {};
-        }
-    }
-};
 
 }  // namespace detail
 
@@ -159,22 +67,14 @@ const char* toString(OnFull policy) noexcept {
     return "?";
 }
 
-Subscription::Subscription(std::unique_ptr<detail::SubscriptionImpl> impl) noexcept : impl_(std::move(impl)) {}
-Subscription::Subscription(Subscription&&) noexcept = default;
-Subscription& Subscription::operator=(Subscription&&) noexcept = default;
-Subscription::~Subscription() = default;
-
-std::optional<HubEvent> Subscription::next() { return impl_->next({}); }
-std::optional<HubEvent> Subscription::next(std::chrono::milliseconds timeout) {
-    if (timeout.count() < 0) throw InvalidArgumentError("next(" + times::textOf(timeout) + "): a wait is at least 0 ms; next() waits without end");
-    return impl_->next(timeout);
+const char* toString(Until until) noexcept {
+    switch (until) {
+        case Until::closed: return "closed";
+        case Until::run_end: return "run_end";
+        case Until::idle: return "idle";
+    }
+    return "?";
 }
-StreamPosition Subscription::position() const noexcept { return impl_->position(); }
-void Subscription::close() noexcept { impl_->mailbox->close(); }
-bool Subscription::isClosed() const noexcept { return impl_->mailbox->isClosed(); }
-bool Subscription::wasDisconnected() const noexcept { return impl_->mailbox->wasDisconnected(); }
-std::uint64_t Subscription::dropped() const noexcept { return impl_->mailbox->dropped(); }
-std::size_t Subscription::waiting() const noexcept { return impl_->mailbox->waiting(); }
 
 StreamHub::StreamHub(std::shared_ptr<const detail::Core> core) {
     BaseCheckpointSaver* const saver = engine::saverOf(*core);
@@ -190,7 +90,7 @@ Subscription StreamHub::subscribe(const ThreadId& thread_id, const SubscribeOpti
     if (options.from && impl_->saver == nullptr) {
         throw MissingCheckpointerError("a subscription from a place in the past needs a graph that was compiled with a checkpointer");
     }
-    auto impl = std::make_unique<detail::SubscriptionImpl>();
+    auto impl = std::make_shared<detail::SubscriptionImpl>();
     impl->core = impl_->core;
     impl->topic = impl_->topic(thread_id.view());
     impl->mailbox = std::make_shared<stream::Mailbox>(options);

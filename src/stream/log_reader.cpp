@@ -1,6 +1,7 @@
 #include "src/stream/log_reader.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include <stategraph/error.hpp>
 
@@ -23,6 +24,12 @@ constexpr std::uint32_t values_index = 1U << 30U;
 constexpr std::uint32_t checkpoint_index = values_index + 1;
 
 CheckpointId after(CheckpointId id) noexcept { return id.low() + 1 != 0 ? CheckpointId(id.high(), id.low() + 1) : CheckpointId(id.high() + 1, 0); }
+
+// When a checkpoint was made, to the microsecond.
+std::chrono::system_clock::time_point timeOf(CheckpointId id) noexcept {
+    const std::int64_t part_us = (sequenceOf(id) & 0xFFF) * 1000 / 4096;
+    return std::chrono::system_clock::time_point(std::chrono::milliseconds(id.unixTimeMs()) + std::chrono::microseconds(part_us));
+}
 
 template <class Build>
 Value build(Build&& fill) {
@@ -112,12 +119,12 @@ std::optional<std::int64_t> LogReader::next(std::deque<Durable>& out, bool newes
         std::optional<Value> state;
         if (shows_values || (shows && modes_.has(StreamMode::checkpoints))) state = values(id);
         if (state && shows_values) {
-            StreamEvent event{.mode = StreamMode::values, .ns = {}, .node = {}, .step = commit.step, .data = *state, .interrupts = {}};
+            StreamEvent event{.mode = StreamMode::values, .ns = {}, .node = {}, .step = commit.step, .data = *state, .interrupts = {}, .time = {}};
             add(std::move(event), id, values_index, events);
         }
         if (state && modes_.has(StreamMode::checkpoints)) {
             const SnapshotData snapshot = engine::describe(log(), commit, engine::dueTasks(core_->topology(), commit, {}, false), false, {});
-            StreamEvent event{.mode = StreamMode::checkpoints, .ns = {}, .node = {}, .step = commit.step, .data = {}, .interrupts = {}};
+            StreamEvent event{.mode = StreamMode::checkpoints, .ns = {}, .node = {}, .step = commit.step, .data = {}, .interrupts = {}, .time = {}};
             engine::CheckpointEvent data{.log = log(),
                                          .id = id,
                                          .parent = commit.parent,
@@ -141,6 +148,7 @@ void LogReader::add(StreamEvent event, CheckpointId id, std::uint32_t index, std
     if (position <= told_) return;
     HubEvent told;
     static_cast<StreamEvent&>(told) = std::move(event);
+    told.time = timeOf(id);
     told.position = position;
     told.durable = true;
     out.push_back({std::move(told), position.sequence});
@@ -183,7 +191,7 @@ void LogReader::addUpdates(const ListedCheckpoint& listed, const checkpoint::Com
     std::uint32_t index = 0;
     for (const TaskSnapshot& task : tasksBefore(listed, commit)) {
         if (task.name == start_name || !task.finished) continue;
-        StreamEvent event{.mode = StreamMode::updates, .ns = {}, .node = task.name, .step = commit.step, .data = {}, .interrupts = {}};
+        StreamEvent event{.mode = StreamMode::updates, .ns = {}, .node = task.name, .step = commit.step, .data = {}, .interrupts = {}, .time = {}};
         event.data = build([&](Encoder& to) {
             to.map(1);
             to.text(task.name);
@@ -243,6 +251,7 @@ void LogReader::openQuestions(std::deque<Durable>& out) {
         event.step = commit.step + 1;
         event.data = engine::questionsAsData(fresh);
         event.interrupts = std::move(fresh);
+        event.time = timeOf(head.id);
         event.position = StreamPosition(head.id);
         out.push_back({std::move(event), event.position.sequence + 1});
     }

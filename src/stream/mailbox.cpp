@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <stategraph/error.hpp>
+
 #include "src/run/run_stop.hpp"
 #include "src/stream/message_event.hpp"
 
@@ -40,7 +42,13 @@ void Mailbox::dropOldest() {
 void Mailbox::push(const StreamEvent& event, std::int64_t after, std::size_t bytes) {
     events_.push_back({event, after, bytes});
     bytes_ += bytes;
-    filled_.notify_one();
+    notifyReader();
+}
+
+// Under the lock: until then the one that waits is there.
+void Mailbox::notifyReader() noexcept {
+    filled_.notify_all();
+    if (Waiter* const waiter = std::exchange(waiter_, nullptr)) waiter->wake(waiter->context);
 }
 
 // The newest part of the same message that waits takes this one in.
@@ -61,7 +69,7 @@ void Mailbox::disconnect() {
     closed_ = true;
     events_.clear();
     bytes_ = 0;
-    filled_.notify_all();
+    notifyReader();
     room_.notify_all();
 }
 
@@ -76,9 +84,29 @@ bool Mailbox::waitForRoom(std::unique_lock<std::mutex>& lock, const engine::RunS
 
 void Mailbox::offer(const StreamEvent& event, std::int64_t after, const engine::RunStop* stop) {
     if (!wants(event)) return;
-    const std::size_t bytes = sizeOf(event);
     std::unique_lock lock(mutex_);
-    if (closed_) return;
+    if (!closed_ && !ends_after_) offerLocked(lock, event, after, stop);
+}
+
+void Mailbox::runEnds(const StreamEvent* end, std::int64_t after, const engine::RunStop* stop) noexcept {
+    std::unique_lock lock(mutex_);
+    if (closed_ || ends_after_) return;
+    if (options_.until == Until::run_end) {  // before it waits for room: what other runs offer is not taken
+        ends_after_ = after;
+        is_ending_ = true;
+    }
+    try {
+        if (end != nullptr && wants(*end)) offerLocked(lock, *end, after, stop);
+    } catch (...) {
+        dropped_.fetch_add(1);
+    }
+    is_ending_ = false;
+    changed_ = true;
+    notifyReader();
+}
+
+void Mailbox::offerLocked(std::unique_lock<std::mutex>& lock, const StreamEvent& event, std::int64_t after, const engine::RunStop* stop) {
+    const std::size_t bytes = sizeOf(event);
     if (isFull(bytes)) {
         switch (options_.on_full) {
             case OnFull::drop_ephemeral:
@@ -110,11 +138,11 @@ void Mailbox::offer(const StreamEvent& event, std::int64_t after, const engine::
 
 void Mailbox::committed(std::int64_t sequence, const engine::RunStop* stop) {
     std::unique_lock lock(mutex_);
-    if (closed_) return;
+    if (closed_ || ends_after_) return;
     if (!first_notified_) first_notified_ = sequence;
     ++ahead_;
     changed_ = true;
-    filled_.notify_one();
+    notifyReader();
     if (ahead_ <= options_.capacity) return;
     if (options_.on_full == OnFull::disconnect) disconnect();
     if (options_.on_full == OnFull::block) (void)waitForRoom(lock, stop, [this] { return ahead_ <= options_.capacity; });
@@ -123,7 +151,7 @@ void Mailbox::committed(std::int64_t sequence, const engine::RunStop* stop) {
 void Mailbox::changed() {
     const std::lock_guard lock(mutex_);
     changed_ = true;
-    filled_.notify_one();
+    notifyReader();
 }
 
 std::optional<Mailbox::Waiting> Mailbox::take(std::int64_t bound, bool read) {
@@ -157,7 +185,7 @@ void Mailbox::toldAll() {
 
 bool Mailbox::wait(std::optional<Clock::time_point> deadline) {
     std::unique_lock lock(mutex_);
-    const auto ready = [this] { return closed_ || changed_ || !events_.empty(); };
+    const auto ready = [this] { return isReady(); };
     if (!deadline) {
         filled_.wait(lock, ready);
     } else if (!filled_.wait_until(lock, *deadline, ready)) {
@@ -166,10 +194,45 @@ bool Mailbox::wait(std::optional<Clock::time_point> deadline) {
     return !closed_;
 }
 
+bool Mailbox::watch(Waiter& waiter) {
+    const std::lock_guard lock(mutex_);
+    if (waiter_ != nullptr) throw InvalidArgumentError("a subscription is read by two at a time: await its `asyncNext` before you call it again");
+    if (isReady()) return false;
+    waiter_ = &waiter;
+    return true;
+}
+
+void Mailbox::forget(const Waiter& waiter) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (waiter_ == &waiter) waiter_ = nullptr;
+}
+
+void Mailbox::wakeReader() noexcept {
+    const std::lock_guard lock(mutex_);
+    woken_ = true;
+    notifyReader();
+}
+
+bool Mailbox::takeWoken() noexcept {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(woken_, false);
+}
+
+std::optional<std::int64_t> Mailbox::endsAfter() const {
+    const std::lock_guard lock(mutex_);
+    return ends_after_;
+}
+
+Mailbox::Left Mailbox::left() const {
+    const std::lock_guard lock(mutex_);
+    if (is_ending_) return Left::end;
+    return events_.empty() && !changed_ ? Left::nothing : Left::log;
+}
+
 void Mailbox::close() noexcept {
     const std::lock_guard lock(mutex_);
     closed_ = true;
-    filled_.notify_all();
+    notifyReader();
     room_.notify_all();
 }
 

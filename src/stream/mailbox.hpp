@@ -32,6 +32,9 @@ public:
     void offer(const StreamEvent& event, std::int64_t after, const engine::RunStop* stop);
     void committed(std::int64_t sequence, const engine::RunStop* stop);
     void changed();
+    /// A run has ended, and `end` reports it (or null). A subscription until the end of a run takes nothing after that. Never fails: an event that
+    /// there is no memory for is dropped and counted.
+    void runEnds(const StreamEvent* end, std::int64_t after, const engine::RunStop* stop) noexcept;
 
     /// Of the subscriber's side. The oldest event, if it is before `bound`; unless the log has been `read` so far, none if that is to be read first.
     std::optional<Waiting> take(std::int64_t bound, bool read);
@@ -43,6 +46,23 @@ public:
     void toldAll();
     /// Until there is something to do. False: `deadline` passed, or it ended.
     bool wait(std::optional<Clock::time_point> deadline);
+    /// Instead of `wait`: `waiter` is called, once, when there is something to do. False: there is already, and it will not be called.
+    /// Errors: InvalidArgumentError if another one waits.
+    struct Waiter {
+        void (*wake)(void* context) noexcept;  // under the mailbox's lock
+        void* context;
+    };
+    bool watch(Waiter& waiter);
+    void forget(const Waiter& waiter) noexcept;
+    /// Has the reader's wait end, the one under way or the next.
+    void wakeReader() noexcept;
+    /// Whether it did, for this.
+    bool takeWoken() noexcept;
+    /// The sequence of the last checkpoint that is told, after the end of the run that it ends with; none: it has not ended.
+    std::optional<std::int64_t> endsAfter() const;
+    /// What is left when there is no event: nothing; the log, which is to be read again; or the end of a run, which waits for room.
+    enum class Left : std::uint8_t { nothing, log, end };
+    Left left() const;
 
     void close() noexcept;
     bool isClosed() const noexcept { return closed_.load(); }
@@ -60,6 +80,9 @@ private:
     void push(const StreamEvent& event, std::int64_t after, std::size_t bytes);
     bool joinPart(const StreamEvent& event, std::size_t bytes);
     void disconnect();
+    void offerLocked(std::unique_lock<std::mutex>& lock, const StreamEvent& event, std::int64_t after, const engine::RunStop* stop);
+    void notifyReader() noexcept;
+    bool isReady() const noexcept { return closed_ || woken_ || !events_.empty() || (changed_ && !is_ending_); }
 
     const SubscribeOptions options_;
     mutable std::mutex mutex_;
@@ -70,6 +93,10 @@ private:
     std::size_t ahead_ = 0;                       // checkpoints notified and not told
     std::optional<std::int64_t> first_notified_;  // those before it are not counted
     bool changed_ = true;
+    bool woken_ = false;
+    Waiter* waiter_ = nullptr;
+    std::optional<std::int64_t> ends_after_;
+    bool is_ending_ = false;  // the event of the end waits for room
     std::atomic<bool> closed_ = false;
     std::atomic<bool> disconnected_ = false;
     std::atomic<std::uint64_t> dropped_ = 0;

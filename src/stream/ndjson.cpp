@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <istream>
+#include <limits>
 #include <ostream>
 
 #include <boost/json.hpp>
@@ -20,7 +22,8 @@ namespace json = boost::json;
 
 constexpr std::size_t depth_max = Decoder::depth_max;
 
-constexpr std::array<std::string_view, 8> line_fields = {"ns", "data", "mode", "node", "step", "durable", "position", "interrupts"};
+constexpr std::array<std::string_view, 10> line_fields = {"ns",   "data",    "mode",    "node",     "step",
+                                                          "time", "attempt", "durable", "position", "interrupts"};
 
 void checkRename(const std::vector<std::pair<std::string, std::string>>& rename) {
     std::vector<std::string> names;
@@ -67,6 +70,10 @@ bool isWithin(std::string_view inner, std::string_view outer) {
 
 [[noreturn]] void failLine(std::uint64_t line, const std::string& why) {
     throw WrongTypeError("line " + std::to_string(line) + " of a stream of events cannot be read: " + why);
+}
+
+std::int64_t unixMs(std::chrono::system_clock::time_point time) noexcept {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
 }
 
 Value valueOf(const json::value& from) { return Value(from); }
@@ -116,6 +123,8 @@ bool NdjsonWriter::writeLine(const StreamEvent& event, const HubEvent* hub_event
     add("mode", [&] { out.text(toString(event.mode)); });
     add("node", [&] { out.text(event.node); });
     add("step", [&] { out.integer(event.step); });
+    if (event.time != StreamEvent().time) add("time", [&] { out.integer(unixMs(event.time)); });
+    if (event.attempt > 0) add("attempt", [&] { out.integer(event.attempt); });
     if (hub_event != nullptr) {
         add("durable", [&] { out.boolean(hub_event->durable); });
         add("position", [&] { out.text(hub_event->position.toString()); });
@@ -197,6 +206,16 @@ std::optional<HubEvent> NdjsonReader::next() {
     if (const json::value* step = find("step")) {
         if (!step->is_int64()) wrong("step", "an integer");
         event.step = step->get_int64();
+    }
+    if (const json::value* time = find("time")) {
+        if (!time->is_int64()) wrong("time", "an integer");
+        event.time = std::chrono::system_clock::time_point(std::chrono::milliseconds(time->get_int64()));
+    }
+    if (const json::value* attempt = find("attempt")) {
+        if (!attempt->is_int64() || attempt->get_int64() < 0 || attempt->get_int64() > std::numeric_limits<int>::max()) {
+            wrong("attempt", "a number of an attempt");
+        }
+        event.attempt = static_cast<int>(attempt->get_int64());
     }
     if (const json::value* durable = find("durable")) {
         if (!durable->is_bool()) wrong("durable", "true or false");

@@ -68,4 +68,13 @@ void Topic::changed() {
     for (const auto& mailbox : *all) mailbox->changed();
 }
 
+void Topic::runEnds(const StreamEvent* end, std::int64_t after, const engine::RunStop* stop) noexcept {
+    if (any_.load(std::memory_order_relaxed)) {
+        const auto all = mailboxes();
+        for (const auto& mailbox : *all) mailbox->runEnds(end, after, stop);
+    }
+    runs_.fetch_sub(1);
+    changed();  // who waits until there is no run looks again
+}
+
 }  // namespace stategraph::stream

@@ -21,6 +21,11 @@ public:
     void offer(const StreamEvent& event, std::int64_t after, const engine::RunStop* stop);
     void committed(std::int64_t sequence, const engine::RunStop* stop);
     void changed();
+    /// A run has the thread; it has ended, with all stored up to `after`. `end`: the event that reports it, null if nobody wants it.
+    void runBegins() noexcept { runs_.fetch_add(1); }
+    void runEnds(const StreamEvent* end, std::int64_t after, const engine::RunStop* stop) noexcept;
+    /// Whether no run of this hub is under way.
+    bool isIdle() const noexcept { return runs_.load() == 0; }
 
 private:
     using Mailboxes = std::vector<std::shared_ptr<Mailbox>>;
@@ -30,6 +35,7 @@ private:
     mutable std::mutex mutex_;
     std::shared_ptr<const Mailboxes> mailboxes_ = std::make_shared<Mailboxes>();  // never changed, only replaced
     std::atomic<bool> any_ = false;
+    std::atomic<int> runs_ = 0;  // under way
     std::atomic<unsigned> modes_ = 0;
     std::atomic<unsigned> inner_modes_ = 0;
 };

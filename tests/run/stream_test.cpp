@@ -39,6 +39,7 @@ std::string brief(const sg::StreamEvent& event) {
         case StreamMode::custom:
         case StreamMode::messages:
         case StreamMode::runs:
+        case StreamMode::calls:
             break;
     }
     return std::string(toString(event.mode)) + " " + json;

@@ -48,7 +48,7 @@ void checkLogEqualsLive(const A& app, const sg::ThreadId& thread, sg::Durability
     for (sg::Subscription* subscription : {&live, &afterwards}) {
         Strings read;
         std::int64_t sequence = 0;
-        while (const auto event = subscription->next(0)) {
+        while (const auto event = subscription->next({})) {
             CHECK(event->durable);
             CHECK(event->position.sequence >= sequence);
             sequence = event->position.sequence;

@@ -16,7 +16,7 @@ using sg::StreamMode;
 namespace {
 
 sg::StreamEvent event(StreamMode mode, std::string node, sg::Value data, std::vector<std::string> ns = {}) {
-    return {.mode = mode, .ns = std::move(ns), .node = std::move(node), .step = 3, .data = std::move(data), .interrupts = {}};
+    return {.mode = mode, .ns = std::move(ns), .node = std::move(node), .step = 3, .data = std::move(data), .interrupts = {}, .time = {}};
 }
 
 std::string written(const sg::StreamEvent& event, sg::NdjsonOptions options = {}) {

@@ -50,7 +50,7 @@ std::vector<sg::HubEvent> take(sg::Subscription& subscription) {
 }
 
 std::string ended(const std::string& status, const std::string& interrupts = "[]", const std::string& error = "null") {
-    return "runs {\"error\":" + error + ",\"event\":\"end\",\"status\":\"" + status + "\",\"interrupts\":" + interrupts + "}" +
+    return "runs {\"error\":" + error + ",\"event\":\"end\",\"status\":\"" + status + "\",\"interrupts\":" + interrupts + ",\"wake_unix_ms\":null}" +
            (interrupts == "[]" ? "" : " asks");
 }
 const std::string begun = "runs {\"event\":\"begin\"}";

@@ -31,7 +31,7 @@ const sg::StreamOptions told{.modes = {sg::StreamMode::values, sg::StreamMode::u
 // Tasks run beside the reader.
 const sg::StreamOptions everything{.modes = {sg::StreamMode::values, sg::StreamMode::updates, sg::StreamMode::tasks, sg::StreamMode::checkpoints,
                                              sg::StreamMode::debug, sg::StreamMode::custom, sg::StreamMode::messages,
-                                             sg::StreamMode::runs},
+                                             sg::StreamMode::runs, sg::StreamMode::calls},
                                    .subgraphs = true};
 
 sg::detail::ResultPlaces places(const Call& call, Ended& ended) {
@@ -241,6 +241,31 @@ bool leaveStreamOnAsio(const Call& call, Ending, const Leave& leave) {
     return OnAsio(Ending::plain, startsStream(run, call.values, ended)).runUntil(leave);
 }
 
+// As asyncStreamOn: its tasks run beside the reader, on the executor.
+asio::awaitable<void> readsAllOnAsio(asio::any_io_executor executor, const Call& call, Ended& ended) {
+    struct Stream final : sg::detail::AsioEvents {
+        using AsioEvents::AsioEvents;
+        using AsioEvents::run;
+    } stream(
+        std::make_unique<sg::detail::AsioStreamRun>(executor, call.core, sg::detail::RunInput(call.input), call.config, everything));
+    for (;;) {
+        auto event = co_await stream.next();
+        if (!event) break;
+        ended.events.push_back(std::move(*event));
+    }
+    keep(stream.run().takeOutcome(call.values), ended);
+}
+auto startsStreamOn(const Call& call, Ended& ended) {
+    return [&call, &ended](asio::any_io_executor executor) { return readsAllOnAsio(std::move(executor), call, ended); };
+}
+Ended streamAllOnAsio(const Call& call, Ending ending) {
+    return caught([&](Ended& ended) { OnAsio(ending, startsStreamOn(call, ended)).run(); });
+}
+bool leaveStreamAllOnAsio(const Call& call, Ending ending, const Leave& leave) {
+    Ended ended;
+    return OnAsio(ending, startsStreamOn(call, ended)).runUntil(leave);
+}
+
 const char* nameOf(Ending ending) {
     switch (ending) {
         case Ending::stoppable: return ", can be stopped";
@@ -265,7 +290,7 @@ std::string Ended::what() const {
 
 sg::RunConfig Driver::withEnding(sg::RunConfig config) const {
     if (ending == Ending::timed && !config.timeout) config.timeout = 10min;
-    const bool has_slot = run_ == invokeOnAsio;
+    const bool has_slot = run_ == invokeOnAsio || run_ == streamAllOnAsio;
     if (ending == Ending::stoppable && !has_slot && config.control == nullptr) config.control = std::make_shared<sg::RunControl>();
     return config;
 }
@@ -282,6 +307,7 @@ const std::vector<Driver>& all() {
         {"asyncStream of everything", awaitedStream<everything>, leaveAwaitedStream<everything>},
         {"asyncInvoke on Asio", invokeOnAsio, leaveInvokeOnAsio},
         {"asyncStream on Asio", streamOnAsio, leaveStreamOnAsio},
+        {"asyncStreamOn of everything", streamAllOnAsio, leaveStreamAllOnAsio},
     };
     return made;
 }

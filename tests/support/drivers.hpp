@@ -132,7 +132,7 @@ private:
     Abandon abandon_;
 };
 
-/// Blocking, as ranges of events, as a callback's events, awaited, spawned, as awaited events, and both on Asio.
+/// Blocking, as ranges of events, as a callback's events, awaited, spawned, as awaited events, both on Asio, and as events on an executor of Asio's.
 const std::vector<Driver>& all();
 /// Each of them plain, with something that could stop it, and with a timeout.
 const std::vector<Driver>& crossed();

@@ -145,7 +145,8 @@ private:
 /// The same, which advances when its next event is asked for.
 class AsyncStreamRun {
 public:
-    AsyncStreamRun(std::shared_ptr<const Core> core, RunInput&& input, const RunConfig& config, const StreamOptions& options);
+    /// `beside`: where its tasks live if they run beside the reader; it must outlive this. None: on the graph's executor.
+    AsyncStreamRun(std::shared_ptr<const Core> core, RunInput&& input, const RunConfig& config, const StreamOptions& options, Home beside = {});
     ~AsyncStreamRun();
     AsyncStreamRun(const AsyncStreamRun&) = delete;
     AsyncStreamRun& operator=(const AsyncStreamRun&) = delete;
@@ -199,6 +200,10 @@ Task<void> startNode(const void* stored, const void* input, Runtime& runtime, Ta
 }
 
 void waitForNode(Task<void> node);
+
+/// While what it gives is kept, a coroutine that is not the library's uses what belongs to a node: a node that is awaited, and can be given up, is
+/// then given up where it would be destroyed midway. Null for other nodes, which are not to be destroyed then.
+std::shared_ptr<void> keepNode(Runtime& runtime);
 
 /// What a blocking run calls: it waits for the coroutine.
 template <class S, class In, class Stored>

@@ -1,0 +1,328 @@
+#pragma once
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/cancellation_type.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/execution/context.hpp>
+#include <boost/asio/execution_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/query.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/system_executor.hpp>
+#include <boost/system/system_error.hpp>
+
+#include <stategraph/async.hpp>
+#include <stategraph/control.hpp>
+
+// What stategraph/asio.hpp is made of: Asio's executors as places where coroutines live, and its coroutines as tasks.
+namespace stategraph::detail {
+
+/// All that threads of the library post to an execution context goes through this service of the context. The destructor of a context empties its
+/// queue without a lock, so no thread may post during it. Services are shut down from the newest to the oldest: the gate closes before the queue
+/// is emptied. Work that is posted to a closed gate is kept, and dropped with the gate. Thread-safe.
+class AsioGate final : public boost::asio::execution_context::service {
+public:
+    using key_type = AsioGate;
+    static inline boost::asio::execution_context::id id;
+
+    explicit AsioGate(boost::asio::execution_context& context) : service(context) {}
+    static AsioGate& of(const boost::asio::any_io_executor& executor) {
+        return boost::asio::use_service<AsioGate>(boost::asio::query(executor, boost::asio::execution::context));
+    }
+
+    ~AsioGate() override {
+        for (Slot& slot : slots_) {
+            for (const Work& work : slot.late) {
+                if (work.drop != nullptr) work.drop(work.context);
+            }
+        }
+    }
+
+    /// One of several, so that threads which post to different places do not wait for each other.
+    struct Slot {
+        std::mutex mutex;  // held as long as a post takes
+        bool is_closed = false;
+        std::vector<Work> late;
+    };
+    Slot& slotOf(const void* place) noexcept { return slots_[reinterpret_cast<std::uintptr_t>(place) / 64 % slots_.size()]; }
+
+private:
+    void shutdown() noexcept override {
+        for (Slot& slot : slots_) {
+            const std::lock_guard lock(slot.mutex);
+            slot.is_closed = true;
+        }
+    }
+
+    std::array<Slot, 32> slots_;
+};
+
+/// Work as a handler of Asio's: it is dropped where that is destroyed without having been called.
+class AsioWork {
+public:
+    /// `posting`: held by who posts it until that is done; null: nobody does. Then the execution context, which may go once it was called, is not
+    /// used any more.
+    explicit AsioWork(const Work& work, std::mutex* posting = nullptr) noexcept : work_(work), posting_(posting) {}
+    AsioWork(AsioWork&& other) noexcept : work_(std::exchange(other.work_, Work())), posting_(other.posting_) {}
+    AsioWork& operator=(AsioWork&&) = delete;
+    ~AsioWork() {
+        if (work_.drop != nullptr && !is_arming) work_.drop(work_.context);
+    }
+    void operator()() {
+        const Work work = std::exchange(work_, Work());
+        if (posting_ != nullptr) const std::lock_guard posted(*posting_);
+        work.run(work.context);
+    }
+    void operator()(const boost::system::error_code& stopped) {
+        if (!stopped) (*this)();
+    }
+
+    /// While `arm` runs on this thread nothing is dropped: if it throws, the caller still has the work.
+    template <class F>
+    static void armed(F arm) {
+        struct Arming {
+            Arming() noexcept { is_arming = true; }
+            ~Arming() { is_arming = false; }
+        } arming;
+        arm();
+    }
+
+private:
+    static inline thread_local bool is_arming = false;
+    Work work_;
+    std::mutex* posting_;
+};
+
+/// An executor of Asio's as a place where coroutines go on. It must stay where it is as long as they.
+class AsioPlace {
+public:
+    explicit AsioPlace(boost::asio::any_io_executor executor) : executor_(std::move(executor)), slot_(AsioGate::of(executor_).slotOf(this)) {}
+    AsioPlace(const AsioPlace&) = delete;
+    AsioPlace& operator=(const AsioPlace&) = delete;
+
+    Home home() noexcept { return {this, &ops}; }
+    const boost::asio::any_io_executor& executor() const noexcept { return executor_; }
+    /// Null: that home is none of Asio's.
+    static const boost::asio::any_io_executor* executorOf(Home home) noexcept {
+        while (home.ops != nullptr && home.ops->under != nullptr) home = home.ops->under(home.place);
+        return home.ops == &ops ? &static_cast<AsioPlace*>(home.place)->executor_ : nullptr;
+    }
+
+private:
+    using Timer = boost::asio::steady_timer;
+
+    static void post(void* place, const Work& work) {
+        const auto& self = *static_cast<AsioPlace*>(place);
+        const std::lock_guard posting(self.slot_.mutex);
+        if (self.slot_.is_closed) {
+            self.slot_.late.push_back(work);
+            return;
+        }
+        AsioWork::armed([&] { boost::asio::post(self.executor_, AsioWork(work, &self.slot_.mutex)); });
+    }
+    static void startTimer(void* place, std::chrono::steady_clock::time_point at, const Work& work, void*& timer) {
+        auto made = std::make_unique<Timer>(static_cast<AsioPlace*>(place)->executor_, at);
+        Timer& started = *made;
+        timer = made.get();
+        try {
+            AsioWork::armed([&] { started.async_wait(AsioWork(work)); });
+        } catch (...) {
+            timer = nullptr;
+            throw;
+        }
+        (void)made.release();
+    }
+    static bool isGone(void* place) {
+        const auto& self = *static_cast<AsioPlace*>(place);
+        const std::lock_guard posting(self.slot_.mutex);
+        return self.slot_.is_closed;
+    }
+    static void stopTimer(void* timer) { static_cast<Timer*>(timer)->cancel(); }
+    static void endTimer(void* timer) { delete static_cast<Timer*>(timer); }
+
+    static constexpr HomeOps ops{.post = post, .startTimer = startTimer, .stopTimer = stopTimer, .endTimer = endTimer, .isGone = isGone};
+
+    const boost::asio::any_io_executor executor_;
+    AsioGate::Slot& slot_;
+};
+
+/// What a coroutine of Asio's is awaited with.
+struct AsioCallOptions {
+    std::stop_token stop = {};          // it is cancelled when this is
+    std::shared_ptr<void> node = {};    // of the node that awaits it (keepNode)
+    boost::asio::any_io_executor on = {};  // none: where the awaiting coroutine lives, or the system executor
+};
+
+/// Awaits a coroutine of Asio's from one of this library's.
+template <class T>
+class AsioCall {
+public:
+    AsioCall(boost::asio::awaitable<T>&& called, AsioCallOptions&& options)
+        : called_(std::move(called)), stop_(std::move(options.stop)), node_(std::move(options.node)), on_(std::move(options.on)) {}
+    AsioCall(const AsioCall&) = delete;
+    AsioCall& operator=(const AsioCall&) = delete;
+    ~AsioCall() {
+        if (!state_) return;
+        const std::lock_guard lock(state_->mutex);
+        state_->call = nullptr;
+    }
+
+    bool await_ready() const noexcept { return false; }
+    template <class Promise>
+    void await_suspend(std::coroutine_handle<Promise> coroutine) {
+        home_ = homeOf(coroutine);
+        wakeup_.prepare(home_, coroutine);
+        state_ = std::make_shared<State>();
+        state_->call = this;
+        state_->node = std::move(node_);
+        const boost::asio::any_io_executor executor = placed();
+        if (!stop_.stop_possible()) {
+            boost::asio::co_spawn(executor, std::move(called_), End{state_});
+            return;
+        }
+        // A signal is not to be emitted beside the coroutine that it is for.
+        state_->strand = boost::asio::make_strand(executor);
+        state_->slot = &AsioGate::of(executor).slotOf(state_.get());
+        state_->cancel = std::make_shared<boost::asio::cancellation_signal>();
+        const boost::asio::any_io_executor strand = state_->strand;
+        const std::lock_guard suspending(mutex_);
+        boost::asio::co_spawn(strand, std::move(called_), boost::asio::bind_cancellation_slot(state_->cancel->slot(), End{state_}));
+        stops_.emplace(std::move(stop_), Cancel{state_});
+    }
+    T await_resume() {
+        { const std::lock_guard lock(mutex_); }  // who resumes this may be quicker than await_suspend
+        if (error_) std::rethrow_exception(error_);
+        return std::move(*value_);
+    }
+
+private:
+    /// What is Asio's in it ends with the coroutine, on its threads: this may outlive the execution context.
+    struct State {
+        AsioCall* call = nullptr;  // null: it was destroyed. Under the mutex
+        std::mutex mutex;
+        std::shared_ptr<void> node;           // kept while the coroutine may use what is the node's
+        boost::asio::any_io_executor strand;  // none: nothing can be cancelled any more
+        AsioGate::Slot* slot = nullptr;       // of the strand's context, and not used after it
+        std::shared_ptr<boost::asio::cancellation_signal> cancel;
+
+        void end() {
+            std::shared_ptr<void> kept;  // goes without the lock
+            const std::lock_guard lock(mutex);
+            kept.swap(node);
+            strand = boost::asio::any_io_executor();
+            cancel.reset();
+        }
+    };
+    struct Cancel {
+        std::shared_ptr<State> state;
+        void operator()() const noexcept {
+            const std::lock_guard lock(state->mutex);
+            if (!state->strand) return;
+            const std::lock_guard posting(state->slot->mutex);
+            if (state->slot->is_closed) return;
+            try {
+                boost::asio::post(state->strand, [signal = state->cancel] { signal->emit(boost::asio::cancellation_type::terminal); });
+            } catch (...) {
+                // No memory to cancel it: it ends in its own time.
+            }
+        }
+    };
+    /// The handler of the coroutine's end. It is destroyed without being called where the execution context is.
+    struct End {
+        std::shared_ptr<State> state;
+        explicit End(std::shared_ptr<State> of) noexcept : state(std::move(of)) {}
+        End(End&&) noexcept = default;
+        End& operator=(End&&) = delete;
+        ~End() {
+            if (!state) return;
+            state->end();
+            const std::lock_guard lock(state->mutex);
+            if (state->call != nullptr) state->call->lose();
+        }
+        void operator()(std::exception_ptr error, T value) {
+            const std::shared_ptr<State> told = std::move(state);
+            told->end();
+            const std::lock_guard lock(told->mutex);
+            if (told->call != nullptr) told->call->end(std::move(error), std::move(value));
+        }
+    };
+    boost::asio::any_io_executor placed() {
+        if (on_) return on_;
+        const boost::asio::any_io_executor* const own = AsioPlace::executorOf(home_);
+        is_on_asio_ = own != nullptr;
+        return is_on_asio_ ? *own : boost::asio::any_io_executor(boost::asio::system_executor());
+    }
+    void end(std::exception_ptr error, T value) {
+        error_ = std::move(error);
+        if (!error_) value_.emplace(std::move(value));
+        wakeup_.wake();
+    }
+    // With the execution context goes the run, and this; not if it was given up by the run, which is over.
+    void lose() noexcept {
+        if (!is_on_asio_ || AsioPlace::executorOf(home_) != nullptr) return;
+        error_ = std::make_exception_ptr(boost::system::system_error(boost::asio::error::operation_aborted));
+        wakeup_.wake();
+    }
+
+    boost::asio::awaitable<T> called_;
+    std::stop_token stop_;
+    std::shared_ptr<void> node_;
+    boost::asio::any_io_executor on_;
+    Home home_;
+    bool is_on_asio_ = false;
+    std::shared_ptr<State> state_;
+    std::optional<T> value_;
+    std::exception_ptr error_;
+    std::mutex mutex_;
+    Wakeup wakeup_;
+    std::optional<std::stop_callback<Cancel>> stops_;
+};
+
+/// For handlers, which take a value.
+struct AsioNothing {};
+inline boost::asio::awaitable<AsioNothing> withNothing(boost::asio::awaitable<void> called) {
+    co_await std::move(called);
+    co_return AsioNothing();
+}
+
+template <class T>
+Task<T> awaitAsio(boost::asio::awaitable<T> called, AsioCallOptions options) {
+    if constexpr (std::is_void_v<T>) {
+        AsioCall<AsioNothing> call(withNothing(std::move(called)), std::move(options));
+        co_await call;
+    } else {
+        AsioCall<T> call(std::move(called), std::move(options));
+        T value = co_await call;
+        co_return value;
+    }
+}
+inline AsioCallOptions asioOptionsOf(Runtime& runtime, boost::asio::any_io_executor on = {}) {
+    return {.stop = stopToken(runtime), .node = keepNode(runtime), .on = std::move(on)};
+}
+
+/// Nodes. In a run on an executor of Asio's they are on it, in other runs on Asio's system executor.
+template <class R>
+struct AsyncNode<boost::asio::awaitable<R>> : AsyncNode<Task<R>> {
+    static Task<R> task(boost::asio::awaitable<R>&& given, Runtime& runtime) {
+        return awaitAsio<R>(std::move(given), asioOptionsOf(runtime));
+    }
+};
+
+}  // namespace stategraph::detail
+

@@ -1,0 +1,152 @@
+#include "src/stream/subscription.hpp"
+
+#include <limits>
+#include <utility>
+
+#include <stategraph/error.hpp>
+
+#include "src/times.hpp"
+
+// One subscriber of a thread: what it gets next, from the log or from what waits for it.
+namespace stategraph {
+namespace detail {
+
+SubscriptionImpl::~SubscriptionImpl() {
+    mailbox->close();
+    topic->remove(mailbox.get());
+}
+
+void SubscriptionImpl::schedulePoll() {
+    if (mailbox->options().poll.count() > 0) poll_at = times::after(Clock::now(), mailbox->options().poll);
+}
+
+// Reads the next commit that tells something. False: there is none.
+bool SubscriptionImpl::read() {
+    const bool changed = mailbox->takeChanged();
+    if (!log) return false;
+    const bool polls = poll_at && Clock::now() >= *poll_at;
+    if (!changed && !polls && !log->hasMore()) return false;
+    try {
+        while (const auto told = log->next(pending, mailbox->options().on_full == OnFull::coalesce)) {
+            if (!pending.empty()) {
+                telling = told;
+                if (changed) mailbox->changed();  // there may be more
+                return true;
+            }
+            moveTo({*told, StreamPosition::whole});
+            mailbox->told(*told);
+        }
+        log->openQuestions(pending);
+    } catch (...) {
+        mailbox->changed();
+        throw;
+    }
+    schedulePoll();
+    mailbox->toldAll();
+    return !pending.empty();
+}
+
+void SubscriptionImpl::moveTo(StreamPosition to) noexcept {
+    sequence = to.sequence;
+    index = to.index;
+}
+
+HubEvent SubscriptionImpl::takePending() {
+    HubEvent event = std::move(pending.front().event);
+    pending.pop_front();
+    if (event.durable) moveTo(event.position);
+    if (pending.empty() && telling) {
+        mailbox->told(*telling);
+        telling.reset();
+    }
+    return event;
+}
+
+// Whether what the log tells next is of a run after the one that the subscription ends with.
+bool SubscriptionImpl::isPast(std::optional<std::int64_t> last) const {
+    return last && !pending.empty() && pending.front().event.durable && pending.front().event.position.sequence > *last;
+}
+
+std::optional<HubEvent> SubscriptionImpl::take() {
+    for (;;) {
+        if (mailbox->isClosed()) return {};
+        // Before the log is read: what the run told is in it by then.
+        const std::optional<std::int64_t> last = mailbox->endsAfter();
+        const bool may_end = last || (mailbox->options().until == Until::idle && topic->isIdle());
+        if (pending.empty()) read();
+        const bool is_past = isPast(last);
+        // While the log has more to tell, what comes behind that waits.
+        if (is_past || !pending.empty() || !log || !log->hasMore()) {
+            const bool is_first = pending.empty() || is_past;
+            const std::int64_t bound = is_first ? std::numeric_limits<std::int64_t>::max() : pending.front().bound;
+            if (auto waiting = mailbox->take(bound, !pending.empty())) {
+                HubEvent event;
+                static_cast<StreamEvent&>(event) = std::move(waiting->event);
+                event.position = position();
+                return event;
+            }
+        }
+        if (!is_past) {
+            if (!pending.empty()) return takePending();
+            if (log && log->hasMore()) continue;
+            if (!may_end) return {};
+        }
+        const stream::Mailbox::Left left = mailbox->left();
+        if (left == stream::Mailbox::Left::end) return {};  // it comes now that there is room
+        if (is_past || left == stream::Mailbox::Left::nothing) mailbox->close();
+    }
+}
+
+std::optional<SubscriptionImpl::Clock::time_point> SubscriptionImpl::waitsUntil(std::optional<Clock::time_point> deadline) const {
+    return poll_at && (!deadline || *poll_at < *deadline) ? poll_at : deadline;
+}
+
+std::optional<HubEvent> SubscriptionImpl::next(std::optional<Clock::time_point> deadline) {
+    for (;;) {
+        if (auto event = take()) return event;
+        if (mailbox->isClosed() || mailbox->takeWoken()) return {};
+        if (deadline && Clock::now() >= *deadline) return {};
+        (void)mailbox->wait(waitsUntil(deadline));
+    }
+}
+
+void wakeReader(const SubscriptionImpl& subscription) noexcept { subscription.mailbox->wakeReader(); }
+
+}  // namespace detail
+
+namespace {
+
+// No reader gets anything of a subscription that was destroyed, also if it keeps what is behind it.
+void end(const std::shared_ptr<detail::SubscriptionImpl>& impl) noexcept {
+    if (impl == nullptr) return;
+    impl->mailbox->close();
+    impl->topic->remove(impl->mailbox.get());
+}
+
+}  // namespace
+
+Subscription::Subscription(std::shared_ptr<detail::SubscriptionImpl> impl) noexcept : impl_(std::move(impl)) {}
+Subscription::Subscription(Subscription&&) noexcept = default;
+Subscription& Subscription::operator=(Subscription&& other) noexcept {
+    if (this != &other) {
+        end(impl_);
+        impl_ = std::move(other.impl_);
+    }
+    return *this;
+}
+Subscription::~Subscription() { end(impl_); }
+
+std::optional<HubEvent> Subscription::next() { return impl_->next({}); }
+std::optional<HubEvent> Subscription::next(std::chrono::milliseconds timeout) {
+    if (timeout.count() < 0) throw InvalidArgumentError("next(" + times::textOf(timeout) + "): a wait is at least 0 ms; next() waits without end");
+    return impl_->next(times::after(detail::SubscriptionImpl::Clock::now(), timeout));
+}
+void Subscription::wake() noexcept { detail::wakeReader(*impl_); }
+StreamPosition Subscription::position() const noexcept { return impl_->position(); }
+void Subscription::close() noexcept { impl_->mailbox->close(); }
+bool Subscription::isClosed() const noexcept { return impl_->mailbox->isClosed(); }
+bool Subscription::wasDisconnected() const noexcept { return impl_->mailbox->wasDisconnected(); }
+std::uint64_t Subscription::dropped() const noexcept { return impl_->mailbox->dropped(); }
+std::size_t Subscription::waiting() const noexcept { return impl_->mailbox->waiting(); }
+
+}  // namespace stategraph

@@ -1,0 +1,49 @@
+#pragma once
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include <stategraph/stream_hub.hpp>
+
+#include "src/stream/log_reader.hpp"
+#include "src/stream/topic.hpp"
+
+namespace stategraph::detail {
+
+/// Behind a Subscription, and kept by who awaits its next event: a mailbox and a reader of the log. Used by one reader at a time, but for what
+/// the mailbox offers to all threads.
+struct SubscriptionImpl {
+    using Clock = stream::Mailbox::Clock;
+
+    std::shared_ptr<const Core> core;  // keeps the saver
+    std::shared_ptr<stream::Topic> topic;
+    std::shared_ptr<stream::Mailbox> mailbox;
+    std::optional<stream::LogReader> log;  // none without a saver
+    std::deque<stream::Durable> pending;
+    std::optional<std::int64_t> telling;  // the commit that `pending` is of
+    std::atomic<std::int64_t> sequence = 0;
+    std::atomic<std::uint32_t> index = StreamPosition::whole;
+    std::optional<Clock::time_point> poll_at;
+
+    SubscriptionImpl() = default;
+    SubscriptionImpl(const SubscriptionImpl&) = delete;
+    SubscriptionImpl& operator=(const SubscriptionImpl&) = delete;
+    ~SubscriptionImpl();
+
+    StreamPosition position() const noexcept { return {sequence.load(), index.load()}; }
+    void moveTo(StreamPosition to) noexcept;
+    void schedulePoll();
+    /// The next event, if there is one now. None: the mailbox is closed, or the reader is to wait for it.
+    std::optional<HubEvent> take();
+    /// Until when it may wait: `deadline`, or the time at which it looks into the log.
+    std::optional<Clock::time_point> waitsUntil(std::optional<Clock::time_point> deadline) const;
+    std::optional<HubEvent> next(std::optional<Clock::time_point> deadline);
+
+private:
+    bool read();
+    bool isPast(std::optional<std::int64_t> last) const;
+    HubEvent takePending();
+};
+
+}  // namespace stategraph::detail
