@@ -240,18 +240,27 @@ bool Decoder::boolean() {
 
 std::int64_t Decoder::integer() {
     const Type type = typeOf(rest_);
-    if (type != Type::unsigned_integer && type != Type::negative_integer) fail("an integer", type);
-    const std::uint64_t number = take(rest_, type).number;
+    std::uint64_t number = 0;
+    bool is_negative = type == Type::negative_integer;
+    if (type == Type::unsigned_integer || is_negative) {
+        number = take(rest_, type).number;
+    } else if (!tryIntegral(number, is_negative)) {
+        fail("an integer", type);
+    }
     if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
         failWith("a signed 64-bit integer", "a number out of its range");
     }
-    return type == Type::unsigned_integer ? static_cast<std::int64_t>(number) : -1 - static_cast<std::int64_t>(number);
+    return is_negative ? -1 - static_cast<std::int64_t>(number) : static_cast<std::int64_t>(number);
 }
 
 std::uint64_t Decoder::unsignedInteger() {
     const Type type = typeOf(rest_);
-    if (type != Type::unsigned_integer) fail("an integer that is not negative", type);
-    return take(rest_, type).number;
+    if (type == Type::unsigned_integer) return take(rest_, type).number;
+    std::uint64_t number = 0;
+    bool is_negative = false;
+    if (!tryIntegral(number, is_negative)) fail("an integer that is not negative", type);
+    if (is_negative) failWith("an integer that is not negative", "a negative one");
+    return number;
 }
 
 double Decoder::real() {

@@ -4,8 +4,8 @@
 
 namespace stategraph::detail {
 
-void printResult(std::ostream& out, Status status, const Value& values, const std::vector<Interrupt>& interrupts) {
-    out << R"({"status":")" << status << R"(","values":)" << values;
+void printResult(std::ostream& out, Status status, std::string_view values_json, const std::vector<Interrupt>& interrupts) {
+    out << R"({"status":")" << status << R"(","values":)" << values_json;
     if (!interrupts.empty()) {
         out << R"(,"interrupts":[)";
         const char* separator = "";
@@ -17,5 +17,7 @@ void printResult(std::ostream& out, Status status, const Value& values, const st
     }
     out << '}';
 }
+
+void printText(std::ostream& out, std::string_view text) { out << text; }
 
 }  // namespace stategraph::detail

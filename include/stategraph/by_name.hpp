@@ -178,18 +178,19 @@ consteval std::string_view lastName() {
 #endif
 
 /// Stands for a pointer to the Ith member.
-template <std::size_t I>
+template <class T, std::size_t I>
 struct MemberAt {
+    using Type = std::remove_cvref_t<decltype(*pointerAt<T, I>().pointer)>;
     friend constexpr bool operator==(MemberAt, MemberAt) noexcept { return true; }
 };
 template <class T, std::size_t I>
-constexpr auto& memberOf(T& object, MemberAt<I>) noexcept {
+constexpr auto& memberOf(T& object, MemberAt<std::remove_const_t<T>, I>) noexcept {
     return withMembers<countMembers<std::remove_const_t<T>>()>(object, [](auto&... members) -> auto& { return std::get<I>(std::tie(members...)); });
 }
 
 template <class T, std::size_t... I>
 consteval auto fieldsByName(std::index_sequence<I...>) {
-    return stategraph::fields(Field<MemberAt<I>, 0>{lastName<pointerAt<T, I>()>(), {}, {}}...);
+    return stategraph::fields(Field<MemberAt<T, I>, 0>{lastName<pointerAt<T, I>()>(), {}, {}}...);
 }
 
 template <class T>

@@ -178,6 +178,7 @@ struct ChannelEntry {
     T S::*member;
     R reducer;
     std::array<std::string_view, N> former;
+    TableNote note = {};
 };
 
 template <class R>
@@ -226,8 +227,25 @@ constexpr auto channel(std::string_view name, T S::*member, R reducer) {
     return detail::makeChannel(name, member, detail::asReducer(std::move(reducer)), std::array<std::string_view, 0>{});
 }
 template <class S, class T, class R, std::size_t N>
+    requires(!std::same_as<R, TableNote>)
 constexpr auto channel(std::string_view name, T S::*member, R reducer, Formerly<N> former) {
     return detail::makeChannel(name, member, detail::asReducer(std::move(reducer)), former.names);
+}
+
+/// With notes after the reducer: `sg::defaulted`, `sg::describe("text")`.
+template <class S, class T, class... More>
+constexpr auto channel(std::string_view name, T S::*member, TableNote note, const More&... more) {
+    return detail::withNote(channel(name, member, more...), note);
+}
+template <class S, class T, class R, class... More>
+    requires(!std::same_as<R, TableNote>)
+constexpr auto channel(std::string_view name, T S::*member, R reducer, TableNote note, const More&... more) {
+    return detail::withNote(channel(name, member, std::move(reducer), more...), note);
+}
+template <class S, class T, class R, std::size_t N, class... More>
+    requires(!std::same_as<R, TableNote>)
+constexpr auto channel(std::string_view name, T S::*member, R reducer, Formerly<N> former, TableNote note, const More&... more) {
+    return detail::withNote(channel(name, member, std::move(reducer), former, more...), note);
 }
 
 /// The same with the member's own name as the channel's: `sg::channel<&State::foo>()`, `sg::channel<&State::bar>(sg::append)`. Whoever
@@ -258,6 +276,8 @@ template <class S>
 const Schema& schemaOf();
 void encodeState(const Schema& schema, Encoder& encoder, const void* state);
 void decodeState(const Schema& schema, Decoder& decoder, void* state);
+/// A write for each entry of a map that comes from outside, through the channel's reducer. Errors: WrongTypeError with every fault.
+void readUpdate(const Schema& schema, std::string_view cbor, Writes& writes);
 }  // namespace detail
 
 /// A state as a payload, as a struct with a fields() table is stored. It goes through the table that the state has at run time: one

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -114,16 +115,104 @@ requires(sizeof(T) <= 8) struct Codec<T> {
     }
 };
 
-/// Enums as their number. It is range-checked, but not checked against the enumerators.
+/// One enumerator's name as it is stored.
+template <class E>
+struct EnumName {
+    std::string_view name;
+    E value;
+};
+
+namespace detail {
+
+/// The same without its type; `number` has the bits of an unsigned one.
+struct EnumRow {
+    std::string_view name;
+    std::int64_t number;
+};
+struct EnumRows {
+    const EnumRow* rows;
+    std::size_t size;
+};
+
+constexpr bool enumNamesDiffer(const EnumRow* rows, std::size_t size) noexcept {
+    for (std::size_t i = 0; i < size; ++i) {
+        if (rows[i].name.empty()) return false;
+        for (std::size_t j = 0; j < i; ++j) {
+            if (rows[i].name == rows[j].name) return false;
+        }
+    }
+    return true;
+}
+
+/// False, and nothing is written: the number has no name.
+bool encodeEnumName(Encoder& encoder, std::int64_t number, EnumRows names);
+/// None: a number comes next, as programs without the names have stored it. Errors: WrongTypeError that lists the names; a strict
+/// reading takes names alone.
+std::optional<std::int64_t> decodeEnumName(Decoder& decoder, EnumRows names);
+
+}  // namespace detail
+
+template <class E, std::size_t N>
+struct EnumNames {
+    using Enum = E;
+    std::array<detail::EnumRow, N> rows = {};
+};
+
+/// The names under which an enum is stored, for a function `enumNames` beside it, which is found by its argument:
+///
+///     enum class Colour { red, green };
+///     constexpr auto enumNames(Colour) { return sg::enumNames<Colour>({{"red", Colour::red}, {"green", Colour::green}}); }
+///
+/// Declare it before the enum is used in a graph; for one inside of a struct write `friend constexpr auto …`. Of several names of an
+/// enumerator the first is written and all are read. A value without a name is stored as its number.
+template <class E, std::size_t N>
+constexpr EnumNames<E, N> enumNames(const EnumName<E> (&names)[N]) {
+    EnumNames<E, N> made;
+    for (std::size_t i = 0; i < N; ++i) made.rows[i] = {names[i].name, static_cast<std::int64_t>(names[i].value)};
+    return made;
+}
+
+namespace detail {
+
+template <class T>
+concept NamedEnum = std::is_enum_v<T> && requires(T value) {
+    requires std::same_as<typename decltype(enumNames(value))::Enum, T>;
+};
+
+template <class T>
+inline constexpr auto enum_names_of = enumNames(T{});
+
+}  // namespace detail
+
+/// Enums as their number, or by name (enumNames). A number is range-checked, but not checked against the enumerators.
 template <class T>
 requires std::is_enum_v<T>
 struct Codec<T> {
     using Number = std::underlying_type_t<T>;
-    static void encode(Encoder& encoder, T value) { Codec<Number>::encode(encoder, static_cast<Number>(value)); }
+    static void encode(Encoder& encoder, T value) {
+        if constexpr (detail::NamedEnum<T>) {
+            if (detail::encodeEnumName(encoder, static_cast<std::int64_t>(value), names())) return;
+        }
+        Codec<Number>::encode(encoder, static_cast<Number>(value));
+    }
     static void decode(Decoder& decoder, T& value) {
+        if constexpr (detail::NamedEnum<T>) {
+            if (const auto named = detail::decodeEnumName(decoder, names())) {
+                value = static_cast<T>(*named);
+                return;
+            }
+        }
         Number number{};
         Codec<Number>::decode(decoder, number);
         value = static_cast<T>(number);
+    }
+
+private:
+    static detail::EnumRows names() {
+        constexpr auto& rows = detail::enum_names_of<T>.rows;
+        static_assert(detail::enumNamesDiffer(rows.data(), rows.size()),
+                      "stategraph: two entries of enumNames() have the same name, or one has none; give each its own");
+        return {rows.data(), rows.size()};
     }
 };
 

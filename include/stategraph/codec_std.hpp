@@ -7,9 +7,52 @@
 #include <variant>
 
 #include <stategraph/codec.hpp>
+#include <stategraph/detail/table.hpp>
 
 namespace stategraph {
+
+/// The member that says which alternative of a tagged variant an object is. Specialise it for another name:
+/// `template <> inline constexpr std::string_view stategraph::tag_member<Shape> = "kind";`
+template <class Variant>
+inline constexpr std::string_view tag_member = "type";
+
 namespace detail {
+
+/// An alternative that is stored under a name: a struct with a fields() table and `static constexpr std::string_view tag = "circle";`.
+template <class T>
+concept Tagged = HasFields<T> && requires {
+    { T::tag } -> std::convertible_to<std::string_view>;
+};
+
+struct Tags {
+    std::string_view member;
+    const std::string_view* tags;
+    std::size_t size;
+};
+
+constexpr bool tagsDiffer(const std::string_view* tags, std::size_t size) noexcept {
+    for (std::size_t i = 0; i < size; ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+            if (tags[i] == tags[j]) return false;
+        }
+    }
+    return true;
+}
+
+/// Whether no name of T's table, former ones included, is `member`.
+template <class T>
+consteval bool hasNoMember(std::string_view member) {
+    for (const TableName& each : TableLayout<T>::lookup) {
+        if (each.name == member) return false;
+    }
+    return true;
+}
+
+/// Adds the tag to the map that begins at `begin` and ends the buffer.
+void insertTag(Encoder& encoder, std::size_t begin, std::string_view member, std::string_view tag);
+/// Which alternative comes next, without consuming anything; `tags.size`: it is stored with its index. Errors: WrongTypeError that lists the tags;
+/// a strict reading takes tags alone.
+std::size_t findTag(Decoder& decoder, const Tags& tags);
 
 /// Where an entry of a map or set lies in a scratch buffer: entries are written in the order of their keys' bytes.
 struct Piece {
@@ -19,6 +62,9 @@ struct Piece {
 };
 
 void appendSorted(Encoder& encoder, std::string_view scratch, std::vector<Piece>& pieces);
+
+/// Reads a map's key that is no text: JSON has such keys as text, which a strict reading takes.
+void decodeKey(Decoder& decoder, void* key, DecodeMember decode);
 
 template <class T>
 concept Iterable = requires(T& value, const T& constant) {
@@ -104,23 +150,46 @@ struct Codec<std::monostate> {
     }
 };
 
-/// An array of the alternative's index and its value: new alternatives go at the end.
+/// An array of the alternative's index and its value: new alternatives go at the end. Where every alternative is a struct with a fields()
+/// table and `static constexpr std::string_view tag = "name";` it is that struct's map, with the tag under "type" (tag_member) among its
+/// members; new alternatives then go anywhere, and what was stored with an index is still read.
 template <class... T>
 struct Codec<std::variant<T...>> {
     using Variant = std::variant<T...>;
+    static constexpr bool is_tagged = (detail::Tagged<T> && ...);
 
     static void encode(Encoder& encoder, const Variant& value) {
         if (value.valueless_by_exception()) detail::failValueless();
-        encoder.array(2);
-        encoder.unsignedInteger(value.index());
-        encodeValue(encoder, value, std::index_sequence_for<T...>());
+        if constexpr (is_tagged) {
+            const std::size_t begin = encoder.out().size();
+            encodeValue(encoder, value, std::index_sequence_for<T...>());
+            detail::insertTag(encoder, begin, tags().member, tags().tags[value.index()]);
+        } else {
+            encoder.array(2);
+            encoder.unsignedInteger(value.index());
+            encodeValue(encoder, value, std::index_sequence_for<T...>());
+        }
     }
     static void decode(Decoder& decoder, Variant& value) {
+        if constexpr (is_tagged) {
+            const std::size_t tagged = detail::findTag(decoder, tags());
+            if (tagged < sizeof...(T)) return decodeValue(decoder, value, tagged, std::index_sequence_for<T...>());
+        }
         const Decoder::Nesting nesting(decoder);
         detail::requireCount(decoder, 2);
         const std::uint64_t index = decoder.unsignedInteger();
         if (index >= sizeof...(T)) detail::failVariantIndex(index, sizeof...(T));
         decodeValue(decoder, value, index, std::index_sequence_for<T...>());
+    }
+
+    static detail::Tags tags() requires(is_tagged) {
+        static constexpr std::string_view all[] = {T::tag...};
+        static constexpr std::string_view member = tag_member<Variant>;
+        static_assert(detail::tagsDiffer(all, sizeof...(T)),
+                      "stategraph: two alternatives of a variant have the same tag; give each its own");
+        static_assert((detail::hasNoMember<T>(member) && ...),
+                      "stategraph: an alternative of a variant has a member of the tag's name; specialise stategraph::tag_member for the variant");
+        return {member, all, sizeof...(T)};
     }
 
 private:
@@ -175,7 +244,7 @@ struct Codec<T> {
         encoder.array(value.size());
         if constexpr (detail::UnorderedSetLike<T>) {
             std::string scratch;
-            Encoder inner(scratch);
+            Encoder inner = encoder.into(scratch);
             std::vector<detail::Piece> pieces;
             pieces.reserve(value.size());
             for (const Item& item : value) {
@@ -189,9 +258,10 @@ struct Codec<T> {
         }
     }
     static void decode(Decoder& decoder, T& value) {
-        const Decoder::Nesting nesting(decoder);
+        std::size_t count = 0;
+        const Decoder::Nesting nesting(decoder, count);
         value.clear();
-        std::size_t count = decoder.array();
+        count = decoder.array();
         if constexpr (requires {
                           { value.emplace_back() } -> std::same_as<Item&>;
                       }) {
@@ -220,7 +290,7 @@ struct Codec<T> {
     static void encode(Encoder& encoder, const T& value) {
         encoder.map(value.size());
         std::string scratch;
-        Encoder inner(scratch);
+        Encoder inner = encoder.into(scratch);
         std::vector<detail::Piece> pieces;
         pieces.reserve(value.size());
         for (const auto& [key, mapped] : value) {
@@ -233,11 +303,16 @@ struct Codec<T> {
         detail::appendSorted(encoder, scratch, pieces);
     }
     static void decode(Decoder& decoder, T& value) {
-        const Decoder::Nesting nesting(decoder);
+        std::size_t count = 0;
+        const Decoder::Nesting nesting(decoder, count);
         value.clear();
-        for (std::size_t count = decoder.map(); count > 0; --count) {
+        for (count = decoder.map(); count > 0; --count) {
             Key key{};
-            detail::decodeItem<Key>(decoder, key);
+            if constexpr (std::is_arithmetic_v<Key> || std::is_enum_v<Key>) {
+                detail::decodeKey(decoder, &key, [](Decoder& in, void* to) { detail::decodeItem<Key>(in, *static_cast<Key*>(to)); });
+            } else {
+                detail::decodeItem<Key>(decoder, key);
+            }
             const auto [at, is_new] = value.try_emplace(std::move(key));
             if (is_new) {
                 detail::decodeItem<Mapped>(decoder, at->second);

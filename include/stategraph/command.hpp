@@ -29,7 +29,9 @@ public:
 };
 inline constexpr ResumeTag RESUME = ResumeTag::make();
 
-/// One task of the next superstep: runs `node` with exactly this payload as its input, beside other tasks of the same node.
+/// One task of the next superstep: runs `node` with exactly this payload as its input, beside other tasks of the same node. A payload that is
+/// a Value (or a boost::json::value) becomes what the node takes, as Value::asStrict reads it; one that does not fit is an InvalidUpdateError
+/// of the task that sends it.
 class Send {
 public:
     template <class P>

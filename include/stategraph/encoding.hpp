@@ -13,6 +13,19 @@ namespace stategraph {
 class Encoder {
 public:
     explicit Encoder(std::string& out) noexcept : out_(&out) {}
+    /// Writes what is to be shown and not stored: the members of structs come in the order of their tables, a variant's tag comes first.
+    static Encoder forPeople(std::string& out) noexcept {
+        Encoder encoder(out);
+        encoder.for_people_ = true;
+        return encoder;
+    }
+    bool isForPeople() const noexcept { return for_people_; }
+    /// One that writes in the same way into another buffer.
+    Encoder into(std::string& out) const noexcept {
+        Encoder encoder(out);
+        encoder.for_people_ = for_people_;
+        return encoder;
+    }
 
     void null();
     void boolean(bool value);
@@ -34,6 +47,7 @@ public:
 
 private:
     std::string* out_;
+    bool for_people_ = false;
 };
 
 /// How deep arrays and maps may be nested in one value that is stored: a channel's, a question, a Send's payload, an item.
@@ -52,6 +66,9 @@ inline bool isTooDeep(std::string_view cbor, int more_levels = 0) {
 }
 /// What is wrong with a value that is too deep, and what to do, after "… is ".
 std::string tooDeepText();
+
+/// What a strict reading knows beside its bytes (strict.hpp).
+struct StrictReading;
 }  // namespace detail
 
 /// Reads CBOR items from bytes that it trusts in nothing.
@@ -59,6 +76,9 @@ std::string tooDeepText();
 /// The bytes must outlive it and every view it returns. Errors: malformed or truncated bytes, an indefinite length, a
 /// tag, an item of another type, or nesting deeper than `depth_max` throw WrongTypeError; never undefined behaviour,
 /// and never an allocation larger than the input. Not thread-safe.
+///
+/// What was stored is read leniently: the tables of structs decide what is passed over. What comes from outside is read strictly
+/// (Value::asStrict): members must be known and there, and a real number that is integral is read as an integer.
 class Decoder {
 public:
     /// Held by a codec while it reads what is inside an array or a map, so that hostile bytes cannot make a type that
@@ -69,12 +89,23 @@ public:
             if (decoder.depth_ >= depth_max) failDepth();
             ++decoder.depth_;
         }
+        /// Made before the head of an array or a map is read. `left` counts down to the last item or entry, so that the error of a strict
+        /// reading can say which one it is in.
+        Nesting(Decoder& decoder, const std::size_t& left) : Nesting(decoder) {
+            left_ = &left;
+            begin_ = decoder.rest_;
+        }
         Nesting(const Nesting&) = delete;
         Nesting& operator=(const Nesting&) = delete;
-        ~Nesting() { --decoder_.depth_; }
+        ~Nesting() {
+            --decoder_.depth_;
+            if (decoder_.strict_ != nullptr && left_ != nullptr) decoder_.leave(begin_, *left_);
+        }
 
     private:
         Decoder& decoder_;
+        const std::size_t* left_ = nullptr;
+        std::string_view begin_;
     };
 
     enum class Type : std::uint8_t {
@@ -93,7 +124,11 @@ public:
     static constexpr int depth_max = 2 * value_depth_max;
 
     explicit Decoder(std::string_view bytes) noexcept : rest_(bytes) {}
+    /// Reads strictly.
+    Decoder(std::string_view bytes, detail::StrictReading& strict) noexcept : rest_(bytes), strict_(&strict) {}
 
+    /// Null: what is read is lenient.
+    detail::StrictReading* strict() const noexcept { return strict_; }
     /// The type of the next item; `end` when there is none.
     Type peek() const;
     bool atEnd() const noexcept { return rest_.empty(); }
@@ -121,8 +156,11 @@ public:
 
 private:
     [[noreturn]] static void failDepth();
+    void leave(std::string_view container, std::size_t left) const noexcept;
+    bool tryIntegral(std::uint64_t& number, bool& is_negative);
 
     std::string_view rest_;
+    detail::StrictReading* strict_ = nullptr;
     int depth_ = 0;
 };
 

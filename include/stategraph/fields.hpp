@@ -27,12 +27,36 @@ constexpr Formerly<sizeof...(Name)> formerly(const Name&... name) {
     return {{std::string_view(name)...}};
 }
 
+/// What else an entry of a table says of its member, in fields() and in channels().
+struct TableNote {
+    /// JSON from outside may leave the member out: it is then as its initialiser says. Members that are std::optional may be left out anyway.
+    bool defaulted = false;
+    /// For the readers of jsonSchema().
+    std::string_view description = {};
+};
+
+/// `sg::field("units", &Place::units, sg::defaulted)`
+inline constexpr TableNote defaulted{.defaulted = true};
+
+/// `sg::field("city", &Place::city, sg::describe("Where, in English"))`
+constexpr TableNote describe(std::string_view description) noexcept { return {.description = description}; }
+
+namespace detail {
+template <class Entry>
+constexpr Entry withNote(Entry entry, const TableNote& note) {
+    entry.note.defaulted = entry.note.defaulted || note.defaulted;
+    if (!note.description.empty()) entry.note.description = note.description;
+    return entry;
+}
+}  // namespace detail
+
 /// One entry of a fields() table.
 template <class Member, std::size_t N>
 struct Field {
     std::string_view name;
     Member member;
     std::array<std::string_view, N> former;
+    TableNote note = {};
 };
 
 template <class... Entry>
@@ -50,6 +74,15 @@ template <class T, class Struct, std::size_t N>
 constexpr Field<T Struct::*, N> field(std::string_view name, T Struct::*member, Formerly<N> former) {
     return {name, member, former.names};
 }
+/// With notes, in any order: `sg::defaulted`, `sg::describe("text")`, and once `sg::formerly("name")`.
+template <class T, class Struct, class... More>
+constexpr auto field(std::string_view name, T Struct::*member, TableNote note, const More&... more) {
+    return detail::withNote(field(name, member, more...), note);
+}
+template <class T, class Struct, std::size_t N, class... More>
+constexpr auto field(std::string_view name, T Struct::*member, Formerly<N> former, TableNote note, const More&... more) {
+    return detail::withNote(field(name, member, former, more...), note);
+}
 
 /// The same under the member's own name: `sg::field<&T::member>()`. Renaming the member then needs formerly() too.
 template <auto Member, class... Options>
@@ -59,6 +92,9 @@ constexpr auto field(Options... options) {
 
 /// The table that makes a struct storable, returned by its `static constexpr auto fields()`. It lists every member
 /// once, in any order; the struct is an aggregate without base classes or C arrays, else a missing one goes unnoticed.
+///
+/// What comes from outside (Value::asStrict, fromJson, answers to interrupts) must have every member that is neither optional nor
+/// `sg::defaulted`, and no other, unless the struct says `static constexpr bool allows_unknown_members = true;`.
 template <class... Entry>
 constexpr Fields<Entry...> fields(Entry... entry) {
     return {{{entry}...}};
@@ -70,8 +106,8 @@ constexpr auto fields() {
     return fields(field<Member>()...);
 }
 
-/// Structs with a table, as a CBOR map from name to value. Unknown keys are passed over and members without a key stay
-/// as they are, so members can be added and removed. Of equal keys the first counts.
+/// Structs with a table, as a CBOR map from name to value. Where it is read from the log, unknown keys are passed over and members without
+/// a key stay as they are, so members can be added and removed. Of equal keys the first counts.
 template <detail::HasFields T>
 struct Codec<T> {
     using Layout = detail::TableLayout<T>;
@@ -94,8 +130,10 @@ private:
 
     template <std::size_t... I>
     static void encodeMembers(Encoder& encoder, const T& value, std::index_sequence<I...>) {
+        const std::size_t begin = encoder.out().size();
         if constexpr (sizeof...(I) == 0) encoder.map(0);
         (encodeMember<I>(encoder, value), ...);
+        if (encoder.isForPeople()) detail::listAsTable(encoder, begin, Layout::order.data(), sizeof...(I));
     }
     template <std::size_t I>
     static void encodeMember(Encoder& encoder, const T& value) {
@@ -115,7 +153,7 @@ private:
         // One more than needed, so that an empty table is no special case.
         static constexpr detail::DecodeMember members[] = {&decodeMember<I>..., nullptr};
         unsigned char seen[sizeof...(I) + 1] = {};
-        detail::decodeTable(decoder, &value, {Layout::lookup.data(), Layout::lookup.size(), members}, seen);
+        detail::decodeTable(decoder, &value, {Layout::lookup.data(), Layout::lookup.size(), members, detail::allowsUnknownMembers<T>()}, seen);
     }
 };
 

@@ -23,29 +23,36 @@ namespace stategraph {
 /// a key that is not text its JSON text.
 template <>
 struct Codec<boost::json::value> {
+    static constexpr std::string_view json_schema = R"({})";
     static void encode(Encoder& encoder, const boost::json::value& value);
     static void decode(Decoder& decoder, boost::json::value& value);
 };
 template <>
 struct Codec<boost::json::object> {
+    static constexpr std::string_view json_schema = R"({"type":"object"})";
     static void encode(Encoder& encoder, const boost::json::object& value);
     static void decode(Decoder& decoder, boost::json::object& value);
 };
 template <>
 struct Codec<boost::json::array> {
+    static constexpr std::string_view json_schema = R"({"type":"array"})";
     static void encode(Encoder& encoder, const boost::json::array& value);
     static void decode(Decoder& decoder, boost::json::array& value);
 };
 template <>
 struct Codec<boost::json::string> {
+    static constexpr std::string_view json_schema = R"({"type":"string"})";
     static void encode(Encoder& encoder, const boost::json::string& value);
     static void decode(Decoder& decoder, boost::json::string& value);
 };
 
 Value fromJson(const boost::json::value& json);
 boost::json::value toJsonValue(const Value& value);
-/// From JSON text. Errors: InvalidArgumentError that says where the text is not JSON.
-Value parseJson(std::string_view text);
+/// From JSON that comes from outside. Errors: WrongTypeError (Value::asStrict).
+template <class T, std::same_as<boost::json::value> Json>
+T fromJson(const Json& json) {
+    return fromJson(json).template asStrict<T>();
+}
 
 class JsonState;
 

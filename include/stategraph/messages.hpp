@@ -22,7 +22,8 @@ struct Message {
 
     bool isRemoval() const { return role == "remove"; }
     static constexpr auto fields() {
-        return stategraph::fields(field("role", &Message::role), field("content", &Message::content), field("id", &Message::id));
+        return stategraph::fields(field("role", &Message::role), field("content", &Message::content), 
+                                  field("id", &Message::id, defaulted));
     }
     friend bool operator==(const Message&, const Message&) = default;
 };

@@ -11,14 +11,15 @@
 namespace stategraph {
 
 namespace detail {
-void printResult(std::ostream& out, Status status, const Value& values, const std::vector<Interrupt>& interrupts);
+void printResult(std::ostream& out, Status status, std::string_view values_json, const std::vector<Interrupt>& interrupts);
+void printText(std::ostream& out, std::string_view text);
 }  // namespace detail
 
 /// Prints a result as one JSON object: its status, its values and, if there are any, the open questions.
 template <class Output>
     requires Encodable<Output>
 std::ostream& operator<<(std::ostream& out, const Result<Output>& result) {
-    detail::printResult(out, result.status, Value(result.values), result.interrupts);
+    detail::printResult(out, result.status, toJson(result.values), result.interrupts);
     return out;
 }
 
@@ -29,5 +30,6 @@ std::ostream& operator<<(std::ostream& out, const Result<Output>& result) {
 template <class T>
     requires stategraph::ChannelState<T> || stategraph::detail::HasFields<T>
 std::ostream& operator<<(std::ostream& out, const T& value) {
-    return out << stategraph::Value(value);
+    stategraph::detail::printText(out, stategraph::toJson(value));
+    return out;
 }

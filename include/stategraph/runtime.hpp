@@ -113,8 +113,21 @@ private:
 };
 
 namespace detail {
-/// The answer to the task's next question. Throws a private type, through the node, if there is none yet.
-Value ask(Runtime& runtime, Value question);
+/// Throws WrongTypeError unless an answer is what the node asks for.
+using AnswerCheck = void (*)(const Value& answer);
+template <class T>
+void checkAnswer(const Value& answer) {
+    (void)answer.template asStrict<T>();
+}
+
+struct GivenAnswer {
+    Value value;
+    bool is_new;  // no attempt is known to have taken it yet: it is checked as what comes from outside
+};
+
+/// The answer to the task's next question. Throws a private type, through the node, if there is none yet. `check` is kept with the
+/// question, so that a wrong answer is refused before it is stored.
+GivenAnswer ask(Runtime& runtime, Value question, AnswerCheck check);
 /// Whether the node's input is a Send's payload, and not the state.
 bool hasPayload(Runtime& runtime) noexcept;
 /// Of the graph that the node is in.
@@ -132,7 +145,7 @@ public:
     template <class T>
     void accept(const Value& answer) {
         try {
-            (void)answer.template as<T>();
+            (void)answer.template asStrict<T>();
         } catch (const WrongTypeError& why) {
             refuse(why.message());
         }
@@ -216,15 +229,19 @@ auto checkDoubt(const Effect& effect, Check& check) {
 /// run is resumed with an answer the node runs again from its beginning and the same call returns the answer.
 ///
 /// Calls are matched with answers by their order within the node; within a function that `Runtime::once` or `Flow::call` calls, by their
-/// order within that function. What the node did before is done again: keep it free of side effects. Throws WrongTypeError if the answer is not a T (the interrupt stays open), MissingCheckpointerError without a saver.
+/// order within that function. What the node did before is done again: keep it free of side effects. Throws MissingCheckpointerError without a
+/// saver.
+///
+/// An answer must be a T as Value::asStrict reads it. Another one is a WrongTypeError of the call that resumes, and the interrupt stays
+/// open: where this process asked the question nothing is stored and nothing runs; else the node finds out, and the answer is withdrawn.
 template <class T = Value>
 T interrupt(Runtime& runtime, const Value& question = {}) {
-    Value answer = detail::ask(runtime, question);
     if constexpr (std::is_same_v<T, Value>) {
-        return answer;
+        return detail::ask(runtime, question, nullptr).value;
     } else {
+        const detail::GivenAnswer answer = detail::ask(runtime, question, &detail::checkAnswer<T>);
         try {
-            return answer.template as<T>();
+            return answer.is_new ? answer.value.template asStrict<T>() : answer.value.template as<T>();
         } catch (const WrongTypeError& why) {
             detail::refuseAnswer(runtime, why);
         }

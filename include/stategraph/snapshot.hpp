@@ -66,6 +66,10 @@ struct SnapshotData {
 std::string toJson(const SnapshotData& snapshot);
 std::ostream& operator<<(std::ostream& out, const SnapshotData& snapshot);
 
+namespace detail {
+std::string valuesAsJson(const Schema& schema, const void* state, const ChannelSet& present, const Value& as_cbor);
+}  // namespace detail
+
 /// The state of a thread at a checkpoint. `config.checkpoint_id` is empty if the thread has none.
 template <class S>
 struct StateSnapshot : SnapshotData {
@@ -82,8 +86,14 @@ struct StateSnapshot : SnapshotData {
     {
         return values.has(channel);
     }
-    /// The values as JSON text, unset channels left out.
-    std::string valuesAsJson() const { return values_as_cbor.toJson(); }
+    /// The values as JSON text, unset channels left out; in the order of the state's table, unless the snapshot is of another type.
+    std::string valuesAsJson() const {
+        if constexpr (ChannelState<S>) {
+            return detail::valuesAsJson(detail::schemaOf<S>(), &values, present, values_as_cbor);
+        } else {
+            return values_as_cbor.toJson();
+        }
+    }
 
     detail::ChannelSet present = {};
 };

@@ -8,6 +8,7 @@
 #include <stategraph/detail/state_schema.hpp>
 #include <stategraph/detail/write_checks.hpp>
 #include <stategraph/detail/writes.hpp>
+#include <stategraph/value.hpp>
 
 namespace stategraph {
 
@@ -179,6 +180,15 @@ public:
     }
     /// The same of `{{"channel", value}}`.
     Update(std::initializer_list<detail::NamedWrite>) {}
+
+    /// One write for each entry of an object that comes from outside, such as an edit sent as JSON: `Update<State>::of(sg::parseJson(text))`.
+    /// Channels with a reducer get it as `add` does. Errors: WrongTypeError with every fault: names that are no channels, values that
+    /// Value::asStrict refuses.
+    static Update of(const Value& values) {
+        Update update;
+        detail::readUpdate(detail::schemaOf<S>(), values.bytes(), update);
+        return update;
+    }
 
     /// Adds one more operation.
     template <class W>

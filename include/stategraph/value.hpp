@@ -8,6 +8,10 @@
 #include <stategraph/codec.hpp>
 
 namespace stategraph {
+namespace detail {
+/// Reads one item strictly, and refuses more. Errors: WrongTypeError.
+void readStrictly(std::string_view cbor, void* value, DecodeMember decode);
+}  // namespace detail
 
 /// Any storable value, as the CBOR it is stored as: a resume value, a payload, metadata.
 ///
@@ -46,10 +50,23 @@ public:
         return value;
     }
 
+    /// The same for what comes from outside, where T says what it must be: in structs no member may be missing that is neither optional nor
+    /// `sg::defaulted`, and none be there that their tables do not have (field()); enums and tagged variants are named; 3.0 is an integer.
+    /// Errors: WrongTypeError that lists what is wrong and where, all faults of an object at once. What was stored by earlier versions of a
+    /// program is read with `as`. Cost: that of `as`.
+    template <class T>
+    T asStrict() const {
+        requireStorable<T>();
+        T value{};
+        detail::readStrictly(bytes(), &value, [](Decoder& in, void* to) { detail::decodeItem(in, *static_cast<T*>(to)); });
+        return value;
+    }
+
     bool isNull() const noexcept { return bytes() == null_bytes; }
     /// One CBOR item, valid as long as this value is unchanged.
     std::string_view bytes() const noexcept { return bytes_.empty() ? null_bytes : std::string_view(bytes_); }
-    /// As JSON text; see cborToJson() for what JSON cannot say.
+    /// As JSON text; see cborToJson() for what JSON cannot say. Objects list their members as they are stored, shorter names first: for the
+    /// order of a struct's table use sg::toJson(value).
     std::string toJson() const { return cborToJson(bytes()); }
 
     friend bool operator==(const Value& a, const Value& b) noexcept { return a.bytes() == b.bytes(); }
@@ -64,6 +81,25 @@ private:
 
     std::string bytes_;  // empty means null, so that default-made and moved-from values are
 };
+
+/// From JSON text. Errors: InvalidArgumentError that says where the text is not JSON.
+Value parseJson(std::string_view text);
+
+/// A T from JSON text that comes from outside: the arguments of a tool, a request's body. Errors: InvalidArgumentError for text that is not
+/// JSON; WrongTypeError that lists every fault (Value::asStrict).
+template <class T>
+T fromJson(std::string_view text) {
+    return parseJson(text).asStrict<T>();
+}
+
+/// JSON text for people: structs and states list their members in the order of their tables, tagged variants begin with the tag.
+template <class T>
+requires Encodable<T> std::string toJson(const T& value) {
+    std::string cbor;
+    Encoder encoder = Encoder::forPeople(cbor);
+    Codec<T>::encode(encoder, value);
+    return cborToJson(cbor);
+}
 
 /// A Value is stored as the item it holds, without a wrapper.
 template <>

@@ -7,6 +7,7 @@
 #include <stategraph/detail/core.hpp>
 #include <stategraph/id_source.hpp>
 
+#include "src/graph/asked_questions.hpp"
 #include "src/graph/topology.hpp"
 
 namespace stategraph::engine {
@@ -51,6 +52,8 @@ public:
     bool preparesWrites() const noexcept { return prepares_writes_; }
     Executor& executor() const;
     IdSource& ids() const;
+    /// What nodes asked for in this process. Safe from several threads.
+    engine::AskedQuestions& askedQuestions() const noexcept { return asked_questions_; }
 
 private:
     GraphSpec spec_;
@@ -61,6 +64,7 @@ private:
     ChannelSet input_;
     ChannelSet output_;
     bool prepares_writes_ = false;
+    mutable engine::AskedQuestions asked_questions_;
 };
 
 }  // namespace stategraph::detail

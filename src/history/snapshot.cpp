@@ -118,6 +118,28 @@ std::string SnapshotData::createdAt() const {
     return std::string(text, size) + "." + std::string(3 - milliseconds.size(), '0') + milliseconds + "Z";
 }
 
+std::string detail::valuesAsJson(const Schema& schema, const void* state, const ChannelSet& present, const Value& as_cbor) {
+    Decoder in(as_cbor.bytes());
+    if (present == ChannelSet() || present == ChannelSet(schema.size()) || in.peek() != Decoder::Type::map) return as_cbor.toJson();
+    std::vector<bool> is_shown(schema.size());
+    const std::size_t count = in.map();
+    for (std::size_t i = 0; i < count; ++i) {
+        const ChannelSpec* const channel = in.peek() == Decoder::Type::text ? schema.find(in.text()) : nullptr;
+        if (channel == nullptr) return as_cbor.toJson();
+        is_shown[channel->index] = true;
+        in.skip();
+    }
+    std::string cbor;
+    Encoder out = Encoder::forPeople(cbor);
+    out.map(count);
+    for (const ChannelSpec& channel : schema.channels()) {
+        if (!is_shown[channel.index]) continue;
+        out.text(channel.name);
+        channel.behaviour->encode(channel, schema.value(state, channel), out);
+    }
+    return cborToJson(cbor);
+}
+
 std::string toJson(const SnapshotData& snapshot) {
     std::string cbor;
     Encoder out(cbor);

@@ -231,9 +231,14 @@ void Run::takeAnswers(const RunInput& input) {
         if (!by_id.contains(answer.interrupt_id)) refuse("no open interrupt has the id " + answer.interrupt_id.toString() + "; open are:");
         if (!answered.insert(answer.interrupt_id).second) refuse("interrupt " + answer.interrupt_id.toString() + " is answered twice; open are:");
     }
+    for (const Answer& answer : answers) {
+        core_.askedQuestions().check({shared_.config->thread_id.toString(), answer.interrupt_id, by_id.find(answer.interrupt_id)->second->interrupt.index},
+                                     answer.value);
+    }
     std::set<std::string_view> touched;
     for (const Answer& answer : answers) {
         const Open& asked = *by_id.find(answer.interrupt_id)->second;
+        shared_.new_answers.emplace_back(answer.interrupt_id, asked.interrupt.index);
         answers_.push_back(answer.value);
         asked.record->answers.push_back({answer.interrupt_id, asked.interrupt.index, answers_.back().bytes()});
         touched.insert(asked.path);

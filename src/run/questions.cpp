@@ -18,6 +18,8 @@ thread_local bool in_started_call = false;
 
 namespace engine {
 
+bool isRefusal(std::string_view error) noexcept { return error.find("the interrupt stays open") != std::string_view::npos; }
+
 StartedCall::StartedCall() noexcept : outer_(std::exchange(in_started_call, true)) {}
 StartedCall::~StartedCall() { in_started_call = outer_; }
 
@@ -57,20 +59,29 @@ struct Questions {
                                  {.node = std::string(runtime.node())});
     }
 
-    static std::optional<Value> find(TaskContext& context, const TaskId& task, const Value& question, Interrupt& asked) {
+    static std::optional<GivenAnswer> find(TaskContext& context, const TaskId& task, const Value& question, Interrupt& asked) {
         CallQuestions* const call = callOf(context);
         if (call == nullptr) {
             asked = {task, context.calls++, {}};
-            return context.run->findAnswer(*context.task, asked.id, asked.index);
+            return given(context, asked);
         }
         asked = {call->id_, call->asked_++, {}};
-        auto answer = context.run->findAnswer(*context.task, asked.id, asked.index);
+        auto answer = given(context, asked);
         if (in_started_call) return answer;
         const std::uint64_t before = context.calls + context.calls_inside++;
         if (answer || context.took_old_answer) return answer;
-        answer = context.run->takeOldAnswer(*context.task, question, before, asked);
-        context.took_old_answer = answer.has_value();
+        if (auto old = context.run->takeOldAnswer(*context.task, question, before, asked)) {
+            context.took_old_answer = true;
+            answer = GivenAnswer{std::move(*old), false};
+        }
         return answer;
+    }
+
+    static std::optional<GivenAnswer> given(TaskContext& context, const Interrupt& asked) {
+        bool is_new = true;
+        auto answer = context.run->findAnswer(*context.task, asked.id, asked.index, &is_new);
+        if (!answer) return {};
+        return GivenAnswer{std::move(*answer), is_new};
     }
 
     static Interrupt last(const TaskContext& context, const TaskId& task) {
@@ -86,7 +97,7 @@ struct Questions {
 
 void restartQuestions(Runtime& runtime) noexcept { Questions::restart(runtime.taskContext()); }
 
-Value ask(Runtime& runtime, Value question) {
+GivenAnswer ask(Runtime& runtime, Value question, AnswerCheck check) {
     TaskContext& context = runtime.taskContext();
     const auto held = engine::enter(context);
     if (context.run == nullptr) throw InvalidUpdateError("a router cannot ask while its node's state is edited");
@@ -98,14 +109,14 @@ Value ask(Runtime& runtime, Value question) {
     Interrupt asked;
     if (auto answer = Questions::find(context, runtime.taskId(), question, asked)) return std::move(*answer);
     asked.value = std::move(question);
+    context.run->noteAsked(asked, std::string(runtime.node()), check);
     throw InterruptSignal{std::move(asked)};
 }
 
 void refuseAnswer(Runtime& runtime, const WrongTypeError& why) {
     const Interrupt asked = Questions::last(runtime.taskContext(), runtime.taskId());
     throw RefusedAnswerSignal{asked.id, asked.index,
-                              "the answer to node '" + std::string(runtime.node()) + "' is of the wrong type: " + why.message() +
-                                  "; the interrupt stays open"};
+                              engine::refusedAnswer(std::string(runtime.node()), why)};
 }
 
 }  // namespace detail

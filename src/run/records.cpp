@@ -5,6 +5,7 @@
 
 #include "checkpoint/comparisons.hpp"
 #include "src/commit/task_record.hpp"
+#include "src/run/questions.hpp"
 #include "src/run/run.hpp"
 
 // What is kept and told of a task: its record, its events. Called on the thread that ran it.
@@ -66,10 +67,24 @@ TaskRecord& Run::answersOf(Task& task) noexcept {
     return *record;
 }
 
-std::optional<Value> Run::findAnswer(Task& task, TaskId id, std::uint64_t index) {
+std::optional<Value> Run::findAnswer(Task& task, TaskId id, std::uint64_t index, bool* is_new) {
     const std::lock_guard lock(shared_.answers_mutex);
-    const Interrupt* const answer = answersOf(task).findAnswer(id, index);
-    return answer == nullptr ? std::nullopt : std::optional(answer->value);
+    const TaskRecord& kept = answersOf(task);
+    const Interrupt* const answer = kept.findAnswer(id, index);
+    if (answer == nullptr) return {};
+    if (is_new != nullptr) {
+        // It was taken before where its asker went on to another question, or failed for another reason than a refused answer.
+        const auto comesLater = [&](const Interrupt& asked) { return asked.id == id && asked.index > index; };
+        const bool was_taken = (kept.error && !isRefusal(*kept.error)) || std::ranges::any_of(kept.interrupts, comesLater);
+        *is_new = !was_taken || std::ranges::find(shared_.new_answers, std::pair(id, index)) != shared_.new_answers.end();
+    }
+    return answer->value;
+}
+
+void Run::noteAsked(const Interrupt& asked, std::string node, detail::AnswerCheck check) {
+    const Run* root = this;
+    while (root->parent_ != nullptr) root = root->parent_->run;
+    root->core_.askedQuestions().add({shared_.config->thread_id.toString(), asked.id, asked.index}, {std::move(node), check});
 }
 
 std::optional<Value> Run::takeOldAnswer(Task& task, const Value& question, std::uint64_t before, const Interrupt& now) {

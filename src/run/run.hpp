@@ -40,6 +40,7 @@ struct RunShared {
     Events* events;
     std::string metadata;  // a CBOR map, or empty
     std::mutex answers_mutex = {};  // over the answers in tasks' records
+    std::vector<std::pair<TaskId, std::uint64_t>> new_answers = {};  // given to this run
     std::atomic<std::uint64_t> run_bits = 0;  // tells this run from others where nothing is stored; made when somebody asks
     Effects effects = {};
     ThreadClaim claim = {};
@@ -149,7 +150,10 @@ public:
     /// Its payload.
     void encodeSend(const Task& task, Encoder& out) const;
     /// The answer to a task's question, if there is one.
-    std::optional<Value> findAnswer(Task& task, TaskId id, std::uint64_t index);
+    /// `is_new`: whether no attempt is known to have taken it.
+    std::optional<Value> findAnswer(Task& task, TaskId id, std::uint64_t index, bool* is_new = nullptr);
+    /// Keeps, as long as the process has room for it, of which type an answer must be.
+    void noteAsked(const Interrupt& asked, std::string node, detail::AnswerCheck check);
     /// The answer to the question that a task was last stopped at by an earlier version of the library, if it is this one: there what
     /// functions ask that `once` calls was counted among the node's own. `before`: how many of both came before in this attempt. The question
     /// gets the name and place of `now`.

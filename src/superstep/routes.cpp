@@ -1,6 +1,11 @@
 #include "src/superstep/routes.hpp"
 
+#include <memory>
+
+#include <boost/json/fwd.hpp>
+
 #include <stategraph/error.hpp>
+#include <stategraph/value.hpp>
 
 namespace stategraph {
 
@@ -25,6 +30,22 @@ NodeIndex require(const Topology& topology, std::string_view node, std::string_v
     return found;
 }
 
+// What a node takes, from JSON: it is checked here, before anything of the superstep is stored.
+detail::AnyValue readPayload(const detail::ValueOps& type, const detail::AnyValue& given, std::string_view node, std::string_view from) {
+    std::string cbor;
+    Encoder out(cbor);
+    given.encode(out);
+    std::shared_ptr<void> place(type.allocate(), [&type](void* p) { type.deallocate(p); });
+    try {
+        detail::readStrictly(cbor, place.get(), type.decode);
+    } catch (const WrongTypeError& error) {
+        refuse(from, node, "with a Send whose payload that node does not take: " + error.message());
+    }
+    // The value is destroyed before its place.
+    std::shared_ptr<const void> value(place.get(), [place, destroy = type.destroy](const void* p) { destroy(const_cast<void*>(p)); });
+    return {type, std::move(value)};
+}
+
 }  // namespace
 
 const detail::ValueOps* payloadOf(const Node& node) noexcept {
@@ -43,8 +64,13 @@ void resolveSend(const Topology& topology, std::string_view node, const detail::
     const NodeIndex found = require(topology, node, from);
     const detail::ValueOps* type = payloadOf(topology.nodes[found]);
     if (type == nullptr) refuse(from, node, "with a Send, and its input cannot be stored: give it a Codec");
-    if (type->type != payload.type()) refuse(from, node, "with a Send whose payload is not of the type that node takes");
-    routes.sends.push_back({found, payload, {}});
+    if (type->type == payload.type()) {
+        routes.sends.push_back({found, payload, {}});
+    } else if (payload.type() == detail::typeKey<Value>() || payload.type() == detail::typeKey<boost::json::value>()) {
+        routes.sends.push_back({found, readPayload(*type, payload, node, from), {}});
+    } else {
+        refuse(from, node, "with a Send whose payload is not of the type that node takes");
+    }
 }
 
 void resolveTarget(const Topology& topology, const Target& target, std::string_view from, Routes& routes) {

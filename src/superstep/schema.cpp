@@ -51,6 +51,7 @@ std::vector<ChannelSpec> specsOf(ChannelRows& rows) {
         spec.offset = row.offset;
         spec.behaviour = row.behaviour;
         spec.context = std::move(row.context);
+        spec.required = row.required && !isReducing(spec);
     }
     return specs;
 }
@@ -85,7 +86,9 @@ Schema::Schema(StateType state, std::vector<ChannelSpec> channels)
         const std::string& y = channels_[b].name;
         return x.size() != y.size() ? x.size() < y.size() : x < y;
     });
-    for (const ChannelIndex index : encoded_order_) table_names_.push_back({channels_[index].name, index, false});
+    for (const ChannelIndex index : encoded_order_) {
+        table_names_.push_back({channels_[index].name, index, false, channels_[index].required});
+    }
     for (const auto& channel : channels_) {
         for (const auto& former : channel.former_names) table_names_.push_back({former, channel.index, true});
     }
@@ -127,8 +130,8 @@ Op* replacing(std::span<Op* const> ops) noexcept {
 
 void encodeState(const Schema& schema, Encoder& encoder, const void* state) {
     encoder.map(schema.size());
-    for (const ChannelIndex index : schema.encodedOrder()) {
-        const ChannelSpec& channel = schema.channel(index);
+    for (std::size_t i = 0; i < schema.size(); ++i) {
+        const ChannelSpec& channel = schema.channel(encoder.isForPeople() ? i : schema.encodedOrder()[i]);
         encoder.text(channel.name);
         channel.behaviour->encode(channel, schema.value(state, channel), encoder);
     }

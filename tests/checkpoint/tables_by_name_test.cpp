@@ -9,6 +9,7 @@
 
 #include <stategraph/by_name.hpp>
 #include <stategraph/describe.hpp>
+#include <stategraph/json_schema.hpp>
 #include <stategraph/stategraph.hpp>
 
 namespace sg = stategraph;
@@ -53,6 +54,14 @@ TEST_CASE("a struct that says so is stored under its members' names") {
     REQUIRE(read.parts.size() == 2);
     CHECK(read.parts[0].ratio == 0.5);
     CHECK(read.note == sg::Value("x"));
+}
+
+TEST_CASE("a struct without a table is read strictly and has a schema as one with a table") {
+    CHECK_THROWS_WITH_AS(sg::parseJson(R"({"approved":true,"by":"Ada","parts":[],"nonsense":1})").asStrict<Decision>(), doctest::Contains("nonsense"),
+                         sg::WrongTypeError);
+    CHECK(sg::parseJson("{}").asStrict<Inner>().ratio == std::nullopt);
+    CHECK(sg::jsonSchema<Inner>().find(R"("ratio")") != std::string::npos);
+    CHECK(sg::jsonSchema<Described>().find(R"("currency_code")") != std::string::npos);
 }
 
 TEST_CASE("a struct that is described is stored as it is described") {

@@ -193,10 +193,10 @@ TEST_CASE("results, statuses and states can be printed") {
     const auto result = app.invoke({sg::set<&Payment::amount>(120)}, {.thread_id = "A"});
     std::ostringstream out;
     out << result.status << ' ' << result.values << ' ' << sg::Source::loop << ' ' << Decision{true, "Ada"};
-    CHECK(out.str() == R"(interrupted {"log":[],"amount":120} loop {"by":"Ada","approved":true})");
+    CHECK(out.str() == R"(interrupted {"amount":120,"log":[]} loop {"approved":true,"by":"Ada"})");
     std::ostringstream whole;
     whole << result;
-    CHECK(whole.str() == R"({"status":"interrupted","values":{"log":[],"amount":120},"interrupts":[{"id":")" +
+    CHECK(whole.str() == R"({"status":"interrupted","values":{"amount":120,"log":[]},"interrupts":[{"id":")" +
                              result.interrupts.at(0).id.toString() + R"(","value":"Pay this?"}]})");
 }
 

@@ -60,6 +60,7 @@ struct ChannelSpec {
     std::uint32_t offset = 0;
     const Behaviour* behaviour = nullptr;
     std::shared_ptr<const void> context;  // a reducer's own data
+    bool required = false;                // where a state is read strictly: it is no optional, and no reducer or note gives it a value
     const void* initial = nullptr;        // the value before any write; owned by the schema
 };
 
@@ -74,6 +75,7 @@ struct ChannelRow {
     std::uint32_t offset = 0;
     const Behaviour* behaviour = nullptr;
     std::shared_ptr<const void> context;
+    bool required = false;
 };
 
 /// An array of them whose code is not in every user's file.
@@ -131,6 +133,7 @@ struct StateType {
     void (*move)(void* to, void* from) = nullptr;
     void* (*base)(void* state) noexcept = nullptr;  // what channel offsets count from; null: the state itself
     const void* context = nullptr;
+    bool allows_unknown = false;  // where one is read strictly
 };
 
 /// All that the engine knows of a state type: its channels and how to handle its object. Built once, then never changed.

@@ -68,6 +68,7 @@ void describeChannel(const Entry& entry, const typename Entry::State& sample, Ch
         row.offset = static_cast<std::uint32_t>(reinterpret_cast<const char*>(&(sample.*entry.member)) -
                                                 reinterpret_cast<const char*>(&sample));
         row.behaviour = behaviour_of<T, typename Reducer::template Fold<T>>;
+        row.required = !entry.note.defaulted && !is_optional<T>;
         if constexpr (requires { entry.reducer.reduce; }) {
             row.context = std::make_shared<std::remove_cvref_t<decltype(entry.reducer.reduce)>>(entry.reducer.reduce);
         }
@@ -82,6 +83,7 @@ Schema makeSchema(const PackOf<std::index_sequence<I...>, Entry...>& entries) {
         .destroy = [](void* state) noexcept { ::delete static_cast<S*>(state); },
         .copy = [](void* to, const void* from) { *static_cast<S*>(to) = *static_cast<const S*>(from); },
         .move = [](void* to, void* from) { *static_cast<S*>(to) = static_cast<S&&>(*static_cast<S*>(from)); },
+        .allows_unknown = allowsUnknownMembers<S>(),
     };
     const S sample{};
     ChannelRows rows(sizeof...(Entry));

@@ -2,8 +2,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include <stategraph/encoding.hpp>
@@ -41,11 +43,38 @@ constexpr auto& memberOf(Object& object, T S::*member) noexcept {
     return object.*member;
 }
 
+/// A struct that says `static constexpr bool allows_unknown_members = true`: strict reading passes over what its table does not have.
+template <class T>
+consteval bool allowsUnknownMembers() {
+    if constexpr (requires { T::allows_unknown_members; }) {
+        return T::allows_unknown_members;
+    } else {
+        return false;
+    }
+}
+
+template <class T>
+inline constexpr bool is_optional = false;
+template <class T>
+inline constexpr bool is_optional<std::optional<T>> = true;
+
+template <class T, class S>
+constexpr bool isOptionalMember(T S::*) noexcept {
+    return is_optional<T>;
+}
+/// Of an entry that says its member's type otherwise (by_name.hpp).
+template <class Member>
+    requires requires { typename Member::Type; }
+constexpr bool isOptionalMember(Member) noexcept {
+    return is_optional<typename Member::Type>;
+}
+
 /// One name under which a member can be found, and how to read that member of the struct behind the pointer.
 struct TableName {
     std::string_view name;
     std::size_t index;
     bool former;
+    bool required = false;  // where it is read strictly
 };
 
 using DecodeMember = void (*)(Decoder& decoder, void* object);
@@ -55,11 +84,17 @@ struct TableView {
     const TableName* names;  // the current names in the order they are stored, then the former ones
     std::size_t names_size;
     const DecodeMember* members;
+    bool allows_unknown = false;
 };
 
 /// Reads a CBOR map into a struct: unknown keys are passed over, former names count unless the current one is there,
-/// and errors name the member. `seen` has one zero for each member.
+/// and errors name the member. A strict decoder refuses unknown keys and missing members, all of one map at once. `seen` has one zero
+/// for each member.
 void decodeTable(Decoder& decoder, void* object, TableView table, unsigned char* seen);
+
+/// Puts the entries of the map that begins at `begin`, which is in the stored order, into that of the table. `order[i]`: the place in the
+/// table of the i-th that is stored.
+void listAsTable(Encoder& encoder, std::size_t begin, const std::size_t* order, std::size_t size);
 
 constexpr bool storedBefore(std::string_view a, std::string_view b) noexcept {
     // The order of their encoded bytes: the length comes first in them.
@@ -99,6 +134,12 @@ constexpr auto namesOf(const PackOf<std::index_sequence<I...>, T...>& entries) {
     return std::array<std::string_view, sizeof...(T)>{entries.PackItem<I, T>::value.name...};
 }
 
+template <std::size_t... I, class... T>
+constexpr auto requiredOf(const PackOf<std::index_sequence<I...>, T...>& entries) {
+    return std::array<bool, sizeof...(T)>{
+        (!entries.PackItem<I, T>::value.note.defaulted && !isOptionalMember(entries.PackItem<I, T>::value.member))...};
+}
+
 /// What is known about the fields() of T at compile time.
 template <class T>
 struct TableLayout {
@@ -133,7 +174,8 @@ struct TableLayout {
     static constexpr auto lookup = [] {
         std::array<TableName, count + former_count> out{};
         TableName* next = out.data();
-        for (const std::size_t index : order) *next++ = {names[index], index, false};
+        const auto required = requiredOf(fields_of<T>.entries);
+        for (const std::size_t index : order) *next++ = {names[index], index, false, required[index]};
         addFormer(next, Indices());
         return out;
     }();

@@ -1,0 +1,43 @@
+#pragma once
+#include <compare>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include <stategraph/runtime.hpp>
+
+// Of which type answers must be, as far as this process asked the questions: so that a wrong answer is refused before it is stored.
+namespace stategraph::engine {
+
+/// The text of the error that refuses an answer.
+std::string refusedAnswer(const std::string& node, const WrongTypeError& why);
+
+/// The newest questions of a graph's runs. Older ones are forgotten: their answers are checked when the node takes them. Safe from several
+/// threads.
+class AskedQuestions {
+public:
+    struct Key {
+        std::string thread;
+        TaskId id;
+        std::uint64_t index;
+        auto operator<=>(const Key&) const = default;
+    };
+    struct Asked {
+        std::string node;
+        detail::AnswerCheck check;
+    };
+    static constexpr std::size_t kept_max = 4096;
+
+    void add(Key key, Asked asked);
+    /// Errors: WrongTypeError, naming the node, for an answer that it would refuse.
+    void check(const Key& key, const Value& answer) const;
+
+private:
+    mutable std::mutex mutex_;
+    std::map<Key, Asked> asked_;
+    std::deque<Key> order_;  // in which they were asked first
+};
+
+}  // namespace stategraph::engine
