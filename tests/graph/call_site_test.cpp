@@ -1,6 +1,7 @@
 // How nodes, tables and commands are written, and what the shorter forms are equal to.
 #include <doctest/doctest.h>
 
+#include <map>
 #include <sstream>
 #include <stdexcept>
 #include <string>
