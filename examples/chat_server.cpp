@@ -36,7 +36,7 @@ using namespace std::chrono_literals;
 
 struct State {
     std::vector<sg::Message> messages = {};
-    static constexpr auto channels() { return sg::channels(sg::channel("messages", &State::messages, sg::addMessages)); }
+    static constexpr auto channels() { return sg::channels(sg::channel<&State::messages>(sg::addMessages)); }
 };
 
 // Stands for a client of some model's API. All runs share it, without a lock.
@@ -70,7 +70,7 @@ sg::CompiledGraph<State> makeGraph(Model& model) {
         sg::Message reply{"assistant", "", "reply-" + std::to_string(state.messages.size())};
         const auto passOn = [&](const std::string& token) { runtime.emitMessage(sg::Message{"assistant", token, reply.id}); };
         reply.content = co_await model.complete(state.messages, passOn);
-        co_return sg::Update<State>{sg::add(&State::messages, reply)};
+        co_return sg::Update<State>{sg::add<&State::messages>(reply)};
     });
     graph.addEdge(sg::START, "answer").addEdge("answer", sg::END);
     return graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
@@ -111,7 +111,7 @@ asio::awaitable<void> serve(Server& server, tcp::socket socket) {
 
     const std::string thread(request.target().substr(std::string_view("/chat/").size()));
     const sg::Message said{"user", request.body(), ""};
-    auto events = sg::asyncStreamOn(executor, server.app, {sg::add(&State::messages, said)}, {.thread_id = thread, .on_busy = sg::OnBusy::wait},
+    auto events = sg::asyncStreamOn(executor, server.app, {sg::add<&State::messages>(said)}, {.thread_id = thread, .on_busy = sg::OnBusy::wait},
                                     {.modes = {sg::StreamMode::messages, sg::StreamMode::runs}});
     // Whichever ends first cancels the other: a client that hangs up makes its socket readable, and the reader of the events stops the run.
     const auto first = co_await (sendEvents(events, socket) || socket.async_wait(tcp::socket::wait_read, use_awaitable));
