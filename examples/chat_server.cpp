@@ -83,7 +83,7 @@ struct Server {
 };
 
 // A chunk for each event, and the last one.
-asio::awaitable<void> sendEvents(sg::AsioStream& events, tcp::socket& socket) {
+asio::awaitable<void> sendEvents(sg::AsioStream<State, State>& events, tcp::socket& socket) {
     for (;;) {
         const auto event = co_await events.next();
         if (!event) break;

@@ -23,7 +23,8 @@ using App = sg::CompiledGraph<Chat>;
 
 sg::Task<sg::Update<Chat>> answer(const Chat& state, sg::Runtime& runtime) {
     std::string text;
-    for (const std::string word : {std::string("You"), std::string("said:"), state.turns.back()}) {  // stands for a model that streams
+    const std::vector<std::string> words{"You", "said:", state.turns.back()};  // stands for a model that streams
+    for (const auto& word : words) {
         co_await sg::sleepFor(runtime, 20ms);
         runtime.write(word);
         text += word + " ";
