@@ -65,7 +65,9 @@ std::string fromBase64Url(std::string_view text) {
         const bool is_upper = c >= 'A' && c <= 'Z';
         const bool is_lower = c >= 'a' && c <= 'z';
         const bool is_digit = c >= '0' && c <= '9';
-        if (!is_upper && !is_lower && !is_digit && c != '-' && c != '_') throw WrongTypeError("expected bytes as base64url, found other text");
+        if (!is_upper && !is_lower && !is_digit && c != '-' && c != '_') {
+            throw WrongTypeError("expected bytes as base64url, found other text");
+        }
         const int six = is_upper ? c - 'A' : is_lower ? c - 'a' + 26 : is_digit ? c - '0' + 52 : c == '-' ? 62 : 63;
         bits = (bits << 6U | static_cast<std::uint32_t>(six)) & 0xffffffU;
         held += 6;
@@ -146,7 +148,10 @@ void decodeStrictly(Decoder& decoder, TableView table, unsigned char* seen, Deco
         const TableName* const found = is_text ? findName(table, i, key) : nullptr;
         if (found == nullptr) {
             const bool is_tag = is_text && !tag.empty() && key == tag;
-            if (!is_tag && !table.allows_unknown) faults.add("member " + quoted(is_text ? std::string(key) : cborToJson(key)) + " is unknown: " + listOf(table));
+            if (!is_tag && !table.allows_unknown) {
+                const std::string shown = quoted(is_text ? std::string(key) : cborToJson(key));
+                faults.add("member " + shown + " is unknown: " + listOf(table));
+            }
             decoder.skip();
             continue;
         }

@@ -232,8 +232,8 @@ void Run::takeAnswers(const RunInput& input) {
         if (!answered.insert(answer.interrupt_id).second) refuse("interrupt " + answer.interrupt_id.toString() + " is answered twice; open are:");
     }
     for (const Answer& answer : answers) {
-        core_.askedQuestions().check({shared_.config->thread_id.toString(), answer.interrupt_id, by_id.find(answer.interrupt_id)->second->interrupt.index},
-                                     answer.value);
+        const std::uint64_t index = by_id.find(answer.interrupt_id)->second->interrupt.index;
+        core_.askedQuestions().check({shared_.config->thread_id.toString(), answer.interrupt_id, index}, answer.value);
     }
     std::set<std::string_view> touched;
     for (const Answer& answer : answers) {
