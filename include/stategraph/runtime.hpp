@@ -111,8 +111,12 @@ private:
 };
 
 namespace detail {
-/// The answer to the task's next question. Throws a private type, through the node, if there is none yet.
+/// The answer to the task's next question without a key. Throws a private type, through the node, if there is none yet.
 Value ask(Runtime& runtime, Value question);
+/// The same for the question with this key.
+Value ask(Runtime& runtime, std::string_view key, Value question);
+/// The answer to the question with this key (null: to the next one without), if there is one. Nothing is asked, or counted.
+std::optional<Value> findAnswer(Runtime& runtime, const std::string_view* key);
 /// Whether the node's input is a Send's payload, and not the state.
 bool hasPayload(Runtime& runtime) noexcept;
 /// Of the graph that the node is in.
@@ -206,15 +210,34 @@ auto checkDoubt(const Effect& effect, Check& check) {
     const CallQuestions questions(effect, CallQuestions::Of::check);
     return check();
 }
-/// The last answer is of the wrong type: it is withdrawn, and the run ends with this error.
-[[noreturn]] void refuseAnswer(Runtime& runtime, const WrongTypeError& why);
+/// The answer is of the wrong type: it is withdrawn, and the run ends with this error.
+[[noreturn]] void refuseLastAnswer(Runtime& runtime, const WrongTypeError& why);
+/// The same of what `findAnswer` found.
+[[noreturn]] void refuseAnswer(Runtime& runtime, const std::string_view* key, const WrongTypeError& why);
+
+template <class T>
+std::optional<T> answerAs(Runtime& runtime, const std::string_view* key) {
+    std::optional<Value> answer = findAnswer(runtime, key);
+    if constexpr (std::is_same_v<T, Value>) {
+        return answer;
+    } else {
+        if (!answer) return {};
+        try {
+            return answer->template as<T>();
+        } catch (const WrongTypeError& why) {
+            refuseAnswer(runtime, key, why);
+        }
+    }
+}
 }  // namespace detail
 
 /// Asks a human, or whoever resumes the run. The first time it stops the run and `question` is shown as an open interrupt; when the
 /// run is resumed with an answer the node runs again from its beginning and the same call returns the answer.
 ///
 /// Calls are matched with answers by their order within the node; within a function that `Runtime::once` or `Flow::call` calls, by their
-/// order within that function. What the node did before is done again: keep it free of side effects. Throws WrongTypeError if the answer is not a T (the interrupt stays open), MissingCheckpointerError without a saver.
+/// order within that function. Code between them that changes between versions can so mismatch them: give questions keys (below) where it may.
+/// What the node did before is done again: keep it free of side effects, or ask `answerOf` first.
+/// Errors: WrongTypeError if the answer is not a T (the interrupt stays open); MissingCheckpointerError without a saver.
 template <class T = Value>
 T interrupt(Runtime& runtime, const Value& question = {}) {
     Value answer = detail::ask(runtime, question);
@@ -224,9 +247,40 @@ T interrupt(Runtime& runtime, const Value& question = {}) {
         try {
             return answer.template as<T>();
         } catch (const WrongTypeError& why) {
-            detail::refuseAnswer(runtime, why);
+            detail::refuseLastAnswer(runtime, why);
         }
     }
+}
+
+/// The same with a key, which the answer is matched by: the order of the calls does not matter, and questions with and without keys do not
+/// disturb each other. Two calls with one key in a task ask one question, and get the same answer; within a function that `Runtime::once` or
+/// `Flow::call` calls keys are that function's own. Of a task's questions with keys that are asked at the same time (by functions that
+/// `Flow::start` began) all are open. Errors: also InvalidArgumentError for a key that is not a text of 1 to 200 bytes of UTF-8.
+template <class T = Value>
+T interrupt(Runtime& runtime, std::string_view key, const Value& question) {
+    Value answer = detail::ask(runtime, key, question);
+    if constexpr (std::is_same_v<T, Value>) {
+        return answer;
+    } else {
+        try {
+            return answer.template as<T>();
+        } catch (const WrongTypeError& why) {
+            detail::refuseAnswer(runtime, &key, why);
+        }
+    }
+}
+
+/// The answer to the question with this key, if it has come; nothing is asked. So a node can do and report once what belongs before the
+/// question: `if (!sg::answerOf<bool>(rt, "approve")) notify(…);`. Without a saver there is never one.
+/// Errors: as `interrupt`, but for MissingCheckpointerError.
+template <class T = Value>
+std::optional<T> answerOf(Runtime& runtime, std::string_view key) {
+    return detail::answerAs<T>(runtime, &key);
+}
+/// The same for the next question without a key: what the next `interrupt<T>(runtime, question)` would return.
+template <class T = Value>
+std::optional<T> answerOf(Runtime& runtime) {
+    return detail::answerAs<T>(runtime, nullptr);
 }
 
 template <class F>

@@ -213,21 +213,35 @@ void Run::takeAnswers(const RunInput& input) {
     for (auto& [path, record] : stored_records_) {
         if (record.writes) continue;
         for (const auto* asked : checkpoint::openQuestions(record)) {
-            open.push_back({path, &record, {asked->id, asked->index, Value::fromCbor(std::string(asked->value))}});
+            open.push_back({path, &record, {asked->id, asked->index, Value::fromCbor(std::string(asked->value)), std::string(asked->key)}});
         }
     }
     const auto refuse = [&](std::string why) {
-        for (const Open& each : open) why += "\n  " + each.interrupt.id.toString() + " (" + std::string(topology().shownName(each.record->node)) + "): " + each.interrupt.value.toJson();
+        for (const Open& each : open) {
+            const Interrupt& asked = each.interrupt;
+            why += "\n  " + asked.id.toString() + (asked.key.empty() ? "" : " '" + asked.key + "'") + " (" +
+                   std::string(topology().shownName(each.record->node)) + "): " + asked.value.toJson();
+        }
         throw InvalidArgumentError(std::move(why), {.thread_id = shared_.config->thread_id.toString()});
     };
     if (open.empty()) refuse("there is no open interrupt that the resume value could answer");
     if (input.answer && open.size() > 1) refuse("several interrupts are open; say which one each answer is for (Command::answers):");
     std::map<TaskId, const Open*> by_id;
-    for (const Open& each : open) by_id.emplace(each.interrupt.id, &each);
+    std::multimap<std::string_view, const Open*> by_key;
+    for (const Open& each : open) {
+        by_id.emplace(each.interrupt.id, &each);
+        if (!each.interrupt.key.empty()) by_key.emplace(each.interrupt.key, &each);
+    }
     std::vector<Answer> answers = input.answers;
-    if (input.answer) answers.push_back({open.front().interrupt.id, *input.answer});
+    if (input.answer) answers.emplace_back(open.front().interrupt.id, *input.answer);
     std::set<TaskId> answered;
-    for (const Answer& answer : answers) {
+    for (Answer& answer : answers) {
+        if (!answer.key.empty() && answer.interrupt_id.empty()) {
+            const std::size_t count = by_key.count(answer.key);
+            if (count == 0) refuse("no open interrupt has the key '" + answer.key + "'; open are:");
+            if (count > 1) refuse(std::to_string(count) + " open interrupts have the key '" + answer.key + "'; name each by its id. Open are:");
+            answer.interrupt_id = by_key.find(answer.key)->second->interrupt.id;
+        }
         if (!by_id.contains(answer.interrupt_id)) refuse("no open interrupt has the id " + answer.interrupt_id.toString() + "; open are:");
         if (!answered.insert(answer.interrupt_id).second) refuse("interrupt " + answer.interrupt_id.toString() + " is answered twice; open are:");
     }

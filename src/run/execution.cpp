@@ -51,6 +51,7 @@ bool Execution::mayBegin(int number) noexcept {
         return false;
     }
     if (number == 1 && run_.startsNoMore()) return false;  // it stays due
+    if (!task_.asked_with_key.empty()) task_.asked_with_key.clear();
     task_.progress.begin();
     return true;
 }

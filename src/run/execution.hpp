@@ -119,14 +119,14 @@ bool Execution::settle(int number, TaskWatch& watch, F rest) noexcept {
     try {
         try {
             rest();
-        } catch (const detail::InterruptSignal& signal) {
-            interrupted({signal.interrupt});
+        } catch (detail::InterruptSignal& signal) {
+            interrupted(run_.takeAsked(task_, &signal.interrupt));
         } catch (const InnerPause& pause) {
             task_.wake_unix_ms = pause.wake_unix_ms;
             interrupted(pause.interrupts);
         } catch (const detail::SleepSignal& sleep) {
             task_.wake_unix_ms = sleep.wake_unix_ms;
-            interrupted({});
+            interrupted(run_.takeAsked(task_, nullptr));
         } catch (const detail::StopSignal&) {
             stopped();
         } catch (const detail::RefusedAnswerSignal& refused) {

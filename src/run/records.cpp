@@ -34,6 +34,7 @@ void Task::clear() {
     if (record.stored || !record.empty()) record = {};
     if (failure) failure = nullptr;
     if (!asked.empty()) asked.clear();
+    if (!asked_with_key.empty()) asked_with_key.clear();
     wake_unix_ms.reset();
     id = {};
     inner_ids.reset();
@@ -93,6 +94,22 @@ std::optional<Value> Run::takeOldAnswer(Task& task, const Value& question, std::
     return {};
 }
 
+void Run::noteAsked(Task& task, const Interrupt& asked) {
+    const std::lock_guard lock(shared_.answers_mutex);
+    const auto place = [](const Interrupt& each) { return std::tie(each.key, each.id); };
+    const auto at = std::ranges::lower_bound(task.asked_with_key, place(asked), {}, place);
+    if (at == task.asked_with_key.end() || at->id != asked.id) task.asked_with_key.insert(at, asked);
+}
+
+std::vector<Interrupt> Run::takeAsked(Task& task, Interrupt* last) {
+    const std::lock_guard lock(shared_.answers_mutex);
+    std::vector<Interrupt> asked = std::move(task.asked_with_key);
+    task.asked_with_key.clear();
+    const auto isLast = [last](const Interrupt& each) { return each.id == last->id && each.index == last->index; };
+    if (last != nullptr && std::ranges::none_of(asked, isLast)) asked.push_back(std::move(*last));
+    return asked;
+}
+
 void Run::withdrawAnswer(Task& task, TaskId id, std::uint64_t index) {
     const std::lock_guard lock(shared_.answers_mutex);
     std::erase_if(answersOf(task).answers, [&](const Interrupt& answer) { return answer.id == id && answer.index == index; });
@@ -101,7 +118,7 @@ void Run::withdrawAnswer(Task& task, TaskId id, std::uint64_t index) {
 std::string Run::encodeRecord(Task& task, bool finished) const {
     const auto view = [](const std::vector<Interrupt>& from) {
         std::vector<checkpoint::LoggedInterrupt> to;
-        for (const Interrupt& each : from) to.push_back({each.id, each.index, each.value.bytes()});
+        for (const Interrupt& each : from) to.push_back({each.id, each.index, each.value.bytes(), each.key});
         return to;
     };
     checkpoint::TaskFields fields;

@@ -151,6 +151,10 @@ public:
     /// functions ask that `once` calls was counted among the node's own. `before`: how many of both came before in this attempt. The question
     /// gets the name and place of `now`.
     std::optional<Value> takeOldAnswer(Task& task, const Value& question, std::uint64_t before, const Interrupt& now);
+    /// A question with a key is asked, and has no answer: it is open if the attempt ends with a question, whichever that is.
+    void noteAsked(Task& task, const Interrupt& asked);
+    /// Those, by key, and `last` (null: there is no other) if it is not among them.
+    std::vector<Interrupt> takeAsked(Task& task, Interrupt* last);
     /// Makes the question open again.
     void withdrawAnswer(Task& task, TaskId id, std::uint64_t index);
     /// Keeps what is known of an effect of one of this run's tasks: in the outermost log, under the superstep that the task belongs to.

@@ -145,7 +145,7 @@ void Run::prepareVisits() {
 
 void Run::restoreTask(Task& task, const checkpoint::TaskFields& fields) {
     const auto copy = [](const std::vector<checkpoint::LoggedInterrupt>& from, std::vector<Interrupt>& to) {
-        for (const auto& each : from) to.push_back({each.id, each.index, Value::fromCbor(std::string(each.value))});
+        for (const auto& each : from) to.push_back({each.id, each.index, Value::fromCbor(std::string(each.value)), std::string(each.key)});
     };
     task.record.stored = true;
     if (fields.error) task.record.error = std::string(*fields.error);

@@ -91,6 +91,7 @@ struct Task {
     TaskRecord record;
     std::exception_ptr failure;
     std::vector<Interrupt> asked;  // what it stopped at this time
+    std::vector<Interrupt> asked_with_key;  // of the attempt under way, by key
     std::optional<std::int64_t> wake_unix_ms;  // it sleeps until then
     TaskId id;                     // made when somebody needs it
     std::optional<IdSequence> inner_ids;
