@@ -124,7 +124,8 @@ public:
 /// Update and control flow in one.
 ///
 /// Returned by a node: `update` and `go_to` (beside the node's static edges), or with `graph = PARENT` both for the graph around
-/// this one. Given to a run: `resume` answers the one interrupt that is open, `answers` several or named ones; `update`
+/// this one. The update is then one of the parent's state (`Command<Parent>`), or of the node's own, whose channels the parent must have by
+/// name. Given to a run: `resume` answers the one interrupt that is open, `answers` several or named ones; `update`
 /// joins the superstep that waits; `go_to` adds tasks.
 template <class S = detail::NoState>
 struct Command {

@@ -47,7 +47,7 @@ template <class S, class In, class Stored>
 void callHandler(const void* stored, const void* input, Runtime& runtime, TaskResult& result) {
     auto&& holder = NodeInput<S, In>::from(input, runtime);
     const In& in = holder;
-    keepResult(handleWith<In>(*static_cast<const Stored*>(stored), in, runtime), result);
+    keepResult<S>(handleWith<In>(*static_cast<const Stored*>(stored), in, runtime), result);
 }
 
 /// Wraps `f(const In&, const NodeFailure&)`, or with a Runtime& behind, that returns Update<S> or Command<S>.

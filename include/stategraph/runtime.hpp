@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <stategraph/config.hpp>
+#include <stategraph/detail/opt_in.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/ids.hpp>
 #include <stategraph/value.hpp>
@@ -14,6 +15,10 @@
 namespace stategraph {
 
 class BaseStore;
+template <class S, class Input, class Output>
+class CompiledGraph;
+template <class S>
+class Update;
 
 namespace detail {
 class Schema;
@@ -92,6 +97,23 @@ public:
     template <class F, class Check>
         requires std::is_invocable_v<Check&>
     std::invoke_result_t<F&> once(std::string_view key, F&& fn, Check&& check);
+
+    /// Runs another graph inside this task, to its end, and returns its output. The run is part of this one, as that of a graph that is a node
+    /// is: its checkpoints are stored in a log of their own below the task, its questions are open questions of this thread, its events are
+    /// in this run's stream with their namespace, and stops, limits and durability reach it. A saver of its own is not used.
+    ///
+    /// Calls are told apart by their keys: a loop gives each of its calls one. When the node runs again (a retry, a resume, after a crash),
+    /// a call that has ended returns its stored result without running, and one that has not goes on inside; so does a second call with a
+    /// key. What stands beside the calls in the node is done again. Where the graph inside pauses this does not return: the node is left
+    /// through an exception of the library's, which `catch (const std::exception&)` does not catch.
+    /// Errors: what the run fails with (NodeError, GraphRecursionError, …); InvalidArgumentError for a key that is not a text of 1 to 200
+    /// bytes of UTF-8, or a graph that was compiled with PER_THREAD or perThread; InvalidUpdateError while a call with the same key is
+    /// under way. Cost: that of the run, and one pending write that holds the output. It blocks; coroutines await `asyncInvoke`.
+    template <class S, class Input, class Output>
+    Output invoke(const CompiledGraph<S, Input, Output>& graph, Update<Input> input, std::string_view key);
+    /// The same, awaited; with `#include <stategraph/async.hpp>`. Several at once: `sg::whenAll`.
+    template <class S, class Input, class Output>
+    Task<Output> asyncInvoke(const CompiledGraph<S, Input, Output>& graph, Update<Input> input, std::string key);
 
     /// The graph's store (CompileOptions::store); in a subgraph without one of its own, that of the graph around it. What a node does to it
     /// is an effect like any other: it is not undone if the node fails, and done again if the node runs again.

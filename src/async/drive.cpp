@@ -15,7 +15,7 @@ using detail::RunInput;
 using detail::RunOutcome;
 
 StopWait waitAfter(Run& run, const Execution& execution, int number) {
-    return waitUntil(detail::afterNs(execution.waitNs(number)), run.shared().stop.get());
+    return waitUntil(detail::afterNs(execution.waitNs(number)), run.runStop().get());
 }
 
 // One attempt. False: it is to be tried again.

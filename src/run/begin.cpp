@@ -17,6 +17,13 @@ namespace {
 using detail::CheckpointerKind;
 using detail::RunInput;
 
+std::string namespaceInside(const ParentLink& link) {
+    const std::string& outer = link.run->checkpointNs();
+    const Node& node = link.run->nodeOf(*link.task);
+    if (link.call != nullptr) return calledNamespace(outer, node, link.call->caller, link.call->key);
+    return innerNamespace(outer, node, link.run->idOf(*link.task), link.key);
+}
+
 BaseCheckpointSaver* saverFor(const detail::Core& core, const RunShared& shared) {
     return core.options().checkpointer == CheckpointerKind::none ? nullptr : shared.saver;
 }
@@ -27,10 +34,11 @@ Run::Run(const detail::Core& core, RunShared& shared, const ParentLink* parent, 
     : core_(core),
       shared_(shared),
       parent_(parent),
+      run_stop_(parent == nullptr ? shared.stop : parent->call != nullptr ? parent->call->stop : parent->run->run_stop_),
       stop_(parent ? parent->stop : nullptr),
-      ns_(parent ? innerNamespace(parent->run->ns_, parent->run->nodeOf(*parent->task), parent->run->idOf(*parent->task), parent->key) : std::string()),
+      ns_(parent ? namespaceInside(*parent) : std::string()),
       state_(core.schema(), place),
-      ids_(parent ? parent->run->ids_.inner(parent->run->idOf(*parent->task))
+      ids_(parent ? parent->run->ids_.inner(parent->call ? parent->call->id : parent->run->idOf(*parent->task))
                   : IdSequence(core.ids(), shared.saver ? core.ids().uniqueBits() : 0)),
       before_(&core.before()),
       after_(&core.after()),

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 #include <stategraph/error.hpp>
@@ -30,11 +31,13 @@ void Task::clear() {
     result.writes.clear();
     result.go_to.clear();
     result.to_parent = false;
+    result.written = nullptr;
     routes.clear();
     if (record.stored || !record.empty()) record = {};
     if (failure) failure = nullptr;
     if (!asked.empty()) asked.clear();
     if (!asked_with_key.empty()) asked_with_key.clear();
+    if (!calls.empty()) calls.clear();
     wake_unix_ms.reset();
     id = {};
     inner_ids.reset();
@@ -103,7 +106,12 @@ void Run::noteAsked(Task& task, const Interrupt& asked) {
 
 std::vector<Interrupt> Run::takeAsked(Task& task, Interrupt* last) {
     const std::lock_guard lock(shared_.answers_mutex);
-    std::vector<Interrupt> asked = std::move(task.asked_with_key);
+    std::vector<Interrupt> asked;
+    for (const NodeCall& call : task.calls) {
+        asked.insert(asked.end(), call.asked.begin(), call.asked.end());
+        if (call.wake_unix_ms && (!task.wake_unix_ms || *call.wake_unix_ms < *task.wake_unix_ms)) task.wake_unix_ms = call.wake_unix_ms;
+    }
+    std::move(task.asked_with_key.begin(), task.asked_with_key.end(), std::back_inserter(asked));
     task.asked_with_key.clear();
     const auto isLast = [last](const Interrupt& each) { return each.id == last->id && each.index == last->index; };
     if (last != nullptr && std::ranges::none_of(asked, isLast)) asked.push_back(std::move(*last));

@@ -22,6 +22,7 @@ struct TaskResult {
     Writes writes;
     std::vector<Target> go_to;
     bool to_parent = false;
+    const Schema* written = nullptr;  // whose channels `writes` are of; null: of the node's graph
 };
 
 /// What a node takes as its input.
@@ -82,8 +83,13 @@ std::shared_ptr<void> own(F&& callable) {
     }
 }
 
+// A Command with an update of another state is one for the graph around the node's.
+template <class R>
+inline constexpr bool is_state_command = false;
+template <class C>
+inline constexpr bool is_state_command<Command<C>> = ChannelState<C>;
 template <class R, class S>
-concept NodeReturn = std::same_as<R, Update<S>> || std::same_as<R, Command<S>>;
+concept NodeReturn = std::same_as<R, Update<S>> || std::same_as<R, Command<S>> || is_state_command<R>;
 
 /// How a coroutine that a node returned is driven; specialised where the coroutine's type is known (stategraph/async.hpp).
 template <class R>
@@ -91,13 +97,17 @@ struct AsyncNode {};
 template <class R, class S>
 concept AsyncNodeReturn = requires { typename AsyncNode<R>::Value; } && NodeReturn<typename AsyncNode<R>::Value, S>;
 
-inline void keepResult(Writes&& update, TaskResult& result) { result.writes = static_cast<Writes&&>(update); }
-
 template <class S>
-void keepResult(Command<S>&& command, TaskResult& result) {
+void keepResult(Writes&& update, TaskResult& result) {
+    result.writes = static_cast<Writes&&>(update);
+}
+
+template <class S, class C>
+void keepResult(Command<C>&& command, TaskResult& result) {
     result.writes = static_cast<Writes&&>(command.update);
     result.go_to.assign(command.go_to.begin(), command.go_to.end());
     result.to_parent = command.graph == CommandGraph::parent;
+    if constexpr (!std::is_same_v<C, S>) result.written = &schemaOf<C>();
 }
 
 template <class T>
@@ -140,7 +150,7 @@ void callNode(const void* stored, const void* input, Runtime& runtime, TaskResul
         ::new (place.at()) Update<S>(callWith<In>(f, in, runtime));  // where it stays: moving it costs more than making it
         place.keep();
     } else {
-        keepResult(callWith<In>(f, in, runtime), result);
+        keepResult<S>(callWith<In>(f, in, runtime), result);
     }
 }
 
