@@ -43,6 +43,7 @@
 //
 //   pending write body :=
 //                  { "to":         [node…]          where a goto or a branch leads (static edges come from the graph)
+//                    "keys":       [text…]          the key of each of "interrupts", empty: it has none; absent: none has one
 //                    "node":       text
 //                    "error":      text             of the last failed attempt
 //                    "sends":      [[node, value]…]

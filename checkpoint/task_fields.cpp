@@ -37,6 +37,10 @@ std::vector<LoggedInterrupt> readInterrupts(Decoder& in) {
     return interrupts;
 }
 
+bool haveKeys(const std::vector<LoggedInterrupt>& interrupts) noexcept {
+    return std::ranges::any_of(interrupts, [](const LoggedInterrupt& each) { return !each.key.empty(); });
+}
+
 LoggedFailure readFailure(Decoder& in) {
     if (in.array() != 2) throw WrongTypeError("expected a failure of attempts and text");
     LoggedFailure failure;
@@ -83,11 +87,17 @@ std::vector<const LoggedInterrupt*> openQuestions(const TaskFields& task) {
 void writeTask(CheckpointId id, const TaskFields& task, std::string& out) {
     const std::size_t start = openFrame(out, format_version);
     Encoder e(out);
-    e.map(!task.to.empty() + 1 + task.error.has_value() + !task.sends.empty() + task.effect.has_value() + task.writes.has_value() +
+    const bool have_keys = haveKeys(task.interrupts);
+    e.map(!task.to.empty() + have_keys + 1 + task.error.has_value() + !task.sends.empty() + task.effect.has_value() + task.writes.has_value() +
           !task.answers.empty() + task.failure.has_value() + !task.interrupts.empty());
     if (!task.to.empty()) {
         e.text("to");
         writeNames(e, task.to);
+    }
+    if (have_keys) {
+        e.text("keys");
+        e.array(task.interrupts.size());
+        for (const LoggedInterrupt& asked : task.interrupts) e.text(asked.key);
     }
     e.text("node");
     e.text(task.node);
@@ -131,10 +141,13 @@ TaskFields readTask(const RowKey& key, std::string_view bytes) {
     const std::string_view body = openRecord(key, bytes);
     try {
         Decoder in(body);
+        std::vector<std::string_view> keys;
         for (std::size_t fields = in.map(); fields > 0; --fields) {
             const std::string_view field = in.text();
             if (field == "to") {
                 task.to = readNames(in);
+            } else if (field == "keys") {
+                readNames(in, keys);
             } else if (field == "node") {
                 task.node = in.text();
             } else if (field == "error") {
@@ -157,6 +170,8 @@ TaskFields readTask(const RowKey& key, std::string_view bytes) {
         }
         if (!in.atEnd()) throw WrongTypeError("there are bytes after its end");
         if (task.writes) readWrites(*task.writes);
+        if (!keys.empty() && keys.size() != task.interrupts.size()) throw WrongTypeError("expected a key for each interrupt");
+        for (std::size_t i = 0; i < keys.size(); ++i) task.interrupts[i].key = keys[i];
     } catch (const WrongTypeError& error) {
         corrupt(key, error.message());
     }

@@ -18,6 +18,7 @@ struct LoggedInterrupt {
     TaskId id;
     std::uint64_t index = 0;
     std::string_view value;
+    std::string_view key = {};  // of a question
 };
 
 struct LoggedEffect {

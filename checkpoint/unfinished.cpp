@@ -18,7 +18,7 @@ using checkpoint::DueTask;
 std::vector<Interrupt> openInterrupts(const checkpoint::TaskFields& record) {
     std::vector<Interrupt> open;
     for (const auto* asked : checkpoint::openQuestions(record)) {
-        open.push_back({asked->id, asked->index, Value::fromCbor(std::string(asked->value))});
+        open.push_back({asked->id, asked->index, Value::fromCbor(std::string(asked->value)), std::string(asked->key)});
     }
     return open;
 }

@@ -6,6 +6,7 @@
 #include <stategraph/error.hpp>
 #include <stategraph/retry.hpp>
 
+#include "src/graph/namespaces.hpp"
 #include "src/lasting.hpp"
 
 namespace stategraph {
@@ -34,21 +35,10 @@ Config::operator RunConfig() const {
     return {.thread_id = thread_id, .checkpoint_id = checkpoint_id, .checkpoint_ns = checkpoint_ns};
 }
 
-// node:=key, where the key has %XX for what separates or cannot be seen.
 std::string keyedNamespace(std::string_view node, std::string_view key) {
-    static constexpr char digits[] = "0123456789ABCDEF";
     std::string ns(node);
     ns += ":=";
-    for (const char c : key) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (c != '|' && c != '%' && byte >= 0x20 && byte != 0x7F) {
-            ns += c;
-        } else {
-            ns += '%';
-            ns += digits[byte >> 4U];
-            ns += digits[byte & 15U];
-        }
-    }
+    engine::appendNamespaceKey(ns, key);
     return ns;
 }
 

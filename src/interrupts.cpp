@@ -10,6 +10,10 @@ void encodeFields(const Interrupt& interrupt, Encoder& out) {
     out.text(interrupt.id.toString());
     out.text("index");
     out.unsignedInteger(interrupt.index);
+    if (!interrupt.key.empty()) {
+        out.text("key");
+        out.text(interrupt.key);
+    }
     out.text("value");
     out.raw(interrupt.value.bytes());
 }
@@ -17,12 +21,12 @@ void encodeFields(const Interrupt& interrupt, Encoder& out) {
 }  // namespace
 
 void encodeInterrupt(const Interrupt& interrupt, Encoder& out) {
-    out.map(3);
+    out.map(interrupt.key.empty() ? 3 : 4);
     encodeFields(interrupt, out);
 }
 
 void encodeInterrupt(const Interrupt& interrupt, bool is_answered, Encoder& out) {
-    out.map(4);
+    out.map(interrupt.key.empty() ? 4 : 5);
     out.text("answered");
     out.boolean(is_answered);
     encodeFields(interrupt, out);

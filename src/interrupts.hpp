@@ -7,7 +7,7 @@
 // How questions are shown.
 namespace stategraph::engine {
 
-/// As text shows one: a map of "id", "index" and "value".
+/// As text shows one: a map of "id", "index", "key" if it has one, and "value".
 void encodeInterrupt(const Interrupt& interrupt, Encoder& out);
 /// The same, with "answered".
 void encodeInterrupt(const Interrupt& interrupt, bool is_answered, Encoder& out);

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <stategraph/compiled_graph.hpp>
 #include <stategraph/detail/async.hpp>
@@ -85,6 +86,23 @@ std::invoke_result_t<F&> onceAsync(Runtime& runtime, std::string key, F fn, OnDo
 /// `co_await sg::schedule(executor)`: goes on on one of the executor's threads, there and after all that this coroutine awaits later. The
 /// executor must outlive the coroutine.
 inline detail::Schedule schedule(Executor& executor) { return detail::Schedule(executor); }
+
+/// `co_await sg::whenAll(std::move(tasks))`: runs the tasks at the same time, where the awaiting coroutine lives, and gives their values in
+/// order. When all have ended it throws what the first of those that failed threw. Errors: also std::bad_alloc.
+template <class T>
+Task<std::vector<T>> whenAll(std::vector<Task<T>> tasks) {
+    detail::Together all = detail::together(tasks);
+    co_await all;
+    std::vector<T> values;
+    values.reserve(tasks.size());
+    for (const Task<T>& task : tasks) values.push_back(task.handle().promise().take());
+    co_return values;
+}
+inline Task<> whenAll(std::vector<Task<>> tasks) {
+    detail::Together all = detail::together(tasks);
+    co_await all;
+    for (const Task<>& task : tasks) task.handle().promise().take();
+}
 
 /// How a spawned task ended.
 template <class T>
@@ -233,6 +251,23 @@ template <class S, class Input, class Output>
 AsyncStream<Output, S> CompiledGraph<S, Input, Output>::asyncStream(Update<Input> input, const RunConfig& config,
                                                                   const StreamOptions& options) const {
     return AsyncStream<Output, S>(new detail::AsyncStreamRun(core_, detail::inputOf<S>(std::move(input)), config, options));
+}
+
+namespace detail {
+
+template <class Output, class S>
+Task<Output> calledResult(Owned<AsyncCall> call) {
+    FrameLocal<StateBox<S>> box([] { return StateBox<S>(); });
+    co_await call->drive(box->object());
+    co_return project<Output>(std::move(box->state));
+}
+
+}  // namespace detail
+
+template <class S, class Input, class Output>
+Task<Output> Runtime::asyncInvoke(const CompiledGraph<S, Input, Output>& graph, Update<Input> input, std::string key) {
+    return detail::calledResult<Output, S>(
+        detail::Owned(new detail::AsyncCall(*this, graph.core(), detail::widen<S>(std::move(input)), std::move(key))));
 }
 
 }  // namespace stategraph

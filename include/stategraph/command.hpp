@@ -98,10 +98,18 @@ private:
 enum class CommandGraph : std::uint8_t { current, parent };
 inline constexpr CommandGraph PARENT = CommandGraph::parent;
 
-/// The answer to one interrupt, named by its id.
+/// The answer to one open interrupt, named by its id (`{interrupt.id, value}`) or by its key (`{"approve", value}`). A key must be that of
+/// exactly one open interrupt: where several tasks ask with one key, name each by its id.
 struct Answer {
+    Answer(TaskId interrupt_id, Value value) : interrupt_id(interrupt_id), value(std::move(value)) {}
+    Answer(std::string_view key, Value value) : value(std::move(value)), key(key) {}
+    Answer(const std::string& key, Value value) : Answer(std::string_view(key), std::move(value)) {}
+    Answer(const char* key, Value value) : Answer(std::string_view(key), std::move(value)) {}
+
+    /// Empty: the interrupt is named by its key.
     TaskId interrupt_id;
     Value value;
+    std::string key;
 };
 
 namespace detail {
@@ -118,7 +126,8 @@ public:
 /// Update and control flow in one.
 ///
 /// Returned by a node: `update` and `go_to` (beside the node's static edges), or with `graph = PARENT` both for the graph around
-/// this one. Given to a run: `resume` answers the one interrupt that is open, `answers` several or named ones; `update`
+/// this one. The update is then one of the parent's state (`Command<Parent>`), or of the node's own, whose channels the parent must have by
+/// name. Given to a run: `resume` answers the one interrupt that is open, `answers` several or named ones; `update`
 /// joins the superstep that waits; `go_to` adds tasks.
 template <class S = detail::NoState>
 struct Command {

@@ -13,6 +13,7 @@
 #include <stategraph/detail/inputs.hpp>
 #include <stategraph/detail/opt_in.hpp>
 #include <stategraph/recover.hpp>
+#include <stategraph/runtime.hpp>
 #include <stategraph/snapshot.hpp>
 #include <stategraph/stream.hpp>
 
@@ -55,6 +56,15 @@ struct StateBox {
     S state = {};
     void* object() { return &state; }
 };
+
+template <class S>
+const Schema* schemaIfOne() {
+    if constexpr (ChannelState<S>) {
+        return &schemaOf<S>();
+    } else {
+        return nullptr;
+    }
+}
 
 /// Leaves out what is not present, where a state can.
 template <class S>
@@ -172,7 +182,7 @@ private:
         started_ = true;
         StateSnapshot<S> snapshot;
         detail::StateBox<S> box;
-        if (reader_->next(snapshot, {detail::typeKey<S>(), box.object(), &snapshot.present})) {
+        if (reader_->next(snapshot, {detail::typeKey<S>(), box.object(), &snapshot.present, detail::schemaIfOne<S>()})) {
             snapshot.values = std::move(box.state);
             current_ = std::move(snapshot);
         } else {
@@ -269,7 +279,7 @@ public:
         StateSnapshot<T> snapshot;
         detail::StateBox<T> box;
         static_cast<SnapshotData&>(snapshot) =
-            detail::readState(*core_, config, options.subgraphs, {detail::typeKey<T>(), box.object(), &snapshot.present});
+            detail::readState(*core_, config, options.subgraphs, {detail::typeKey<T>(), box.object(), &snapshot.present, detail::schemaIfOne<T>()});
         snapshot.values = std::move(box.state);
         detail::keepPresent(snapshot.values, snapshot.present);
         return snapshot;
@@ -341,5 +351,12 @@ private:
 
     std::shared_ptr<const detail::Core> core_;
 };
+
+template <class S, class Input, class Output>
+Output Runtime::invoke(const CompiledGraph<S, Input, Output>& graph, Update<Input> input, std::string_view key) {
+    detail::StateBox<S> box;
+    detail::callGraph(*this, graph.core(), detail::widen<S>(std::move(input)), key, box.object());
+    return detail::project<Output>(std::move(box.state));
+}
 
 }  // namespace stategraph

@@ -51,7 +51,7 @@ void callHandler(const void* stored, const void* input, Runtime& runtime, TaskRe
         handleWith<In>(*static_cast<const Stored*>(stored), in, runtime);
         result.writes.clear();
     } else {
-        keepResult(handleWith<In>(*static_cast<const Stored*>(stored), in, runtime), result);
+        keepResult<S>(handleWith<In>(*static_cast<const Stored*>(stored), in, runtime), result);
     }
 }
 

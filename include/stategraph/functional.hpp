@@ -246,6 +246,19 @@ public:
     T interrupt(const Value& question = {}) {
         return stategraph::interrupt<T>(runtime_, question);
     }
+    template <class T = Value>
+    T interrupt(std::string_view key, const Value& question) {
+        return stategraph::interrupt<T>(runtime_, key, question);
+    }
+    /// As stategraph::answerOf.
+    template <class T = Value>
+    std::optional<T> answerOf(std::string_view key) {
+        return stategraph::answerOf<T>(runtime_, key);
+    }
+    template <class T = Value>
+    std::optional<T> answerOf() {
+        return stategraph::answerOf<T>(runtime_);
+    }
     /// As Runtime::sleepUntil, with calls told apart like others.
     void sleepUntil(std::chrono::system_clock::time_point time, std::string_view name = "sleep") { runtime_.sleepUntil(time, nextKey(name)); }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include <stategraph/ids.hpp>
@@ -9,13 +10,15 @@ namespace stategraph {
 
 /// A question that a node stopped at.
 struct Interrupt {
-    /// Names who asks, for `Answer`: the task, or a function that the task calls once (Runtime::once, Flow::call). The questions of one asker
-    /// share it and are answered in order.
+    /// Names the question, for `Answer`. Of a question with a key it is its own. Questions without one share the id of who asks (the task, or
+    /// a function that the task calls once: Runtime::once, Flow::call), and are answered in order.
     TaskId id;
-    /// How many questions of the same asker came before.
+    /// How many questions without a key the same asker asked before; 0 of a question with a key.
     std::uint64_t index = 0;
     /// What the node gave to `interrupt`.
     Value value;
+    /// The key that the node gave to `interrupt`; empty if it gave none.
+    std::string key = {};
     friend bool operator==(const Interrupt&, const Interrupt&) = default;
 };
 

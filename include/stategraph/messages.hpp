@@ -1,5 +1,4 @@
 #pragma once
-#include <algorithm>
 #include <iterator>
 #include <span>
 #include <string>
@@ -118,7 +117,12 @@ private:
         std::vector<std::string> pending = {};
         std::vector<std::string> gone = {};
 
-        static bool has(const std::vector<std::string>& ids, const std::string& id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); }
+        static bool has(const std::vector<std::string>& ids, const std::string& id) {
+            for (const std::string& each : ids) {
+                if (each == id) return true;
+            }
+            return false;
+        }
         void close(T& value) {
             for (std::string& id : pending) {
                 value.erase(std::next(value.begin(), static_cast<std::ptrdiff_t>(find(value, id))));

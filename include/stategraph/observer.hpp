@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include <stategraph/detail/chrono.hpp>
-#include <stategraph/detail/print_enum.hpp>
+#include <stategraph/ending.hpp>
 #include <stategraph/ids.hpp>
 
 namespace stategraph {
@@ -22,22 +22,6 @@ struct ObservedRun {
     std::string_view thread_id;
     std::string_view checkpoint_ns;
 };
-
-/// How a run, a superstep or an attempt at a task ended.
-enum class Ending : std::uint8_t {
-    done,
-    interrupted,  // questions wait for answers
-    breakpoint,
-    cancelled,
-    timed_out,
-    drained,   // after a whole superstep, from outside
-    sleeping,  // every task that is due waits for its time
-    failed,
-    retried,  // an attempt that failed and is followed by another
-    left,     // a run whose stream nobody walks any more
-    handled,  // an attempt that failed for good, and whose task has the result that the node's error handler made
-};
-const char* toString(Ending ending) noexcept;
 
 struct RunStart {
     const ObservedRun& run;

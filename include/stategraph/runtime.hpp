@@ -8,6 +8,7 @@
 
 #include <stategraph/config.hpp>
 #include <stategraph/detail/chrono.hpp>
+#include <stategraph/detail/opt_in.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/ids.hpp>
 #include <stategraph/value.hpp>
@@ -15,6 +16,10 @@
 namespace stategraph {
 
 class BaseStore;
+template <class S, class Input, class Output>
+class CompiledGraph;
+template <class S>
+class Update;
 
 namespace detail {
 class Schema;
@@ -95,6 +100,23 @@ public:
         requires std::is_invocable_v<Check&>
     std::invoke_result_t<F&> once(std::string_view key, F&& fn, Check&& check);
 
+    /// Runs another graph inside this task, to its end, and returns its output. The run is part of this one, as that of a graph that is a node
+    /// is: its checkpoints are stored in a log of their own below the task, its questions are open questions of this thread, its events are
+    /// in this run's stream with their namespace, and stops, limits and durability reach it. A saver of its own is not used.
+    ///
+    /// Calls are told apart by their keys: a loop gives each of its calls one. When the node runs again (a retry, a resume, after a crash),
+    /// a call that has ended returns its stored result without running, and one that has not goes on inside; so does a second call with a
+    /// key. What stands beside the calls in the node is done again. Where the graph inside pauses this does not return: the node is left
+    /// through an exception of the library's, which `catch (const std::exception&)` does not catch.
+    /// Errors: what the run fails with (NodeError, GraphRecursionError, …); InvalidArgumentError for a key that is not a text of 1 to 200
+    /// bytes of UTF-8, or a graph that was compiled with PER_THREAD or perThread; InvalidUpdateError while a call with the same key is
+    /// under way. Cost: that of the run, and one pending write that holds the output. It blocks; coroutines await `asyncInvoke`.
+    template <class S, class Input, class Output>
+    Output invoke(const CompiledGraph<S, Input, Output>& graph, Update<Input> input, std::string_view key);
+    /// The same, awaited; with `#include <stategraph/async.hpp>`. Several at once: `sg::whenAll`.
+    template <class S, class Input, class Output>
+    Task<Output> asyncInvoke(const CompiledGraph<S, Input, Output>& graph, Update<Input> input, std::string key);
+
     /// The graph's store (CompileOptions::store); in a subgraph without one of its own, that of the graph around it. What a node does to it
     /// is an effect like any other: it is not undone if the node fails, and done again if the node runs again.
     /// Throws MissingStoreError if there is none.
@@ -119,15 +141,37 @@ template <class T>
 void checkAnswer(const Value& answer) {
     (void)answer.template asStrict<T>();
 }
+/// Null: any value will do.
+template <class T>
+constexpr AnswerCheck answerCheck() noexcept {
+    if constexpr (std::is_same_v<T, Value>) {
+        return nullptr;
+    } else {
+        return &checkAnswer<T>;
+    }
+}
 
 struct GivenAnswer {
     Value value;
     bool is_new;  // no attempt is known to have taken it yet: it is checked as what comes from outside
+
+    template <class T>
+    T as() && {
+        if constexpr (std::is_same_v<T, Value>) {
+            return std::move(value);
+        } else {
+            return is_new ? value.template asStrict<T>() : value.template as<T>();
+        }
+    }
 };
 
-/// The answer to the task's next question. Throws a private type, through the node, if there is none yet. `check` is kept with the
-/// question, so that a wrong answer is refused before it is stored.
+/// The answer to the task's next question without a key. Throws a private type, through the node, if there is none yet. `check` is kept with
+/// the question, so that a wrong answer is refused before it is stored.
 GivenAnswer ask(Runtime& runtime, Value question, AnswerCheck check);
+/// The same for the question with this key.
+GivenAnswer ask(Runtime& runtime, std::string_view key, Value question, AnswerCheck check);
+/// The answer to the question with this key (null: to the next one without), if there is one. Nothing is asked, or counted.
+std::optional<GivenAnswer> findAnswer(Runtime& runtime, const std::string_view* key);
 /// Whether the node's input is a Send's payload, and not the state.
 bool hasPayload(Runtime& runtime) noexcept;
 /// Of the graph that the node is in.
@@ -221,31 +265,68 @@ auto checkDoubt(const Effect& effect, Check& check) {
     const CallQuestions questions(effect, CallQuestions::Of::check);
     return check();
 }
-/// The last answer is of the wrong type: it is withdrawn, and the run ends with this error.
-[[noreturn]] void refuseAnswer(Runtime& runtime, const WrongTypeError& why);
+/// The answer is of the wrong type: it is withdrawn, and the run ends with this error.
+[[noreturn]] void refuseLastAnswer(Runtime& runtime, const WrongTypeError& why);
+/// The same of what `findAnswer` found.
+[[noreturn]] void refuseAnswer(Runtime& runtime, const std::string_view* key, const WrongTypeError& why);
+
+template <class T>
+std::optional<T> answerAs(Runtime& runtime, const std::string_view* key) {
+    std::optional<GivenAnswer> answer = findAnswer(runtime, key);
+    if (!answer) return {};
+    try {
+        return std::move(*answer).template as<T>();
+    } catch (const WrongTypeError& why) {
+        refuseAnswer(runtime, key, why);
+    }
+}
 }  // namespace detail
 
 /// Asks a human, or whoever resumes the run. The first time it stops the run and `question` is shown as an open interrupt; when the
 /// run is resumed with an answer the node runs again from its beginning and the same call returns the answer.
 ///
 /// Calls are matched with answers by their order within the node; within a function that `Runtime::once` or `Flow::call` calls, by their
-/// order within that function. What the node did before is done again: keep it free of side effects. Throws MissingCheckpointerError without a
+/// order within that function. Code between them that changes between versions can so mismatch them: give questions keys (below) where it may.
+/// What the node did before is done again: keep it free of side effects, or ask `answerOf` first. Errors: MissingCheckpointerError without a
 /// saver.
 ///
 /// An answer must be a T as Value::asStrict reads it. Another one is a WrongTypeError of the call that resumes, and the interrupt stays
 /// open: where this process asked the question nothing is stored and nothing runs; else the node finds out, and the answer is withdrawn.
 template <class T = Value>
 T interrupt(Runtime& runtime, const Value& question = {}) {
-    if constexpr (std::is_same_v<T, Value>) {
-        return detail::ask(runtime, question, nullptr).value;
-    } else {
-        const detail::GivenAnswer answer = detail::ask(runtime, question, &detail::checkAnswer<T>);
-        try {
-            return answer.is_new ? answer.value.template asStrict<T>() : answer.value.template as<T>();
-        } catch (const WrongTypeError& why) {
-            detail::refuseAnswer(runtime, why);
-        }
+    detail::GivenAnswer answer = detail::ask(runtime, question, detail::answerCheck<T>());
+    try {
+        return std::move(answer).template as<T>();
+    } catch (const WrongTypeError& why) {
+        detail::refuseLastAnswer(runtime, why);
     }
+}
+
+/// The same with a key, which the answer is matched by: the order of the calls does not matter, and questions with and without keys do not
+/// disturb each other. Two calls with one key in a task ask one question, and get the same answer; within a function that `Runtime::once` or
+/// `Flow::call` calls keys are that function's own. Of a task's questions with keys that are asked at the same time (by functions that
+/// `Flow::start` began) all are open. Errors: also InvalidArgumentError for a key that is not a text of 1 to 200 bytes of UTF-8.
+template <class T = Value>
+T interrupt(Runtime& runtime, std::string_view key, const Value& question) {
+    detail::GivenAnswer answer = detail::ask(runtime, key, question, detail::answerCheck<T>());
+    try {
+        return std::move(answer).template as<T>();
+    } catch (const WrongTypeError& why) {
+        detail::refuseAnswer(runtime, &key, why);
+    }
+}
+
+/// The answer to the question with this key, if it has come; nothing is asked. So a node can do and report once what belongs before the
+/// question: `if (!sg::answerOf<bool>(rt, "approve")) notify(…);`. Without a saver there is never one.
+/// Errors: as `interrupt`, but for MissingCheckpointerError.
+template <class T = Value>
+std::optional<T> answerOf(Runtime& runtime, std::string_view key) {
+    return detail::answerAs<T>(runtime, &key);
+}
+/// The same for the next question without a key: what the next `interrupt<T>(runtime, question)` would return.
+template <class T = Value>
+std::optional<T> answerOf(Runtime& runtime) {
+    return detail::answerAs<T>(runtime, nullptr);
 }
 
 template <class F>

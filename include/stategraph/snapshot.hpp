@@ -18,6 +18,15 @@ namespace stategraph {
 
 struct SnapshotData;
 
+/// A graph that a task's node has begun to call (Runtime::invoke).
+struct CallSnapshot {
+    std::string key;
+    /// Its log, for getState<T> and getStateHistory<T>, T being the state of that graph.
+    Config state_config;
+    /// That log's newest checkpoint: values as stored, tasks and questions.
+    std::shared_ptr<const SnapshotData> state;
+};
+
 /// A task of a checkpoint: due, or already run.
 struct TaskSnapshot {
     TaskId id;
@@ -40,6 +49,8 @@ struct TaskSnapshot {
     std::optional<Config> state_config;
     /// And that log's newest checkpoint, if it was asked for.
     std::shared_ptr<const SnapshotData> state;
+    /// Of a task that is not finished: graphs that its node called, by key, if the states of subgraphs were asked for.
+    std::vector<CallSnapshot> calls = {};
 };
 
 /// A checkpoint without its values' types.

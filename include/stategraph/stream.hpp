@@ -1,5 +1,4 @@
 #pragma once
-#include <chrono>
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
@@ -7,9 +6,10 @@
 #include <string>
 #include <vector>
 
+#include <stategraph/detail/chrono.hpp>
 #include <stategraph/detail/print_enum.hpp>
+#include <stategraph/ending.hpp>
 #include <stategraph/interrupt.hpp>
-#include <stategraph/observer.hpp>
 #include <stategraph/value.hpp>
 
 namespace stategraph {

@@ -1,5 +1,4 @@
 #pragma once
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>

@@ -23,7 +23,7 @@ public:
 
     bool await_ready() const {
         const std::lock_guard lock(attempt_.mutex_);
-        return attempt_.done_ || attempt_.given_up_;
+        return attempt_.hasNews();
     }
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> coroutine) {
@@ -32,7 +32,9 @@ public:
         std::optional<Clock::time_point> limit;
         {
             const std::lock_guard lock(attempt_.mutex_);
-            if (attempt_.outcome(limit)) return false;
+            const bool was_ending = attempt_.isEnding();
+            if (attempt_.outcome(limit) || was_ending != attempt_.isEnding()) return false;  // that is to be seen to first
+            is_ending_ = was_ending;
             attempt_.change_ = this;
         }
         try {
@@ -43,7 +45,7 @@ public:
             attempt_.change_ = nullptr;
             throw;
         }
-        watch_.watch(attempt_.runToken());
+        if (!is_ending_) watch_.watch(attempt_.runToken());
         return true;
     }
     void await_resume() {
@@ -59,6 +61,7 @@ public:
 private:
     AwaitedAttempt& attempt_;
     bool is_woken_ = false;
+    bool is_ending_ = false;
     std::mutex suspending_;  // whoever resumes it may be quicker than await_suspend
     detail::Wakeup wakeup_;
     StopWatch watch_{wakeup_};
@@ -163,12 +166,15 @@ stategraph::Task<Attempt::End> AwaitedAttempt::await(std::shared_ptr<AwaitedAtte
     std::exception_ptr error;  // it cannot be waited for; it may be on another thread now, so it is not destroyed
     try {
         for (;;) {
+            bool is_ending = false;
             {
                 const std::lock_guard lock(attempt->mutex_);
                 std::optional<Clock::time_point> limit;
                 end = attempt->outcome(limit);
+                is_ending = attempt->isEnding();
             }
             if (end) break;
+            if (is_ending) attempt->source_.request_stop();
             Change change(*attempt);
             co_await change;
         }
@@ -217,6 +223,7 @@ void AwaitedAttempt::ended(void* self) {
 }
 
 void AwaitedAttempt::wake() noexcept {
+    Attempt::wake();
     if (change_ != nullptr) change_->wake();
 }
 

@@ -16,7 +16,7 @@ using detail::RunInput;
 using detail::RunOutcome;
 
 StopWait waitAfter(Run& run, const Execution& execution, int number) {
-    return waitUntil(detail::after(execution.waitTime(number)), run.shared().stop.get());
+    return waitUntil(detail::after(execution.waitTime(number)), run.runStop().get());
 }
 
 // One attempt. False: it is to be tried again.

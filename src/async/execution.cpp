@@ -37,7 +37,7 @@ stategraph::Task<bool> Execution::onceCalled(int number) {
         is_known = cached->restore();
         if (!is_known && run_.callsApart(node_)) {
             apart = std::make_shared<AwaitedAttempt>(run_.core().shared_from_this(), node_.action, TaskInput::shared(run_, task_), context,
-                                                     run_.shared().stop, node_.limits);
+                                                     run_.runStop(), node_.limits);
         } else if (!is_known) {
             input.emplace(run_, task_, false);
         }

@@ -79,4 +79,12 @@ TaskId nameWithin(TaskId task, std::string_view name) {
     return makeTaskId({.checkpoint_id = {task.high(), task.low()}, .checkpoint_ns = {}, .step = 0, .node = {}, .path = name});
 }
 
+TaskId idOfQuestion(TaskId asker, std::string_view key) {
+    return makeTaskId({.checkpoint_id = {asker.high(), asker.low()}, .checkpoint_ns = {}, .step = 0, .node = "question", .path = key});
+}
+
+TaskId idOfCall(TaskId caller, std::string_view key) {
+    return makeTaskId({.checkpoint_id = {caller.high(), caller.low()}, .checkpoint_ns = {}, .step = 0, .node = "call", .path = key});
+}
+
 }  // namespace stategraph::engine

@@ -43,5 +43,8 @@ TaskId makeTaskId(const TaskKey& key);
 
 /// A name for something of a task.
 TaskId nameWithin(TaskId task, std::string_view name);
+/// The id of a question with a key, and of a graph that a node calls; no name within a task is the same.
+TaskId idOfQuestion(TaskId asker, std::string_view key);
+TaskId idOfCall(TaskId caller, std::string_view key);
 
 }  // namespace stategraph::engine

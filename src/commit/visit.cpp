@@ -8,6 +8,7 @@
 
 #include "checkpoint/utf8.hpp"
 #include "src/graph/core.hpp"
+#include "src/graph/namespaces.hpp"
 
 namespace stategraph::engine {
 namespace {
@@ -93,6 +94,14 @@ std::string innerNamespace(std::string_view outer, const Node& node, TaskId task
     if (!ns.empty()) ns += '|';
     ns += lastingLog(node, key);
     if (!livesWithThread(*node.subgraph->spec.core)) ns += ':' + task.toString();
+    return ns;
+}
+
+std::string calledNamespace(std::string_view outer, const Node& node, TaskId caller, std::string_view key) {
+    std::string ns(outer);
+    if (!ns.empty()) ns += '|';
+    ns += node.stored_name + ':' + caller.toString() + ':';
+    appendNamespaceKey(ns, key);
     return ns;
 }
 

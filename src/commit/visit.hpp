@@ -85,5 +85,8 @@ void completeVisits(BaseCheckpointSaver& saver, const LogName& log, CheckpointId
 
 /// The log of a visit: below the log around it, by the node's stored name and the key or, if it does not live with the thread, the task.
 std::string innerNamespace(std::string_view outer, const Node& node, TaskId task, std::string_view key);
+/// The log of a graph that a node calls: below the log around it, by the node's stored name, the caller (the node's task, or what names its error
+/// handler) and the call's key.
+std::string calledNamespace(std::string_view outer, const Node& node, TaskId caller, std::string_view key);
 
 }  // namespace stategraph::engine

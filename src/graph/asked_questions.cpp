@@ -4,8 +4,8 @@
 
 namespace stategraph::engine {
 
-std::string refusedAnswer(const std::string& node, const WrongTypeError& why) {
-    return "the answer to node '" + node + "' is of the wrong type: " + why.message() + "; the interrupt stays open";
+std::string refusedAnswer(const std::string& node, const std::string& key, const WrongTypeError& why) {
+    return "the answer to node '" + node + "'" + (key.empty() ? "" : " for '" + key + "'") + " is of the wrong type: " + why.message() + "; the interrupt stays open";
 }
 
 void AskedQuestions::add(Key key, Asked asked) {
@@ -35,7 +35,7 @@ void AskedQuestions::check(const Key& key, const Value& answer) const {
     try {
         asked.check(answer);
     } catch (const WrongTypeError& why) {
-        throw WrongTypeError(refusedAnswer(asked.node, why), {.thread_id = key.thread, .node = asked.node});
+        throw WrongTypeError(refusedAnswer(asked.node, asked.key, why), {.thread_id = key.thread, .node = asked.node});
     }
 }
 

@@ -12,7 +12,7 @@
 namespace stategraph::engine {
 
 /// The text of the error that refuses an answer.
-std::string refusedAnswer(const std::string& node, const WrongTypeError& why);
+std::string refusedAnswer(const std::string& node, const std::string& key, const WrongTypeError& why);
 
 /// The newest questions of a graph's runs. Older ones are forgotten: their answers are checked when the node takes them. Safe from several
 /// threads.
@@ -26,6 +26,7 @@ public:
     };
     struct Asked {
         std::string node;
+        std::string key;  // the question's, or empty
         detail::AnswerCheck check;
     };
     static constexpr std::size_t kept_max = 4096;

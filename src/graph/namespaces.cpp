@@ -1,10 +1,36 @@
 #include "src/graph/namespaces.hpp"
 
+#include <algorithm>
+
 #include <stategraph/error.hpp>
 
 #include "src/graph/core.hpp"
 
 namespace stategraph::engine {
+
+void appendNamespaceKey(std::string& ns, std::string_view key) {
+    static constexpr char digits[] = "0123456789ABCDEF";
+    for (const char c : key) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c != '|' && c != '%' && byte >= 0x20 && byte != 0x7F) {
+            ns += c;
+        } else {
+            ns += '%';
+            ns += digits[byte >> 4U];
+            ns += digits[byte & 15U];
+        }
+    }
+}
+
+bool isOfCall(std::string_view checkpoint_ns) noexcept {
+    while (!checkpoint_ns.empty()) {
+        const std::string_view segment = checkpoint_ns.substr(0, checkpoint_ns.find('|'));
+        const std::size_t colon = segment.find(':');
+        if (colon != std::string_view::npos && !segment.substr(colon).starts_with(":=") && segment.find(':', colon + 1) != std::string_view::npos) return true;
+        checkpoint_ns.remove_prefix(std::min(segment.size() + 1, checkpoint_ns.size()));
+    }
+    return false;
+}
 
 const detail::Core& resolveNamespace(const detail::Core& root, std::string_view checkpoint_ns) {
     const detail::Core* core = &root;
@@ -15,6 +41,12 @@ const detail::Core& resolveNamespace(const detail::Core& root, std::string_view 
         const std::string_view name = segment.substr(0, segment.find(':'));
         const Topology& topology = core->topology();
         const NodeIndex node = topology.findStored(name);
+        if (isOfCall(segment)) {
+            throw InvalidArgumentError("the namespace '" + std::string(checkpoint_ns) + "' is of a graph that node '" + std::string(name) +
+                                           "' calls (Runtime::invoke), which is read with getState<T> and getStateHistory<T>, T being its state; "
+                                           "edits and runs begin at checkpoints of the thread itself",
+                                       {.checkpoint_ns = std::string(checkpoint_ns)});
+        }
         if (node == no_node || !topology.nodes[node].subgraph) {
             const NodeIndex renamed = topology.find(name);
             throw InvalidArgumentError("no subgraph has the namespace '" + std::string(checkpoint_ns) + "': there is no subgraph node '" +

@@ -104,7 +104,7 @@ SnapshotData describe(const LogName& log, const checkpoint::CommitFields& commit
             }
             const checkpoint::AnsweredQuestions answered(*due.record);
             for (const auto& asked : due.record->interrupts) {
-                task.interrupts.push_back({asked.id, asked.index, Value::fromCbor(std::string(asked.value))});
+                task.interrupts.push_back({asked.id, asked.index, Value::fromCbor(std::string(asked.value)), std::string(asked.key)});
                 if (!due.finished && !answered.has(asked)) task.open_interrupts.push_back(task.interrupts.back());
             }
             if (due.record->writes) task.result = resultOf(checkpoint::readWrites(*due.record->writes));

@@ -6,6 +6,7 @@
 #include "src/graph/namespaces.hpp"
 #include "src/history/checkpoint_view.hpp"
 #include "src/history/history_saver.hpp"
+#include "src/history/read_called.hpp"
 
 // getStateHistory: a page of a thread's checkpoints at a time.
 namespace stategraph::detail {
@@ -28,7 +29,7 @@ bool matches(const Metadata& filter, Source source, std::int64_t step, const Met
 
 struct HistoryReader::Impl {
     std::shared_ptr<const Core> root;
-    const Core& core;
+    const Core* core;  // null: of a log of a graph that a node calls, which nobody has here
     BaseCheckpointSaver& saver;
     Config config;
     HistoryOptions options;
@@ -42,7 +43,7 @@ struct HistoryReader::Impl {
 
     Impl(std::shared_ptr<const Core> graph, const Config& from, const HistoryOptions& with)
         : root(std::move(graph)),
-          core(engine::resolveNamespace(*root, from.checkpoint_ns)),
+          core(engine::isOfCall(from.checkpoint_ns) ? nullptr : &engine::resolveNamespace(*root, from.checkpoint_ns)),
           saver(engine::historySaver(*root, from)),
           config(from),
           options(with) {
@@ -100,7 +101,8 @@ struct HistoryReader::Impl {
 
     void fill(const checkpoint::CommitFields& commit, const ListedCheckpoint& listed, SnapshotData& snapshot, const ValuesOut& out) {
         const engine::Records records = engine::readRecords(log(), commit.id, listed.writes);
-        const std::vector<engine::DueTask> due = engine::dueTasks(core.topology(), commit, records, false);
+        const std::vector<engine::DueTask> due =
+            core != nullptr ? engine::dueTasks(core->topology(), commit, records, false) : engine::calledTasks(commit, records, false);
         std::optional<CheckpointTuple> tuple;
         if (!follower && options.before) {
             tuple = saver.getTuple({.log = log(), .checkpoint_id = commit.id});
@@ -111,7 +113,11 @@ struct HistoryReader::Impl {
         if (!options.values) return;
         const auto channels = channelsOf(commit.id, std::move(tuple));
         if (!channels) return;
-        engine::State state(core.schema());
+        if (core == nullptr) {
+            engine::giveCalledValues(*channels, commit.id, snapshot, out, root->schema().state().type);
+            return;
+        }
+        engine::State state(core->schema());
         engine::restoreState(*channels, commit.id, state);
         std::size_t bytes_expected = 0;
         for (const auto& channel : *channels) {
@@ -119,7 +125,7 @@ struct HistoryReader::Impl {
         }
         snapshot.values_as_cbor = engine::valuesOf(state, bytes_expected);
         if (out.present != nullptr) *out.present = state.present();
-        if (out.type == core.schema().state().type) core.schema().state().move(out.object, state.object());
+        if (out.type == core->schema().state().type) core->schema().state().move(out.object, state.object());
     }
 
     // None if the checkpoint was pruned meanwhile. `tuple` if it was read already.

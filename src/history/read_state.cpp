@@ -9,6 +9,7 @@
 #include "src/graph/namespaces.hpp"
 #include "src/history/checkpoint_view.hpp"
 #include "src/history/history_saver.hpp"
+#include "src/history/read_called.hpp"
 
 // getState: one checkpoint, with what finished tasks of an unfinished superstep wrote if it is the newest.
 namespace stategraph::engine {
@@ -126,6 +127,7 @@ SnapshotData read(const Core& root, const Core& core, BaseCheckpointSaver& saver
             applyCommand(writes, state);
         }
         addSubgraphs(root, core, saver, config, subgraphs, folded, due, state, snapshot);
+        if (subgraphs) addCalls(saver, config, due, snapshot);
         if (latest) applyFinished(due, snapshot, state);
     }
     // What it was read from is gone by now, so that there are never three of everything.
@@ -154,6 +156,9 @@ namespace stategraph::detail {
 SnapshotData readState(const Core& core, const Config& config, bool subgraphs, const ValuesOut& values) {
     BaseCheckpointSaver& saver = engine::historySaver(core, config);
     try {
+        if (engine::isOfCall(config.checkpoint_ns)) {
+            return engine::readCalled(saver, config, engine::find(saver, config), subgraphs, values, core.schema().state().type);
+        }
         return engine::read(core, engine::resolveNamespace(core, config.checkpoint_ns), saver, config, engine::find(saver, config), subgraphs, values);
     } catch (Error& error) {
         error.addContext({.thread_id = config.thread_id.toString(), .checkpoint_ns = config.checkpoint_ns});

@@ -27,7 +27,7 @@ void encodeConfig(const Config& config, Encoder& out) {
 void encodeSnapshot(const SnapshotData& snapshot, Encoder& out);
 
 void encodeTask(const TaskSnapshot& task, Encoder& out) {
-    out.map(task.input.isNull() ? 8 : 9);
+    out.map((task.input.isNull() ? 8U : 9U) + !task.calls.empty());
     out.text("id");
     out.text(task.id.toString());
     out.text("name");
@@ -37,6 +37,14 @@ void encodeTask(const TaskSnapshot& task, Encoder& out) {
     if (!task.input.isNull()) {
         out.text("input");
         out.raw(task.input.bytes());
+    }
+    if (!task.calls.empty()) {
+        out.text("calls");
+        out.map(task.calls.size());
+        for (const CallSnapshot& call : task.calls) {
+            out.text(call.key);
+            encodeSnapshot(*call.state, out);
+        }
     }
     out.text("error");
     if (task.error) {

@@ -55,7 +55,7 @@ std::optional<Clock::time_point> Attempt::nextLimit(End& end) const {
     };
     if (stop_ != nullptr && stop_->deadline()) consider(*stop_->deadline(), End::stopped);
     if (limits_.timeout) consider(times::after(begun_, *limits_.timeout), End::timed_out);
-    if (limits_.idle_timeout) consider(times::after(last_sign_, *limits_.idle_timeout), End::idle);
+    if (limits_.idle_timeout && graphs_inside_ == 0) consider(times::after(last_sign_, *limits_.idle_timeout), End::idle);
     return next;
 }
 
@@ -79,11 +79,16 @@ Attempt::End Attempt::run() {
     {
         std::unique_lock lock(mutex_);
         for (std::optional<Clock::time_point> limit; !(end = outcome(limit));) {
-            if (!limit) {
-                changed_.wait(lock, token, [this] { return done_ || given_up_; });
+            if (isEnding()) {
+                lock.unlock();
+                source_.request_stop();
+                lock.lock();
+                changed_.wait(lock, [this] { return hasNews(); });
+            } else if (!limit) {
+                changed_.wait(lock, token, [this] { return hasNews(); });
             } else {
                 const auto signs = last_sign_;
-                changed_.wait_until(lock, token, *limit, [&] { return done_ || given_up_ || last_sign_ != signs; });
+                changed_.wait_until(lock, token, *limit, [&] { return hasNews() || last_sign_ != signs; });
             }
         }
     }
@@ -91,14 +96,39 @@ Attempt::End Attempt::run() {
     return *end;
 }
 
-std::optional<Attempt::End> Attempt::outcome(std::optional<Clock::time_point>& limit) const {
+std::optional<Attempt::End> Attempt::outcome(std::optional<Clock::time_point>& limit) {
+    limit.reset();
+    if (ending_) return graphs_inside_ == 0 ? ending_ : std::nullopt;
     if (done_) return End::returned;
-    if (given_up_) return End::stopped;  // it returned, but only after the run was to end
-    if (stop_ != nullptr && stop_->token().stop_requested()) return End::stopped;
-    End end = End::stopped;
-    limit = nextLimit(end);
-    if (limit && Clock::now() >= *limit) return end;
+    std::optional<End> ended;
+    if (given_up_) {
+        ended = End::stopped;  // it returned, but only after the run was to end
+    } else if (stop_ != nullptr && stop_->token().stop_requested()) {
+        ended = End::stopped;
+    } else {
+        End end = End::stopped;
+        limit = nextLimit(end);
+        if (limit && Clock::now() >= *limit) ended = end;
+    }
+    if (!ended || graphs_inside_ == 0) return ended;
+    ending_ = ended;
+    limit.reset();
     return {};
+}
+
+std::shared_ptr<RunStop> Attempt::beginCall() {
+    const std::lock_guard lock(mutex_);
+    if (given_up_ || ending_) refuse(info_);
+    std::shared_ptr<RunStop> stop = limits_.any() ? std::make_shared<RunStop>(stop_, source_.get_token()) : stop_;
+    ++graphs_inside_;
+    return stop;
+}
+
+void Attempt::endCall() {
+    const std::lock_guard lock(mutex_);
+    --graphs_inside_;
+    last_sign_ = Clock::now();
+    wake();
 }
 
 void Attempt::giveUp() {
@@ -106,7 +136,9 @@ void Attempt::giveUp() {
     // What the node is doing with the run right now is let finish. What it returns from here on is dropped even if it looked at its token: nobody
     // can tell a result from giving up.
     const std::lock_guard entry(entry_);
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    // Nearly always they have ended. Where an attempt could not be waited for at all they are waited for here.
+    changed_.wait(lock, [this] { return graphs_inside_ == 0; });
     given_up_ = true;
 }
 

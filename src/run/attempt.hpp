@@ -55,6 +55,10 @@ public:
     /// While one is held the attempt is not given up, so that the run is there. Throws CancelledError if it has been.
     std::unique_lock<std::recursive_mutex> enter();
     void heartbeat();
+    /// A graph that the node calls begins, and ends: in between the run is there, and the attempt's idle time does not pass. Whoever gives up
+    /// the attempt first has the graph's run end. Gives what may end it. Errors: CancelledError if the attempt is given up.
+    std::shared_ptr<RunStop> beginCall();
+    void endCall();
     std::stop_token token() const noexcept { return source_.get_token(); }
     /// Waits; throws CancelledError when the run or the attempt is to end first.
     void sleepUntil(Clock::time_point until);
@@ -86,8 +90,13 @@ protected:
     void end(detail::TaskResult result, std::exception_ptr thrown);
     /// Under `mutex_`: wakes who waits for the attempt.
     virtual void wake() noexcept { changed_.notify_all(); }
-    /// Under `mutex_`: what the attempt has come to; none: it is to be waited for, at most until `limit`.
-    std::optional<End> outcome(std::optional<Clock::time_point>& limit) const;
+    /// Under `mutex_`: what the attempt has come to; none: it is to be waited for, at most until `limit`, or where it `isEnding` until
+    /// `hasNews`.
+    std::optional<End> outcome(std::optional<Clock::time_point>& limit);
+    /// Under `mutex_`: whether it is over but for graphs that the node called, which are to end first; `source_` is to be stopped, without
+    /// the lock.
+    bool isEnding() const noexcept { return ending_.has_value(); }
+    bool hasNews() const noexcept { return ending_ ? graphs_inside_ == 0 : done_ || given_up_; }
     /// When it is not to be waited for any more.
     void giveUp();
     std::stop_token runToken() const noexcept { return stop_ != nullptr ? stop_->token() : std::stop_token(); }
@@ -112,6 +121,8 @@ protected:
     std::stop_source source_;
     bool done_ = false;
     bool given_up_ = false;
+    std::size_t graphs_inside_ = 0;  // that the node called, under way
+    std::optional<End> ending_;      // what it comes to when they have ended
     Clock::time_point begun_;
     Clock::time_point last_sign_;
     detail::TaskResult result_;

@@ -17,6 +17,13 @@ namespace {
 using detail::CheckpointerKind;
 using detail::RunInput;
 
+std::string namespaceInside(const ParentLink& link) {
+    const std::string& outer = link.run->checkpointNs();
+    const Node& node = link.run->nodeOf(*link.task);
+    if (link.call != nullptr) return calledNamespace(outer, node, link.call->caller, link.call->key);
+    return innerNamespace(outer, node, link.run->idOf(*link.task), link.key);
+}
+
 BaseCheckpointSaver* saverFor(const detail::Core& core, const RunShared& shared) {
     return core.options().checkpointer == CheckpointerKind::none ? nullptr : shared.saver;
 }
@@ -27,10 +34,11 @@ Run::Run(const detail::Core& core, RunShared& shared, const ParentLink* parent, 
     : core_(core),
       shared_(shared),
       parent_(parent),
+      run_stop_(parent == nullptr ? shared.stop : parent->call != nullptr ? parent->call->stop : parent->run->run_stop_),
       stop_(parent ? parent->stop : nullptr),
-      ns_(parent ? innerNamespace(parent->run->ns_, parent->run->nodeOf(*parent->task), parent->run->idOf(*parent->task), parent->key) : std::string()),
+      ns_(parent ? namespaceInside(*parent) : std::string()),
       state_(core.schema(), place),
-      ids_(parent ? parent->run->ids_.inner(parent->run->idOf(*parent->task))
+      ids_(parent ? parent->run->ids_.inner(parent->call ? parent->call->id : parent->run->idOf(*parent->task))
                   : IdSequence(core.ids(), shared.saver ? core.ids().uniqueBits() : 0)),
       before_(&core.before()),
       after_(&core.after()),
@@ -213,21 +221,35 @@ void Run::takeAnswers(const RunInput& input) {
     for (auto& [path, record] : stored_records_) {
         if (record.writes) continue;
         for (const auto* asked : checkpoint::openQuestions(record)) {
-            open.push_back({path, &record, {asked->id, asked->index, Value::fromCbor(std::string(asked->value))}});
+            open.push_back({path, &record, {asked->id, asked->index, Value::fromCbor(std::string(asked->value)), std::string(asked->key)}});
         }
     }
     const auto refuse = [&](std::string why) {
-        for (const Open& each : open) why += "\n  " + each.interrupt.id.toString() + " (" + std::string(topology().shownName(each.record->node)) + "): " + each.interrupt.value.toJson();
+        for (const Open& each : open) {
+            const Interrupt& asked = each.interrupt;
+            why += "\n  " + asked.id.toString() + (asked.key.empty() ? "" : " '" + asked.key + "'") + " (" +
+                   std::string(topology().shownName(each.record->node)) + "): " + asked.value.toJson();
+        }
         throw InvalidArgumentError(std::move(why), {.thread_id = shared_.config->thread_id.toString()});
     };
     if (open.empty()) refuse("there is no open interrupt that the resume value could answer");
     if (input.answer && open.size() > 1) refuse("several interrupts are open; say which one each answer is for (Command::answers):");
     std::map<TaskId, const Open*> by_id;
-    for (const Open& each : open) by_id.emplace(each.interrupt.id, &each);
+    std::multimap<std::string_view, const Open*> by_key;
+    for (const Open& each : open) {
+        by_id.emplace(each.interrupt.id, &each);
+        if (!each.interrupt.key.empty()) by_key.emplace(each.interrupt.key, &each);
+    }
     std::vector<Answer> answers = input.answers;
-    if (input.answer) answers.push_back({open.front().interrupt.id, *input.answer});
+    if (input.answer) answers.emplace_back(open.front().interrupt.id, *input.answer);
     std::set<TaskId> answered;
-    for (const Answer& answer : answers) {
+    for (Answer& answer : answers) {
+        if (!answer.key.empty() && answer.interrupt_id.empty()) {
+            const std::size_t count = by_key.count(answer.key);
+            if (count == 0) refuse("no open interrupt has the key '" + answer.key + "'; open are:");
+            if (count > 1) refuse(std::to_string(count) + " open interrupts have the key '" + answer.key + "'; name each by its id. Open are:");
+            answer.interrupt_id = by_key.find(answer.key)->second->interrupt.id;
+        }
         if (!by_id.contains(answer.interrupt_id)) refuse("no open interrupt has the id " + answer.interrupt_id.toString() + "; open are:");
         if (!answered.insert(answer.interrupt_id).second) refuse("interrupt " + answer.interrupt_id.toString() + " is answered twice; open are:");
     }

@@ -74,6 +74,7 @@ void Execution::callHandler() {
     task_.result.writes.clear();
     task_.result.go_to.clear();
     task_.result.to_parent = false;
+    task_.result.written = nullptr;
     task_.routes.clear();
     const ErrorHandler& handler = *node_.on_error;
     detail::TaskContext context{.run = &run_,
@@ -84,7 +85,7 @@ void Execution::callHandler() {
                                 .failure = &*task_.record.failure};
     std::shared_ptr<const void> shared;
     std::optional<TaskInput> input;
-    const bool may_be_stopped = run_.shared().stop != nullptr;
+    const bool may_be_stopped = run_.runStop() != nullptr;
     if (may_be_stopped) {
         shared = TaskInput::shared(run_, task_, handler.takes_state);
     } else {
@@ -101,6 +102,10 @@ void Execution::callHandler() {
         throw;
     } catch (const detail::InterruptSignal&) {
         throw;
+    } catch (const InnerPause&) {
+        throw;
+    } catch (ParentCommandSignal& signal) {
+        takeParentCommand(signal);
     } catch (const detail::RefusedAnswerSignal&) {
         throw;
     } catch (const detail::SleepSignal&) {

@@ -51,13 +51,15 @@ bool Execution::mayBegin(int number) noexcept {
         return false;
     }
     if (number == 1 && run_.startsNoMore()) return false;  // it stays due
+    if (!task_.asked_with_key.empty()) task_.asked_with_key.clear();
+    if (!task_.calls.empty()) task_.calls.clear();
     task_.progress.begin();
     return true;
 }
 
 void Execution::waitAfter(int number) const {
     const std::chrono::nanoseconds duration = waitTime(number);
-    RunStop* stop = run_.shared().stop.get();
+    RunStop* stop = run_.runStop().get();
     if (stop != nullptr) {
         stop->waitFor(duration);
     } else {
@@ -145,7 +147,7 @@ void Execution::callApart(const detail::NodeAction& called, TaskContext& context
         input = std::shared_ptr<const void>(marked, marked->input.get());  // so it lives as long as the attempt
     }
     const auto attempt =
-        std::make_shared<Attempt>(run_.core().shared_from_this(), *action, std::move(input), context, run_.shared().stop, limits);
+        std::make_shared<Attempt>(run_.core().shared_from_this(), *action, std::move(input), context, run_.runStop(), limits);
     takeAttempt(*attempt, attempt->run(), context, limits);
 }
 
@@ -238,9 +240,13 @@ void Execution::takeInside(Run& child) {
     }
 }
 
-// What a task inside wrote for this graph: its channels' names count.
-void Execution::takeParentCommand(ParentCommandSignal& signal) {
-    const detail::Schema& own = run_.core().schema();
+void adoptCommand(ParentCommandSignal& signal, const detail::Schema& own, const Node& node) {
+    if (signal.schema == &own) return;
+    if (signal.is_typed && signal.schema->state().type != own.state().type) {
+        throw InvalidUpdateError("a node inside '" + node.name + "' returned a Command for the parent graph whose update is of another state than "
+                                 "that graph's: return a Command of the parent's state",
+                                 {.node = node.name});
+    }
     for (detail::Op& op : signal.result.writes) {
         if (op.channel == detail::channel_by_name) continue;
         const auto& from = signal.schema->channel(op.channel);
@@ -248,17 +254,29 @@ void Execution::takeParentCommand(ParentCommandSignal& signal) {
         if (to == nullptr || to->type != from.type) {
             throw InvalidUpdateError("a Command for the parent graph writes channel '" + from.name +
                                          "', which the parent does not have with that type",
-                                     {.node = node_.name, .channel = from.name});
+                                     {.node = node.name, .channel = from.name});
         }
         op.channel = to->index;
     }
+    signal.schema = &own;
+}
+
+// What a task inside wrote for this graph.
+void Execution::takeParentCommand(ParentCommandSignal& signal) {
+    adoptCommand(signal, run_.core().schema(), node_);
     task_.result.writes = std::move(signal.result.writes);
     task_.result.go_to = std::move(signal.result.go_to);
+    task_.result.to_parent = false;
+    task_.result.written = nullptr;
 }
 
 void Execution::takeResult() {
     const detail::Schema& schema = run_.core().schema();
     try {
+        if (task_.result.written != nullptr) {
+            throw InvalidUpdateError("node '" + node_.name + "' returned a Command whose update is of another state than its graph's, and not for the "
+                                     "parent graph: give it graph = PARENT, or an update of the graph's own state");
+        }
         schema.check(task_.result.writes);
         std::size_t index = 0;
         for (detail::Op& op : task_.result.writes) {
@@ -284,6 +302,8 @@ void Execution::route(Runtime& runtime) {
         error.addContext({.node = node_.name, .step = run_.step()});
         throw;
     } catch (const InterruptSignal&) {
+        throw;
+    } catch (const InnerPause&) {
         throw;
     } catch (const SleepSignal&) {
         throw;

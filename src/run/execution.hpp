@@ -87,6 +87,7 @@ inline detail::TaskContext Execution::beginAttempt(int number) {
         task_.result.writes.clear();
         task_.result.go_to.clear();
         task_.result.to_parent = false;
+        task_.result.written = nullptr;
         task_.routes.clear();
     }
     return {.run = &run_, .task = &task_, .attempt = number, .calls = 0, .has_payload = task_.planned.is_send};
@@ -120,14 +121,14 @@ bool Execution::settle(int number, TaskWatch& watch, F rest) noexcept {
     try {
         try {
             rest();
-        } catch (const detail::InterruptSignal& signal) {
-            interrupted({signal.interrupt});
+        } catch (detail::InterruptSignal& signal) {
+            interrupted(run_.takeAsked(task_, &signal.interrupt));
         } catch (const InnerPause& pause) {
             task_.wake_unix_ms = pause.wake_unix_ms;
-            interrupted(pause.interrupts);
+            interrupted(task_.calls.empty() ? pause.interrupts : run_.takeAsked(task_, nullptr));
         } catch (const detail::SleepSignal& sleep) {
             task_.wake_unix_ms = sleep.wake_unix_ms;
-            interrupted({});
+            interrupted(run_.takeAsked(task_, nullptr));
         } catch (const detail::StopSignal&) {
             stopped();
         } catch (const detail::RefusedAnswerSignal& refused) {
@@ -158,6 +159,10 @@ void Execution::asNode(F call) {
         throw;
     } catch (const detail::InterruptSignal&) {
         throw;
+    } catch (const InnerPause&) {
+        throw;
+    } catch (ParentCommandSignal& signal) {
+        takeParentCommand(signal);  // of a graph that the node called
     } catch (const detail::SleepSignal&) {
         throw;
     } catch (const detail::StopSignal&) {

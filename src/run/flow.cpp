@@ -41,6 +41,10 @@ bool isPause(const std::exception_ptr& error) noexcept {
         std::rethrow_exception(error);
     } catch (const InterruptSignal&) {
         return true;
+    } catch (const engine::InnerPause&) {
+        return true;
+    } catch (const engine::ParentCommandSignal&) {
+        return true;
     } catch (const SleepSignal&) {
         return true;
     } catch (const StopSignal&) {

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "checkpoint/utf8.hpp"
 #include "src/run/attempt.hpp"
 #include "src/run/questions.hpp"
 #include "src/run/run.hpp"
@@ -13,6 +14,8 @@ namespace {
 
 thread_local detail::CallQuestions* innermost_call = nullptr;
 thread_local bool in_started_call = false;
+
+constexpr std::size_t key_bytes_max = 200;
 
 }  // namespace
 
@@ -77,17 +80,24 @@ struct Questions {
         return answer;
     }
 
-    static std::optional<GivenAnswer> given(TaskContext& context, const Interrupt& asked) {
+    static std::optional<GivenAnswer> given(const TaskContext& context, const Interrupt& asked) {
         bool is_new = true;
         auto answer = context.run->findAnswer(*context.task, asked.id, asked.index, &is_new);
         if (!answer) return {};
         return GivenAnswer{std::move(*answer), is_new};
     }
 
-    static Interrupt last(const TaskContext& context, const TaskId& task) {
+    static Interrupt next(const TaskContext& context, const TaskId& task) {
         const CallQuestions* const call = callOf(context);
-        if (call == nullptr) return {task, context.calls - 1, {}};
-        return {call->id_, call->asked_ - 1, {}};
+        if (call == nullptr) return {task, context.calls, {}};
+        return {call->id_, call->asked_, {}};
+    }
+
+    static Interrupt withKey(const TaskContext& context, const TaskId& task, std::string_view key) {
+        const CallQuestions* const call = callOf(context);
+        TaskId asker = call == nullptr ? task : call->id_;
+        if (call == nullptr && context.failure != nullptr) asker = engine::idOfQuestion(task, {});  // an error handler is not its node
+        return {engine::idOfQuestion(asker, key), 0, {}, std::string(key)};
     }
 
     static void restart(const TaskContext& context) noexcept {
@@ -97,26 +107,82 @@ struct Questions {
 
 void restartQuestions(Runtime& runtime) noexcept { Questions::restart(runtime.taskContext()); }
 
-GivenAnswer ask(Runtime& runtime, Value question, AnswerCheck check) {
-    TaskContext& context = runtime.taskContext();
-    const auto held = engine::enter(context);
+namespace {
+
+void checkMayAsk(Runtime& runtime) {
+    const TaskContext& context = runtime.taskContext();
     if (context.run == nullptr) throw InvalidUpdateError("a router cannot ask while its node's state is edited");
     if (context.run->shared().saver == nullptr) {  // a subgraph without one asks all the same: the run around it keeps the question
         throw MissingCheckpointerError("node '" + std::string(runtime.node()) +
                                        "' asks for an answer, and the graph has no checkpointer that could keep the run until it comes");
     }
     Questions::check(context, runtime);
+}
+
+void checkKey(const Runtime& runtime, std::string_view key) {
+    const auto refuse = [&](const std::string& why) {
+        throw InvalidArgumentError("node '" + std::string(runtime.node()) + "' asks with a key that " + why + "; give each question a text of 1 to " +
+                                       std::to_string(key_bytes_max) + " bytes",
+                                   {.node = std::string(runtime.node())});
+    };
+    if (key.empty() || key.size() > key_bytes_max) refuse("has " + std::to_string(key.size()) + " bytes");
+    if (!isUtf8(key)) refuse("is not UTF-8");
+}
+
+}  // namespace
+
+GivenAnswer ask(Runtime& runtime, Value question, AnswerCheck check) {
+    TaskContext& context = runtime.taskContext();
+    const auto held = engine::enter(context);
+    checkMayAsk(runtime);
     Interrupt asked;
     if (auto answer = Questions::find(context, runtime.taskId(), question, asked)) return std::move(*answer);
     asked.value = std::move(question);
-    context.run->noteAsked(asked, std::string(runtime.node()), check);
+    context.run->noteCheck(asked, std::string(runtime.node()), check);
     throw InterruptSignal{std::move(asked)};
 }
 
-void refuseAnswer(Runtime& runtime, const WrongTypeError& why) {
-    const Interrupt asked = Questions::last(runtime.taskContext(), runtime.taskId());
+GivenAnswer ask(Runtime& runtime, std::string_view key, Value question, AnswerCheck check) {
+    TaskContext& context = runtime.taskContext();
+    const auto held = engine::enter(context);
+    checkKey(runtime, key);
+    checkMayAsk(runtime);
+    Interrupt asked = Questions::withKey(context, runtime.taskId(), key);
+    if (auto answer = Questions::given(context, asked)) return std::move(*answer);
+    asked.value = std::move(question);
+    context.run->noteCheck(asked, std::string(runtime.node()), check);
+    context.run->noteAsked(*context.task, asked);
+    throw InterruptSignal{std::move(asked)};
+}
+
+std::optional<GivenAnswer> findAnswer(Runtime& runtime, const std::string_view* key) {
+    const TaskContext& context = runtime.taskContext();
+    const auto held = engine::enter(runtime.taskContext());
+    if (key != nullptr) checkKey(runtime, *key);
+    if (context.run == nullptr) return {};
+    Questions::check(context, runtime);
+    const Interrupt asked = key != nullptr ? Questions::withKey(context, runtime.taskId(), *key) : Questions::next(context, runtime.taskId());
+    return Questions::given(context, asked);
+}
+
+namespace {
+
+[[noreturn]] void refuse(const Runtime& runtime, const Interrupt& asked, const WrongTypeError& why) {
     throw RefusedAnswerSignal{asked.id, asked.index,
-                              engine::refusedAnswer(std::string(runtime.node()), why)};
+                              engine::refusedAnswer(std::string(runtime.node()), asked.key, why)};
+}
+
+}  // namespace
+
+void refuseLastAnswer(Runtime& runtime, const WrongTypeError& why) {
+    Interrupt asked = Questions::next(runtime.taskContext(), runtime.taskId());
+    --asked.index;
+    refuse(runtime, asked, why);
+}
+
+void refuseAnswer(Runtime& runtime, const std::string_view* key, const WrongTypeError& why) {
+    const TaskContext& context = runtime.taskContext();
+    refuse(runtime, key != nullptr ? Questions::withKey(context, runtime.taskId(), *key) : Questions::next(context, runtime.taskId()), why);
 }
 
 }  // namespace detail

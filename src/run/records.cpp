@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <tuple>
 
 #include <stategraph/error.hpp>
@@ -31,10 +32,13 @@ void Task::clear() {
     result.writes.clear();
     result.go_to.clear();
     result.to_parent = false;
+    result.written = nullptr;
     routes.clear();
     if (record.stored || !record.empty()) record = {};
     if (failure) failure = nullptr;
     if (!asked.empty()) asked.clear();
+    if (!asked_with_key.empty()) asked_with_key.clear();
+    if (!calls.empty()) calls.clear();
     wake_unix_ms.reset();
     id = {};
     inner_ids.reset();
@@ -81,10 +85,10 @@ std::optional<Value> Run::findAnswer(Task& task, TaskId id, std::uint64_t index,
     return answer->value;
 }
 
-void Run::noteAsked(const Interrupt& asked, std::string node, detail::AnswerCheck check) {
+void Run::noteCheck(const Interrupt& asked, std::string node, detail::AnswerCheck check) {
     const Run* root = this;
     while (root->parent_ != nullptr) root = root->parent_->run;
-    root->core_.askedQuestions().add({shared_.config->thread_id.toString(), asked.id, asked.index}, {std::move(node), check});
+    root->core_.askedQuestions().add({shared_.config->thread_id.toString(), asked.id, asked.index}, {std::move(node), asked.key, check});
 }
 
 std::optional<Value> Run::takeOldAnswer(Task& task, const Value& question, std::uint64_t before, const Interrupt& now) {
@@ -108,6 +112,27 @@ std::optional<Value> Run::takeOldAnswer(Task& task, const Value& question, std::
     return {};
 }
 
+void Run::noteAsked(Task& task, const Interrupt& asked) {
+    const std::lock_guard lock(shared_.answers_mutex);
+    const auto place = [](const Interrupt& each) { return std::tie(each.key, each.id); };
+    const auto at = std::ranges::lower_bound(task.asked_with_key, place(asked), {}, place);
+    if (at == task.asked_with_key.end() || at->id != asked.id) task.asked_with_key.insert(at, asked);
+}
+
+std::vector<Interrupt> Run::takeAsked(Task& task, Interrupt* last) {
+    const std::lock_guard lock(shared_.answers_mutex);
+    std::vector<Interrupt> asked;
+    for (const NodeCall& call : task.calls) {
+        asked.insert(asked.end(), call.asked.begin(), call.asked.end());
+        if (call.wake_unix_ms && (!task.wake_unix_ms || *call.wake_unix_ms < *task.wake_unix_ms)) task.wake_unix_ms = call.wake_unix_ms;
+    }
+    std::move(task.asked_with_key.begin(), task.asked_with_key.end(), std::back_inserter(asked));
+    task.asked_with_key.clear();
+    const auto isLast = [last](const Interrupt& each) { return each.id == last->id && each.index == last->index; };
+    if (last != nullptr && std::ranges::none_of(asked, isLast)) asked.push_back(std::move(*last));
+    return asked;
+}
+
 void Run::withdrawAnswer(Task& task, TaskId id, std::uint64_t index) {
     const std::lock_guard lock(shared_.answers_mutex);
     std::erase_if(answersOf(task).answers, [&](const Interrupt& answer) { return answer.id == id && answer.index == index; });
@@ -116,7 +141,7 @@ void Run::withdrawAnswer(Task& task, TaskId id, std::uint64_t index) {
 std::string Run::encodeRecord(Task& task, bool finished) const {
     const auto view = [](const std::vector<Interrupt>& from) {
         std::vector<checkpoint::LoggedInterrupt> to;
-        for (const Interrupt& each : from) to.push_back({each.id, each.index, each.value.bytes()});
+        for (const Interrupt& each : from) to.push_back({each.id, each.index, each.value.bytes(), each.key});
         return to;
     };
     checkpoint::TaskFields fields;

@@ -49,6 +49,14 @@ struct RunShared {
     bool is_inside_flight = false;  // it was begun by a node that others may wait for
 };
 
+/// A graph that a task's node calls (GraphCall).
+struct CalledGraph {
+    TaskId caller;         // the task, or what names its error handler
+    TaskId id;             // the call's
+    std::string_view key;
+    std::shared_ptr<RunStop> stop = {};
+};
+
 /// How a run inside a task hangs on the run around it.
 struct ParentLink {
     Run* run;
@@ -62,6 +70,8 @@ struct ParentLink {
     std::string_view key = {};
     /// Where the run is to begin instead of the newest checkpoint; null: there.
     const TravelStop* stop = nullptr;
+    /// Null: the task is a subgraph's visit.
+    const CalledGraph* call = nullptr;
 };
 
 /// One run of a graph in one namespace: a state machine that whoever drives it feeds with executed tasks.
@@ -123,9 +133,11 @@ public:
     IdSource& idSource() const noexcept { return ids_.source(); }
     const std::vector<std::string>& path() const noexcept { return path_; }
     /// Why the run is to end at once, if it is.
-    std::optional<Status> stopStatus() const { return shared_.stop ? shared_.stop->requested() : std::nullopt; }
+    std::optional<Status> stopStatus() const { return run_stop_ ? run_stop_->requested() : std::nullopt; }
+    /// What may end it from outside; null: nothing. The root's, or that of a call which a node's limits may end as well.
+    const std::shared_ptr<RunStop>& runStop() const noexcept { return run_stop_; }
     /// Whether nodes are called where they can be given up.
-    bool callsApart(const Node& node) const noexcept { return shared_.stop != nullptr || node.limits.any(); }
+    bool callsApart(const Node& node) const noexcept { return run_stop_ != nullptr || node.limits.any(); }
     /// Whether it is part of a task that others may wait for (Flight).
     bool isInsideFlight() const noexcept { return is_inside_flight_; }
     /// An attempt that was given up keeps what it reads of the state.
@@ -153,11 +165,16 @@ public:
     /// `is_new`: whether no attempt is known to have taken it.
     std::optional<Value> findAnswer(Task& task, TaskId id, std::uint64_t index, bool* is_new = nullptr);
     /// Keeps, as long as the process has room for it, of which type an answer must be.
-    void noteAsked(const Interrupt& asked, std::string node, detail::AnswerCheck check);
+    void noteCheck(const Interrupt& asked, std::string node, detail::AnswerCheck check);
     /// The answer to the question that a task was last stopped at by an earlier version of the library, if it is this one: there what
     /// functions ask that `once` calls was counted among the node's own. `before`: how many of both came before in this attempt. The question
     /// gets the name and place of `now`.
     std::optional<Value> takeOldAnswer(Task& task, const Value& question, std::uint64_t before, const Interrupt& now);
+    /// A question with a key is asked, and has no answer: it is open if the attempt ends with a question, whichever that is.
+    void noteAsked(Task& task, const Interrupt& asked);
+    /// What the attempt ends with: what graphs stopped at that the node called, by the calls' keys; those questions, by key; and `last` (null:
+    /// there is no other) if it is not among them. A graph that sleeps sets the task's time to wake.
+    std::vector<Interrupt> takeAsked(Task& task, Interrupt* last);
     /// Makes the question open again.
     void withdrawAnswer(Task& task, TaskId id, std::uint64_t index);
     /// Keeps what is known of an effect of one of this run's tasks: in the outermost log, under the superstep that the task belongs to.
@@ -165,6 +182,7 @@ public:
 
 private:
     friend class Execution;
+    friend class GraphCall;
     friend class CachedTask;
     friend class TaskInput;
 
@@ -241,6 +259,7 @@ private:
     const detail::Core& core_;
     RunShared& shared_;
     const ParentLink* parent_;
+    const std::shared_ptr<RunStop> run_stop_;
     const TravelStop* stop_ = nullptr;  // where this run begins
     std::string ns_;
     std::vector<std::string> path_;
@@ -322,7 +341,11 @@ struct InnerPause {
 /// A Command for the graph around, on its way there.
 struct ParentCommandSignal {
     detail::TaskResult result;
-    const detail::Schema* schema;  // of the graph it comes from
+    const detail::Schema* schema;  // whose channels it writes
+    bool is_typed = false;         // it was written for the state of the graph around
 };
+/// Makes its writes those of the graph around it, whose node `node` is or called the graph that it comes from: channels' names count.
+/// Errors: InvalidUpdateError.
+void adoptCommand(ParentCommandSignal& signal, const detail::Schema& own, const Node& node);
 
 }  // namespace stategraph::engine

@@ -23,7 +23,19 @@ RunStop::RunStop(const RunConfig& config) : control_(config.control) {
     if (control_ != nullptr) link_.emplace(control_->stopToken(), [this] { source_.request_stop(); });
 }
 
+RunStop::RunStop(std::shared_ptr<RunStop> outer, std::stop_token attempt) : outer_(std::move(outer)), attempt_(std::move(attempt)) {
+    if (outer_ != nullptr) {
+        deadline_ = outer_->deadline();
+        link_.emplace(outer_->token(), [this] { source_.request_stop(); });
+    }
+    attempt_link_.emplace(attempt_, [this] { source_.request_stop(); });
+}
+
 std::optional<Status> RunStop::requested() noexcept {
+    if (outer_ != nullptr) {
+        if (const auto status = outer_->requested()) return status;
+    }
+    if (attempt_.stop_requested()) return Status::cancelled;
     if (control_ != nullptr && control_->stopRequested()) return Status::cancelled;
     if (!deadline_) return {};
     if (!timed_out_.load() && Clock::now() >= *deadline_) {
@@ -40,6 +52,6 @@ void RunStop::waitFor(std::chrono::duration<double, std::milli> duration) {
     waiting_.wait_until(lock, token(), until, [] { return false; });
 }
 
-bool RunStop::drains() const noexcept { return control_ != nullptr && control_->drainRequested(); }
+bool RunStop::drains() const noexcept { return (control_ != nullptr && control_->drainRequested()) || (outer_ != nullptr && outer_->drains()); }
 
 }  // namespace stategraph::engine

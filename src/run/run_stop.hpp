@@ -26,6 +26,8 @@ public:
     static std::shared_ptr<RunStop> of(const RunConfig& config);
 
     explicit RunStop(const RunConfig& config);
+    /// Of a graph that a node calls whose attempt may end before the run does: `outer` (null: nothing else ends it), or the attempt's token.
+    RunStop(std::shared_ptr<RunStop> outer, std::stop_token attempt);
     RunStop(const RunStop&) = delete;
     RunStop& operator=(const RunStop&) = delete;
 
@@ -45,8 +47,11 @@ public:
 
 private:
     std::shared_ptr<RunControl> control_;
+    std::shared_ptr<RunStop> outer_;
+    std::stop_token attempt_;
     std::stop_source source_;
     std::optional<std::stop_callback<std::function<void()>>> link_;
+    std::optional<std::stop_callback<std::function<void()>>> attempt_link_;
     std::optional<Clock::time_point> deadline_;
     std::atomic<bool> timed_out_{false};
     // Of those that wait for the stop alone: made with this, as waiting may not fail.

@@ -68,7 +68,7 @@ bool Runtime::stopRequested() const {
 
 bool Runtime::drainRequested() const {
     const auto held = enter(*context_);
-    return context_->run && context_->run->shared().stop && context_->run->shared().stop->drains();
+    return context_->run && context_->run->runStop() && context_->run->runStop()->drains();
 }
 
 void Runtime::heartbeat() {
@@ -228,7 +228,7 @@ const Schema& graphSchema(Runtime& runtime) noexcept {
 std::stop_token stopToken(Runtime& runtime) {
     const detail::TaskContext& context = runtime.taskContext();
     if (context.attempt_apart) return context.attempt_apart->token();
-    return context.run && context.run->shared().stop ? context.run->shared().stop->token() : std::stop_token();
+    return context.run && context.run->runStop() ? context.run->runStop()->token() : std::stop_token();
 }
 
 }  // namespace stategraph

@@ -20,7 +20,7 @@ bool isRepeated(const Run& run, const ParentLink* parent) noexcept { return pare
 
 // Where nobody is told of START's superstep, or stores it, that is its input's writes and its edges: no task is needed.
 bool Run::startsQuietly() const noexcept {
-    if (!schedule_.has_input || next_plan_->size() != 1 || hasSaver() || shared_.stop != nullptr || shared_.events->any() || observation_) return false;
+    if (!schedule_.has_input || next_plan_->size() != 1 || hasSaver() || run_stop_ != nullptr || shared_.events->any() || observation_) return false;
     return topology().nodes[topology().start].branches.empty() && !core_.preparesWrites();
 }
 
@@ -56,7 +56,7 @@ bool Run::next() {
     }
     if (hasSaver()) shared_.events->checkpoint(*this, source_, step_ - 1, current_);
     if (plan_->empty()) return false;
-    if ((shared_.stop != nullptr || shared_.claim.isReplaced()) && endsFromOutside()) return false;
+    if ((run_stop_ != nullptr || shared_.claim.isReplaced()) && endsFromOutside()) return false;
     if (ran_ == limit_) {
         end_note_ = checkpoint::run_at_limit;
         throw GraphRecursionError("the run took " + std::to_string(limit_) + " supersteps and is not done; node '" +
@@ -80,14 +80,14 @@ bool Run::next() {
         for (Task* task : current_) shared_.events->taskStarts(*this, *task);
     }
     if (observation_) observation_.superstepStarts(step_, current_.size(), current_.size() - todo_.size());
-    if (shared_.stop != nullptr || topology().has_limits) state_.share();
+    if (run_stop_ != nullptr || topology().has_limits) state_.share();
     return true;
 }
 
 bool Run::endsFromOutside() {
     std::optional<Status> end = stopStatus();
     if (!end && shared_.claim.isReplaced()) end = Status::cancelled;
-    if (!end && shared_.stop && shared_.stop->drains()) end = Status::drained;
+    if (!end && run_stop_ && run_stop_->drains()) end = Status::drained;
     if (end) pause(*end, {});
     return end.has_value();
 }
@@ -146,7 +146,7 @@ void Run::prepareVisits() {
 
 void Run::restoreTask(Task& task, const checkpoint::TaskFields& fields) {
     const auto copy = [](const std::vector<checkpoint::LoggedInterrupt>& from, std::vector<Interrupt>& to) {
-        for (const auto& each : from) to.push_back({each.id, each.index, Value::fromCbor(std::string(each.value))});
+        for (const auto& each : from) to.push_back({each.id, each.index, Value::fromCbor(std::string(each.value)), std::string(each.key)});
     };
     task.record.stored = true;
     if (fields.error) task.record.error = std::string(*fields.error);
@@ -295,7 +295,9 @@ bool Run::endUnfinished() {
             throw InvalidUpdateError("node '" + nodeOf(*to_parent).name + "' returned a Command for the parent graph, and there is none",
                                      {.node = nodeOf(*to_parent).name, .step = step_});
         }
-        throw ParentCommandSignal{std::move(const_cast<Task*>(to_parent)->result), &core_.schema()};
+        detail::TaskResult& result = const_cast<Task*>(to_parent)->result;
+        const detail::Schema* written = result.written;
+        throw ParentCommandSignal{std::move(result), written != nullptr ? written : &core_.schema(), written != nullptr};
     }
     return false;
 }
@@ -305,7 +307,7 @@ Status Run::pauseWithoutQuestions() const {
     if (const auto status = stopStatus()) return *status;
     if (outcome_.wake_unix_ms) return Status::sleeping;
     if (shared_.claim.isReplaced()) return Status::cancelled;
-    return shared_.stop && shared_.stop->drains() ? Status::drained : Status::breakpoint;
+    return run_stop_ && run_stop_->drains() ? Status::drained : Status::breakpoint;
 }
 
 CommitStep Run::commitStep(Source source, std::int64_t step) {

@@ -81,6 +81,15 @@ private:
     bool was_left_ = false;
 };
 
+/// A graph that the task's node has called in the attempt under way (GraphCall).
+struct NodeCall {
+    TaskId id;
+    std::string key;
+    bool is_under_way = false;
+    std::vector<Interrupt> asked = {};  // what it stopped at
+    std::optional<std::int64_t> wake_unix_ms = {};
+};
+
 /// One task of the superstep under way.
 struct Task {
     PlannedTask planned;
@@ -92,6 +101,8 @@ struct Task {
     TaskRecord record;
     std::exception_ptr failure;
     std::vector<Interrupt> asked;  // what it stopped at this time
+    std::vector<Interrupt> asked_with_key;  // of the attempt under way, by key
+    std::vector<NodeCall> calls;            // the same
     std::optional<std::int64_t> wake_unix_ms;  // it sleeps until then
     TaskId id;                     // made when somebody needs it
     std::optional<IdSequence> inner_ids;

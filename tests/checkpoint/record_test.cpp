@@ -240,6 +240,20 @@ TEST_CASE("a pending write with every field is read back as it was written") {
     CHECK_FALSE(readTask(task_key, little).writes);
 }
 
+TEST_CASE("keys of questions are stored where a question has one") {
+    const LoggedInterrupt plain{TaskId(1, 2), 0, value};
+    const LoggedInterrupt keyed{TaskId(3, 4), 0, value, "approve"};
+    const std::string without = record(TaskFields{.node = "n", .interrupts = {plain}});
+    CHECK(without.find("keys") == std::string::npos);
+    const std::string with = record(TaskFields{.node = "n", .answers = {plain}, .interrupts = {plain, keyed}});
+    const TaskFields read = readTask(task_key, with);
+    REQUIRE(read.interrupts.size() == 2);
+    CHECK(read.interrupts[0].key.empty());
+    CHECK(read.interrupts[1].key == "approve");
+    REQUIRE(checkpoint::openQuestions(read).size() == 1);
+    CHECK(checkpoint::openQuestions(read)[0]->key == "approve");
+}
+
 TEST_CASE("an interrupt is open until it is answered or its task has finished") {
     const auto isOpen = [](TaskFields task) { return hasOpenInterrupt(task_key, record(task)); };
     const LoggedInterrupt first{TaskId(1, 2), 0, value};

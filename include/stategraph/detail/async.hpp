@@ -1,8 +1,12 @@
 #pragma once
+#include <atomic>
 #include <coroutine>
 #include <memory>
 #include <optional>
+#include <string>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include <stategraph/detail/core.hpp>
 #include <stategraph/detail/node.hpp>
@@ -142,6 +146,64 @@ private:
     Owned<Impl> impl_;
 };
 
+/// A graph that a coroutine node calls.
+class AsyncCall {
+public:
+    AsyncCall(Runtime& runtime, std::shared_ptr<const Core> core, Writes&& input, std::string&& key);
+    ~AsyncCall();
+    AsyncCall(const AsyncCall&) = delete;
+    AsyncCall& operator=(const AsyncCall&) = delete;
+    /// Once. `values`, which must outlive the task, gets what the graph returns.
+    Task<> drive(void* values);
+
+private:
+    struct Impl;
+    Owned<Impl> impl_;
+};
+
+/// Awaits several tasks, which run at the same time, until all have ended.
+class Together {
+public:
+    explicit Together(std::vector<std::coroutine_handle<>> tasks, std::vector<TaskPromiseBase*> promises) noexcept
+        : tasks_(std::move(tasks)), promises_(std::move(promises)) {}
+    Together(const Together&) = delete;
+    Together& operator=(const Together&) = delete;
+
+    bool await_ready() const noexcept { return tasks_.empty(); }
+    template <class Promise>
+    bool await_suspend(std::coroutine_handle<Promise> waiter) {
+        waiter_ = waiter;
+        left_.store(tasks_.size() + 1, std::memory_order_relaxed);
+        const Home home = homeOf(waiter);
+        for (std::size_t i = 0; i < tasks_.size(); ++i) promises_[i]->startWith(tasks_[i], ended, this, home);
+        return left_.fetch_sub(1, std::memory_order_acq_rel) != 1;
+    }
+    void await_resume() const noexcept {}
+
+private:
+    static void ended(void* context) {
+        auto& self = *static_cast<Together*>(context);
+        const std::coroutine_handle<> waiter = self.waiter_;
+        if (self.left_.fetch_sub(1, std::memory_order_acq_rel) == 1) waiter.resume();
+    }
+
+    std::vector<std::coroutine_handle<>> tasks_;
+    std::vector<TaskPromiseBase*> promises_;
+    std::coroutine_handle<> waiter_;
+    std::atomic<std::size_t> left_{0};
+};
+
+template <class T>
+Together together(const std::vector<Task<T>>& tasks) {
+    std::vector<std::coroutine_handle<>> handles;
+    std::vector<TaskPromiseBase*> promises;
+    for (const Task<T>& task : tasks) {
+        handles.push_back(task.handle());
+        promises.push_back(&task.handle().promise());
+    }
+    return Together(std::move(handles), std::move(promises));
+}
+
 /// The same, which advances when its next event is asked for.
 class AsyncStreamRun {
 public:
@@ -160,14 +222,14 @@ private:
 };
 
 // ------------------------------------------------------------------------------------------------ nodes that are coroutines
-template <class R>
+template <class S, class R>
 Task<void> keepLater(Task<R> node, TaskResult& result) {
     if constexpr (std::is_void_v<R>) {
         co_await std::move(node);
         result.writes.clear();
     } else {
         R returned = co_await std::move(node);
-        keepResult(std::move(returned), result);
+        keepResult<S>(std::move(returned), result);
     }
 }
 
@@ -184,7 +246,7 @@ Task<void> startWithInput(const Stored& f, const void* input, Runtime& runtime, 
         result.writes.clear();
     } else {
         auto returned = co_await std::move(node);
-        keepResult(std::move(returned), result);
+        keepResult<S>(std::move(returned), result);
     }
 }
 
@@ -193,7 +255,7 @@ Task<void> startNode(const void* stored, const void* input, Runtime& runtime, Ta
     const Stored& f = *static_cast<const Stored*>(stored);
     if constexpr (std::is_reference_v<decltype(NodeInput<S, In>::from(input, runtime))>) {
         using Returned = std::remove_cvref_t<decltype(callWith<In>(f, std::declval<const In&>(), runtime))>;
-        return keepLater(AsyncNode<Returned>::task(callWith<In>(f, NodeInput<S, In>::from(input, runtime), runtime), runtime), result);
+        return keepLater<S>(AsyncNode<Returned>::task(callWith<In>(f, NodeInput<S, In>::from(input, runtime), runtime), runtime), result);
     } else {
         return startWithInput<S, In>(f, input, runtime, result);
     }

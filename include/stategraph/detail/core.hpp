@@ -52,7 +52,10 @@ struct ResultPlaces {
 void invoke(const Core& core, Writes&& input, const RunConfig& config, const ResultPlaces& result);
 void invoke(const Core& core, RunInput&& input, const RunConfig& config, const ResultPlaces& result);
 
-/// The same, giving events to `sink`.
+/// A node calls a graph (Runtime::invoke): `values`, a new object of the graph's state type, gets what it returns.
+void callGraph(Runtime& runtime, const std::shared_ptr<const Core>& core, Writes&& input, std::string_view key, void* values);
+
+/// The same as `run`, giving events to `sink`.
 RunOutcome run(const Core& core, RunInput input, const RunConfig& config, const StreamOptions& options, EventSink& sink,
                void* values, ChannelSet* present = nullptr);
 
@@ -80,6 +83,8 @@ struct ValuesOut {
     TypeKey type = nullptr;
     void* object = nullptr;
     ChannelSet* present = nullptr;
+    /// The type's; null if it has none of its own. For logs of graphs that nodes call, which the graph does not know.
+    const Schema* schema = nullptr;
 };
 SnapshotData readState(const Core& core, const Config& config, bool subgraphs, const ValuesOut& values);
 

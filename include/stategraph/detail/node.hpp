@@ -22,6 +22,7 @@ struct TaskResult {
     Writes writes;
     std::vector<Target> go_to;
     bool to_parent = false;
+    const Schema* written = nullptr;  // whose channels `writes` are of; null: of the node's graph
 };
 
 /// What a node takes as its input.
@@ -82,10 +83,15 @@ std::shared_ptr<void> own(F&& callable) {
     }
 }
 
+// A Command with an update of another state is one for the graph around the node's.
+template <class R>
+inline constexpr bool is_state_command = false;
+template <class C>
+inline constexpr bool is_state_command<Command<C>> = ChannelState<C>;
 /// One write, an update, a command, or nothing.
 template <class R, class S>
-concept NodeReturn = std::same_as<R, Update<S>> || std::same_as<R, Command<S>> || std::same_as<R, Command<NoState>> ||
-                     is_write_on<R, S> || std::is_void_v<R>;
+concept NodeReturn = std::same_as<R, Update<S>> || std::same_as<R, Command<S>> || std::same_as<R, Command<NoState>> || is_write_on<R, S> ||
+                     std::is_void_v<R> || is_state_command<R>;
 
 /// How a coroutine that a node returned is driven; specialised where the coroutine's type is known (stategraph/async.hpp).
 template <class R>
@@ -93,19 +99,23 @@ struct AsyncNode {};
 template <class R, class S>
 concept AsyncNodeReturn = requires { typename AsyncNode<R>::Value; } && NodeReturn<typename AsyncNode<R>::Value, S>;
 
-inline void keepResult(Writes&& update, TaskResult& result) { result.writes = static_cast<Writes&&>(update); }
-
-template <class W>
-    requires(!std::is_void_v<StateOfWrite<W>>)
-void keepResult(W&& write, TaskResult& result) {
-    keepResult(Update<StateOfWrite<W>>(std::forward<W>(write)), result);
+template <class S>
+void keepResult(Writes&& update, TaskResult& result) {
+    result.writes = static_cast<Writes&&>(update);
 }
 
-template <class S>
-void keepResult(Command<S>&& command, TaskResult& result) {
+template <class S, class W>
+    requires(!std::is_void_v<StateOfWrite<W>>)
+void keepResult(W&& write, TaskResult& result) {
+    result.writes = Update<S>(std::forward<W>(write));
+}
+
+template <class S, class C>
+void keepResult(Command<C>&& command, TaskResult& result) {
     result.writes = static_cast<Writes&&>(command.update);
     result.go_to.assign(command.go_to.begin(), command.go_to.end());
     result.to_parent = command.graph == CommandGraph::parent;
+    if constexpr (!std::is_same_v<C, S> && !std::is_same_v<C, NoState>) result.written = &schemaOf<C>();
 }
 
 template <class T>
@@ -152,7 +162,7 @@ void callNode(const void* stored, const void* input, Runtime& runtime, TaskResul
         ::new (place.at()) Update<S>(callWith<In>(f, in, runtime));  // where it stays: moving it costs more than making it
         place.keep();
     } else {
-        keepResult(callWith<In>(f, in, runtime), result);
+        keepResult<S>(callWith<In>(f, in, runtime), result);
     }
 }
 

@@ -1,0 +1,193 @@
+#include "src/run/graph_call.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include <stategraph/detail/log.hpp>
+#include <stategraph/error.hpp>
+
+#include "checkpoint/paths.hpp"
+#include "checkpoint/utf8.hpp"
+#include "src/run/attempt.hpp"
+#include "src/run/invoke.hpp"
+
+// A graph that a node calls: what it returned, if it has ended; else a run inside the node's task.
+namespace stategraph::engine {
+namespace {
+
+constexpr std::size_t key_bytes_max = 200;
+
+bool isKept(const detail::Core& core, const detail::ChannelSpec& channel) noexcept {
+    return core.returns(channel.index) && channel.kind != detail::ChannelKind::untracked;
+}
+
+// {channel: value} of what the graph returns.
+std::string encodeOutput(const detail::Core& core, const State& state) {
+    const detail::Schema& schema = core.schema();
+    const auto isOne = [&](detail::ChannelIndex index) { return state.has(index) && isKept(core, schema.channel(index)); };
+    const auto order = schema.encodedOrder();
+    std::string cbor;
+    Encoder out(cbor);
+    out.map(static_cast<std::size_t>(std::ranges::count_if(order, isOne)));
+    for (const detail::ChannelIndex index : order) {
+        if (!isOne(index)) continue;
+        const detail::ChannelSpec& channel = schema.channel(index);
+        out.text(channel.name);
+        channel.behaviour->encode(channel, state.value(channel), out);
+    }
+    return cbor;
+}
+
+void decodeOutput(const detail::Core& core, std::string_view cbor, void* values) {
+    State state(core.schema());
+    Decoder in(cbor);
+    for (std::size_t count = in.map(); count > 0; --count) {
+        const std::string_view name = in.text();
+        const checkpoint::LogPiece piece{checkpoint::LogOp::set, in.raw()};
+        const detail::ChannelSpec* channel = core.schema().find(name);
+        if (channel == nullptr || !isKept(core, *channel)) continue;
+        channel->behaviour->load(*channel, state.value(*channel), {&piece, 1});
+    }
+    core.schema().state().move(values, state.object());
+}
+
+}  // namespace
+
+GraphCall::GraphCall(Runtime& runtime, std::shared_ptr<const detail::Core> core, std::string_view key)
+    : runtime_(runtime), context_(runtime.taskContext()), core_(std::move(core)), key_(key) {
+    const auto held = enter(context_);
+    if (context_.run == nullptr) throw InvalidUpdateError("a router cannot call a graph while its node's state is edited");
+    check();
+    const TaskId task = runtime.taskId();
+    called_.caller = context_.failure == nullptr ? task : idOfCall(task, {});  // an error handler is not its node
+    called_.id = idOfCall(called_.caller, key_);
+    called_.key = key_;
+    path_ = checkpoint::effectPath(called_.id, "result");
+}
+
+void GraphCall::check() const {
+    const ErrorContext where{.node = std::string(runtime_.node())};
+    const auto refuse = [&](const std::string& why) {
+        throw InvalidArgumentError("node '" + where.node + "' calls a graph with a key that " + why + "; give each call a text of 1 to " +
+                                       std::to_string(key_bytes_max) + " bytes",
+                                   where);
+    };
+    if (key_.empty() || key_.size() > key_bytes_max) refuse("has " + std::to_string(key_.size()) + " bytes");
+    if (!detail::isUtf8(key_)) refuse("is not UTF-8");
+    if (livesWithThread(*core_)) {
+        throw InvalidArgumentError("node '" + where.node + "' calls a graph (key '" + key_ +
+                                       "') that was compiled to remember its visits (PER_THREAD, perThread), and a call remembers nothing of others: "
+                                       "compile it without, or add it to the graph as a node",
+                                   where);
+    }
+}
+
+GraphCall::~GraphCall() {
+    if (is_listed_) {
+        const std::lock_guard lock(context_.run->shared().answers_mutex);
+        if (child_) {
+            std::optional<IdSequence>& ids = context_.task->inner_ids;
+            if (ids) {
+                ids->observe(child_->ids_);
+            } else {
+                ids = child_->ids_;
+            }
+        }
+        find()->is_under_way = false;
+    }
+    child_.reset();
+    if (is_inside_attempt_) context_.attempt_apart->endCall();  // from here on the run around may be gone
+}
+
+NodeCall* GraphCall::find() noexcept {
+    auto& calls = context_.task->calls;
+    const auto at = std::ranges::find(calls, called_.id, &NodeCall::id);
+    return at == calls.end() ? nullptr : &*at;
+}
+
+bool GraphCall::restore(void* values) {
+    const auto held = enter(context_);
+    const Effects::Entry entry = context_.run->shared().effects.find(path_);
+    if (!entry.result) return false;
+    try {
+        decodeOutput(*core_, *entry.result, values);
+    } catch (const WrongTypeError& why) {
+        throw WrongTypeError("the stored result of the graph that node '" + std::string(runtime_.node()) + "' called with the key '" + key_ +
+                             "' is not what it returns now: " + why.message());
+    }
+    return true;
+}
+
+Run& GraphCall::begin() {
+    const auto held = enter(context_);
+    Run& run = *context_.run;
+    Task& task = *context_.task;
+    bool is_first = context_.attempt == 1 && !task.progress.wasLeft();
+    {
+        const std::lock_guard lock(run.shared().answers_mutex);
+        NodeCall* known = find();
+        if (known != nullptr && known->is_under_way) {
+            throw InvalidUpdateError("node '" + std::string(runtime_.node()) + "' calls a graph with the key '" + key_ +
+                                         "' while its call with that key is under way: give calls that run at the same time keys that differ",
+                                     {.node = std::string(runtime_.node()), .step = run.step()});
+        }
+        if (known != nullptr) {
+            is_first = false;
+            *known = {.id = called_.id, .key = key_, .is_under_way = true};
+        } else {
+            const auto place = [](const NodeCall& call) { return std::tie(call.key, call.id); };
+            NodeCall call{.id = called_.id, .key = key_, .is_under_way = true};
+            const auto at = std::ranges::lower_bound(task.calls, place(call), {}, place);
+            task.calls.insert(at, std::move(call));
+        }
+        is_listed_ = true;
+    }
+    if (context_.attempt_apart != nullptr) {
+        called_.stop = context_.attempt_apart->beginCall();
+        is_inside_attempt_ = true;
+    } else {
+        called_.stop = run.runStop();
+    }
+    // As a subgraph's (Execution::linkInside).
+    link_.emplace(ParentLink{.run = &run,
+                             .task = &task,
+                             .resuming = run.inner_resuming_ || !is_first,
+                             .replaying = run.inner_replaying_ && is_first,
+                             .bound = run.inner_bound_,
+                             .call = &called_});
+    return child_.emplace(*core_, run.shared(), &*link_);
+}
+
+void GraphCall::pause(const detail::RunOutcome& outcome) {
+    {
+        const std::lock_guard lock(context_.run->shared().answers_mutex);
+        NodeCall& call = *find();
+        call.asked = outcome.interrupts;
+        call.wake_unix_ms = outcome.wake_unix_ms;
+    }
+    throw InnerPause{outcome.interrupts, outcome.wake_unix_ms};
+}
+
+void GraphCall::keep(void* values) {
+    context_.run->storeEffect(path_, {.begun = 0, .result = encodeOutput(*core_, child_->state())});
+    giveValues(*child_, values, nullptr);
+    const detail::Schema& schema = core_->schema();
+    for (const auto& channel : schema.channels()) {
+        if (channel.kind == detail::ChannelKind::untracked) channel.behaviour->reset(channel, schema.value(values, channel));
+    }
+}
+
+}  // namespace stategraph::engine
+
+namespace stategraph::detail {
+
+void callGraph(Runtime& runtime, const std::shared_ptr<const Core>& core, Writes&& input, std::string_view key, void* values) {
+    engine::GraphCall call(runtime, core, key);
+    if (call.restore(values)) return;
+    engine::Run& run = call.begin();
+    RunInput given;
+    given.writes = std::move(input);
+    call.end(values, [&]() -> auto& { return run.drive(std::move(given)); });
+}
+
+}  // namespace stategraph::detail

@@ -1,0 +1,61 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <stategraph/runtime.hpp>
+
+#include "src/run/run.hpp"
+
+namespace stategraph::engine {
+
+/// A graph that a node calls (Runtime::invoke): a run inside the node's task as a subgraph's visit is, beside others of the same task, from which
+/// its key tells it apart. Who makes it drives the run. Used on the node's threads, one at a time.
+class GraphCall {
+public:
+    /// Errors: InvalidArgumentError for a key, or a graph, that cannot be; InvalidUpdateError while an edit asks a router; CancelledError.
+    GraphCall(Runtime& runtime, std::shared_ptr<const detail::Core> core, std::string_view key);
+    /// The run has ended, or was left.
+    ~GraphCall();
+    GraphCall(const GraphCall&) = delete;
+    GraphCall& operator=(const GraphCall&) = delete;
+
+    /// Whether the call has ended before: then `values`, a new object of the state's type, gets what it returned.
+    /// Errors: WrongTypeError if that is of another type by now.
+    bool restore(void* values);
+    /// The run, to be driven. Errors: InvalidUpdateError if a call with this key is under way; CancelledError.
+    Run& begin();
+    /// Takes what `drive()` (RunOutcome&) came to: its result is stored, and in `values`. Throws what the run threw, and on through the node
+    /// what it paused with.
+    template <class F>
+    void end(void* values, F drive) {
+        try {
+            const detail::RunOutcome& outcome = drive();
+            if (outcome.status != Status::done) pause(outcome);
+        } catch (ParentCommandSignal& signal) {
+            adoptCommand(signal, context_.run->core().schema(), context_.run->nodeOf(*context_.task));
+            throw;
+        }
+        keep(values);
+    }
+
+private:
+    void check() const;
+    [[noreturn]] void pause(const detail::RunOutcome& outcome);
+    void keep(void* values);
+    NodeCall* find() noexcept;  // under the lock of answers
+
+    Runtime& runtime_;
+    detail::TaskContext& context_;
+    std::shared_ptr<const detail::Core> core_;
+    std::string key_;
+    CalledGraph called_;
+    std::string path_;
+    std::optional<ParentLink> link_;
+    std::optional<Run> child_;
+    bool is_listed_ = false;
+    bool is_inside_attempt_ = false;
+};
+
+}  // namespace stategraph::engine
