@@ -60,6 +60,9 @@ public:
         for (const auto& branch : graph_.branches) checkBranch(branch);
         for (const auto& node : graph_.nodes) checkEnds(node);
         checkRetry(graph_.default_retry, "the node defaults: retry.");
+        if (options_.recursion_limit.value_or(1) < 1) {
+            fault("CompileOptions::recursion_limit is " + std::to_string(*options_.recursion_limit) + ", but must be at least 1; leave it out for the usual 25");
+        }
         checkHandlers();
         if (!options_.log_key.empty() && options_.log_key.state != graph_.state->state().type) {
             fault("perThread: the key takes another type than this graph's state; let it take the state");
@@ -154,6 +157,9 @@ private:
         }
         if (node.timeout_ms.value_or(1) < 1 || node.idle_timeout_ms.value_or(1) < 1) {
             fault("node " + name + " has a timeout below 1 ms; leave it out for none");
+        }
+        if (node.max_concurrency.value_or(1) < 1) {
+            fault("node " + name + ": max_concurrency is " + std::to_string(*node.max_concurrency) + ", but must be at least 1; leave it out for no limit");
         }
         if (!node.subgraph && node.action.call == nullptr) {
             fault("node " + name + " has neither a function nor a subgraph; add it with one");

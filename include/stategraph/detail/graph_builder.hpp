@@ -41,6 +41,7 @@ struct NodeSpec {
     std::string stored_as = {};
     std::optional<int> timeout_ms = {};
     std::optional<int> idle_timeout_ms = {};
+    std::optional<int> max_concurrency = {};
 
     const std::string& storedName() const noexcept { return stored_as.empty() ? name : stored_as; }
 };
@@ -77,6 +78,7 @@ struct CompileSpec {
     std::shared_ptr<BaseStore> store = {};
     std::shared_ptr<BaseCache> cache = {};
     FailurePolicy on_failure = FailurePolicy::wait;
+    std::optional<int> recursion_limit = {};
 };
 
 struct GraphSpec {
