@@ -134,4 +134,11 @@ struct Command {
     CommandGraph graph = CommandGraph::current;
 };
 
+namespace detail {
+template <class T>
+inline constexpr bool is_command = false;
+template <class C>
+inline constexpr bool is_command<Command<C>> = true;
+}  // namespace detail
+
 }  // namespace stategraph

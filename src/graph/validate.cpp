@@ -270,7 +270,11 @@ private:
             connect(std::nullopt, to);
         }
         if (to) static_targets_.emplace(names_[*to], where);
-        for (const auto source : distinctSources(edge)) connect(resolveSource(source, where), to);
+        for (const auto source : distinctSources(edge)) {
+            const auto from = resolveSource(source, where);
+            if (from) leads_on_.insert(*from);
+            connect(from, to);
+        }
     }
 
     // The key is what the log knows a join by, and '+' may be part of a name.
@@ -290,6 +294,7 @@ private:
     void checkBranch(const BranchSpec& branch) {
         const std::string where = "conditional edge from " + quoted(branch.from);
         const auto from = resolveSource(branch.from, where);
+        if (from) leads_on_.insert(*from);
         if (branch.router.call == nullptr) fault(where + " has no function; add it with one");
         if (!branch.ends) {
             has_open_branch_ = true;
@@ -357,6 +362,11 @@ private:
         for (const Arc& arc : arcs_) has_arc[arc.from] = true;
         arcs_.insert(arcs_.end(), failure_arcs_.begin(), failure_arcs_.end());
         exits_.push_back(end_vertex);
+        for (const auto& node : graph_.nodes) {
+            // A Command without a goto leads nowhere; edges of the node's own would fire all the same.
+            const Vertex v = vertices_.at(node.name);
+            if (node.action.gives_commands && !leads_on_.contains(v)) exits_.push_back(v);
+        }
         for (Vertex v = 0; v < names_.size(); ++v) {
             if (!has_arc[v]) exits_.push_back(v);
         }
@@ -406,6 +416,7 @@ private:
     std::vector<Vertex> exits_;
     // By node: one edge or declaration that leads there.
     std::map<std::string_view, std::string> static_targets_;
+    std::unordered_set<Vertex> leads_on_;  // sources of edges and routers
     bool has_entry_ = false;
     bool has_open_branch_ = false;
 };
