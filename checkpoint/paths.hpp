@@ -24,6 +24,8 @@ inline constexpr std::string_view run_at_breakpoint = "breakpoint";
 inline constexpr std::string_view run_at_limit = "limit";
 inline constexpr std::string_view run_cancelled = "cancelled";
 inline constexpr std::string_view run_timed_out = "timed_out";
+/// No run at all: an edit made the checkpoint.
+inline constexpr std::string_view run_edited = "edited";
 /// "sleeping:UNIX_MS": a task waits for that time, the first of several.
 std::string sleepingUntil(std::int64_t unix_ms);
 /// The time; none for any other word.

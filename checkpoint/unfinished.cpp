@@ -30,6 +30,7 @@ std::optional<Unfinished> stopOf(std::string_view word) {
     if (word == checkpoint::run_cancelled) return Unfinished::cancelled;
     if (word == checkpoint::run_timed_out) return Unfinished::timed_out;
     if (checkpoint::sleepsUntil(word)) return Unfinished::sleeping;
+    if (word == checkpoint::run_edited) return Unfinished::edited;
     return {};
 }
 
@@ -107,6 +108,7 @@ const char* toString(Unfinished reason) noexcept {
         case Unfinished::cancelled: return "cancelled";
         case Unfinished::timed_out: return "timed_out";
         case Unfinished::sleeping: return "sleeping";
+        case Unfinished::edited: return "edited";
         case Unfinished::damaged: return "damaged";
     }
     return "?";

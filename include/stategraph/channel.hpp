@@ -55,9 +55,19 @@ struct Ephemeral : LastValue {
     static constexpr detail::ChannelKind kind = detail::ChannelKind::ephemeral;
 };
 
-/// Like a last value, but never stored: gone when the run ends.
+/// Like a last value, but never stored: gone when the run ends. Of any type that can be copied, such as a std::shared_ptr to a lock or a
+/// socket, or a std::function; events and JSON show null for one that cannot be stored.
 struct Untracked : LastValue {
     static constexpr detail::ChannelKind kind = detail::ChannelKind::untracked;
+    template <class T>
+    using Fold = std::conditional_t<detail::wholly_storable<T>, detail::ReplaceFold<T>, detail::UnstoredFold<T>>;
+    template <class T>
+    static constexpr bool fits = std::is_copy_constructible_v<T> && std::is_copy_assignable_v<T>;
+    template <class T>
+    static consteval void check() {
+        static_assert(fits<T>, "stategraph: the value of an untracked channel must be copyable, as tasks that run at once have a state each; hold what "
+                               "is not by a std::shared_ptr");
+    }
 };
 
 struct Reduced {
@@ -195,9 +205,10 @@ struct RefusedReducer : reducers::LastValue {};
 
 template <class S, class T, class R, std::size_t N>
 constexpr auto makeChannel(std::string_view name, T S::*member, R reducer, std::array<std::string_view, N> former) {
-    requireStorable<T>();
+    constexpr bool is_untracked = R::kind == ChannelKind::untracked;
+    if constexpr (!is_untracked) requireStorable<T>();
     R::template check<T>();
-    if constexpr (Storable<T> && R::template fits<T>) {
+    if constexpr ((Storable<T> || is_untracked) && R::template fits<T>) {
         return ChannelEntry<S, T, R, N>{name, member, std::move(reducer), former};
     } else {
         return ChannelEntry<S, T, RefusedReducer, N>{name, member, {}, former};

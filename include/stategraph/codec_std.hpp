@@ -122,6 +122,7 @@ void decodeElements(Decoder& decoder, Tuple& value, std::index_sequence<I...>) {
 /// null, or the value. A value that is itself stored as null comes back as none.
 template <class T>
 struct Codec<std::optional<T>> {
+    static constexpr bool of_parts = true;  // storable if these are
     static void encode(Encoder& encoder, const std::optional<T>& value) {
         if (value) {
             detail::encodeItem(encoder, *value);
@@ -155,6 +156,7 @@ struct Codec<std::monostate> {
 /// members; new alternatives then go anywhere, and what was stored with an index is still read.
 template <class... T>
 struct Codec<std::variant<T...>> {
+    static constexpr bool of_parts = true;  // storable if these are
     using Variant = std::variant<T...>;
     static constexpr bool is_tagged = (detail::Tagged<T> && ...);
 
@@ -205,6 +207,7 @@ private:
 
 template <class A, class B>
 struct Codec<std::pair<A, B>> {
+    static constexpr bool of_parts = true;  // storable if these are
     using Indices = std::make_index_sequence<2>;
     static void encode(Encoder& encoder, const std::pair<A, B>& value) {
         detail::encodeElements(encoder, value, Indices());
@@ -214,6 +217,7 @@ struct Codec<std::pair<A, B>> {
 
 template <class... T>
 struct Codec<std::tuple<T...>> {
+    static constexpr bool of_parts = true;  // storable if these are
     using Indices = std::index_sequence_for<T...>;
     static void encode(Encoder& encoder, const std::tuple<T...>& value) {
         detail::encodeElements(encoder, value, Indices());
@@ -223,6 +227,7 @@ struct Codec<std::tuple<T...>> {
 
 template <class T, std::size_t N>
 struct Codec<std::array<T, N>> {
+    static constexpr bool of_parts = true;  // storable if these are
     static void encode(Encoder& encoder, const std::array<T, N>& value) {
         encoder.array(N);
         for (const T& item : value) detail::encodeItem(encoder, item);
@@ -238,6 +243,7 @@ struct Codec<std::array<T, N>> {
 /// equal bytes. An item that a set has already is read and dropped.
 template <detail::SequenceLike T>
 struct Codec<T> {
+    static constexpr bool of_parts = true;  // storable if these are
     using Item = typename T::value_type;
 
     static void encode(Encoder& encoder, const T& value) {
@@ -284,6 +290,7 @@ private:
 /// Maps with unique keys, as CBOR maps in the order of their keys' bytes. Of equal keys the first counts.
 template <detail::MapLike T>
 struct Codec<T> {
+    static constexpr bool of_parts = true;  // storable if these are
     using Key = typename T::key_type;
     using Mapped = typename T::mapped_type;
 

@@ -19,6 +19,13 @@ namespace stategraph {
 inline constexpr const char* START = "__start__";
 inline constexpr const char* END = "__end__";
 
+/// As whom state may be edited beside nodes, START and END (StateUpdate::as_node).
+///
+/// INPUT: the values wait as the graph's input, as if a process had died as soon as it had stored them; START is due, beside what was due.
+/// COPY: a sibling of the checkpoint, with its values and the same tasks due, of which nothing is finished or answered.
+inline constexpr const char* INPUT = "__input__";
+inline constexpr const char* COPY = "__copy__";
+
 /// "Go on with what the thread has": the input of a run that resumes or replays.
 class ResumeTag {
     struct Key {};
@@ -145,6 +152,12 @@ struct Command {
     }
 };
 
+namespace detail {
+template <class T>
+inline constexpr bool is_command = false;
+template <class C>
+inline constexpr bool is_command<Command<C>> = true;
+}  // namespace detail
 /// Answers the open question: `app.invoke(sg::resume(Decision{true, "Ada"}), {.thread_id = "A"})`. Several questions are answered with
 /// `sg::resume({{id, value}, …})`. Takes anything storable.
 template <class V>

@@ -37,11 +37,16 @@ struct Result {
 template <class S>
 struct StateUpdate {
     Update<S> values = {};
-    /// Whose writes these are, so that this node's edges fire. None: whoever ran last, if that is one node.
+    /// Whose writes these are, so that this node's edges fire. None: whoever ran last, if that is one node. START: the values are taken as the
+    /// graph's input, and what follows START is due. END: nothing is due any more; without values. INPUT, COPY: see there.
     std::optional<std::string> as_node = {};
+    /// Where it leads beside the node's edges, as a node's Command would: names and Sends. Not with END, INPUT and COPY.
+    Targets go_to = {};
 };
 struct UpdateOptions {
+    /// As in StateUpdate, which `bulkUpdateState` takes them from.
     std::optional<std::string> as_node = {};
+    Targets go_to = {};
     /// As for a run; `exit` is as `async`.
     Durability durability = Durability::async;
     OnBusy on_busy = OnBusy::reject;
@@ -293,18 +298,19 @@ public:
 
     /// Writes state as if a node had: through the reducers, and the node's edges fire. Makes a checkpoint whose parent is the one
     /// that `config` names, and returns its config; other tasks that were due no longer are. In a subgraph's log (`checkpoint_ns`) it is given an
-    /// update of that subgraph's state.
+    /// update of that subgraph's state. An edit is no run: `recover()` leaves what is due after it alone unless asked (Unfinished::edited).
     /// Errors: InvalidUpdateError (an unknown node, or none given and not clear which; an update of another type of state).
     Config updateState(const Config& config, Update<S> values, const UpdateOptions& options = {}) const {
         return updateState<S>(config, std::move(values), options);
     }
     template <class T>
     Config updateState(const Config& config, Update<T> values, const UpdateOptions& options = {}) const {
-        return bulkUpdateState<T>(config, {{StateUpdate<T>{.values = std::move(values), .as_node = options.as_node}}}, options);
+        return bulkUpdateState<T>(config, {{StateUpdate<T>{.values = std::move(values), .as_node = options.as_node, .go_to = options.go_to}}},
+                                  options);
     }
 
-    /// Several edits, each inner list as one superstep: one checkpoint each. Where a superstep has several, each says as which node it acts;
-    /// `options.as_node` is not looked at.
+    /// Several edits, each inner list as one superstep: one checkpoint each. Where a superstep has several, each says as which node it acts; the
+    /// options' `as_node` and `go_to` are not looked at. Edits that follow a copy (COPY) give the results of the tasks that are due there.
     Config bulkUpdateState(const Config& config, const std::vector<std::vector<StateUpdate<S>>>& supersteps,
                            const UpdateOptions& options = {}) const {
         return bulkUpdateState<S>(config, supersteps, options);
@@ -315,7 +321,7 @@ public:
         detail::Edits edits(detail::typeKey<T>());
         for (const auto& superstep : supersteps) {
             edits.beginSuperstep();
-            for (const auto& update : superstep) edits.add(update.values, update.as_node);
+            for (const auto& update : superstep) edits.add(update.values, update.as_node, update.go_to);
         }
         return detail::editState(*core_, config, edits,
                                  {.durability = options.durability, .on_busy = options.on_busy, .busy_timeout = options.busy_timeout});

@@ -101,8 +101,9 @@ struct RunConfig {
     OnBusy on_busy = OnBusy::reject;
     /// How long to wait for a turn, at least 0; then ThreadBusyError.
     std::chrono::milliseconds busy_timeout = std::chrono::minutes(1);
-    /// Supersteps that the run may take, that of START not counted; at least 1.
-    int recursion_limit = 25;
+    /// Supersteps that the run may take, that of START not counted; at least 1. None: what the graph was compiled with
+    /// (CompileOptions::recursion_limit), or 25. Each subgraph has the limit for itself.
+    std::optional<int> recursion_limit = {};
     /// How many tasks may run at once; at least 1, none: as many as the executor has threads.
     std::optional<int> max_concurrency = {};
     /// Breakpoints instead of the compiled ones; `NodeNames::none()`: none.

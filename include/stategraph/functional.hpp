@@ -66,14 +66,18 @@ private:
     bool is_inside_flight_ = false;
 };
 
-/// The calls that a Flow started, all of which have ended before it goes.
+/// The calls that a Flow started, all of which have ended before it goes; and where the Flow is, which its calls' keys are made of.
 class FlowThreads {
 public:
-    explicit FlowThreads(Runtime& runtime);
+    /// `within`: the key of the call whose function the Flow is for; empty: it is the entrypoint's.
+    FlowThreads(Runtime& runtime, std::string_view within);
     ~FlowThreads();  // waits
     FlowThreads(const FlowThreads&) = delete;
     FlowThreads& operator=(const FlowThreads&) = delete;
     void start(const std::shared_ptr<FlowCall>& call);
+    /// "call:NAME#N", and within a call "call/CALL:NAME#N". Errors: InvalidArgumentError for a name that is empty or longer than 150 bytes, and
+    /// in a function that was started and has not been given this Flow.
+    std::string callKey(Runtime& runtime, std::string_view name, std::size_t number) const;
 
     struct Impl;
 
@@ -108,8 +112,8 @@ private:
 
 /// Waits before attempt `attempt` + 1 of a call, if it is to have one; else throws what is under way.
 void retryCall(Runtime& runtime, const RetryPolicy& policy, int attempt, CallReport& report);
-/// "call:NAME#N"; InvalidArgumentError for a name that is empty or longer than 150 bytes.
-std::string callKey(Runtime& runtime, std::string_view name, std::size_t number);
+/// Forgets what the cache has of the calls with a name. Errors: InvalidArgumentError if the entrypoint has no cache; what the cache throws.
+void clearCalls(const Core& core, std::string_view name, std::string_view ns);
 
 /// What the cache has of one call. Errors: InvalidArgumentError for an impossible time to live.
 class CachedCall {
@@ -153,6 +157,24 @@ R callCached(Runtime& runtime, std::string_view name, const CallCache& policy, C
     }
 }
 
+/// Whether a call's function takes a Flow of its own first.
+template <class F, class... A>
+inline constexpr bool takes_flow = !std::is_invocable_v<F&, A&...> && std::is_invocable_v<F&, Flow&, A&...>;
+template <class F, class... A>
+consteval auto returnedByCall() {
+    constexpr bool is_callable = std::is_invocable_v<F&, A&...> || std::is_invocable_v<F&, Flow&, A&...>;
+    static_assert(is_callable, "stategraph: the function of a call must be callable with the call's arguments, or with a sg::Flow& and these");
+    if constexpr (takes_flow<F, A...>) {
+        return std::type_identity<std::decay_t<std::invoke_result_t<F&, Flow&, A&...>>>{};
+    } else if constexpr (is_callable) {
+        return std::type_identity<std::decay_t<std::invoke_result_t<F&, A&...>>>{};
+    } else {
+        return std::type_identity<int>{};
+    }
+}
+template <class F, class... A>
+using Returned = typename decltype(returnedByCall<F, A...>())::type;
+
 /// What came of it, once it is done.
 template <class R>
 struct CallResult : FlowCall {
@@ -178,14 +200,15 @@ private:
     std::shared_ptr<detail::CallResult<R>> result_;
 };
 
-/// What an entrypoint's function has beside its input. Valid during the call, on the thread of the call.
+/// What an entrypoint's function has beside its input, and the function of a call beside its arguments if it takes a `Flow&` first. Valid during
+/// the call, on the thread of the call.
 ///
 /// When a run is resumed the function runs again from its beginning, and each call returns what it returned before without being made:
 /// so what the function does between calls must depend on nothing but its input and the calls' results. Calls are told apart by name, and
 /// those of one name by their order.
 class Flow {
 public:
-    explicit Flow(Runtime& runtime) : runtime_(runtime), threads_(runtime) {}
+    explicit Flow(Runtime& runtime, std::string_view within = {}) : runtime_(runtime), threads_(runtime, within) {}
     Flow(const Flow&) = delete;
     Flow& operator=(const Flow&) = delete;
 
@@ -193,26 +216,30 @@ public:
 
     /// Calls `fn(args…)` once for this run; the result (anything storable) is stored before this returns. What the last attempt throws
     /// passes through, and nothing is stored of it. Errors: as Runtime::once; InvalidArgumentError for a name that is empty or too long.
+    ///
+    /// A function may make calls too: it takes a `Flow&` first, `fn(flow, args…)`, and is given one of its own, whose calls are told apart from
+    /// those of other functions.
     template <class F, class... A>
-    std::decay_t<std::invoke_result_t<F&, A&...>> call(std::string_view name, F&& fn, A&&... args) {
+    detail::Returned<F, A...> call(std::string_view name, F&& fn, A&&... args) {
         return callWith(name, CallOptions(), std::forward<F>(fn), std::forward<A>(args)...);
     }
     template <class F, class... A>
-    std::decay_t<std::invoke_result_t<F&, A&...>> callWith(std::string_view name, const CallOptions& options, F&& fn, A&&... args) {
+    detail::Returned<F, A...> callWith(std::string_view name, const CallOptions& options, F&& fn, A&&... args) {
         const std::string key = nextKey(name);
         return make(name, key, options, fn, args...);
     }
 
     /// The same on another thread, so that several run at once; `fn` and the arguments are copied. A call that no thread is free for is made
     /// by the thread that waits for it. The Flow waits for all of them at its end.
-    /// Such a function may ask (`interrupt`): its question ends the run once `get()` is called for it. It may not make calls of the Flow, or sleep.
+    /// Such a function may ask (`interrupt`): its question ends the run once `get()` is called for it. It makes calls, starts others and sleeps
+    /// on the Flow that it is given; on the one that it was started on these are an InvalidArgumentError.
     template <class F, class... A>
     auto start(std::string_view name, F fn, A... args) {
         return startWith(name, CallOptions(), std::move(fn), std::move(args)...);
     }
     template <class F, class... A>
     auto startWith(std::string_view name, const CallOptions& options, F fn, A... args) {
-        using R = std::decay_t<std::invoke_result_t<F&, A&...>>;
+        using R = detail::Returned<F, A...>;
         static_assert(!std::is_void_v<R>, "stategraph: a function given to Flow::start must return something to wait for");
         struct Call final : detail::CallResult<R> {
             struct Parts {
@@ -265,13 +292,18 @@ public:
 private:
     template <class F, class... A>
     auto make(std::string_view name, const std::string& key, const CallOptions& options, F& fn, A&... args) {
-        using R = std::decay_t<std::invoke_result_t<F&, A&...>>;
+        using R = detail::Returned<F, A...>;
         detail::CallReport report(runtime_, name, key);
         const auto call = [&]() -> R {
             for (int attempt = 1;; ++attempt) {
                 report.begins(attempt);
                 try {
-                    return fn(args...);
+                    if constexpr (detail::takes_flow<F, A...>) {
+                        Flow own(runtime_, key);
+                        return fn(own, args...);
+                    } else {
+                        return fn(args...);
+                    }
                 } catch (...) {
                     detail::retryCall(runtime_, options.retry, attempt, report);
                 }
@@ -294,10 +326,11 @@ private:
     }
     std::string nextKey(std::string_view name) {
         for (auto& [known, number] : numbers_) {
-            if (known == name) return detail::callKey(runtime_, name, ++number);
+            if (known == name) return threads_.callKey(runtime_, name, ++number);
         }
+        std::string key = threads_.callKey(runtime_, name, 0);
         numbers_.emplace_back(std::string(name), 0);
-        return detail::callKey(runtime_, name, 0);
+        return key;
     }
 
     Runtime& runtime_;
@@ -376,6 +409,9 @@ public:
     Result<std::optional<Out>> invoke(Command<C> command, const RunConfig& config) const {
         return resultOf(graph_.invoke(std::move(command), config));
     }
+    /// Forgets what the cache (CompileOptions::cache) has of the calls named `call` that were cached with this `ns` (CallCache::ns), in all
+    /// threads; results of calls under way may still be added. Errors: InvalidArgumentError without a cache; what the cache throws.
+    void clearCache(std::string_view call, std::string_view ns = {}) const { detail::clearCalls(*graph_.core(), call, ns); }
     /// The graph of one node that it is: for state, history, streams, recover.
     const CompiledGraph<State>& graph() const noexcept { return graph_; }
 

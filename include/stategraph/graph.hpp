@@ -43,6 +43,10 @@ struct NodeOptions {
     /// to their nodes. Such a node is called on a thread of its own.
     std::optional<std::chrono::milliseconds> timeout = {};
     std::optional<std::chrono::milliseconds> idle_timeout = {};
+    /// How many of its tasks may run at once in a superstep, such as the calls of one service in a fan-out of Sends; at least 1, none: as many
+    /// as the run lets (RunConfig::max_concurrency). Other nodes are not held up, and no thread waits. A task that waits for its next
+    /// attempt counts; an abandoned attempt does not. In a subgraph each visit counts for itself.
+    std::optional<int> max_concurrency = {};
 
     /// As {}, without a file of the caller's having to make one. Cost: none.
     static const NodeOptions& defaults() noexcept;
@@ -115,6 +119,9 @@ struct CompileOptions {
     /// Where results of nodes with a cache policy are kept, also of those in subgraphs that have no cache themselves; none: nothing is cached.
     std::shared_ptr<BaseCache> cache = {};
     FailurePolicy on_failure = FailurePolicy::wait;
+    /// RunConfig::recursion_limit of runs that say nothing themselves; at least 1, none: 25. Also for this graph's visits where it is a subgraph;
+    /// there without one, the limit of the graph around it.
+    std::optional<int> recursion_limit = {};
 
     /// As {}, without a file of the caller's having to make one. Cost: none.
     static const CompileOptions& defaults() noexcept;

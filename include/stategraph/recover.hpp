@@ -45,11 +45,13 @@ struct RecoverOptions {
     /// Also threads whose newest checkpoint another version of this graph made, or another graph that shares the saver. Off: they are
     /// reported as left alone.
     bool other_versions = false;
+    /// Also threads that an edit left with tasks due (Unfinished::edited). Off: they wait for whoever edited them.
+    bool edited = false;
     /// How many threads are run at once; at least 1.
     std::size_t concurrency = 4;
 };
 
-/// What became of one thread that was in flight, or whose sleep was over, or that cannot be read.
+/// What became of one thread that was in flight, or whose sleep was over, or that was edited if those were asked for, or that cannot be read.
 struct RecoveredThread {
     std::string thread_id;
     /// How its run ended; none if it failed or was left alone.

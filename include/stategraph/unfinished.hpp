@@ -23,6 +23,7 @@ enum class Unfinished : std::uint8_t {
     cancelled,    // its run was stopped (RunControl)
     timed_out,    // its run took too long (RunConfig::timeout)
     sleeping,     // it waits for its time (Runtime::sleepUntil): `recover()` drives it on from then
+    edited,       // an edit left it so (updateState), and no run has gone on with it: `recover()` leaves it alone unless asked
     damaged,      // its newest checkpoint cannot be read, so nobody knows; `recover()` leaves it alone
 };
 const char* toString(Unfinished reason) noexcept;

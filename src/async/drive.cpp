@@ -8,6 +8,7 @@
 #include "src/async/stop_wait.hpp"
 #include "src/run/execution.hpp"
 #include "src/times.hpp"
+#include "src/run/task_window.hpp"
 
 namespace stategraph::engine {
 namespace {
@@ -58,23 +59,22 @@ Async<> executeInTurn(Run& run, bool elsewhere) {
 }
 
 // Takes tasks until there are none: as many of these run as may tasks at once.
-Async<> takeTasks(Run& run, std::atomic<std::size_t>& next) {
-    const std::span<Task* const> todo = run.todo();
-    for (std::size_t i = next.fetch_add(1); i < todo.size(); i = next.fetch_add(1)) {
+Async<> takeTasks(Run& run, TaskWindow& window) {
+    for (Task* task = window.take(nullptr); task != nullptr; task = window.take(task)) {
         try {
-            co_await executeTask(run, *todo[i], true);
+            co_await executeTask(run, *task, true);
         } catch (...) {  // no memory, no thread: of this task alone
-            Execution(run, *todo[i]).couldNotRun(std::current_exception());
+            Execution(run, *task).couldNotRun(std::current_exception());
         }
     }
 }
 
 Async<> executeTogether(Run& run) {
-    std::atomic<std::size_t> next{0};
+    TaskWindow window(run);
     std::vector<Async<>> hands;
-    const std::size_t count = std::min(run.todo().size(), run.shared().concurrency);
+    const std::size_t count = std::min(window.hands(), run.shared().concurrency);
     hands.reserve(count);
-    for (std::size_t i = 0; i < count; ++i) hands.push_back(takeTasks(run, next));
+    for (std::size_t i = 0; i < count; ++i) hands.push_back(takeTasks(run, window));
     Group group(std::move(hands));
     co_await group;
 }

@@ -64,6 +64,12 @@ public:
     /// What was opened is of another log: the next commit is this log's first, and holds the whole state.
     void beginAnew() noexcept;
 
+    /// What was opened is to be a sibling of itself: the next commit follows `parent`, and holds the whole state.
+    void beginBeside(CheckpointId parent) noexcept {
+        stored_ = parent;
+        snapshot_forced_ = true;
+    }
+
     bool hasSaver() const noexcept { return settings_.saver != nullptr; }
     /// Whether each superstep's operations are to be logged; else (exit, no saver) only what changed is noted.
     bool logsOperations() const noexcept { return hasSaver() && settings_.durability != Durability::exit; }

@@ -39,6 +39,7 @@ NodeSpec nodeOf(std::string&& name, const NodeOptions& options) {
     node.stored_as = options.stored_as;
     node.timeout = options.timeout;
     node.idle_timeout = options.idle_timeout;
+    node.max_concurrency = options.max_concurrency;
     return node;
 }
 
@@ -118,7 +119,8 @@ std::shared_ptr<const Core> GraphBuilder::compile(const CompileOptions& options)
                                  .observer = options.observer,
                                  .store = options.store,
                                  .cache = options.cache,
-                                 .on_failure = options.on_failure});
+                                 .on_failure = options.on_failure,
+                                 .recursion_limit = options.recursion_limit});
 }
 
 std::string GraphBuilder::toMermaid() const { return detail::toMermaid(*spec_); }

@@ -32,6 +32,7 @@ Node makeNode(const detail::NodeSpec& spec, const detail::Schema& state) {
     }
     node.deferred = spec.defer;
     node.limits = {spec.timeout, spec.idle_timeout};
+    if (spec.max_concurrency) node.seats = static_cast<std::size_t>(*spec.max_concurrency);
     node.metadata = spec.metadata;
     return node;
 }
@@ -140,6 +141,7 @@ void Topology::index() {
     start = find(START);
     has_deferred = std::ranges::any_of(nodes, &Node::deferred);
     has_limits = std::ranges::any_of(nodes, [](const Node& node) { return node.limits.any(); });
+    has_seats = std::ranges::any_of(nodes, [](const Node& node) { return node.seats > 0; });
     has_lasting = std::ranges::any_of(nodes, [](const Node& node) { return node.subgraph && livesWithThread(*node.subgraph->spec.core); });
     has_keys = std::ranges::any_of(nodes, hasKeys);
 }

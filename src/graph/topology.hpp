@@ -84,6 +84,7 @@ struct Node {
     bool deferred = false;
     RetryPolicy retry;
     AttemptLimits limits;
+    std::size_t seats = 0;  // how many of its tasks may run at once; 0: any number
     std::optional<NodeCache> cache;
     std::optional<ErrorHandler> on_error;
     Value metadata;
@@ -99,6 +100,7 @@ public:
     NodeIndex start = no_node;
     bool has_deferred = false;      // some node or join is
     bool has_limits = false;        // some node's attempts are limited
+    bool has_seats = false;         // some node may run only so many tasks at once
     bool has_lasting = false;       // some node is a subgraph whose logs live with the thread
     bool has_keys = false;          // some node is a subgraph whose logs have keys
     std::uint64_t fingerprint = 0;  // of stored names, edges, joins and branches

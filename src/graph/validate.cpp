@@ -61,6 +61,9 @@ public:
         for (const auto& branch : graph_.branches) checkBranch(branch);
         for (const auto& node : graph_.nodes) checkEnds(node);
         checkRetry(graph_.default_retry, "the node defaults: retry.");
+        if (options_.recursion_limit.value_or(1) < 1) {
+            fault("CompileOptions::recursion_limit is " + std::to_string(*options_.recursion_limit) + ", but must be at least 1; leave it out for the usual 25");
+        }
         checkHandlers();
         if (!options_.log_key.empty() && options_.log_key.state != graph_.state->state().type) {
             fault("perThread: the key takes another type than this graph's state; let it take the state");
@@ -156,6 +159,9 @@ private:
         constexpr std::chrono::milliseconds least(1);
         if (node.timeout.value_or(least) < least || node.idle_timeout.value_or(least) < least) {
             fault("node " + name + " has a timeout below 1 ms; leave it out for none");
+        }
+        if (node.max_concurrency.value_or(1) < 1) {
+            fault("node " + name + ": max_concurrency is " + std::to_string(*node.max_concurrency) + ", but must be at least 1; leave it out for no limit");
         }
         if (!node.subgraph && node.action.call == nullptr) {
             fault("node " + name + " has neither a function nor a subgraph; add it with one");
@@ -266,7 +272,11 @@ private:
             connect(std::nullopt, to);
         }
         if (to) static_targets_.emplace(names_[*to], where);
-        for (const auto source : distinctSources(edge)) connect(resolveSource(source, where), to);
+        for (const auto source : distinctSources(edge)) {
+            const auto from = resolveSource(source, where);
+            if (from) leads_on_.insert(*from);
+            connect(from, to);
+        }
     }
 
     // The key is what the log knows a join by, and '+' may be part of a name.
@@ -286,6 +296,7 @@ private:
     void checkBranch(const BranchSpec& branch) {
         const std::string where = "conditional edge from " + quoted(branch.from);
         const auto from = resolveSource(branch.from, where);
+        if (from) leads_on_.insert(*from);
         if (branch.router.call == nullptr) fault(where + " has no function; add it with one");
         if (!branch.ends) {
             has_open_branch_ = true;
@@ -353,6 +364,11 @@ private:
         for (const Arc& arc : arcs_) has_arc[arc.from] = true;
         arcs_.insert(arcs_.end(), failure_arcs_.begin(), failure_arcs_.end());
         exits_.push_back(end_vertex);
+        for (const auto& node : graph_.nodes) {
+            // A Command without a goto leads nowhere; edges of the node's own would fire all the same.
+            const Vertex v = vertices_.at(node.name);
+            if (node.action.gives_commands && !leads_on_.contains(v)) exits_.push_back(v);
+        }
         for (Vertex v = 0; v < names_.size(); ++v) {
             if (!has_arc[v]) exits_.push_back(v);
         }
@@ -402,6 +418,7 @@ private:
     std::vector<Vertex> exits_;
     // By node: one edge or declaration that leads there.
     std::map<std::string_view, std::string> static_targets_;
+    std::unordered_set<Vertex> leads_on_;  // sources of edges and routers
     bool has_entry_ = false;
     bool has_open_branch_ = false;
 };

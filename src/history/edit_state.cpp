@@ -19,7 +19,7 @@ namespace stategraph::engine {
 namespace {
 
 using detail::Core;
-/// One edit: a node's writes without its running.
+/// One edit: what a node's task would come to, without its running.
 struct StateEdit {
     detail::Writes writes;
     std::optional<std::string> as_node;
@@ -45,10 +45,14 @@ public:
     /// `shows`: the tasks that were due show what is written in their names as their results.
     Config apply(std::vector<StateEdit>& edits, bool shows) {
         shows_ = shows;
+        const Special special = specialOf(edits);
         load();
+        if (special == Special::copy) return commitCopy();
+        if (special == Special::input) return commitInput(edits.front().writes);
         if (latest_ && loaded_) applyUnfinished();
+        if (special == Special::end) return commitEnd();
         resolve(edits);
-        return ends_ ? commitEnd() : commitEdits(edits);
+        return commitEdits(edits);
     }
 
 private:
@@ -138,18 +142,41 @@ private:
         whole_ = true;
     }
 
+    // What is no node's edit, and stands alone.
+    enum class Special : std::uint8_t { none, end, input, copy };
+
+    Special specialOf(const std::vector<StateEdit>& edits) const {
+        Special special = Special::none;
+        for (const StateEdit& edit : edits) {
+            if (!edit.as_node) continue;
+            if (*edit.as_node == END) special = Special::end;
+            if (*edit.as_node == INPUT) special = Special::input;
+            if (*edit.as_node == COPY) special = Special::copy;
+        }
+        const bool is_alone = edits.size() == 1 && edits.front().go_to.empty();
+        if (special == Special::end && (!is_alone || !edits.front().writes.empty())) {
+            throw InvalidUpdateError("as_node END ends what is due, and can neither write nor lead anywhere nor stand beside other edits");
+        }
+        if (special == Special::copy && (!is_alone || !edits.front().writes.empty())) {
+            throw InvalidUpdateError("as_node COPY makes the same checkpoint once more, and can neither write nor lead anywhere nor stand beside other "
+                                     "edits; edit the copy in a superstep after it");
+        }
+        if (special == Special::input && (!is_alone || edits.front().writes.empty())) {
+            throw InvalidUpdateError("as_node INPUT is the graph's input: it needs values, and can neither lead anywhere nor stand beside other edits");
+        }
+        const bool is_inner = !config_.checkpoint_ns.empty();
+        if (is_inner && (special == Special::copy || special == Special::input)) {
+            throw InvalidUpdateError("as_node " + std::string(special == Special::copy ? "COPY" : "INPUT") +
+                                     " is for the graph itself, and not for the log of a subgraph: leave checkpoint_ns out");
+        }
+        return special;
+    }
+
     // As which node each edit acts.
     void resolve(std::vector<StateEdit>& edits) {
         for (StateEdit& edit : edits) {
             if (!edit.as_node && edits.size() > 1) {
                 throw InvalidUpdateError("several edits in one superstep: each must say as_node");
-            }
-            if (edit.as_node && *edit.as_node == END) {
-                if (edits.size() > 1 || !edit.writes.empty()) {
-                    throw InvalidUpdateError("as_node END ends what is due, and can neither write nor stand beside other edits");
-                }
-                ends_ = true;
-                return;
             }
             const NodeIndex node = edit.as_node ? topology_.find(*edit.as_node) : inferNode();
             if (node == no_node) {
@@ -204,11 +231,13 @@ private:
         return commit(std::move(operations));
     }
 
-    // The record of the task that was due at the edited checkpoint and that the edit stands for, if there is one.
+    // The record of the task that was due at the edited checkpoint and that the edit stands for, if there is one: of several of a node, which
+    // Sends made, each edit stands for the next.
     void noteResult(const Node& node, detail::Writes& writes, const Routes& routes) {
         const Records records = readRecords(log(), loaded_->commit.id, loaded_->tuple.writes);
         for (const DueTask& due : dueTasks(topology_, loaded_->commit, records, false)) {
-            if (due.name != node.stored_name || due.payload) continue;
+            const auto isIt = [&due](const auto& result) { return result.first == due.path; };
+            if (due.name != node.stored_name || std::ranges::any_of(results_, isIt)) continue;
             checkpoint::TaskFields fields = due.record != nullptr ? *due.record : checkpoint::TaskFields();
             fields.node = node.stored_name;
             fields.to.clear();
@@ -219,6 +248,7 @@ private:
             std::string record;
             checkpoint::writeTask(loaded_->commit.id, fields, record);
             results_.emplace_back(due.path, std::move(record));
+            return;
         }
     }
 
@@ -245,17 +275,49 @@ private:
         return commit({});
     }
 
-    Config commit(OperationLog operations) {
+    // What was due stays due beside START.
+    Config commitInput(detail::Writes& writes) {
+        core_.schema().check(writes);
+        for (const detail::Op& op : writes) {
+            if (core_.accepts(op.channel)) continue;
+            const std::string& name = core_.schema().channel(op.channel).name;
+            throw InvalidUpdateError("channel '" + name + "' is not among those that the graph takes as input", {.channel = name});
+        }
+        advance(topology_, schedule_, {.consumed = {}, .routed = {}, .is_step = false, .input = &writes});
+        return commit({}, Source::input);
+    }
+
+    // The same once more, on what the checkpoint was made from.
+    Config commitCopy() {
+        if (!loaded_) throw InvalidUpdateError("as_node COPY: the thread has no checkpoint to copy");
+        whole_ = true;
+        return commit({}, Source::fork);
+    }
+
+    // That no run made the checkpoint, for who looks for unfinished threads.
+    void noteEdit(LogWriter& writer, CheckpointId id) const {
+        if (tasks_.empty() || !config_.checkpoint_ns.empty()) return;
+        checkpoint::TaskFields fields;
+        fields.node = checkpoint::run_edited;
+        std::string record;
+        checkpoint::writeTask(id, fields, record);
+        writer.putTaskWithCommit(id, std::string(checkpoint::run_path), std::move(record));
+    }
+
+    Config commit(OperationLog operations, Source source = Source::update) {
         LogWriter writer(logSettings());
         writer.open(head_, loaded_ ? &*loaded_ : nullptr, core_.schema());
         if (whole_) writer.forceSnapshot();
+        if (source == Source::fork) writer.beginBeside(loaded_->commit.parent);
         writer.operations() = std::move(operations);
         plan(topology_, schedule_, tasks_);
         const CheckpointId id = ids_.next();
         for (auto& [path, record] : results_) writer.putTaskWithCommit(loaded_->commit.id, path, std::move(record));
+        noteEdit(writer, id);
+        const std::int64_t first_step = source == Source::input ? -1 : 0;
         writer.commit({.id = id,
-                       .step = loaded_ ? loaded_->commit.step + 1 : 0,
-                       .source = Source::update,
+                       .step = loaded_ ? loaded_->commit.step + 1 : first_step,
+                       .source = source,
                        .topology = &topology_,
                        .state = &state_,
                        .schedule = &schedule_,
@@ -281,7 +343,6 @@ private:
     std::vector<NodeIndex> nodes_;
     std::vector<std::pair<std::string, std::string>> results_;  // of tasks: path and record
     bool shows_ = false;
-    bool ends_ = false;
     bool whole_ = false;
 };
 
@@ -308,8 +369,8 @@ struct Edits::Data {
 Edits::Edits(TypeKey state) : data_(new Data{.state = state, .supersteps = {}}) {}
 Edits::~Edits() = default;
 void Edits::beginSuperstep() { data_->supersteps.emplace_back(); }
-void Edits::add(const Writes& writes, const std::optional<std::string>& as_node) {
-    data_->supersteps.back().push_back({.writes = writes, .as_node = as_node, .go_to = {}});
+void Edits::add(const Writes& writes, const std::optional<std::string>& as_node, const Targets& go_to) {
+    data_->supersteps.back().push_back({.writes = writes, .as_node = as_node, .go_to = {go_to.begin(), go_to.end()}});
 }
 
 Config editState(const Core& root, const Config& config, Edits& given, const EditOptions& options) {

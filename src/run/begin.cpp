@@ -28,6 +28,15 @@ BaseCheckpointSaver* saverFor(const detail::Core& core, const RunShared& shared)
     return core.options().checkpointer == CheckpointerKind::none ? nullptr : shared.saver;
 }
 
+constexpr int usual_limit = 25;
+
+// What the run says, or the graph, or the graph around it.
+int limitOf(const detail::Core& core, const RunConfig& config, const ParentLink* parent) noexcept {
+    if (config.recursion_limit) return *config.recursion_limit;
+    if (core.options().recursion_limit) return *core.options().recursion_limit;
+    return parent == nullptr ? usual_limit : parent->run->limit();
+}
+
 }  // namespace
 
 Run::Run(const detail::Core& core, RunShared& shared, const ParentLink* parent, void* place)
@@ -42,7 +51,7 @@ Run::Run(const detail::Core& core, RunShared& shared, const ParentLink* parent, 
                   : IdSequence(core.ids(), shared.saver ? core.ids().uniqueBits() : 0)),
       before_(&core.before()),
       after_(&core.after()),
-      limit_(shared.config->recursion_limit),
+      limit_(limitOf(core, *shared.config, parent)),
       observation_(core.options().observer.get(), shared.config->observer) {
     schedule_.reset(core.topology());
     if (parent != nullptr) {

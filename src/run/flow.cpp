@@ -1,8 +1,13 @@
 #include <stategraph/functional.hpp>
 
 #include <chrono>
+#include <utility>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include <stategraph/cache.hpp>
+#include <stategraph/command.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/executor.hpp>
 
@@ -18,6 +23,8 @@ namespace stategraph::detail {
 
 struct FlowThreads::Impl {
     std::shared_ptr<Executor> executor;
+    std::string prefix;                    // of its calls' keys
+    const FlowCall* within = nullptr;      // the started call that it was made in
     std::vector<std::shared_ptr<FlowCall>> calls;
     std::size_t next_look = 64;  // for calls that have ended
 
@@ -29,6 +36,22 @@ struct FlowThreads::Impl {
 };
 
 namespace {
+
+thread_local const FlowCall* started_call = nullptr;  // the innermost on this thread
+
+// Of a cache's entries. A node's name has no '|'; a call's may.
+std::string cacheNamespace(std::string_view node, std::string_view call, std::string_view ns) {
+    return "call|" + std::string(node) + '|' + std::to_string(call.size()) + '|' + std::string(call) + '|' + std::string(ns);
+}
+
+// As long for every call, and so are keys as long at any depth.
+std::string digestOf(std::string_view key) {
+    static constexpr char digits[] = "0123456789abcdef";
+    const std::uint64_t hash = XXH3_64bits(key.data(), key.size());
+    std::string text;
+    for (unsigned shift = 64; shift > 0; shift -= 4) text += digits[hash >> (shift - 4) & 15U];
+    return text;
+}
 
 const Core& coreOf(Runtime& runtime) {
     TaskContext& context = runtime.taskContext();
@@ -64,7 +87,9 @@ void FlowCall::makeUnlessBegun() noexcept {
         std::optional<engine::FlightMark> mark;
         if (is_inside_flight_) mark.emplace();
         const engine::StartedCall started;
+        const FlowCall* const outer = std::exchange(started_call, this);
         make();
+        started_call = outer;
     }
     const std::lock_guard lock(mutex_);
     is_done_.store(true, std::memory_order_release);
@@ -77,7 +102,9 @@ void FlowCall::wait() noexcept {
     ended_.wait(lock, [this] { return isDone(); });
 }
 
-FlowThreads::FlowThreads(Runtime& runtime) : impl_(std::make_unique<Impl>()) {
+FlowThreads::FlowThreads(Runtime& runtime, std::string_view within) : impl_(std::make_unique<Impl>()) {
+    impl_->prefix = within.empty() ? "call:" : "call/" + digestOf(within) + ':';
+    impl_->within = started_call;
     const Core& core = coreOf(runtime);
     impl_->executor = core.options().executor ? core.options().executor : Executor::common();
     (void)runtime.taskId();  // made once, before several threads ask for it
@@ -162,12 +189,26 @@ void retryCall(Runtime& runtime, const RetryPolicy& policy, int attempt, CallRep
     restartQuestions(runtime);
 }
 
-std::string callKey(Runtime& runtime, std::string_view name, std::size_t number) {
+std::string FlowThreads::callKey(Runtime& runtime, std::string_view name, std::size_t number) const {
+    if (started_call != impl_->within) {
+        throw InvalidArgumentError("a function that '" + std::string(runtime.node()) + "' started makes the call '" + std::string(name) +
+                                       "' on the Flow that started it, where nobody could tell the order of calls: let it take a Flow& as its first "
+                                       "parameter, and make its calls on that",
+                                   {.node = std::string(runtime.node())});
+    }
     if (name.empty() || name.size() > 150) {
         throw InvalidArgumentError("'" + std::string(runtime.node()) + "' makes a call with a name of " + std::to_string(name.size()) +
                                    " bytes; give each a name of 1 to 150");
     }
-    return "call:" + std::string(name) + "#" + std::to_string(number);
+    return impl_->prefix + std::string(name) + "#" + std::to_string(number);
+}
+
+void clearCalls(const Core& core, std::string_view name, std::string_view ns) {
+    BaseCache* const cache = core.options().cache.get();
+    if (cache == nullptr) throw InvalidArgumentError("clearCache: the entrypoint was made without a cache (CompileOptions::cache)");
+    for (const auto& node : core.topology().nodes) {
+        if (node.name != START) cache->clear(cacheNamespace(node.name, name, ns));
+    }
 }
 
 CachedCall::CachedCall(Runtime& runtime, std::string_view name, const CallCache& policy, std::string input) : policy_(policy), input_(std::move(input)) {
@@ -178,8 +219,7 @@ CachedCall::CachedCall(Runtime& runtime, std::string_view name, const CallCache&
     const Core& core = coreOf(runtime);
     cache_ = core.options().cache;
     if (cache_ == nullptr) return;
-    // A node's name has no '|'; a call's may.
-    ns_ = "call|" + std::string(runtime.node()) + '|' + std::to_string(name.size()) + '|' + std::string(name) + '|' + policy.ns;
+    ns_ = cacheNamespace(runtime.node(), name, policy.ns);
     key_ = engine::cacheNameOf(input_).key;
 }
 

@@ -65,7 +65,8 @@ RecoverReport recover(const Core& core, const RecoverOptions& options) {
         for (const UnfinishedThread& thread : found) {
             const bool wakes = thread.reason == Unfinished::sleeping && thread.wake_at <= now;
             const bool is_damaged = thread.reason == Unfinished::damaged;
-            if (thread.reason != Unfinished::in_flight && !wakes && !is_damaged) continue;
+            const bool was_edited = options.edited && thread.reason == Unfinished::edited;
+            if (thread.reason != Unfinished::in_flight && !wakes && !was_edited && !is_damaged) continue;
             if (options.only && !options.only(thread)) continue;
             if (is_damaged) {
                 CorruptCheckpointError error(thread.error);

@@ -31,6 +31,8 @@
 
 namespace stategraph::engine {
 
+class TaskWindow;
+
 /// What a run and the runs inside it share.
 struct RunShared {
     const RunConfig* config;
@@ -99,6 +101,7 @@ public:
     /// All that is to do, on this thread with the executor's help.
     void executeAll() noexcept;
     void executeInTurn() noexcept;
+    void executeWithin(TaskWindow& window);
     bool isPaused() const noexcept { return paused_; }
     void endSuperstep();
     /// What it came to is there as long as the run.
@@ -116,6 +119,7 @@ public:
     RunShared& shared() noexcept { return shared_; }
     State& state() noexcept { return state_; }
     std::int64_t step() const noexcept { return step_; }
+    int limit() const noexcept { return limit_; }
     int remainingSteps() const noexcept { return ran_ > 0 ? limit_ - ran_ + 1 : std::min(limit_, std::numeric_limits<int>::max() - 1) + 1; }
     CheckpointId checkpointId() const noexcept { return checkpoint_; }
     const std::string& checkpointNs() const noexcept { return ns_; }

@@ -7,6 +7,7 @@
 #include "src/commit/task_record.hpp"
 #include "src/run/execution.hpp"
 #include "src/run/run.hpp"
+#include "src/run/task_window.hpp"
 
 // One superstep of a run: from the plan to the commit, or to the pause or failure it ends in.
 namespace stategraph::engine {
@@ -461,16 +462,34 @@ void Run::executeAll() noexcept {
     } else if (shared_.concurrency == 1) {
         executeInTurn();
     } else if (!todo_.empty()) {
-        const auto run = [](void* self, std::size_t i) {
-            auto& driven = *static_cast<Run*>(self);
-            driven.execute(*driven.todo_[i]);
-        };
         try {
+            if (topology().has_seats) {
+                TaskWindow window(*this);
+                executeWithin(window);
+                return;
+            }
+            const auto run = [](void* self, std::size_t i) {
+                auto& driven = *static_cast<Run*>(self);
+                driven.execute(*driven.todo_[i]);
+            };
             shared_.executor->forEach(todo_.size(), shared_.concurrency, run, this);
         } catch (...) {
             executeInTurn();  // no memory for helpers, and nothing has begun
         }
     }
+}
+
+// By as many hands as tasks may run at once.
+void Run::executeWithin(TaskWindow& window) {
+    struct Both {
+        Run& run;
+        TaskWindow& window;
+    } both{*this, window};
+    const auto run = [](void* of, std::size_t) {
+        auto& [driven, tasks] = *static_cast<Both*>(of);
+        for (Task* task = tasks.take(nullptr); task != nullptr; task = tasks.take(task)) driven.execute(*task);
+    };
+    shared_.executor->forEach(window.hands(), shared_.concurrency, run, &both);
 }
 
 // One task at a time: one that is to be tried again lets the others go first.

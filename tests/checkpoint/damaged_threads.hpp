@@ -44,8 +44,12 @@ inline void fill(const graphs::App& app) {
     for (const auto& name : doneThreads()) {
         for (int i = 0; i < 4; ++i) app.invoke(graphs::bar("in"), {.thread_id = name});
     }
-    for (const auto& name : leftThreads()) app.updateState({.thread_id = name}, graphs::bar("x"), {.as_node = "a"});
-    app.updateState({.thread_id = "long name"}, graphs::bar("x"), {.as_node = "a"});
+    const auto leave = [&app](const std::string& name) {
+        app.updateState({.thread_id = name}, graphs::bar("x"), {.as_node = "a"});
+        (void)app.stream(sg::RESUME, {.thread_id = name}, {.modes = {sg::StreamMode::values}});  // a run that is left before its first superstep
+    };
+    for (const auto& name : leftThreads()) leave(name);
+    leave("long name");
 }
 
 struct Kind {

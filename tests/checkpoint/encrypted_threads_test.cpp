@@ -66,7 +66,7 @@ TEST_CASE("a tenant's calls over all threads pass over the threads of others and
         CHECK(mine->stats().damaged.size() == 1);
         const auto report = twoNodes(mine).recover();
         CHECK(report.size() == 4);
-        CHECK(twoNodes(others).recover({.only = [](const sg::UnfinishedThread& thread) { return thread.thread_id == bad; }}).size() == 1);
+        CHECK(twoNodes(others).recover({.only = [](const sg::UnfinishedThread& thread) { return thread.thread_id == bad; }, .edited = true}).size() == 1);
         CHECK(twoNodes(others).getState({.thread_id = bad}).values.bar.size() == 2);
 
         const auto rows = mine->list({.heads = true});

@@ -53,6 +53,14 @@ struct ReplaceFold {
     static void unfold(T& value, std::span<Op* const> ops) { std::swap(value, ops.back()->as<T>()); }
 };
 
+/// The value of an untracked channel whose type cannot be stored.
+template <class T>
+struct UnstoredFold {
+    static constexpr bool is_unstored = true;
+    static void fold(const ChannelSpec&, T& value, std::span<Op* const> ops, Encoder*) { std::swap(value, ops.back()->as<T>()); }
+    static void unfold(T& value, std::span<Op* const> ops) { std::swap(value, ops.back()->as<T>()); }
+};
+
 /// Any binary operation: each op is left holding the value before it.
 template <class T, class F>
 struct BinaryFold {
@@ -224,6 +232,8 @@ struct MergeFold {
 // What every channel does alike. `Fold` is one of the above.
 template <class T, class Fold>
 struct ChannelBehaviour {
+    static constexpr bool is_unstored = requires { Fold::is_unstored; };
+
     static void apply(const ChannelSpec& channel, void* place, std::span<Op* const> ops, Encoder* log) {
         T& value = *static_cast<T*>(place);
         Op* op = replacing(ops);
@@ -231,13 +241,15 @@ struct ChannelBehaviour {
             Fold::fold(channel, value, ops, log);
             return;
         }
-        const bool unsets = op->kind == WriteKind::clear && channel.kind != ChannelKind::reduced;
+        [[maybe_unused]] const bool unsets = op->kind == WriteKind::clear && channel.kind != ChannelKind::reduced;
         replaceBy(channel, value, *op);
-        if (log == nullptr) return;
-        if (unsets) {
-            writeLoggedOp(*log, channel.name, LogOp::clear);
-        } else {
-            logSet(channel, value, *log);
+        if constexpr (!is_unstored) {
+            if (log == nullptr) return;
+            if (unsets) {
+                writeLoggedOp(*log, channel.name, LogOp::clear);
+            } else {
+                logSet(channel, value, *log);
+            }
         }
     }
     static void undo(const ChannelSpec&, void* place, std::span<Op* const> ops) {
@@ -250,8 +262,14 @@ struct ChannelBehaviour {
     }
     static void reset(const ChannelSpec& channel, void* place) { *static_cast<T*>(place) = initialOf<T>(channel); }
     static void encode(const ChannelSpec&, const void* value, Encoder& out) {
-        encodeItem(out, *static_cast<const T*>(value));
+        if constexpr (is_unstored) {
+            (void)value;
+            out.null();
+        } else {
+            encodeItem(out, *static_cast<const T*>(value));
+        }
     }
+    static void loadNothing(const ChannelSpec&, void*, std::span<const LogPiece>) {}
     static void load(const ChannelSpec&, void* place, std::span<const LogPiece> pieces) {
         T& value = *static_cast<T*>(place);
         for (const LogPiece& piece : pieces) {
@@ -272,7 +290,14 @@ struct ChannelBehaviour {
             }
         }
     }
-    static void decode(Decoder& in, void* value) { decodeItem(in, *static_cast<T*>(value)); }
+    static void decode(Decoder& in, void* value) {
+        if constexpr (is_unstored) {
+            (void)value;
+            in.skip();
+        } else {
+            decodeItem(in, *static_cast<T*>(value));
+        }
+    }
     static void copy(void* to, const void* from) { *static_cast<T*>(to) = *static_cast<const T*>(from); }
     static void write(const ChannelSpec& channel, const void* value, Writes& writes) {
         const bool reduces = channel.kind == ChannelKind::reduced || channel.kind == ChannelKind::topic;
@@ -281,6 +306,8 @@ struct ChannelBehaviour {
     static void decodeWrite(const ChannelSpec& channel, WriteKind kind, Decoder& in, Writes& writes) {
         if (kind == WriteKind::clear) {
             writes.addClear(channel.index);
+        } else if constexpr (is_unstored) {
+            in.skip();  // of a time when the channel was another one
         } else {
             writes.addDecoded(value_ops<T>, channel.index, kind, in);
         }
@@ -307,9 +334,10 @@ private:
 template <class T, class Fold>
 constexpr Behaviour makeBehaviour() {
     using C = ChannelBehaviour<T, Fold>;
-    Behaviour behaviour{.apply = C::apply, .undo = C::undo, .reset = C::reset, .encode = C::encode, .load = C::load,
+    Behaviour behaviour{.apply = C::apply, .undo = C::undo, .reset = C::reset, .encode = C::encode, .load = C::loadNothing,
                         .copy = C::copy, .write = C::write, .decodeWrite = C::decodeWrite};
     behaviour.decode = C::decode;
+    if constexpr (!C::is_unstored) behaviour.load = C::load;
     if constexpr (requires { Fold::encodeTail; }) {
         behaviour.length = Fold::length;
         behaviour.encodeTail = Fold::encodeTail;

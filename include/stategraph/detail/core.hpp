@@ -109,7 +109,7 @@ public:
     Edits& operator=(const Edits&) = delete;
     ~Edits();
     void beginSuperstep();
-    void add(const Writes& writes, const std::optional<std::string>& as_node);
+    void add(const Writes& writes, const std::optional<std::string>& as_node, const Targets& go_to);
 
     struct Data;
     Data& data() noexcept { return *data_; }

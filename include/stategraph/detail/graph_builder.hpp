@@ -42,6 +42,7 @@ struct NodeSpec {
     std::string stored_as = {};
     std::optional<std::chrono::milliseconds> timeout = {};
     std::optional<std::chrono::milliseconds> idle_timeout = {};
+    std::optional<int> max_concurrency = {};
 
     const std::string& storedName() const noexcept { return stored_as.empty() ? name : stored_as; }
 };
@@ -78,6 +79,7 @@ struct CompileSpec {
     std::shared_ptr<BaseStore> store = {};
     std::shared_ptr<BaseCache> cache = {};
     FailurePolicy on_failure = FailurePolicy::wait;
+    std::optional<int> recursion_limit = {};
 };
 
 struct GraphSpec {

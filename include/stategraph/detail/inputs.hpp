@@ -84,11 +84,6 @@ RunInput commandOf(Command<C>&& command) {
     return input;
 }
 
-template <class T>
-inline constexpr bool is_command = false;
-template <class C>
-inline constexpr bool is_command<Command<C>> = true;
-
 template <class S, class In, class T>
 RunInput toRunInput(T&& given) {
     using Given = std::remove_cvref_t<T>;

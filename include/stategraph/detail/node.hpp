@@ -41,6 +41,8 @@ struct NodeAction {
     InputType input;
     /// Of a coroutine: what it is given must live until it ends. Null: it blocks.
     Start start = nullptr;
+    /// Whether it returns Commands, so that a task of it need lead nowhere.
+    bool gives_commands = false;
 };
 
 /// Where a router puts what it chose. Errors: InvalidUpdateError for a target that does not exist.
@@ -185,11 +187,11 @@ NodeAction makeNode(F&& f) {
     if constexpr (callable) {
         using Returned = typename decltype(returnedBy(std::declval<const Stored&>(), std::declval<const In&>(), std::declval<Runtime&>()))::type;
         if constexpr (NodeReturn<Returned, S>) {
-            return {own(static_cast<F&&>(f)), callNode<S, In, Stored>, NodeInput<S, In>::type()};
+            return {own(static_cast<F&&>(f)), callNode<S, In, Stored>, NodeInput<S, In>::type(), nullptr, is_command<Returned>};
         } else if constexpr (AsyncNodeReturn<Returned, S>) {
             using Async = AsyncNode<Returned>;
             return {own(static_cast<F&&>(f)), Async::template call<S, In, Stored>, NodeInput<S, In>::type(),
-                    Async::template start<S, In, Stored>};
+                    Async::template start<S, In, Stored>, is_command<typename Async::Value>};
         } else {
             static_assert(NodeReturn<Returned, S> || (is_task<Returned> && !requires { typename AsyncNode<Returned>::Value; }),  // that was said already
                           "stategraph: a node must return sg::Update<State>, sg::Command<State>, one write such as sg::set<&State::member>(value), or nothing; or a sg::Task of one of these");

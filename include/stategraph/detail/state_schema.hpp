@@ -81,8 +81,14 @@ Schema makeSchema(const PackOf<std::index_sequence<I...>, Entry...>& entries) {
         .type = typeKey<S>(),
         .create = [](const void*) -> void* { return ::new S{}; },
         .destroy = [](void* state) noexcept { ::delete static_cast<S*>(state); },
-        .copy = [](void* to, const void* from) { *static_cast<S*>(to) = *static_cast<const S*>(from); },
-        .move = [](void* to, void* from) { *static_cast<S*>(to) = static_cast<S&&>(*static_cast<S*>(from)); },
+        .copy =
+            [](void* to, const void* from) {
+                if constexpr (std::is_copy_assignable_v<S>) *static_cast<S*>(to) = *static_cast<const S*>(from);  // else its table says so
+            },
+        .move =
+            [](void* to, void* from) {
+                if constexpr (std::is_move_assignable_v<S>) *static_cast<S*>(to) = static_cast<S&&>(*static_cast<S*>(from));
+            },
         .allows_unknown = allowsUnknownMembers<S>(),
     };
     const S sample{};

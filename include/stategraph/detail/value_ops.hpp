@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <stategraph/codec.hpp>
+#include <stategraph/detail/wholly_storable.hpp>
 
 namespace stategraph::detail {
 
@@ -29,7 +30,7 @@ struct ValueOps {
     void (*relocate)(void* to, void* from) noexcept;
     void (*copy)(void* to, const void* from);
     void (*encode)(Encoder&, const void*);
-    void (*decode)(Decoder&, void* to);            // constructs
+    void (*decode)(Decoder&, void* to);            // constructs; null: it is never stored
     std::string_view (*name)(const void*) = nullptr;  // of the channel, for values that carry it themselves
     bool trivial = false;  // in place, moved by copying its bytes, and nothing to destroy
 
@@ -63,6 +64,35 @@ constexpr bool storedInPlace() {
     return std::is_nothrow_move_constructible_v<T> && sizeof(T) <= 128 && alignof(T) <= 16;
 }
 
+// What cannot be stored is the value of an untracked channel, which is shown as nothing.
+template <class T>
+void encodeOrNull(Encoder& out, const T& value) {
+    if constexpr (wholly_storable<T>) {
+        encodeItem(out, value);
+    } else {
+        out.null();
+    }
+}
+
+template <class T>
+void constructDecoded(Decoder& in, void* to) {
+    auto* value = ::new (to) T();
+    try {
+        decodeItem(in, *value);
+    } catch (...) {
+        value->~T();
+        throw;
+    }
+}
+template <class T>
+constexpr auto decodeOf() -> void (*)(Decoder&, void*) {
+    if constexpr (wholly_storable<T>) {
+        return constructDecoded<T>;
+    } else {
+        return nullptr;
+    }
+}
+
 template <class T>
 inline constexpr ValueOps value_ops = {
     .type = typeKey<T>(),
@@ -72,21 +102,15 @@ inline constexpr ValueOps value_ops = {
     .destroy = [](void* value) noexcept { static_cast<T*>(value)->~T(); },
     .relocate =
         [](void* to, void* from) noexcept {
-            ::new (to) T(std::move(*static_cast<T*>(from)));
+            if constexpr (std::is_move_constructible_v<T>) ::new (to) T(std::move(*static_cast<T*>(from)));  // a state that is not has been refused
             static_cast<T*>(from)->~T();
         },
-    .copy = [](void* to, const void* from) { ::new (to) T(*static_cast<const T*>(from)); },
-    .encode = [](Encoder& out, const void* value) { encodeItem(out, *static_cast<const T*>(value)); },
-    .decode =
-        [](Decoder& in, void* to) {
-            auto* value = ::new (to) T();
-            try {
-                decodeItem(in, *value);
-            } catch (...) {
-                value->~T();
-                throw;
-            }
+    .copy =
+        [](void* to, const void* from) {
+            if constexpr (std::is_copy_constructible_v<T>) ::new (to) T(*static_cast<const T*>(from));
         },
+    .encode = [](Encoder& out, const void* value) { encodeOrNull(out, *static_cast<const T*>(value)); },
+    .decode = decodeOf<T>(),
     .trivial = storedInPlace<T>() && std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>,
 };
 
@@ -98,6 +122,7 @@ public:
 
     template <class T>
     static AnyValue of(T value) {
+        static_assert(wholly_storable<T>, "stategraph: this type cannot be stored; give it a fields() table or specialise stategraph::Codec for it");
         return {value_ops<T>, std::make_shared<const T>(std::move(value))};
     }
 

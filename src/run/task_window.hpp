@@ -1,0 +1,43 @@
+#pragma once
+#include <cstddef>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "src/graph/topology.hpp"
+#include "src/run/task.hpp"
+
+namespace stategraph::engine {
+
+/// The tasks of a superstep that are to run, handed out so that no node has more under way than it may (NodeOptions::max_concurrency). Safe
+/// from several threads.
+///
+/// A hand that is given nothing ends, and nobody waits: what is left then is of nodes whose seats are all taken, and the hand that ends such a
+/// task takes the next one.
+class TaskWindow {
+public:
+    explicit TaskWindow(const Run& run);
+    TaskWindow(const TaskWindow&) = delete;
+    TaskWindow& operator=(const TaskWindow&) = delete;
+
+    /// How many hands can have a task at once.
+    std::size_t hands() const noexcept { return hands_; }
+    /// The next task in turn whose node has a free seat; null: there is none. `done`: the caller's task before, which has ended.
+    Task* take(const Task* done) noexcept;
+
+private:
+    struct Line {
+        std::size_t free = 0;            // seats
+        std::size_t next = 0;            // in `waiting`
+        std::vector<std::size_t> waiting;  // places in `todo`
+    };
+    Line* lineOf(const Task& task) noexcept;
+
+    std::span<Task* const> todo_;
+    std::mutex mutex_;
+    std::vector<Line> lines_;           // of nodes with seats; the first: of all others
+    std::vector<std::size_t> line_of_;  // by node; empty: no node has seats
+    std::size_t hands_ = 0;
+};
+
+}  // namespace stategraph::engine
