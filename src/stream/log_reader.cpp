@@ -28,7 +28,7 @@ CheckpointId after(CheckpointId id) noexcept { return id.low() + 1 != 0 ? Checkp
 // When a checkpoint was made, to the microsecond.
 std::chrono::system_clock::time_point timeOf(CheckpointId id) noexcept {
     const std::int64_t part_us = (sequenceOf(id) & 0xFFF) * 1000 / 4096;
-    return std::chrono::system_clock::time_point(std::chrono::milliseconds(id.unixTimeMs()) + std::chrono::microseconds(part_us));
+    return id.time() + std::chrono::microseconds(part_us);
 }
 
 template <class Build>
