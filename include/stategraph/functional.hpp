@@ -131,7 +131,7 @@ private:
 /// `call()`, or what the cache has for these arguments.
 template <class R, class Call, class... A>
 R callCached(Runtime& runtime, std::string_view name, const CallCache& policy, CallReport& report, const Call& call, const A&... args) {
-    if constexpr (Storable<R> && (std::is_constructible_v<Value, const A&> && ...)) {
+    if constexpr (Storable<R> && (Encodable<std::decay_t<const A&>> && ...)) {
         std::string input;
         ((input += Value(args).bytes()), ...);
         CachedCall cached(runtime, name, policy, std::move(input));
