@@ -92,6 +92,15 @@ Graph sharing(Shared& shared) {
 }
 const Strings all_bar{"asio", "asio", "asio", "task", "task", "task", "end2"};
 
+/// On the frame of a node: what it does there at its end.
+struct Leaving {
+    explicit Leaving(std::thread::id expected) : thread(expected) {}
+    Leaving(const Leaving&) = delete;
+    Leaving& operator=(const Leaving&) = delete;
+    ~Leaving() { CHECK(std::this_thread::get_id() == thread); }
+    std::thread::id thread;
+};
+
 asio::awaitable<std::size_t> readAll(auto& stream) {
     std::size_t events = 0;
     for (;;) {
@@ -206,6 +215,7 @@ TEST_CASE("a stream on Asio takes commands and RESUME, and gives the run's failu
 TEST_CASE("a stream that is left midway frees its thread immediately, and its nodes of Asio's are cancelled and touch nothing that is gone") {
     savers::onEach([](savers::Store& store) {
         const auto saver = store.open();
+        const auto thread_of_context = std::this_thread::get_id();
         for (int leave_after = 0; leave_after < 6; ++leave_after) {
             CAPTURE(leave_after);
             const auto cancelled = std::make_shared<int>(0);
@@ -238,6 +248,7 @@ TEST_CASE("a stream that is left midway frees its thread immediately, and its no
                         co_return 1;
                     };
                     ++*begun;
+                    const Leaving leaving(thread_of_context);
                     const int value = co_await sg::fromAsio(called(mine, state, *cancelled), runtime);
                     co_return bar(std::to_string(value));
                 });

@@ -1,6 +1,8 @@
 #pragma once
 #include <array>
+#include <atomic>
 #include <chrono>
+#include <coroutine>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -187,6 +189,7 @@ public:
     template <class Promise>
     void await_suspend(std::coroutine_handle<Promise> coroutine) {
         home_ = homeOf(coroutine);
+        coroutine_ = coroutine;
         wakeup_.prepare(home_, coroutine);
         state_ = std::make_shared<State>();
         state_->call = this;
@@ -204,6 +207,7 @@ public:
         const std::lock_guard suspending(mutex_);
         boost::asio::co_spawn(strand, std::move(called_), boost::asio::bind_cancellation_slot(state_->cancel->slot(), End{state_}));
         stops_.emplace(std::move(stop_), Cancel{state_});
+        is_suspended_ = true;
     }
     T await_resume() {
         { const std::lock_guard lock(mutex_); }  // who resumes this may be quicker than await_suspend
@@ -258,8 +262,12 @@ private:
         void operator()(std::exception_ptr error, T value) {
             const std::shared_ptr<State> told = std::move(state);
             told->end();
-            const std::lock_guard lock(told->mutex);
-            if (told->call != nullptr) told->call->end(std::move(error), std::move(value));
+            std::coroutine_handle<> left;
+            {
+                const std::lock_guard lock(told->mutex);
+                if (told->call != nullptr) left = told->call->end(std::move(error), std::move(value));
+            }
+            if (left) left.resume();
         }
     };
     boost::asio::any_io_executor placed() {
@@ -268,10 +276,13 @@ private:
         is_on_asio_ = own != nullptr;
         return is_on_asio_ ? *own : boost::asio::any_io_executor(boost::asio::system_executor());
     }
-    void end(std::exception_ptr error, T value) {
+    // What it gives is to be resumed here: a node that was given up, which nobody else touches any more, rather than on another thread.
+    std::coroutine_handle<> end(std::exception_ptr error, T value) {
         error_ = std::move(error);
         if (!error_) value_.emplace(std::move(value));
+        if (is_suspended_.load() && is_on_asio_ && AsioPlace::executorOf(home_) == nullptr) return coroutine_;
         wakeup_.wake();
+        return nullptr;
     }
     // With the execution context goes the run, and this; not if it was given up by the run, which is over.
     void lose() noexcept {
@@ -285,7 +296,9 @@ private:
     std::shared_ptr<void> node_;
     boost::asio::any_io_executor on_;
     Home home_;
+    std::coroutine_handle<> coroutine_;
     bool is_on_asio_ = false;
+    std::atomic<bool> is_suspended_ = false;  // of one that can be cancelled: await_suspend is over
     std::shared_ptr<State> state_;
     std::optional<T> value_;
     std::exception_ptr error_;
