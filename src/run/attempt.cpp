@@ -119,9 +119,19 @@ std::optional<Attempt::End> Attempt::outcome(std::optional<Clock::time_point>& l
 std::shared_ptr<RunStop> Attempt::beginCall() {
     const std::lock_guard lock(mutex_);
     if (given_up_ || ending_) refuse(info_);
-    std::shared_ptr<RunStop> stop = limits_.any() ? std::make_shared<RunStop>(stop_, source_.get_token()) : stop_;
+    std::shared_ptr<RunStop> stop = stop_;
+    if (limits_.any()) {
+        std::optional<Clock::time_point> until;
+        if (limits_.timeout_ms) until = begun_ + std::chrono::milliseconds(*limits_.timeout_ms);
+        stop = std::make_shared<RunStop>(stop_, source_.get_token(), until);
+    }
     ++graphs_inside_;
     return stop;
+}
+
+void Attempt::callTimedOut() {
+    const std::lock_guard lock(mutex_);
+    if (!ending_) ending_ = End::timed_out;
 }
 
 void Attempt::endCall() {

@@ -59,6 +59,8 @@ public:
     /// the attempt first has the graph's run end. Gives what may end it. Errors: CancelledError if the attempt is given up.
     std::shared_ptr<RunStop> beginCall();
     void endCall();
+    /// Between them: the graph's run was ended by the attempt's time.
+    void callTimedOut();
     std::stop_token token() const noexcept { return source_.get_token(); }
     /// Waits; throws CancelledError when the run or the attempt is to end first.
     void sleepUntil(Clock::time_point until);

@@ -165,6 +165,9 @@ void GraphCall::pause(const detail::RunOutcome& outcome) {
         call.asked = outcome.interrupts;
         call.wake_unix_ms = outcome.wake_unix_ms;
     }
+    // Whoever waits for the attempt may see this before the time: the thread that would tell is the one that drove the call.
+    const bool is_late = is_inside_attempt_ && called_.stop != nullptr && called_.stop->requested() && !context_.run->stopStatus();
+    if (is_late) context_.attempt_apart->callTimedOut();
     throw InnerPause{outcome.interrupts, outcome.wake_unix_ms};
 }
 

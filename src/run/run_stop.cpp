@@ -23,9 +23,10 @@ RunStop::RunStop(const RunConfig& config) : control_(config.control) {
     if (control_ != nullptr) link_.emplace(control_->stopToken(), [this] { source_.request_stop(); });
 }
 
-RunStop::RunStop(std::shared_ptr<RunStop> outer, std::stop_token attempt) : outer_(std::move(outer)), attempt_(std::move(attempt)) {
+RunStop::RunStop(std::shared_ptr<RunStop> outer, std::stop_token attempt, std::optional<Clock::time_point> until)
+    : outer_(std::move(outer)), attempt_(std::move(attempt)), deadline_(until) {
     if (outer_ != nullptr) {
-        deadline_ = outer_->deadline();
+        if (outer_->deadline() && (!deadline_ || *outer_->deadline() < *deadline_)) deadline_ = outer_->deadline();
         link_.emplace(outer_->token(), [this] { source_.request_stop(); });
     }
     attempt_link_.emplace(attempt_, [this] { source_.request_stop(); });

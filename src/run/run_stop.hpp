@@ -26,8 +26,9 @@ public:
     static std::shared_ptr<RunStop> of(const RunConfig& config);
 
     explicit RunStop(const RunConfig& config);
-    /// Of a graph that a node calls whose attempt may end before the run does: `outer` (null: nothing else ends it), or the attempt's token.
-    RunStop(std::shared_ptr<RunStop> outer, std::stop_token attempt);
+    /// Of a graph that a node calls whose attempt may end before the run does: `outer` (null: nothing else ends it), the attempt's token, or the
+    /// time until which it may take (none: any).
+    RunStop(std::shared_ptr<RunStop> outer, std::stop_token attempt, std::optional<Clock::time_point> until);
     RunStop(const RunStop&) = delete;
     RunStop& operator=(const RunStop&) = delete;
 

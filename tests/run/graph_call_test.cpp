@@ -199,11 +199,14 @@ TEST_CASE("an answer of the wrong type for a question inside a call is refused, 
 }
 
 TEST_CASE("whichever call of the saver fails, the thread goes on to the same end, and nothing that has ended runs again") {
-    savers::onEach([](savers::Store& store) {
+    bool is_first_store = true;  // on the second one, where this takes long, not all of it
+    savers::onEach([&](savers::Store& store) {
+        const bool all = std::exchange(is_first_store, false);
         const auto faults = std::make_shared<sg::testing::FaultSaver>(store.open());
         for (const bool awaited : {false, true}) {
             for (const sg::Durability durability : {sg::Durability::sync, sg::Durability::async, sg::Durability::exit}) {
                 for (const bool after : {false, true}) {
+                    if (!all && (durability != sg::Durability::async || after)) continue;
                     bool failed = true;
                     for (std::size_t nth = 1; failed && nth < 100; ++nth) {
                         CAPTURE(awaited);
@@ -252,15 +255,15 @@ TEST_CASE("a run that is abandoned in a call goes on there") {
     savers::onEach([](savers::Store& store) {
         const auto saver = store.open();
         for (const bool awaited : {false, true}) {
-            for (const drivers::Driver& driver : drivers::crossed()) {
+            for (const drivers::Driver& driver : drivers::affordable()) {
                 if (!driver.canAbandon()) continue;
-                for (std::size_t steps = 1; steps < 8; ++steps) {
+                for (const std::size_t steps : {1, 2, 3, 5}) {
                     CAPTURE(awaited);
                     CAPTURE(driver.name);
                     CAPTURE(steps);
                     Log log;
                     const App app = caller(worker(log, Asks::no), {"a", "b"}, awaited).compile({.checkpointer = saver});
-                    const sg::RunConfig config{.thread_id = driver.name + std::to_string(steps) + (awaited ? "a" : "b"), .durability = sg::Durability::sync};
+                    const sg::RunConfig config{.thread_id = driver.name + std::to_string(steps) + (awaited ? "a" : "b"), .durability = sg::Durability::async};
                     (void)driver.abandon(app, Update{}, config, {.steps = steps});
                     const bool begun = static_cast<bool>(app.getState({.thread_id = config.thread_id}).config.checkpoint_id);
                     const auto done = begun ? drivers::blocking().run(app, sg::RESUME, config) : drivers::blocking().run(app, Update{}, config);
@@ -520,7 +523,7 @@ TEST_CASE("what a call fails with can be caught by the node, and a resumed one g
 TEST_CASE("a call has the run's limit of supersteps, context and store") {
     sg::StateGraph<Work> endless;
     endless.addNode("again", [](const Work& given) -> sg::Update<Work> { return {sg::set(&Work::n, given.n + 1)}; });
-    endless.addEdge(sg::START, "again").addEdge("again", "again");
+    endless.addEdge(sg::START, "again").addConditionalEdges("again", [](const Work&) { return "again"; });
     const auto inner = endless.compile();
     Graph graph;
     graph.addNode("n", [inner](const State&, sg::Runtime& rt) -> Update {
