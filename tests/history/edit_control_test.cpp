@@ -31,10 +31,10 @@ std::string refused(const LineApp& app, sg::BaseCheckpointSaver& saver, const sg
     return said;
 }
 
-// START → plan → {w by Sends} → end; plan sends nothing by itself.
+// START → plan → end, and w → end; nothing leads to w by itself.
 LineGraph sending() {
     LineGraph graph;
-    graph.addNode("plan", saying("plan")).addEdge(sg::START, "plan").addEdge("plan", "end");
+    graph.addNode("plan", saying("plan"), {.ends = {"w"}}).addEdge(sg::START, "plan").addEdge("plan", "end");
     graph.addNode("w", [](const std::string& word) { return says("w" + word); });
     graph.addNode("end", saying("end")).addEdge("w", "end");
     return graph;

@@ -14,7 +14,7 @@ TEST_CASE("a line says how far a superstep is, how quick, what went wrong and ho
     CHECK(superstepLine("import", 3, counts, 120) ==
           "import superstep 3 [##################----------------------] 45/100 4.0/s 2 failed 1 retry 5 restored 0:13 left");
     CHECK(superstepLine("", 1, {.tasks = 4}, 40) == "superstep 1 [----------------------] 0/4");
-    CHECK(superstepLine("", 1, {.tasks = 4, .done = 4, .elapsed_ns = second_ns / 100}, 60) == "superstep 1 [################################] 4/4 400/s");
+    CHECK(superstepLine("", 1, {.tasks = 4, .done = 4, .elapsed_ns = second_ns / 100}, 60) == "superstep 1 [####################################] 4/4 400/s");
 }
 
 TEST_CASE("a line is never wider than it may be: the bar gives way, and then the end") {

@@ -182,7 +182,11 @@ TEST_CASE("a task that is tried again keeps its seat, and failures leave the res
 
 TEST_CASE("visits of a subgraph are limited like tasks") {
     Crowd crowd;
-    Graph inner;
+    struct Bar {
+        Strings bar = {};
+        static constexpr auto channels() { return sg::channels(sg::channel("bar", &Bar::bar, sg::append)); }
+    };
+    sg::StateGraph<State, State, Bar> inner;
     inner.addNode("in", [&crowd](const State& state) -> Update {
         crowd.enter();
         std::this_thread::yield();
