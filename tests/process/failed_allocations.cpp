@@ -41,6 +41,7 @@ void operator delete(void* place) noexcept { std::free(place); }
 void operator delete(void* place, std::size_t) noexcept { std::free(place); }
 
 namespace sg = stategraph;
+using namespace std::chrono_literals;
 
 namespace {
 

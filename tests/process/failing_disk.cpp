@@ -24,6 +24,7 @@
 #include <stategraph/stategraph.hpp>
 
 namespace sg = stategraph;
+using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
 namespace {

@@ -9,6 +9,7 @@ namespace stategraph {
 namespace {
 
 using namespace under_test;
+using namespace std::chrono_literals;
 
 int numberOf(const StoreItem& item) { return item.value.as<std::map<std::string, int>>().at("n"); }
 

@@ -18,6 +18,7 @@
 
 // Stores and caches whose rows are encrypted.
 namespace sg = stategraph;
+using namespace std::chrono_literals;
 using encryption::key;
 using Doc = std::map<std::string, std::string>;
 
@@ -160,7 +161,7 @@ TEST_CASE("a cache behind encryption keeps no result in the clear, and what it c
     const auto inner = std::make_shared<sg::MemoryCache>();
     sg::EncryptedCache cache(inner, key("k"));
     cache.set("n", "1", "SECRET", {});
-    cache.set("n", "2", "other", 1'000'000);
+    cache.set("n", "2", "other", 1'000'000ms);
     CHECK(cache.get("n", "1") == "SECRET");
     CHECK(inner->get("n", "1")->find("SECRET") == std::string::npos);
     inner->set("n", "2", *inner->get("n", "1"), {});  // moved

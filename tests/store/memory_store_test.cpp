@@ -6,6 +6,7 @@ namespace stategraph {
 namespace {
 
 using namespace under_test;
+using namespace std::chrono_literals;
 
 TEST_CASE("a full memory store refuses a batch as a whole and stays as it was") {
     MemoryStore store({}, {.bytes_max = 4000});

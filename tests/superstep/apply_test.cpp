@@ -188,12 +188,12 @@ TEST_CASE("the wrong operation for a channel is refused with the right one") {
         }
         return std::string();
     };
-    CHECK(says(why({sg::set(&Kinds::list, Strings{})}), "use add()"));
-    CHECK(says(why({sg::set(&Kinds::topic, Strings{})}), "use add()"));
-    CHECK(says(why({sg::set(&Kinds::total, 1)}), "total: "));
-    CHECK(says(why({sg::add(&Kinds::last, "x")}), "use set()"));
+    CHECK(says(why({sg::detail::setMember(&Kinds::list, Strings{})}), "use add()"));
+    CHECK(says(why({sg::detail::setMember(&Kinds::topic, Strings{})}), "use add()"));
+    CHECK(says(why({sg::detail::setMember(&Kinds::total, 1)}), "total: "));
+    CHECK(says(why({sg::detail::addToMember(&Kinds::last, std::string("x"))}), "use set()"));
     for (const auto member : {&Kinds::any, &Kinds::once, &Kinds::hidden})
-        CHECK(says(why({sg::add(member, "x")}), "use set()"));
+        CHECK(says(why({sg::detail::addToMember(member, std::string("x"))}), "use set()"));
     CHECK(why({sg::overwrite(&Kinds::last, "x")}).empty());
     CHECK(why({}).empty());
 }
