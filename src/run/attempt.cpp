@@ -122,7 +122,7 @@ std::shared_ptr<RunStop> Attempt::beginCall() {
     std::shared_ptr<RunStop> stop = stop_;
     if (limits_.any()) {
         std::optional<Clock::time_point> until;
-        if (limits_.timeout_ms) until = begun_ + std::chrono::milliseconds(*limits_.timeout_ms);
+        if (limits_.timeout) until = times::after(begun_, *limits_.timeout);
         stop = std::make_shared<RunStop>(stop_, source_.get_token(), until);
     }
     ++graphs_inside_;
