@@ -234,7 +234,7 @@ TEST_CASE("\"reading state of a superstep whose writes conflict\": the stored va
             [&] { return app.invoke({sg::set(&Word::word, "i")}, {.thread_id = "t"}); });
         CHECK(mentions(said, {"'word'", "'x'", "'y'"}));
         const auto state = app.getState({.thread_id = "t"});
-        CHECK(state.valuesAsJson() == R"({"v":[],"word":"i"})");
+        CHECK(state.valuesAsJson() == R"({"word":"i","v":[]})");
         CHECK(state.next == Words{"other", "x", "y"});
         CHECK(!taskOf(state, "other").error);
         REQUIRE(taskOf(state, "x").error);

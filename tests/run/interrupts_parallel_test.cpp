@@ -127,10 +127,16 @@ TEST_CASE("a wrong answer beside a right one leaves only its own question open")
         });
         graph.addEdge(sg::START, name);
     }
-    const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
+    const auto saver = std::make_shared<sg::MemorySaver>();
+    const App app = graph.compile({.checkpointer = saver});
     const auto open = app.invoke(Update{}, {.thread_id = "t"}).interrupts;
     const sg::Command<> both{.answers = {{idOf(open, "p"), "text"}, {idOf(open, "q"), 2}}};
+    // Who asked the questions knows of which type the answers must be: nothing of such a Command is taken.
     CHECK_THROWS_AS(app.invoke(both, {.thread_id = "t"}), sg::WrongTypeError);
+    CHECK(app.getState({.thread_id = "t"}).next == Strings{"p", "q"});
+    // As another process, which learns it from the node.
+    const App elsewhere = graph.compile({.checkpointer = saver});
+    CHECK_THROWS_AS(elsewhere.invoke(both, {.thread_id = "t"}), sg::WrongTypeError);
     CHECK(app.getState({.thread_id = "t"}).next == Strings{"p"});
     CHECK(app.invoke(sg::Command<>{.resume = 1}, {.thread_id = "t"}).values.bar == Strings{"p1", "q2"});
 }
