@@ -12,3 +12,4 @@ struct Items {
 };
 
 sg::Update<Items> write() { return {sg::add<&Items::items>(Item{})}; }
+sg::StateGraph<Items> graph;
