@@ -101,8 +101,9 @@ void Timers::serve() {
         } else if (heap_.empty()) {
             changed_.wait(lock);
         } else {
-            // An hour at a time: sleepers of centuries would overflow the clock of the wait.
-            changed_.wait_until(lock, std::min(heap_.front()->at, now + std::chrono::hours(1)));
+            // An hour at a time: sleepers of centuries would overflow the clock of the wait. A copy, as the timer may go during the wait.
+            const std::chrono::steady_clock::time_point until = std::min(heap_.front()->at, now + std::chrono::hours(1));
+            changed_.wait_until(lock, until);
         }
     }
 }
