@@ -56,7 +56,8 @@ sg::Command<> answer(std::string_view json) { return {.resume = sg::parseJson(js
 // Whether a record of the thread holds the answer; the error's text may name its members.
 bool isStored(const Saver& saver, const std::string& thread, std::string_view json) {
     const sg::Value answer = sg::parseJson(json);
-    for (const auto& write : saver->getTuple({.log = {thread, ""}, .checkpoint_id = {}})->writes) {
+    const auto tuple = saver->getTuple({.log = {thread, ""}, .checkpoint_id = {}});
+    for (const auto& write : tuple->writes) {
         if (write.bytes.find(answer.bytes()) != std::string::npos) return true;
     }
     return false;
