@@ -1,4 +1,5 @@
 // EXPECT: stategraph: fields() must list every member exactly once
+// THEN: this type cannot be stored
 #include <stategraph/stategraph.hpp>
 
 namespace sg = stategraph;

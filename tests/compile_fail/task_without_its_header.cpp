@@ -1,5 +1,5 @@
 // EXPECT: stategraph: sg::Task needs #include <stategraph/async.hpp>
-// THEN: traits
+// THEN: traits|a node must be callable
 #include <stategraph/stategraph.hpp>
 
 namespace sg = stategraph;
