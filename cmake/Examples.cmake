@@ -13,6 +13,12 @@ foreach(file IN LISTS STATEGRAPH_EXAMPLE_SOURCES)
   add_executable(example_${name} "${file}")
   set_target_properties(example_${name} PROPERTIES CXX_EXTENSIONS OFF RUNTIME_OUTPUT_DIRECTORY
                                                                      "${PROJECT_BINARY_DIR}/examples")
+  # As the tests that use Boost.Asio (cmake/Tests.cmake).
+  file(STRINGS "${file}" _asio REGEX "asio\\.hpp>")
+  if(_asio AND CMAKE_CXX_FLAGS MATCHES "-fsanitize=thread")
+    target_compile_definitions(example_${name} PRIVATE BOOST_ASIO_DISABLE_FENCED_BLOCK)
+    target_compile_options(example_${name} PRIVATE "SHELL:-include ${PROJECT_SOURCE_DIR}/tests/support/asio_for_tsan.hpp")
+  endif()
   # Only what a user's program would link.
   target_link_libraries(example_${name} PRIVATE stategraph::stategraph stategraph_warnings)
   if(uses_rocksdb)
