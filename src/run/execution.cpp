@@ -43,20 +43,6 @@ bool Execution::once(int number) noexcept {
     });
 }
 
-// Whether the attempt is to be made: not if the run is to end, nor if it starts no more tasks.
-bool Execution::mayBegin(int number) noexcept {
-    task_.attempt = number;
-    if (run_.stopStatus()) {
-        stopped();
-        return false;
-    }
-    if (number == 1 && run_.startsNoMore()) return false;  // it stays due
-    if (!task_.asked_with_key.empty()) task_.asked_with_key.clear();
-    if (!task_.calls.empty()) task_.calls.clear();
-    task_.progress.begin();
-    return true;
-}
-
 void Execution::waitAfter(int number) const {
     const std::chrono::nanoseconds duration = waitTime(number);
     RunStop* stop = run_.runStop().get();

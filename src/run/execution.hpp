@@ -82,6 +82,22 @@ private:
     const Node& node_;
 };
 
+// Whether the attempt is to be made: not if the run is to end, nor if it starts no more tasks.
+inline bool Execution::mayBegin(int number) noexcept {
+    task_.attempt = number;
+    if (run_.stopStatus()) {
+        stopped();
+        return false;
+    }
+    if (number == 1 && run_.startsNoMore()) return false;  // it stays due
+    if (number > 1 || task_.progress.wasLeft()) {  // else it is as it was planned
+        task_.asked_with_key.clear();
+        task_.calls.clear();
+    }
+    task_.progress.begin();
+    return true;
+}
+
 inline detail::TaskContext Execution::beginAttempt(int number) {
     if (number > 1 || task_.progress.wasLeft()) {  // else it is as it was planned
         task_.result.writes.clear();
