@@ -62,7 +62,6 @@ std::chrono::nanoseconds Execution::waitTime(int number) const {
 
 bool Execution::isWorthAnother(const std::exception_ptr& error, int attempt) const noexcept {
     if (task_.record.failure) return false;  // an error handler is tried once
-    if (node_.retry.max_attempts == 1 && node_.retry.otherwise.empty()) return false;
     std::exception_ptr original;
     try {
         std::rethrow_exception(error);
@@ -72,8 +71,8 @@ bool Execution::isWorthAnother(const std::exception_ptr& error, int attempt) con
         return false;  // not the node's: a write that nothing can take, a saver that failed
     }
     try {
-        task_.retried_by = policyFor(node_.retry, original);
-        return task_.retried_by != nullptr && attempt < task_.retried_by->max_attempts;
+        task_.retried_by = policyAfter(node_.retry, original, attempt);
+        return task_.retried_by != nullptr;
     } catch (...) {
         return false;  // a predicate that fails says no
     }

@@ -181,8 +181,8 @@ void CallReport::ends() noexcept {
 void retryCall(Runtime& runtime, const RetryPolicy& policy, int attempt, CallReport& report) {
     const std::exception_ptr error = std::current_exception();
     const bool is_pause = isPause(error);
-    const RetryPolicy* const retry = is_pause ? nullptr : engine::policyFor(policy, error);
-    const bool is_last = retry == nullptr || attempt >= retry->max_attempts;
+    const RetryPolicy* const retry = is_pause ? nullptr : engine::policyAfter(policy, error, attempt);
+    const bool is_last = retry == nullptr;
     report.fails(is_pause ? "paused" : is_last ? "failed" : "retried", error);
     if (is_last) std::rethrow_exception(error);
     runtime.waitFor(times::wholeMs(engine::retryWait(*retry, attempt)));

@@ -8,10 +8,12 @@
 
 namespace stategraph::engine {
 
-const RetryPolicy* policyFor(const RetryPolicy& first, const std::exception_ptr& error) {
-    if (first.retry_on(error)) return &first;
+const RetryPolicy* policyAfter(const RetryPolicy& first, const std::exception_ptr& error, int attempt) {
+    const auto ifItAllows = [attempt](const RetryPolicy& policy) { return attempt < policy.max_attempts ? &policy : nullptr; };
+    if (first.otherwise.empty() && ifItAllows(first) == nullptr) return nullptr;
+    if (first.retry_on(error)) return ifItAllows(first);
     for (const RetryPolicy& policy : first.otherwise) {
-        if (policy.retry_on(error)) return &policy;
+        if (policy.retry_on(error)) return ifItAllows(policy);
     }
     return nullptr;
 }

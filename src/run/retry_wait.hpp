@@ -5,8 +5,9 @@
 
 namespace stategraph::engine {
 
-/// The policy that decides about `error`: `first`, or the first of its others that accepts it. Null: none does.
-const RetryPolicy* policyFor(const RetryPolicy& first, const std::exception_ptr& error);
+/// The policy by which another attempt follows the failed one, number `attempt`: `first`, or the first of its others that accepts the error.
+/// Null: none follows. Predicates are not called if no policy leaves an attempt. Throws what a predicate throws.
+const RetryPolicy* policyAfter(const RetryPolicy& first, const std::exception_ptr& error, int attempt);
 /// How long to wait before the attempt after `attempt`.
 std::chrono::duration<double, std::milli> retryWait(const RetryPolicy& policy, int attempt);
 

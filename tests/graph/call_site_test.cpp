@@ -142,6 +142,10 @@ TEST_CASE("retry_on takes types, a closure over one exception, or a function of 
     CHECK(attempts(with([limit](const std::exception_ptr&) { return limit > 0; }), broken) == -3);
     CHECK(attempts(with([](const HttpError&) -> bool { throw Broken("in the predicate"); }), http) == -1);
 
+    int asked = 0;
+    CHECK(attempts(with([&asked](const std::exception_ptr&) { return ++asked > 0; }), http) == -3);
+    CHECK(asked == 2);  // not about the last attempt
+
     SUBCASE("of several policies the first that accepts the error decides") {
         sg::RetryPolicy policy = with(sg::on<HttpError>(), 2);
         policy.otherwise = {with(sg::on<Broken>(), 4)};
