@@ -26,6 +26,13 @@ void appendHead(std::string& out, Write write, Value... value) {
     out.append(reinterpret_cast<const char*>(head.data()), size);
 }
 
+// The head of what has a length. That of the commonest, the short, is one byte and costs no call.
+template <class Write>
+void appendLength(std::string& out, unsigned char major, Write write, std::size_t length) {
+    if (length < 24) return out.push_back(static_cast<char>(major | length));
+    appendHead(out, write, length);
+}
+
 // The bits of the half-precision float that equals `value`, -1 if there is none. Not libcbor's, which rounds.
 int halfBits(float value) noexcept {
     std::uint32_t bits;
@@ -211,18 +218,18 @@ void Encoder::real(double value) {
 
 void Encoder::text(std::string_view value) {
     if (!detail::isUtf8(value)) return bytes(value);
-    appendHead(*out_, cbor_encode_string_start, value.size());
+    appendLength(*out_, 0x60, cbor_encode_string_start, value.size());
     out_->append(value);
 }
 
 void Encoder::bytes(std::string_view value) {
-    appendHead(*out_, cbor_encode_bytestring_start, value.size());
+    appendLength(*out_, 0x40, cbor_encode_bytestring_start, value.size());
     out_->append(value);
 }
 
-void Encoder::array(std::size_t count) { appendHead(*out_, cbor_encode_array_start, count); }
+void Encoder::array(std::size_t count) { appendLength(*out_, 0x80, cbor_encode_array_start, count); }
 
-void Encoder::map(std::size_t count) { appendHead(*out_, cbor_encode_map_start, count); }
+void Encoder::map(std::size_t count) { appendLength(*out_, 0xa0, cbor_encode_map_start, count); }
 
 Decoder::Type Decoder::peek() const { return typeOf(rest_); }
 

@@ -167,18 +167,10 @@ Command<> resume(V&& value) {
     command.resume = Value(std::forward<V>(value));
     return command;
 }
-inline Command<> resume(std::vector<Answer> answers) {
-    Command<> command;
-    command.answers = std::move(answers);
-    return command;
-}
+Command<> resume(std::vector<Answer> answers);
 
 /// Leads to a node, a Send or several of either, and writes: `return sg::go("pay", sg::add<&Payment::log>("approved"));`.
-inline Command<> go(Targets to) {
-    Command<> command;
-    command.go_to = std::move(to);
-    return command;
-}
+Command<> go(Targets to);
 template <class S>
 Command<S> go(Targets to, Update<S> update) {
     Command<S> command;

@@ -110,6 +110,8 @@ private:
     bool is_cached_ = false;
 };
 
+/// Errors: InvalidArgumentError for options that no call can have.
+void checkCall(const Runtime& runtime, std::string_view name, const CallOptions& options);
 /// Waits before attempt `attempt` + 1 of a call, if it is to have one; else throws what is under way.
 void retryCall(Runtime& runtime, const RetryPolicy& policy, int attempt, CallReport& report);
 /// Forgets what the cache has of the calls with a name. Errors: InvalidArgumentError if the entrypoint has no cache; what the cache throws.
@@ -225,6 +227,7 @@ public:
     }
     template <class F, class... A>
     detail::Returned<F, A...> callWith(std::string_view name, const CallOptions& options, F&& fn, A&&... args) {
+        detail::checkCall(runtime_, name, options);
         const std::string key = nextKey(name);
         return make(name, key, options, fn, args...);
     }
@@ -262,6 +265,7 @@ public:
             }
             std::optional<Parts> parts;
         };
+        detail::checkCall(runtime_, name, options);
         const std::string key = nextKey(name);
         auto call = std::make_shared<Call>(typename Call::Parts{this, std::string(name), key, options, std::move(fn), {std::move(args)...}});
         threads_.start(call);

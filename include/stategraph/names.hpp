@@ -43,17 +43,14 @@ private:
 class NodeNames {
 public:
     NodeNames() = default;
-    NodeNames(std::initializer_list<NodeName> names) : is_given_(true) {
-        names_.reserve(names.size());
-        for (const NodeName& name : names) names_.push_back(name.text());
-    }
-    NodeNames(std::vector<std::string> names) noexcept : names_(std::move(names)), is_given_(true) {}
-    NodeNames(const char* name) : NodeNames(std::initializer_list<NodeName>{name}) {}
-    NodeNames(std::string name) : NodeNames(std::initializer_list<NodeName>{NodeName(std::move(name))}) {}
+    NodeNames(std::initializer_list<NodeName> names);
+    NodeNames(std::vector<std::string> names) noexcept;
+    NodeNames(const char* name);
+    NodeNames(std::string name);
     template <class Payload>
-    NodeNames(const NodeId<Payload>& id) : NodeNames(std::initializer_list<NodeName>{id}) {}
+    NodeNames(const NodeId<Payload>& id) : NodeNames(id.name) {}
     /// A list without names, that was given.
-    static NodeNames none() { return NodeNames(std::vector<std::string>()); }
+    static NodeNames none();
 
     bool isGiven() const noexcept { return is_given_; }
     const std::vector<std::string>& names() const noexcept { return names_; }
@@ -78,8 +75,8 @@ struct PathEntry {
 class PathMap {
 public:
     PathMap() = default;
-    PathMap(std::initializer_list<PathEntry> entries) : entries_(entries), is_given_(true) {}
-    PathMap(const std::vector<std::string>& names) : entries_(names.begin(), names.end()), is_given_(true) {}
+    PathMap(std::initializer_list<PathEntry> entries);
+    PathMap(const std::vector<std::string>& names);
 
     bool isGiven() const noexcept { return is_given_; }
     const std::vector<PathEntry>& entries() const noexcept { return entries_; }

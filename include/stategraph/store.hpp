@@ -1,7 +1,6 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include <stategraph/detail/chrono.hpp>
+#include <stategraph/detail/std_function.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/store_filter.hpp>
 #include <stategraph/value.hpp>

@@ -66,7 +66,7 @@ void LogWriter::open(CheckpointId head, const checkpoint::Folded* from, const de
     snapshot_forced_ = false;
     unknown_.clear();
     channel_bytes_.assign(schema.size(), 0);
-    channel_set_.assign(schema.size(), false);
+    channel_set_.assign(schema.size(), 0);
     if (from == nullptr) return;
     stored_ = from->commit.id;
     base_ = from->commit.base;
@@ -131,9 +131,9 @@ void LogWriter::noteChanges(const State& state, const WriteSet& writes, bool is_
 void LogWriter::fillVisits(const CommitStep& step, bool everything) {
     const Schedule& schedule = *step.schedule;
     fields_.visits.clear();
+    fields_.has_all_visits = false;
     const bool is_whole = everything || stored_.empty();
-    const bool has_any = step.topology->has_lasting || !schedule.visits().empty();
-    fields_.has_all_visits = has_any && schedule.knows_all_visits && (is_whole || schedule.tellsAllVisits());
+    fields_.has_all_visits = schedule.knows_all_visits && (is_whole || schedule.tellsAllVisits());
     const bool all = is_whole || fields_.has_all_visits;
     for (const auto& visit : schedule.visits()) {
         if (all || visit.is_changed) fields_.visits.push_back({visit.log, visit.at});
@@ -323,7 +323,7 @@ void LogWriter::encode(const CommitStep& step, std::string& out) {
     const bool snapshot = snapshotIsDue();
     if (snapshot || stored_.empty()) base_ = step.id;
     fillSchedule(step, snapshot);
-    fillVisits(step, snapshot);
+    if (step.topology->has_lasting || !step.schedule->visits().empty()) fillVisits(step, snapshot);
     fields_.id = step.id;
     fields_.parent = stored_;
     fields_.base = base_;
@@ -352,7 +352,7 @@ void LogWriter::countSizes(bool snapshot, std::size_t bytes) {
         replay_bytes_ = 0;
         state_bytes_ = 0;
         std::fill(channel_bytes_.begin(), channel_bytes_.end(), 0);
-        std::fill(channel_set_.begin(), channel_set_.end(), false);
+        std::fill(channel_set_.begin(), channel_set_.end(), 0);
         for (const Unknown& unknown : unknown_) state_bytes_ += unknown.entry.size();
         for (const auto& visit : fields_.visits) state_bytes_ += visit.log.size() + visit_bytes;
     }
@@ -369,8 +369,8 @@ void LogWriter::countSizes(bool snapshot, std::size_t bytes) {
 // A list that was never set, and is edited, begins with a value that only the program knows: nothing else could fold it into one, so a prune
 // could drop none of its commits. The next commit says it whole.
 void LogWriter::noteOperation(ChannelIndex channel, LogOp op) {
-    if (op == LogOp::edit && !channel_set_[channel]) snapshot_forced_ = true;
-    if (op == LogOp::set) channel_set_[channel] = true;
+    if (op == LogOp::edit && channel_set_[channel] == 0) snapshot_forced_ = true;
+    if (op == LogOp::set) channel_set_[channel] = 1;
 }
 
 void LogWriter::commit(const CommitStep& step) {

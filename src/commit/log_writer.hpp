@@ -141,7 +141,7 @@ private:
     std::size_t state_bytes_ = 0;
     std::size_t input_bytes_ = 0;
     std::vector<std::size_t> channel_bytes_;
-    std::vector<bool> channel_set_;  // whether what the log says of them begins with a whole value
+    std::vector<std::uint8_t> channel_set_;  // whether what the log says of them begins with a whole value
     LastRan logged_last_;
     bool first_commit_ = true;  // of this writer
     bool fingerprints_logged_ = false;

@@ -1,5 +1,8 @@
 #include "src/graph/policies.hpp"
 
+#include <cmath>
+#include <cstdio>
+
 #include <stategraph/config.hpp>
 #include <stategraph/cache.hpp>
 #include <stategraph/error.hpp>
@@ -16,7 +19,33 @@ std::string cacheNamespace(const Topology& topology, const Node& node, const std
     return text + '|' + node.stored_name + '|' + ns;  // no node's name has a '|'
 }
 
+std::string numberText(double number) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", number);
+    return text;
+}
+
+void addFaults(const RetryPolicy& retry, const std::string& where, std::vector<std::string>& faults) {
+    const auto check = [&](const char* option, double value, double least, const char* unit) {
+        // Written so that what is not a number fails too.
+        if (value >= least && std::isfinite(value)) return;
+        faults.push_back(where + option + " is " + numberText(value) + unit + ", but must be a number of at least " + numberText(least) + unit);
+    };
+    check("max_attempts", retry.max_attempts, 1, "");
+    check("initial_interval", retry.initial_interval.count(), 0, " ms");
+    check("backoff_factor", retry.backoff_factor, 1, "");
+    check("max_interval", retry.max_interval.count(), 0, " ms");
+    if (!retry.retry_on.isGiven()) faults.push_back(where + "retry_on is null; give it a function, such as sg::isRetryable");
+    for (std::size_t i = 0; i < retry.otherwise.size(); ++i) addFaults(retry.otherwise[i], where + "otherwise[" + std::to_string(i) + "].", faults);
+}
+
 }  // namespace
+
+std::vector<std::string> faultsOf(const RetryPolicy& retry, const std::string& where) {
+    std::vector<std::string> faults;
+    addFaults(retry, where, faults);
+    return faults;
+}
 
 const RetryPolicy& retryOf(const detail::NodeSpec& node, const detail::GraphSpec& graph) noexcept {
     return node.retry == RetryPolicy{.by_default = true} ? graph.default_retry : node.retry;

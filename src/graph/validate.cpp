@@ -1,8 +1,6 @@
 #include "src/graph/validate.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
 #include <map>
 #include <optional>
 #include <set>
@@ -29,12 +27,6 @@ using Names = std::vector<std::string_view>;
 
 constexpr std::size_t most_nodes = 65'000;
 constexpr std::size_t most_channels = 65'000;
-
-std::string numberText(double number) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%g", number);
-    return text;
-}
 
 std::string edgeText(const EdgeSpec& edge) {
     if (!isJoin(edge))
@@ -171,17 +163,7 @@ private:
     }
 
     void checkRetry(const RetryPolicy& retry, const std::string& where) {
-        const auto check = [&](const char* option, double value, double least, const char* unit) {
-            // Written so that what is not a number fails too.
-            if (value >= least && std::isfinite(value)) return;
-            fault(where + option + " is " + numberText(value) + unit + ", but must be a number of at least " + numberText(least) + unit);
-        };
-        check("max_attempts", retry.max_attempts, 1, "");
-        check("initial_interval", retry.initial_interval.count(), 0, " ms");
-        check("backoff_factor", retry.backoff_factor, 1, "");
-        check("max_interval", retry.max_interval.count(), 0, " ms");
-        if (!retry.retry_on.isGiven()) fault(where + "retry_on is null; give it a function, such as sg::isRetryable");
-        for (std::size_t i = 0; i < retry.otherwise.size(); ++i) checkRetry(retry.otherwise[i], where + "otherwise[" + std::to_string(i) + "].");
+        for (std::string& each : faultsOf(retry, where)) fault(std::move(each));
     }
 
     void checkCache(const NodeSpec& node) {

@@ -136,7 +136,7 @@ bool CachedTask::take(std::string_view stored) {
         }
         return false;
     }
-    task.is_cached = true;
+    task.useExtra().is_cached = true;
     entry_.reset();
     return true;
 }

@@ -17,7 +17,7 @@ class CachedTask {
 public:
     /// Makes the key. Errors: NodeError if the policy's function throws.
     CachedTask(Run& run, Task& task, detail::TaskContext& context) {
-        task.is_cached = false;
+        if (task.extra().is_cached) task.useExtra().is_cached = false;
         if (run.nodeOf(task).cache) open(run, task, context);
     }
     /// True: the task has its result.

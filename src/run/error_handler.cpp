@@ -135,7 +135,7 @@ void Run::restoreFailure(Task& task, const checkpoint::LoggedFailure& failure, b
 std::vector<std::exception_ptr> Run::otherFailures(const Task& than) const {
     std::vector<std::exception_ptr> others;
     for (const Task* task : current_) {
-        if (task != &than && task->progress.status() == TaskStatus::failed) others.push_back(task->failure);
+        if (task != &than && task->progress.status() == TaskStatus::failed) others.push_back(task->extra().failure);
     }
     return others;
 }

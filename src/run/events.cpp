@@ -210,7 +210,7 @@ StreamEvent Events::make(const Run& run, StreamMode mode, const Task* task) cons
     event.step = run.step();
     event.time = run.idSource().now();
     if (task != nullptr) event.node = nodeName(run, *task);
-    if (task != nullptr && task->progress.status() != TaskStatus::restored && !task->is_cached) event.attempt = task->attempt;
+    if (task != nullptr && task->progress.status() != TaskStatus::restored && !task->extra().is_cached) event.attempt = task->attempt;
     return event;
 }
 
@@ -325,9 +325,9 @@ std::optional<StreamEvent> Events::taskEnds(Run& run, Task& task, TaskStatus how
             out.map(0);
         }
         out.text("interrupts");
-        encodeQuestions(task.asked, out);
+        encodeQuestions(task.extra().asked, out);
     });
-    event.interrupts = task.asked;
+    event.interrupts = task.extra().asked;
     return event;
 }
 

@@ -162,7 +162,7 @@ void Execution::callSubgraph(int number) {
 ParentLink Execution::linkInside(int number) const {
     const bool is_first = number == 1 && !task_.progress.wasLeft();
     ParentLink link{&run_, &task_, run_.inner_resuming_ || !is_first, run_.inner_replaying_ && is_first, run_.inner_bound_,
-                    task_.visit ? std::string_view(task_.visit->key) : std::string_view(), nullptr};
+                    task_.extra().visit ? std::string_view(task_.extra().visit->key) : std::string_view(), nullptr};
     if (is_first) link.stop = run_.nextStop(task_, link.key);
     return link;
 }
@@ -170,9 +170,9 @@ ParentLink Execution::linkInside(int number) const {
 detail::RunInput Execution::inputInside() {
     detail::RunInput input;
     try {
-        if (task_.visit) {
-            if (task_.visit->failure) std::rethrow_exception(task_.visit->failure);
-            input.writes = detail::Writes(task_.visit->input);
+        if (task_.extra().visit) {
+            if (task_.extra().visit->failure) std::rethrow_exception(task_.extra().visit->failure);
+            input.writes = detail::Writes(task_.extra().visit->input);
         } else {
             makeInput(run_.core().schema(), node_, run_.state(), run_.sendOf(task_), input.writes);
         }
@@ -184,7 +184,7 @@ detail::RunInput Execution::inputInside() {
 }
 
 bool Execution::isVisitedTwice() const {
-    if (task_.visit) return task_.visit->is_doubled;
+    if (task_.extra().visit) return task_.extra().visit->is_doubled;
     if (!livesWithThread(*node_.subgraph->spec.core)) return false;
     const auto isHere = [this](const Task* task) { return task->planned.node == task_.planned.node; };
     const auto first = std::find_if(run_.current_.begin(), run_.current_.end(), isHere);
@@ -195,8 +195,8 @@ bool Execution::isVisitedTwice() const {
 void Execution::checkVisits() const {
     if (!isVisitedTwice()) return;
     const ErrorContext context{.node = node_.name, .step = run_.step()};
-    if (task_.visit) {
-        throw InvalidUpdateError("the log '" + task_.visit->key + "' of the subgraph '" + node_.name +
+    if (task_.extra().visit) {
+        throw InvalidUpdateError("the log '" + task_.extra().visit->key + "' of the subgraph '" + node_.name +
                                      "' is to be visited several times in one superstep, and takes one visit at a time: make keys that differ, or "
                                      "visit it in supersteps of their own",
                                  context);
@@ -373,18 +373,18 @@ void Execution::failed(std::exception_ptr error) noexcept {
     run_.any_failed_.store(true, std::memory_order_relaxed);
     nameSend(error);
     task_.progress.end(TaskStatus::failed);
-    task_.failure = std::move(error);
+    task_.useExtra().failure = std::move(error);
     task_.result.writes.clear();
     task_.routes.clear();
     try {
         try {
-            std::rethrow_exception(task_.failure);
+            std::rethrow_exception(task_.extra().failure);
         } catch (const NodeError& node_error) {
             task_.record.error = node_error.reason();
         } catch (const Error& own) {
             task_.record.error = own.message();
         } catch (...) {
-            task_.record.error = detail::describe(task_.failure);
+            task_.record.error = detail::describe(task_.extra().failure);
         }
     } catch (...) {
         task_.record.error = "out of memory";  // short enough to need none
@@ -418,10 +418,10 @@ void Execution::stopped() noexcept {
 
 void Execution::interrupted(std::vector<Interrupt> asked) {
     task_.progress.end(TaskStatus::interrupted);
-    task_.asked = std::move(asked);
+    task_.useExtra().asked = std::move(asked);
     task_.result.writes.clear();
     task_.routes.clear();
-    if (!task_.asked.empty()) task_.record.interrupts = task_.asked;
+    if (!task_.extra().asked.empty()) task_.record.interrupts = task_.extra().asked;
     run_.taskStopped(task_);
 }
 

@@ -91,8 +91,9 @@ inline bool Execution::mayBegin(int number) noexcept {
     }
     if (number == 1 && run_.startsNoMore()) return false;  // it stays due
     if (number > 1 || task_.progress.wasLeft()) {  // else it is as it was planned
-        task_.asked_with_key.clear();
-        task_.calls.clear();
+        TaskExtra& extra = task_.useExtra();
+        extra.asked_with_key.clear();
+        extra.calls.clear();
     }
     task_.progress.begin();
     return true;
@@ -140,10 +141,10 @@ bool Execution::settle(int number, TaskWatch& watch, F rest) noexcept {
         } catch (detail::InterruptSignal& signal) {
             interrupted(run_.takeAsked(task_, &signal.interrupt));
         } catch (const InnerPause& pause) {
-            task_.wake_unix_ms = pause.wake_unix_ms;
-            interrupted(task_.calls.empty() ? pause.interrupts : run_.takeAsked(task_, nullptr));
+            task_.useExtra().wake_unix_ms = pause.wake_unix_ms;
+            interrupted(task_.extra().calls.empty() ? pause.interrupts : run_.takeAsked(task_, nullptr));
         } catch (const detail::SleepSignal& sleep) {
-            task_.wake_unix_ms = sleep.wake_unix_ms;
+            task_.useExtra().wake_unix_ms = sleep.wake_unix_ms;
             interrupted(run_.takeAsked(task_, nullptr));
         } catch (const detail::StopSignal&) {
             stopped();
@@ -194,8 +195,8 @@ void Execution::asNode(F call) {
 template <class F>
 void Execution::endInside(Run& child, F drive) {
     const auto leave = [&] {
-        task_.inner_ids = child.ids_;
-        if (child.isPerThread()) task_.inner_end = child.log_.stored();
+        task_.useExtra().inner_ids = child.ids_;
+        if (child.isPerThread()) task_.useExtra().inner_end = child.log_.stored();
     };
     try {
         const detail::RunOutcome& outcome = drive();

@@ -12,6 +12,7 @@
 #include <stategraph/executor.hpp>
 
 #include "src/cache/entry.hpp"
+#include "src/graph/policies.hpp"
 #include "src/run/attempt.hpp"
 #include "src/run/flight.hpp"
 #include "src/run/questions.hpp"
@@ -176,6 +177,12 @@ void CallReport::ends() noexcept {
     } catch (...) {
         // As above. The result is stored.
     }
+}
+
+void checkCall(const Runtime& runtime, std::string_view name, const CallOptions& options) {
+    const std::vector<std::string> faults = engine::faultsOf(options.retry, "retry.");
+    if (faults.empty()) return;
+    throw InvalidArgumentError("call '" + std::string(name) + "': " + faults.front(), {.node = std::string(runtime.node())});
 }
 
 void retryCall(Runtime& runtime, const RetryPolicy& policy, int attempt, CallReport& report) {

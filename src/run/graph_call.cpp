@@ -86,7 +86,7 @@ GraphCall::~GraphCall() {
     if (is_listed_) {
         const std::lock_guard lock(context_.run->shared().answers_mutex);
         if (child_) {
-            std::optional<IdSequence>& ids = context_.task->inner_ids;
+            std::optional<IdSequence>& ids = context_.task->useExtra().inner_ids;
             if (ids) {
                 ids->observe(child_->ids_);
             } else {
@@ -100,7 +100,7 @@ GraphCall::~GraphCall() {
 }
 
 NodeCall* GraphCall::find() noexcept {
-    auto& calls = context_.task->calls;
+    auto& calls = context_.task->useExtra().calls;
     const auto at = std::ranges::find(calls, called_.id, &NodeCall::id);
     return at == calls.end() ? nullptr : &*at;
 }
@@ -136,9 +136,10 @@ Run& GraphCall::begin() {
             *known = {.id = called_.id, .key = key_, .is_under_way = true};
         } else {
             const auto place = [](const NodeCall& call) { return std::tie(call.key, call.id); };
+            std::vector<NodeCall>& calls = task.useExtra().calls;
             NodeCall call{.id = called_.id, .key = key_, .is_under_way = true};
-            const auto at = std::ranges::lower_bound(task.calls, place(call), {}, place);
-            task.calls.insert(at, std::move(call));
+            const auto at = std::ranges::lower_bound(calls, place(call), {}, place);
+            calls.insert(at, std::move(call));
         }
         is_listed_ = true;
     }

@@ -76,7 +76,7 @@ std::optional<CheckpointTuple> Run::newestOf(const LogName& log, CheckpointId& h
 std::optional<std::string> Run::lastingLogOf(const Task& task) const {
     const Node& node = nodeOf(task);
     if (!node.subgraph || !livesWithThread(*node.subgraph->spec.core)) return std::nullopt;
-    const auto key = task.visit ? std::optional(task.visit->key) : findKey(core_.schema(), node, state_, sendOf(task));
+    const auto key = task.extra().visit ? std::optional(task.extra().visit->key) : findKey(core_.schema(), node, state_, sendOf(task));
     if (!key || (key->empty() && hasKeys(node))) return std::nullopt;
     return lastingLog(node, *key);
 }
@@ -95,10 +95,10 @@ CheckpointId Run::visitOf(const std::string& log) const {
 void Run::findEndedVisits() {
     ended_visits_.clear();
     for (const Task* task : current_) {
-        if (task->inner_end.empty() && task->progress.status() != TaskStatus::restored) continue;
+        if (task->extra().inner_end.empty() && task->progress.status() != TaskStatus::restored) continue;
         const auto log = lastingLogOf(*task);
         if (!log) continue;
-        const CheckpointId end = task->inner_end ? task->inner_end : visitOf(*log);
+        const CheckpointId end = task->extra().inner_end ? task->extra().inner_end : visitOf(*log);
         if (end) ended_visits_.push_back({*log, end});
     }
 }

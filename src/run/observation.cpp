@@ -145,7 +145,7 @@ void Run::observeStored(CheckpointId before, std::int64_t step, Clock::time_poin
 
 void Run::observeQuestions(const Task& task) noexcept {
     if (nodeOf(task).subgraph) return;  // the run inside told
-    for (const Interrupt& asked : task.asked) {
+    for (const Interrupt& asked : task.extra().asked) {
         observation_.tell(&Observer::interruptRaised, InterruptRaised{observation_.run(), step_, nodeOf(task).name, asked});
     }
 }
@@ -190,8 +190,8 @@ void TaskWatch::end() noexcept {
         ending = Ending::failed;
         if (task_.record.error) error = *task_.record.error;
     } else if (how == TaskStatus::interrupted) {
-        const Ending silent = task_.wake_unix_ms ? Ending::sleeping : Ending::breakpoint;
-        ending = task_.asked.empty() ? silent : Ending::interrupted;
+        const Ending silent = task_.extra().wake_unix_ms ? Ending::sleeping : Ending::breakpoint;
+        ending = task_.extra().asked.empty() ? silent : Ending::interrupted;
     } else if (how == TaskStatus::stopped) {
         ending = endingOf(run_.stopStatus().value_or(Status::cancelled));
     } else if (!task_.progress.hasEnded()) {

@@ -35,16 +35,11 @@ void Task::clear() {
     result.written = nullptr;
     routes.clear();
     if (record.stored || !record.empty()) record = {};
-    if (failure) failure = nullptr;
-    if (!asked.empty()) asked.clear();
-    if (!asked_with_key.empty()) asked_with_key.clear();
-    if (!calls.empty()) calls.clear();
-    wake_unix_ms.reset();
     id = {};
-    inner_ids.reset();
-    inner_end = {};
-    is_cached = false;
-    visit.reset();
+    if (has_extra_) {
+        extra_ = {};
+        has_extra_ = false;
+    }
 }
 
 TaskId Run::idOf(Task& task) const {
@@ -115,19 +110,21 @@ std::optional<Value> Run::takeOldAnswer(Task& task, const Value& question, std::
 void Run::noteAsked(Task& task, const Interrupt& asked) {
     const std::lock_guard lock(shared_.answers_mutex);
     const auto place = [](const Interrupt& each) { return std::tie(each.key, each.id); };
-    const auto at = std::ranges::lower_bound(task.asked_with_key, place(asked), {}, place);
-    if (at == task.asked_with_key.end() || at->id != asked.id) task.asked_with_key.insert(at, asked);
+    std::vector<Interrupt>& known = task.useExtra().asked_with_key;
+    const auto at = std::ranges::lower_bound(known, place(asked), {}, place);
+    if (at == known.end() || at->id != asked.id) known.insert(at, asked);
 }
 
 std::vector<Interrupt> Run::takeAsked(Task& task, Interrupt* last) {
     const std::lock_guard lock(shared_.answers_mutex);
     std::vector<Interrupt> asked;
-    for (const NodeCall& call : task.calls) {
+    TaskExtra& extra = task.useExtra();
+    for (const NodeCall& call : extra.calls) {
         asked.insert(asked.end(), call.asked.begin(), call.asked.end());
-        if (call.wake_unix_ms && (!task.wake_unix_ms || *call.wake_unix_ms < *task.wake_unix_ms)) task.wake_unix_ms = call.wake_unix_ms;
+        if (call.wake_unix_ms && (!extra.wake_unix_ms || *call.wake_unix_ms < *extra.wake_unix_ms)) extra.wake_unix_ms = call.wake_unix_ms;
     }
-    std::move(task.asked_with_key.begin(), task.asked_with_key.end(), std::back_inserter(asked));
-    task.asked_with_key.clear();
+    std::move(extra.asked_with_key.begin(), extra.asked_with_key.end(), std::back_inserter(asked));
+    extra.asked_with_key.clear();
     const auto isLast = [last](const Interrupt& each) { return each.id == last->id && each.index == last->index; };
     if (last != nullptr && std::ranges::none_of(asked, isLast)) asked.push_back(std::move(*last));
     return asked;
@@ -213,8 +210,8 @@ void Run::prepareSingle(Task& task) {
     if (hasSaver() && apart) drafts_.record = encodeRecord(task, true);
     if (shared_.events->any()) {
         drafts_.messages = shared_.events->messages(*this, task, task.attempt);
-        drafts_.update = shared_.events->update(*this, task, task.is_cached);
-        if (!task.is_cached) drafts_.end = shared_.events->taskEnds(*this, task, TaskStatus::finished);
+        drafts_.update = shared_.events->update(*this, task, task.extra().is_cached);
+        if (!task.extra().is_cached) drafts_.end = shared_.events->taskEnds(*this, task, TaskStatus::finished);
     }
 }
 
@@ -234,8 +231,8 @@ void Run::taskFinished(Task& task) {
     if (hasSaver()) storeRecord(task, true);
     if (shared_.events->any()) {
         for (StreamEvent& message : shared_.events->messages(*this, task, task.attempt)) shared_.events->emit(std::move(message));
-        shared_.events->emit(shared_.events->update(*this, task, task.is_cached));
-        if (!task.is_cached) shared_.events->emitTaskEnd(*this, shared_.events->taskEnds(*this, task, TaskStatus::finished));
+        shared_.events->emit(shared_.events->update(*this, task, task.extra().is_cached));
+        if (!task.extra().is_cached) shared_.events->emitTaskEnd(*this, shared_.events->taskEnds(*this, task, TaskStatus::finished));
     }
 }
 
@@ -245,14 +242,14 @@ void Run::taskStopped(Task& task) noexcept {
         if (hasSaver() && !task.record.empty()) storeRecord(task, false);
         if (observation_) observeQuestions(task);
         if (!shared_.events->any()) return;
-        if (!task.asked.empty()) shared_.events->interrupted(*this, task, task.asked);
+        if (!task.extra().asked.empty()) shared_.events->interrupted(*this, task, task.extra().asked);
         const TaskStatus how = task.progress.status();
-        if (how == TaskStatus::failed || !task.asked.empty()) {
+        if (how == TaskStatus::failed || !task.extra().asked.empty()) {
             shared_.events->emitTaskEnd(*this, shared_.events->taskEnds(*this, task, how));
         }
     } catch (...) {
         task.progress.end(TaskStatus::failed);
-        if (task.failure == nullptr) task.failure = std::current_exception();
+        if (task.extra().failure == nullptr) task.useExtra().failure = std::current_exception();
     }
 }
 

@@ -32,7 +32,7 @@ std::size_t roomOf(const std::vector<T>& each) noexcept {
 }
 
 std::size_t roomOf(const Task& task) noexcept {
-    return roomOf(task.result.go_to) + roomOf(task.routes.to) + roomOf(task.routes.sends) + roomOf(task.asked);
+    return roomOf(task.result.go_to) + roomOf(task.routes.to) + roomOf(task.routes.sends) + roomOf(task.extra().asked);
 }
 
 std::size_t roomOf(const RunMemory& memory) noexcept {
@@ -62,8 +62,8 @@ void forget(RunMemory& memory) {
     memory.ended_visits.clear();
     if (memory.tasks.size() > kept_tasks_max) memory.tasks.resize(kept_tasks_max);
     memory.tasks_used = std::min(memory.tasks_used, memory.tasks.size());
-    for (std::size_t i = 0; i < memory.tasks_used; ++i) memory.tasks[i]->clear();
     for (std::size_t i = memory.tasks_used; i-- > 0;) {
+        memory.tasks[i]->clear();
         if (roomOf(*memory.tasks[i]) > kept_task_bytes_max) memory.tasks.erase(memory.tasks.begin() + static_cast<std::ptrdiff_t>(i));
     }
     memory.tasks_used = 0;

@@ -128,20 +128,20 @@ void Run::prepareVisits() {
     for (Task* task : todo_) {
         const Node& node = nodeOf(*task);
         if (!hasKeys(node)) continue;
-        task->visit = std::make_unique<Visit>();
+        task->useExtra().visit = std::make_unique<Visit>();
         try {
-            makeVisit(core_.schema(), node, state_, sendOf(*task), *task->visit);
+            makeVisit(core_.schema(), node, state_, sendOf(*task), *task->extra().visit);
             visits.push_back(task);
         } catch (...) {
-            task->visit->failure = std::current_exception();
+            task->extra().visit->failure = std::current_exception();
         }
     }
-    const auto place = [](const Task* task) { return std::tie(task->planned.node, task->visit->key); };
+    const auto place = [](const Task* task) { return std::tie(task->planned.node, task->extra().visit->key); };
     std::sort(visits.begin(), visits.end(), [&](const Task* a, const Task* b) { return place(a) < place(b); });
     for (std::size_t i = 1; i < visits.size(); ++i) {
         if (place(visits[i - 1]) != place(visits[i])) continue;
-        visits[i - 1]->visit->is_doubled = true;
-        visits[i]->visit->is_doubled = true;
+        visits[i - 1]->extra().visit->is_doubled = true;
+        visits[i]->extra().visit->is_doubled = true;
     }
 }
 
@@ -172,7 +172,7 @@ void Run::takeUpLeft() noexcept {
     std::erase_if(todo_, [this](Task* task) {
         task->progress.leave();
         if (!task->progress.hasEnded()) return false;
-        if (task->inner_ids) ids_.observe(*task->inner_ids);
+        if (task->extra().inner_ids) ids_.observe(*task->extra().inner_ids);
         return true;
     });
 }
@@ -203,7 +203,7 @@ void Run::applyTasksWrites() {
 
 void Run::endSuperstep() {
     for (Task* task : todo_) {
-        if (task->inner_ids) ids_.observe(*task->inner_ids);
+        if (task->extra().inner_ids) ids_.observe(*task->extra().inner_ids);
     }
     if (endUnfinished()) {
         if (observation_) observation_.superstepEnds(endingOf(outcome_.status));
@@ -242,6 +242,7 @@ void Run::addOthers(Error& error, const Task& failed) const {
 // Whether the superstep cannot end, because a task failed, asked, or speaks for another graph. A failure comes first, then pauses.
 // A superstep with a task of which no end is known does not end either: its driver was lost.
 bool Run::endUnfinished() {
+    if (std::ranges::all_of(current_, &Task::isDone)) return false;
     const Task* failed = nullptr;
     const Task* to_parent = nullptr;
     const Task* lost = nullptr;
@@ -261,14 +262,14 @@ bool Run::endUnfinished() {
             case TaskStatus::stopped: stopped = true; break;
             case TaskStatus::interrupted:
                 stopped = true;
-                if (task->wake_unix_ms && (!outcome_.wake_unix_ms || *task->wake_unix_ms < *outcome_.wake_unix_ms)) outcome_.wake_unix_ms = task->wake_unix_ms;
-                interrupts.insert(interrupts.end(), task->asked.begin(), task->asked.end());
+                if (task->extra().wake_unix_ms && (!outcome_.wake_unix_ms || *task->extra().wake_unix_ms < *outcome_.wake_unix_ms)) outcome_.wake_unix_ms = task->extra().wake_unix_ms;
+                interrupts.insert(interrupts.end(), task->extra().asked.begin(), task->extra().asked.end());
                 break;
         }
     }
     if (failed != nullptr) {
         try {
-            std::rethrow_exception(failed->failure);
+            std::rethrow_exception(failed->extra().failure);
         } catch (NodeError& error) {  // no dynamic_cast: a program without RTTI has errors of its own without it
             error.setInterrupts(std::move(interrupts));
             addOthers(error, *failed);

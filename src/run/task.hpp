@@ -90,6 +90,19 @@ struct NodeCall {
     std::optional<std::int64_t> wake_unix_ms = {};
 };
 
+/// What few tasks have.
+struct TaskExtra {
+    std::exception_ptr failure;
+    std::vector<Interrupt> asked;           // what it stopped at this time
+    std::vector<Interrupt> asked_with_key;  // of the attempt under way, by key
+    std::vector<NodeCall> calls;            // the same
+    std::optional<std::int64_t> wake_unix_ms;  // it sleeps until then
+    std::optional<IdSequence> inner_ids;
+    CheckpointId inner_end;        // of a subgraph whose log lives with the thread: where its visit left it
+    bool is_cached = false;        // its result is from the cache
+    std::unique_ptr<Visit> visit;  // of a subgraph whose logs have keys
+};
+
 /// One task of the superstep under way.
 struct Task {
     PlannedTask planned;
@@ -99,18 +112,16 @@ struct Task {
     detail::TaskResult result;
     Routes routes;
     TaskRecord record;
-    std::exception_ptr failure;
-    std::vector<Interrupt> asked;  // what it stopped at this time
-    std::vector<Interrupt> asked_with_key;  // of the attempt under way, by key
-    std::vector<NodeCall> calls;            // the same
-    std::optional<std::int64_t> wake_unix_ms;  // it sleeps until then
-    TaskId id;                     // made when somebody needs it
-    std::optional<IdSequence> inner_ids;
-    CheckpointId inner_end;        // of a subgraph whose log lives with the thread: where its visit left it
-    bool is_cached = false;        // its result is from the cache
-    bool leads_flight = false;     // equal tasks wait for it
-    std::unique_ptr<Visit> visit;  // of a subgraph whose logs have keys
-    bool is_empty = true;          // cleared since it was used
+    TaskId id;                  // made when somebody needs it
+    bool leads_flight = false;  // equal tasks wait for it
+    bool is_empty = true;       // cleared since it was used
+
+    const TaskExtra& extra() const noexcept { return extra_; }
+    /// To be changed.
+    TaskExtra& useExtra() noexcept {
+        has_extra_ = true;
+        return extra_;
+    }
 
     bool isDone() const noexcept { return progress.isDone(); }
     /// For the next superstep.
@@ -121,6 +132,10 @@ struct Task {
     }
     /// Releases what it was used for.
     void clear();
+
+private:
+    TaskExtra extra_;
+    bool has_extra_ = false;  // it has been changed since the task was cleared
 };
 
 }  // namespace stategraph::engine

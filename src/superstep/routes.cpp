@@ -7,14 +7,6 @@
 #include <stategraph/error.hpp>
 #include <stategraph/value.hpp>
 
-namespace stategraph {
-
-Send::Send(std::string node, const char* payload) : Send(std::move(node), std::string(payload)) {}
-Targets::Targets(std::initializer_list<Target> targets) : targets_(targets) {}
-void Targets::add(Target target) { targets_.push_back(std::move(target)); }
-
-}  // namespace stategraph
-
 namespace stategraph::engine {
 namespace {
 

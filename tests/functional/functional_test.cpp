@@ -136,6 +136,21 @@ TEST_CASE("a call is tried as often as its policy says") {
     CHECK(flow.invoke(0).values == 3);
 }
 
+TEST_CASE("a call whose policy cannot be is refused before it is made") {
+    const sg::RetryPolicy no_predicate{.max_attempts = 3, .retry_on = nullptr};
+    const sg::RetryPolicy no_attempt{.max_attempts = 0};
+    for (const sg::RetryPolicy& policy : {no_predicate, no_attempt}) {
+        CAPTURE(policy.max_attempts);
+        int calls = 0;
+        const auto work = [&calls] { return ++calls; };
+        const auto direct = sg::entrypoint("direct", [&](const int&, sg::Flow& fn) { return fn.callWith("work", {.retry = policy}, work); });
+        CHECK_THROWS_WITH(direct.invoke(0), doctest::Contains(policy.max_attempts == 0 ? "call 'work': retry.max_attempts is 0" : "call 'work': retry.retry_on is null"));
+        const auto started = sg::entrypoint("started", [&](const int&, sg::Flow& fn) { return fn.startWith("work", {.retry = policy}, work).get(); });
+        CHECK_THROWS_WITH(started.invoke(0), doctest::Contains("call 'work': retry."));
+        CHECK(calls == 0);
+    }
+}
+
 TEST_CASE("an entrypoint sleeps, is stopped and has state and history like any graph") {
     auto saver = std::make_shared<sg::MemorySaver>();
     const auto flow = sg::entrypoint("flow", [](const int& input, sg::Flow& fn) {
