@@ -492,7 +492,7 @@ TEST_CASE("many runs on a pool of Asio's, half of them cancelled") {
 }
 
 TEST_CASE("a Command leads where it says, whether the awaiting coroutine has a cancellation slot or not") {
-    constexpr sg::NodeId<int> work{"work"};
+    static constexpr sg::NodeId<int> work{"work"};
     const auto led = [](Command command, bool with_limit) {
         Graph graph;
         graph.addNode("lead", [command](const State&) -> asio::awaitable<Command> { co_return command; },

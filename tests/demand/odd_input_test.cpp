@@ -140,7 +140,7 @@ TEST_CASE("whatever a node throws, the error names the node, what it threw is sh
 }
 
 TEST_CASE("ids ascend on clocks that stand still, go backwards, are before 1970 or far ahead") {
-    constexpr Moment now(1'700'000'000s);
+    static constexpr Moment now(1'700'000'000s);
     Moment falling = now;
     std::uint64_t random = 1;
     const std::vector<std::pair<std::string, std::function<Moment()>>> clocks{
