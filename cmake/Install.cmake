@@ -6,6 +6,8 @@ set(_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/stategraph")
 # Each component has an export set of its own, so that the package can be used where RocksDB or OpenSSL is not installed.
 install(TARGETS stategraph EXPORT stategraphTargets FILE_SET HEADERS FILE_SET kit)
 install(EXPORT stategraphTargets NAMESPACE stategraph:: DESTINATION "${_package_dir}")
+install(TARGETS stategraph_workflow EXPORT stategraphWorkflowTargets FILE_SET HEADERS)
+install(EXPORT stategraphWorkflowTargets NAMESPACE stategraph:: DESTINATION "${_package_dir}")
 if(STATEGRAPH_WITH_ROCKSDB)
   install(TARGETS stategraph_rocksdb EXPORT stategraphRocksdbTargets FILE_SET HEADERS)
   install(EXPORT stategraphRocksdbTargets NAMESPACE stategraph:: DESTINATION "${_package_dir}")

@@ -3,8 +3,10 @@
 #   include/stategraph/**/*.hpp   public headers, installed (detail/ too); testing/saver_contract* is the savers' test kit
 #   src/**/*.cpp checkpoint/**/*.cpp store/*.cpp   the library;  rocksdb*.cpp is stategraph::rocksdb, checkpoint/encrypted*.cpp
 #                                 stategraph::encryption
+#   workflow/*.cpp                stategraph::workflow, with include/stategraph/workflow/*.hpp
 #   tests/**/*_test.cpp           stategraph-tests, with tests/support/*.cpp and tests/main.cpp
 #   tests/conformance/*.cpp       stategraph-conformance
+#   tests/workflow_conformance/*.cpp  stategraph-workflow-conformance
 #   tests/fault/kill/*.cpp        stategraph-kill (main.cpp and the rest) and stategraph-kill-child (child.cpp)
 #   tests/process/*.cpp           one program each, which must exit with 0
 #   tests/golden/make_golden.cpp  stategraph-make-golden, which the suite does not run
@@ -25,6 +27,9 @@ list(FILTER STATEGRAPH_ROCKSDB_HEADERS INCLUDE REGEX "/rocksdb_(saver|store|cach
 set(STATEGRAPH_ENCRYPTION_HEADERS ${STATEGRAPH_HEADERS})
 list(FILTER STATEGRAPH_HEADERS EXCLUDE REGEX "/encrypted_(saver|store)\\.hpp$")
 list(FILTER STATEGRAPH_ENCRYPTION_HEADERS INCLUDE REGEX "/encrypted_(saver|store)\\.hpp$")
+set(STATEGRAPH_WORKFLOW_HEADERS ${STATEGRAPH_HEADERS})
+list(FILTER STATEGRAPH_HEADERS EXCLUDE REGEX "/include/stategraph/workflow/")
+list(FILTER STATEGRAPH_WORKFLOW_HEADERS INCLUDE REGEX "/include/stategraph/workflow/")
 
 file(GLOB_RECURSE STATEGRAPH_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cpp"
      "${PROJECT_SOURCE_DIR}/checkpoint/*.cpp" "${PROJECT_SOURCE_DIR}/store/*.cpp")
@@ -35,9 +40,11 @@ set(STATEGRAPH_ENCRYPTION_SOURCES ${STATEGRAPH_SOURCES})
 list(FILTER STATEGRAPH_SOURCES EXCLUDE REGEX "/checkpoint/encrypted[^/]*\\.cpp$")
 list(FILTER STATEGRAPH_ENCRYPTION_SOURCES INCLUDE REGEX "/checkpoint/encrypted[^/]*\\.cpp$")
 
+file(GLOB STATEGRAPH_WORKFLOW_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/workflow/*.cpp")
+
 if(STATEGRAPH_BUILD_TESTS)
   file(GLOB_RECURSE STATEGRAPH_TEST_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*_test.cpp")
-  list(FILTER STATEGRAPH_TEST_SOURCES EXCLUDE REGEX "/tests/(conformance|compile_fail|consumer|support)/")
+  list(FILTER STATEGRAPH_TEST_SOURCES EXCLUDE REGEX "/tests/(conformance|workflow_conformance|compile_fail|consumer|support)/")
   if(STATEGRAPH_TEST_FOLDERS)
     list(FILTER STATEGRAPH_TEST_SOURCES INCLUDE REGEX "/tests/(${STATEGRAPH_TEST_FOLDERS})/")
   endif()
@@ -56,6 +63,11 @@ if(STATEGRAPH_BUILD_TESTS)
   file(GLOB STATEGRAPH_CONFORMANCE_SCENARIOS CONFIGURE_DEPENDS
        "${PROJECT_SOURCE_DIR}/tests/conformance/scenarios/*.json" "${PROJECT_SOURCE_DIR}/tests/conformance/scenarios/*.ndjson"
        "${PROJECT_SOURCE_DIR}/tests/conformance/*.ndjson")
+  file(GLOB STATEGRAPH_WORKFLOW_CONFORMANCE_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/workflow_conformance/*.cpp")
+  list(APPEND STATEGRAPH_WORKFLOW_CONFORMANCE_SOURCES "${PROJECT_SOURCE_DIR}/tests/conformance/scenario.cpp")
+  file(GLOB STATEGRAPH_WORKFLOW_SCENARIOS CONFIGURE_DEPENDS
+       "${PROJECT_SOURCE_DIR}/tests/workflow_conformance/scenarios/*.json" "${PROJECT_SOURCE_DIR}/tests/workflow_conformance/wanted/*.json"
+       "${PROJECT_SOURCE_DIR}/tests/workflow_conformance/*.ndjson")
   file(GLOB STATEGRAPH_KILL_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/fault/kill/*.cpp")
   file(GLOB STATEGRAPH_PROCESS_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/process/*.cpp")
   if(STATEGRAPH_TEST_FOLDERS AND NOT "process" MATCHES "^(${STATEGRAPH_TEST_FOLDERS})$")

@@ -95,6 +95,26 @@ if(STATEGRAPH_CONFORMANCE_SOURCES)
   endif()
 endif()
 
+# ------------------------------------------------------------------------------------------- conformance of workflows
+if(STATEGRAPH_WORKFLOW_CONFORMANCE_SOURCES)
+  add_executable(stategraph-workflow-conformance ${STATEGRAPH_WORKFLOW_CONFORMANCE_SOURCES})
+  stategraph_own(stategraph-workflow-conformance)
+  target_compile_definitions(stategraph-workflow-conformance PRIVATE STATEGRAPH_HAS_ROCKSDB=$<BOOL:${STATEGRAPH_WITH_ROCKSDB}>)
+  target_link_libraries(stategraph-workflow-conformance PRIVATE stategraph_workflow Boost::json)
+  add_test(NAME workflow_conformance.memory COMMAND stategraph-workflow-conformance --saver memory ${STATEGRAPH_WORKFLOW_SCENARIOS})
+  set_tests_properties(workflow_conformance.memory PROPERTIES TIMEOUT ${_test_seconds})
+  if(STATEGRAPH_WITH_ROCKSDB)
+    target_link_libraries(stategraph-workflow-conformance PRIVATE stategraph_rocksdb)
+    set(_folder "${PROJECT_BINARY_DIR}/tests/run/workflow_conformance")
+    add_test(
+      NAME workflow_conformance.rocksdb
+      COMMAND
+        ${CMAKE_COMMAND} "-DFOLDER=${_folder}" -P "${PROJECT_SOURCE_DIR}/cmake/RunInEmptyFolder.cmake" --
+        $<TARGET_FILE:stategraph-workflow-conformance> --saver "rocksdb:${_folder}/db" ${STATEGRAPH_WORKFLOW_SCENARIOS})
+    set_tests_properties(workflow_conformance.rocksdb PROPERTIES TIMEOUT ${_test_seconds})
+  endif()
+endif()
+
 # --------------------------------------------------------------------------------------------------------- process
 # Programs of their own, for what one program of tests cannot do: end while runs are under way, fork, replace operator new or
 # pthread_create, use other compiler options. Each must exit with 0. The first lines of a file may say

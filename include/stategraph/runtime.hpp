@@ -9,6 +9,7 @@
 #include <stategraph/config.hpp>
 #include <stategraph/detail/chrono.hpp>
 #include <stategraph/detail/opt_in.hpp>
+#include <stategraph/detail/value_ops.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/ids.hpp>
 #include <stategraph/value.hpp>
@@ -59,6 +60,14 @@ public:
         const T* found = runContext().template get<T>();
         if (found == nullptr) refuseContext();
         return *found;
+    }
+
+    /// The graph's state at the beginning of the superstep, for nodes that take a Send's payload or a part of the state: what its other tasks
+    /// write is not in it. Valid during the node's call. Errors: InvalidArgumentError for another type than the graph's state, or while no run
+    /// is under way (a router that an edit asks). Cost: none.
+    template <class S>
+    const S& state() const {
+        return *static_cast<const S*>(graphState(detail::typeKey<S>()));
     }
 
     /// Whether the run is to end (RunControl::requestStop, RunConfig::timeout), or this attempt: whatever the node still does is in vain.
@@ -130,6 +139,7 @@ public:
 private:
     const RunContext& runContext() const noexcept;
     [[noreturn]] void refuseContext() const;
+    const void* graphState(const void* type) const;
 
     detail::TaskContext* context_;
 };
@@ -170,6 +180,8 @@ struct GivenAnswer {
 GivenAnswer ask(Runtime& runtime, Value question, AnswerCheck check);
 /// The same for the question with this key.
 GivenAnswer ask(Runtime& runtime, std::string_view key, Value question, AnswerCheck check);
+/// The answer to the question with this key; none: it is open as soon as the node stops.
+std::optional<GivenAnswer> askAlso(Runtime& runtime, std::string_view key, Value question, AnswerCheck check);
 /// The answer to the question with this key (null: to the next one without), if there is one. Nothing is asked, or counted.
 std::optional<GivenAnswer> findAnswer(Runtime& runtime, const std::string_view* key);
 /// Whether the node's input is a Send's payload, and not the state.
@@ -328,6 +340,27 @@ template <class T = Value>
 std::optional<T> answerOf(Runtime& runtime) {
     return detail::answerAs<T>(runtime, nullptr);
 }
+
+/// Asks several questions at once: returns the answer to the one with this key if it has come, and else asks it and goes on. All that were asked
+/// so are open when the node then stops: with `stopForAnswers`, or at an `interrupt`. If it does not stop, they are not asked.
+///
+///     const auto legal = sg::ask<bool>(rt, "legal", "May we?");
+///     const auto price = sg::ask<int>(rt, "price", "How much?");
+///     if (!legal || !price) sg::stopForAnswers(rt);   // once either is answered the node runs again
+///
+/// Errors: as `interrupt` with a key.
+template <class T = Value>
+std::optional<T> ask(Runtime& runtime, std::string_view key, const Value& question) {
+    std::optional<detail::GivenAnswer> answer = detail::askAlso(runtime, key, question, detail::answerCheck<T>());
+    if (!answer) return {};
+    try {
+        return std::move(*answer).template as<T>();
+    } catch (const WrongTypeError& why) {
+        detail::refuseAnswer(runtime, &key, why);
+    }
+}
+/// Stops the node until one of the questions that it asked with `ask` is answered. Errors: InvalidUpdateError if none is open.
+[[noreturn]] void stopForAnswers(Runtime& runtime);
 
 template <class F>
 std::invoke_result_t<F&> Runtime::once(std::string_view key, F&& fn, OnDoubt on_doubt) {

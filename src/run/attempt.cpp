@@ -40,7 +40,8 @@ Attempt::Attempt(std::shared_ptr<const detail::Core> core, const detail::NodeAct
              .step = run.step(),
              .remaining_steps = run.remainingSteps(),
              .context = run.shared().config->context,
-             .store = run.store()};
+             .store = run.store(),
+             .state = run.state().share()};
     context_.attempt_apart = this;
     if (context.failure != nullptr) context_.failure = &failure_.emplace(*context.failure);
 }
@@ -173,6 +174,7 @@ void Attempt::call() noexcept {
 void Attempt::releaseGraph() noexcept {
     input_.reset();
     info_.store.reset();
+    info_.state.reset();
     info_.context = {};
     core_.reset();  // last: `action_` is the graph's
 }

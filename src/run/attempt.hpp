@@ -76,6 +76,7 @@ public:
         int remaining_steps;
         RunContext context;
         std::shared_ptr<BaseStore> store;
+        std::shared_ptr<const void> state;  // of the graph
     };
     const Info& info() const noexcept { return info_; }
     const detail::Core& core() const noexcept { return *core_; }

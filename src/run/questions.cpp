@@ -142,17 +142,24 @@ GivenAnswer ask(Runtime& runtime, Value question, AnswerCheck check) {
     throw InterruptSignal{std::move(asked)};
 }
 
-GivenAnswer ask(Runtime& runtime, std::string_view key, Value question, AnswerCheck check) {
+std::optional<GivenAnswer> askAlso(Runtime& runtime, std::string_view key, Value question, AnswerCheck check) {
     TaskContext& context = runtime.taskContext();
     const auto held = engine::enter(context);
     checkKey(runtime, key);
     checkMayAsk(runtime);
     Interrupt asked = Questions::withKey(context, runtime.taskId(), key);
-    if (auto answer = Questions::given(context, asked)) return std::move(*answer);
+    if (auto answer = Questions::given(context, asked)) return answer;
     asked.value = std::move(question);
     context.run->noteCheck(asked, std::string(runtime.node()), check);
     context.run->noteAsked(*context.task, asked);
-    throw InterruptSignal{std::move(asked)};
+    return {};
+}
+
+GivenAnswer ask(Runtime& runtime, std::string_view key, Value question, AnswerCheck check) {
+    if (auto answer = askAlso(runtime, key, std::move(question), check)) return std::move(*answer);
+    const TaskContext& context = runtime.taskContext();
+    const auto held = engine::enter(runtime.taskContext());
+    throw InterruptSignal{context.run->askedOf(*context.task, Questions::withKey(context, runtime.taskId(), key).id)};
 }
 
 std::optional<GivenAnswer> findAnswer(Runtime& runtime, const std::string_view* key) {
@@ -186,4 +193,15 @@ void refuseAnswer(Runtime& runtime, const std::string_view* key, const WrongType
 }
 
 }  // namespace detail
+
+void stopForAnswers(Runtime& runtime) {
+    detail::TaskContext& context = runtime.taskContext();
+    const auto held = engine::enter(context);
+    if (context.run == nullptr || context.task->extra().asked_with_key.empty()) {
+        throw InvalidUpdateError("node '" + std::string(runtime.node()) + "' stops for answers, and has asked nothing: ask first (sg::ask)",
+                                 {.node = std::string(runtime.node())});
+    }
+    throw detail::InterruptSignal{context.run->askedOf(*context.task, context.task->extra().asked_with_key.front().id)};
+}
+
 }  // namespace stategraph

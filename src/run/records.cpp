@@ -115,6 +115,11 @@ void Run::noteAsked(Task& task, const Interrupt& asked) {
     if (at == known.end() || at->id != asked.id) known.insert(at, asked);
 }
 
+Interrupt Run::askedOf(const Task& task, TaskId id) const {
+    const std::lock_guard lock(shared_.answers_mutex);
+    return *std::ranges::find(task.extra().asked_with_key, id, &Interrupt::id);
+}
+
 std::vector<Interrupt> Run::takeAsked(Task& task, Interrupt* last) {
     const std::lock_guard lock(shared_.answers_mutex);
     std::vector<Interrupt> asked;

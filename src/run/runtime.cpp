@@ -54,6 +54,16 @@ const RunContext& Runtime::runContext() const noexcept {
     return context_->run ? context_->run->shared().config->context : *none;
 }
 
+const void* Runtime::graphState(const void* type) const {
+    const auto refuse = [this](const std::string& why) {
+        throw InvalidArgumentError("node '" + std::string(node()) + "' asks for its graph's state, " + why, {.node = std::string(node())});
+    };
+    if (context_->run == nullptr) refuse("and no run is under way");
+    const auto held = enter(*context_);
+    if (type != detail::graphSchema(const_cast<Runtime&>(*this)).state().type) refuse("which is of another type than the one it asks for");
+    return context_->attempt_apart ? context_->attempt_apart->info().state.get() : context_->run->state().object();
+}
+
 void Runtime::refuseContext() const {
     const std::string who = "node '" + std::string(node()) + "' asks for the run's context, and ";
     throw InvalidArgumentError(who + (runContext().empty() ? "the run was given none: set RunConfig::context"

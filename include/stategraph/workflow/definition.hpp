@@ -1,0 +1,129 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <stategraph/detail/chrono.hpp>
+#include <stategraph/retry.hpp>
+#include <stategraph/runtime.hpp>
+#include <stategraph/value.hpp>
+
+// A workflow as data: entries in order, of steps whose inputs and outputs are Values. Chains of typed steps (stategraph/workflow/workflow.hpp) are
+// made of it, and programs that load workflows from files make it themselves.
+namespace stategraph::workflow {
+
+/// Named values: the state of a workflow.
+using Values = std::map<std::string, Value>;
+/// What a value becomes where it enters: checked, with what is unknown left out and what is missing filled in. It throws what is wrong with it.
+/// None: the value goes on as it is. Called on the thread of the task, or of the call; several calls may be at the same time.
+using Check = std::function<Value(Value value)>;
+
+struct Definition;
+
+/// A failure that no other attempt would mend: it is not retried, whatever the policy says.
+class PermanentError : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// What conditions, maps and computed sleeps see. Valid during the call.
+class Scope {
+public:
+    virtual ~Scope() = default;
+    /// What the entry was given; in a condition of a loop what its body handed on.
+    virtual const Value& input() const noexcept = 0;
+    /// The workflow's state; in a step as it was when the step began.
+    virtual const Values& state() const noexcept = 0;
+    /// The input of the workflow that the entry stands in.
+    virtual const Value& init() const noexcept = 0;
+    /// The output of a step of this workflow that has succeeded; else null.
+    virtual const Value* output(std::string_view step) const noexcept = 0;
+    /// How often the body of a loop has run, from 1; 0 outside of loops.
+    virtual std::int64_t iteration() const noexcept = 0;
+};
+
+/// What a step has beside its input. Valid during its call, on the thread of the call.
+class StepContext : public Scope {
+public:
+    /// The step, below the workflows that it stands in: "outer.inner.step".
+    virtual const std::string& path() const noexcept = 0;
+    virtual Runtime& runtime() noexcept = 0;
+    /// 1 for the first try.
+    virtual int attempt() const noexcept = 0;
+    /// What this execution was resumed with; null in one that was not, so that `false`, 0 and "" are answers.
+    virtual const Value* resumeData() const noexcept = 0;
+    /// What the step asked before it was resumed; null in an execution that was not resumed.
+    virtual const Value* suspendData() const noexcept = 0;
+
+    /// Stops the run until somebody resumes this step: it is then executed again from its beginning, with the same input and with `resumeData`. What
+    /// it has set of the state counts. `labels` are other names for the question. It leaves the step through an exception of the library's.
+    [[noreturn]] virtual void suspend(Value payload, std::vector<std::string> labels = {}) = 0;
+    /// Ends the workflow that the step stands in, successfully, with this output. It leaves the step in the same way.
+    [[noreturn]] virtual void bail(Value output) = 0;
+    /// Merged into the state when this execution ends or suspends, key by key; an execution that fails leaves no trace. Of members of a block that
+    /// set one key the last in order wins. Errors: what the step's check throws.
+    virtual void setState(Values values) = 0;
+    /// Told to whoever watches, as the output of this step.
+    virtual void write(Value value) = 0;
+    /// Ends the run before its next step; this one goes on.
+    virtual void cancel() = 0;
+};
+
+using Execute = std::function<Value(const Value& input, StepContext& context)>;
+using Condition = std::function<bool(const Scope& scope)>;
+using Transform = std::function<Value(const Scope& scope)>;
+
+struct Step {
+    /// Unique in its workflow; not empty, and without '.', '[' and ']'.
+    std::string id;
+    Execute execute = {};
+    /// In place of `execute`: a workflow whose input is the step's.
+    std::shared_ptr<const Definition> workflow = {};
+    Check input = {};
+    Check resume = {};
+    Check suspend = {};
+    Check state = {};
+    /// None: the workflow's.
+    std::optional<RetryPolicy> retry = {};
+};
+
+/// One entry. Each is given what the one before it hands on; the first the run's input.
+struct Entry {
+    enum class Kind : std::uint8_t {
+        then,      // one step
+        parallel,  // every step with the same input; hands on {step: output}
+        branch,    // the same of those steps whose condition holds, which is asked once
+        dowhile,   // one step again and again, on what it handed on, as long as the condition holds after it
+        dountil,   // the same until it holds
+        foreach,   // one step for each element of a list; hands on the outputs in order
+        map,       // what `transform` makes
+        sleep,     // hands on its input after as many milliseconds as `transform` gives; none for 0 and less
+    };
+    Kind kind = Kind::then;
+    std::vector<Step> steps = {};
+    /// Of a branch one for each step; of a loop one.
+    std::vector<Condition> conditions = {};
+    /// Of a map or a sleep.
+    std::string id = {};
+    Transform transform = {};
+    /// How many elements of a foreach are worked on at once; at least 1.
+    int concurrency = 1;
+};
+
+struct Definition {
+    std::string id;
+    std::vector<Entry> entries = {};
+    Check input = {};
+    Check state = {};
+    /// Of steps that do not say how they are retried. A policy's `retry_on` that is not set means every error but PermanentError.
+    RetryPolicy retry = {};
+};
+
+}  // namespace stategraph::workflow

@@ -1,0 +1,159 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <stategraph/compiled_graph.hpp>
+#include <stategraph/error.hpp>
+#include <stategraph/graph.hpp>
+#include <stategraph/workflow/definition.hpp>
+
+// Runs of a workflow: started, resumed, looked at. A run is a thread of the workflow's graph, "WORKFLOW/RUN".
+namespace stategraph::workflow {
+
+enum class RunStatus : std::uint8_t {
+    pending,    // nothing is stored of it
+    running,    // work is due: it is under way somewhere, or a process died
+    waiting,    // it sleeps
+    suspended,  // steps have asked
+    paused,     // after one entry (RunOptions::single_step)
+    success,
+    failed,
+    canceled,
+};
+const char* toString(RunStatus status) noexcept;
+
+enum class StepStatus : std::uint8_t { running, waiting, suspended, success, failed };
+const char* toString(StepStatus status) noexcept;
+
+/// Why an operation was turned down. Nothing ran and nothing is changed.
+enum class Refusal : std::uint8_t {
+    not_suspended,        // neither the run nor the step or item that was named waits for an answer
+    ambiguous,            // several steps do, and none was named
+    unknown_label,
+    already_claimed,      // somebody else answers
+    invalid_resume_data,
+    invalid_input,
+    invalid_state,
+    invalid_target,       // of timeTravel: there is no such step, or a step before it has not run
+    not_active,           // of restart: nothing was under way
+};
+const char* toString(Refusal why) noexcept;
+
+class RefusedError : public InvalidArgumentError {
+public:
+    RefusedError(Refusal why, const std::string& text);
+    Refusal why() const noexcept { return why_; }
+
+private:
+    Refusal why_;
+};
+
+/// What a step did last.
+struct StepView {
+    StepStatus status = StepStatus::running;
+    /// Its input.
+    Value payload = {};
+    std::optional<Value> output = {};
+    std::optional<std::string> error = {};
+    /// What it asks; an empty map if it asks nothing in particular.
+    std::optional<Value> suspend_payload = {};
+    /// What it was last resumed with, also after it has ended.
+    std::optional<Value> resume_payload = {};
+    /// Of a loop's body.
+    std::int64_t iteration = 0;
+    std::int64_t attempts = 0;
+    std::optional<std::chrono::system_clock::time_point> started_at = {};
+    std::optional<std::chrono::system_clock::time_point> suspended_at = {};
+    std::optional<std::chrono::system_clock::time_point> resumed_at = {};
+    std::optional<std::chrono::system_clock::time_point> ended_at = {};
+    /// Of a suspended foreach: its elements, none for one that has not begun.
+    std::vector<std::optional<StepView>> items = {};
+};
+
+struct LabelView {
+    /// Of the outermost workflow.
+    std::string step;
+    std::optional<std::int64_t> index = {};
+};
+
+/// A run as it is stored.
+struct RunView {
+    RunStatus status = RunStatus::pending;
+    std::optional<Value> result = {};
+    std::string error = {};
+    Values state = {};
+    /// Each open question's path, from the outermost step to the one that asks; a foreach is one.
+    std::vector<std::vector<std::string>> suspended = {};
+    std::map<std::string, LabelView> labels = {};
+    /// By path, "outer.inner.step"; of steps, maps and sleeps that ran.
+    std::map<std::string, StepView> steps = {};
+    std::optional<std::chrono::system_clock::time_point> wake_time = {};
+};
+
+/// What a run tells while it goes on, from whichever thread a task runs on, one event at a time.
+struct RunEvent {
+    enum class Kind : std::uint8_t { start, step_start, step_output, step_progress, step_waiting, step_suspended, step_result, canceled, paused, finish };
+    Kind kind = Kind::start;
+    /// Of the step; empty for start, canceled, paused and finish.
+    std::string path = {};
+    /// Of step_output: what the step wrote.
+    Value value = {};
+    /// Of step_progress: the element's place.
+    std::int64_t index = 0;
+    /// "success", "failed", "suspended" or "bailed" (step_progress, step_result), or the run's (finish).
+    std::string status = {};
+};
+const char* toString(RunEvent::Kind kind) noexcept;
+
+struct RunOptions {
+    /// Of `start` and `timeTravel`: the state to begin with; none: an empty one, or the stored one.
+    std::optional<Values> state = {};
+    /// Ends after one entry, with RunStatus::paused.
+    bool single_step = false;
+    /// Waits in this process for sleeps that are due, instead of returning RunStatus::waiting.
+    bool waits = false;
+    std::function<void(const RunEvent& event)> on_event = {};
+    /// Ends the run from outside.
+    std::shared_ptr<RunControl> control = {};
+};
+
+/// Whom an answer is for: a step by its id or path ("outer.inner"), or a label; neither where one question is open.
+struct ResumeTarget {
+    std::string step = {};
+    std::string label = {};
+    /// Of a foreach: the element; none: all that are open.
+    std::optional<std::int64_t> index = {};
+};
+
+/// A workflow that can be run. Copies share it. Every method is safe from any thread.
+class Flow {
+public:
+    /// Errors: InvalidGraphError that names every fault of the definition.
+    Flow(Definition definition, const CompileOptions& options = CompileOptions::defaults());
+
+    RunView start(const std::string& run_id, Value input, const RunOptions& options = {}) const;
+    /// Answers an open question, and goes on. Errors: RefusedError.
+    RunView resume(const std::string& run_id, const ResumeTarget& target, Value data, const RunOptions& options = {}) const;
+    /// Goes on with what was under way when a process died, or with a sleep whose time has come. Errors: RefusedError.
+    RunView restart(const std::string& run_id, const RunOptions& options = {}) const;
+    /// Ends a run that is suspended, asleep, paused or was left; one that has ended stays as it is.
+    RunView cancel(const std::string& run_id) const;
+    /// Goes on from a step that has run, or is next: what it and those behind it did is forgotten by the run, not by its history. `input`: what the
+    /// step gets, recorded as what the entry before it handed on. `data`: an answer for a step that was suspended. Errors: RefusedError.
+    RunView timeTravel(const std::string& run_id, const std::string& step, std::optional<Value> input, std::optional<Value> data,
+                       const RunOptions& options = {}) const;
+    RunView get(const std::string& run_id) const;
+
+    struct Impl;
+
+private:
+    std::shared_ptr<const Impl> impl_;
+};
+
+}  // namespace stategraph::workflow

@@ -1,0 +1,32 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/workflow_conformance/expression.hpp"
+#include "tests/workflow_conformance/process.hpp"
+
+namespace workflow_conformance {
+
+/// One execution of a step: its actions, in order, until one ends it.
+class StepCall {
+public:
+    StepCall(Process& process, const sg::Value& input, flow::StepContext& context);
+    /// null if nothing is put out. What suspends, bails or fails leaves it by an exception.
+    sg::Value perform(const json::value& actions);
+
+private:
+    /// The output, if one of them put it out.
+    std::optional<json::value> performAll(const json::value& actions);
+    void performOne(const json::object& action);
+    void suspend(const json::object& action);
+    void fail(const json::object& how);
+    bool isResumed() const;
+    json::value evaluated(const json::value& expression) const { return evaluate(expression, environment_); }
+
+    Process& process_;
+    flow::StepContext& context_;
+    Environment environment_;
+};
+
+}  // namespace workflow_conformance

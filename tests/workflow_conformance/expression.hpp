@@ -1,0 +1,11 @@
+#pragma once
+#include "tests/workflow_conformance/environment.hpp"
+
+namespace workflow_conformance {
+
+/// Errors: std::runtime_error with the message of a `$throw`; std::invalid_argument for what is no expression.
+json::value evaluate(const json::value& expression, const Environment& environment);
+/// As a condition: not null, false, 0 or "".
+bool isTrue(const json::value& value);
+
+}  // namespace workflow_conformance

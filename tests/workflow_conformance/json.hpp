@@ -1,0 +1,28 @@
+#pragma once
+#include <optional>
+#include <vector>
+
+#include <stategraph/json.hpp>
+#include <stategraph/workflow/definition.hpp>
+
+#include "tests/conformance/scenario.hpp"
+
+namespace workflow_conformance {
+
+namespace json = boost::json;
+namespace sg = stategraph;
+namespace flow = stategraph::workflow;
+using conformance::get;
+using conformance::text;
+
+/// Keys in order, whole numbers as integers: equal values are then equal, and have the same text.
+json::value canonical(const json::value& value);
+void order(std::vector<json::value>& items);
+/// The number in 64 bits, if it is one that fits and has no fraction.
+std::optional<std::int64_t> asInteger(const json::value& value);
+
+/// Errors: std::invalid_argument for what is no object.
+flow::Values valuesOf(const json::value& object);
+json::object jsonOf(const flow::Values& values);
+
+}  // namespace workflow_conformance

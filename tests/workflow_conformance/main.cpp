@@ -1,0 +1,90 @@
+#include <exception>
+#include <iostream>
+#include <stdexcept>
+
+#include "tests/workflow_conformance/answer.hpp"
+#include "tests/workflow_conformance/compare.hpp"
+
+// Runs workflow scenarios through the public API and compares what comes of them with what was recorded, or prints it.
+namespace {
+
+using boost::json::object;
+
+constexpr const char* usage =
+    "usage: stategraph-workflow-conformance [--saver memory|rocksdb:FOLDER] [--answer] FILE...\n"
+    "  FILE: a scenario (.json), scenarios (.ndjson, one a line) or a folder of .json files\n"
+    "  --answer: print what each scenario gives, one line of JSON each, instead of comparing\n";
+
+struct Options {
+    std::string saver = "memory";
+    bool answers = false;
+    std::vector<std::string> files = {};
+};
+
+Options parse(const std::vector<std::string>& arguments) {
+    Options options;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const std::string& argument = arguments[i];
+        if (argument == "--answer") {
+            options.answers = true;
+        } else if (argument == "--saver") {
+            if (++i == arguments.size()) throw std::invalid_argument("--saver needs a value");
+            options.saver = arguments[i];
+        } else if (argument.starts_with("-")) {
+            throw std::invalid_argument("no such option: " + argument);
+        } else {
+            options.files.push_back(argument);
+        }
+    }
+    if (options.files.empty()) throw std::invalid_argument("no FILE given");
+    return options;
+}
+
+std::string nameOf(const object& scenario) { return conformance::text(conformance::get(scenario, "name")); }
+
+// What a scenario throws as a whole leaves it without answers.
+object answerOrTell(const object& scenario, workflow_conformance::Storage& storage, std::size_t number) {
+    try {
+        return workflow_conformance::answer(scenario, storage, std::to_string(number));
+    } catch (const std::exception& error) {
+        std::cerr << nameOf(scenario) << ": " << error.what() << '\n';
+        return {{"name", nameOf(scenario)}, {"run", boost::json::array()}};
+    }
+}
+
+int run(const Options& options) {
+    workflow_conformance::Storage storage(options.saver);
+    std::size_t passed = 0;
+    std::size_t failed = 0;
+    std::size_t number = 0;
+    for (const auto& scenario : conformance::readScenarios(options.files)) {
+        if (!scenario.contains("workflow")) continue;  // texts of partial JSON
+        const auto answer = answerOrTell(scenario, storage, ++number);
+        if (options.answers) {
+            std::cout << boost::json::serialize(answer) << '\n';
+            continue;
+        }
+        const auto found = workflow_conformance::differences(scenario, answer);
+        ++(found.empty() ? passed : failed);
+        if (found.empty()) continue;
+        std::cout << nameOf(scenario) << ": " << boost::json::serialize(conformance::get(scenario, "about")) << '\n';
+        for (const auto& line : found) std::cout << "  " << line << '\n';
+    }
+    if (options.answers) return 0;
+    std::cout << passed << " passed, " << failed << " failed\n";
+    return failed > 0 || passed == 0 ? 1 : 0;
+}
+
+}  // namespace
+
+int main(int count, char** values) {
+    try {
+        return run(parse({values + 1, values + count}));
+    } catch (const std::invalid_argument& error) {
+        std::cerr << error.what() << '\n' << usage;
+        return 2;
+    } catch (const std::exception& error) {
+        std::cerr << error.what() << '\n';
+        return 1;
+    }
+}

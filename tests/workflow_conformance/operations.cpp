@@ -1,0 +1,163 @@
+#include "tests/workflow_conformance/operations.hpp"
+
+#include <array>
+#include <chrono>
+#include <exception>
+#include <latch>
+#include <stdexcept>
+#include <thread>
+
+#include <stategraph/run_control.hpp>
+
+#include "tests/workflow_conformance/expression.hpp"
+#include "tests/workflow_conformance/observe.hpp"
+
+namespace workflow_conformance {
+namespace {
+
+// A step's id, or its path as a list or as text.
+std::string pathOf(const json::value& step) {
+    if (step.is_null()) return {};
+    if (step.is_string()) return text(step);
+    std::string path;
+    for (const auto& id : conformance::names(step)) path += (path.empty() ? "" : ".") + id;
+    return path;
+}
+
+std::optional<sg::Value> given(const json::object& operation, std::string_view key) {
+    const json::value* value = operation.if_contains(key);
+    if (value == nullptr) return std::nullopt;
+    return sg::fromJson(*value);
+}
+
+/// Ends a run from outside after some time.
+class CancelLater {
+public:
+    CancelLater(const json::value& delay, std::shared_ptr<sg::RunControl> control) {
+        if (delay.is_null()) return;
+        const std::chrono::milliseconds time(delay.to_number<std::int64_t>());
+        thread_ = std::jthread([time, control = std::move(control)] {
+            std::this_thread::sleep_for(time);
+            control->requestStop();
+        });
+    }
+
+private:
+    std::jthread thread_;
+};
+
+/// One of two answers to the same question.
+struct Outcome {
+    std::string status = {};
+    std::exception_ptr refused = {};
+};
+
+class Operation {
+public:
+    Operation(const json::object& operation, const Session& session)
+        : operation_(operation), workflow_(session.workflow()), run_id_(session.runId()), process_(session.process()) {}
+
+    void perform(json::object& expect) const {
+        const std::string kind = text(get(operation_, "op"));
+        const auto control = std::make_shared<sg::RunControl>();
+        const CancelLater cancel(get(operation_, "cancel_after"), control);
+        if (kind == "start") {
+            workflow_.start(run_id_, sg::fromJson(get(operation_, "input")), options(control));
+        } else if (kind == "resume") {
+            resume(control);
+        } else if (kind == "resume_twice") {
+            expect.emplace("outcomes", resumeTwice());
+        } else if (kind == "cancel") {
+            workflow_.cancel(run_id_);
+        } else if (kind == "time_travel") {
+            workflow_.timeTravel(run_id_, pathOf(get(operation_, "step")), given(operation_, "input"),
+                                 given(operation_, "data"), options(control));
+        } else if (kind == "restart") {
+            workflow_.restart(run_id_, options(control));
+        } else if (kind != "get_run") {
+            throw std::runtime_error("no such operation: " + kind);
+        }
+    }
+
+private:
+    flow::RunOptions options(std::shared_ptr<sg::RunControl> control) const {
+        flow::RunOptions made{.single_step = isTrue(get(operation_, "single_step")), .waits = true};
+        if (const json::value* state = operation_.if_contains("state")) made.state = valuesOf(*state);
+        made.on_event = [process = process_](const flow::RunEvent& event) { process->told(describe(event)); };
+        made.control = std::move(control);
+        return made;
+    }
+
+    flow::RunView resume(std::shared_ptr<sg::RunControl> control) const {
+        flow::ResumeTarget target{.step = pathOf(get(operation_, "step"))};
+        if (const json::value* label = operation_.if_contains("label")) target.label = text(*label);
+        if (const json::value* index = operation_.if_contains("index")) target.index = index->to_number<std::int64_t>();
+        return workflow_.resume(run_id_, target, sg::fromJson(get(operation_, "data")), options(std::move(control)));
+    }
+
+    Outcome resumeOnce(std::latch& start) const {
+        start.arrive_and_wait();
+        try {
+            return {.status = flow::toString(resume(std::make_shared<sg::RunControl>()).status)};
+        } catch (const flow::RefusedError& error) {
+            const bool late =
+                error.why() == flow::Refusal::already_claimed || error.why() == flow::Refusal::not_suspended;
+            return {.status = late ? "already_claimed" : flow::toString(error.why()),
+                    .refused = std::current_exception()};
+        } catch (const std::exception& error) {
+            return {.status = error.what()};
+        }
+    }
+
+    /// Errors: what the first one got, if both were refused.
+    json::array resumeTwice() const {
+        std::array<Outcome, 2> outcomes;
+        std::latch start(2);
+        {
+            const std::jthread other([&] { outcomes[1] = resumeOnce(start); });
+            outcomes[0] = resumeOnce(start);
+        }
+        if (outcomes[0].refused && outcomes[1].refused) std::rethrow_exception(outcomes[0].refused);
+        return {outcomes[0].status, outcomes[1].status};
+    }
+
+    const json::object& operation_;
+    const flow::Flow& workflow_;
+    const std::string& run_id_;
+    std::shared_ptr<Process> process_;
+};
+
+bool hasEvents(const json::object& operation, const json::object& expect) {
+    const json::value& kind = get(operation, "op");
+    const bool runs = kind == "start" || kind == "resume" || kind == "time_travel";
+    return runs && !expect.contains("refused") && !expect.contains("crashed");
+}
+
+}  // namespace
+
+json::object perform(const json::object& operation, Session& session) {
+    json::object expect;
+    try {
+        Operation(operation, session).perform(expect);
+    } catch (const flow::RefusedError& error) {
+        expect.emplace("refused", flow::toString(error.why()));
+    } catch (const std::exception& error) {
+        expect.emplace("crashed", error.what());  // differs from every scenario, unless the process has crashed
+    }
+    json::array executed = session.process()->takeExecuted();
+    json::array events = session.process()->takeEvents();
+    if (session.process()->crashed()) {
+        expect.insert_or_assign("crashed", true);
+        session.renew();
+    }
+    if (!executed.empty()) expect.emplace("executed", std::move(executed));
+    if (hasEvents(operation, expect)) expect.emplace("events", std::move(events));
+    try {
+        describe(session.workflow().get(session.runId()), expect);
+    } catch (const std::exception& error) {
+        expect.insert_or_assign("crashed", error.what());
+    }
+    return expect;
+}
+
+}  // namespace workflow_conformance

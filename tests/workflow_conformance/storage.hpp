@@ -1,0 +1,31 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include <stategraph/saver.hpp>
+
+namespace workflow_conformance {
+
+namespace sg = stategraph;
+
+/// What outlives a process: where runs are stored. One for all scenarios.
+class Storage {
+public:
+    /// `kind` is "memory" or "rocksdb:FOLDER". Errors: std::invalid_argument.
+    explicit Storage(const std::string& kind);
+
+    const std::shared_ptr<sg::BaseCheckpointSaver>& saver() const noexcept { return saver_; }
+    /// Forgets what an earlier run of this program may have left.
+    void forget(const std::string& thread) { saver_->deleteThread(thread); }
+    /// Closes a database and opens it again; what is in memory stays. Nobody else may hold the saver.
+    /// Errors: std::runtime_error if somebody does.
+    void reopen();
+
+private:
+    void open();
+
+    std::string folder_;  // of the database; empty: in memory
+    std::shared_ptr<sg::BaseCheckpointSaver> saver_;
+};
+
+}  // namespace workflow_conformance

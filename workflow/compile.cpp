@@ -1,0 +1,149 @@
+#include <algorithm>
+#include <limits>
+
+#include "workflow/execution.hpp"
+
+// From a definition to the graph that runs it: one node for each step, map and sleep, and those between them.
+namespace stategraph::workflow {
+namespace {
+
+using PlanPointer = std::shared_ptr<const Plan>;
+
+class Compiler {
+public:
+    explicit Compiler(PlanPointer plan) : plan_(std::move(plan)) {}
+
+    StateGraph<State> make() {
+        if (plan_->is_root) {
+            for (const auto& target : beginningOf(*plan_, 0)) graph_.addEdge(START, target.node());
+            graph_.addNode(wait_node, [plan = plan_](const State& s, Runtime& rt) { return waitForAnswers(*plan, s, rt); }, {.ends = everywhere()});
+        } else {
+            graph_.addConditionalEdges(START, [plan = plan_](const State& s) -> Targets {
+                return s.goes_on ? Targets(enter_node) : beginningOf(*plan, 0);
+            }, PathMap(beginningsAndEnter()));
+            graph_.addNode(enter_node, [plan = plan_](const State& s) { return enterNested(*plan, s); }, {.ends = everywhere()});
+        }
+        for (std::size_t entry = 0; entry < entries().size(); ++entry) addEntry(entry);
+        return std::move(graph_);
+    }
+
+private:
+    const std::vector<Entry>& entries() const noexcept { return plan_->definition.entries; }
+
+    static void addTargets(std::vector<std::string>& names, const Targets& targets) {
+        for (const auto& target : targets) names.push_back(target.node());
+    }
+    std::vector<std::string> beginningsAndEnter() const {
+        std::vector<std::string> names{enter_node};
+        addTargets(names, beginningOf(*plan_, 0));
+        return names;
+    }
+    // Where answers and time travel lead.
+    NodeNames everywhere() const {
+        std::vector<std::string> names;
+        for (std::size_t entry = 0; entry < entries().size(); ++entry) {
+            for (const std::string& id : idsOf(entries()[entry])) names.push_back(id);
+            addTargets(names, beginningOf(*plan_, entry));
+            if (isBlock(entries()[entry])) names.push_back(joinOf(entry));
+        }
+        return names;
+    }
+    // Where an entry leads when it has ended, and `more`.
+    NodeNames endsOf(std::size_t entry, std::vector<std::string> more = {}) const {
+        if (entry + 1 < entries().size()) addTargets(more, beginningOf(*plan_, entry + 1));
+        if (plan_->is_root) more.emplace_back(wait_node);
+        return more;
+    }
+
+    void addEntry(std::size_t entry) {
+        const Entry& added = entries()[entry];
+        switch (added.kind) {
+            case Entry::Kind::then: addStep(entry, added.steps.front(), endsOf(entry)); break;
+            case Entry::Kind::parallel:
+            case Entry::Kind::branch: addBlock(entry); break;
+            case Entry::Kind::dowhile:
+            case Entry::Kind::dountil:
+                addStep(entry, added.steps.front(), endsOf(entry, {turnOf(entry)}));
+                graph_.addNode(turnOf(entry), [plan = plan_, entry](const State& s) { return turnLoop(*plan, entry, s); },
+                               {.ends = endsOf(entry, {added.steps.front().id})});
+                break;
+            case Entry::Kind::foreach: addForeach(entry); break;
+            case Entry::Kind::map:
+                graph_.addNode(added.id, [plan = plan_, entry](const State& s, Runtime& rt) { return runMap(*plan, entry, s, rt); },
+                               {.ends = endsOf(entry)});
+                break;
+            case Entry::Kind::sleep:
+                graph_.addNode(added.id, [plan = plan_, entry](const State& s, Runtime& rt) { return runSleep(*plan, entry, s, rt); },
+                               {.ends = endsOf(entry)});
+                break;
+        }
+    }
+
+    NodeOptions optionsOf(const Step& step, NodeNames ends) const {
+        NodeOptions options;
+        if (!step.workflow) options.retry = plan_->retryOf(step);
+        options.ends = std::move(ends);
+        return options;
+    }
+
+    void addStep(std::size_t entry, const Step& step, const NodeNames& ends) {
+        const auto at = [plan = plan_.get(), entry, id = step.id]() -> const Step& { return *plan->findStep(id); };
+        graph_.addNode(step.id, [plan = plan_, entry, step = &at()](const State& s, Runtime& rt) { return runStep(*plan, entry, *step, s, rt); },
+                       optionsOf(step, ends));
+        graph_.onError(step.id, [plan = plan_, entry, step = &at()](const State& s, const NodeFailure& failure, Runtime& rt) {
+            return stepFailed(*plan, entry, *step, s, failure, rt);
+        }, ends);
+    }
+
+    void addBlock(std::size_t entry) {
+        const Entry& block = entries()[entry];
+        for (const Step& step : block.steps) addStep(entry, step, NodeNames{joinOf(entry)});
+        if (block.kind == Entry::Kind::branch) {
+            std::vector<std::string> members = idsOf(block);
+            graph_.addNode(askOf(entry), [plan = plan_, entry](const State& s) { return askBranch(*plan, entry, s); },
+                           {.ends = endsOf(entry, std::move(members))});
+        }
+        graph_.addNode(joinOf(entry), [plan = plan_, entry](const State& s) { return joinBlock(*plan, entry, s); }, {.ends = endsOf(entry)});
+    }
+
+    void addForeach(std::size_t entry) {
+        const Entry& loop = entries()[entry];
+        const Step& step = loop.steps.front();
+        const std::string item = itemNodeOf(step.id);
+        const std::string end = itemsEndOf(step.id);
+        graph_.addNode(step.id, [plan = plan_, entry](const State& s, Runtime& rt) { return beginForeach(*plan, entry, s, rt); },
+                       {.ends = endsOf(entry, {item, end})});
+        NodeOptions options = optionsOf(step, {item, end});
+        options.max_concurrency = loop.concurrency;
+        graph_.addNode(item, [plan = plan_, step = &step](const Item& i, Runtime& rt) { return runItem(*plan, *step, i, rt); }, options);
+        graph_.onError(item, [plan = plan_, step = &step](const Item& i, const NodeFailure& failure, Runtime& rt) {
+            return itemFailed(*plan, *step, i, failure, rt);
+        }, NodeNames{end});
+        graph_.addNode(end, [plan = plan_, entry](const State& s, Runtime& rt) { return endForeach(*plan, entry, s, rt); }, {.ends = endsOf(entry)});
+    }
+
+    PlanPointer plan_;
+    StateGraph<State> graph_;
+};
+
+}  // namespace
+
+CompiledGraph<State> compile(std::shared_ptr<const Plan> plan, const CompileOptions& options) {
+    CompileOptions with = options;
+    with.recursion_limit = std::numeric_limits<int>::max();
+    return Compiler(std::move(plan)).make().compile(with);
+}
+
+Update<State> updateOf(const State& state) {
+    return {set<&State::input>(state.input),           set<&State::data>(state.data),
+            set<&State::at>(state.at),                 set<&State::status>(state.status),
+            set<&State::result>(state.result),         set<&State::error>(state.error),
+            overwrite<&State::records>(state.records), overwrite<&State::items>(state.items),
+            overwrite<&State::shared>(state.shared),   set<&State::chosen>(state.chosen),
+            overwrite<&State::is_canceled>(state.is_canceled),
+            set<&State::is_single_step>(state.is_single_step),
+            set<&State::goes_on>(state.goes_on),       set<&State::target>(state.target),
+            set<&State::answer>(state.answer)};
+}
+
+}  // namespace stategraph::workflow

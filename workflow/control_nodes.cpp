@@ -1,0 +1,114 @@
+#include <chrono>
+
+#include "workflow/execution.hpp"
+#include "workflow/scope.hpp"
+
+// What decides and computes between steps: joins of blocks, conditions, maps and sleeps. What their functions throw fails the run; it is not retried.
+namespace stategraph::workflow {
+namespace {
+
+const std::vector<std::string>& membersOf(const Entry& entry, const State& state, std::vector<std::string>& all) {
+    if (entry.kind == Entry::Kind::branch) return state.chosen;
+    all = idsOf(entry);
+    return all;
+}
+
+Command<State> conditionFailed(const Plan& plan, std::size_t entry, const State& state, const std::exception& error) {
+    return advance(plan, state, entry, {word::FAILED, Value(std::string(error.what()))}, {}, false);
+}
+
+}  // namespace
+
+Command<State> joinBlock(const Plan& plan, std::size_t entry, const State& state) {
+    std::vector<std::string> all;
+    const auto& members = membersOf(plan.definition.entries[entry], state, all);
+    for (const char* status : {word::FAILED, word::BAILED, word::SUSPENDED}) {
+        for (const std::string& id : members) {
+            const Record& record = state.records.at(id);
+            if (record.status != status) continue;
+            return advance(plan, state, entry, {status, record.status == word::FAILED ? Value(record.error) : record.output}, {}, false);
+        }
+    }
+    Values outputs;
+    for (const std::string& id : members) outputs.emplace(id, state.records.at(id).output);
+    return advance(plan, state, entry, {word::SUCCESS, Value(outputs)}, {overwrite<&State::chosen>({})}, state.is_canceled);
+}
+
+Command<State> askBranch(const Plan& plan, std::size_t entry, const State& state) {
+    const Entry& branch = plan.definition.entries[entry];
+    std::vector<std::string> chosen;
+    try {
+        const StateScope scope(state, state.data);
+        for (std::size_t i = 0; i < branch.steps.size(); ++i) {
+            if (branch.conditions[i](scope)) chosen.push_back(branch.steps[i].id);
+        }
+    } catch (const std::exception& error) {
+        return conditionFailed(plan, entry, state, error);
+    }
+    if (chosen.empty()) return advance(plan, state, entry, {word::SUCCESS, Value(Values())}, {}, false);
+    Targets to;
+    for (const std::string& id : chosen) to.add(id);
+    return {.update = {set<&State::chosen>(std::move(chosen))}, .go_to = std::move(to)};
+}
+
+Command<State> turnLoop(const Plan& plan, std::size_t entry, const State& state) {
+    const Entry& loop = plan.definition.entries[entry];
+    const Record& body = state.records.at(loop.steps.front().id);
+    bool holds = false;
+    try {
+        holds = loop.conditions.front()(StateScope(state, body.output, body.iteration));
+    } catch (const std::exception& error) {
+        return conditionFailed(plan, entry, state, error);
+    }
+    if (holds != (loop.kind == Entry::Kind::dowhile)) return advance(plan, state, entry, {word::SUCCESS, body.output}, {}, false);
+    return {.update = {set<&State::data>(body.output)}, .go_to = loop.steps.front().id};
+}
+
+Command<State> runMap(const Plan& plan, std::size_t entry, const State& state, Runtime& runtime) {
+    const Entry& map = plan.definition.entries[entry];
+    const std::string path = pathOf(plan, map.id);
+    tell(runtime, {.kind = RunEvent::Kind::step_start, .path = path});
+    Record record{.status = word::SUCCESS, .payload = state.data, .attempts = 1, .started_ms = nowMs()};
+    try {
+        record.output = map.transform(StateScope(state, state.data));
+    } catch (const std::exception& error) {
+        record.status = word::FAILED;
+        record.error = error.what();
+    }
+    record.ended_ms = nowMs();
+    const bool failed = record.status == word::FAILED;
+    Outcome outcome{failed ? word::FAILED : word::SUCCESS, failed ? Value(record.error) : record.output};
+    tell(runtime, {.kind = RunEvent::Kind::step_result, .path = path, .status = record.status});
+    return advance(plan, state, entry, std::move(outcome), {merge(&State::records, {{map.id, std::move(record)}})}, false);
+}
+
+Command<State> runSleep(const Plan& plan, std::size_t entry, const State& state, Runtime& runtime) {
+    const Entry& sleep = plan.definition.entries[entry];
+    const std::string path = pathOf(plan, sleep.id);
+    Record record{.status = word::SUCCESS, .payload = state.data, .output = state.data, .attempts = 1};
+    std::int64_t until_ms = 0;
+    try {
+        // When it is to wake is computed once, and holds in every process.
+        const auto times = runtime.once("sleep", [&]() -> std::vector<std::int64_t> {
+            tell(runtime, {.kind = RunEvent::Kind::step_waiting, .path = path});
+            const double ms = sleep.transform(StateScope(state, state.data)).as<double>();
+            const std::int64_t now = nowMs();
+            return {now, ms > 0 ? now + static_cast<std::int64_t>(ms) : 0};
+        });
+        record.started_ms = times.at(0);
+        until_ms = times.at(1);
+    } catch (const std::exception& error) {
+        record.status = word::FAILED;
+        record.output = {};
+        record.error = error.what();
+        record.started_ms = nowMs();
+    }
+    if (until_ms > 0) runtime.sleepUntil(std::chrono::system_clock::time_point(std::chrono::milliseconds(until_ms)));
+    record.ended_ms = nowMs();
+    const bool failed = record.status == word::FAILED;
+    Outcome outcome{failed ? word::FAILED : word::SUCCESS, failed ? Value(record.error) : state.data};
+    tell(runtime, {.kind = RunEvent::Kind::step_result, .path = path, .status = record.status});
+    return advance(plan, state, entry, std::move(outcome), {merge(&State::records, {{sleep.id, std::move(record)}})}, false);
+}
+
+}  // namespace stategraph::workflow

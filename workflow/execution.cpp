@@ -1,0 +1,225 @@
+#include "workflow/execution.hpp"
+
+#include <chrono>
+
+#include <stategraph/runtime.hpp>
+
+namespace stategraph::workflow {
+namespace {
+
+// Leave a step; not std::exceptions, so that its own handlers leave them alone.
+struct Suspended {
+    Value payload;
+    std::vector<std::string> labels;
+};
+struct Bailed {
+    Value output;
+};
+
+class Context final : public StepContext {
+public:
+    Context(const Plan& plan, const Step& step, const Record& record, const State& state, Runtime& runtime, std::string path)
+        : step_(step), record_(record), state_(state), runtime_(runtime), path_(std::move(path)) {
+        (void)plan;
+    }
+
+    const Value& input() const noexcept override { return record_.payload; }
+    const Values& state() const noexcept override { return state_.shared; }
+    const Value& init() const noexcept override { return state_.input; }
+    const Value* output(std::string_view step) const noexcept override {
+        const auto found = state_.records.find(std::string(step));
+        return found != state_.records.end() && found->second.status == word::SUCCESS ? &found->second.output : nullptr;
+    }
+    std::int64_t iteration() const noexcept override { return record_.iteration; }
+
+    const std::string& path() const noexcept override { return path_; }
+    Runtime& runtime() noexcept override { return runtime_; }
+    int attempt() const noexcept override { return runtime_.attempt(); }
+    const Value* resumeData() const noexcept override { return record_.pending.isNull() ? nullptr : &record_.pending; }
+    const Value* suspendData() const noexcept override { return record_.pending.isNull() ? nullptr : &record_.asked; }
+
+    void suspend(Value payload, std::vector<std::string> labels) override {
+        if (step_.suspend && !payload.isNull()) payload = step_.suspend(std::move(payload));
+        throw Suspended{std::move(payload), std::move(labels)};
+    }
+    void bail(Value output) override { throw Bailed{std::move(output)}; }
+    void setState(Values values) override {
+        if (step_.state) values = step_.state(Value(values)).as<Values>();
+        for (auto& [key, value] : values) shared_.insert_or_assign(key, std::move(value));
+    }
+    void write(Value value) override {
+        if (isWatched(runtime_)) tell(runtime_, {.kind = RunEvent::Kind::step_output, .path = path_, .value = std::move(value)});
+    }
+    void cancel() override { is_canceled_ = true; }
+
+    Values takeShared() { return std::move(shared_); }
+    bool isCanceled() const noexcept { return is_canceled_; }
+
+private:
+    const Step& step_;
+    const Record& record_;
+    const State& state_;
+    Runtime& runtime_;
+    std::string path_;
+    Values shared_;
+    bool is_canceled_ = false;
+};
+
+// A step of a function, once.
+Executed executeFunction(const Plan& plan, const Step& step, Record record, const State& state, Runtime& runtime) {
+    Executed executed;
+    record.attempts = runtime.attempt();
+    try {
+        if (step.input) record.payload = step.input(std::move(record.payload));
+        Context context(plan, step, record, state, runtime, pathOf(plan, step.id));
+        try {
+            record.output = step.execute(record.payload, context);
+            record.status = word::SUCCESS;
+        } catch (Suspended& suspended) {
+            record.status = word::SUSPENDED;
+            record.asked = std::move(suspended.payload);
+            record.labels = std::move(suspended.labels);
+        } catch (Bailed& bailed) {
+            record.status = word::BAILED;
+            record.output = std::move(bailed.output);
+        }
+        executed.shared = context.takeShared();
+        executed.is_canceled = context.isCanceled();
+    } catch (const PermanentError& error) {
+        record.status = word::FAILED;
+        record.error = error.what();
+        record.is_permanent = true;
+    }
+    executed.record = std::move(record);
+    return executed;
+}
+
+bool hasPermanentFailure(const State& state) {
+    for (const auto* records : {&state.records, &state.items}) {
+        for (const auto& [id, record] : *records) {
+            if (record.is_permanent) return true;
+        }
+    }
+    return false;
+}
+
+State beginningInside(const Record& record, const State& outer, bool goes_on) {
+    State state;
+    if (goes_on) {
+        state = record.child.as<State>();
+        state.status.clear();
+        state.error.clear();
+        state.goes_on = true;
+        state.target = record.target;
+        state.answer = record.pending;
+    } else {
+        state.input = record.payload;
+        state.data = record.payload;
+    }
+    state.shared = outer.shared;
+    return state;
+}
+
+void takeInside(State&& inner, Record& record) {
+    record.status = inner.status == word::CANCELED ? word::SUCCESS : inner.status;
+    record.is_permanent = record.status == word::FAILED && hasPermanentFailure(inner);
+    record.error = inner.error;
+    record.output = record.status == word::SUCCESS ? inner.result : Value();
+    record.child = Value(inner);
+}
+
+// What a workflow inside has changed: a copy of all would undo what its siblings have set meanwhile.
+Values changesOf(const Values& before, Values after) {
+    std::erase_if(after, [&](const auto& each) {
+        const auto found = before.find(each.first);
+        return found != before.end() && found->second == each.second;
+    });
+    return after;
+}
+
+// A workflow, with all its attempts: each begins anew.
+Executed executeNested(const Plan& plan, const Nested& nested, const Step& step, Record record, const State& state, Runtime& runtime) {
+    const RetryPolicy retry = plan.retryOf(step);
+    Executed executed;
+    State outer;
+    outer.shared = state.shared;
+    bool goes_on = record.status == word::RUNNING && !record.child.isNull();
+    for (int attempt = 1;; ++attempt) {
+        record.attempts = attempt;
+        const State begin = beginningInside(record, outer, goes_on);
+        State inner = runtime.invoke(nested.graph, updateOf(begin), "attempt " + std::to_string(attempt));
+        goes_on = false;
+        outer.shared = inner.shared;
+        executed.is_canceled = executed.is_canceled || inner.is_canceled;
+        takeInside(std::move(inner), record);
+        if (record.status != word::FAILED || record.is_permanent || attempt >= retry.max_attempts) break;
+        if (retry.initial_interval.count() > 0) {
+            runtime.waitFor(std::chrono::duration_cast<std::chrono::milliseconds>(retry.initial_interval));
+        }
+    }
+    executed.shared = changesOf(state.shared, std::move(outer.shared));
+    executed.record = std::move(record);
+    return executed;
+}
+
+}  // namespace
+
+std::string pathOf(const Plan& plan, std::string_view id) { return plan.prefix + std::string(id); }
+
+Record beginRecord(const Record* before, const Value& input, bool is_loop) {
+    Record record;
+    const bool has_run = before != nullptr && !before->status.empty();
+    const bool goes_on = has_run && before->status == word::RUNNING;
+    record.payload = goes_on ? before->payload : input;
+    record.started_ms = goes_on ? before->started_ms : nowMs();
+    if (goes_on) {
+        record.status = word::RUNNING;
+        record.child = before->child;
+        record.asked = before->asked;
+        record.target = before->target;
+        record.suspended_ms = before->suspended_ms;
+    }
+    if (is_loop) record.iteration = goes_on ? before->iteration : has_run ? before->iteration + 1 : 1;
+    if (goes_on || record.iteration > 1) {
+        record.resumed = before->resumed;
+        record.resumed_ms = before->resumed_ms;
+    }
+    if (before != nullptr && (goes_on || !has_run)) record.pending = before->pending;
+    if (!record.pending.isNull()) {
+        record.resumed = record.pending;
+        if (record.resumed_ms == 0) record.resumed_ms = nowMs();
+    }
+    return record;
+}
+
+Executed execute(const Plan& plan, const Step& step, Record record, const State& state, Runtime& runtime) {
+    const Nested* const nested = plan.findNested(step.id);
+    Executed executed = nested != nullptr ? executeNested(plan, *nested, step, std::move(record), state, runtime)
+                                          : executeFunction(plan, step, std::move(record), state, runtime);
+    Record& ended = executed.record;
+    ended.pending = {};
+    ended.target.clear();
+    if (ended.status == word::SUSPENDED) {
+        ended.suspended_ms = nowMs();
+    } else {
+        ended.asked = {};
+        ended.labels.clear();
+        ended.ended_ms = nowMs();
+    }
+    if (ended.status == word::FAILED) executed.shared = nested != nullptr ? std::move(executed.shared) : Values();
+    return executed;
+}
+
+Record failedRecord(Record record, const NodeFailure& failure) {
+    record.status = word::FAILED;
+    record.error = failure.error;
+    record.attempts = failure.attempts;
+    record.pending = {};
+    record.target.clear();
+    record.asked = {};
+    record.labels.clear();
+    record.ended_ms = nowMs();
+    return record;
+}
+
+}  // namespace stategraph::workflow

@@ -1,0 +1,221 @@
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <stop_token>
+
+#include <stategraph/control.hpp>
+#include <stategraph/error.hpp>
+#include <stategraph/workflow/run.hpp>
+
+#include "workflow/questions.hpp"
+#include "workflow/travel.hpp"
+#include "workflow/view.hpp"
+
+// Operations on runs. Each is one run or one edit of the graph's thread, or both.
+namespace stategraph::workflow {
+namespace {
+
+std::string joined(const std::vector<std::string>& path) {
+    std::string text;
+    for (const std::string& id : path) text += (text.empty() ? "" : ".") + id;
+    return text;
+}
+
+std::vector<std::string> split(std::string_view path) {
+    std::vector<std::string> ids;
+    while (!path.empty()) {
+        const std::size_t dot = std::min(path.find('.'), path.size());
+        ids.emplace_back(path.substr(0, dot));
+        path.remove_prefix(std::min(dot + 1, path.size()));
+    }
+    return ids;
+}
+
+// Until a time, or until the run is to end.
+void sleepUntil(std::chrono::system_clock::time_point until, const std::shared_ptr<RunControl>& control) {
+    std::mutex mutex;
+    std::condition_variable_any changed;
+    std::unique_lock lock(mutex);
+    const std::stop_token stop = control ? control->stopToken() : std::stop_token();
+    changed.wait_until(lock, stop, until, [] { return false; });
+}
+
+[[noreturn]] void refuse(Refusal why, const std::string& run_id, const std::string& text) {
+    throw RefusedError(why, "run '" + run_id + "': " + text);
+}
+
+}  // namespace
+
+struct Flow::Impl {
+    std::shared_ptr<const Plan> plan;
+    CompiledGraph<State> graph;
+
+    ThreadId threadOf(const std::string& run_id) const { return ThreadId(plan->definition.id + "/" + run_id); }
+    StateSnapshot<State> read(const std::string& run_id, bool inside = false) const {
+        return graph.getState({.thread_id = threadOf(run_id)}, {.subgraphs = inside});
+    }
+    RunView view(const std::string& run_id) const {
+        const auto at = read(run_id, true);
+        if (!isStored(at)) return {};
+        return viewOf(*plan, at.values, at);
+    }
+    static bool isStored(const SnapshotData& at) { return !at.config.checkpoint_id.empty(); }
+
+    template <class Input>
+    RunView drive(const std::string& run_id, Input input, const RunOptions& options) const;
+    void end(const std::string& run_id) const;
+    std::vector<Question> questionsOf(const std::string& run_id, const StateSnapshot<State>& at, const ResumeTarget& target) const;
+    std::vector<Question> questionOfLabel(const std::string& run_id, std::vector<Question> open, const ResumeTarget& target) const;
+};
+
+template <class Input>
+RunView Flow::Impl::drive(const std::string& run_id, Input input, const RunOptions& options) const {
+    const auto session = std::make_shared<Session>();
+    session->on_event = options.on_event;
+    session->tell({.kind = RunEvent::Kind::start});
+    const RunConfig config{.thread_id = threadOf(run_id), .control = options.control, .context = std::shared_ptr<const Session>(session)};
+    auto result = graph.invoke(std::move(input), config);
+    const auto isStopped = [&] { return options.control && options.control->stopRequested(); };
+    while (result.status == Status::sleeping && options.waits && !isStopped()) {
+        sleepUntil(*result.wake_at, options.control);
+        if (!isStopped()) result = graph.invoke(RESUME, config);
+    }
+    if (isStopped()) end(run_id);
+    RunView view = this->view(run_id);
+    if (view.status == RunStatus::canceled) session->tell({.kind = RunEvent::Kind::canceled});
+    if (view.status == RunStatus::paused) session->tell({.kind = RunEvent::Kind::paused});
+    session->tell({.kind = RunEvent::Kind::finish, .status = toString(view.status)});
+    return view;
+}
+
+// An edit: nothing is due any more. A sleep under way keeps its record.
+void Flow::Impl::end(const std::string& run_id) const {
+    const auto at = read(run_id);
+    if (!isStored(at) || at.values.status == word::SUCCESS || at.values.status == word::FAILED || at.values.status == word::CANCELED) return;
+    Update<State> update{set<&State::status>(std::string(word::CANCELED))};
+    const auto& entries = plan->definition.entries;
+    const auto entry = static_cast<std::size_t>(at.values.at);
+    if (entry < entries.size() && entries[entry].kind == Entry::Kind::sleep) {
+        update.with(merge(&State::records, {{entries[entry].id, Record{.status = word::WAITING, .payload = at.values.data}}}));
+    }
+    graph.updateState({.thread_id = threadOf(run_id)}, std::move(update), {.as_node = wait_node});
+}
+
+std::vector<Question> Flow::Impl::questionOfLabel(const std::string& run_id, std::vector<Question> open, const ResumeTarget& target) const {
+    std::erase_if(open, [&](const Question& each) { return std::ranges::find(each.labels, target.label) == each.labels.end(); });
+    if (open.empty()) refuse(Refusal::unknown_label, run_id, "no open question has the label '" + target.label + "'");
+    if (open.size() > 1) refuse(Refusal::ambiguous, run_id, "several open questions have the label '" + target.label + "'; name the step");
+    return open;
+}
+
+// Those that an answer is for: of one step, or of elements of one foreach.
+std::vector<Question> Flow::Impl::questionsOf(const std::string& run_id, const StateSnapshot<State>& at, const ResumeTarget& target) const {
+    if (!isStored(at) || !at.values.status.empty() || at.interrupts().empty()) {
+        refuse(Refusal::not_suspended, run_id, "it waits for no answer");
+    }
+    std::vector<Question> open = openQuestions(*plan, at.values);
+    if (!target.label.empty()) return questionOfLabel(run_id, std::move(open), target);
+    const std::vector<std::string> given = split(target.step);
+    const auto isBelow = [&](const std::vector<std::string>& path) {
+        const std::size_t common = std::min(given.size(), path.size());
+        return std::equal(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(common), path.begin());
+    };
+    std::vector<std::vector<std::string>> places;  // a foreach is one
+    std::string all;
+    for (const Question& each : open) {
+        std::vector<std::string> place = each.path;
+        if (each.index) place.resize(each.index_at);
+        all += (all.empty() ? "'" : ", '") + joined(place) + "'";
+        if (isBelow(place) && std::ranges::find(places, place) == places.end()) places.push_back(std::move(place));
+    }
+    if (places.empty()) refuse(Refusal::not_suspended, run_id, "step '" + target.step + "' waits for no answer; open are " + all);
+    if (places.size() > 1) refuse(Refusal::ambiguous, run_id, "several steps wait for answers, " + all + "; name one of them");
+    std::erase_if(open, [&](const Question& each) {
+        const bool is_there = each.path.size() >= places.front().size() && std::equal(places.front().begin(), places.front().end(), each.path.begin());
+        const bool is_given = isBelow(each.path) && each.path.size() >= given.size();
+        return !is_there || !is_given || (target.index && each.index != target.index);
+    });
+    if (open.empty()) refuse(Refusal::not_suspended, run_id, "that element, or what stands below it, waits for no answer");
+    return open;
+}
+
+Flow::Flow(Definition definition, const CompileOptions& options) {
+    const auto plan = makePlan(definition, "", true);
+    impl_ = std::make_shared<const Impl>(Impl{plan, compile(plan, options)});
+}
+
+RunView Flow::start(const std::string& run_id, Value input, const RunOptions& options) const {
+    const Definition& definition = impl_->plan->definition;
+    State state;
+    try {
+        state.input = definition.input ? definition.input(std::move(input)) : std::move(input);
+    } catch (const std::exception& error) {
+        refuse(Refusal::invalid_input, run_id, std::string("its input is not what the workflow takes: ") + error.what());
+    }
+    try {
+        const Values begin = options.state.value_or(Values());
+        state.shared = definition.state ? definition.state(Value(begin)).as<Values>() : begin;
+    } catch (const std::exception& error) {
+        refuse(Refusal::invalid_state, run_id, std::string("its state is not what the workflow takes: ") + error.what());
+    }
+    state.data = state.input;
+    state.is_single_step = options.single_step;
+    return impl_->drive(run_id, updateOf(state), options);
+}
+
+RunView Flow::resume(const std::string& run_id, const ResumeTarget& target, Value data, const RunOptions& options) const {
+    const auto at = impl_->read(run_id);
+    Command<> command;
+    const auto interrupts = at.interrupts();
+    for (const Question& question : impl_->questionsOf(run_id, at, target)) {
+        const auto asked = std::ranges::find(interrupts, question.key, &Interrupt::key);
+        if (asked == interrupts.end()) refuse(Refusal::already_claimed, run_id, "'" + question.key + "' has been answered");
+        try {
+            command.answers.emplace_back(asked->id, question.step->resume ? question.step->resume(data) : data);
+        } catch (const std::exception& error) {
+            refuse(Refusal::invalid_resume_data, run_id, "the answer is not what '" + question.key + "' takes: " + error.what());
+        }
+    }
+    try {
+        return impl_->drive(run_id, std::move(command), options);
+    } catch (const ThreadBusyError& error) {
+        refuse(Refusal::already_claimed, run_id, error.message());
+    } catch (const ConcurrentUpdateError& error) {
+        refuse(Refusal::already_claimed, run_id, error.message());
+    } catch (const InvalidArgumentError& error) {
+        refuse(Refusal::already_claimed, run_id, error.message());
+    }
+}
+
+RunView Flow::restart(const std::string& run_id, const RunOptions& options) const {
+    const RunView view = impl_->view(run_id);
+    if (view.status == RunStatus::success || view.status == RunStatus::failed) return view;
+    if (view.status != RunStatus::running && view.status != RunStatus::waiting) {
+        refuse(Refusal::not_active, run_id, std::string("nothing of it was under way; it is ") + toString(view.status));
+    }
+    return impl_->drive(run_id, RESUME, options);
+}
+
+RunView Flow::cancel(const std::string& run_id) const {
+    impl_->end(run_id);
+    return impl_->view(run_id);
+}
+
+RunView Flow::timeTravel(const std::string& run_id, const std::string& step, std::optional<Value> input, std::optional<Value> data,
+                         const RunOptions& options) const {
+    const auto at = impl_->read(run_id, true);
+    const std::vector<std::string> path = split(step);
+    if (!Impl::isStored(at) || path.empty() || viewOf(*impl_->plan, at.values, at).status == RunStatus::running) {
+        refuse(Refusal::invalid_target, run_id, "it has not run, or is under way");
+    }
+    State state = at.values;
+    const Targets to = travel(*impl_->plan, state, path, {std::move(input), options.state, std::move(data)});
+    state.is_single_step = options.single_step;
+    impl_->graph.updateState({.thread_id = impl_->threadOf(run_id)}, updateOf(state), {.as_node = wait_node, .go_to = to});
+    return impl_->drive(run_id, RESUME, options);
+}
+
+RunView Flow::get(const std::string& run_id) const { return impl_->view(run_id); }
+
+}  // namespace stategraph::workflow

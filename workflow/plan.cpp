@@ -1,0 +1,136 @@
+#include "workflow/plan.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include <stategraph/error.hpp>
+
+namespace stategraph::workflow {
+namespace {
+
+constexpr const char* not_in_ids = ".[]|:";
+
+std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+
+/// All faults of a definition, nested ones included.
+class Faults {
+public:
+    explicit Faults(const Definition& definition) { check(definition); }
+    void throwIfAny() const {
+        if (!faults_.empty()) throw InvalidGraphError(faults_);
+    }
+
+private:
+    void check(const Definition& definition) {
+        const std::string where = "workflow " + quoted(definition.id) + ": ";
+        if (definition.id.empty()) fault("a workflow needs an id");
+        if (definition.entries.empty()) fault(where + "it has no entries; add a step");
+        std::vector<std::string> seen;
+        for (const Entry& entry : definition.entries) {
+            checkShape(where, entry);
+            for (const std::string& id : idsOf(entry)) {
+                checkId(where, id);
+                if (std::ranges::find(seen, id) != seen.end()) {
+                    fault(where + "the id " + quoted(id) + " is used twice; give the second step another: clone(step, \"…\")");
+                }
+                seen.push_back(id);
+            }
+        }
+    }
+
+    void checkId(const std::string& where, const std::string& id) {
+        if (id.empty()) return fault(where + "a step needs an id");
+        if (id.find_first_of(not_in_ids) != std::string::npos) {
+            fault(where + "the id " + quoted(id) + " has one of . [ ] | : in it, which paths are made of; choose another");
+        }
+    }
+
+    void checkShape(const std::string& where, const Entry& entry) {
+        for (const Step& step : entry.steps) {
+            if ((step.execute == nullptr) == (step.workflow == nullptr)) {
+                fault(where + "step " + quoted(step.id) + " needs either a function or a workflow");
+            }
+            if (step.workflow) check(*step.workflow);
+        }
+        using Kind = Entry::Kind;
+        const bool computes = entry.kind == Kind::map || entry.kind == Kind::sleep;
+        if (computes && !entry.transform) fault(where + quoted(entry.id) + " needs a function");
+        if (!computes && !isBlock(entry) && entry.steps.size() != 1) fault(where + "an entry needs exactly one step");
+        const std::size_t conditions = entry.kind == Kind::branch                                 ? entry.steps.size()
+                                       : entry.kind == Kind::dowhile || entry.kind == Kind::dountil ? 1
+                                                                                                  : 0;
+        if (entry.conditions.size() != conditions || std::ranges::any_of(entry.conditions, [](const auto& each) { return !each; })) {
+            fault(where + "an entry needs " + std::to_string(conditions) + " conditions");
+        }
+        if (entry.concurrency < 1) fault(where + "the concurrency of a foreach must be at least 1");
+    }
+
+    void fault(std::string text) { faults_.push_back(std::move(text)); }
+
+    std::vector<std::string> faults_;
+};
+
+}  // namespace
+
+std::vector<std::string> idsOf(const Entry& entry) {
+    if (entry.kind == Entry::Kind::map || entry.kind == Entry::Kind::sleep) return {entry.id};
+    std::vector<std::string> ids;
+    for (const Step& step : entry.steps) ids.push_back(step.id);
+    return ids;
+}
+
+bool isBlock(const Entry& entry) noexcept { return entry.kind == Entry::Kind::parallel || entry.kind == Entry::Kind::branch; }
+
+std::string joinOf(std::size_t entry) { return "[join " + std::to_string(entry) + "]"; }
+std::string askOf(std::size_t entry) { return "[ask " + std::to_string(entry) + "]"; }
+std::string turnOf(std::size_t entry) { return "[turn " + std::to_string(entry) + "]"; }
+std::string itemNodeOf(std::string_view step) { return std::string(step) + "[item]"; }
+std::string itemsEndOf(std::string_view step) { return std::string(step) + "[end]"; }
+
+std::int64_t nowMs() {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
+
+const Step* Plan::findStep(std::string_view id) const noexcept {
+    const auto place = places.find(id);
+    if (place == places.end()) return nullptr;
+    const auto& steps = definition.entries[place->second].steps;
+    const auto found = std::ranges::find(steps, id, &Step::id);
+    return found == steps.end() ? nullptr : &*found;
+}
+
+const Nested* Plan::findNested(std::string_view id) const noexcept {
+    const auto found = nested.find(id);
+    return found == nested.end() ? nullptr : &found->second;
+}
+
+RetryPolicy Plan::retryOf(const Step& step) const {
+    RetryPolicy policy = step.retry.value_or(definition.retry);
+    if (policy.retry_on == RetryOn()) policy.retry_on = RetryOn([](const std::exception_ptr&) { return true; });
+    return policy;
+}
+
+std::shared_ptr<const Plan> makePlan(const Definition& definition, std::string prefix, bool is_root) {
+    if (is_root) Faults(definition).throwIfAny();
+    auto plan = std::make_shared<Plan>();
+    plan->definition = definition;
+    plan->prefix = std::move(prefix);
+    plan->is_root = is_root;
+    for (std::size_t entry = 0; entry < definition.entries.size(); ++entry) {
+        plan->sleeps = plan->sleeps || definition.entries[entry].kind == Entry::Kind::sleep;
+        for (const std::string& id : idsOf(definition.entries[entry])) plan->places.emplace(id, entry);
+        for (const Step& step : definition.entries[entry].steps) {
+            if (!step.workflow) continue;
+            const auto inner = makePlan(*step.workflow, plan->prefix + step.id + ".", false);
+            plan->sleeps = plan->sleeps || inner->sleeps;
+            plan->nested.emplace(step.id, Nested{inner, compile(inner, {})});
+        }
+    }
+    return plan;
+}
+
+void tell(Runtime& runtime, const RunEvent& event) { runtime.context<Session>().tell(event); }
+bool isWatched(Runtime& runtime) { return runtime.context<Session>().isWatched(); }
+
+}  // namespace stategraph::workflow

@@ -1,0 +1,106 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include <stategraph/compiled_graph.hpp>
+#include <stategraph/graph.hpp>
+#include <stategraph/workflow/definition.hpp>
+#include <stategraph/workflow/run.hpp>
+
+#include "workflow/state.hpp"
+
+namespace stategraph::workflow {
+
+struct Plan;
+
+/// A workflow inside another.
+struct Nested {
+    std::shared_ptr<const Plan> plan;
+    CompiledGraph<State> graph;
+};
+
+/// A checked definition, as the nodes of its graph see it.
+struct Plan {
+    Definition definition;
+    std::string prefix;  // of its steps' paths: "outer."
+    bool is_root = true;
+    std::map<std::string, std::size_t, std::less<>> places = {};  // ids -> the entry they stand in
+    std::map<std::string, Nested, std::less<>> nested = {};
+    bool sleeps = false;  // it, or a workflow inside it, has a sleep: its node may run again and go on inside
+
+    /// Null: there is none.
+    const Step* findStep(std::string_view id) const noexcept;
+    const Nested* findNested(std::string_view id) const noexcept;
+    RetryPolicy retryOf(const Step& step) const;
+};
+
+/// Ids of what stands in an entry.
+std::vector<std::string> idsOf(const Entry& entry);
+bool isBlock(const Entry& entry) noexcept;
+
+/// Nodes beside those of steps, maps and sleeps, which have their ids.
+std::string joinOf(std::size_t entry);
+std::string askOf(std::size_t entry);
+std::string turnOf(std::size_t entry);
+std::string itemNodeOf(std::string_view step);
+std::string itemsEndOf(std::string_view step);
+inline constexpr const char* wait_node = "[wait]";
+inline constexpr const char* enter_node = "[enter]";
+
+/// One call of start, resume and the like, as its nodes see it: RunConfig::context.
+class Session {
+public:
+    std::function<void(const RunEvent&)> on_event;
+
+    bool isWatched() const noexcept { return on_event != nullptr; }
+    void tell(const RunEvent& event) const {
+        if (!on_event) return;
+        const std::lock_guard lock(mutex_);
+        on_event(event);
+    }
+
+private:
+    mutable std::mutex mutex_;
+};
+void tell(Runtime& runtime, const RunEvent& event);
+bool isWatched(Runtime& runtime);
+
+std::int64_t nowMs();
+
+/// Where a run goes from an entry that has ended: writes of the entry's own are in `update`.
+struct Outcome {
+    std::string_view status;  // word::SUCCESS, FAILED, SUSPENDED or BAILED
+    Value value = {};         // handed on, or of a failure its text
+};
+Command<State> advance(const Plan& plan, const State& state, std::size_t entry, Outcome outcome, Update<State> update, bool is_canceled);
+/// What is due where an entry begins, or goes on.
+Targets beginningOf(const Plan& plan, std::size_t entry);
+Targets goingOn(const Plan& plan, const State& state);
+
+/// Nodes.
+Command<State> runStep(const Plan& plan, std::size_t entry, const Step& step, const State& state, Runtime& runtime);
+Command<State> stepFailed(const Plan& plan, std::size_t entry, const Step& step, const State& state, const NodeFailure& failure, Runtime& runtime);
+Command<State> beginForeach(const Plan& plan, std::size_t entry, const State& state, Runtime& runtime);
+Command<State> runItem(const Plan& plan, const Step& step, const Item& item, Runtime& runtime);
+Command<State> itemFailed(const Plan& plan, const Step& step, const Item& item, const NodeFailure& failure, Runtime& runtime);
+Command<State> endForeach(const Plan& plan, std::size_t entry, const State& state, Runtime& runtime);
+Command<State> joinBlock(const Plan& plan, std::size_t entry, const State& state);
+Command<State> askBranch(const Plan& plan, std::size_t entry, const State& state);
+Command<State> turnLoop(const Plan& plan, std::size_t entry, const State& state);
+Command<State> runMap(const Plan& plan, std::size_t entry, const State& state, Runtime& runtime);
+Command<State> runSleep(const Plan& plan, std::size_t entry, const State& state, Runtime& runtime);
+Command<State> waitForAnswers(const Plan& plan, const State& state, Runtime& runtime);
+Command<State> enterNested(const Plan& plan, const State& state);
+
+/// The update that makes a graph's state this one.
+Update<State> updateOf(const State& state);
+
+/// Checks a definition and makes its graph. Errors: InvalidGraphError.
+std::shared_ptr<const Plan> makePlan(const Definition& definition, std::string prefix, bool is_root);
+CompiledGraph<State> compile(std::shared_ptr<const Plan> plan, const CompileOptions& options);
+
+}  // namespace stategraph::workflow

@@ -1,0 +1,157 @@
+#include "workflow/questions.hpp"
+
+#include <charconv>
+#include <set>
+
+#include <stategraph/interrupt.hpp>
+#include <stategraph/runtime.hpp>
+
+namespace stategraph::workflow {
+namespace {
+
+void addOpen(const Plan& plan, const Step& step, const Record& record, Question at, std::vector<Question>& open) {
+    if (record.status != word::SUSPENDED) return;
+    const Nested* const nested = plan.findNested(step.id);
+    if (nested == nullptr) {
+        at.payload = record.asked;
+        at.labels = record.labels;
+        at.step = &step;
+        open.push_back(std::move(at));
+        return;
+    }
+    for (Question& inner : openQuestions(*nested->plan, record.child.as<State>())) {
+        Question whole = at;
+        whole.key += "." + inner.key;
+        whole.path.insert(whole.path.end(), inner.path.begin(), inner.path.end());
+        if (!whole.index && inner.index) {
+            whole.index = inner.index;
+            whole.index_at = at.path.size() + inner.index_at;
+        }
+        whole.payload = std::move(inner.payload);
+        whole.labels = std::move(inner.labels);
+        whole.step = inner.step;
+        open.push_back(std::move(whole));
+    }
+}
+
+// "each[2].leaf": the id, the element if there is one, and the rest.
+struct FirstPart {
+    std::string_view id;
+    std::optional<std::string> index;
+    std::string_view rest;
+};
+FirstPart firstPart(std::string_view key) {
+    FirstPart part;
+    const std::size_t dot = key.find('.');
+    part.id = key.substr(0, dot);
+    if (dot != std::string_view::npos) part.rest = key.substr(dot + 1);
+    const std::size_t bracket = part.id.find('[');
+    if (bracket == std::string_view::npos) return part;
+    part.index = std::string(part.id.substr(bracket + 1, part.id.size() - bracket - 2));
+    part.id = part.id.substr(0, bracket);
+    return part;
+}
+
+void giveTo(Record& record, std::string_view rest, const Value& answer) {
+    record.status = word::RUNNING;
+    record.labels.clear();
+    record.pending = answer;
+    record.resumed = answer;
+    record.resumed_ms = nowMs();
+    record.target = rest;
+}
+
+}  // namespace
+
+std::vector<Question> openQuestions(const Plan& plan, const State& state) {
+    std::vector<Question> open;
+    for (const Entry& entry : plan.definition.entries) {
+        for (const Step& step : entry.steps) {
+            const auto found = state.records.find(step.id);
+            if (found == state.records.end() || found->second.status != word::SUSPENDED) continue;
+            Question at{.key = step.id, .path = {step.id}, .index = {}, .index_at = 0, .payload = {}, .labels = {}, .step = nullptr};
+            if (entry.kind != Entry::Kind::foreach) {
+                addOpen(plan, step, found->second, at, open);
+                continue;
+            }
+            const auto count = found->second.payload.as<std::vector<Value>>().size();
+            for (std::size_t i = 0; i < count; ++i) {
+                const auto item = state.items.find(std::to_string(i));
+                if (item == state.items.end()) continue;
+                Question of = at;
+                of.key += "[" + item->first + "]";
+                of.index = static_cast<std::int64_t>(i);
+                of.index_at = 1;
+                addOpen(plan, step, item->second, std::move(of), open);
+            }
+        }
+    }
+    return open;
+}
+
+void giveAnswer(const Plan& plan, State& state, std::string_view key, const Value& answer) {
+    (void)plan;
+    const FirstPart part = firstPart(key);
+    Record& record = state.records.at(std::string(part.id));
+    if (part.index) {
+        giveTo(state.items.at(*part.index), part.rest, answer);
+        giveTo(record, {}, answer);
+    } else {
+        giveTo(record, part.rest, answer);
+    }
+}
+
+namespace {
+
+// The writes that answers make, and where the run goes then.
+Command<State> goOn(const Plan& plan, const State& before, State after) {
+    std::set<std::string> due;
+    Update<State> update;
+    std::map<std::string, Record> records;
+    std::map<std::string, Record> items;
+    for (auto& [id, record] : after.records) {
+        if (record.status != word::RUNNING || before.records.at(id).status == word::RUNNING) continue;
+        due.insert(id);
+        records.emplace(id, std::move(record));
+    }
+    for (auto& [index, item] : after.items) {
+        if (item.status == word::RUNNING && before.items.at(index).status != word::RUNNING) items.emplace(index, std::move(item));
+    }
+    Targets to;
+    for (const std::string& id : idsOf(plan.definition.entries[static_cast<std::size_t>(before.at)])) {
+        if (due.contains(id)) to.add(id);
+    }
+    update.with(merge(&State::records, std::move(records)));
+    if (!items.empty()) update.with(merge(&State::items, std::move(items)));
+    return {.update = std::move(update), .go_to = std::move(to)};
+}
+
+}  // namespace
+
+Command<State> waitForAnswers(const Plan& plan, const State& state, Runtime& runtime) {
+    State after = state;
+    bool any = false;
+    for (Question& question : openQuestions(plan, state)) {
+        std::string path;
+        for (const std::string& id : question.path) path += (path.empty() ? "" : ".") + id;
+        const Suspension asked{std::move(path), question.payload.isNull() ? Value(Values()) : question.payload, question.labels};
+        const std::optional<Value> answer = ask(runtime, question.key, asked);
+        if (!answer) continue;
+        giveAnswer(plan, after, question.key, *answer);
+        any = true;
+    }
+    if (!any) stopForAnswers(runtime);
+    return goOn(plan, state, std::move(after));
+}
+
+Command<State> enterNested(const Plan& plan, const State& state) {
+    Update<State> begun{set<&State::goes_on>(false)};
+    if (state.target.empty()) return {.update = std::move(begun), .go_to = goingOn(plan, state)};
+    State after = state;
+    giveAnswer(plan, after, state.target, state.answer);
+    Command<State> command = goOn(plan, state, std::move(after));
+    command.update.with(set<&State::goes_on>(false));
+    return command;
+}
+
+}  // namespace stategraph::workflow

@@ -1,0 +1,30 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "workflow/state.hpp"
+
+namespace stategraph::workflow {
+
+/// What a condition, a map or a sleep sees of a state.
+class StateScope final : public Scope {
+public:
+    StateScope(const State& state, const Value& input, std::int64_t iteration = 0) noexcept
+        : state_(state), input_(input), iteration_(iteration) {}
+
+    const Value& input() const noexcept override { return input_; }
+    const Values& state() const noexcept override { return state_.shared; }
+    const Value& init() const noexcept override { return state_.input; }
+    const Value* output(std::string_view step) const noexcept override {
+        const auto found = state_.records.find(std::string(step));
+        return found != state_.records.end() && found->second.status == word::SUCCESS ? &found->second.output : nullptr;
+    }
+    std::int64_t iteration() const noexcept override { return iteration_; }
+
+private:
+    const State& state_;
+    const Value& input_;
+    std::int64_t iteration_;
+};
+
+}  // namespace stategraph::workflow

@@ -1,0 +1,133 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <stategraph/channel.hpp>
+#include <stategraph/codec.hpp>
+#include <stategraph/fields.hpp>
+#include <stategraph/value.hpp>
+#include <stategraph/workflow/definition.hpp>
+
+// The state of every workflow's graph. Records and their words are what is stored; docs/workflows.md has the rules.
+namespace stategraph::workflow {
+struct Item;
+}
+namespace stategraph {
+template <>
+struct Codec<workflow::Item> {
+    static void encode(Encoder& encoder, const workflow::Item& item);
+    static void decode(Decoder& decoder, workflow::Item& item);
+};
+}  // namespace stategraph
+
+namespace stategraph::workflow {
+
+// The words of Record::status and State::status.
+namespace word {
+inline constexpr const char* RUNNING = "running";
+inline constexpr const char* WAITING = "waiting";
+inline constexpr const char* SUSPENDED = "suspended";
+inline constexpr const char* SUCCESS = "success";
+inline constexpr const char* FAILED = "failed";
+inline constexpr const char* BAILED = "bailed";
+inline constexpr const char* PAUSED = "paused";
+inline constexpr const char* CANCELED = "canceled";
+}  // namespace word
+
+/// What is kept of a step: of its last execution, and what the next one is given.
+struct Record {
+    /// Empty: it has not run, and `pending` waits for it. "running": it is to go on, with `pending`.
+    std::string status = {};
+    Value payload = {};
+    Value output = {};
+    std::string error = {};
+    bool is_permanent = false;  // its failure is not to be retried
+    Value asked = {};
+    std::vector<std::string> labels = {};
+    Value resumed = {};  // the last data given to it
+    Value pending = {};  // data that its next execution is given
+    std::string target = {};  // of a nested workflow: the path of the question below it that `pending` answers
+    Value child = {};  // of a nested workflow: its State
+    std::int64_t iteration = 0;
+    std::int64_t attempts = 0;
+    // Milliseconds since 1970; 0: not yet.
+    std::int64_t started_ms = 0;
+    std::int64_t suspended_ms = 0;
+    std::int64_t resumed_ms = 0;
+    std::int64_t ended_ms = 0;
+
+    static constexpr auto fields() {
+        return stategraph::fields<&Record::status, &Record::payload, &Record::output, &Record::error, &Record::is_permanent,
+                                  &Record::asked, &Record::labels, &Record::resumed, &Record::pending, &Record::target, &Record::child,
+                                  &Record::iteration, &Record::attempts, &Record::started_ms, &Record::suspended_ms,
+                                  &Record::resumed_ms, &Record::ended_ms>();
+    }
+};
+
+/// What elements of a foreach that are under way share, in one process.
+struct ForeachLeg {
+    std::vector<Value> values;
+    std::atomic<bool> is_over = false;  // no more are to begin
+};
+
+/// An element of a foreach on its way to the step.
+struct Item {
+    std::int64_t index = 0;
+    Value value = {};
+    /// Of this process alone: null in one that goes on with what another left.
+    std::shared_ptr<ForeachLeg> leg = {};
+    bool is_first = false;  // it begins whatever becomes of the others, as many do as may run at once
+};
+
+struct State {
+    Value input = {};
+    /// What the last entry handed on.
+    Value data = {};
+    /// The entry that is due.
+    std::int64_t at = 0;
+    /// Empty while entries are due.
+    std::string status = {};
+    Value result = {};
+    std::string error = {};
+    std::map<std::string, Record> records = {};
+    /// Of the foreach under way, by index.
+    std::map<std::string, Record> items = {};
+    Values shared = {};
+    /// The members of the branch under way.
+    std::vector<std::string> chosen = {};
+    bool is_canceled = false;
+    bool is_single_step = false;
+    /// Of a nested workflow that goes on: "" or the path of the question that `answer` answers, and where it is.
+    bool goes_on = false;
+    std::string target = {};
+    Value answer = {};
+
+    static constexpr auto channels() {
+        return stategraph::channels(stategraph::channel<&State::input>(), stategraph::channel<&State::data>(),
+                                    stategraph::channel<&State::at>(), stategraph::channel<&State::status>(),
+                                    stategraph::channel<&State::result>(), stategraph::channel<&State::error>(),
+                                    stategraph::channel<&State::records>(stategraph::merge),
+                                    stategraph::channel<&State::items>(stategraph::merge),
+                                    stategraph::channel<&State::shared>(stategraph::merge), stategraph::channel<&State::chosen>(),
+                                    stategraph::channel<&State::is_canceled>(stategraph::max),
+                                    stategraph::channel<&State::is_single_step>(), stategraph::channel<&State::goes_on>(),
+                                    stategraph::channel<&State::target>(), stategraph::channel<&State::answer>());
+    }
+};
+
+/// What a step asked, as the question of the interrupt.
+struct Suspension {
+    std::string step = {};
+    Value payload = {};
+    std::vector<std::string> labels = {};
+
+    static constexpr auto fields() {
+        return stategraph::fields<&Suspension::step, &Suspension::payload, &Suspension::labels>();
+    }
+};
+
+}  // namespace stategraph::workflow

@@ -1,0 +1,20 @@
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+
+#include "workflow/plan.hpp"
+
+namespace stategraph::workflow {
+
+struct Travel {
+    std::optional<Value> input;
+    std::optional<Values> state;
+    std::optional<Value> data;
+};
+
+/// Takes a run's state back to where the step of a path (from the outermost) begins. Returns what is due then. Errors: RefusedError; `state` is then
+/// as it was or not, and is not to be stored.
+Targets travel(const Plan& plan, State& state, std::span<const std::string> path, const Travel& how);
+
+}  // namespace stategraph::workflow
