@@ -1,5 +1,7 @@
 #include <chrono>
 
+#include <stategraph/workflow/workflow.hpp>
+
 #include "workflow/execution.hpp"
 #include "workflow/scope.hpp"
 
@@ -31,7 +33,9 @@ Command<State> joinBlock(const Plan& plan, std::size_t entry, const State& state
     }
     Values outputs;
     for (const std::string& id : members) outputs.emplace(id, state.records.at(id).output);
-    return advance(plan, state, entry, {word::SUCCESS, Value(outputs)}, {overwrite<&State::chosen>({})}, state.is_canceled);
+    const Combine& combine = plan.definition.entries[entry].combine;
+    Outcome outcome{word::SUCCESS, combine ? combine(outputs) : Value(outputs)};
+    return advance(plan, state, entry, std::move(outcome), {overwrite<&State::chosen>({})}, state.is_canceled);
 }
 
 Command<State> askBranch(const Plan& plan, std::size_t entry, const State& state) {
@@ -45,7 +49,10 @@ Command<State> askBranch(const Plan& plan, std::size_t entry, const State& state
     } catch (const std::exception& error) {
         return conditionFailed(plan, entry, state, error);
     }
-    if (chosen.empty()) return advance(plan, state, entry, {word::SUCCESS, Value(Values())}, {}, false);
+    if (chosen.empty()) {
+        const Value none = branch.combine ? branch.combine({}) : Value(Values());
+        return advance(plan, state, entry, {word::SUCCESS, none}, {}, false);
+    }
     Targets to;
     for (const std::string& id : chosen) to.add(id);
     return {.update = {set<&State::chosen>(std::move(chosen))}, .go_to = std::move(to)};
@@ -112,3 +119,17 @@ Command<State> runSleep(const Plan& plan, std::size_t entry, const State& state,
 }
 
 }  // namespace stategraph::workflow
+
+namespace stategraph::workflow::detail {
+
+Value outputsInOrder(const std::vector<std::string>& ids, const Values& outputs) {
+    std::vector<Value> list;
+    list.reserve(ids.size());
+    for (const std::string& id : ids) {
+        const auto found = outputs.find(id);
+        list.push_back(found == outputs.end() ? Value() : found->second);
+    }
+    return Value(list);
+}
+
+}  // namespace stategraph::workflow::detail

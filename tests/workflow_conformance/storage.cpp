@@ -41,7 +41,10 @@ void Storage::reopen() {
     // A task that ended late may hold it for a moment.
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
     while (!closed.expired()) {
-        if (std::chrono::steady_clock::now() > end) throw std::runtime_error("the database is still in use");
+        if (std::chrono::steady_clock::now() > end) {
+            saver_ = closed.lock();
+            if (saver_) throw std::runtime_error("the database is still in use");
+        }
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     open();

@@ -79,6 +79,8 @@ public:
 using Execute = std::function<Value(const Value& input, StepContext& context)>;
 using Condition = std::function<bool(const Scope& scope)>;
 using Transform = std::function<Value(const Scope& scope)>;
+/// What a block hands on, from the outputs of those of its members that ran.
+using Combine = std::function<Value(const Values& outputs)>;
 
 struct Step {
     /// Unique in its workflow; not empty, and without '.', '[' and ']'.
@@ -113,8 +115,11 @@ struct Entry {
     /// Of a map or a sleep.
     std::string id = {};
     Transform transform = {};
-    /// How many elements of a foreach are worked on at once; at least 1.
+    /// How many elements of a foreach are worked on at once, each as soon as another is done; at least 1. With 1 they follow each other, and each sees
+    /// the state that the one before it left.
     int concurrency = 1;
+    /// Of a parallel or a branch; none: {step: output}.
+    Combine combine = {};
 };
 
 struct Definition {

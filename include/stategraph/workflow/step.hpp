@@ -1,0 +1,216 @@
+#pragma once
+#include <concepts>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <stategraph/detail/opt_in.hpp>
+#include <stategraph/workflow/definition.hpp>
+
+// Steps whose input, output, questions and answers are types: those of their functions.
+namespace stategraph::workflow {
+
+/// A step that takes an In, gives an Out and, where it may stop and ask, asks an Ask and is resumed with an Answer.
+template <class In, class Out, class Ask = void, class Answer = void>
+struct TypedStep {
+    using Input = In;
+    using Output = Out;
+    using Question = Ask;
+    using AnswerType = Answer;
+    Step step;
+
+    const std::string& id() const noexcept { return step.id; }
+};
+
+/// What a typed step has beside its input; as StepContext, with types.
+class Context {
+public:
+    explicit Context(StepContext& context) noexcept : context_(context) {}
+    Context(const Context&) = delete;
+    Context& operator=(const Context&) = delete;
+
+    const std::string& path() const noexcept { return context_.path(); }
+    int attempt() const noexcept { return context_.attempt(); }
+    std::int64_t iteration() const noexcept { return context_.iteration(); }
+    Runtime& runtime() noexcept { return context_.runtime(); }
+
+    /// The input of the workflow.
+    template <class T>
+    T init() const {
+        return context_.init().as<T>();
+    }
+    /// The output of a step of this workflow that has succeeded.
+    template <class In, class Out, class Ask, class Answer>
+    std::optional<Out> result(const TypedStep<In, Out, Ask, Answer>& step) const {
+        const Value* const output = context_.output(step.id());
+        if (output == nullptr) return {};
+        return output->template as<Out>();
+    }
+    /// A value of the workflow's state, as it was when the step began.
+    template <class T>
+    std::optional<T> state(std::string_view key) const {
+        const auto found = context_.state().find(std::string(key));
+        if (found == context_.state().end()) return {};
+        return found->second.template as<T>();
+    }
+    void setState(std::string key, Value value) { context_.setState({{std::move(key), std::move(value)}}); }
+    void write(Value value) { context_.write(std::move(value)); }
+    void cancel() { context_.cancel(); }
+    /// Ends the workflow here, successfully, with this as its output. Of another type than the workflow gives it is in RunResult::view alone.
+    template <class T>
+    [[noreturn]] void bail(const T& output) {
+        context_.bail(Value(output));
+        std::terminate();  // the line before does not return, which compilers do not see of virtual functions
+    }
+
+protected:
+    StepContext& context_;
+};
+
+/// The same for a step that may stop and ask. A resumed step is executed again from its beginning, and `suspend` then returns the answer.
+template <class Ask, class Answer>
+class Suspending : public Context {
+public:
+    using Context::Context;
+
+    /// The answer, if this execution was resumed with one. What belongs before the question, and is to be done once, asks this first.
+    std::optional<Answer> resumeData() const {
+        const Value* const data = context_.resumeData();
+        if (data == nullptr) return {};
+        return data->template as<Answer>();
+    }
+    /// What was asked, in an execution that was resumed.
+    std::optional<Ask> suspendData() const {
+        const Value* const asked = context_.suspendData();
+        if (asked == nullptr) return {};
+        return asked->template as<Ask>();
+    }
+    /// The answer; without one it stops the run with this question. `labels` are other names for it, by which it can be answered.
+    Answer suspend(const Ask& question, std::vector<std::string> labels = {}) {
+        if (auto answer = resumeData()) return std::move(*answer);
+        suspendAgain(question, std::move(labels));
+    }
+    /// Asks again, also when it was answered.
+    [[noreturn]] void suspendAgain(const Ask& question, std::vector<std::string> labels = {}) {
+        context_.suspend(Value(question), std::move(labels));
+        std::terminate();
+    }
+};
+
+namespace detail {
+
+template <class C>
+struct ContextTypes;
+template <>
+struct ContextTypes<Context> {
+    using Ask = void;
+    using Answer = void;
+};
+template <class A, class R>
+struct ContextTypes<Suspending<A, R>> {
+    using Ask = A;
+    using Answer = R;
+};
+
+template <class F>
+struct Signature;
+template <class C, class R, class A>
+struct Signature<R (C::*)(A) const> {
+    using In = std::remove_cvref_t<A>;
+    using Out = R;
+    using Uses = Context;
+    static constexpr bool has_context = false;
+};
+template <class C, class R, class A, class Ctx>
+struct Signature<R (C::*)(A, Ctx&) const> {
+    using In = std::remove_cvref_t<A>;
+    using Out = R;
+    using Uses = Ctx;
+    static constexpr bool has_context = true;
+};
+
+template <class F>
+concept HasSignature = requires { typename Signature<decltype(&F::operator())>::In; };
+template <class C>
+concept IsContext = requires { typename ContextTypes<C>::Ask; };
+
+/// What comes from outside must be a T, to the last member.
+template <class T>
+Value checked(Value value) {
+    return Value(value.asStrict<T>());
+}
+
+template <class F>
+Execute executeOf(F function) {
+    using S = Signature<decltype(&F::operator())>;
+    return [function = std::move(function)](const Value& input, StepContext& context) -> Value {
+        const auto in = input.as<typename S::In>();
+        typename S::Uses typed(context);
+        const auto call = [&]() -> decltype(auto) {
+            if constexpr (S::has_context) {
+                return function(in, typed);
+            } else {
+                return function(in);
+            }
+        };
+        if constexpr (std::is_void_v<typename S::Out>) {
+            call();
+            return {};
+        } else {
+            return Value(call());
+        }
+    };
+}
+
+}  // namespace detail
+
+struct StepOptions {
+    /// None: the workflow's.
+    std::optional<RetryPolicy> retry = {};
+};
+
+/// A step of a closure: `f(const In&)`, or with a `Context&` or a `Suspending<Ask, Answer>&` behind. In, Ask and Answer must be storable, and Out
+/// storable or void (a step that hands on nothing: then the next takes a Value). It may be called from several threads at once.
+template <class F>
+auto step(std::string id, F function, StepOptions options = {}) {
+    static_assert(detail::HasSignature<F>, "stategraph: a step is a closure f(const In&), or f(const In&, Context&), with its types written out");
+    if constexpr (detail::HasSignature<F>) {
+        using S = detail::Signature<decltype(&F::operator())>;
+        static_assert(detail::IsContext<typename S::Uses>,
+                      "stategraph: a step's second parameter is a workflow::Context& or a workflow::Suspending<Ask, Answer>&");
+        using Types = detail::ContextTypes<typename S::Uses>;
+        using Out = std::conditional_t<std::is_void_v<typename S::Out>, Value, std::remove_cvref_t<typename S::Out>>;
+        TypedStep<typename S::In, Out, typename Types::Ask, typename Types::Answer> made;
+        made.step.id = std::move(id);
+        made.step.execute = detail::executeOf(std::move(function));
+        made.step.retry = std::move(options.retry);
+        if constexpr (!std::is_void_v<typename Types::Answer>) made.step.resume = detail::checked<typename Types::Answer>;
+        return made;
+    }
+}
+
+/// The same step under another id, as every step of a workflow needs its own.
+template <class In, class Out, class Ask, class Answer>
+TypedStep<In, Out, Ask, Answer> clone(TypedStep<In, Out, Ask, Answer> step, std::string id) {
+    step.step.id = std::move(id);
+    return step;
+}
+
+/// One arm of a branch: the step runs if the condition, `bool f(const In&)` or `bool f(const In&, const Scope&)`, holds.
+template <class Condition, class S>
+struct When {
+    Condition condition;
+    S step;
+};
+template <class Condition, class S>
+When<Condition, S> when(Condition condition, S step) {
+    return {std::move(condition), std::move(step)};
+}
+
+}  // namespace stategraph::workflow

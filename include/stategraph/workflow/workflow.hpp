@@ -1,0 +1,262 @@
+#pragma once
+#include <chrono>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <stategraph/workflow/run.hpp>
+#include <stategraph/workflow/step.hpp>
+
+// Workflows as chains of typed steps:
+//
+//     const auto order = workflow::workflow<Order>("order").then(price).parallel(stock, fraud).then(ship).commit({.checkpointer = saver});
+//     auto run = order.start("run-1", Order{…});
+namespace stategraph::workflow {
+
+template <class In, class Out>
+class Workflow;
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_vector = false;
+template <class T>
+inline constexpr bool is_vector<std::vector<T>> = true;
+
+template <class T, class F>
+bool holds(const F& condition, const Scope& scope) {
+    const auto value = scope.input().template as<T>();
+    if constexpr (std::is_invocable_v<const F&, const T&, const Scope&>) {
+        return condition(value, scope);
+    } else {
+        return condition(value);
+    }
+}
+template <class F, class T>
+concept ConditionOn = std::is_invocable_r_v<bool, const F&, const T&> || std::is_invocable_r_v<bool, const F&, const T&, const Scope&>;
+
+/// {step: output} as the list that a tuple is stored as.
+Value outputsInOrder(const std::vector<std::string>& ids, const Values& outputs);
+
+}  // namespace detail
+
+/// How a run of a workflow stands, with its output's type.
+template <class Out>
+struct RunResult {
+    RunStatus status = RunStatus::pending;
+    /// Of a run that has succeeded; none if a step bailed with a value of another type (RunView::result).
+    std::optional<Out> result = {};
+    /// Of one that has failed.
+    std::string error = {};
+    /// All that is stored of it.
+    RunView view = {};
+
+    explicit RunResult(RunView from) : status(from.status), error(from.error), view(std::move(from)) {
+        if (status != RunStatus::success || !view.result) return;
+        try {
+            result = view.result->template as<Out>();
+        } catch (const WrongTypeError&) {
+            // A bail's.
+        }
+    }
+};
+
+struct ForeachOptions {
+    int concurrency = 1;
+};
+
+/// A workflow in the making: `In` is what it takes, `Out` what its last entry hands on. Each operator returns a longer chain. Nothing is checked before
+/// `commit` but that the types fit, which the compiler does.
+template <class In, class Out>
+class Chain {
+public:
+    explicit Chain(Definition definition) : definition_(std::move(definition)) {}
+
+    /// One step, on what the entry before hands on.
+    template <class SIn, class SOut, class Ask, class Answer>
+    Chain<In, SOut> then(const TypedStep<SIn, SOut, Ask, Answer>& step) && {
+        requireInput<SIn>();
+        return add<SOut>({.kind = Entry::Kind::then, .steps = {step.step}});
+    }
+    /// A workflow as a step.
+    template <class WIn, class WOut>
+    Chain<In, WOut> then(std::string id, const Workflow<WIn, WOut>& workflow) && {
+        return std::move(*this).then(stepOf(std::move(id), workflow));
+    }
+    /// All of them on the same input; hands on their outputs as a tuple.
+    template <class... S>
+    auto parallel(const S&... steps) && {
+        (requireInput<typename S::Input>(), ...);
+        Entry entry{.kind = Entry::Kind::parallel, .steps = {steps.step...}};
+        entry.combine = [ids = std::vector<std::string>{steps.id()...}](const Values& outputs) { return detail::outputsInOrder(ids, outputs); };
+        return add<std::tuple<typename S::Output...>>(std::move(entry));
+    }
+    /// Of `when(condition, step)`s every one whose condition holds; hands on their outputs as a tuple of optionals.
+    template <class... Condition, class... S>
+    auto branch(const When<Condition, S>&... arms) && {
+        (requireInput<typename S::Input>(), ...);
+        static_assert((detail::ConditionOn<Condition, Out> && ...), "stategraph: a condition is bool f(const T&), T being what the entry before hands on");
+        Entry entry{.kind = Entry::Kind::branch, .steps = {arms.step.step...}};
+        (entry.conditions.push_back([condition = arms.condition](const Scope& scope) { return detail::holds<Out>(condition, scope); }), ...);
+        entry.combine = [ids = std::vector<std::string>{arms.step.id()...}](const Values& outputs) { return detail::outputsInOrder(ids, outputs); };
+        return add<std::tuple<std::optional<typename S::Output>...>>(std::move(entry));
+    }
+    /// The step again and again on what it handed on, as long as the condition holds after it; `Scope::iteration` counts from 1.
+    template <class SIn, class SOut, class Ask, class Answer, class F>
+    Chain<In, SOut> dowhile(const TypedStep<SIn, SOut, Ask, Answer>& step, F condition) && {
+        return std::move(*this).loop(Entry::Kind::dowhile, step, std::move(condition));
+    }
+    /// The same until it holds.
+    template <class SIn, class SOut, class Ask, class Answer, class F>
+    Chain<In, SOut> dountil(const TypedStep<SIn, SOut, Ask, Answer>& step, F condition) && {
+        return std::move(*this).loop(Entry::Kind::dountil, step, std::move(condition));
+    }
+    /// The step for each element of a list; hands on the outputs in the elements' order.
+    template <class SIn, class SOut, class Ask, class Answer>
+    Chain<In, std::vector<SOut>> foreach(const TypedStep<SIn, SOut, Ask, Answer>& step, ForeachOptions options = {}) && {
+        static_assert(std::is_same_v<Out, std::vector<SIn>>, "stategraph: the step of a foreach takes an element of the list that the entry before hands on");
+        return add<std::vector<SOut>>({.kind = Entry::Kind::foreach, .steps = {step.step}, .concurrency = options.concurrency});
+    }
+    /// What `f(const T&)`, or `f(const T&, const Scope&)`, makes of it.
+    template <class F>
+    auto map(F function) && {
+        constexpr bool scoped = std::is_invocable_v<const F&, const Out&, const Scope&>;
+        static_assert(scoped || std::is_invocable_v<const F&, const Out&>, "stategraph: a map is f(const T&), T being what the entry before hands on");
+        Entry entry{.kind = Entry::Kind::map, .id = nextId("mapping")};
+        entry.transform = [function](const Scope& scope) {
+            const auto value = scope.input().template as<Out>();
+            if constexpr (scoped) {
+                return Value(function(value, scope));
+            } else {
+                return Value(function(value));
+            }
+        };
+        if constexpr (scoped) {
+            return add<std::decay_t<std::invoke_result_t<const F&, const Out&, const Scope&>>>(std::move(entry));
+        } else {
+            return add<std::decay_t<std::invoke_result_t<const F&, const Out&>>>(std::move(entry));
+        }
+    }
+    /// Parks the run; any process goes on with it when the time has come.
+    Chain<In, Out> sleep(std::chrono::milliseconds time) && {
+        return add<Out>({.kind = Entry::Kind::sleep, .id = nextId("sleep"), .transform = [time](const Scope&) { return Value(time.count()); }});
+    }
+    /// For as long as `f(const T&)` says, in a std::chrono duration.
+    template <class F>
+        requires std::is_invocable_v<const F&, const Out&>
+    Chain<In, Out> sleep(F function) && {
+        Entry entry{.kind = Entry::Kind::sleep, .id = nextId("sleep")};
+        entry.transform = [function](const Scope& scope) {
+            const auto time = function(scope.input().template as<Out>());
+            return Value(std::chrono::duration_cast<std::chrono::milliseconds>(time).count());
+        };
+        return add<Out>(std::move(entry));
+    }
+    Chain<In, Out> sleepUntil(std::chrono::system_clock::time_point time) && {
+        Entry entry{.kind = Entry::Kind::sleep, .id = nextId("sleep")};
+        entry.transform = [time](const Scope&) {
+            return Value(std::chrono::duration_cast<std::chrono::milliseconds>(time - std::chrono::system_clock::now()).count());
+        };
+        return add<Out>(std::move(entry));
+    }
+    /// How its steps are retried that do not say it themselves.
+    Chain<In, Out> retry(RetryPolicy policy) && {
+        definition_.retry = std::move(policy);
+        return std::move(*this);
+    }
+
+    /// Checks the rest. Errors: InvalidGraphError with every fault.
+    Workflow<In, Out> commit(const CompileOptions& options = CompileOptions::defaults()) && {
+        return Workflow<In, Out>(std::move(definition_), options);
+    }
+
+private:
+    template <class, class>
+    friend class Chain;
+
+    template <class SIn>
+    static void requireInput() {
+        static_assert(std::is_same_v<SIn, Out>, "stategraph: the step does not take what the entry before it hands on");
+    }
+    template <class WIn, class WOut>
+    static TypedStep<WIn, WOut> stepOf(std::string id, const Workflow<WIn, WOut>& workflow) {
+        return {.step = {.id = std::move(id), .workflow = workflow.definition()}};
+    }
+    template <class SIn, class SOut, class Ask, class Answer, class F>
+    Chain<In, SOut> loop(Entry::Kind kind, const TypedStep<SIn, SOut, Ask, Answer>& step, F condition) && {
+        requireInput<SIn>();
+        static_assert(std::is_same_v<SIn, SOut>, "stategraph: the step of a loop gives what it takes");
+        static_assert(detail::ConditionOn<F, SOut>, "stategraph: a condition is bool f(const T&), T being what the step gives");
+        Entry entry{.kind = kind, .steps = {step.step}};
+        entry.conditions.push_back([condition = std::move(condition)](const Scope& scope) { return detail::holds<SOut>(condition, scope); });
+        return add<SOut>(std::move(entry));
+    }
+    template <class Next>
+    Chain<In, Next> add(Entry entry) {
+        definition_.entries.push_back(std::move(entry));
+        return Chain<In, Next>(std::move(definition_));
+    }
+    std::string nextId(const char* what) const { return std::string(what) + "_" + definition_.id + "_" + std::to_string(definition_.entries.size()); }
+
+    Definition definition_;
+};
+
+/// Begins a workflow that takes an In.
+template <class In>
+Chain<In, In> workflow(std::string id) {
+    requireStorable<In>();
+    Definition definition{.id = std::move(id)};
+    definition.input = detail::checked<In>;
+    return Chain<In, In>(std::move(definition));
+}
+
+/// A workflow that can be run, and be a step of others. Copies share it; every method is safe from any thread. Runs are named by the caller. The
+/// operations and their errors are those of Flow.
+template <class In, class Out>
+class Workflow {
+public:
+    using Input = In;
+    using Output = Out;
+
+    Workflow(Definition definition, const CompileOptions& options)
+        : definition_(std::make_shared<const Definition>(definition)), flow_(std::move(definition), options) {}
+
+    RunResult<Out> start(const std::string& run_id, const In& input, const RunOptions& options = {}) const {
+        return RunResult<Out>(flow_.start(run_id, Value(input), options));
+    }
+    /// Answers the open question of a step: `order.resume("run-1", approval, Answer{…})`.
+    template <class SIn, class SOut, class Ask, class Answer>
+    RunResult<Out> resume(const std::string& run_id, const TypedStep<SIn, SOut, Ask, Answer>& step, const std::type_identity_t<Answer>& answer,
+                          const RunOptions& options = {}) const {
+        return RunResult<Out>(flow_.resume(run_id, {.step = step.id()}, Value(answer), options));
+    }
+    /// The same by path, label, or element of a foreach.
+    RunResult<Out> resume(const std::string& run_id, const ResumeTarget& target, Value answer, const RunOptions& options = {}) const {
+        return RunResult<Out>(flow_.resume(run_id, target, std::move(answer), options));
+    }
+    RunResult<Out> restart(const std::string& run_id, const RunOptions& options = {}) const {
+        return RunResult<Out>(flow_.restart(run_id, options));
+    }
+    RunResult<Out> cancel(const std::string& run_id) const { return RunResult<Out>(flow_.cancel(run_id)); }
+    /// Goes on from before `step`, with `input` in place of what it got.
+    template <class SIn, class SOut, class Ask, class Answer>
+    RunResult<Out> timeTravel(const std::string& run_id, const TypedStep<SIn, SOut, Ask, Answer>& step, std::optional<std::type_identity_t<SIn>> input = {},
+                              const RunOptions& options = {}) const {
+        std::optional<Value> given;
+        if (input) given = Value(*input);
+        return RunResult<Out>(flow_.timeTravel(run_id, step.id(), std::move(given), {}, options));
+    }
+    RunResult<Out> get(const std::string& run_id) const { return RunResult<Out>(flow_.get(run_id)); }
+
+    const Flow& flow() const noexcept { return flow_; }
+    const std::shared_ptr<const Definition>& definition() const noexcept { return definition_; }
+
+private:
+    std::shared_ptr<const Definition> definition_;
+    Flow flow_;
+};
+
+}  // namespace stategraph::workflow
