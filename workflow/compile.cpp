@@ -140,6 +140,7 @@ Update<State> updateOf(const State& state) {
             set<&State::result>(state.result),         set<&State::error>(state.error),
             overwrite<&State::records>(state.records), overwrite<&State::items>(state.items),
             overwrite<&State::shared>(state.shared),   set<&State::chosen>(state.chosen),
+            overwrite<&State::context>(state.context), overwrite<&State::path>(state.path),
             overwrite<&State::is_canceled>(state.is_canceled),
             set<&State::is_single_step>(state.is_single_step),
             set<&State::goes_on>(state.goes_on),       set<&State::target>(state.target),

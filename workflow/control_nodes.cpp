@@ -86,7 +86,7 @@ Command<State> runMap(const Plan& plan, std::size_t entry, const State& state, R
     const bool failed = record.status == word::FAILED;
     Outcome outcome{failed ? word::FAILED : word::SUCCESS, failed ? Value(record.error) : record.output};
     tell(runtime, {.kind = RunEvent::Kind::step_result, .path = path, .status = record.status});
-    return advance(plan, state, entry, std::move(outcome), {merge(&State::records, {{map.id, std::move(record)}})}, false);
+    return advance(plan, state, entry, std::move(outcome), {merge(&State::records, {{map.id, std::move(record)}}), add<&State::path>(map.id)}, false);
 }
 
 Command<State> runSleep(const Plan& plan, std::size_t entry, const State& state, Runtime& runtime) {
@@ -115,7 +115,7 @@ Command<State> runSleep(const Plan& plan, std::size_t entry, const State& state,
     const bool failed = record.status == word::FAILED;
     Outcome outcome{failed ? word::FAILED : word::SUCCESS, failed ? Value(record.error) : state.data};
     tell(runtime, {.kind = RunEvent::Kind::step_result, .path = path, .status = record.status});
-    return advance(plan, state, entry, std::move(outcome), {merge(&State::records, {{sleep.id, std::move(record)}})}, false);
+    return advance(plan, state, entry, std::move(outcome), {merge(&State::records, {{sleep.id, std::move(record)}}), add<&State::path>(sleep.id)}, false);
 }
 
 }  // namespace stategraph::workflow

@@ -26,6 +26,7 @@ public:
     const Value& input() const noexcept override { return record_.payload; }
     const Values& state() const noexcept override { return state_.shared; }
     const Value& init() const noexcept override { return state_.input; }
+    const Values& requestContext() const noexcept override { return state_.context; }
     const Value* output(std::string_view step) const noexcept override {
         const auto found = state_.records.find(std::string(step));
         return found != state_.records.end() && found->second.status == word::SUCCESS ? &found->second.output : nullptr;
@@ -117,6 +118,7 @@ State beginningInside(const Record& record, const State& outer, bool goes_on) {
         state.data = record.payload;
     }
     state.shared = outer.shared;
+    state.context = outer.context;
     return state;
 }
 
@@ -143,6 +145,7 @@ Executed executeNested(const Plan& plan, const Nested& nested, const Step& step,
     Executed executed;
     State outer;
     outer.shared = state.shared;
+    outer.context = state.context;
     bool goes_on = record.status == word::RUNNING && !record.child.isNull();
     for (int attempt = 1;; ++attempt) {
         record.attempts = attempt;
@@ -177,18 +180,14 @@ Record beginRecord(const Record* before, const Value& input, bool is_loop) {
         record.child = before->child;
         record.asked = before->asked;
         record.target = before->target;
-        record.suspended_ms = before->suspended_ms;
+        record.questions = before->questions;
     }
     if (is_loop) record.iteration = goes_on ? before->iteration : has_run ? before->iteration + 1 : 1;
     if (goes_on || record.iteration > 1) {
         record.resumed = before->resumed;
-        record.resumed_ms = before->resumed_ms;
     }
     if (before != nullptr && (goes_on || !has_run)) record.pending = before->pending;
-    if (!record.pending.isNull()) {
-        record.resumed = record.pending;
-        if (record.resumed_ms == 0) record.resumed_ms = nowMs();
-    }
+    if (!record.pending.isNull()) record.resumed = record.pending;
     return record;
 }
 
@@ -200,7 +199,7 @@ Executed execute(const Plan& plan, const Step& step, Record record, const State&
     ended.pending = {};
     ended.target.clear();
     if (ended.status == word::SUSPENDED) {
-        ended.suspended_ms = nowMs();
+        if (nested == nullptr) ended.questions.push_back({.payload = ended.asked, .suspended_ms = nowMs()});
     } else {
         ended.asked = {};
         ended.labels.clear();

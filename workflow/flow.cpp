@@ -9,6 +9,7 @@
 #include <stategraph/workflow/run.hpp>
 
 #include "workflow/questions.hpp"
+#include "workflow/snapshot.hpp"
 #include "workflow/travel.hpp"
 #include "workflow/view.hpp"
 
@@ -48,15 +49,19 @@ void sleepUntil(std::chrono::system_clock::time_point until, const std::shared_p
 }  // namespace
 
 struct Flow::Impl {
+    Impl(std::shared_ptr<const Plan> from, const CompileOptions& options) : plan(std::move(from)), graph(compile(plan, options)) {}
+
     std::shared_ptr<const Plan> plan;
     CompiledGraph<State> graph;
+    mutable std::mutex mutex = {};
+    mutable std::map<std::string, std::weak_ptr<Session>> live = {};  // by run
 
     ThreadId threadOf(const std::string& run_id) const { return ThreadId(plan->definition.id + "/" + run_id); }
-    StateSnapshot<State> read(const std::string& run_id, bool inside = false) const {
-        return graph.getState({.thread_id = threadOf(run_id)}, {.subgraphs = inside});
+    StateSnapshot<State> read(const std::string& run_id, bool inside = false, CheckpointId at = {}) const {
+        return graph.getState({.thread_id = threadOf(run_id), .checkpoint_id = at}, {.subgraphs = inside});
     }
-    RunView view(const std::string& run_id) const {
-        const auto at = read(run_id, true);
+    RunView view(const std::string& run_id, CheckpointId checkpoint = {}) const {
+        const auto at = read(run_id, true, checkpoint);
         if (!isStored(at)) return {};
         return viewOf(*plan, at.values, at);
     }
@@ -64,19 +69,53 @@ struct Flow::Impl {
 
     template <class Input>
     RunView drive(const std::string& run_id, Input input, const RunOptions& options) const;
+    /// Whether a run of this process is under way: it ends then.
+    bool cancelLive(const std::string& run_id) const;
     void end(const std::string& run_id) const;
     std::vector<Question> questionsOf(const std::string& run_id, const StateSnapshot<State>& at, const ResumeTarget& target) const;
     std::vector<Question> questionOfLabel(const std::string& run_id, std::vector<Question> open, const ResumeTarget& target) const;
 };
+
+namespace {
+
+// Makes a run known, so that it can be cancelled, as long as it is under way.
+class Live {
+public:
+    Live(const Flow::Impl& flow, std::string run_id, const std::shared_ptr<Session>& session) : flow_(flow), run_id_(std::move(run_id)) {
+        const std::lock_guard lock(flow_.mutex);
+        flow_.live.insert_or_assign(run_id_, session);
+    }
+    ~Live() {
+        const std::lock_guard lock(flow_.mutex);
+        flow_.live.erase(run_id_);
+    }
+    Live(const Live&) = delete;
+    Live& operator=(const Live&) = delete;
+
+private:
+    const Flow::Impl& flow_;
+    std::string run_id_;
+};
+
+}  // namespace
+
+bool Flow::Impl::cancelLive(const std::string& run_id) const {
+    const std::lock_guard lock(mutex);
+    const auto found = live.find(run_id);
+    const auto session = found == live.end() ? nullptr : found->second.lock();
+    if (session) session->is_canceled.store(true);
+    return session != nullptr;
+}
 
 template <class Input>
 RunView Flow::Impl::drive(const std::string& run_id, Input input, const RunOptions& options) const {
     const auto session = std::make_shared<Session>();
     session->on_event = options.on_event;
     session->tell({.kind = RunEvent::Kind::start});
+    const Live known(*this, run_id, session);
     const RunConfig config{.thread_id = threadOf(run_id), .control = options.control, .context = std::shared_ptr<const Session>(session)};
     auto result = graph.invoke(std::move(input), config);
-    const auto isStopped = [&] { return options.control && options.control->stopRequested(); };
+    const auto isStopped = [&] { return session->is_canceled || (options.control && options.control->stopRequested()); };
     while (result.status == Status::sleeping && options.waits && !isStopped()) {
         sleepUntil(*result.wake_at, options.control);
         if (!isStopped()) result = graph.invoke(RESUME, config);
@@ -142,7 +181,7 @@ std::vector<Question> Flow::Impl::questionsOf(const std::string& run_id, const S
 
 Flow::Flow(Definition definition, const CompileOptions& options) {
     const auto plan = makePlan(definition, "", true);
-    impl_ = std::make_shared<const Impl>(Impl{plan, compile(plan, options)});
+    impl_ = std::make_shared<const Impl>(plan, options);
 }
 
 RunView Flow::start(const std::string& run_id, Value input, const RunOptions& options) const {
@@ -161,12 +200,14 @@ RunView Flow::start(const std::string& run_id, Value input, const RunOptions& op
     }
     state.data = state.input;
     state.is_single_step = options.single_step;
+    state.context = options.context;
     return impl_->drive(run_id, updateOf(state), options);
 }
 
 RunView Flow::resume(const std::string& run_id, const ResumeTarget& target, Value data, const RunOptions& options) const {
     const auto at = impl_->read(run_id);
-    Command<> command;
+    Command<State> command;
+    if (!options.context.empty()) command.update = Update<State>{merge(&State::context, options.context)};
     const auto interrupts = at.interrupts();
     for (const Question& question : impl_->questionsOf(run_id, at, target)) {
         const auto asked = std::ranges::find(interrupts, question.key, &Interrupt::key);
@@ -198,7 +239,7 @@ RunView Flow::restart(const std::string& run_id, const RunOptions& options) cons
 }
 
 RunView Flow::cancel(const std::string& run_id) const {
-    impl_->end(run_id);
+    if (!impl_->cancelLive(run_id)) impl_->end(run_id);
     return impl_->view(run_id);
 }
 
@@ -212,10 +253,23 @@ RunView Flow::timeTravel(const std::string& run_id, const std::string& step, std
     State state = at.values;
     const Targets to = travel(*impl_->plan, state, path, {std::move(input), options.state, std::move(data)});
     state.is_single_step = options.single_step;
+    for (const auto& [key, value] : options.context) state.context.insert_or_assign(key, value);
     impl_->graph.updateState({.thread_id = impl_->threadOf(run_id)}, updateOf(state), {.as_node = wait_node, .go_to = to});
     return impl_->drive(run_id, RESUME, options);
 }
 
-RunView Flow::get(const std::string& run_id) const { return impl_->view(run_id); }
+RunView Flow::get(const std::string& run_id, CheckpointId at) const { return impl_->view(run_id, at); }
+
+std::string Flow::snapshot(const std::string& run_id, CheckpointId at) const {
+    return snapshotJson(*impl_->plan, run_id, impl_->view(run_id, at));
+}
+
+std::vector<CheckpointId> Flow::history(const std::string& run_id) const {
+    std::vector<CheckpointId> ids;
+    for (const auto& at : impl_->graph.getStateHistory({.thread_id = impl_->threadOf(run_id)}, {.values = false})) {
+        ids.push_back(at.config.checkpoint_id);
+    }
+    return ids;
+}
 
 }  // namespace stategraph::workflow

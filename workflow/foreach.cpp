@@ -168,7 +168,6 @@ Command<State> endForeach(const Plan& plan, std::size_t entry, const State& stat
     }
     if (ending != nullptr && ending->status == word::SUSPENDED) {
         record.status = word::SUSPENDED;
-        record.suspended_ms = nowMs();
         tell(runtime, {.kind = RunEvent::Kind::step_suspended, .path = pathOf(plan, step.id), .status = record.status});
         return advance(plan, state, entry, {word::SUSPENDED}, {merge(&State::records, {{step.id, std::move(record)}})}, false);
     }
@@ -194,7 +193,7 @@ Command<State> endForeach(const Plan& plan, std::size_t entry, const State& stat
     }
     record.ended_ms = nowMs();
     tell(runtime, {.kind = RunEvent::Kind::step_result, .path = pathOf(plan, step.id), .status = record.status});
-    Update<State> update{merge(&State::records, {{step.id, std::move(record)}}), overwrite<&State::items>({})};
+    Update<State> update{merge(&State::records, {{step.id, std::move(record)}}), overwrite<&State::items>({}), add<&State::path>(step.id)};
     return advance(plan, state, entry, std::move(outcome), std::move(update), state.is_canceled);
 }
 

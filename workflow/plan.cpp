@@ -131,6 +131,7 @@ std::shared_ptr<const Plan> makePlan(const Definition& definition, std::string p
 }
 
 void tell(Runtime& runtime, const RunEvent& event) { runtime.context<Session>().tell(event); }
+bool isCanceled(Runtime& runtime) { return runtime.context<Session>().is_canceled.load(std::memory_order_relaxed); }
 bool isWatched(Runtime& runtime) { return runtime.context<Session>().isWatched(); }
 
 }  // namespace stategraph::workflow

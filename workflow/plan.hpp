@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -55,6 +56,7 @@ inline constexpr const char* enter_node = "[enter]";
 class Session {
 public:
     std::function<void(const RunEvent&)> on_event;
+    std::atomic<bool> is_canceled = false;
 
     bool isWatched() const noexcept { return on_event != nullptr; }
     void tell(const RunEvent& event) const {
@@ -68,6 +70,7 @@ private:
 };
 void tell(Runtime& runtime, const RunEvent& event);
 bool isWatched(Runtime& runtime);
+bool isCanceled(Runtime& runtime);
 
 std::int64_t nowMs();
 

@@ -57,8 +57,11 @@ void giveTo(Record& record, std::string_view rest, const Value& answer) {
     record.labels.clear();
     record.pending = answer;
     record.resumed = answer;
-    record.resumed_ms = nowMs();
     record.target = rest;
+    if (rest.empty() && !record.questions.empty()) {
+        record.questions.back().answer = answer;
+        record.questions.back().resumed_ms = nowMs();
+    }
 }
 
 }  // namespace

@@ -15,6 +15,7 @@ public:
     const Value& input() const noexcept override { return input_; }
     const Values& state() const noexcept override { return state_.shared; }
     const Value& init() const noexcept override { return state_.input; }
+    const Values& requestContext() const noexcept override { return state_.context; }
     const Value* output(std::string_view step) const noexcept override {
         const auto found = state_.records.find(std::string(step));
         return found != state_.records.end() && found->second.status == word::SUCCESS ? &found->second.output : nullptr;

@@ -38,6 +38,18 @@ inline constexpr const char* PAUSED = "paused";
 inline constexpr const char* CANCELED = "canceled";
 }  // namespace word
 
+/// One question of a step, and its answer.
+struct Asked {
+    Value payload = {};
+    std::int64_t suspended_ms = 0;
+    Value answer = {};
+    std::int64_t resumed_ms = 0;  // 0: it is open
+
+    static constexpr auto fields() {
+        return stategraph::fields<&Asked::payload, &Asked::suspended_ms, &Asked::answer, &Asked::resumed_ms>();
+    }
+};
+
 /// What is kept of a step: of its last execution, and what the next one is given.
 struct Record {
     /// Empty: it has not run, and `pending` waits for it. "running": it is to go on, with `pending`.
@@ -56,15 +68,14 @@ struct Record {
     std::int64_t attempts = 0;
     // Milliseconds since 1970; 0: not yet.
     std::int64_t started_ms = 0;
-    std::int64_t suspended_ms = 0;
-    std::int64_t resumed_ms = 0;
     std::int64_t ended_ms = 0;
+    std::vector<Asked> questions = {};  // all of them, the last one last
 
     static constexpr auto fields() {
         return stategraph::fields<&Record::status, &Record::payload, &Record::output, &Record::error, &Record::is_permanent,
                                   &Record::asked, &Record::labels, &Record::resumed, &Record::pending, &Record::target, &Record::child,
-                                  &Record::iteration, &Record::attempts, &Record::started_ms, &Record::suspended_ms,
-                                  &Record::resumed_ms, &Record::ended_ms>();
+                                  &Record::iteration, &Record::attempts, &Record::started_ms, &Record::ended_ms,
+                                  &Record::questions>();
     }
 };
 
@@ -97,6 +108,10 @@ struct State {
     /// Of the foreach under way, by index.
     std::map<std::string, Record> items = {};
     Values shared = {};
+    /// What the callers of the run gave, of what can be stored; the last caller's counts.
+    Values context = {};
+    /// The steps that were executed, in order.
+    std::vector<std::string> path = {};
     /// The members of the branch under way.
     std::vector<std::string> chosen = {};
     bool is_canceled = false;
@@ -112,7 +127,9 @@ struct State {
                                     stategraph::channel<&State::result>(), stategraph::channel<&State::error>(),
                                     stategraph::channel<&State::records>(stategraph::merge),
                                     stategraph::channel<&State::items>(stategraph::merge),
-                                    stategraph::channel<&State::shared>(stategraph::merge), stategraph::channel<&State::chosen>(),
+                                    stategraph::channel<&State::shared>(stategraph::merge),
+                                    stategraph::channel<&State::context>(stategraph::merge),
+                                    stategraph::channel<&State::path>(stategraph::append), stategraph::channel<&State::chosen>(),
                                     stategraph::channel<&State::is_canceled>(stategraph::max),
                                     stategraph::channel<&State::is_single_step>(), stategraph::channel<&State::goes_on>(),
                                     stategraph::channel<&State::target>(), stategraph::channel<&State::answer>());

@@ -47,6 +47,7 @@ Command<State> leaveStep(const Plan& plan, std::size_t entry, const Step& step, 
     }
     outcome.status = status;
     update.with(merge(&State::records, {{step.id, std::move(executed.record)}}));
+    update.with(add<&State::path>(step.id));
     if (isBlock(place)) return {.update = std::move(update), .go_to = joinOf(entry)};
     if (turns) return {.update = std::move(update), .go_to = turnOf(entry)};
     return advance(plan, state, entry, std::move(outcome), std::move(update), is_canceled);
@@ -58,6 +59,7 @@ Command<State> runStep(const Plan& plan, std::size_t entry, const Step& step, co
     Record record = beginRecord(recordOf(state, step.id), state.data, isLoop(plan.definition.entries[entry]));
     tellStart(plan, step, runtime);
     Executed executed = execute(plan, step, std::move(record), state, runtime);
+    executed.is_canceled = executed.is_canceled || isCanceled(runtime);
     tellEnd(plan, step.id, executed.record, runtime);
     return leaveStep(plan, entry, step, state, std::move(executed));
 }

@@ -31,8 +31,9 @@ StepView viewOf(const Plan& plan, const Step* step, const Record& record) {
     view.iteration = record.iteration;
     view.attempts = record.attempts;
     view.started_at = timeOf(record.started_ms);
-    view.suspended_at = timeOf(record.suspended_ms);
-    view.resumed_at = timeOf(record.resumed_ms);
+    for (const Asked& each : record.questions) {
+        view.suspensions.push_back({each.payload, *timeOf(each.suspended_ms), valueOf(each.answer), timeOf(each.resumed_ms)});
+    }
     view.ended_at = timeOf(record.ended_ms);
     if (view.status != StepStatus::suspended) return view;
     view.suspend_payload = record.asked.isNull() ? Value(Values()) : record.asked;
@@ -138,6 +139,12 @@ RunView viewOf(const Plan& plan, const State& state, const SnapshotData& at) {
     views.add(plan, state, at.tasks);
     view.status = statusOf(state, at, views.isAsleep());
     view.state = state.shared;
+    view.input = state.input;
+    view.context = state.context;
+    view.path = state.path;
+    view.at = state.at;
+    view.time = at.created_at;
+    view.checkpoint_id = at.config.checkpoint_id;
     if (view.status == RunStatus::success) view.result = state.result;
     if (view.status == RunStatus::failed) view.error = state.error;
     if (view.status == RunStatus::suspended) addQuestions(plan, state, view);

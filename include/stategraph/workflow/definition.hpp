@@ -43,6 +43,8 @@ public:
     virtual const Values& state() const noexcept = 0;
     /// The input of the workflow that the entry stands in.
     virtual const Value& init() const noexcept = 0;
+    /// What the callers of the run gave beside its input (RunOptions::context).
+    virtual const Values& requestContext() const noexcept = 0;
     /// The output of a step of this workflow that has succeeded; else null.
     virtual const Value* output(std::string_view step) const noexcept = 0;
     /// How often the body of a loop has run, from 1; 0 outside of loops.

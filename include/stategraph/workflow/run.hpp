@@ -54,6 +54,15 @@ private:
     Refusal why_;
 };
 
+/// One question of a step.
+struct SuspensionView {
+    Value payload = {};
+    std::chrono::system_clock::time_point suspended_at = {};
+    /// None while the question is open.
+    std::optional<Value> answer = {};
+    std::optional<std::chrono::system_clock::time_point> resumed_at = {};
+};
+
 /// What a step did last.
 struct StepView {
     StepStatus status = StepStatus::running;
@@ -69,9 +78,9 @@ struct StepView {
     std::int64_t iteration = 0;
     std::int64_t attempts = 0;
     std::optional<std::chrono::system_clock::time_point> started_at = {};
-    std::optional<std::chrono::system_clock::time_point> suspended_at = {};
-    std::optional<std::chrono::system_clock::time_point> resumed_at = {};
     std::optional<std::chrono::system_clock::time_point> ended_at = {};
+    /// Every question that this execution asked, also those that are answered.
+    std::vector<SuspensionView> suspensions = {};
     /// Of a suspended foreach: its elements, none for one that has not begun.
     std::vector<std::optional<StepView>> items = {};
 };
@@ -93,7 +102,17 @@ struct RunView {
     std::map<std::string, LabelView> labels = {};
     /// By path, "outer.inner.step"; of steps, maps and sleeps that ran.
     std::map<std::string, StepView> steps = {};
-    std::optional<std::chrono::system_clock::time_point> wake_time = {};
+    /// The input of the run.
+    Value input = {};
+    /// What its callers gave beside it.
+    Values context = {};
+    /// The steps of the outermost workflow that were executed, in order.
+    std::vector<std::string> path = {};
+    /// The entry that is due, from 0.
+    std::int64_t at = 0;
+    /// When this was stored.
+    std::optional<std::chrono::system_clock::time_point> time = {};
+    CheckpointId checkpoint_id = {};
 };
 
 /// What a run tells while it goes on, from whichever thread a task runs on, one event at a time.
@@ -116,6 +135,9 @@ struct RunOptions {
     std::optional<Values> state = {};
     /// Ends after one entry, with RunStatus::paused.
     bool single_step = false;
+    /// What steps see as the request context: who asks, for which tenant. It is stored with the run, so nothing secret belongs there; of a key that
+    /// several callers gave the last one's counts.
+    Values context = {};
     /// Waits in this process for sleeps that are due, instead of returning RunStatus::waiting.
     bool waits = false;
     std::function<void(const RunEvent& event)> on_event = {};
@@ -142,13 +164,19 @@ public:
     RunView resume(const std::string& run_id, const ResumeTarget& target, Value data, const RunOptions& options = {}) const;
     /// Goes on with what was under way when a process died, or with a sleep whose time has come. Errors: RefusedError.
     RunView restart(const std::string& run_id, const RunOptions& options = {}) const;
-    /// Ends a run that is suspended, asleep, paused or was left; one that has ended stays as it is.
+    /// Ends a run that is suspended, asleep, paused or was left; one that has ended stays as it is. One that is under way in this process, through
+    /// this Flow, ends before its next step.
     RunView cancel(const std::string& run_id) const;
     /// Goes on from a step that has run, or is next: what it and those behind it did is forgotten by the run, not by its history. `input`: what the
     /// step gets, recorded as what the entry before it handed on. `data`: an answer for a step that was suspended. Errors: RefusedError.
     RunView timeTravel(const std::string& run_id, const std::string& step, std::optional<Value> input, std::optional<Value> data,
                        const RunOptions& options = {}) const;
-    RunView get(const std::string& run_id) const;
+    /// The run as it is, or as it was at a checkpoint of its history.
+    RunView get(const std::string& run_id, CheckpointId at = {}) const;
+    /// The same as one JSON object, of the reference's form: runId, status, value, context, suspendedPaths and so on (docs/workflows.md).
+    std::string snapshot(const std::string& run_id, CheckpointId at = {}) const;
+    /// The checkpoints of a run, newest first.
+    std::vector<CheckpointId> history(const std::string& run_id) const;
 
     struct Impl;
 

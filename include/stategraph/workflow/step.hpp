@@ -59,6 +59,13 @@ public:
         if (found == context_.state().end()) return {};
         return found->second.template as<T>();
     }
+    /// What the callers of the run gave beside its input (RunOptions::context).
+    template <class T>
+    std::optional<T> requestContext(std::string_view key) const {
+        const auto found = context_.requestContext().find(std::string(key));
+        if (found == context_.requestContext().end()) return {};
+        return found->second.template as<T>();
+    }
     void setState(std::string key, Value value) { context_.setState({{std::move(key), std::move(value)}}); }
     void write(Value value) { context_.write(std::move(value)); }
     void cancel() { context_.cancel(); }
