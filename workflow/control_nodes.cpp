@@ -75,14 +75,14 @@ Command<State> runMap(const Plan& plan, std::size_t entry, const State& state, R
     const Entry& map = plan.definition.entries[entry];
     const std::string path = pathOf(plan, map.id);
     tell(runtime, {.kind = RunEvent::Kind::step_start, .path = path});
-    Record record{.status = word::SUCCESS, .payload = state.data, .attempts = 1, .started_ms = nowMs()};
+    Record record{.status = word::SUCCESS, .payload = state.data, .attempts = 1, .started_ms = plan.nowMs()};
     try {
         record.output = map.transform(StateScope(state, state.data));
     } catch (const std::exception& error) {
         record.status = word::FAILED;
         record.error = error.what();
     }
-    record.ended_ms = nowMs();
+    record.ended_ms = plan.nowMs();
     const bool failed = record.status == word::FAILED;
     Outcome outcome{failed ? word::FAILED : word::SUCCESS, failed ? Value(record.error) : record.output};
     tell(runtime, {.kind = RunEvent::Kind::step_result, .path = path, .status = record.status});
@@ -99,7 +99,7 @@ Command<State> runSleep(const Plan& plan, std::size_t entry, const State& state,
         const auto times = runtime.once("sleep", [&]() -> std::vector<std::int64_t> {
             tell(runtime, {.kind = RunEvent::Kind::step_waiting, .path = path});
             const double ms = sleep.transform(StateScope(state, state.data)).as<double>();
-            const std::int64_t now = nowMs();
+            const std::int64_t now = plan.nowMs();
             return {now, ms > 0 ? now + static_cast<std::int64_t>(ms) : 0};
         });
         record.started_ms = times.at(0);
@@ -108,10 +108,10 @@ Command<State> runSleep(const Plan& plan, std::size_t entry, const State& state,
         record.status = word::FAILED;
         record.output = {};
         record.error = error.what();
-        record.started_ms = nowMs();
+        record.started_ms = plan.nowMs();
     }
     if (until_ms > 0) runtime.sleepUntil(std::chrono::system_clock::time_point(std::chrono::milliseconds(until_ms)));
-    record.ended_ms = nowMs();
+    record.ended_ms = plan.nowMs();
     const bool failed = record.status == word::FAILED;
     Outcome outcome{failed ? word::FAILED : word::SUCCESS, failed ? Value(record.error) : state.data};
     tell(runtime, {.kind = RunEvent::Kind::step_result, .path = path, .status = record.status});

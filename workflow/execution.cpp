@@ -169,12 +169,12 @@ Executed executeNested(const Plan& plan, const Nested& nested, const Step& step,
 
 std::string pathOf(const Plan& plan, std::string_view id) { return plan.prefix + std::string(id); }
 
-Record beginRecord(const Record* before, const Value& input, bool is_loop) {
+Record beginRecord(const Plan& plan, const Record* before, const Value& input, bool is_loop) {
     Record record;
     const bool has_run = before != nullptr && !before->status.empty();
     const bool goes_on = has_run && before->status == word::RUNNING;
     record.payload = goes_on ? before->payload : input;
-    record.started_ms = goes_on ? before->started_ms : nowMs();
+    record.started_ms = goes_on ? before->started_ms : plan.nowMs();
     if (goes_on) {
         record.status = word::RUNNING;
         record.child = before->child;
@@ -199,17 +199,17 @@ Executed execute(const Plan& plan, const Step& step, Record record, const State&
     ended.pending = {};
     ended.target.clear();
     if (ended.status == word::SUSPENDED) {
-        if (nested == nullptr) ended.questions.push_back({.payload = ended.asked, .suspended_ms = nowMs()});
+        if (nested == nullptr) ended.questions.push_back({.payload = ended.asked, .suspended_ms = plan.nowMs()});
     } else {
         ended.asked = {};
         ended.labels.clear();
-        ended.ended_ms = nowMs();
+        ended.ended_ms = plan.nowMs();
     }
     if (ended.status == word::FAILED) executed.shared = nested != nullptr ? std::move(executed.shared) : Values();
     return executed;
 }
 
-Record failedRecord(Record record, const NodeFailure& failure) {
+Record failedRecord(const Plan& plan, Record record, const NodeFailure& failure) {
     record.status = word::FAILED;
     record.error = failure.error;
     record.attempts = failure.attempts;
@@ -217,7 +217,7 @@ Record failedRecord(Record record, const NodeFailure& failure) {
     record.target.clear();
     record.asked = {};
     record.labels.clear();
-    record.ended_ms = nowMs();
+    record.ended_ms = plan.nowMs();
     return record;
 }
 

@@ -8,10 +8,9 @@
 #include <stategraph/error.hpp>
 #include <stategraph/workflow/run.hpp>
 
-#include "workflow/questions.hpp"
+#include "workflow/flow_impl.hpp"
 #include "workflow/snapshot.hpp"
 #include "workflow/travel.hpp"
-#include "workflow/view.hpp"
 
 // Operations on runs. Each is one run or one edit of the graph's thread, or both.
 namespace stategraph::workflow {
@@ -47,34 +46,6 @@ void sleepUntil(std::chrono::system_clock::time_point until, const std::shared_p
 }
 
 }  // namespace
-
-struct Flow::Impl {
-    Impl(std::shared_ptr<const Plan> from, const CompileOptions& options) : plan(std::move(from)), graph(compile(plan, options)) {}
-
-    std::shared_ptr<const Plan> plan;
-    CompiledGraph<State> graph;
-    mutable std::mutex mutex = {};
-    mutable std::map<std::string, std::weak_ptr<Session>> live = {};  // by run
-
-    ThreadId threadOf(const std::string& run_id) const { return ThreadId(plan->definition.id + "/" + run_id); }
-    StateSnapshot<State> read(const std::string& run_id, bool inside = false, CheckpointId at = {}) const {
-        return graph.getState({.thread_id = threadOf(run_id), .checkpoint_id = at}, {.subgraphs = inside});
-    }
-    RunView view(const std::string& run_id, CheckpointId checkpoint = {}) const {
-        const auto at = read(run_id, true, checkpoint);
-        if (!isStored(at)) return {};
-        return viewOf(*plan, at.values, at);
-    }
-    static bool isStored(const SnapshotData& at) { return !at.config.checkpoint_id.empty(); }
-
-    template <class Input>
-    RunView drive(const std::string& run_id, Input input, const RunOptions& options) const;
-    /// Whether a run of this process is under way: it ends then.
-    bool cancelLive(const std::string& run_id) const;
-    void end(const std::string& run_id) const;
-    std::vector<Question> questionsOf(const std::string& run_id, const StateSnapshot<State>& at, const ResumeTarget& target) const;
-    std::vector<Question> questionOfLabel(const std::string& run_id, std::vector<Question> open, const ResumeTarget& target) const;
-};
 
 namespace {
 
@@ -116,6 +87,7 @@ RunView Flow::Impl::drive(const std::string& run_id, Input input, const RunOptio
     const RunConfig config{.thread_id = threadOf(run_id), .control = options.control, .context = std::shared_ptr<const Session>(session)};
     auto result = graph.invoke(std::move(input), config);
     const auto isStopped = [&] { return session->is_canceled || (options.control && options.control->stopRequested()); };
+    if (result.status == Status::sleeping && !options.waits) bells.ringAt(*result.wake_at);
     while (result.status == Status::sleeping && options.waits && !isStopped()) {
         sleepUntil(*result.wake_at, options.control);
         if (!isStopped()) result = graph.invoke(RESUME, config);
@@ -126,6 +98,35 @@ RunView Flow::Impl::drive(const std::string& run_id, Input input, const RunOptio
     if (view.status == RunStatus::paused) session->tell({.kind = RunEvent::Kind::paused});
     session->tell({.kind = RunEvent::Kind::finish, .status = toString(view.status)});
     return view;
+}
+
+std::vector<Flow::DueRun> Flow::Impl::dueRuns() const {
+    std::vector<DueRun> due;
+    if (!saver) return due;
+    const std::string prefix = threadNameOf("");
+    for (const Unfinished reason : {Unfinished::sleeping, Unfinished::in_flight}) {
+        for (UnfinishedThread& thread : saver->unfinishedThreads({.reason = reason})) {
+            if (!thread.thread_id.starts_with(prefix)) continue;
+            DueRun one{thread.thread_id.substr(prefix.size()), thread.wake_at};
+            const std::lock_guard lock(mutex);
+            if (!live.contains(one.run_id)) due.push_back(std::move(one));
+        }
+    }
+    return due;
+}
+
+// As drive, where somebody else may do the same at the same time.
+template <class Input>
+RunView Flow::Impl::claim(const std::string& run_id, Input input, const RunOptions& options) const {
+    try {
+        return drive(run_id, std::move(input), options);
+    } catch (const ThreadBusyError& error) {
+        refuse(Refusal::already_claimed, run_id, error.message());
+    } catch (const ConcurrentUpdateError& error) {
+        refuse(Refusal::already_claimed, run_id, error.message());
+    } catch (const InvalidArgumentError& error) {
+        refuse(Refusal::already_claimed, run_id, error.message());
+    }
 }
 
 // An edit: nothing is due any more. A sleep under way keeps its record.
@@ -148,12 +149,24 @@ std::vector<Question> Flow::Impl::questionOfLabel(const std::string& run_id, std
     return open;
 }
 
+std::vector<Question> Flow::Impl::questionOfId(const std::string& run_id, std::vector<Question> open, const StateSnapshot<State>& at, TaskId id) const {
+    const auto interrupts = at.interrupts();
+    const auto asked = std::ranges::find(interrupts, id, &Interrupt::id);
+    if (asked == interrupts.end()) refuse(Refusal::not_suspended, run_id, "the question " + id.toString() + " is not open");
+    std::erase_if(open, [&](const Question& each) { return each.key != asked->key; });
+    return open;
+}
+
 // Those that an answer is for: of one step, or of elements of one foreach.
 std::vector<Question> Flow::Impl::questionsOf(const std::string& run_id, const StateSnapshot<State>& at, const ResumeTarget& target) const {
     if (!isStored(at) || !at.values.status.empty() || at.interrupts().empty()) {
         refuse(Refusal::not_suspended, run_id, "it waits for no answer");
     }
+    if (!target.seen.empty() && target.seen != at.config.checkpoint_id) {
+        refuse(Refusal::already_claimed, run_id, "it has gone on since the checkpoint that the answer is for");
+    }
     std::vector<Question> open = openQuestions(*plan, at.values);
+    if (!target.question.empty()) return questionOfId(run_id, std::move(open), at, target.question);
     if (!target.label.empty()) return questionOfLabel(run_id, std::move(open), target);
     const std::vector<std::string> given = split(target.step);
     const auto isBelow = [&](const std::vector<std::string>& path) {
@@ -180,7 +193,7 @@ std::vector<Question> Flow::Impl::questionsOf(const std::string& run_id, const S
 }
 
 Flow::Flow(Definition definition, const CompileOptions& options) {
-    const auto plan = makePlan(definition, "", true);
+    const auto plan = makePlan(definition, "", true, options.ids);
     impl_ = std::make_shared<const Impl>(plan, options);
 }
 
@@ -218,15 +231,7 @@ RunView Flow::resume(const std::string& run_id, const ResumeTarget& target, Valu
             refuse(Refusal::invalid_resume_data, run_id, "the answer is not what '" + question.key + "' takes: " + error.what());
         }
     }
-    try {
-        return impl_->drive(run_id, std::move(command), options);
-    } catch (const ThreadBusyError& error) {
-        refuse(Refusal::already_claimed, run_id, error.message());
-    } catch (const ConcurrentUpdateError& error) {
-        refuse(Refusal::already_claimed, run_id, error.message());
-    } catch (const InvalidArgumentError& error) {
-        refuse(Refusal::already_claimed, run_id, error.message());
-    }
+    return impl_->claim(run_id, std::move(command), options);
 }
 
 RunView Flow::restart(const std::string& run_id, const RunOptions& options) const {
@@ -235,7 +240,7 @@ RunView Flow::restart(const std::string& run_id, const RunOptions& options) cons
     if (view.status != RunStatus::running && view.status != RunStatus::waiting) {
         refuse(Refusal::not_active, run_id, std::string("nothing of it was under way; it is ") + toString(view.status));
     }
-    return impl_->drive(run_id, RESUME, options);
+    return impl_->claim(run_id, RESUME, options);
 }
 
 RunView Flow::cancel(const std::string& run_id) const {
@@ -263,6 +268,8 @@ RunView Flow::get(const std::string& run_id, CheckpointId at) const { return imp
 std::string Flow::snapshot(const std::string& run_id, CheckpointId at) const {
     return snapshotJson(*impl_->plan, run_id, impl_->view(run_id, at));
 }
+
+std::vector<Flow::DueRun> Flow::dueRuns() const { return impl_->dueRuns(); }
 
 std::vector<CheckpointId> Flow::history(const std::string& run_id) const {
     std::vector<CheckpointId> ids;

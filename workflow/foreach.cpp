@@ -47,7 +47,7 @@ std::vector<std::size_t> dueOf(const State& state, std::size_t count) {
 }
 
 Command<State> endAtOnce(const Plan& plan, std::size_t entry, const State& state, Record record, Runtime& runtime) {
-    record.ended_ms = nowMs();
+    record.ended_ms = plan.nowMs();
     const bool failed = record.status == word::FAILED;
     Outcome outcome{failed ? word::FAILED : word::SUCCESS, failed ? Value(record.error) : record.output};
     const std::string& id = stepOf(plan, entry).id;
@@ -112,7 +112,7 @@ Command<State> beginForeach(const Plan& plan, std::size_t entry, const State& st
     const auto before = state.records.find(step.id);
     const bool goes_on = before != state.records.end() && before->second.status == word::RUNNING;
     tell(runtime, {.kind = RunEvent::Kind::step_start, .path = pathOf(plan, step.id)});
-    Record record = goes_on ? before->second : beginRecord(nullptr, state.data, false);
+    Record record = goes_on ? before->second : beginRecord(plan, nullptr, state.data, false);
     if (!isList(record.payload)) {
         record.status = word::FAILED;
         record.error = "foreach needs an array";
@@ -140,7 +140,7 @@ Command<State> beginForeach(const Plan& plan, std::size_t entry, const State& st
 Command<State> runItem(const Plan& plan, const Step& step, const Item& item, Runtime& runtime) {
     if (item.leg && item.leg->is_over.load() && !item.is_first) return {.go_to = itemsEndOf(step.id)};  // it has not begun
     const State& state = runtime.state<State>();
-    Record record = beginRecord(findItem(state, static_cast<std::size_t>(item.index)), item.value, false);
+    Record record = beginRecord(plan, findItem(state, static_cast<std::size_t>(item.index)), item.value, false);
     Executed executed = execute(plan, step, std::move(record), state, runtime);
     tellProgress(plan, step, item, executed.record, runtime);
     return leaveItem(plan, step, item, state, std::move(executed));
@@ -148,8 +148,8 @@ Command<State> runItem(const Plan& plan, const Step& step, const Item& item, Run
 
 Command<State> itemFailed(const Plan& plan, const Step& step, const Item& item, const NodeFailure& failure, Runtime& runtime) {
     const State& state = runtime.state<State>();
-    Record begun = beginRecord(findItem(state, static_cast<std::size_t>(item.index)), item.value, false);
-    Executed executed{.record = failedRecord(std::move(begun), failure), .shared = {}};
+    Record begun = beginRecord(plan, findItem(state, static_cast<std::size_t>(item.index)), item.value, false);
+    Executed executed{.record = failedRecord(plan, std::move(begun), failure), .shared = {}};
     tellProgress(plan, step, item, executed.record, runtime);
     return leaveItem(plan, step, item, state, std::move(executed));
 }
@@ -191,7 +191,7 @@ Command<State> endForeach(const Plan& plan, std::size_t entry, const State& stat
         record.output = Value(outputs);
         outcome.value = record.output;
     }
-    record.ended_ms = nowMs();
+    record.ended_ms = plan.nowMs();
     tell(runtime, {.kind = RunEvent::Kind::step_result, .path = pathOf(plan, step.id), .status = record.status});
     Update<State> update{merge(&State::records, {{step.id, std::move(record)}}), overwrite<&State::items>({}), add<&State::path>(step.id)};
     return advance(plan, state, entry, std::move(outcome), std::move(update), state.is_canceled);

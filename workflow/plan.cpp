@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include <stategraph/error.hpp>
+#include <stategraph/id_source.hpp>
 
 namespace stategraph::workflow {
 namespace {
@@ -87,8 +88,8 @@ std::string turnOf(std::size_t entry) { return "[turn " + std::to_string(entry) 
 std::string itemNodeOf(std::string_view step) { return std::string(step) + "[item]"; }
 std::string itemsEndOf(std::string_view step) { return std::string(step) + "[end]"; }
 
-std::int64_t nowMs() {
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
+std::int64_t Plan::nowMs() const {
+    const auto now = (ids ? *ids : IdSource::system()).now().time_since_epoch();
     return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
@@ -111,18 +112,19 @@ RetryPolicy Plan::retryOf(const Step& step) const {
     return policy;
 }
 
-std::shared_ptr<const Plan> makePlan(const Definition& definition, std::string prefix, bool is_root) {
+std::shared_ptr<const Plan> makePlan(const Definition& definition, std::string prefix, bool is_root, std::shared_ptr<IdSource> ids) {
     if (is_root) Faults(definition).throwIfAny();
     auto plan = std::make_shared<Plan>();
     plan->definition = definition;
     plan->prefix = std::move(prefix);
     plan->is_root = is_root;
+    plan->ids = ids;
     for (std::size_t entry = 0; entry < definition.entries.size(); ++entry) {
         plan->sleeps = plan->sleeps || definition.entries[entry].kind == Entry::Kind::sleep;
         for (const std::string& id : idsOf(definition.entries[entry])) plan->places.emplace(id, entry);
         for (const Step& step : definition.entries[entry].steps) {
             if (!step.workflow) continue;
-            const auto inner = makePlan(*step.workflow, plan->prefix + step.id + ".", false);
+            const auto inner = makePlan(*step.workflow, plan->prefix + step.id + ".", false, ids);
             plan->sleeps = plan->sleeps || inner->sleeps;
             plan->nested.emplace(step.id, Nested{inner, compile(inner, {})});
         }

@@ -33,6 +33,9 @@ struct Plan {
     std::map<std::string, Nested, std::less<>> nested = {};
     bool sleeps = false;  // it, or a workflow inside it, has a sleep: its node may run again and go on inside
 
+    std::shared_ptr<IdSource> ids = {};  // whose clock counts; null: the system's
+
+    std::int64_t nowMs() const;
     /// Null: there is none.
     const Step* findStep(std::string_view id) const noexcept;
     const Nested* findNested(std::string_view id) const noexcept;
@@ -72,8 +75,6 @@ void tell(Runtime& runtime, const RunEvent& event);
 bool isWatched(Runtime& runtime);
 bool isCanceled(Runtime& runtime);
 
-std::int64_t nowMs();
-
 /// Where a run goes from an entry that has ended: writes of the entry's own are in `update`.
 struct Outcome {
     std::string_view status;  // word::SUCCESS, FAILED, SUSPENDED or BAILED
@@ -103,7 +104,7 @@ Command<State> enterNested(const Plan& plan, const State& state);
 Update<State> updateOf(const State& state);
 
 /// Checks a definition and makes its graph. Errors: InvalidGraphError.
-std::shared_ptr<const Plan> makePlan(const Definition& definition, std::string prefix, bool is_root);
+std::shared_ptr<const Plan> makePlan(const Definition& definition, std::string prefix, bool is_root, std::shared_ptr<IdSource> ids);
 CompiledGraph<State> compile(std::shared_ptr<const Plan> plan, const CompileOptions& options);
 
 }  // namespace stategraph::workflow

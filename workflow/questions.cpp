@@ -52,7 +52,7 @@ FirstPart firstPart(std::string_view key) {
     return part;
 }
 
-void giveTo(Record& record, std::string_view rest, const Value& answer) {
+void giveTo(const Plan& plan, Record& record, std::string_view rest, const Value& answer) {
     record.status = word::RUNNING;
     record.labels.clear();
     record.pending = answer;
@@ -60,7 +60,7 @@ void giveTo(Record& record, std::string_view rest, const Value& answer) {
     record.target = rest;
     if (rest.empty() && !record.questions.empty()) {
         record.questions.back().answer = answer;
-        record.questions.back().resumed_ms = nowMs();
+        record.questions.back().resumed_ms = plan.nowMs();
     }
 }
 
@@ -93,14 +93,13 @@ std::vector<Question> openQuestions(const Plan& plan, const State& state) {
 }
 
 void giveAnswer(const Plan& plan, State& state, std::string_view key, const Value& answer) {
-    (void)plan;
     const FirstPart part = firstPart(key);
     Record& record = state.records.at(std::string(part.id));
     if (part.index) {
-        giveTo(state.items.at(*part.index), part.rest, answer);
-        giveTo(record, {}, answer);
+        giveTo(plan, state.items.at(*part.index), part.rest, answer);
+        giveTo(plan, record, {}, answer);
     } else {
-        giveTo(record, part.rest, answer);
+        giveTo(plan, record, part.rest, answer);
     }
 }
 

@@ -56,7 +56,7 @@ Command<State> leaveStep(const Plan& plan, std::size_t entry, const Step& step, 
 }  // namespace
 
 Command<State> runStep(const Plan& plan, std::size_t entry, const Step& step, const State& state, Runtime& runtime) {
-    Record record = beginRecord(recordOf(state, step.id), state.data, isLoop(plan.definition.entries[entry]));
+    Record record = beginRecord(plan, recordOf(state, step.id), state.data, isLoop(plan.definition.entries[entry]));
     tellStart(plan, step, runtime);
     Executed executed = execute(plan, step, std::move(record), state, runtime);
     executed.is_canceled = executed.is_canceled || isCanceled(runtime);
@@ -65,8 +65,8 @@ Command<State> runStep(const Plan& plan, std::size_t entry, const Step& step, co
 }
 
 Command<State> stepFailed(const Plan& plan, std::size_t entry, const Step& step, const State& state, const NodeFailure& failure, Runtime& runtime) {
-    Record begun = beginRecord(recordOf(state, step.id), state.data, isLoop(plan.definition.entries[entry]));
-    Executed executed{.record = failedRecord(std::move(begun), failure), .shared = {}};
+    Record begun = beginRecord(plan, recordOf(state, step.id), state.data, isLoop(plan.definition.entries[entry]));
+    Executed executed{.record = failedRecord(plan, std::move(begun), failure), .shared = {}};
     tellEnd(plan, step.id, executed.record, runtime);
     return leaveStep(plan, entry, step, state, std::move(executed));
 }

@@ -1,5 +1,6 @@
 #include "workflow/view.hpp"
 
+#include <algorithm>
 #include <chrono>
 
 #include "workflow/execution.hpp"
@@ -99,7 +100,7 @@ private:
             return;
         }
         const bool is_loop = entry.kind == Entry::Kind::dowhile || entry.kind == Entry::Kind::dountil;
-        Record record = beginRecord(before == state.records.end() ? nullptr : &before->second, state.data, is_loop);
+        Record record = beginRecord(plan, before == state.records.end() ? nullptr : &before->second, state.data, is_loop);
         record.status = word::RUNNING;
         view = viewOf(plan, plan.findStep(task.name), record);
         const Nested* const nested = plan.findNested(task.name);
@@ -120,9 +121,11 @@ RunStatus statusOf(const State& state, const SnapshotData& at, bool is_asleep) {
     return is_asleep ? RunStatus::waiting : RunStatus::running;
 }
 
-void addQuestions(const Plan& plan, const State& state, RunView& view) {
+void addQuestions(const Plan& plan, const State& state, const std::vector<Interrupt>& interrupts, RunView& view) {
     std::vector<std::string> last;
     for (Question& question : openQuestions(plan, state)) {
+        const auto asked = std::ranges::find(interrupts, question.key, &Interrupt::key);
+        if (asked != interrupts.end()) view.questions.push_back({asked->id, question.key, question.payload, question.labels});
         for (const std::string& label : question.labels) view.labels[label] = {question.path.front(), question.index};
         if (question.index) question.path.resize(question.index_at);
         if (question.path == last) continue;
@@ -147,7 +150,7 @@ RunView viewOf(const Plan& plan, const State& state, const SnapshotData& at) {
     view.checkpoint_id = at.config.checkpoint_id;
     if (view.status == RunStatus::success) view.result = state.result;
     if (view.status == RunStatus::failed) view.error = state.error;
-    if (view.status == RunStatus::suspended) addQuestions(plan, state, view);
+    if (view.status == RunStatus::suspended) addQuestions(plan, state, at.interrupts(), view);
     return view;
 }
 

@@ -88,17 +88,17 @@ private:
         return made;
     }
 
-    flow::RunView resume(std::shared_ptr<sg::RunControl> control) const {
-        flow::ResumeTarget target{.step = pathOf(get(operation_, "step"))};
+    flow::RunView resume(std::shared_ptr<sg::RunControl> control, sg::CheckpointId seen = {}) const {
+        flow::ResumeTarget target{.step = pathOf(get(operation_, "step")), .seen = seen};
         if (const json::value* label = operation_.if_contains("label")) target.label = text(*label);
         if (const json::value* index = operation_.if_contains("index")) target.index = index->to_number<std::int64_t>();
         return workflow_.resume(run_id_, target, sg::fromJson(get(operation_, "data")), options(std::move(control)));
     }
 
-    Outcome resumeOnce(std::latch& start) const {
+    Outcome resumeOnce(std::latch& start, sg::CheckpointId seen) const {
         start.arrive_and_wait();
         try {
-            return {.status = flow::toString(resume(std::make_shared<sg::RunControl>()).status)};
+            return {.status = flow::toString(resume(std::make_shared<sg::RunControl>(), seen).status)};
         } catch (const flow::RefusedError& error) {
             const bool late =
                 error.why() == flow::Refusal::already_claimed || error.why() == flow::Refusal::not_suspended;
@@ -113,9 +113,10 @@ private:
     json::array resumeTwice() const {
         std::array<Outcome, 2> outcomes;
         std::latch start(2);
+        const sg::CheckpointId seen = workflow_.get(run_id_).checkpoint_id;  // both mean what is open now
         {
-            const std::jthread other([&] { outcomes[1] = resumeOnce(start); });
-            outcomes[0] = resumeOnce(start);
+            const std::jthread other([&] { outcomes[1] = resumeOnce(start, seen); });
+            outcomes[0] = resumeOnce(start, seen);
         }
         if (outcomes[0].refused && outcomes[1].refused) std::rethrow_exception(outcomes[0].refused);
         return {outcomes[0].status, outcomes[1].status};

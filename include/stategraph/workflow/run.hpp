@@ -91,6 +91,16 @@ struct LabelView {
     std::optional<std::int64_t> index = {};
 };
 
+/// An open question.
+struct QuestionView {
+    /// Names it among all questions of all runs.
+    TaskId id;
+    /// Of the step that asks, "outer.each[2].step".
+    std::string path;
+    Value payload;
+    std::vector<std::string> labels;
+};
+
 /// A run as it is stored.
 struct RunView {
     RunStatus status = RunStatus::pending;
@@ -100,6 +110,7 @@ struct RunView {
     /// Each open question's path, from the outermost step to the one that asks; a foreach is one.
     std::vector<std::vector<std::string>> suspended = {};
     std::map<std::string, LabelView> labels = {};
+    std::vector<QuestionView> questions = {};
     /// By path, "outer.inner.step"; of steps, maps and sleeps that ran.
     std::map<std::string, StepView> steps = {};
     /// The input of the run.
@@ -145,10 +156,15 @@ struct RunOptions {
     std::shared_ptr<RunControl> control = {};
 };
 
-/// Whom an answer is for: a step by its id or path ("outer.inner"), or a label; neither where one question is open.
+/// Which question an answer is for: that of a step, by its id or path ("outer.inner"), of a label, or one by its own id; none of these where one
+/// question is open.
 struct ResumeTarget {
     std::string step = {};
     std::string label = {};
+    /// QuestionView::id: of this question alone, and not of the next one that the step asks.
+    TaskId question = {};
+    /// The checkpoint that the caller has looked at (RunView::checkpoint_id). If the run has gone on since, the answer is refused as already_claimed.
+    CheckpointId seen = {};
     /// Of a foreach: the element; none: all that are open.
     std::optional<std::int64_t> index = {};
 };
@@ -178,9 +194,18 @@ public:
     /// The checkpoints of a run, newest first.
     std::vector<CheckpointId> history(const std::string& run_id) const;
 
+    /// Runs of this workflow that are to be resumed without an answer: those that sleep, and those whose process died. With the time at which each is
+    /// to be; none: now. Cost: reads every thread's head in the store.
+    struct DueRun {
+        std::string run_id;
+        std::optional<std::chrono::system_clock::time_point> at;
+    };
+    std::vector<DueRun> dueRuns() const;
+
     struct Impl;
 
 private:
+    friend class Waker;
     std::shared_ptr<const Impl> impl_;
 };
 

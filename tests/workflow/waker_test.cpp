@@ -1,0 +1,68 @@
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include <stategraph/memory_saver.hpp>
+#include <stategraph/workflow/waker.hpp>
+#include <stategraph/workflow/workflow.hpp>
+
+// Runs that sleep are resumed by a waker.
+namespace sg = stategraph;
+namespace wf = stategraph::workflow;
+using namespace std::chrono_literals;
+using wf::RunStatus;
+
+namespace {
+
+const auto inc = wf::step("inc", [](const int& n) { return n + 1; });
+
+class Resumed {
+public:
+    wf::WakerOptions options() {
+        return {.on_resumed = [this](const std::string& run, const wf::RunView& view) {
+            const std::lock_guard lock(mutex_);
+            runs_[run] = view.status;
+            changed_.notify_all();
+        }};
+    }
+    bool waitFor(const std::string& run) {
+        std::unique_lock lock(mutex_);
+        return changed_.wait_for(lock, 30s, [&] { return runs_.contains(run); });
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::map<std::string, RunStatus> runs_;
+};
+
+}  // namespace
+
+TEST_CASE("a waker resumes runs that fall asleep while it is there, and those that slept before") {
+    const auto saver = std::make_shared<sg::MemorySaver>();
+    const auto flow = wf::workflow<int>("nap").sleep(30ms).then(inc).commit({.checkpointer = saver});
+    const auto other = wf::workflow<int>("other").sleep(1ms).then(inc).commit({.checkpointer = saver});
+    REQUIRE((flow.start("before", 1).status == RunStatus::waiting));
+    REQUIRE((other.start("before", 1).status == RunStatus::waiting));
+    Resumed resumed;
+    {
+        const wf::Waker waker({flow.flow()}, resumed.options());
+        REQUIRE((flow.start("during", 5).status == RunStatus::waiting));
+        CHECK(resumed.waitFor("before"));
+        CHECK(resumed.waitFor("during"));
+    }
+    CHECK(flow.get("before").result == 2);
+    CHECK(flow.get("during").result == 6);
+    CHECK((other.get("before").status == RunStatus::waiting));  // it is not among the waker's
+}
+
+TEST_CASE("a waker's poll interval is checked") {
+    const auto flow = wf::workflow<int>("nap").then(inc).commit({.checkpointer = std::make_shared<sg::MemorySaver>()});
+    CHECK_THROWS_AS(wf::Waker({flow.flow()}, {.poll_interval = 0ms}), sg::InvalidArgumentError);
+}

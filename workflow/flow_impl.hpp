@@ -1,0 +1,56 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <stategraph/saver.hpp>
+
+#include "workflow/bell.hpp"
+#include "workflow/questions.hpp"
+#include "workflow/view.hpp"
+
+namespace stategraph::workflow {
+
+/// Behind Flow.
+struct Flow::Impl {
+    Impl(std::shared_ptr<const Plan> from, const CompileOptions& options)
+        : plan(std::move(from)), graph(compile(plan, options)), saver(options.checkpointer.saver()) {}
+
+    std::shared_ptr<const Plan> plan;
+    CompiledGraph<State> graph;
+    std::shared_ptr<BaseCheckpointSaver> saver;
+    mutable std::mutex mutex = {};
+    mutable std::map<std::string, std::weak_ptr<Session>> live = {};  // by run
+    mutable Bells bells = {};
+
+    std::string threadNameOf(std::string_view run_id) const { return plan->definition.id + "/" + std::string(run_id); }
+    ThreadId threadOf(std::string_view run_id) const { return ThreadId(threadNameOf(run_id)); }
+    StateSnapshot<State> read(const std::string& run_id, bool inside = false, CheckpointId at = {}) const {
+        return graph.getState({.thread_id = threadOf(run_id), .checkpoint_id = at}, {.subgraphs = inside});
+    }
+    RunView view(const std::string& run_id, CheckpointId checkpoint = {}) const {
+        const auto at = read(run_id, true, checkpoint);
+        if (!isStored(at)) return {};
+        return viewOf(*plan, at.values, at);
+    }
+    static bool isStored(const SnapshotData& at) { return !at.config.checkpoint_id.empty(); }
+
+    template <class Input>
+    RunView drive(const std::string& run_id, Input input, const RunOptions& options) const;
+    template <class Input>
+    RunView claim(const std::string& run_id, Input input, const RunOptions& options) const;
+    /// Whether a run of this process is under way: it ends then.
+    bool cancelLive(const std::string& run_id) const;
+    void end(const std::string& run_id) const;
+    std::vector<Question> questionsOf(const std::string& run_id, const StateSnapshot<State>& at, const ResumeTarget& target) const;
+    std::vector<Question> questionOfId(const std::string& run_id, std::vector<Question> open, const StateSnapshot<State>& at, TaskId id) const;
+    std::vector<Question> questionOfLabel(const std::string& run_id, std::vector<Question> open, const ResumeTarget& target) const;
+
+    std::vector<DueRun> dueRuns() const;
+};
+
+}  // namespace stategraph::workflow
