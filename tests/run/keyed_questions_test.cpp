@@ -303,3 +303,42 @@ TEST_CASE("an error handler's question is not its node's, though they have one k
     CHECK(second.interrupts.at(0).value == sg::Value("handler?"));
     CHECK(app.invoke(answer({{"k", "2"}}), {.thread_id = "1"}).values.bar == Strings{"2"});
 }
+
+TEST_CASE("a node asks several questions at once, and runs again when one of them is answered") {
+    const auto node = [](const State&, sg::Runtime& rt) -> Update {
+        const auto legal = sg::ask<std::string>(rt, "legal", "may we?");
+        const auto price = sg::ask<int>(rt, "price", "how much?");
+        if (!legal || !price) sg::stopForAnswers(rt);
+        return {sg::add(&State::bar, *legal + " " + std::to_string(*price))};
+    };
+    onAll(node, [](const App& app, auto run, const sg::RunConfig& config) {
+        const auto asked = run(Update{});
+        REQUIRE(asked.what() == "");
+        CHECK(keysOf(asked.interrupts) == Strings{"legal", "price"});
+        CHECK(keysOf(app.getState({.thread_id = config.thread_id}).interrupts()) == Strings{"legal", "price"});
+        const auto half = run(answer({{"price", 5}}));
+        REQUIRE(half.what() == "");
+        CHECK(keysOf(half.interrupts) == Strings{"legal"});
+        CHECK(contains(run(answer({{"legal", 7}})).what(), "legal"));  // no text: refused, and asked still
+        const auto done = run(answer({{"legal", "yes"}}));
+        REQUIRE(done.what() == "");
+        CHECK(done.values.bar == Strings{"yes 5"});
+    });
+}
+
+TEST_CASE("what a node asks without stopping is not asked, and stopping without a question is an error") {
+    const auto goes_on = [](const State&, sg::Runtime& rt) -> Update {
+        return {sg::add(&State::bar, std::string(sg::ask<int>(rt, "later", "?") ? "answered" : "open"))};
+    };
+    onAll(goes_on, [](const App& app, auto run, const sg::RunConfig& config) {
+        const auto done = run(Update{});
+        REQUIRE(done.what() == "");
+        CHECK((done.status == sg::Status::done));
+        CHECK(done.values.bar == Strings{"open"});
+        CHECK(app.getState({.thread_id = config.thread_id}).interrupts().empty());
+    });
+    const auto asks_nothing = [](const State&, sg::Runtime& rt) -> Update { sg::stopForAnswers(rt); };
+    onAll(asks_nothing, [](const App&, auto run, const sg::RunConfig&) {
+        CHECK(contains(run(Update{}).what(), "stops for answers, and has asked nothing"));
+    });
+}
