@@ -54,11 +54,11 @@ class Live {
 public:
     Live(const Flow::Impl& flow, std::string run_id, const std::shared_ptr<Session>& session) : flow_(flow), run_id_(std::move(run_id)) {
         const std::lock_guard lock(flow_.mutex);
-        flow_.live.insert_or_assign(run_id_, session);
+        is_known_ = flow_.live.emplace(run_id_, session).second;  // of two, the first has the thread
     }
     ~Live() {
         const std::lock_guard lock(flow_.mutex);
-        flow_.live.erase(run_id_);
+        if (is_known_) flow_.live.erase(run_id_);
     }
     Live(const Live&) = delete;
     Live& operator=(const Live&) = delete;
@@ -66,6 +66,7 @@ public:
 private:
     const Flow::Impl& flow_;
     std::string run_id_;
+    bool is_known_ = false;
 };
 
 }  // namespace
@@ -84,7 +85,10 @@ RunView Flow::Impl::drive(const std::string& run_id, Input input, const RunOptio
     session->on_event = options.on_event;
     session->tell({.kind = RunEvent::Kind::start});
     const Live known(*this, run_id, session);
-    const RunConfig config{.thread_id = threadOf(run_id), .control = options.control, .context = std::shared_ptr<const Session>(session)};
+    const RunConfig config{.thread_id = threadOf(run_id),
+                           .durability = options.durability,
+                           .control = options.control,
+                           .context = std::shared_ptr<const Session>(session)};
     auto result = graph.invoke(std::move(input), config);
     const auto isStopped = [&] { return session->is_canceled || (options.control && options.control->stopRequested()); };
     if (result.status == Status::sleeping && !options.waits) bells.ringAt(*result.wake_at);
@@ -188,7 +192,7 @@ std::vector<Question> Flow::Impl::questionsOf(const std::string& run_id, const S
         const bool is_given = isBelow(each.path) && each.path.size() >= given.size();
         return !is_there || !is_given || (target.index && each.index != target.index);
     });
-    if (open.empty()) refuse(Refusal::not_suspended, run_id, "that element, or what stands below it, waits for no answer");
+    if (open.empty()) refuse(Refusal::not_suspended, run_id, "that element, or what is below it, waits for no answer");
     return open;
 }
 

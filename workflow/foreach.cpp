@@ -52,7 +52,8 @@ Command<State> endAtOnce(const Plan& plan, std::size_t entry, const State& state
     Outcome outcome{failed ? word::FAILED : word::SUCCESS, failed ? Value(record.error) : record.output};
     const std::string& id = stepOf(plan, entry).id;
     tell(runtime, {.kind = RunEvent::Kind::step_result, .path = pathOf(plan, id), .status = record.status});
-    return advance(plan, state, entry, std::move(outcome), {merge(&State::records, {{id, std::move(record)}})}, false);
+    Update<State> update{merge(&State::records, {{id, std::move(record)}}), add<&State::path>(id)};
+    return advance(plan, state, entry, std::move(outcome), std::move(update), false);
 }
 
 void tellProgress(const Plan& plan, const Step& step, const Item& item, const Record& record, Runtime& runtime) {

@@ -31,7 +31,7 @@ struct Plan {
     bool is_root = true;
     std::map<std::string, std::size_t, std::less<>> places = {};  // ids -> the entry they stand in
     std::map<std::string, Nested, std::less<>> nested = {};
-    bool sleeps = false;  // it, or a workflow inside it, has a sleep: its node may run again and go on inside
+    bool sleeps = false;  // it, or a workflow inside it, has a sleep: its node may run again and resume inside
 
     std::shared_ptr<IdSource> ids = {};  // whose clock counts; null: the system's
 
@@ -42,7 +42,7 @@ struct Plan {
     RetryPolicy retryOf(const Step& step) const;
 };
 
-/// Ids of what stands in an entry.
+/// The ids of an entry.
 std::vector<std::string> idsOf(const Entry& entry);
 bool isBlock(const Entry& entry) noexcept;
 
@@ -78,10 +78,10 @@ bool isCanceled(Runtime& runtime);
 /// Where a run goes from an entry that has ended: writes of the entry's own are in `update`.
 struct Outcome {
     std::string_view status;  // word::SUCCESS, FAILED, SUSPENDED or BAILED
-    Value value = {};         // handed on, or of a failure its text
+    Value value = {};         // what the next entry receives, or the text of a failure
 };
 Command<State> advance(const Plan& plan, const State& state, std::size_t entry, Outcome outcome, Update<State> update, bool is_canceled);
-/// What is due where an entry begins, or goes on.
+/// What is due where an entry begins, or continues.
 Targets beginningOf(const Plan& plan, std::size_t entry);
 Targets goingOn(const Plan& plan, const State& state);
 

@@ -23,7 +23,7 @@ struct Question {
 /// The open questions of a workflow, those of workflows inside it too, in the order of its steps.
 std::vector<Question> openQuestions(const Plan& plan, const State& state);
 
-/// Writes an answer where the step that asked finds it when it goes on. `key` is the question's.
+/// Writes an answer where the step that asked finds it when it is executed again. `key` is the question's.
 void giveAnswer(const Plan& plan, State& state, std::string_view key, const Value& answer);
 
 }  // namespace stategraph::workflow

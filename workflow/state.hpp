@@ -52,7 +52,7 @@ struct Asked {
 
 /// What is kept of a step: of its last execution, and what the next one is given.
 struct Record {
-    /// Empty: it has not run, and `pending` waits for it. "running": it is to go on, with `pending`.
+    /// Empty: it has not run, and `pending` waits for it. "running": it is to be executed again, with `pending`.
     std::string status = {};
     Value payload = {};
     Value output = {};
@@ -89,14 +89,14 @@ struct ForeachLeg {
 struct Item {
     std::int64_t index = 0;
     Value value = {};
-    /// Of this process alone: null in one that goes on with what another left.
+    /// Of this process alone: null in one that resumes what another left.
     std::shared_ptr<ForeachLeg> leg = {};
     bool is_first = false;  // it begins whatever becomes of the others, as many do as may run at once
 };
 
 struct State {
     Value input = {};
-    /// What the last entry handed on.
+    /// What the last entry returned.
     Value data = {};
     /// The entry that is due.
     std::int64_t at = 0;
@@ -116,7 +116,7 @@ struct State {
     std::vector<std::string> chosen = {};
     bool is_canceled = false;
     bool is_single_step = false;
-    /// Of a nested workflow that goes on: "" or the path of the question that `answer` answers, and where it is.
+    /// Of a nested workflow that is resumed: "" or the path of the question that `answer` answers, and where it is.
     bool goes_on = false;
     std::string target = {};
     Value answer = {};

@@ -11,7 +11,7 @@ const Record* recordOf(const State& state, const std::string& id) noexcept {
     return found == state.records.end() ? nullptr : &found->second;
 }
 
-// Once, also where the node runs again to go on inside: after a sleep.
+// Once, also where the node runs again to resume inside, after a sleep.
 void tellStart(const Plan& plan, const Step& step, Runtime& runtime) {
     if (runtime.attempt() > 1) return;
     const auto start = [&] { tell(runtime, {.kind = RunEvent::Kind::step_start, .path = pathOf(plan, step.id)}); };

@@ -21,7 +21,7 @@ void checkPast(const Plan& plan, const State& state, const std::string& target, 
     }
 }
 
-// Forgets an entry's records and those of all behind it. Returns what had asked.
+// Forgets an entry's records and those of all after it. Returns what had asked.
 std::vector<std::string> forget(const Plan& plan, State& state, std::size_t at) {
     std::vector<std::string> asked;
     for (std::size_t i = at; i < plan.definition.entries.size(); ++i) {
@@ -36,7 +36,7 @@ std::vector<std::string> forget(const Plan& plan, State& state, std::size_t at) 
     return asked;
 }
 
-// What the entry is given: the new input, or what the entry before it has handed on.
+// What the entry is given: the new input, or what the entry before it has returned.
 void setInput(const Plan& plan, State& state, std::size_t at, const std::optional<Value>& input) {
     if (at == 0) {
         if (input) state.input = *input;

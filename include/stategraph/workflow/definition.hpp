@@ -22,7 +22,7 @@ namespace stategraph::workflow {
 /// Named values: the state of a workflow.
 using Values = std::map<std::string, Value>;
 /// What a value becomes where it enters: checked, with what is unknown left out and what is missing filled in. It throws what is wrong with it.
-/// None: the value goes on as it is. Called on the thread of the task, or of the call; several calls may be at the same time.
+/// None: the value is taken as it is. Called on the thread of the task, or of the call; several calls may be at the same time.
 using Check = std::function<Value(Value value)>;
 
 struct Definition;
@@ -37,11 +37,11 @@ public:
 class Scope {
 public:
     virtual ~Scope() = default;
-    /// What the entry was given; in a condition of a loop what its body handed on.
+    /// What the entry was given; in a condition of a loop what its body returned.
     virtual const Value& input() const noexcept = 0;
     /// The workflow's state; in a step as it was when the step began.
     virtual const Values& state() const noexcept = 0;
-    /// The input of the workflow that the entry stands in.
+    /// The input of the workflow that the entry is in.
     virtual const Value& init() const noexcept = 0;
     /// What the callers of the run gave beside its input (RunOptions::context).
     virtual const Values& requestContext() const noexcept = 0;
@@ -54,7 +54,7 @@ public:
 /// What a step has beside its input. Valid during its call, on the thread of the call.
 class StepContext : public Scope {
 public:
-    /// The step, below the workflows that it stands in: "outer.inner.step".
+    /// The step, below the workflows that it is in: "outer.inner.step".
     virtual const std::string& path() const noexcept = 0;
     virtual Runtime& runtime() noexcept = 0;
     /// 1 for the first try.
@@ -67,21 +67,21 @@ public:
     /// Stops the run until somebody resumes this step: it is then executed again from its beginning, with the same input and with `resumeData`. What
     /// it has set of the state counts. `labels` are other names for the question. It leaves the step through an exception of the library's.
     [[noreturn]] virtual void suspend(Value payload, std::vector<std::string> labels = {}) = 0;
-    /// Ends the workflow that the step stands in, successfully, with this output. It leaves the step in the same way.
+    /// Ends the workflow that the step is in, successfully, with this output. It leaves the step in the same way.
     [[noreturn]] virtual void bail(Value output) = 0;
     /// Merged into the state when this execution ends or suspends, key by key; an execution that fails leaves no trace. Of members of a block that
     /// set one key the last in order wins. Errors: what the step's check throws.
     virtual void setState(Values values) = 0;
-    /// Told to whoever watches, as the output of this step.
+    /// Reports a value to watchers, as output of this step.
     virtual void write(Value value) = 0;
-    /// Ends the run before its next step; this one goes on.
+    /// Ends the run before its next step; this one is not stopped.
     virtual void cancel() = 0;
 };
 
 using Execute = std::function<Value(const Value& input, StepContext& context)>;
 using Condition = std::function<bool(const Scope& scope)>;
 using Transform = std::function<Value(const Scope& scope)>;
-/// What a block hands on, from the outputs of those of its members that ran.
+/// What a block returns, from the outputs of those of its members that ran.
 using Combine = std::function<Value(const Values& outputs)>;
 
 struct Step {
@@ -98,17 +98,17 @@ struct Step {
     std::optional<RetryPolicy> retry = {};
 };
 
-/// One entry. Each is given what the one before it hands on; the first the run's input.
+/// One entry. Each receives what the entry before it returned; the first receives the run's input.
 struct Entry {
     enum class Kind : std::uint8_t {
         then,      // one step
-        parallel,  // every step with the same input; hands on {step: output}
+        parallel,  // every step with the same input; returns {step: output}
         branch,    // the same of those steps whose condition holds, which is asked once
-        dowhile,   // one step again and again, on what it handed on, as long as the condition holds after it
+        dowhile,   // one step again and again, on its own last output, as long as the condition holds after it
         dountil,   // the same until it holds
-        foreach,   // one step for each element of a list; hands on the outputs in order
+        foreach,   // one step for each element of a list; returns the outputs in order
         map,       // what `transform` makes
-        sleep,     // hands on its input after as many milliseconds as `transform` gives; none for 0 and less
+        sleep,     // returns its input after as many milliseconds as `transform` gives; none for 0 and less
     };
     Kind kind = Kind::then;
     std::vector<Step> steps = {};

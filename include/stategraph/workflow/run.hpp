@@ -126,7 +126,7 @@ struct RunView {
     CheckpointId checkpoint_id = {};
 };
 
-/// What a run tells while it goes on, from whichever thread a task runs on, one event at a time.
+/// What a run reports while it runs, one event at a time, on the threads of its tasks.
 struct RunEvent {
     enum class Kind : std::uint8_t { start, step_start, step_output, step_progress, step_waiting, step_suspended, step_result, canceled, paused, finish };
     Kind kind = Kind::start;
@@ -152,6 +152,8 @@ struct RunOptions {
     /// Waits in this process for sleeps that are due, instead of returning RunStatus::waiting.
     bool waits = false;
     std::function<void(const RunEvent& event)> on_event = {};
+    /// When what has been done reaches the disk, and so what a crash can repeat (RunConfig::durability).
+    Durability durability = Durability::async;
     /// Ends the run from outside.
     std::shared_ptr<RunControl> control = {};
 };
@@ -176,15 +178,15 @@ public:
     Flow(Definition definition, const CompileOptions& options = CompileOptions::defaults());
 
     RunView start(const std::string& run_id, Value input, const RunOptions& options = {}) const;
-    /// Answers an open question, and goes on. Errors: RefusedError.
+    /// Answers an open question, and continues. Errors: RefusedError.
     RunView resume(const std::string& run_id, const ResumeTarget& target, Value data, const RunOptions& options = {}) const;
-    /// Goes on with what was under way when a process died, or with a sleep whose time has come. Errors: RefusedError.
+    /// Resumes what was under way when a process died, or a sleep whose time has come. Errors: RefusedError.
     RunView restart(const std::string& run_id, const RunOptions& options = {}) const;
     /// Ends a run that is suspended, asleep, paused or was left; one that has ended stays as it is. One that is under way in this process, through
     /// this Flow, ends before its next step.
     RunView cancel(const std::string& run_id) const;
-    /// Goes on from a step that has run, or is next: what it and those behind it did is forgotten by the run, not by its history. `input`: what the
-    /// step gets, recorded as what the entry before it handed on. `data`: an answer for a step that was suspended. Errors: RefusedError.
+    /// Continues from a step that has run, or is next: the run forgets what this step and those after it did, and its history keeps it. `input`: what the
+    /// step gets, recorded as what the entry before it returned. `data`: an answer for a step that was suspended. Errors: RefusedError.
     RunView timeTravel(const std::string& run_id, const std::string& step, std::optional<Value> input, std::optional<Value> data,
                        const RunOptions& options = {}) const;
     /// The run as it is, or as it was at a checkpoint of its history.

@@ -182,8 +182,8 @@ struct StepOptions {
     std::optional<RetryPolicy> retry = {};
 };
 
-/// A step of a closure: `f(const In&)`, or with a `Context&` or a `Suspending<Ask, Answer>&` behind. In, Ask and Answer must be storable, and Out
-/// storable or void (a step that hands on nothing: then the next takes a Value). It may be called from several threads at once.
+/// A step of a closure: `f(const In&)`, or with a `Context&` or a `Suspending<Ask, Answer>&` after it. In, Ask and Answer must be storable, and Out
+/// storable or void (a step that returns nothing: the next one takes a Value). It may be called from several threads at once.
 template <class F>
 auto step(std::string id, F function, StepOptions options = {}) {
     static_assert(detail::HasSignature<F>, "stategraph: a step is a closure f(const In&), or f(const In&, Context&), with its types written out");

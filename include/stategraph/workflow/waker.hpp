@@ -23,7 +23,7 @@ struct WakerOptions {
 };
 
 /// Resumes runs that sleep when their time has come, for programs without a server. It has one thread,
-/// on which it resumes one run after another, and looks at once when it is created. Several wakers, also in several processes, share the work:
+/// on which it resumes one run after another, and looks as soon as it is created. Several wakers, also in several processes, share the work:
 /// a run is resumed by one of them. Its destructor waits until the run that it is resuming has ended or sleeps again.
 class Waker {
 public:

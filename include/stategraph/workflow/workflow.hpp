@@ -43,7 +43,7 @@ Value outputsInOrder(const std::vector<std::string>& ids, const Values& outputs)
 
 }  // namespace detail
 
-/// How a run of a workflow stands, with its output's type.
+/// A run of a workflow, with its output's type.
 template <class Out>
 struct RunResult {
     RunStatus status = RunStatus::pending;
@@ -68,14 +68,14 @@ struct ForeachOptions {
     int concurrency = 1;
 };
 
-/// A workflow in the making: `In` is what it takes, `Out` what its last entry hands on. Each operator returns a longer chain. Nothing is checked before
+/// A workflow in the making: `In` is what it takes, `Out` what its last entry returns. Each operator returns a longer chain. Nothing is checked before
 /// `commit` but that the types fit, which the compiler does.
 template <class In, class Out>
 class Chain {
 public:
     explicit Chain(Definition definition) : definition_(std::move(definition)) {}
 
-    /// One step, on what the entry before hands on.
+    /// One step, on what the entry before returns.
     template <class SIn, class SOut, class Ask, class Answer>
     Chain<In, SOut> then(const TypedStep<SIn, SOut, Ask, Answer>& step) && {
         requireInput<SIn>();
@@ -86,7 +86,7 @@ public:
     Chain<In, WOut> then(std::string id, const Workflow<WIn, WOut>& workflow) && {
         return std::move(*this).then(stepOf(std::move(id), workflow));
     }
-    /// All of them on the same input; hands on their outputs as a tuple.
+    /// All of them on the same input; returns their outputs as a tuple.
     template <class... S>
     auto parallel(const S&... steps) && {
         (requireInput<typename S::Input>(), ...);
@@ -94,17 +94,17 @@ public:
         entry.combine = [ids = std::vector<std::string>{steps.id()...}](const Values& outputs) { return detail::outputsInOrder(ids, outputs); };
         return add<std::tuple<typename S::Output...>>(std::move(entry));
     }
-    /// Of `when(condition, step)`s every one whose condition holds; hands on their outputs as a tuple of optionals.
+    /// Of `when(condition, step)`s every one whose condition holds; returns their outputs as a tuple of optionals.
     template <class... Condition, class... S>
     auto branch(const When<Condition, S>&... arms) && {
         (requireInput<typename S::Input>(), ...);
-        static_assert((detail::ConditionOn<Condition, Out> && ...), "stategraph: a condition is bool f(const T&), T being what the entry before hands on");
+        static_assert((detail::ConditionOn<Condition, Out> && ...), "stategraph: a condition is bool f(const T&), T being what the entry before returns");
         Entry entry{.kind = Entry::Kind::branch, .steps = {arms.step.step...}};
         (entry.conditions.push_back([condition = arms.condition](const Scope& scope) { return detail::holds<Out>(condition, scope); }), ...);
         entry.combine = [ids = std::vector<std::string>{arms.step.id()...}](const Values& outputs) { return detail::outputsInOrder(ids, outputs); };
         return add<std::tuple<std::optional<typename S::Output>...>>(std::move(entry));
     }
-    /// The step again and again on what it handed on, as long as the condition holds after it; `Scope::iteration` counts from 1.
+    /// The step again and again on its own last output, as long as the condition holds after it; `Scope::iteration` counts from 1.
     template <class SIn, class SOut, class Ask, class Answer, class F>
     Chain<In, SOut> dowhile(const TypedStep<SIn, SOut, Ask, Answer>& step, F condition) && {
         return std::move(*this).loop(Entry::Kind::dowhile, step, std::move(condition));
@@ -114,17 +114,17 @@ public:
     Chain<In, SOut> dountil(const TypedStep<SIn, SOut, Ask, Answer>& step, F condition) && {
         return std::move(*this).loop(Entry::Kind::dountil, step, std::move(condition));
     }
-    /// The step for each element of a list; hands on the outputs in the elements' order.
+    /// The step for each element of a list; returns the outputs in the elements' order.
     template <class SIn, class SOut, class Ask, class Answer>
     Chain<In, std::vector<SOut>> foreach(const TypedStep<SIn, SOut, Ask, Answer>& step, ForeachOptions options = {}) && {
-        static_assert(std::is_same_v<Out, std::vector<SIn>>, "stategraph: the step of a foreach takes an element of the list that the entry before hands on");
+        static_assert(std::is_same_v<Out, std::vector<SIn>>, "stategraph: the step of a foreach takes an element of the list that the entry before returns");
         return add<std::vector<SOut>>({.kind = Entry::Kind::foreach, .steps = {step.step}, .concurrency = options.concurrency});
     }
     /// What `f(const T&)`, or `f(const T&, const Scope&)`, makes of it.
     template <class F>
     auto map(F function) && {
         constexpr bool scoped = std::is_invocable_v<const F&, const Out&, const Scope&>;
-        static_assert(scoped || std::is_invocable_v<const F&, const Out&>, "stategraph: a map is f(const T&), T being what the entry before hands on");
+        static_assert(scoped || std::is_invocable_v<const F&, const Out&>, "stategraph: a map is f(const T&), T being what the entry before returns");
         Entry entry{.kind = Entry::Kind::map, .id = nextId("mapping")};
         entry.transform = [function](const Scope& scope) {
             const auto value = scope.input().template as<Out>();
@@ -140,7 +140,7 @@ public:
             return add<std::decay_t<std::invoke_result_t<const F&, const Out&>>>(std::move(entry));
         }
     }
-    /// Parks the run; any process goes on with it when the time has come.
+    /// Parks the run; any process can resume it when the time has come.
     Chain<In, Out> sleep(std::chrono::milliseconds time) && {
         return add<Out>({.kind = Entry::Kind::sleep, .id = nextId("sleep"), .transform = [time](const Scope&) { return Value(time.count()); }});
     }
@@ -179,7 +179,7 @@ private:
 
     template <class SIn>
     static void requireInput() {
-        static_assert(std::is_same_v<SIn, Out>, "stategraph: the step does not take what the entry before it hands on");
+        static_assert(std::is_same_v<SIn, Out>, "stategraph: the step does not take what the entry before it returns");
     }
     template <class WIn, class WOut>
     static TypedStep<WIn, WOut> stepOf(std::string id, const Workflow<WIn, WOut>& workflow) {
@@ -241,7 +241,7 @@ public:
         return RunResult<Out>(flow_.restart(run_id, options));
     }
     RunResult<Out> cancel(const std::string& run_id) const { return RunResult<Out>(flow_.cancel(run_id)); }
-    /// Goes on from before `step`, with `input` in place of what it got.
+    /// Continues from before `step`, with `input` in place of what it got.
     template <class SIn, class SOut, class Ask, class Answer>
     RunResult<Out> timeTravel(const std::string& run_id, const TypedStep<SIn, SOut, Ask, Answer>& step, std::optional<std::type_identity_t<SIn>> input = {},
                               const RunOptions& options = {}) const {
