@@ -12,7 +12,7 @@ if(NOT STATEGRAPH_WITH_ROCKSDB)
 endif()
 add_library(stategraph_bench_support OBJECT ${STATEGRAPH_BENCHMARK_SUPPORT})
 stategraph_own(stategraph_bench_support)
-target_link_libraries(stategraph_bench_support PUBLIC stategraph stategraph_rocksdb RocksDB::rocksdb-shared benchmark::benchmark)
+target_link_libraries(stategraph_bench_support PUBLIC stategraph_workflow stategraph stategraph_rocksdb RocksDB::rocksdb-shared benchmark::benchmark)
 
 add_custom_target(stategraph-workloads)
 foreach(file IN LISTS STATEGRAPH_WORKLOAD_SOURCES)

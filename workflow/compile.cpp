@@ -134,6 +134,14 @@ CompiledGraph<State> compile(std::shared_ptr<const Plan> plan, const CompileOpti
     return Compiler(std::move(plan)).make().compile(with);
 }
 
+Update<State> beginningOf(State state) {
+    Update<State> update{set<&State::input>(std::move(state.input)), set<&State::data>(std::move(state.data))};
+    if (!state.shared.empty()) update.with(merge(&State::shared, std::move(state.shared)));
+    if (!state.context.empty()) update.with(merge(&State::context, std::move(state.context)));
+    if (state.is_single_step) update.with(set<&State::is_single_step>(true));
+    return update;
+}
+
 Update<State> updateOf(const State& state) {
     return {set<&State::input>(state.input),           set<&State::data>(state.data),
             set<&State::at>(state.at),                 set<&State::status>(state.status),

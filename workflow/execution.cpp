@@ -150,7 +150,8 @@ Executed executeNested(const Plan& plan, const Nested& nested, const Step& step,
     for (int attempt = 1;; ++attempt) {
         record.attempts = attempt;
         const State begin = beginningInside(record, outer, goes_on);
-        State inner = runtime.invoke(nested.graph, updateOf(begin), "attempt " + std::to_string(attempt));
+        Update<State> input = goes_on ? updateOf(begin) : beginningOf(begin);
+        State inner = runtime.invoke(nested.graph, std::move(input), "attempt " + std::to_string(attempt));
         goes_on = false;
         outer.shared = inner.shared;
         executed.is_canceled = executed.is_canceled || inner.is_canceled;

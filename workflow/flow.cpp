@@ -97,7 +97,9 @@ RunView Flow::Impl::drive(const std::string& run_id, Input input, const RunOptio
         if (!isStopped()) result = graph.invoke(RESUME, config);
     }
     if (isStopped()) end(run_id);
-    RunView view = this->view(run_id);
+    // What the run returned says it all, unless something is due that only the store knows.
+    const bool is_whole = !isStopped() && (result.status == Status::done || result.status == Status::interrupted);
+    RunView view = is_whole ? viewOf(*plan, result) : this->view(run_id);
     if (view.status == RunStatus::canceled) session->tell({.kind = RunEvent::Kind::canceled});
     if (view.status == RunStatus::paused) session->tell({.kind = RunEvent::Kind::paused});
     session->tell({.kind = RunEvent::Kind::finish, .status = toString(view.status)});
@@ -218,7 +220,8 @@ RunView Flow::start(const std::string& run_id, Value input, const RunOptions& op
     state.data = state.input;
     state.is_single_step = options.single_step;
     state.context = options.context;
-    return impl_->drive(run_id, updateOf(state), options);
+    if (Impl::isStored(impl_->read(run_id))) return impl_->drive(run_id, updateOf(state), options);  // it begins anew
+    return impl_->drive(run_id, beginningOf(std::move(state)), options);
 }
 
 RunView Flow::resume(const std::string& run_id, const ResumeTarget& target, Value data, const RunOptions& options) const {

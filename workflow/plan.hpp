@@ -100,8 +100,10 @@ Command<State> runSleep(const Plan& plan, std::size_t entry, const State& state,
 Command<State> waitForAnswers(const Plan& plan, const State& state, Runtime& runtime);
 Command<State> enterNested(const Plan& plan, const State& state);
 
-/// The update that makes a graph's state this one.
+/// The update that makes a graph's state this one, whatever it was.
 Update<State> updateOf(const State& state);
+/// The same of a state in which nothing has been executed, for a graph without a state.
+Update<State> beginningOf(State state);
 
 /// Checks a definition and makes its graph. Errors: InvalidGraphError.
 std::shared_ptr<const Plan> makePlan(const Definition& definition, std::string prefix, bool is_root, std::shared_ptr<IdSource> ids);

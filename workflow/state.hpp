@@ -15,8 +15,15 @@
 // The state of every workflow's graph. Records and their words are what is stored; docs/workflows.md has the rules.
 namespace stategraph::workflow {
 struct Item;
+struct Record;
 }
 namespace stategraph {
+/// A map of what differs from a new record, as most of a record does not.
+template <>
+struct Codec<workflow::Record> {
+    static void encode(Encoder& encoder, const workflow::Record& record);
+    static void decode(Decoder& decoder, workflow::Record& record);
+};
 template <>
 struct Codec<workflow::Item> {
     static void encode(Encoder& encoder, const workflow::Item& item);
@@ -48,6 +55,7 @@ struct Asked {
     static constexpr auto fields() {
         return stategraph::fields<&Asked::payload, &Asked::suspended_ms, &Asked::answer, &Asked::resumed_ms>();
     }
+    friend bool operator==(const Asked&, const Asked&) = default;
 };
 
 /// What is kept of a step: of its last execution, and what the next one is given.
@@ -70,13 +78,6 @@ struct Record {
     std::int64_t started_ms = 0;
     std::int64_t ended_ms = 0;
     std::vector<Asked> questions = {};  // all of them, the last one last
-
-    static constexpr auto fields() {
-        return stategraph::fields<&Record::status, &Record::payload, &Record::output, &Record::error, &Record::is_permanent,
-                                  &Record::asked, &Record::labels, &Record::resumed, &Record::pending, &Record::target, &Record::child,
-                                  &Record::iteration, &Record::attempts, &Record::started_ms, &Record::ended_ms,
-                                  &Record::questions>();
-    }
 };
 
 /// What elements of a foreach that are under way share, in one process.

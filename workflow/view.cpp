@@ -113,11 +113,11 @@ private:
     bool is_asleep_ = false;
 };
 
-RunStatus statusOf(const State& state, const SnapshotData& at, bool is_asleep) {
+RunStatus statusOf(const State& state, const std::vector<Interrupt>& interrupts, bool is_asleep) {
     for (const RunStatus status : {RunStatus::success, RunStatus::failed, RunStatus::canceled, RunStatus::paused}) {
         if (state.status == toString(status)) return status;
     }
-    if (!at.interrupts().empty()) return RunStatus::suspended;
+    if (!interrupts.empty()) return RunStatus::suspended;
     return is_asleep ? RunStatus::waiting : RunStatus::running;
 }
 
@@ -136,21 +136,36 @@ void addQuestions(const Plan& plan, const State& state, const std::vector<Interr
 
 }  // namespace
 
-RunView viewOf(const Plan& plan, const State& state, const SnapshotData& at) {
+namespace {
+
+RunView viewWith(const Plan& plan, const State& state, const std::vector<Interrupt>& interrupts, const std::vector<TaskSnapshot>& tasks) {
     RunView view;
     Views views(view);
-    views.add(plan, state, at.tasks);
-    view.status = statusOf(state, at, views.isAsleep());
+    views.add(plan, state, tasks);
+    view.status = statusOf(state, interrupts, views.isAsleep());
     view.state = state.shared;
     view.input = state.input;
     view.context = state.context;
     view.path = state.path;
     view.at = state.at;
-    view.time = at.created_at;
-    view.checkpoint_id = at.config.checkpoint_id;
     if (view.status == RunStatus::success) view.result = state.result;
     if (view.status == RunStatus::failed) view.error = state.error;
-    if (view.status == RunStatus::suspended) addQuestions(plan, state, at.interrupts(), view);
+    if (view.status == RunStatus::suspended) addQuestions(plan, state, interrupts, view);
+    return view;
+}
+
+}  // namespace
+
+RunView viewOf(const Plan& plan, const State& state, const SnapshotData& at) {
+    RunView view = viewWith(plan, state, at.interrupts(), at.tasks);
+    view.time = at.created_at;
+    view.checkpoint_id = at.config.checkpoint_id;
+    return view;
+}
+
+RunView viewOf(const Plan& plan, const Result<State>& result) {
+    RunView view = viewWith(plan, result.values, result.interrupts, {});
+    view.checkpoint_id = result.config.checkpoint_id;
     return view;
 }
 

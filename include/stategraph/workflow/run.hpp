@@ -121,7 +121,7 @@ struct RunView {
     std::vector<std::string> path = {};
     /// The entry that is due, from 0.
     std::int64_t at = 0;
-    /// When this was stored.
+    /// When this was stored; none in what an operation returns.
     std::optional<std::chrono::system_clock::time_point> time = {};
     CheckpointId checkpoint_id = {};
 };
