@@ -151,8 +151,7 @@ Update<State> updateOf(const State& state) {
             overwrite<&State::context>(state.context), overwrite<&State::path>(state.path),
             overwrite<&State::is_canceled>(state.is_canceled),
             set<&State::is_single_step>(state.is_single_step),
-            set<&State::goes_on>(state.goes_on),       set<&State::target>(state.target),
-            set<&State::answer>(state.answer)};
+            set<&State::goes_on>(state.goes_on),       set<&State::answers>(state.answers)};
 }
 
 }  // namespace stategraph::workflow

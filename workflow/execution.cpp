@@ -1,5 +1,6 @@
 #include "workflow/execution.hpp"
 
+#include <algorithm>
 #include <chrono>
 
 #include <stategraph/runtime.hpp>
@@ -96,12 +97,7 @@ Executed executeFunction(const Plan& plan, const Step& step, Record record, cons
 }
 
 bool hasPermanentFailure(const State& state) {
-    for (const auto* records : {&state.records, &state.items}) {
-        for (const auto& [id, record] : *records) {
-            if (record.is_permanent) return true;
-        }
-    }
-    return false;
+    return std::ranges::any_of(state.records, [](const auto& each) { return each.second.is_permanent; });
 }
 
 State beginningInside(const Record& record, const State& outer, bool goes_on) {
@@ -111,8 +107,7 @@ State beginningInside(const Record& record, const State& outer, bool goes_on) {
         state.status.clear();
         state.error.clear();
         state.goes_on = true;
-        state.target = record.target;
-        state.answer = record.pending;
+        state.answers = record.answers;
     } else {
         state.input = record.payload;
         state.data = record.payload;
@@ -180,7 +175,7 @@ Record beginRecord(const Plan& plan, const Record* before, const Value& input, b
         record.status = word::RUNNING;
         record.child = before->child;
         record.asked = before->asked;
-        record.target = before->target;
+        record.answers = before->answers;
         record.questions = before->questions;
     }
     if (is_loop) record.iteration = goes_on ? before->iteration : has_run ? before->iteration + 1 : 1;
@@ -198,7 +193,7 @@ Executed execute(const Plan& plan, const Step& step, Record record, const State&
                                           : executeFunction(plan, step, std::move(record), state, runtime);
     Record& ended = executed.record;
     ended.pending = {};
-    ended.target.clear();
+    ended.answers.clear();
     if (ended.status == word::SUSPENDED) {
         if (nested == nullptr) ended.questions.push_back({.payload = ended.asked, .suspended_ms = plan.nowMs()});
     } else {
@@ -215,7 +210,7 @@ Record failedRecord(const Plan& plan, Record record, const NodeFailure& failure)
     record.error = failure.error;
     record.attempts = failure.attempts;
     record.pending = {};
-    record.target.clear();
+    record.answers.clear();
     record.asked = {};
     record.labels.clear();
     record.ended_ms = plan.nowMs();

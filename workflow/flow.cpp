@@ -41,6 +41,19 @@ void sleepUntil(std::chrono::system_clock::time_point until, const std::shared_p
     changed.wait_until(lock, stop, until, [] { return false; });
 }
 
+// What the caller of a run that continues changes of it. Answers that time travel left for steps it did not reach are dropped.
+Update<State> goingOnWith(const State& state, const RunOptions& options) {
+    Update<State> update;
+    if (!options.context.empty()) update.with(merge(&State::context, options.context));
+    if (state.is_single_step != options.single_step) update.with(set<&State::is_single_step>(options.single_step));
+    std::map<std::string, Record> dropped;
+    for (const auto& [id, record] : state.records) {
+        if (record.status.empty() && !record.pending.isNull()) dropped.emplace(id, Record());
+    }
+    if (!dropped.empty()) update.with(merge(&State::records, std::move(dropped)));
+    return update;
+}
+
 [[noreturn]] void refuse(Refusal why, const std::string& run_id, const std::string& text) {
     throw RefusedError(why, "run '" + run_id + "': " + text);
 }
@@ -142,7 +155,7 @@ void Flow::Impl::end(const std::string& run_id) const {
     Update<State> update{set<&State::status>(std::string(word::CANCELED))};
     const auto& entries = plan->definition.entries;
     const auto entry = static_cast<std::size_t>(at.values.at);
-    if (entry < entries.size() && entries[entry].kind == Entry::Kind::sleep) {
+    if (at.values.status.empty() && entry < entries.size() && entries[entry].kind == Entry::Kind::sleep) {
         update.with(merge(&State::records, {{entries[entry].id, Record{.status = word::WAITING, .payload = at.values.data}}}));
     }
     graph.updateState({.thread_id = threadOf(run_id)}, std::move(update), {.as_node = wait_node});
@@ -172,6 +185,7 @@ std::vector<Question> Flow::Impl::questionsOf(const std::string& run_id, const S
         refuse(Refusal::already_claimed, run_id, "it has gone on since the checkpoint that the answer is for");
     }
     std::vector<Question> open = openQuestions(*plan, at.values);
+    std::erase_if(open, [](const Question& each) { return !each.is_due; });
     if (!target.question.empty()) return questionOfId(run_id, std::move(open), at, target.question);
     if (!target.label.empty()) return questionOfLabel(run_id, std::move(open), target);
     const std::vector<std::string> given = split(target.step);
@@ -227,7 +241,7 @@ RunView Flow::start(const std::string& run_id, Value input, const RunOptions& op
 RunView Flow::resume(const std::string& run_id, const ResumeTarget& target, Value data, const RunOptions& options) const {
     const auto at = impl_->read(run_id);
     Command<State> command;
-    if (!options.context.empty()) command.update = Update<State>{merge(&State::context, options.context)};
+    command.update = goingOnWith(at.values, options);
     const auto interrupts = at.interrupts();
     for (const Question& question : impl_->questionsOf(run_id, at, target)) {
         const auto asked = std::ranges::find(interrupts, question.key, &Interrupt::key);
@@ -242,12 +256,14 @@ RunView Flow::resume(const std::string& run_id, const ResumeTarget& target, Valu
 }
 
 RunView Flow::restart(const std::string& run_id, const RunOptions& options) const {
-    const RunView view = impl_->view(run_id);
+    const auto at = impl_->read(run_id, true);
+    const RunView view = Impl::isStored(at) ? viewOf(*impl_->plan, at.values, at) : RunView();
     if (view.status == RunStatus::success || view.status == RunStatus::failed) return view;
     if (view.status != RunStatus::running && view.status != RunStatus::waiting) {
         refuse(Refusal::not_active, run_id, std::string("nothing of it was under way; it is ") + toString(view.status));
     }
-    return impl_->claim(run_id, RESUME, options);
+    if (at.values.is_single_step == options.single_step && options.context.empty()) return impl_->claim(run_id, RESUME, options);
+    return impl_->claim(run_id, Command<State>{.update = goingOnWith(at.values, options)}, options);
 }
 
 RunView Flow::cancel(const std::string& run_id) const {

@@ -32,6 +32,10 @@ const Record* findItem(const State& state, std::size_t index) noexcept {
     const auto found = state.items.find(std::to_string(index));
     return found == state.items.end() ? nullptr : &found->second;
 }
+bool hasBegun(const State& state, std::size_t index) noexcept {
+    const Record* const item = findItem(state, index);
+    return item != nullptr && !item->status.empty();
+}
 
 // Those that were answered, or left, and then those that have not begun.
 std::vector<std::size_t> dueOf(const State& state, std::size_t count) {
@@ -41,7 +45,7 @@ std::vector<std::size_t> dueOf(const State& state, std::size_t count) {
         if (item != nullptr && item->status == word::RUNNING) due.push_back(i);
     }
     for (std::size_t i = 0; i < count; ++i) {
-        if (findItem(state, i) == nullptr) due.push_back(i);
+        if (!hasBegun(state, i)) due.push_back(i);
     }
     return due;
 }
@@ -59,6 +63,13 @@ Command<State> endAtOnce(const Plan& plan, std::size_t entry, const State& state
 void tellProgress(const Plan& plan, const Step& step, const Item& item, const Record& record, Runtime& runtime) {
     if (record.status == word::BAILED || !isWatched(runtime)) return;
     tell(runtime, {.kind = RunEvent::Kind::step_progress, .path = pathOf(plan, step.id), .index = item.index, .status = record.status});
+}
+
+// An answer that time travel brought is for the first element.
+std::map<std::string, Record> answeredFirst(const Record* before) {
+    std::map<std::string, Record> items;
+    if (before != nullptr && before->status.empty() && !before->pending.isNull()) items.emplace("0", Record{.pending = before->pending});
+    return items;
 }
 
 Send sendOf(const Step& step, std::size_t index, const std::shared_ptr<ForeachLeg>& leg, bool is_first) {
@@ -79,7 +90,7 @@ std::size_t nextOf(const State& state, std::size_t count, std::size_t index) {
         }
         from = 0;
     }
-    while (from < count && findItem(state, from) != nullptr) ++from;
+    while (from < count && hasBegun(state, from)) ++from;
     return from;
 }
 
@@ -134,7 +145,7 @@ Command<State> beginForeach(const Plan& plan, std::size_t entry, const State& st
     for (std::size_t i = 0; i < due.size() && (window > 1 || i == 0); ++i) to.add(sendOf(step, due[i], leg, i < window));
     if (to.empty()) to.add(itemsEndOf(step.id));
     Update<State> update{merge(&State::records, {{step.id, std::move(record)}})};
-    if (!goes_on) update.with(overwrite<&State::items>({}));
+    if (!goes_on) update.with(overwrite<&State::items>(answeredFirst(before == state.records.end() ? nullptr : &before->second)));
     return {.update = std::move(update), .go_to = std::move(to)};
 }
 
@@ -179,7 +190,6 @@ Command<State> endForeach(const Plan& plan, std::size_t entry, const State& stat
                    ending->status == word::FAILED ? Value(ending->error) : ending->output};
         record.status = ending->status;
         record.error = ending->error;
-        record.is_permanent = ending->is_permanent;
         record.payload = {};
         record.output = ending->output;
     } else {

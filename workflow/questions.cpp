@@ -57,7 +57,7 @@ void giveTo(const Plan& plan, Record& record, std::string_view rest, const Value
     record.labels.clear();
     record.pending = answer;
     record.resumed = answer;
-    record.target = rest;
+    if (!rest.empty()) record.answers.insert_or_assign(std::string(rest), answer);
     if (rest.empty() && !record.questions.empty()) {
         record.questions.back().answer = answer;
         record.questions.back().resumed_ms = plan.nowMs();
@@ -68,11 +68,13 @@ void giveTo(const Plan& plan, Record& record, std::string_view rest, const Value
 
 std::vector<Question> openQuestions(const Plan& plan, const State& state) {
     std::vector<Question> open;
-    for (const Entry& entry : plan.definition.entries) {
+    for (std::size_t place = 0; place < plan.definition.entries.size(); ++place) {
+        const Entry& entry = plan.definition.entries[place];
         for (const Step& step : entry.steps) {
             const auto found = state.records.find(step.id);
             if (found == state.records.end() || found->second.status != word::SUSPENDED) continue;
             Question at{.key = step.id, .path = {step.id}, .index = {}, .index_at = 0, .payload = {}, .labels = {}, .step = nullptr};
+            at.is_due = static_cast<std::int64_t>(place) == state.at;
             if (entry.kind != Entry::Kind::foreach) {
                 addOpen(plan, step, found->second, at, open);
                 continue;
@@ -134,6 +136,7 @@ Command<State> waitForAnswers(const Plan& plan, const State& state, Runtime& run
     State after = state;
     bool any = false;
     for (Question& question : openQuestions(plan, state)) {
+        if (!question.is_due) continue;
         std::string path;
         for (const std::string& id : question.path) path += (path.empty() ? "" : ".") + id;
         const Suspension asked{std::move(path), question.payload.isNull() ? Value(Values()) : question.payload, question.labels};
@@ -148,9 +151,9 @@ Command<State> waitForAnswers(const Plan& plan, const State& state, Runtime& run
 
 Command<State> enterNested(const Plan& plan, const State& state) {
     Update<State> begun{set<&State::goes_on>(false)};
-    if (state.target.empty()) return {.update = std::move(begun), .go_to = goingOn(plan, state)};
+    if (state.answers.empty()) return {.update = std::move(begun), .go_to = goingOn(plan, state)};
     State after = state;
-    giveAnswer(plan, after, state.target, state.answer);
+    for (const auto& [key, answer] : state.answers) giveAnswer(plan, after, key, answer);
     Command<State> command = goOn(plan, state, std::move(after));
     command.update.with(set<&State::goes_on>(false));
     return command;

@@ -18,6 +18,7 @@ struct Question {
     Value payload;
     std::vector<std::string> labels;
     const Step* step;
+    bool is_due = true;  // false: time travel went past the step, and its answer would lead nowhere
 };
 
 /// The open questions of a workflow, those of workflows inside it too, in the order of its steps.

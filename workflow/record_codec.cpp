@@ -26,7 +26,7 @@ void forEachMember(R& record, F visit) {
     visit("labels", record.labels, new_record.labels);
     visit("resumed", record.resumed, new_record.resumed);
     visit("pending", record.pending, new_record.pending);
-    visit("target", record.target, new_record.target);
+    visit("answers", record.answers, new_record.answers);
     visit("child", record.child, new_record.child);
     visit("iteration", record.iteration, new_record.iteration);
     visit("attempts", record.attempts, new_record.attempts);

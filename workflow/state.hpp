@@ -70,7 +70,7 @@ struct Record {
     std::vector<std::string> labels = {};
     Value resumed = {};  // the last data given to it
     Value pending = {};  // data that its next execution is given
-    std::string target = {};  // of a nested workflow: the path of the question below it that `pending` answers
+    Values answers = {};  // of a nested workflow: to questions below it, by their keys
     Value child = {};  // of a nested workflow: its State
     std::int64_t iteration = 0;
     std::int64_t attempts = 0;
@@ -117,10 +117,9 @@ struct State {
     std::vector<std::string> chosen = {};
     bool is_canceled = false;
     bool is_single_step = false;
-    /// Of a nested workflow that is resumed: "" or the path of the question that `answer` answers, and where it is.
+    /// Of a nested workflow: it is resumed, and with these answers, by the keys of questions.
     bool goes_on = false;
-    std::string target = {};
-    Value answer = {};
+    Values answers = {};
 
     static constexpr auto channels() {
         return stategraph::channels(stategraph::channel<&State::input>(), stategraph::channel<&State::data>(),
@@ -133,7 +132,7 @@ struct State {
                                     stategraph::channel<&State::path>(stategraph::append), stategraph::channel<&State::chosen>(),
                                     stategraph::channel<&State::is_canceled>(stategraph::max),
                                     stategraph::channel<&State::is_single_step>(), stategraph::channel<&State::goes_on>(),
-                                    stategraph::channel<&State::target>(), stategraph::channel<&State::answer>());
+                                    stategraph::channel<&State::answers>());
     }
 };
 

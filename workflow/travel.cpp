@@ -7,6 +7,11 @@
 namespace stategraph::workflow {
 namespace {
 
+bool hasRun(const State& state, const std::string& id) {
+    const auto found = state.records.find(id);
+    return found != state.records.end() && !found->second.status.empty();
+}
+
 [[noreturn]] void refuseTarget(const Plan& plan, const std::string& id, const std::string& why) {
     throw RefusedError(Refusal::invalid_target, "step '" + plan.prefix + id + "' cannot be travelled to: " + why);
 }
@@ -16,7 +21,7 @@ void checkPast(const Plan& plan, const State& state, const std::string& target, 
         const Entry& entry = plan.definition.entries[i];
         if (entry.kind == Entry::Kind::branch) continue;
         for (const std::string& id : idsOf(entry)) {
-            if (!state.records.contains(id)) refuseTarget(plan, target, "step '" + plan.prefix + id + "' before it has not run");
+            if (!hasRun(state, id)) refuseTarget(plan, target, "step '" + plan.prefix + id + "' before it has not run");
         }
     }
 }
@@ -29,10 +34,10 @@ std::vector<std::string> forget(const Plan& plan, State& state, std::size_t at) 
             const auto found = state.records.find(id);
             if (found == state.records.end()) continue;
             if (found->second.status == word::SUSPENDED) asked.push_back(id);
+            if (plan.definition.entries[i].kind == Entry::Kind::foreach) state.items.clear();
             state.records.erase(found);
         }
     }
-    state.items.clear();
     return asked;
 }
 
@@ -73,6 +78,7 @@ Targets travel(const Plan& plan, State& state, std::span<const std::string> path
     if (place == plan.places.end()) refuseTarget(plan, id, "there is no such step");
     const std::size_t at = place->second;
     const Entry& entry = plan.definition.entries[at];
+    std::erase_if(state.records, [](const auto& each) { return each.second.status.empty(); });  // left by a time travel before
     checkPast(plan, state, id, at);
     const Nested* const nested = plan.findNested(id);
     const auto known = state.records.find(id);
@@ -106,7 +112,7 @@ Targets travel(const Plan& plan, State& state, std::span<const std::string> path
         kept->status = word::RUNNING;
         kept->output = {};
         kept->pending = {};
-        kept->target.clear();
+        kept->answers.clear();
         state.records.insert_or_assign(id, std::move(*kept));
         if (entry.kind == Entry::Kind::branch) state.chosen = {id};
         return goingOn(plan, state);

@@ -27,7 +27,7 @@ StepStatus statusOf(const std::string& word) {
 StepView viewOf(const Plan& plan, const Step* step, const Record& record) {
     StepView view{.status = statusOf(record.status), .payload = record.payload};
     view.output = valueOf(record.output);
-    if (view.status == StepStatus::failed) view.error = record.error;
+    if (view.status == StepStatus::failed || !record.error.empty()) view.error = record.error;
     view.resume_payload = valueOf(record.resumed);
     view.iteration = record.iteration;
     view.attempts = record.attempts;
