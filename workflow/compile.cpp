@@ -87,10 +87,9 @@ private:
     }
 
     void addStep(std::size_t entry, const Step& step, const NodeNames& ends) {
-        const auto at = [plan = plan_.get(), entry, id = step.id]() -> const Step& { return *plan->findStep(id); };
-        graph_.addNode(step.id, [plan = plan_, entry, step = &at()](const State& s, Runtime& rt) { return runStep(*plan, entry, *step, s, rt); },
+        graph_.addNode(step.id, [plan = plan_, entry, step = &step](const State& s, Runtime& rt) { return runStep(*plan, entry, *step, s, rt); },
                        optionsOf(step, ends));
-        graph_.onError(step.id, [plan = plan_, entry, step = &at()](const State& s, const NodeFailure& failure, Runtime& rt) {
+        graph_.onError(step.id, [plan = plan_, entry, step = &step](const State& s, const NodeFailure& failure, Runtime& rt) {
             return stepFailed(*plan, entry, *step, s, failure, rt);
         }, ends);
     }
