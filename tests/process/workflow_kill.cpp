@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <map>
@@ -142,6 +143,8 @@ int checkRun(const std::string& run_id, int kills) {
 
 int main(int count, char** arguments) {
     if (count == 3) return child(arguments[2]);
+    std::string folder = (std::filesystem::temp_directory_path() / "stategraph-workflow-kill-XXXXXX").string();
+    if (::mkdtemp(folder.data()) == nullptr || ::chdir(folder.c_str()) != 0) return fail("no folder " + folder);
     const unsigned seed = std::random_device()();
     std::cout << "seed " << seed << '\n';
     std::mt19937 random(seed);
@@ -171,5 +174,6 @@ int main(int count, char** arguments) {
         }
         if (checkRun(run_id, kills_of_run) != 0) return 1;
     }
+    std::filesystem::remove_all(folder);
     std::cout << kills << " kills, " << runs << " runs\n";
 }
