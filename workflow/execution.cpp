@@ -19,10 +19,8 @@ struct Bailed {
 
 class Context final : public StepContext {
 public:
-    Context(const Plan& plan, const Step& step, const Record& record, const State& state, Runtime& runtime, std::string path)
-        : step_(step), record_(record), state_(state), runtime_(runtime), path_(std::move(path)) {
-        (void)plan;
-    }
+    Context(const Step& step, const Record& record, const State& state, Runtime& runtime, std::string path)
+        : step_(step), record_(record), state_(state), runtime_(runtime), path_(std::move(path)) {}
 
     const Value& input() const noexcept override { return record_.payload; }
     const Values& state() const noexcept override { return state_.shared; }
@@ -73,7 +71,7 @@ Executed executeFunction(const Plan& plan, const Step& step, Record record, cons
     record.attempts = runtime.attempt();
     try {
         if (step.input) record.payload = step.input(std::move(record.payload));
-        Context context(plan, step, record, state, runtime, pathOf(plan, step.id));
+        Context context(step, record, state, runtime, pathOf(plan, step.id));
         try {
             record.output = step.execute(record.payload, context);
             record.status = word::SUCCESS;
