@@ -16,12 +16,18 @@ public:
     StateGraph<State> make() {
         if (plan_->is_root) {
             for (const auto& target : beginningOf(*plan_, 0)) graph_.addEdge(START, target.node());
-            graph_.addNode(wait_node, [plan = plan_](const State& s, Runtime& rt) { return waitForAnswers(*plan, s, rt); }, {.ends = everywhere()});
+            graph_.addNode(wait_node,
+                           [plan = plan_](const State& s, Runtime& rt) { return waitForAnswers(*plan, s, rt); },
+                           {.ends = everywhere()});
         } else {
-            graph_.addConditionalEdges(START, [plan = plan_](const State& s) -> Targets {
-                return s.goes_on ? Targets(enter_node) : beginningOf(*plan, 0);
-            }, PathMap(beginningsAndEnter()));
-            graph_.addNode(enter_node, [plan = plan_](const State& s) { return enterNested(*plan, s); }, {.ends = everywhere()});
+            graph_.addConditionalEdges(
+                START,
+                [plan = plan_](const State& s) -> Targets {
+                    return s.goes_on ? Targets(enter_node) : beginningOf(*plan, 0);
+                },
+                PathMap(beginningsAndEnter()));
+            graph_.addNode(enter_node, [plan = plan_](const State& s) { return enterNested(*plan, s); },
+                           {.ends = everywhere()});
         }
         for (std::size_t entry = 0; entry < entries().size(); ++entry) addEntry(entry);
         return std::move(graph_);
@@ -58,23 +64,34 @@ private:
     void addEntry(std::size_t entry) {
         const Entry& added = entries()[entry];
         switch (added.kind) {
-            case Entry::Kind::then: addStep(entry, added.steps.front(), endsOf(entry)); break;
+            case Entry::Kind::then:
+                addStep(entry, added.steps.front(), endsOf(entry));
+                break;
             case Entry::Kind::parallel:
-            case Entry::Kind::branch: addBlock(entry); break;
+            case Entry::Kind::branch:
+                addBlock(entry);
+                break;
             case Entry::Kind::dowhile:
             case Entry::Kind::dountil:
                 addStep(entry, added.steps.front(), endsOf(entry, {turnOf(entry)}));
-                graph_.addNode(turnOf(entry), [plan = plan_, entry](const State& s) { return turnLoop(*plan, entry, s); },
+                graph_.addNode(turnOf(entry),
+                               [plan = plan_, entry](const State& s) { return turnLoop(*plan, entry, s); },
                                {.ends = endsOf(entry, {added.steps.front().id})});
                 break;
-            case Entry::Kind::foreach: addForeach(entry); break;
+            case Entry::Kind::foreach:
+                addForeach(entry);
+                break;
             case Entry::Kind::map:
-                graph_.addNode(added.id, [plan = plan_, entry](const State& s, Runtime& rt) { return runMap(*plan, entry, s, rt); },
-                               {.ends = endsOf(entry)});
+                graph_.addNode(
+                    added.id,
+                    [plan = plan_, entry](const State& s, Runtime& rt) { return runMap(*plan, entry, s, rt); },
+                    {.ends = endsOf(entry)});
                 break;
             case Entry::Kind::sleep:
-                graph_.addNode(added.id, [plan = plan_, entry](const State& s, Runtime& rt) { return runSleep(*plan, entry, s, rt); },
-                               {.ends = endsOf(entry)});
+                graph_.addNode(
+                    added.id,
+                    [plan = plan_, entry](const State& s, Runtime& rt) { return runSleep(*plan, entry, s, rt); },
+                    {.ends = endsOf(entry)});
                 break;
         }
     }
@@ -87,11 +104,18 @@ private:
     }
 
     void addStep(std::size_t entry, const Step& step, const NodeNames& ends) {
-        graph_.addNode(step.id, [plan = plan_, entry, step = &step](const State& s, Runtime& rt) { return runStep(*plan, entry, *step, s, rt); },
-                       optionsOf(step, ends));
-        graph_.onError(step.id, [plan = plan_, entry, step = &step](const State& s, const NodeFailure& failure, Runtime& rt) {
-            return stepFailed(*plan, entry, *step, s, failure, rt);
-        }, ends);
+        graph_.addNode(
+            step.id,
+            [plan = plan_, entry, step = &step](const State& s, Runtime& rt) {
+                return runStep(*plan, entry, *step, s, rt);
+            },
+            optionsOf(step, ends));
+        graph_.onError(
+            step.id,
+            [plan = plan_, entry, step = &step](const State& s, const NodeFailure& failure, Runtime& rt) {
+                return stepFailed(*plan, entry, *step, s, failure, rt);
+            },
+            ends);
     }
 
     void addBlock(std::size_t entry) {
@@ -102,7 +126,8 @@ private:
             graph_.addNode(askOf(entry), [plan = plan_, entry](const State& s) { return askBranch(*plan, entry, s); },
                            {.ends = endsOf(entry, std::move(members))});
         }
-        graph_.addNode(joinOf(entry), [plan = plan_, entry](const State& s) { return joinBlock(*plan, entry, s); }, {.ends = endsOf(entry)});
+        graph_.addNode(joinOf(entry), [plan = plan_, entry](const State& s) { return joinBlock(*plan, entry, s); },
+                       {.ends = endsOf(entry)});
     }
 
     void addForeach(std::size_t entry) {
@@ -110,15 +135,23 @@ private:
         const Step& step = loop.steps.front();
         const std::string item = itemNodeOf(step.id);
         const std::string end = itemsEndOf(step.id);
-        graph_.addNode(step.id, [plan = plan_, entry](const State& s, Runtime& rt) { return beginForeach(*plan, entry, s, rt); },
+        graph_.addNode(step.id,
+                       [plan = plan_, entry](const State& s, Runtime& rt) { return beginForeach(*plan, entry, s, rt); },
                        {.ends = endsOf(entry, {item, end})});
         NodeOptions options = optionsOf(step, {item, end});
         options.max_concurrency = loop.concurrency;
-        graph_.addNode(item, [plan = plan_, step = &step](const Item& i, Runtime& rt) { return runItem(*plan, *step, i, rt); }, options);
-        graph_.onError(item, [plan = plan_, step = &step](const Item& i, const NodeFailure& failure, Runtime& rt) {
-            return itemFailed(*plan, *step, i, failure, rt);
-        }, NodeNames{end});
-        graph_.addNode(end, [plan = plan_, entry](const State& s, Runtime& rt) { return endForeach(*plan, entry, s, rt); }, {.ends = endsOf(entry)});
+        graph_.addNode(
+            item, [plan = plan_, step = &step](const Item& i, Runtime& rt) { return runItem(*plan, *step, i, rt); },
+            options);
+        graph_.onError(
+            item,
+            [plan = plan_, step = &step](const Item& i, const NodeFailure& failure, Runtime& rt) {
+                return itemFailed(*plan, *step, i, failure, rt);
+            },
+            NodeNames{end});
+        graph_.addNode(end,
+                       [plan = plan_, entry](const State& s, Runtime& rt) { return endForeach(*plan, entry, s, rt); },
+                       {.ends = endsOf(entry)});
     }
 
     PlanPointer plan_;
@@ -142,15 +175,22 @@ Update<State> beginningOf(State state) {
 }
 
 Update<State> updateOf(const State& state) {
-    return {set<&State::input>(state.input),           set<&State::data>(state.data),
-            set<&State::at>(state.at),                 set<&State::status>(state.status),
-            set<&State::result>(state.result),         set<&State::error>(state.error),
-            overwrite<&State::records>(state.records), overwrite<&State::items>(state.items),
-            overwrite<&State::shared>(state.shared),   set<&State::chosen>(state.chosen),
-            overwrite<&State::context>(state.context), overwrite<&State::path>(state.path),
+    return {set<&State::input>(state.input),
+            set<&State::data>(state.data),
+            set<&State::at>(state.at),
+            set<&State::status>(state.status),
+            set<&State::result>(state.result),
+            set<&State::error>(state.error),
+            overwrite<&State::records>(state.records),
+            overwrite<&State::items>(state.items),
+            overwrite<&State::shared>(state.shared),
+            set<&State::chosen>(state.chosen),
+            overwrite<&State::context>(state.context),
+            overwrite<&State::path>(state.path),
             overwrite<&State::is_canceled>(state.is_canceled),
             set<&State::is_single_step>(state.is_single_step),
-            set<&State::goes_on>(state.goes_on),       set<&State::answers>(state.answers)};
+            set<&State::goes_on>(state.goes_on),
+            set<&State::answers>(state.answers)};
 }
 
 }  // namespace stategraph::workflow

@@ -15,6 +15,10 @@ const std::vector<std::string>& membersOf(const Entry& entry, const State& state
     return all;
 }
 
+Value combined(const Entry& block, const Values& outputs) {
+    return block.combine ? block.combine(outputs) : Value(outputs);
+}
+
 Command<State> conditionFailed(const Plan& plan, std::size_t entry, const State& state, const std::exception& error) {
     return advance(plan, state, entry, {word::FAILED, Value(std::string(error.what()))}, {}, false);
 }
@@ -28,14 +32,18 @@ Command<State> joinBlock(const Plan& plan, std::size_t entry, const State& state
         for (const std::string& id : members) {
             const Record& record = state.records.at(id);
             if (record.status != status) continue;
-            return advance(plan, state, entry, {status, record.status == word::FAILED ? Value(record.error) : record.output}, {}, false);
+            return advance(plan, state, entry,
+                           {status, record.status == word::FAILED ? Value(record.error) : record.output}, {}, false);
         }
     }
     Values outputs;
     for (const std::string& id : members) outputs.emplace(id, state.records.at(id).output);
-    const Combine& combine = plan.definition.entries[entry].combine;
-    Outcome outcome{word::SUCCESS, combine ? combine(outputs) : Value(outputs)};
-    return advance(plan, state, entry, std::move(outcome), {overwrite<&State::chosen>({})}, state.is_canceled);
+    try {
+        Outcome outcome{word::SUCCESS, combined(plan.definition.entries[entry], outputs)};
+        return advance(plan, state, entry, std::move(outcome), {overwrite<&State::chosen>({})}, state.is_canceled);
+    } catch (const std::exception& error) {
+        return conditionFailed(plan, entry, state, error);
+    }
 }
 
 Command<State> askBranch(const Plan& plan, std::size_t entry, const State& state) {
@@ -46,12 +54,9 @@ Command<State> askBranch(const Plan& plan, std::size_t entry, const State& state
         for (std::size_t i = 0; i < branch.steps.size(); ++i) {
             if (branch.conditions[i](scope)) chosen.push_back(branch.steps[i].id);
         }
+        if (chosen.empty()) return advance(plan, state, entry, {word::SUCCESS, combined(branch, {})}, {}, false);
     } catch (const std::exception& error) {
         return conditionFailed(plan, entry, state, error);
-    }
-    if (chosen.empty()) {
-        const Value none = branch.combine ? branch.combine({}) : Value(Values());
-        return advance(plan, state, entry, {word::SUCCESS, none}, {}, false);
     }
     Targets to;
     for (const std::string& id : chosen) to.add(id);
@@ -67,7 +72,8 @@ Command<State> turnLoop(const Plan& plan, std::size_t entry, const State& state)
     } catch (const std::exception& error) {
         return conditionFailed(plan, entry, state, error);
     }
-    if (holds != (loop.kind == Entry::Kind::dowhile)) return advance(plan, state, entry, {word::SUCCESS, body.output}, {}, false);
+    if (holds != (loop.kind == Entry::Kind::dowhile))
+        return advance(plan, state, entry, {word::SUCCESS, body.output}, {}, false);
     return {.update = {set<&State::data>(body.output)}, .go_to = loop.steps.front().id};
 }
 
@@ -86,7 +92,8 @@ Command<State> runMap(const Plan& plan, std::size_t entry, const State& state, R
     const bool failed = record.status == word::FAILED;
     Outcome outcome{failed ? word::FAILED : word::SUCCESS, failed ? Value(record.error) : record.output};
     tell(runtime, {.kind = RunEvent::Kind::step_result, .path = path, .status = record.status});
-    return advance(plan, state, entry, std::move(outcome), {merge(&State::records, {{map.id, std::move(record)}}), add<&State::path>(map.id)}, false);
+    return advance(plan, state, entry, std::move(outcome),
+                   {merge(&State::records, {{map.id, std::move(record)}}), add<&State::path>(map.id)}, false);
 }
 
 Command<State> runSleep(const Plan& plan, std::size_t entry, const State& state, Runtime& runtime) {
@@ -115,7 +122,8 @@ Command<State> runSleep(const Plan& plan, std::size_t entry, const State& state,
     const bool failed = record.status == word::FAILED;
     Outcome outcome{failed ? word::FAILED : word::SUCCESS, failed ? Value(record.error) : state.data};
     tell(runtime, {.kind = RunEvent::Kind::step_result, .path = path, .status = record.status});
-    return advance(plan, state, entry, std::move(outcome), {merge(&State::records, {{sleep.id, std::move(record)}}), add<&State::path>(sleep.id)}, false);
+    return advance(plan, state, entry, std::move(outcome),
+                   {merge(&State::records, {{sleep.id, std::move(record)}}), add<&State::path>(sleep.id)}, false);
 }
 
 }  // namespace stategraph::workflow

@@ -5,6 +5,8 @@
 
 #include <stategraph/runtime.hpp>
 
+#include "workflow/scope.hpp"
+
 namespace stategraph::workflow {
 namespace {
 
@@ -26,10 +28,7 @@ public:
     const Values& state() const noexcept override { return state_.shared; }
     const Value& init() const noexcept override { return state_.input; }
     const Values& requestContext() const noexcept override { return state_.context; }
-    const Value* output(std::string_view step) const noexcept override {
-        const auto found = state_.records.find(std::string(step));
-        return found != state_.records.end() && found->second.status == word::SUCCESS ? &found->second.output : nullptr;
-    }
+    const Value* output(std::string_view step) const noexcept override { return findOutput(state_, step); }
     std::int64_t iteration() const noexcept override { return record_.iteration; }
 
     const std::string& path() const noexcept override { return path_; }
@@ -48,7 +47,8 @@ public:
         for (auto& [key, value] : values) shared_.insert_or_assign(key, std::move(value));
     }
     void write(Value value) override {
-        if (isWatched(runtime_)) tell(runtime_, {.kind = RunEvent::Kind::step_output, .path = path_, .value = std::move(value)});
+        if (isWatched(runtime_))
+            tell(runtime_, {.kind = RunEvent::Kind::step_output, .path = path_, .value = std::move(value)});
     }
     void cancel() override { is_canceled_ = true; }
 
@@ -133,7 +133,8 @@ Values changesOf(const Values& before, Values after) {
 }
 
 // A workflow, with all its attempts: each begins anew.
-Executed executeNested(const Plan& plan, const Nested& nested, const Step& step, Record record, const State& state, Runtime& runtime) {
+Executed executeNested(const Plan& plan, const Nested& nested, const Step& step, Record record, const State& state,
+                       Runtime& runtime) {
     const RetryPolicy retry = plan.retryOf(step);
     Executed executed;
     State outer;
@@ -177,9 +178,7 @@ Record beginRecord(const Plan& plan, const Record* before, const Value& input, b
         record.questions = before->questions;
     }
     if (is_loop) record.iteration = goes_on ? before->iteration : has_run ? before->iteration + 1 : 1;
-    if (goes_on || record.iteration > 1) {
-        record.resumed = before->resumed;
-    }
+    if (goes_on || record.iteration > 1) record.resumed = before->resumed;
     if (before != nullptr && (goes_on || !has_run)) record.pending = before->pending;
     if (!record.pending.isNull()) record.resumed = record.pending;
     return record;
@@ -199,7 +198,7 @@ Executed execute(const Plan& plan, const Step& step, Record record, const State&
         ended.labels.clear();
         ended.ended_ms = plan.nowMs();
     }
-    if (ended.status == word::FAILED) executed.shared = nested != nullptr ? std::move(executed.shared) : Values();
+    if (ended.status == word::FAILED && nested == nullptr) executed.shared.clear();
     return executed;
 }
 

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 
 #include <stategraph/control.hpp>
@@ -16,12 +18,6 @@
 namespace stategraph::workflow {
 namespace {
 
-std::string joined(const std::vector<std::string>& path) {
-    std::string text;
-    for (const std::string& id : path) text += (text.empty() ? "" : ".") + id;
-    return text;
-}
-
 std::vector<std::string> split(std::string_view path) {
     std::vector<std::string> ids;
     while (!path.empty()) {
@@ -33,15 +29,14 @@ std::vector<std::string> split(std::string_view path) {
 }
 
 // Until a time, or until the run is to end.
-void sleepUntil(std::chrono::system_clock::time_point until, const std::shared_ptr<RunControl>& control) {
+void sleepUntil(std::chrono::system_clock::time_point until, const std::stop_token& stop) {
     std::mutex mutex;
     std::condition_variable_any changed;
     std::unique_lock lock(mutex);
-    const std::stop_token stop = control ? control->stopToken() : std::stop_token();
     changed.wait_until(lock, stop, until, [] { return false; });
 }
 
-// What the caller of a run that continues changes of it. Answers that time travel left for steps it did not reach are dropped.
+// What the caller of a run that is resumed changes of it. Answers that time travel left for steps it did not reach are dropped.
 Update<State> goingOnWith(const State& state, const RunOptions& options) {
     Update<State> update;
     if (!options.context.empty()) update.with(merge(&State::context, options.context));
@@ -58,20 +53,19 @@ Update<State> goingOnWith(const State& state, const RunOptions& options) {
     throw RefusedError(why, "run '" + run_id + "': " + text);
 }
 
-}  // namespace
-
-namespace {
-
 // Makes a run known, so that it can be cancelled, as long as it is under way.
 class Live {
 public:
-    Live(const Flow::Impl& flow, std::string run_id, const std::shared_ptr<Session>& session) : flow_(flow), run_id_(std::move(run_id)) {
+    Live(const Flow::Impl& flow, std::string run_id, const std::shared_ptr<Session>& session)
+        : flow_(flow), run_id_(std::move(run_id)) {
         const std::lock_guard lock(flow_.mutex);
         is_known_ = flow_.live.emplace(run_id_, session).second;  // of two, the first has the thread
     }
-    ~Live() {
+    ~Live() { close(); }
+    /// From here on a cancel is an edit of the thread, and not a request to the run.
+    void close() {
         const std::lock_guard lock(flow_.mutex);
-        if (is_known_) flow_.live.erase(run_id_);
+        if (std::exchange(is_known_, false)) flow_.live.erase(run_id_);
     }
     Live(const Live&) = delete;
     Live& operator=(const Live&) = delete;
@@ -88,7 +82,7 @@ bool Flow::Impl::cancelLive(const std::string& run_id) const {
     const std::lock_guard lock(mutex);
     const auto found = live.find(run_id);
     const auto session = found == live.end() ? nullptr : found->second.lock();
-    if (session) session->is_canceled.store(true);
+    if (session) session->stop.request_stop();
     return session != nullptr;
 }
 
@@ -97,21 +91,26 @@ RunView Flow::Impl::drive(const std::string& run_id, Input input, const RunOptio
     const auto session = std::make_shared<Session>();
     session->on_event = options.on_event;
     session->tell({.kind = RunEvent::Kind::start});
-    const Live known(*this, run_id, session);
+    Live known(*this, run_id, session);
+    std::optional<std::stop_callback<std::function<void()>>> linked;
+    if (options.control) linked.emplace(options.control->stopToken(), [&] { session->stop.request_stop(); });
     const RunConfig config{.thread_id = threadOf(run_id),
                            .durability = options.durability,
                            .control = options.control,
                            .context = std::shared_ptr<const Session>(session)};
     auto result = graph.invoke(std::move(input), config);
-    const auto isStopped = [&] { return session->is_canceled || (options.control && options.control->stopRequested()); };
+    const auto isStopped = [&] { return session->stop.stop_requested(); };
     if (result.status == Status::sleeping && !options.waits) bells.ringAt(*result.wake_at);
     while (result.status == Status::sleeping && options.waits && !isStopped()) {
-        sleepUntil(*result.wake_at, options.control);
+        sleepUntil(*result.wake_at, session->stop.get_token());
         if (!isStopped()) result = graph.invoke(RESUME, config);
     }
-    if (isStopped()) end(run_id);
+    known.close();  // before it is looked at: a cancel is either seen here, or finds that the run is not under way
+    const bool stopped = isStopped();
+    if (stopped && saver) end(run_id);
     // What the run returned says it all, unless something is due that only the store knows.
-    const bool is_whole = !isStopped() && (result.status == Status::done || result.status == Status::interrupted);
+    const bool is_whole =
+        !saver || (!stopped && (result.status == Status::done || result.status == Status::interrupted));
     RunView view = is_whole ? viewOf(*plan, result) : this->view(run_id);
     if (view.status == RunStatus::canceled) session->tell({.kind = RunEvent::Kind::canceled});
     if (view.status == RunStatus::paused) session->tell({.kind = RunEvent::Kind::paused});
@@ -151,38 +150,48 @@ RunView Flow::Impl::claim(const std::string& run_id, Input input, const RunOptio
 // An edit: nothing is due any more. A sleep under way keeps its record.
 void Flow::Impl::end(const std::string& run_id) const {
     const auto at = read(run_id);
-    if (!isStored(at) || at.values.status == word::SUCCESS || at.values.status == word::FAILED || at.values.status == word::CANCELED) return;
+    if (!isStored(at) || at.values.status == word::SUCCESS || at.values.status == word::FAILED ||
+        at.values.status == word::CANCELED)
+        return;
     Update<State> update{set<&State::status>(std::string(word::CANCELED))};
     const auto& entries = plan->definition.entries;
     const auto entry = static_cast<std::size_t>(at.values.at);
     if (at.values.status.empty() && entry < entries.size() && entries[entry].kind == Entry::Kind::sleep) {
-        update.with(merge(&State::records, {{entries[entry].id, Record{.status = word::WAITING, .payload = at.values.data}}}));
+        update.with(
+            merge(&State::records, {{entries[entry].id, Record{.status = word::WAITING, .payload = at.values.data}}}));
     }
     graph.updateState({.thread_id = threadOf(run_id)}, std::move(update), {.as_node = wait_node});
 }
 
-std::vector<Question> Flow::Impl::questionOfLabel(const std::string& run_id, std::vector<Question> open, const ResumeTarget& target) const {
-    std::erase_if(open, [&](const Question& each) { return std::ranges::find(each.labels, target.label) == each.labels.end(); });
+std::vector<Question> Flow::Impl::questionOfLabel(const std::string& run_id, std::vector<Question> open,
+                                                  const ResumeTarget& target) const {
+    std::erase_if(
+        open, [&](const Question& each) { return std::ranges::find(each.labels, target.label) == each.labels.end(); });
     if (open.empty()) refuse(Refusal::unknown_label, run_id, "no open question has the label '" + target.label + "'");
-    if (open.size() > 1) refuse(Refusal::ambiguous, run_id, "several open questions have the label '" + target.label + "'; name the step");
+    if (open.size() > 1)
+        refuse(Refusal::ambiguous, run_id,
+               "several open questions have the label '" + target.label + "'; name the step");
     return open;
 }
 
-std::vector<Question> Flow::Impl::questionOfId(const std::string& run_id, std::vector<Question> open, const StateSnapshot<State>& at, TaskId id) const {
+std::vector<Question> Flow::Impl::questionOfId(const std::string& run_id, std::vector<Question> open,
+                                               const StateSnapshot<State>& at, TaskId id) const {
     const auto interrupts = at.interrupts();
     const auto asked = std::ranges::find(interrupts, id, &Interrupt::id);
-    if (asked == interrupts.end()) refuse(Refusal::not_suspended, run_id, "the question " + id.toString() + " is not open");
+    if (asked == interrupts.end())
+        refuse(Refusal::not_suspended, run_id, "the question " + id.toString() + " is not open");
     std::erase_if(open, [&](const Question& each) { return each.key != asked->key; });
     return open;
 }
 
 // Those that an answer is for: of one step, or of elements of one foreach.
-std::vector<Question> Flow::Impl::questionsOf(const std::string& run_id, const StateSnapshot<State>& at, const ResumeTarget& target) const {
+std::vector<Question> Flow::Impl::questionsOf(const std::string& run_id, const StateSnapshot<State>& at,
+                                              const ResumeTarget& target) const {
     if (!isStored(at) || !at.values.status.empty() || at.interrupts().empty()) {
         refuse(Refusal::not_suspended, run_id, "it waits for no answer");
     }
     if (!target.seen.empty() && target.seen != at.config.checkpoint_id) {
-        refuse(Refusal::already_claimed, run_id, "it has gone on since the checkpoint that the answer is for");
+        refuse(Refusal::already_claimed, run_id, "it has continued since the checkpoint that the answer is for");
     }
     std::vector<Question> open = openQuestions(*plan, at.values);
     std::erase_if(open, [](const Question& each) { return !each.is_due; });
@@ -201,10 +210,13 @@ std::vector<Question> Flow::Impl::questionsOf(const std::string& run_id, const S
         all += (all.empty() ? "'" : ", '") + joined(place) + "'";
         if (isBelow(place) && std::ranges::find(places, place) == places.end()) places.push_back(std::move(place));
     }
-    if (places.empty()) refuse(Refusal::not_suspended, run_id, "step '" + target.step + "' waits for no answer; open are " + all);
-    if (places.size() > 1) refuse(Refusal::ambiguous, run_id, "several steps wait for answers, " + all + "; name one of them");
+    if (places.empty())
+        refuse(Refusal::not_suspended, run_id, "step '" + target.step + "' waits for no answer; open are " + all);
+    if (places.size() > 1)
+        refuse(Refusal::ambiguous, run_id, "several steps wait for answers, " + all + "; name one of them");
     std::erase_if(open, [&](const Question& each) {
-        const bool is_there = each.path.size() >= places.front().size() && std::equal(places.front().begin(), places.front().end(), each.path.begin());
+        const bool is_there = each.path.size() >= places.front().size() &&
+                              std::equal(places.front().begin(), places.front().end(), each.path.begin());
         const bool is_given = isBelow(each.path) && each.path.size() >= given.size();
         return !is_there || !is_given || (target.index && each.index != target.index);
     });
@@ -223,33 +235,39 @@ RunView Flow::start(const std::string& run_id, Value input, const RunOptions& op
     try {
         state.input = definition.input ? definition.input(std::move(input)) : std::move(input);
     } catch (const std::exception& error) {
-        refuse(Refusal::invalid_input, run_id, std::string("its input is not what the workflow takes: ") + error.what());
+        refuse(Refusal::invalid_input, run_id,
+               std::string("its input is not what the workflow takes: ") + error.what());
     }
     try {
         const Values begin = options.state.value_or(Values());
         state.shared = definition.state ? definition.state(Value(begin)).as<Values>() : begin;
     } catch (const std::exception& error) {
-        refuse(Refusal::invalid_state, run_id, std::string("its state is not what the workflow takes: ") + error.what());
+        refuse(Refusal::invalid_state, run_id,
+               std::string("its state is not what the workflow takes: ") + error.what());
     }
     state.data = state.input;
     state.is_single_step = options.single_step;
     state.context = options.context;
-    if (Impl::isStored(impl_->read(run_id))) return impl_->drive(run_id, updateOf(state), options);  // it begins anew
+    if (impl_->saver && Impl::isStored(impl_->read(run_id)))
+        return impl_->drive(run_id, updateOf(state), options);  // it begins anew
     return impl_->drive(run_id, beginningOf(std::move(state)), options);
 }
 
-RunView Flow::resume(const std::string& run_id, const ResumeTarget& target, Value data, const RunOptions& options) const {
+RunView Flow::resume(const std::string& run_id, const ResumeTarget& target, Value data,
+                     const RunOptions& options) const {
     const auto at = impl_->read(run_id);
     Command<State> command;
     command.update = goingOnWith(at.values, options);
     const auto interrupts = at.interrupts();
     for (const Question& question : impl_->questionsOf(run_id, at, target)) {
         const auto asked = std::ranges::find(interrupts, question.key, &Interrupt::key);
-        if (asked == interrupts.end()) refuse(Refusal::already_claimed, run_id, "'" + question.key + "' has been answered");
+        if (asked == interrupts.end())
+            refuse(Refusal::already_claimed, run_id, "'" + question.key + "' has been answered");
         try {
             command.answers.emplace_back(asked->id, question.step->resume ? question.step->resume(data) : data);
         } catch (const std::exception& error) {
-            refuse(Refusal::invalid_resume_data, run_id, "the answer is not what '" + question.key + "' takes: " + error.what());
+            refuse(Refusal::invalid_resume_data, run_id,
+                   "the answer is not what '" + question.key + "' takes: " + error.what());
         }
     }
     return impl_->claim(run_id, std::move(command), options);
@@ -262,7 +280,8 @@ RunView Flow::restart(const std::string& run_id, const RunOptions& options) cons
     if (view.status != RunStatus::running && view.status != RunStatus::waiting) {
         refuse(Refusal::not_active, run_id, std::string("nothing of it was under way; it is ") + toString(view.status));
     }
-    if (at.values.is_single_step == options.single_step && options.context.empty()) return impl_->claim(run_id, RESUME, options);
+    if (at.values.is_single_step == options.single_step && options.context.empty())
+        return impl_->claim(run_id, RESUME, options);
     return impl_->claim(run_id, Command<State>{.update = goingOnWith(at.values, options)}, options);
 }
 
@@ -271,8 +290,8 @@ RunView Flow::cancel(const std::string& run_id) const {
     return impl_->view(run_id);
 }
 
-RunView Flow::timeTravel(const std::string& run_id, const std::string& step, std::optional<Value> input, std::optional<Value> data,
-                         const RunOptions& options) const {
+RunView Flow::timeTravel(const std::string& run_id, const std::string& step, std::optional<Value> input,
+                         std::optional<Value> data, const RunOptions& options) const {
     const auto at = impl_->read(run_id, true);
     const std::vector<std::string> path = split(step);
     if (!Impl::isStored(at) || path.empty() || viewOf(*impl_->plan, at.values, at).status == RunStatus::running) {
@@ -282,7 +301,8 @@ RunView Flow::timeTravel(const std::string& run_id, const std::string& step, std
     const Targets to = travel(*impl_->plan, state, path, {std::move(input), options.state, std::move(data)});
     state.is_single_step = options.single_step;
     for (const auto& [key, value] : options.context) state.context.insert_or_assign(key, value);
-    impl_->graph.updateState({.thread_id = impl_->threadOf(run_id)}, updateOf(state), {.as_node = wait_node, .go_to = to});
+    impl_->graph.updateState({.thread_id = impl_->threadOf(run_id)}, updateOf(state),
+                             {.as_node = wait_node, .go_to = to});
     return impl_->drive(run_id, RESUME, options);
 }
 

@@ -46,9 +46,12 @@ struct Flow::Impl {
     /// Whether a run of this process is under way: it ends then.
     bool cancelLive(const std::string& run_id) const;
     void end(const std::string& run_id) const;
-    std::vector<Question> questionsOf(const std::string& run_id, const StateSnapshot<State>& at, const ResumeTarget& target) const;
-    std::vector<Question> questionOfId(const std::string& run_id, std::vector<Question> open, const StateSnapshot<State>& at, TaskId id) const;
-    std::vector<Question> questionOfLabel(const std::string& run_id, std::vector<Question> open, const ResumeTarget& target) const;
+    std::vector<Question> questionsOf(const std::string& run_id, const StateSnapshot<State>& at,
+                                      const ResumeTarget& target) const;
+    std::vector<Question> questionOfId(const std::string& run_id, std::vector<Question> open,
+                                       const StateSnapshot<State>& at, TaskId id) const;
+    std::vector<Question> questionOfLabel(const std::string& run_id, std::vector<Question> open,
+                                          const ResumeTarget& target) const;
 
     std::vector<DueRun> dueRuns() const;
 };

@@ -62,13 +62,17 @@ Command<State> endAtOnce(const Plan& plan, std::size_t entry, const State& state
 
 void tellProgress(const Plan& plan, const Step& step, const Item& item, const Record& record, Runtime& runtime) {
     if (record.status == word::BAILED || !isWatched(runtime)) return;
-    tell(runtime, {.kind = RunEvent::Kind::step_progress, .path = pathOf(plan, step.id), .index = item.index, .status = record.status});
+    tell(runtime, {.kind = RunEvent::Kind::step_progress,
+                   .path = pathOf(plan, step.id),
+                   .index = item.index,
+                   .status = record.status});
 }
 
 // An answer that time travel brought is for the first element.
 std::map<std::string, Record> answeredFirst(const Record* before) {
     std::map<std::string, Record> items;
-    if (before != nullptr && before->status.empty() && !before->pending.isNull()) items.emplace("0", Record{.pending = before->pending});
+    if (before != nullptr && before->status.empty() && !before->pending.isNull())
+        items.emplace("0", Record{.pending = before->pending});
     return items;
 }
 
@@ -142,23 +146,28 @@ Command<State> beginForeach(const Plan& plan, std::size_t entry, const State& st
     Targets to;
     State none;
     const std::vector<std::size_t> due = dueOf(goes_on ? state : none, leg->values.size());
-    for (std::size_t i = 0; i < due.size() && (window > 1 || i == 0); ++i) to.add(sendOf(step, due[i], leg, i < window));
+    for (std::size_t i = 0; i < due.size() && (window > 1 || i == 0); ++i)
+        to.add(sendOf(step, due[i], leg, i < window));
     if (to.empty()) to.add(itemsEndOf(step.id));
     Update<State> update{merge(&State::records, {{step.id, std::move(record)}})};
-    if (!goes_on) update.with(overwrite<&State::items>(answeredFirst(before == state.records.end() ? nullptr : &before->second)));
+    if (!goes_on)
+        update.with(overwrite<&State::items>(answeredFirst(before == state.records.end() ? nullptr : &before->second)));
     return {.update = std::move(update), .go_to = std::move(to)};
 }
 
 Command<State> runItem(const Plan& plan, const Step& step, const Item& item, Runtime& runtime) {
-    if (item.leg && item.leg->is_over.load() && !item.is_first) return {.go_to = itemsEndOf(step.id)};  // it has not begun
+    if (item.leg && item.leg->is_over.load() && !item.is_first)
+        return {.go_to = itemsEndOf(step.id)};  // it has not begun
     const State& state = runtime.state<State>();
     Record record = beginRecord(plan, findItem(state, static_cast<std::size_t>(item.index)), item.value, false);
     Executed executed = execute(plan, step, std::move(record), state, runtime);
+    executed.is_canceled = executed.is_canceled || isCanceled(runtime);
     tellProgress(plan, step, item, executed.record, runtime);
     return leaveItem(plan, step, item, state, std::move(executed));
 }
 
-Command<State> itemFailed(const Plan& plan, const Step& step, const Item& item, const NodeFailure& failure, Runtime& runtime) {
+Command<State> itemFailed(const Plan& plan, const Step& step, const Item& item, const NodeFailure& failure,
+                          Runtime& runtime) {
     const State& state = runtime.state<State>();
     Record begun = beginRecord(plan, findItem(state, static_cast<std::size_t>(item.index)), item.value, false);
     Executed executed{.record = failedRecord(plan, std::move(begun), failure), .shared = {}};
@@ -181,7 +190,8 @@ Command<State> endForeach(const Plan& plan, std::size_t entry, const State& stat
     if (ending != nullptr && ending->status == word::SUSPENDED) {
         record.status = word::SUSPENDED;
         tell(runtime, {.kind = RunEvent::Kind::step_suspended, .path = pathOf(plan, step.id), .status = record.status});
-        return advance(plan, state, entry, {word::SUSPENDED}, {merge(&State::records, {{step.id, std::move(record)}})}, false);
+        return advance(plan, state, entry, {word::SUSPENDED}, {merge(&State::records, {{step.id, std::move(record)}})},
+                       false);
     }
     Outcome outcome{word::SUCCESS};
     record.status = word::SUCCESS;
@@ -204,7 +214,8 @@ Command<State> endForeach(const Plan& plan, std::size_t entry, const State& stat
     }
     record.ended_ms = plan.nowMs();
     tell(runtime, {.kind = RunEvent::Kind::step_result, .path = pathOf(plan, step.id), .status = record.status});
-    Update<State> update{merge(&State::records, {{step.id, std::move(record)}}), overwrite<&State::items>({}), add<&State::path>(step.id)};
+    Update<State> update{merge(&State::records, {{step.id, std::move(record)}}), overwrite<&State::items>({}),
+                         add<&State::path>(step.id)};
     return advance(plan, state, entry, std::move(outcome), std::move(update), state.is_canceled);
 }
 

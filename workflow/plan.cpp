@@ -32,7 +32,8 @@ private:
             for (const std::string& id : idsOf(entry)) {
                 checkId(where, id);
                 if (std::ranges::find(seen, id) != seen.end()) {
-                    fault(where + "the id " + quoted(id) + " is used twice; give the second step another: clone(step, \"…\")");
+                    fault(where + "the id " + quoted(id) +
+                          " is used twice; give the second step another: clone(step, \"…\")");
                 }
                 seen.push_back(id);
             }
@@ -42,7 +43,8 @@ private:
     void checkId(const std::string& where, const std::string& id) {
         if (id.empty()) return fault(where + "a step needs an id");
         if (id.find_first_of(not_in_ids) != std::string::npos) {
-            fault(where + "the id " + quoted(id) + " has one of . [ ] | : in it, which paths are made of; choose another");
+            fault(where + "the id " + quoted(id) +
+                  " has one of . [ ] | : in it, which paths are made of; choose another");
         }
     }
 
@@ -57,10 +59,11 @@ private:
         const bool computes = entry.kind == Kind::map || entry.kind == Kind::sleep;
         if (computes && !entry.transform) fault(where + quoted(entry.id) + " needs a function");
         if (!computes && !isBlock(entry) && entry.steps.size() != 1) fault(where + "an entry needs exactly one step");
-        const std::size_t conditions = entry.kind == Kind::branch                                 ? entry.steps.size()
+        const std::size_t conditions = entry.kind == Kind::branch                                   ? entry.steps.size()
                                        : entry.kind == Kind::dowhile || entry.kind == Kind::dountil ? 1
-                                                                                                  : 0;
-        if (entry.conditions.size() != conditions || std::ranges::any_of(entry.conditions, [](const auto& each) { return !each; })) {
+                                                                                                    : 0;
+        if (entry.conditions.size() != conditions ||
+            std::ranges::any_of(entry.conditions, [](const auto& each) { return !each; })) {
             fault(where + "an entry needs " + std::to_string(conditions) + " conditions");
         }
         if (entry.concurrency < 1) fault(where + "the concurrency of a foreach must be at least 1");
@@ -80,7 +83,9 @@ std::vector<std::string> idsOf(const Entry& entry) {
     return ids;
 }
 
-bool isBlock(const Entry& entry) noexcept { return entry.kind == Entry::Kind::parallel || entry.kind == Entry::Kind::branch; }
+bool isBlock(const Entry& entry) noexcept {
+    return entry.kind == Entry::Kind::parallel || entry.kind == Entry::Kind::branch;
+}
 
 std::string joinOf(std::size_t entry) { return "[join " + std::to_string(entry) + "]"; }
 std::string askOf(std::size_t entry) { return "[ask " + std::to_string(entry) + "]"; }
@@ -112,7 +117,8 @@ RetryPolicy Plan::retryOf(const Step& step) const {
     return policy;
 }
 
-std::shared_ptr<const Plan> makePlan(const Definition& definition, std::string prefix, bool is_root, std::shared_ptr<IdSource> ids) {
+std::shared_ptr<const Plan> makePlan(const Definition& definition, std::string prefix, bool is_root,
+                                     std::shared_ptr<IdSource> ids) {
     if (is_root) Faults(definition).throwIfAny();
     auto plan = std::make_shared<Plan>();
     plan->definition = definition;
@@ -133,7 +139,7 @@ std::shared_ptr<const Plan> makePlan(const Definition& definition, std::string p
 }
 
 void tell(Runtime& runtime, const RunEvent& event) { runtime.context<Session>().tell(event); }
-bool isCanceled(Runtime& runtime) { return runtime.context<Session>().is_canceled.load(std::memory_order_relaxed); }
+bool isCanceled(Runtime& runtime) { return runtime.context<Session>().stop.stop_requested(); }
 bool isWatched(Runtime& runtime) { return runtime.context<Session>().isWatched(); }
 
 }  // namespace stategraph::workflow

@@ -1,9 +1,9 @@
 #pragma once
-#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -29,7 +29,7 @@ struct Plan {
     Definition definition;
     std::string prefix;  // of its steps' paths: "outer."
     bool is_root = true;
-    std::map<std::string, std::size_t, std::less<>> places = {};  // ids -> the entry they stand in
+    std::map<std::string, std::size_t, std::less<>> places = {};  // ids -> the entry that they are in
     std::map<std::string, Nested, std::less<>> nested = {};
     bool sleeps = false;  // it, or a workflow inside it, has a sleep: its node may run again and resume inside
 
@@ -59,7 +59,7 @@ inline constexpr const char* enter_node = "[enter]";
 class Session {
 public:
     std::function<void(const RunEvent&)> on_event;
-    std::atomic<bool> is_canceled = false;
+    std::stop_source stop;  // the run is to end before its next step
 
     bool isWatched() const noexcept { return on_event != nullptr; }
     void tell(const RunEvent& event) const {
@@ -80,17 +80,20 @@ struct Outcome {
     std::string_view status;  // word::SUCCESS, FAILED, SUSPENDED or BAILED
     Value value = {};         // what the next entry receives, or the text of a failure
 };
-Command<State> advance(const Plan& plan, const State& state, std::size_t entry, Outcome outcome, Update<State> update, bool is_canceled);
+Command<State> advance(const Plan& plan, const State& state, std::size_t entry, Outcome outcome, Update<State> update,
+                       bool is_canceled);
 /// What is due where an entry begins, or continues.
 Targets beginningOf(const Plan& plan, std::size_t entry);
 Targets goingOn(const Plan& plan, const State& state);
 
 /// Nodes.
 Command<State> runStep(const Plan& plan, std::size_t entry, const Step& step, const State& state, Runtime& runtime);
-Command<State> stepFailed(const Plan& plan, std::size_t entry, const Step& step, const State& state, const NodeFailure& failure, Runtime& runtime);
+Command<State> stepFailed(const Plan& plan, std::size_t entry, const Step& step, const State& state,
+                          const NodeFailure& failure, Runtime& runtime);
 Command<State> beginForeach(const Plan& plan, std::size_t entry, const State& state, Runtime& runtime);
 Command<State> runItem(const Plan& plan, const Step& step, const Item& item, Runtime& runtime);
-Command<State> itemFailed(const Plan& plan, const Step& step, const Item& item, const NodeFailure& failure, Runtime& runtime);
+Command<State> itemFailed(const Plan& plan, const Step& step, const Item& item, const NodeFailure& failure,
+                          Runtime& runtime);
 Command<State> endForeach(const Plan& plan, std::size_t entry, const State& state, Runtime& runtime);
 Command<State> joinBlock(const Plan& plan, std::size_t entry, const State& state);
 Command<State> askBranch(const Plan& plan, std::size_t entry, const State& state);
@@ -106,7 +109,8 @@ Update<State> updateOf(const State& state);
 Update<State> beginningOf(State state);
 
 /// Checks a definition and makes its graph. Errors: InvalidGraphError.
-std::shared_ptr<const Plan> makePlan(const Definition& definition, std::string prefix, bool is_root, std::shared_ptr<IdSource> ids);
+std::shared_ptr<const Plan> makePlan(const Definition& definition, std::string prefix, bool is_root,
+                                     std::shared_ptr<IdSource> ids);
 CompiledGraph<State> compile(std::shared_ptr<const Plan> plan, const CompileOptions& options);
 
 }  // namespace stategraph::workflow

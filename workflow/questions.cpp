@@ -1,6 +1,5 @@
 #include "workflow/questions.hpp"
 
-#include <charconv>
 #include <set>
 
 #include <stategraph/interrupt.hpp>
@@ -66,6 +65,12 @@ void giveTo(const Plan& plan, Record& record, std::string_view rest, const Value
 
 }  // namespace
 
+std::string joined(const std::vector<std::string>& path) {
+    std::string text;
+    for (const std::string& id : path) text += (text.empty() ? "" : ".") + id;
+    return text;
+}
+
 std::vector<Question> openQuestions(const Plan& plan, const State& state) {
     std::vector<Question> open;
     for (std::size_t place = 0; place < plan.definition.entries.size(); ++place) {
@@ -73,7 +78,13 @@ std::vector<Question> openQuestions(const Plan& plan, const State& state) {
         for (const Step& step : entry.steps) {
             const auto found = state.records.find(step.id);
             if (found == state.records.end() || found->second.status != word::SUSPENDED) continue;
-            Question at{.key = step.id, .path = {step.id}, .index = {}, .index_at = 0, .payload = {}, .labels = {}, .step = nullptr};
+            Question at{.key = step.id,
+                        .path = {step.id},
+                        .index = {},
+                        .index_at = 0,
+                        .payload = {},
+                        .labels = {},
+                        .step = nullptr};
             at.is_due = static_cast<std::int64_t>(place) == state.at;
             if (entry.kind != Entry::Kind::foreach) {
                 addOpen(plan, step, found->second, at, open);
@@ -119,7 +130,8 @@ Command<State> goOn(const Plan& plan, const State& before, State after) {
         records.emplace(id, std::move(record));
     }
     for (auto& [index, item] : after.items) {
-        if (item.status == word::RUNNING && before.items.at(index).status != word::RUNNING) items.emplace(index, std::move(item));
+        if (item.status == word::RUNNING && before.items.at(index).status != word::RUNNING)
+            items.emplace(index, std::move(item));
     }
     Targets to;
     for (const std::string& id : idsOf(plan.definition.entries[static_cast<std::size_t>(before.at)])) {
@@ -137,9 +149,8 @@ Command<State> waitForAnswers(const Plan& plan, const State& state, Runtime& run
     bool any = false;
     for (Question& question : openQuestions(plan, state)) {
         if (!question.is_due) continue;
-        std::string path;
-        for (const std::string& id : question.path) path += (path.empty() ? "" : ".") + id;
-        const Suspension asked{std::move(path), question.payload.isNull() ? Value(Values()) : question.payload, question.labels};
+        const Suspension asked{joined(question.path), question.payload.isNull() ? Value(Values()) : question.payload,
+                               question.labels};
         const std::optional<Value> answer = ask(runtime, question.key, asked);
         if (!answer) continue;
         giveAnswer(plan, after, question.key, *answer);

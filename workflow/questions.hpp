@@ -24,6 +24,9 @@ struct Question {
 /// The open questions of a workflow, those of workflows inside it too, in the order of its steps.
 std::vector<Question> openQuestions(const Plan& plan, const State& state);
 
+/// "outer.inner.step".
+std::string joined(const std::vector<std::string>& path);
+
 /// Writes an answer where the step that asked finds it when it is executed again. `key` is the question's.
 void giveAnswer(const Plan& plan, State& state, std::string_view key, const Value& answer);
 

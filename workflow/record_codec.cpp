@@ -39,7 +39,8 @@ void forEachMember(R& record, F visit) {
 
 void Codec<Record>::encode(Encoder& encoder, const Record& record) {
     std::size_t count = 0;
-    forEachMember(record, [&](std::string_view, const auto& member, const auto& unset) { count += member == unset ? 0 : 1; });
+    forEachMember(record,
+                  [&](std::string_view, const auto& member, const auto& unset) { count += member == unset ? 0 : 1; });
     encoder.map(count);
     forEachMember(record, [&]<class T>(std::string_view name, const T& member, const T& unset) {
         if (member == unset) return;

@@ -19,7 +19,8 @@ Targets goingOn(const Plan& plan, const State& state) {
     Targets to;
     for (const std::string& id : due.kind == Entry::Kind::branch ? state.chosen : idsOf(due)) {
         const auto record = state.records.find(id);
-        const bool is_due = record == state.records.end() || record->second.status.empty() || record->second.status == word::RUNNING;
+        const bool is_due =
+            record == state.records.end() || record->second.status.empty() || record->second.status == word::RUNNING;
         if (is_due) to.add(id);
     }
     if (to.empty()) to.add(isBlock(due) ? joinOf(at) : idsOf(due).front());
@@ -35,7 +36,8 @@ Command<State> end(Update<State> update, const char* status) {
 
 }  // namespace
 
-Command<State> advance(const Plan& plan, const State& state, std::size_t entry, Outcome outcome, Update<State> update, bool is_canceled) {
+Command<State> advance(const Plan& plan, const State& state, std::size_t entry, Outcome outcome, Update<State> update,
+                       bool is_canceled) {
     if (outcome.status == word::SUSPENDED) {
         if (plan.is_root) return {.update = std::move(update), .go_to = wait_node};
         return end(std::move(update), word::SUSPENDED);

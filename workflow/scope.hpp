@@ -6,6 +6,12 @@
 
 namespace stategraph::workflow {
 
+/// The output of a step that has succeeded; else null.
+inline const Value* findOutput(const State& state, std::string_view step) noexcept {
+    const auto found = state.records.find(std::string(step));
+    return found != state.records.end() && found->second.status == word::SUCCESS ? &found->second.output : nullptr;
+}
+
 /// What a condition, a map or a sleep sees of a state.
 class StateScope final : public Scope {
 public:
@@ -16,10 +22,7 @@ public:
     const Values& state() const noexcept override { return state_.shared; }
     const Value& init() const noexcept override { return state_.input; }
     const Values& requestContext() const noexcept override { return state_.context; }
-    const Value* output(std::string_view step) const noexcept override {
-        const auto found = state_.records.find(std::string(step));
-        return found != state_.records.end() && found->second.status == word::SUCCESS ? &found->second.output : nullptr;
-    }
+    const Value* output(std::string_view step) const noexcept override { return findOutput(state_, step); }
     std::int64_t iteration() const noexcept override { return iteration_; }
 
 private:

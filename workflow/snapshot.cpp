@@ -7,6 +7,8 @@
 
 #include <stategraph/json.hpp>
 
+#include "workflow/questions.hpp"
+
 namespace stategraph::workflow {
 namespace {
 
@@ -15,7 +17,8 @@ namespace json = boost::json;
 std::int64_t msOf(std::chrono::system_clock::time_point time) {
     return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
 }
-void addTime(json::object& to, std::string_view name, const std::optional<std::chrono::system_clock::time_point>& time) {
+void addTime(json::object& to, std::string_view name,
+             const std::optional<std::chrono::system_clock::time_point>& time) {
     if (time) to[name] = msOf(*time);
 }
 void addValue(json::object& to, std::string_view name, const std::optional<Value>& value) {
@@ -76,15 +79,24 @@ json::object entryJson(const Entry& entry) {
         return steps;
     };
     switch (entry.kind) {
-        case Kind::then: return {{"type", "step"}, {"step", stepOf(entry.steps.front())}};
-        case Kind::parallel: return {{"type", "parallel"}, {"steps", members()}};
-        case Kind::branch: return {{"type", "conditional"}, {"steps", members()}};
-        case Kind::dowhile: return {{"type", "loop"}, {"loopType", "dowhile"}, {"step", stepOf(entry.steps.front())}};
-        case Kind::dountil: return {{"type", "loop"}, {"loopType", "dountil"}, {"step", stepOf(entry.steps.front())}};
+        case Kind::then:
+            return {{"type", "step"}, {"step", stepOf(entry.steps.front())}};
+        case Kind::parallel:
+            return {{"type", "parallel"}, {"steps", members()}};
+        case Kind::branch:
+            return {{"type", "conditional"}, {"steps", members()}};
+        case Kind::dowhile:
+            return {{"type", "loop"}, {"loopType", "dowhile"}, {"step", stepOf(entry.steps.front())}};
+        case Kind::dountil:
+            return {{"type", "loop"}, {"loopType", "dountil"}, {"step", stepOf(entry.steps.front())}};
         case Kind::foreach:
-            return {{"type", "foreach"}, {"step", stepOf(entry.steps.front())}, {"opts", json::object{{"concurrency", entry.concurrency}}}};
-        case Kind::map: return {{"type", "mapping"}, {"id", entry.id}};
-        case Kind::sleep: return {{"type", "sleep"}, {"id", entry.id}};
+            return {{"type", "foreach"},
+                    {"step", stepOf(entry.steps.front())},
+                    {"opts", json::object{{"concurrency", entry.concurrency}}}};
+        case Kind::map:
+            return {{"type", "mapping"}, {"id", entry.id}};
+        case Kind::sleep:
+            return {{"type", "sleep"}, {"id", entry.id}};
     }
     return {};
 }
@@ -123,11 +135,7 @@ std::string snapshotJson(const Plan& plan, const std::string& run_id, const RunV
         if (step.status == StepStatus::waiting) waiting[path] = placeOf(plan, path.substr(0, path.find('.')));
     }
     json::object suspended;
-    for (const auto& path : view.suspended) {
-        std::string key;
-        for (const std::string& id : path) key += (key.empty() ? "" : ".") + id;
-        suspended[key] = placeOf(plan, path.front());
-    }
+    for (const auto& path : view.suspended) suspended[joined(path)] = placeOf(plan, path.front());
     json::object labels;
     for (const auto& [label, of] : view.labels) {
         json::object& one = labels[label].emplace_object();

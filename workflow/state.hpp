@@ -16,7 +16,7 @@
 namespace stategraph::workflow {
 struct Item;
 struct Record;
-}
+}  // namespace stategraph::workflow
 namespace stategraph {
 /// A map of what differs from a new record, as most of a record does not.
 template <>
@@ -68,10 +68,10 @@ struct Record {
     bool is_permanent = false;  // its failure is not to be retried
     Value asked = {};
     std::vector<std::string> labels = {};
-    Value resumed = {};  // the last data given to it
-    Value pending = {};  // data that its next execution is given
+    Value resumed = {};   // the last data given to it
+    Value pending = {};   // data that its next execution is given
     Values answers = {};  // of a nested workflow: to questions below it, by their keys
-    Value child = {};  // of a nested workflow: its State
+    Value child = {};     // of a nested workflow: its State
     std::int64_t iteration = 0;
     std::int64_t attempts = 0;
     // Milliseconds since 1970; 0: not yet.
@@ -122,17 +122,17 @@ struct State {
     Values answers = {};
 
     static constexpr auto channels() {
-        return stategraph::channels(stategraph::channel<&State::input>(), stategraph::channel<&State::data>(),
-                                    stategraph::channel<&State::at>(), stategraph::channel<&State::status>(),
-                                    stategraph::channel<&State::result>(), stategraph::channel<&State::error>(),
-                                    stategraph::channel<&State::records>(stategraph::merge),
-                                    stategraph::channel<&State::items>(stategraph::merge),
-                                    stategraph::channel<&State::shared>(stategraph::merge),
-                                    stategraph::channel<&State::context>(stategraph::merge),
-                                    stategraph::channel<&State::path>(stategraph::append), stategraph::channel<&State::chosen>(),
-                                    stategraph::channel<&State::is_canceled>(stategraph::max),
-                                    stategraph::channel<&State::is_single_step>(), stategraph::channel<&State::goes_on>(),
-                                    stategraph::channel<&State::answers>());
+        return stategraph::channels(
+            stategraph::channel<&State::input>(), stategraph::channel<&State::data>(),
+            stategraph::channel<&State::at>(), stategraph::channel<&State::status>(),
+            stategraph::channel<&State::result>(), stategraph::channel<&State::error>(),
+            stategraph::channel<&State::records>(stategraph::merge),
+            stategraph::channel<&State::items>(stategraph::merge),
+            stategraph::channel<&State::shared>(stategraph::merge),
+            stategraph::channel<&State::context>(stategraph::merge),
+            stategraph::channel<&State::path>(stategraph::append), stategraph::channel<&State::chosen>(),
+            stategraph::channel<&State::is_canceled>(stategraph::max), stategraph::channel<&State::is_single_step>(),
+            stategraph::channel<&State::goes_on>(), stategraph::channel<&State::answers>());
     }
 };
 

@@ -4,7 +4,9 @@
 namespace stategraph::workflow {
 namespace {
 
-bool isLoop(const Entry& entry) noexcept { return entry.kind == Entry::Kind::dowhile || entry.kind == Entry::Kind::dountil; }
+bool isLoop(const Entry& entry) noexcept {
+    return entry.kind == Entry::Kind::dowhile || entry.kind == Entry::Kind::dountil;
+}
 
 const Record* recordOf(const State& state, const std::string& id) noexcept {
     const auto found = state.records.find(id);
@@ -56,7 +58,9 @@ Command<State> leaveStep(const Plan& plan, std::size_t entry, const Step& step, 
 }  // namespace
 
 Command<State> runStep(const Plan& plan, std::size_t entry, const Step& step, const State& state, Runtime& runtime) {
-    Record record = beginRecord(plan, recordOf(state, step.id), state.data, isLoop(plan.definition.entries[entry]));
+    const Entry& place = plan.definition.entries[entry];
+    if (isCanceled(runtime) && !isBlock(place)) return {.update = {set<&State::status>(std::string(word::CANCELED))}};
+    Record record = beginRecord(plan, recordOf(state, step.id), state.data, isLoop(place));
     tellStart(plan, step, runtime);
     Executed executed = execute(plan, step, std::move(record), state, runtime);
     executed.is_canceled = executed.is_canceled || isCanceled(runtime);
@@ -64,7 +68,8 @@ Command<State> runStep(const Plan& plan, std::size_t entry, const Step& step, co
     return leaveStep(plan, entry, step, state, std::move(executed));
 }
 
-Command<State> stepFailed(const Plan& plan, std::size_t entry, const Step& step, const State& state, const NodeFailure& failure, Runtime& runtime) {
+Command<State> stepFailed(const Plan& plan, std::size_t entry, const Step& step, const State& state,
+                          const NodeFailure& failure, Runtime& runtime) {
     Record begun = beginRecord(plan, recordOf(state, step.id), state.data, isLoop(plan.definition.entries[entry]));
     Executed executed{.record = failedRecord(plan, std::move(begun), failure), .shared = {}};
     tellEnd(plan, step.id, executed.record, runtime);

@@ -78,7 +78,8 @@ Targets travel(const Plan& plan, State& state, std::span<const std::string> path
     if (place == plan.places.end()) refuseTarget(plan, id, "there is no such step");
     const std::size_t at = place->second;
     const Entry& entry = plan.definition.entries[at];
-    std::erase_if(state.records, [](const auto& each) { return each.second.status.empty(); });  // left by a time travel before
+    std::erase_if(state.records,
+                  [](const auto& each) { return each.second.status.empty(); });  // left by a time travel before
     checkPast(plan, state, id, at);
     const Nested* const nested = plan.findNested(id);
     const auto known = state.records.find(id);
@@ -119,7 +120,8 @@ Targets travel(const Plan& plan, State& state, std::span<const std::string> path
     }
     setInput(plan, state, at, how.input);
     for (const std::string& step : asked) {
-        if (how.data && !state.records.contains(step)) state.records.insert_or_assign(step, Record{.pending = *how.data});
+        if (how.data && !state.records.contains(step))
+            state.records.insert_or_assign(step, Record{.pending = *how.data});
     }
     return entry.kind == Entry::Kind::parallel && entry.steps.size() > 1 ? goingOn(plan, state) : beginningOf(plan, at);
 }

@@ -33,7 +33,8 @@ StepView viewOf(const Plan& plan, const Step* step, const Record& record) {
     view.attempts = record.attempts;
     view.started_at = timeOf(record.started_ms);
     for (const Asked& each : record.questions) {
-        view.suspensions.push_back({each.payload, *timeOf(each.suspended_ms), valueOf(each.answer), timeOf(each.resumed_ms)});
+        view.suspensions.push_back(
+            {each.payload, *timeOf(each.suspended_ms), valueOf(each.answer), timeOf(each.resumed_ms)});
     }
     view.ended_at = timeOf(record.ended_ms);
     if (view.status != StepStatus::suspended) return view;
@@ -65,7 +66,8 @@ private:
         const Step* const step = plan.findStep(id);
         StepView& view = view_.steps[pathOf(plan, id)] = viewOf(plan, step, record);
         const auto place = plan.places.find(id);
-        const bool is_foreach = place != plan.places.end() && plan.definition.entries[place->second].kind == Entry::Kind::foreach;
+        const bool is_foreach =
+            place != plan.places.end() && plan.definition.entries[place->second].kind == Entry::Kind::foreach;
         if (!is_foreach) {
             const Nested* const nested = plan.findNested(id);
             if (nested != nullptr && !record.child.isNull()) add(*nested->plan, record.child.as<State>(), {});
@@ -100,7 +102,8 @@ private:
             return;
         }
         const bool is_loop = entry.kind == Entry::Kind::dowhile || entry.kind == Entry::Kind::dountil;
-        Record record = beginRecord(plan, before == state.records.end() ? nullptr : &before->second, state.data, is_loop);
+        Record record =
+            beginRecord(plan, before == state.records.end() ? nullptr : &before->second, state.data, is_loop);
         record.status = word::RUNNING;
         view = viewOf(plan, plan.findStep(task.name), record);
         const Nested* const nested = plan.findNested(task.name);
@@ -125,7 +128,8 @@ void addQuestions(const Plan& plan, const State& state, const std::vector<Interr
     std::vector<std::string> last;
     for (Question& question : openQuestions(plan, state)) {
         const auto asked = std::ranges::find(interrupts, question.key, &Interrupt::key);
-        if (asked != interrupts.end()) view.questions.push_back({asked->id, question.key, question.payload, question.labels});
+        if (asked != interrupts.end())
+            view.questions.push_back({asked->id, question.key, question.payload, question.labels});
         for (const std::string& label : question.labels) view.labels[label] = {question.path.front(), question.index};
         if (question.index) question.path.resize(question.index_at);
         if (question.path == last) continue;
@@ -138,7 +142,8 @@ void addQuestions(const Plan& plan, const State& state, const std::vector<Interr
 
 namespace {
 
-RunView viewWith(const Plan& plan, const State& state, const std::vector<Interrupt>& interrupts, const std::vector<TaskSnapshot>& tasks) {
+RunView viewWith(const Plan& plan, const State& state, const std::vector<Interrupt>& interrupts,
+                 const std::vector<TaskSnapshot>& tasks) {
     RunView view;
     Views views(view);
     views.add(plan, state, tasks);

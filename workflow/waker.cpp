@@ -29,7 +29,8 @@ struct Waker::Impl {
 
 // Resumes what is due. Returns when to look again.
 Bell::Time Waker::Impl::resumeDue(const std::stop_token& stop) {
-    Bell::Time next = std::chrono::system_clock::now() + options.poll_interval;
+    constexpr std::chrono::milliseconds longest = std::chrono::hours(24);  // the greatest interval would overflow
+    Bell::Time next = std::chrono::system_clock::now() + std::min(options.poll_interval, longest);
     for (const Flow& flow : flows) {
         try {
             for (const Flow::DueRun& due : flow.dueRuns()) {
@@ -51,7 +52,11 @@ Bell::Time Waker::Impl::resumeDue(const std::stop_token& stop) {
 void Waker::Impl::resume(const Flow& flow, const std::string& run_id) {
     try {
         const RunView view = flow.restart(run_id);
-        if (options.on_resumed) options.on_resumed(run_id, view);
+        try {
+            if (options.on_resumed) options.on_resumed(run_id, view);
+        } catch (...) {
+            // The run is as it is.
+        }
     } catch (const RefusedError&) {
         // Another process, or a caller, was first.
     } catch (...) {
@@ -69,7 +74,8 @@ void Waker::Impl::report(const std::string& run_id) const noexcept {
 
 Waker::Waker(std::vector<Flow> flows, WakerOptions options) {
     if (options.poll_interval < std::chrono::milliseconds(1)) {
-        throw InvalidArgumentError("WakerOptions::poll_interval is below 1 ms; give it the longest time that a left run may wait");
+        throw InvalidArgumentError(
+            "WakerOptions::poll_interval is below 1 ms; give it the longest time that a left run may wait");
     }
     impl_ = std::make_unique<Impl>(std::move(flows), std::move(options));
 }

@@ -4,56 +4,88 @@ namespace stategraph::workflow {
 
 const char* toString(RunStatus status) noexcept {
     switch (status) {
-        case RunStatus::pending: return "pending";
-        case RunStatus::running: return "running";
-        case RunStatus::waiting: return "waiting";
-        case RunStatus::suspended: return "suspended";
-        case RunStatus::paused: return "paused";
-        case RunStatus::success: return "success";
-        case RunStatus::failed: return "failed";
-        case RunStatus::canceled: return "canceled";
+        case RunStatus::pending:
+            return "pending";
+        case RunStatus::running:
+            return "running";
+        case RunStatus::waiting:
+            return "waiting";
+        case RunStatus::suspended:
+            return "suspended";
+        case RunStatus::paused:
+            return "paused";
+        case RunStatus::success:
+            return "success";
+        case RunStatus::failed:
+            return "failed";
+        case RunStatus::canceled:
+            return "canceled";
     }
     return "?";
 }
 
 const char* toString(StepStatus status) noexcept {
     switch (status) {
-        case StepStatus::running: return "running";
-        case StepStatus::waiting: return "waiting";
-        case StepStatus::suspended: return "suspended";
-        case StepStatus::success: return "success";
-        case StepStatus::failed: return "failed";
+        case StepStatus::running:
+            return "running";
+        case StepStatus::waiting:
+            return "waiting";
+        case StepStatus::suspended:
+            return "suspended";
+        case StepStatus::success:
+            return "success";
+        case StepStatus::failed:
+            return "failed";
     }
     return "?";
 }
 
 const char* toString(Refusal why) noexcept {
     switch (why) {
-        case Refusal::not_suspended: return "not_suspended";
-        case Refusal::ambiguous: return "ambiguous";
-        case Refusal::unknown_label: return "unknown_label";
-        case Refusal::already_claimed: return "already_claimed";
-        case Refusal::invalid_resume_data: return "invalid_resume_data";
-        case Refusal::invalid_input: return "invalid_input";
-        case Refusal::invalid_state: return "invalid_state";
-        case Refusal::invalid_target: return "invalid_target";
-        case Refusal::not_active: return "not_active";
+        case Refusal::not_suspended:
+            return "not_suspended";
+        case Refusal::ambiguous:
+            return "ambiguous";
+        case Refusal::unknown_label:
+            return "unknown_label";
+        case Refusal::already_claimed:
+            return "already_claimed";
+        case Refusal::invalid_resume_data:
+            return "invalid_resume_data";
+        case Refusal::invalid_input:
+            return "invalid_input";
+        case Refusal::invalid_state:
+            return "invalid_state";
+        case Refusal::invalid_target:
+            return "invalid_target";
+        case Refusal::not_active:
+            return "not_active";
     }
     return "?";
 }
 
 const char* toString(RunEvent::Kind kind) noexcept {
     switch (kind) {
-        case RunEvent::Kind::start: return "start";
-        case RunEvent::Kind::step_start: return "step-start";
-        case RunEvent::Kind::step_output: return "step-output";
-        case RunEvent::Kind::step_progress: return "step-progress";
-        case RunEvent::Kind::step_waiting: return "step-waiting";
-        case RunEvent::Kind::step_suspended: return "step-suspended";
-        case RunEvent::Kind::step_result: return "step-result";
-        case RunEvent::Kind::canceled: return "canceled";
-        case RunEvent::Kind::paused: return "paused";
-        case RunEvent::Kind::finish: return "finish";
+        case RunEvent::Kind::start:
+            return "start";
+        case RunEvent::Kind::step_start:
+            return "step-start";
+        case RunEvent::Kind::step_output:
+            return "step-output";
+        case RunEvent::Kind::step_progress:
+            return "step-progress";
+        case RunEvent::Kind::step_waiting:
+            return "step-waiting";
+        case RunEvent::Kind::step_suspended:
+            return "step-suspended";
+        case RunEvent::Kind::step_result:
+            return "step-result";
+        case RunEvent::Kind::canceled:
+            return "canceled";
+        case RunEvent::Kind::paused:
+            return "paused";
+        case RunEvent::Kind::finish:
+            return "finish";
     }
     return "?";
 }

@@ -341,8 +341,9 @@ std::optional<T> answerOf(Runtime& runtime) {
     return detail::answerAs<T>(runtime, nullptr);
 }
 
-/// Asks several questions at once: returns the answer to the one with this key if it has come, and else asks it and goes on. All that were asked
-/// so are open when the node then stops: with `stopForAnswers`, or at an `interrupt`. If it does not stop, they are not asked.
+/// Asks several questions at once: returns the answer to the one with this key if it has come; otherwise it asks the question and
+/// returns none. All questions asked in this way are open once the node stops, with `stopForAnswers` or at an `interrupt`. If the node returns
+/// instead, they are not asked.
 ///
 ///     const auto legal = sg::ask<bool>(rt, "legal", "May we?");
 ///     const auto price = sg::ask<int>(rt, "price", "How much?");

@@ -130,8 +130,6 @@ void LogWriter::noteChanges(const State& state, const WriteSet& writes, bool is_
 // Where the logs of subgraphs are that live with the thread.
 void LogWriter::fillVisits(const CommitStep& step, bool everything) {
     const Schedule& schedule = *step.schedule;
-    fields_.visits.clear();
-    fields_.has_all_visits = false;
     const bool is_whole = everything || stored_.empty();
     fields_.has_all_visits = schedule.knows_all_visits && (is_whole || schedule.tellsAllVisits());
     const bool all = is_whole || fields_.has_all_visits;
@@ -323,6 +321,8 @@ void LogWriter::encode(const CommitStep& step, std::string& out) {
     const bool snapshot = snapshotIsDue();
     if (snapshot || stored_.empty()) base_ = step.id;
     fillSchedule(step, snapshot);
+    fields_.visits.clear();  // also of another graph's run: the writer is used again
+    fields_.has_all_visits = false;
     if (step.topology->has_lasting || !step.schedule->visits().empty()) fillVisits(step, snapshot);
     fields_.id = step.id;
     fields_.parent = stored_;

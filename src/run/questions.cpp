@@ -197,11 +197,12 @@ void refuseAnswer(Runtime& runtime, const std::string_view* key, const WrongType
 void stopForAnswers(Runtime& runtime) {
     detail::TaskContext& context = runtime.taskContext();
     const auto held = engine::enter(context);
-    if (context.run == nullptr || context.task->extra().asked_with_key.empty()) {
+    auto asked = context.run != nullptr ? context.run->firstAsked(*context.task) : std::nullopt;
+    if (!asked) {
         throw InvalidUpdateError("node '" + std::string(runtime.node()) + "' stops for answers, and has asked nothing: ask first (sg::ask)",
                                  {.node = std::string(runtime.node())});
     }
-    throw detail::InterruptSignal{context.run->askedOf(*context.task, context.task->extra().asked_with_key.front().id)};
+    throw detail::InterruptSignal{std::move(*asked)};
 }
 
 }  // namespace stategraph

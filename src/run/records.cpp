@@ -120,6 +120,13 @@ Interrupt Run::askedOf(const Task& task, TaskId id) const {
     return *std::ranges::find(task.extra().asked_with_key, id, &Interrupt::id);
 }
 
+std::optional<Interrupt> Run::firstAsked(const Task& task) const {
+    const std::lock_guard lock(shared_.answers_mutex);
+    const std::vector<Interrupt>& asked = task.extra().asked_with_key;
+    if (asked.empty()) return {};
+    return asked.front();
+}
+
 std::vector<Interrupt> Run::takeAsked(Task& task, Interrupt* last) {
     const std::lock_guard lock(shared_.answers_mutex);
     std::vector<Interrupt> asked;

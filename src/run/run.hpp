@@ -176,8 +176,10 @@ public:
     std::optional<Value> takeOldAnswer(Task& task, const Value& question, std::uint64_t before, const Interrupt& now);
     /// A question with a key is asked, and has no answer: it is open if the attempt ends with a question, whichever that is.
     void noteAsked(Task& task, const Interrupt& asked);
-    /// Of those that of the attempt under way with an id.
+    /// Of the questions with keys of the attempt under way the one with an id, which is among them.
     Interrupt askedOf(const Task& task, TaskId id) const;
+    /// The first of them; none if nothing was asked.
+    std::optional<Interrupt> firstAsked(const Task& task) const;
     /// What the attempt ends with: what graphs stopped at that the node called, by the calls' keys; those questions, by key; and `last` (null:
     /// there is no other) if it is not among them. A graph that sleeps sets the task's time to wake.
     std::vector<Interrupt> takeAsked(Task& task, Interrupt* last);

@@ -68,15 +68,24 @@ wf::Workflow<int, int> makeFlow(std::shared_ptr<sg::BaseCheckpointSaver> saver) 
     };
     return wf::workflow<int>("all")
         .then(counted("first", 1))
-        .parallel(gate, wf::step("beside", [](const int& n) { note("beside"); return n; }))
+        .parallel(gate, wf::step("beside",
+                                 [](const int& n) {
+                                     note("beside");
+                                     return n;
+                                 }))
         .map([](const std::tuple<int, int>& both) { return std::get<0>(both) + std::get<1>(both); })
         .then("inner", inner)
         .map([](const int& n) { return std::vector<int>{n, n + 1, n + 2, n + 3, n + 4, n + 5}; })
-        .foreach(item, {.concurrency = concurrency})
-        .foreach(wf::step("serial", [](const int& n) { note("serial " + std::to_string(n)); return n % 7; }))
+        .foreach (item, {.concurrency = concurrency})
+        .foreach (wf::step("serial",
+                           [](const int& n) {
+                               note("serial " + std::to_string(n));
+                               return n % 7;
+                           }))
         .map(sum)
         .dowhile(counted("turn", 3), [](const int& n) { return n < 30; })
-        .branch(wf::when([](const int& n) { return n > 0; }, counted("yes", 10)), wf::when([](const int&) { return false; }, counted("no", 0)))
+        .branch(wf::when([](const int& n) { return n > 0; }, counted("yes", 10)),
+                wf::when([](const int&) { return false; }, counted("no", 0)))
         .map([](const std::tuple<std::optional<int>, std::optional<int>>& arms) { return *std::get<0>(arms); })
         .sleep(2ms)
         .then(counted("last", 1))
@@ -103,12 +112,21 @@ int child(const std::string& run_id) {
     for (int i = 0; i < 10; ++i) {
         const auto run = flow.get(run_id);
         switch (run.status) {
-            case wf::RunStatus::pending: flow.start(run_id, 1, options); break;
-            case wf::RunStatus::suspended: flow.resume(run_id, {.label = "answer"}, 5, options); break;
+            case wf::RunStatus::pending:
+                flow.start(run_id, 1, options);
+                break;
+            case wf::RunStatus::suspended:
+                flow.resume(run_id, {.label = "answer"}, 5, options);
+                break;
             case wf::RunStatus::running:
-            case wf::RunStatus::waiting: flow.restart(run_id, options); break;
-            case wf::RunStatus::success: return run.result == expected().result ? 0 : 2;
-            default: std::cerr << run_id << " is " << toString(run.status) << ": " << run.error << '\n'; return 3;
+            case wf::RunStatus::waiting:
+                flow.restart(run_id, options);
+                break;
+            case wf::RunStatus::success:
+                return run.result == expected().result ? 0 : 2;
+            default:
+                std::cerr << run_id << " is " << toString(run.status) << ": " << run.error << '\n';
+                return 3;
         }
     }
     return 4;
@@ -119,7 +137,7 @@ int fail(const std::string& what) {
     return 1;
 }
 
-// How often each line stands in the log.
+// How often each line is in the log.
 std::map<std::string, int> executions() {
     std::map<std::string, int> counts;
     std::ifstream in(log_file);
@@ -132,10 +150,14 @@ int checkRun(const std::string& run_id, int kills) {
     for (const auto& [step, count] : executions()) {
         const int wanted = step == "turn" ? expected().turns : 1;
         if (count < wanted) return fail(run_id + ": '" + step + "' was executed " + std::to_string(count) + " times");
-        if (count > wanted + kills) return fail(run_id + ": '" + step + "' was executed " + std::to_string(count) + " times with " + std::to_string(kills) + " kills");
+        if (count > wanted + kills)
+            return fail(run_id + ": '" + step + "' was executed " + std::to_string(count) + " times with " +
+                        std::to_string(kills) + " kills");
         more += count - wanted;
     }
-    if (more > kills * concurrency) return fail(run_id + ": " + std::to_string(more) + " executions too many with " + std::to_string(kills) + " kills");
+    if (more > kills * concurrency)
+        return fail(run_id + ": " + std::to_string(more) + " executions too many with " + std::to_string(kills) +
+                    " kills");
     return 0;
 }
 
@@ -160,7 +182,8 @@ int main(int count, char** arguments) {
                 ::execl("/proc/self/exe", arguments[0], "child", run_id.c_str(), nullptr);
                 std::_Exit(9);
             }
-            std::this_thread::sleep_for(std::chrono::microseconds(std::uniform_int_distribution<int>(5'000, 120'000)(random)));
+            std::this_thread::sleep_for(
+                std::chrono::microseconds(std::uniform_int_distribution<int>(5'000, 120'000)(random)));
             if (kills_of_run < 25) ::kill(process, SIGKILL);
             int status = 0;
             ::waitpid(process, &status, 0);
@@ -169,7 +192,8 @@ int main(int count, char** arguments) {
                 ++kills_of_run;
                 continue;
             }
-            if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) return fail(run_id + " ended with " + std::to_string(status));
+            if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+                return fail(run_id + " ended with " + std::to_string(status));
             break;
         }
         if (checkRun(run_id, kills_of_run) != 0) return 1;

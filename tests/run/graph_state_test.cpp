@@ -16,20 +16,26 @@ namespace {
 
 Graph fanOut(const sg::NodeOptions& options) {
     Graph graph;
-    graph.addNode("fork", [](const State&) -> Command {
-        return {.update = bar("fork"), .go_to = {sg::Send("work", 1), sg::Send("work", 2), sg::Send("work", 3)}};
-    }, {.ends = {"work"}});
-    graph.addNode("work", [](const int& n, sg::Runtime& rt) -> Update {
-        const Strings& before = rt.state<State>().bar;
-        return {sg::add(&State::bar, std::to_string(n) + " of " + std::to_string(before.size()))};
-    }, options);
+    graph.addNode(
+        "fork",
+        [](const State&) -> Command {
+            return {.update = bar("fork"), .go_to = {sg::Send("work", 1), sg::Send("work", 2), sg::Send("work", 3)}};
+        },
+        {.ends = {"work"}});
+    graph.addNode(
+        "work",
+        [](const int& n, sg::Runtime& rt) -> Update {
+            const Strings& before = rt.state<State>().bar;
+            return {sg::add(&State::bar, std::to_string(n) + " of " + std::to_string(before.size()))};
+        },
+        options);
     graph.addEdge(sg::START, "fork");
     return graph;
 }
 
 }  // namespace
 
-TEST_CASE("a task of a Send reads the state as it was when its superstep began, on every driver, given up or not") {
+TEST_CASE("a task of a Send reads the state as it was when its superstep began, on every driver, abandoned or not") {
     for (const bool limited : {false, true}) {
         CAPTURE(limited);
         sg::NodeOptions options;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <thread>
 
 #include <doctest/doctest.h>
 
@@ -219,4 +220,27 @@ TEST_CASE("a superstep that fails and asks stores the same records in every orde
         REQUIRE(error.what() == expected_error);
         REQUIRE(error.reason() == "first");
     });
+}
+
+TEST_CASE("what a run stores does not depend on what its thread of execution ran before: a graph with logs that live with the thread") {
+    const auto stored = [](bool after_another) {
+        std::string all;
+        // A new thread has no memory of runs before.
+        std::thread([&] {
+            if (after_another) {
+                Graph inner;
+                inner.addNode("in", [](const State&) -> Update { return bar("in"); }).addEdge(sg::START, "in");
+                Graph outer;
+                outer.addNode("sub", inner.compile({.checkpointer = sg::PER_THREAD})).addEdge(sg::START, "sub");
+                outer.compile({.checkpointer = std::make_shared<sg::MemorySaver>(), .ids = FixedIds::make()}).invoke(Update{}, {.thread_id = "other"});
+            }
+            Graph plain;
+            plain.addNode("a", [](const State&) -> Update { return bar("a"); }).addEdge(sg::START, "a");
+            const auto saver = std::make_shared<sg::MemorySaver>();
+            plain.compile({.checkpointer = saver, .ids = FixedIds::make()}).invoke(Update{}, {.thread_id = "t"});
+            all = dump(*saver);
+        }).join();
+        return all;
+    };
+    CHECK(stored(true) == stored(false));
 }

@@ -1,4 +1,7 @@
+#include <atomic>
 #include <chrono>
+#include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -47,14 +50,17 @@ const auto twice = wf::step("twice", [](const int& n) { return n * 2; });
 
 TEST_CASE("a chain hands on what its steps give, and its output has a type") {
     savers::onEach([](savers::Store& store) {
-        const auto flow = wf::workflow<int>("numbers")
-                              .then(twice)
-                              .map([](const int& n) { return std::vector<int>{n, n + 1, n + 2}; })
-                              .foreach(half, {.concurrency = 2})
-                              .map([](const std::vector<int>& all) { return all.at(0) + all.at(1) + all.at(2); })
-                              .parallel(wf::clone(twice, "t"), wf::clone(half, "h"))
-                              .map([](const std::tuple<int, int>& both) { return std::get<0>(both) - std::get<1>(both); })
-                              .commit({.checkpointer = store.open()});
+        const auto flow =
+            wf::workflow<int>("numbers")
+                .then(twice)
+                .map([](const int& n) {
+                    return std::vector<int>{n, n + 1, n + 2};
+                })
+                .foreach (half, {.concurrency = 2})
+                .map([](const std::vector<int>& all) { return all.at(0) + all.at(1) + all.at(2); })
+                .parallel(wf::clone(twice, "t"), wf::clone(half, "h"))
+                .map([](const std::tuple<int, int>& both) { return std::get<0>(both) - std::get<1>(both); })
+                .commit({.checkpointer = store.open()});
         const auto run = flow.start("1", 5);
         CHECK((run.status == RunStatus::success));
         CHECK(run.result == 24);
@@ -88,10 +94,13 @@ TEST_CASE("a step asks, another process answers, and finished members of its blo
     });
 }
 
-TEST_CASE("an answer that is not what the step takes is refused before anything is stored, and the question stays open") {
-    const auto flow = wf::workflow<Order>("approve").then(approval).commit({.checkpointer = std::make_shared<sg::MemorySaver>()});
+TEST_CASE(
+    "an answer that is not what the step takes is refused before anything is stored, and the question stays open") {
+    const auto flow =
+        wf::workflow<Order>("approve").then(approval).commit({.checkpointer = std::make_shared<sg::MemorySaver>()});
     flow.start("1", {100, "Michael"});
-    for (const sg::Value& wrong : {sg::parseJson(R"({"confirm": true})"), sg::parseJson(R"({"nonsense": 1})"), sg::Value(7)}) {
+    for (const sg::Value& wrong :
+         {sg::parseJson(R"({"confirm": true})"), sg::parseJson(R"({"nonsense": 1})"), sg::Value(7)}) {
         CAPTURE(wrong);
         try {
             flow.resume("1", {.label = "pay"}, wrong);
@@ -110,7 +119,8 @@ TEST_CASE("a branch runs every step whose condition holds") {
     const auto small = wf::step("small", [](const int& n) { return "small " + std::to_string(n); });
     const auto odd = wf::step("odd", [](const int& n) { return n * 100; });
     const auto flow = wf::workflow<int>("kinds")
-                          .branch(wf::when([](const int& n) { return n < 10; }, small), wf::when([](const int& n) { return n % 2 == 1; }, odd))
+                          .branch(wf::when([](const int& n) { return n < 10; }, small),
+                                  wf::when([](const int& n) { return n % 2 == 1; }, odd))
                           .commit({.checkpointer = std::make_shared<sg::MemorySaver>()});
     CHECK((flow.start("both", 3).result == std::tuple{std::optional<std::string>("small 3"), std::optional<int>(300)}));
     CHECK((flow.start("one", 4).result == std::tuple{std::optional<std::string>("small 4"), std::optional<int>()}));
@@ -130,7 +140,8 @@ TEST_CASE("loops count their turns, and a workflow is a step of another") {
 }
 
 TEST_CASE("a run sleeps in the store, and is cancelled, restarted and taken back") {
-    const auto flow = wf::workflow<int>("slow").then(twice).sleep(1h).then(half).commit({.checkpointer = std::make_shared<sg::MemorySaver>()});
+    const auto flow = wf::workflow<int>("slow").then(twice).sleep(1h).then(half).commit(
+        {.checkpointer = std::make_shared<sg::MemorySaver>()});
     CHECK((flow.start("1", 5).status == RunStatus::waiting));
     CHECK((flow.get("1").status == RunStatus::waiting));
     CHECK((flow.cancel("1").status == RunStatus::canceled));
@@ -142,12 +153,16 @@ TEST_CASE("a run sleeps in the store, and is cancelled, restarted and taken back
 
 TEST_CASE("a step is tried as often as its policy says, and its failure is the run's") {
     int calls = 0;
-    const auto flaky = wf::step("flaky", [&calls](const int& n) -> int {
-        if (++calls < 3) throw std::runtime_error("not yet");
-        return n;
-    }, {.retry = sg::RetryPolicy{.max_attempts = 3, .initial_interval = 0ms, .jitter = false}});
+    const auto flaky =
+        wf::step("flaky",
+                 [&calls](const int& n) -> int {
+                     if (++calls < 3) throw std::runtime_error("not yet");
+                     return n;
+                 },
+                 {.retry = sg::RetryPolicy{.max_attempts = 3, .initial_interval = 0ms, .jitter = false}});
     const auto broken = wf::step("broken", [](const int&) -> int { throw std::runtime_error("out of order"); });
-    const auto flow = wf::workflow<int>("tries").then(flaky).then(broken).commit({.checkpointer = std::make_shared<sg::MemorySaver>()});
+    const auto flow = wf::workflow<int>("tries").then(flaky).then(broken).commit(
+        {.checkpointer = std::make_shared<sg::MemorySaver>()});
     const auto run = flow.start("1", 1);
     CHECK((run.status == RunStatus::failed));
     CHECK(run.error == "out of order");
@@ -159,4 +174,64 @@ TEST_CASE("a workflow with faults is refused with all of them") {
     const auto commit = [] { wf::workflow<int>("twice").then(half).then(half).then(wf::clone(half, "a.b")).commit(); };
     CHECK_THROWS_WITH_AS(commit(), doctest::Contains("the id 'half' is used twice"), sg::InvalidGraphError);
     CHECK_THROWS_WITH_AS(commit(), doctest::Contains("the id 'a.b' has one of"), sg::InvalidGraphError);
+}
+
+TEST_CASE("a run that waits in its process ends at once when it is cancelled, and its sleep stays as it is") {
+    const auto flow =
+        wf::workflow<int>("slow").sleep(1h).then(half).commit({.checkpointer = std::make_shared<sg::MemorySaver>()});
+    std::promise<void> sleeps;
+    wf::RunOptions options{.waits = true};
+    options.on_event = [&](const wf::RunEvent& event) {
+        if (event.kind == wf::RunEvent::Kind::step_waiting) sleeps.set_value();
+    };
+    auto run = std::async(std::launch::async, [&] { return flow.start("1", 5, options); });
+    sleeps.get_future().wait();
+    flow.cancel("1");
+    CHECK((run.get().status == RunStatus::canceled));
+    CHECK((flow.get("1").view.steps.at("sleep_slow_0").status == wf::StepStatus::waiting));
+    CHECK(!flow.get("1").view.steps.contains("half"));
+}
+
+TEST_CASE("a run that is cancelled while a step or elements of a list are executed ends before what comes next") {
+    const auto flow_of = [](auto chain) {
+        return std::move(chain).commit({.checkpointer = std::make_shared<sg::MemorySaver>()});
+    };
+    std::function<void()> cancel;
+    std::atomic<int> executed{0};
+    const auto step = wf::step("step", [&](const int& n) {
+        if (++executed == 1) cancel();
+        return n;
+    });
+    const auto one = flow_of(wf::workflow<int>("one").then(step).then(half));
+    cancel = [&] { one.cancel("1"); };
+    const auto after_step = one.start("1", 8);
+    CHECK((after_step.status == RunStatus::canceled));
+    CHECK((after_step.view.steps.at("step").status == wf::StepStatus::success));
+    CHECK(!after_step.view.steps.contains("half"));
+    executed = 0;
+    const auto each = flow_of(wf::workflow<std::vector<int>>("each").foreach (step));
+    cancel = [&] { each.cancel("1"); };
+    CHECK((each.start("1", {1, 2, 3}).status == RunStatus::canceled));
+    CHECK(executed == 1);
+}
+
+TEST_CASE("a workflow without a saver runs to its end") {
+    const auto flow = wf::workflow<int>("numbers")
+                          .parallel(twice, half)
+                          .map([](const std::tuple<int, int>& both) { return std::get<0>(both) + std::get<1>(both); })
+                          .commit();
+    CHECK(flow.start("1", 8).result == 20);
+    CHECK(flow.start("1", 4).result == 10);
+}
+
+TEST_CASE("a block whose outputs cannot be put together fails the run") {
+    wf::Definition definition{.id = "block"};
+    wf::Entry entry{.kind = wf::Entry::Kind::parallel,
+                    .steps = {{.id = "a", .execute = [](const sg::Value& input, wf::StepContext&) { return input; }}}};
+    entry.combine = [](const wf::Values&) -> sg::Value { throw std::runtime_error("no way"); };
+    definition.entries = {entry};
+    const wf::Flow flow(definition, {.checkpointer = std::make_shared<sg::MemorySaver>()});
+    const auto run = flow.start("1", 5);
+    CHECK((run.status == RunStatus::failed));
+    CHECK(run.error == "no way");
 }

@@ -26,7 +26,8 @@ auto inc(std::string id) {
 
 void nodes(benchmark::State& state) {
     sg::StateGraph<Number> graph;
-    for (const char* name : {"a", "b", "c"}) graph.addNode(name, [](const Number& s) { return sg::set<&Number::n>(s.n + 1); });
+    for (const char* name : {"a", "b", "c"})
+        graph.addNode(name, [](const Number& s) { return sg::set<&Number::n>(s.n + 1); });
     graph.addEdge(sg::START, "a").addEdge("a", "b").addEdge("b", "c");
     const auto app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
     std::uint64_t run = 0;
@@ -37,15 +38,18 @@ void nodes(benchmark::State& state) {
 }
 
 void chain(benchmark::State& state) {
-    const auto flow = wf::workflow<int>("chain").then(inc("a")).then(inc("b")).then(inc("c")).commit({.checkpointer = std::make_shared<sg::MemorySaver>()});
+    const auto flow = wf::workflow<int>("chain").then(inc("a")).then(inc("b")).then(inc("c")).commit(
+        {.checkpointer = std::make_shared<sg::MemorySaver>()});
     std::uint64_t run = 0;
     for (auto _ : state) {
         if (flow.start(std::to_string(++run), 1).result != 4) state.SkipWithError("wrong result");
     }
 }
 
-void foreach(benchmark::State& state, int concurrency) {
-    const auto flow = wf::workflow<std::vector<int>>("each").foreach(inc("item"), {.concurrency = concurrency}).commit({.checkpointer = std::make_shared<sg::MemorySaver>()});
+void foreach (benchmark::State& state, int concurrency) {
+    const auto flow = wf::workflow<std::vector<int>>("each")
+                          .foreach (inc("item"), {.concurrency = concurrency})
+                          .commit({.checkpointer = std::make_shared<sg::MemorySaver>()});
     const std::vector<int> list(1000, 1);
     std::uint64_t run = 0;
     for (auto _ : state) {
@@ -54,7 +58,9 @@ void foreach(benchmark::State& state, int concurrency) {
 }
 
 void suspendAndResume(benchmark::State& state) {
-    const auto ask = wf::step("ask", [](const int& n, wf::Suspending<std::string, int>& context) { return n + context.suspend("how much?"); });
+    const auto ask = wf::step("ask", [](const int& n, wf::Suspending<std::string, int>& context) {
+        return n + context.suspend("how much?");
+    });
     const auto flow = wf::workflow<int>("asks").then(ask).commit({.checkpointer = std::make_shared<sg::MemorySaver>()});
     std::uint64_t run = 0;
     for (auto _ : state) {
@@ -69,8 +75,14 @@ void suspendAndResume(benchmark::State& state) {
 void registerCases() {
     add("workflow/chain", chain);
     addFloor("workflow/chain", nodes);
-    add("workflow/foreach_1000", [](benchmark::State& state) { foreach(state, 10); });
-    add("workflow/foreach_1000_serial", [](benchmark::State& state) { foreach(state, 1); });
+    add("workflow/foreach_1000", [](benchmark::State& state) {
+        foreach (state, 10)
+            ;
+    });
+    add("workflow/foreach_1000_serial", [](benchmark::State& state) {
+        foreach (state, 1)
+            ;
+    });
     add("workflow/suspend_resume", suspendAndResume);
 }
 

@@ -33,15 +33,15 @@ const char* toString(StepStatus status) noexcept;
 
 /// Why an operation was turned down. Nothing ran and nothing is changed.
 enum class Refusal : std::uint8_t {
-    not_suspended,        // neither the run nor the step or item that was named waits for an answer
-    ambiguous,            // several steps do, and none was named
+    not_suspended,  // neither the run nor the step or item that was named waits for an answer
+    ambiguous,      // several steps do, and none was named
     unknown_label,
-    already_claimed,      // somebody else answers
+    already_claimed,  // somebody else answers
     invalid_resume_data,
     invalid_input,
     invalid_state,
-    invalid_target,       // of timeTravel: there is no such step, or a step before it has not run
-    not_active,           // of restart: nothing was under way
+    invalid_target,  // of timeTravel: there is no such step, or a step before it has not run
+    not_active,      // of restart: nothing was under way
 };
 const char* toString(Refusal why) noexcept;
 
@@ -128,7 +128,18 @@ struct RunView {
 
 /// What a run reports while it runs, one event at a time, on the threads of its tasks.
 struct RunEvent {
-    enum class Kind : std::uint8_t { start, step_start, step_output, step_progress, step_waiting, step_suspended, step_result, canceled, paused, finish };
+    enum class Kind : std::uint8_t {
+        start,
+        step_start,
+        step_output,
+        step_progress,
+        step_waiting,
+        step_suspended,
+        step_result,
+        canceled,
+        paused,
+        finish
+    };
     Kind kind = Kind::start;
     /// Of the step; empty for start, canceled, paused and finish.
     std::string path = {};
@@ -179,7 +190,8 @@ public:
 
     RunView start(const std::string& run_id, Value input, const RunOptions& options = {}) const;
     /// Answers an open question, and continues. Errors: RefusedError.
-    RunView resume(const std::string& run_id, const ResumeTarget& target, Value data, const RunOptions& options = {}) const;
+    RunView resume(const std::string& run_id, const ResumeTarget& target, Value data,
+                   const RunOptions& options = {}) const;
     /// Resumes what was under way when a process died, or a sleep whose time has come. Errors: RefusedError.
     RunView restart(const std::string& run_id, const RunOptions& options = {}) const;
     /// Ends a run that is suspended, asleep, paused or was left; one that has ended stays as it is. One that is under way in this process, through
@@ -187,8 +199,8 @@ public:
     RunView cancel(const std::string& run_id) const;
     /// Continues from a step that has run, or is next: the run forgets what this step and those after it did, and its history keeps it. `input`: what the
     /// step gets, recorded as what the entry before it returned. `data`: an answer for a step that was suspended. Errors: RefusedError.
-    RunView timeTravel(const std::string& run_id, const std::string& step, std::optional<Value> input, std::optional<Value> data,
-                       const RunOptions& options = {}) const;
+    RunView timeTravel(const std::string& run_id, const std::string& step, std::optional<Value> input,
+                       std::optional<Value> data, const RunOptions& options = {}) const;
     /// The run as it is, or as it was at a checkpoint of its history.
     RunView get(const std::string& run_id, CheckpointId at = {}) const;
     /// The same as one JSON object, of the reference's form: runId, status, value, context, suspendedPaths and so on (docs/workflows.md).

@@ -143,9 +143,13 @@ struct Signature<R (C::*)(A, Ctx&) const> {
 };
 
 template <class F>
-concept HasSignature = requires { typename Signature<decltype(&F::operator())>::In; };
+concept HasSignature = requires {
+    typename Signature<decltype(&F::operator())>::In;
+};
 template <class C>
-concept IsContext = requires { typename ContextTypes<C>::Ask; };
+concept IsContext = requires {
+    typename ContextTypes<C>::Ask;
+};
 
 /// What comes from outside must be a T, to the last member.
 template <class T>
@@ -186,18 +190,22 @@ struct StepOptions {
 /// storable or void (a step that returns nothing: the next one takes a Value). It may be called from several threads at once.
 template <class F>
 auto step(std::string id, F function, StepOptions options = {}) {
-    static_assert(detail::HasSignature<F>, "stategraph: a step is a closure f(const In&), or f(const In&, Context&), with its types written out");
+    static_assert(
+        detail::HasSignature<F>,
+        "stategraph: a step is a closure f(const In&), or f(const In&, Context&), with its types written out");
     if constexpr (detail::HasSignature<F>) {
         using S = detail::Signature<decltype(&F::operator())>;
-        static_assert(detail::IsContext<typename S::Uses>,
-                      "stategraph: a step's second parameter is a workflow::Context& or a workflow::Suspending<Ask, Answer>&");
+        static_assert(
+            detail::IsContext<typename S::Uses>,
+            "stategraph: a step's second parameter is a workflow::Context& or a workflow::Suspending<Ask, Answer>&");
         using Types = detail::ContextTypes<typename S::Uses>;
         using Out = std::conditional_t<std::is_void_v<typename S::Out>, Value, std::remove_cvref_t<typename S::Out>>;
         TypedStep<typename S::In, Out, typename Types::Ask, typename Types::Answer> made;
         made.step.id = std::move(id);
         made.step.execute = detail::executeOf(std::move(function));
         made.step.retry = std::move(options.retry);
-        if constexpr (!std::is_void_v<typename Types::Answer>) made.step.resume = detail::checked<typename Types::Answer>;
+        if constexpr (!std::is_void_v<typename Types::Answer>)
+            made.step.resume = detail::checked<typename Types::Answer>;
         return made;
     }
 }

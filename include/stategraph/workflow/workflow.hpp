@@ -36,7 +36,8 @@ bool holds(const F& condition, const Scope& scope) {
     }
 }
 template <class F, class T>
-concept ConditionOn = std::is_invocable_r_v<bool, const F&, const T&> || std::is_invocable_r_v<bool, const F&, const T&, const Scope&>;
+concept ConditionOn =
+    std::is_invocable_r_v<bool, const F&, const T&> || std::is_invocable_r_v<bool, const F&, const T&, const Scope&>;
 
 /// {step: output} as the list that a tuple is stored as.
 Value outputsInOrder(const std::vector<std::string>& ids, const Values& outputs);
@@ -91,17 +92,24 @@ public:
     auto parallel(const S&... steps) && {
         (requireInput<typename S::Input>(), ...);
         Entry entry{.kind = Entry::Kind::parallel, .steps = {steps.step...}};
-        entry.combine = [ids = std::vector<std::string>{steps.id()...}](const Values& outputs) { return detail::outputsInOrder(ids, outputs); };
+        entry.combine = [ids = std::vector<std::string>{steps.id()...}](const Values& outputs) {
+            return detail::outputsInOrder(ids, outputs);
+        };
         return add<std::tuple<typename S::Output...>>(std::move(entry));
     }
     /// Of `when(condition, step)`s every one whose condition holds; returns their outputs as a tuple of optionals.
     template <class... Condition, class... S>
     auto branch(const When<Condition, S>&... arms) && {
         (requireInput<typename S::Input>(), ...);
-        static_assert((detail::ConditionOn<Condition, Out> && ...), "stategraph: a condition is bool f(const T&), T being what the entry before returns");
+        static_assert((detail::ConditionOn<Condition, Out> && ...),
+                      "stategraph: a condition is bool f(const T&), T being what the entry before returns");
         Entry entry{.kind = Entry::Kind::branch, .steps = {arms.step.step...}};
-        (entry.conditions.push_back([condition = arms.condition](const Scope& scope) { return detail::holds<Out>(condition, scope); }), ...);
-        entry.combine = [ids = std::vector<std::string>{arms.step.id()...}](const Values& outputs) { return detail::outputsInOrder(ids, outputs); };
+        (entry.conditions.push_back(
+             [condition = arms.condition](const Scope& scope) { return detail::holds<Out>(condition, scope); }),
+         ...);
+        entry.combine = [ids = std::vector<std::string>{arms.step.id()...}](const Values& outputs) {
+            return detail::outputsInOrder(ids, outputs);
+        };
         return add<std::tuple<std::optional<typename S::Output>...>>(std::move(entry));
     }
     /// The step again and again on its own last output, as long as the condition holds after it; `Scope::iteration` counts from 1.
@@ -116,15 +124,19 @@ public:
     }
     /// The step for each element of a list; returns the outputs in the elements' order.
     template <class SIn, class SOut, class Ask, class Answer>
-    Chain<In, std::vector<SOut>> foreach(const TypedStep<SIn, SOut, Ask, Answer>& step, ForeachOptions options = {}) && {
-        static_assert(std::is_same_v<Out, std::vector<SIn>>, "stategraph: the step of a foreach takes an element of the list that the entry before returns");
-        return add<std::vector<SOut>>({.kind = Entry::Kind::foreach, .steps = {step.step}, .concurrency = options.concurrency});
+    Chain<In, std::vector<SOut>> foreach (const TypedStep<SIn, SOut, Ask, Answer>& step,
+                                          ForeachOptions options = {}) && {
+        static_assert(std::is_same_v<Out, std::vector<SIn>>,
+                      "stategraph: the step of a foreach takes an element of the list that the entry before returns");
+        return add<std::vector<SOut>>(
+            {.kind = Entry::Kind::foreach, .steps = {step.step}, .concurrency = options.concurrency});
     }
     /// What `f(const T&)`, or `f(const T&, const Scope&)`, makes of it.
     template <class F>
     auto map(F function) && {
         constexpr bool scoped = std::is_invocable_v<const F&, const Out&, const Scope&>;
-        static_assert(scoped || std::is_invocable_v<const F&, const Out&>, "stategraph: a map is f(const T&), T being what the entry before returns");
+        static_assert(scoped || std::is_invocable_v<const F&, const Out&>,
+                      "stategraph: a map is f(const T&), T being what the entry before returns");
         Entry entry{.kind = Entry::Kind::map, .id = nextId("mapping")};
         entry.transform = [function](const Scope& scope) {
             const auto value = scope.input().template as<Out>();
@@ -142,12 +154,13 @@ public:
     }
     /// Parks the run; any process can resume it when the time has come.
     Chain<In, Out> sleep(std::chrono::milliseconds time) && {
-        return add<Out>({.kind = Entry::Kind::sleep, .id = nextId("sleep"), .transform = [time](const Scope&) { return Value(time.count()); }});
+        return add<Out>({.kind = Entry::Kind::sleep, .id = nextId("sleep"), .transform = [time](const Scope&) {
+                             return Value(time.count());
+                         }});
     }
     /// For as long as `f(const T&)` says, in a std::chrono duration.
     template <class F>
-        requires std::is_invocable_v<const F&, const Out&>
-    Chain<In, Out> sleep(F function) && {
+    requires std::is_invocable_v<const F&, const Out&> Chain<In, Out> sleep(F function) && {
         Entry entry{.kind = Entry::Kind::sleep, .id = nextId("sleep")};
         entry.transform = [function](const Scope& scope) {
             const auto time = function(scope.input().template as<Out>());
@@ -158,7 +171,8 @@ public:
     Chain<In, Out> sleepUntil(std::chrono::system_clock::time_point time) && {
         Entry entry{.kind = Entry::Kind::sleep, .id = nextId("sleep")};
         entry.transform = [time](const Scope&) {
-            return Value(std::chrono::duration_cast<std::chrono::milliseconds>(time - std::chrono::system_clock::now()).count());
+            return Value(
+                std::chrono::duration_cast<std::chrono::milliseconds>(time - std::chrono::system_clock::now()).count());
         };
         return add<Out>(std::move(entry));
     }
@@ -189,9 +203,11 @@ private:
     Chain<In, SOut> loop(Entry::Kind kind, const TypedStep<SIn, SOut, Ask, Answer>& step, F condition) && {
         requireInput<SIn>();
         static_assert(std::is_same_v<SIn, SOut>, "stategraph: the step of a loop gives what it takes");
-        static_assert(detail::ConditionOn<F, SOut>, "stategraph: a condition is bool f(const T&), T being what the step gives");
+        static_assert(detail::ConditionOn<F, SOut>,
+                      "stategraph: a condition is bool f(const T&), T being what the step gives");
         Entry entry{.kind = kind, .steps = {step.step}};
-        entry.conditions.push_back([condition = std::move(condition)](const Scope& scope) { return detail::holds<SOut>(condition, scope); });
+        entry.conditions.push_back(
+            [condition = std::move(condition)](const Scope& scope) { return detail::holds<SOut>(condition, scope); });
         return add<SOut>(std::move(entry));
     }
     template <class Next>
@@ -199,7 +215,9 @@ private:
         definition_.entries.push_back(std::move(entry));
         return Chain<In, Next>(std::move(definition_));
     }
-    std::string nextId(const char* what) const { return std::string(what) + "_" + definition_.id + "_" + std::to_string(definition_.entries.size()); }
+    std::string nextId(const char* what) const {
+        return std::string(what) + "_" + definition_.id + "_" + std::to_string(definition_.entries.size());
+    }
 
     Definition definition_;
 };
@@ -229,12 +247,13 @@ public:
     }
     /// Answers the open question of a step: `order.resume("run-1", approval, Answer{…})`.
     template <class SIn, class SOut, class Ask, class Answer>
-    RunResult<Out> resume(const std::string& run_id, const TypedStep<SIn, SOut, Ask, Answer>& step, const std::type_identity_t<Answer>& answer,
-                          const RunOptions& options = {}) const {
+    RunResult<Out> resume(const std::string& run_id, const TypedStep<SIn, SOut, Ask, Answer>& step,
+                          const std::type_identity_t<Answer>& answer, const RunOptions& options = {}) const {
         return RunResult<Out>(flow_.resume(run_id, {.step = step.id()}, Value(answer), options));
     }
     /// The same by path, label, or element of a foreach.
-    RunResult<Out> resume(const std::string& run_id, const ResumeTarget& target, Value answer, const RunOptions& options = {}) const {
+    RunResult<Out> resume(const std::string& run_id, const ResumeTarget& target, Value answer,
+                          const RunOptions& options = {}) const {
         return RunResult<Out>(flow_.resume(run_id, target, std::move(answer), options));
     }
     RunResult<Out> restart(const std::string& run_id, const RunOptions& options = {}) const {
@@ -243,7 +262,8 @@ public:
     RunResult<Out> cancel(const std::string& run_id) const { return RunResult<Out>(flow_.cancel(run_id)); }
     /// Continues from before `step`, with `input` in place of what it got.
     template <class SIn, class SOut, class Ask, class Answer>
-    RunResult<Out> timeTravel(const std::string& run_id, const TypedStep<SIn, SOut, Ask, Answer>& step, std::optional<std::type_identity_t<SIn>> input = {},
+    RunResult<Out> timeTravel(const std::string& run_id, const TypedStep<SIn, SOut, Ask, Answer>& step,
+                              std::optional<std::type_identity_t<SIn>> input = {},
                               const RunOptions& options = {}) const {
         std::optional<Value> given;
         if (input) given = Value(*input);
