@@ -20,7 +20,7 @@ constexpr std::size_t head_max = 9;
 
 // Encodes the head of an item, or an item that is only a head, with one of libcbor's functions.
 template <class Write, class... Value>
-void appendHead(std::string& out, Write write, Value... value) {
+[[gnu::noinline]] void appendHead(std::string& out, Write write, Value... value) {
     std::array<unsigned char, head_max> head;
     const std::size_t size = write(value..., head.data(), head.size());
     out.append(reinterpret_cast<const char*>(head.data()), size);
@@ -28,7 +28,7 @@ void appendHead(std::string& out, Write write, Value... value) {
 
 // The head of what has a length. That of the commonest, the short, is one byte and costs no call.
 template <class Write>
-void appendLength(std::string& out, unsigned char major, Write write, std::size_t length) {
+[[gnu::always_inline]] inline void appendLength(std::string& out, unsigned char major, Write write, std::size_t length) {
     if (length < 24) return out.push_back(static_cast<char>(major | length));
     appendHead(out, write, length);
 }

@@ -6,8 +6,33 @@
 
 namespace stategraph::detail {
 
+/// Whether no byte is above 0x7f. Short text, as names are, costs no loop.
+inline bool isAscii(std::string_view text) noexcept {
+    constexpr std::uint64_t high = 0x8080808080808080U;
+    const char* const at = text.data();
+    const std::size_t size = text.size();
+    std::uint64_t word = 0;
+    if (size < 8) {
+        if (size >= 4) {  // two reads that overlap
+            std::uint32_t head, tail;
+            std::memcpy(&head, at, 4);
+            std::memcpy(&tail, at + size - 4, 4);
+            return ((head | tail) & static_cast<std::uint32_t>(high)) == 0;
+        }
+        if (size == 0) return true;
+        return ((at[0] | at[size / 2] | at[size - 1]) & 0x80) == 0;
+    }
+    for (std::size_t i = 0; i + 8 < size; i += 8) {
+        std::memcpy(&word, at + i, 8);
+        if ((word & high) != 0) return false;
+    }
+    std::memcpy(&word, at + size - 8, 8);
+    return (word & high) == 0;
+}
+
 /// Whether the bytes are UTF-8 as RFC 3629 has it: no overlong forms, no surrogates, nothing above U+10FFFF.
 inline bool isUtf8(std::string_view text) noexcept {
+    if (isAscii(text)) return true;
     const char* at = text.data();
     const char* const end = at + text.size();
     const auto tail = [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U; };

@@ -296,6 +296,13 @@ struct Codec<T> {
 
     static void encode(Encoder& encoder, const T& value) {
         encoder.map(value.size());
+        if (value.size() < 2) {  // nothing to be put in order
+            for (const auto& [key, mapped] : value) {
+                detail::encodeItem<Key>(encoder, key);
+                detail::encodeItem<Mapped>(encoder, mapped);
+            }
+            return;
+        }
         std::string scratch;
         Encoder inner = encoder.into(scratch);
         std::vector<detail::Piece> pieces;

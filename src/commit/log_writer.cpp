@@ -414,17 +414,15 @@ void LogWriter::putTask(CheckpointId checkpoint_id, std::string_view path, std::
 
 void LogWriter::putTasks(std::span<const WriteRow> rows) {
     if (!hasSaver()) return;
-    std::unique_lock lock(mutex_);
     if (settings_.durability == Durability::exit) {
+        const std::lock_guard lock(mutex_);
         keeps_rows_.store(true, std::memory_order_relaxed);
         for (const WriteRow& row : rows) kept_rows_[row.checkpoint_id].insert_or_assign(std::string(row.path), row.bytes);
         return;
     }
     if (queue_) queue_->wait();
-    // Tasks that finish together wait for the disk together: a saver lets pending writes overlap.
-    const bool is_sync = settings_.durability == Durability::sync;
-    if (is_sync) lock.unlock();
-    settings_.saver->putWrites({settings_.thread_id, settings_.checkpoint_ns}, head_, rows, is_sync);
+    // Under no lock: a saver lets pending writes overlap, so that tasks that finish together wait for the disk together.
+    settings_.saver->putWrites({settings_.thread_id, settings_.checkpoint_ns}, head_, rows, settings_.durability == Durability::sync);
 }
 
 void LogWriter::putTaskWithCommit(CheckpointId checkpoint_id, std::string path, std::string record) {

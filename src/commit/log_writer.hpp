@@ -167,7 +167,7 @@ private:
 
     std::vector<Row> rows_with_commit_;
     std::atomic<bool> keeps_rows_ = false;  // false: kept_rows_ is empty
-    std::mutex mutex_;  // over putTask and kept_rows_
+    std::mutex mutex_;  // over kept_rows_
     std::optional<PutQueue> queue_;  // if the saver is slow
 };
 

@@ -10,7 +10,8 @@ TaskWindow::TaskWindow(const Run& run) : todo_(run.todo()), lines_(1) {
     const Topology& topology = run.topology();
     if (topology.has_seats) line_of_.resize(topology.nodes.size());
     lines_.front().free = hands_ = todo_.size();
-    if (!topology.has_seats) return;
+    is_one_line_ = !topology.has_seats;
+    if (is_one_line_) return;
     for (std::size_t i = 0; i < todo_.size(); ++i) {
         const NodeIndex node = todo_[i]->planned.node;
         const std::size_t seats = topology.nodes[node].seats;
@@ -21,22 +22,23 @@ TaskWindow::TaskWindow(const Run& run) : todo_(run.todo()), lines_(1) {
         lines_[line_of_[node]].waiting.push_back(i);
     }
     hands_ = 0;
-    for (const Line& line : lines_) hands_ += std::min(line.free, line.waiting.size());
+    for (const Line& line : lines_) {
+        hands_ += std::min(line.free, line.waiting.size());
+        is_one_line_ = is_one_line_ || line.waiting.size() == todo_.size();
+    }
 }
 
 TaskWindow::Line* TaskWindow::lineOf(const Task& task) noexcept {
-    return &lines_[line_of_.empty() ? 0 : line_of_[task.planned.node]];
+    return &lines_[line_of_[task.planned.node]];
 }
 
 Task* TaskWindow::take(const Task* done) noexcept {
+    if (is_one_line_) {
+        const std::size_t taken = next_.fetch_add(1, std::memory_order_relaxed);
+        return taken < todo_.size() ? todo_[taken] : nullptr;
+    }
     const std::lock_guard lock(mutex_);
     if (done != nullptr) ++lineOf(*done)->free;
-    if (line_of_.empty()) {
-        Line& all = lines_.front();
-        if (all.next == todo_.size()) return nullptr;
-        --all.free;
-        return todo_[all.next++];
-    }
     Line* first = nullptr;
     for (Line& line : lines_) {
         if (line.free == 0 || line.next == line.waiting.size()) continue;

@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <mutex>
 #include <span>
@@ -34,6 +35,10 @@ private:
     Line* lineOf(const Task& task) noexcept;
 
     std::span<Task* const> todo_;
+    // All tasks are of one line, as mostly: it has as many seats as there are hands.
+    bool is_one_line_ = false;
+    std::atomic<std::size_t> next_ = 0;
+    // Else.
     std::mutex mutex_;
     std::vector<Line> lines_;           // of nodes with seats; the first: of all others
     std::vector<std::size_t> line_of_;  // by node; empty: no node has seats

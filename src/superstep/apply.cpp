@@ -81,6 +81,12 @@ void WriteSet::add(const Schema& schema, detail::Writes& writes, std::string_vie
     for (Op& op : writes) items_.push_back({schema.rank(op.channel), op.channel, index, &op});
 }
 
+namespace {
+
+constexpr std::size_t few_items = 16;
+
+}  // namespace
+
 void WriteSet::close(const Schema& schema) {
     if (items_.size() == 1) {  // as often
         ops_.assign(1, items_.front().op);
@@ -88,7 +94,13 @@ void WriteSet::close(const Schema& schema) {
         return;
     }
     const auto by_rank = [](const Item& a, const Item& b) { return a.rank < b.rank; };
-    if (!std::is_sorted(items_.begin(), items_.end(), by_rank)) std::stable_sort(items_.begin(), items_.end(), by_rank);
+    if (items_.size() <= few_items) {  // in its place: std::stable_sort allocates
+        for (std::size_t i = 1; i < items_.size(); ++i) {
+            for (std::size_t j = i; j > 0 && by_rank(items_[j], items_[j - 1]); --j) std::swap(items_[j], items_[j - 1]);
+        }
+    } else if (!std::is_sorted(items_.begin(), items_.end(), by_rank)) {
+        std::stable_sort(items_.begin(), items_.end(), by_rank);
+    }
     ops_.clear();
     groups_.clear();
     for (const Item& item : items_) {

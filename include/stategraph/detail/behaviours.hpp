@@ -199,16 +199,12 @@ struct MergeFold {
         ops.front()->keep(Undo{});
         Undo& undo = ops.front()->as<Undo>();
         try {
-            for (auto& [key, entry] : changed) {
-                const auto found = value.find(key);
-                if (found == value.end()) {
-                    undo.added.emplace_back(key);
-                    value.emplace(key, std::move(entry));
-                } else {
-                    // Into its place first: what is replaced is not lost if there is no memory for that.
-                    using std::swap;
-                    swap(undo.replaced.emplace(key, std::move(entry)).first->second, found->second);
-                }
+            if constexpr (requires { changed.extract(changed.begin()); }) {  // entries move as a whole
+                const auto give = [&](T& to, auto entry) { return to.insert(changed.extract(entry)).position; };
+                while (!changed.empty()) place(value, undo, changed.begin(), give);
+            } else {
+                const auto give = [](T& to, auto entry) { return to.emplace(entry->first, std::move(entry->second)).first; };
+                for (auto entry = changed.begin(); entry != changed.end(); ++entry) place(value, undo, entry, give);
             }
         } catch (...) {
             unfold(value, ops);
@@ -226,6 +222,20 @@ struct MergeFold {
         T entries{};
         decodeItem(in, entries);
         for (auto& [key, entry] : entries) value.insert_or_assign(key, std::move(entry));
+    }
+
+private:
+    // `give` moves an entry to a map that does not have its key.
+    static void place(T& value, Undo& undo, typename T::iterator entry, auto give) {
+        const auto found = value.find(entry->first);
+        if (found == value.end()) {
+            undo.added.emplace_back(entry->first);
+            give(value, entry);
+        } else {
+            // Into its place first: what is replaced is not lost if there is no memory for that.
+            using std::swap;
+            swap(give(undo.replaced, entry)->second, found->second);
+        }
     }
 };
 
