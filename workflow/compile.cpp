@@ -15,7 +15,7 @@ public:
 
     StateGraph<State> make() {
         if (plan_->is_root) {
-            for (const auto& target : beginningOf(*plan_, 0)) graph_.addEdge(START, target.node());
+            for (const auto& target : plan_->beginnings.front()) graph_.addEdge(START, target.node());
             graph_.addNode(wait_node,
                            [plan = plan_](const State& s, Runtime& rt) { return waitForAnswers(*plan, s, rt); },
                            {.ends = everywhere()});
@@ -23,7 +23,7 @@ public:
             graph_.addConditionalEdges(
                 START,
                 [plan = plan_](const State& s) -> Targets {
-                    return s.goes_on ? Targets(enter_node) : beginningOf(*plan, 0);
+                    return s.goes_on ? Targets(enter_node) : plan->beginnings.front();
                 },
                 PathMap(beginningsAndEnter()));
             graph_.addNode(enter_node, [plan = plan_](const State& s) { return enterNested(*plan, s); },
@@ -41,7 +41,7 @@ private:
     }
     std::vector<std::string> beginningsAndEnter() const {
         std::vector<std::string> names{enter_node};
-        addTargets(names, beginningOf(*plan_, 0));
+        addTargets(names, plan_->beginnings.front());
         return names;
     }
     // Where answers and time travel lead.
@@ -49,14 +49,14 @@ private:
         std::vector<std::string> names;
         for (std::size_t entry = 0; entry < entries().size(); ++entry) {
             for (const std::string& id : idsOf(entries()[entry])) names.push_back(id);
-            addTargets(names, beginningOf(*plan_, entry));
+            addTargets(names, plan_->beginnings[entry]);
             if (isBlock(entries()[entry])) names.push_back(joinOf(entry));
         }
         return names;
     }
     // Where an entry leads when it has ended, and `more`.
     NodeNames endsOf(std::size_t entry, std::vector<std::string> more = {}) const {
-        if (entry + 1 < entries().size()) addTargets(more, beginningOf(*plan_, entry + 1));
+        if (entry + 1 < entries().size()) addTargets(more, plan_->beginnings[entry + 1]);
         if (plan_->is_root) more.emplace_back(wait_node);
         return more;
     }
@@ -65,7 +65,7 @@ private:
         const Entry& added = entries()[entry];
         switch (added.kind) {
             case Entry::Kind::then:
-                addStep(entry, added.steps.front(), endsOf(entry));
+                addStep(added.steps.front(), endsOf(entry));
                 break;
             case Entry::Kind::parallel:
             case Entry::Kind::branch:
@@ -73,7 +73,7 @@ private:
                 break;
             case Entry::Kind::dowhile:
             case Entry::Kind::dountil:
-                addStep(entry, added.steps.front(), endsOf(entry, {turnOf(entry)}));
+                addStep(added.steps.front(), endsOf(entry, {turnOf(entry)}));
                 graph_.addNode(turnOf(entry),
                                [plan = plan_, entry](const State& s) { return turnLoop(*plan, entry, s); },
                                {.ends = endsOf(entry, {added.steps.front().id})});
@@ -82,16 +82,18 @@ private:
                 addForeach(entry);
                 break;
             case Entry::Kind::map:
-                graph_.addNode(
-                    added.id,
-                    [plan = plan_, entry](const State& s, Runtime& rt) { return runMap(*plan, entry, s, rt); },
-                    {.ends = endsOf(entry)});
+                graph_.addNode(added.id,
+                               [plan = plan_, place = plan_->findPlace(added.id)](const State& s, Runtime& rt) {
+                                   return runMap(*plan, *place, s, rt);
+                               },
+                               {.ends = endsOf(entry)});
                 break;
             case Entry::Kind::sleep:
-                graph_.addNode(
-                    added.id,
-                    [plan = plan_, entry](const State& s, Runtime& rt) { return runSleep(*plan, entry, s, rt); },
-                    {.ends = endsOf(entry)});
+                graph_.addNode(added.id,
+                               [plan = plan_, place = plan_->findPlace(added.id)](const State& s, Runtime& rt) {
+                                   return runSleep(*plan, *place, s, rt);
+                               },
+                               {.ends = endsOf(entry)});
                 break;
         }
     }
@@ -103,24 +105,22 @@ private:
         return options;
     }
 
-    void addStep(std::size_t entry, const Step& step, const NodeNames& ends) {
+    void addStep(const Step& step, const NodeNames& ends) {
+        const Place* const place = plan_->findPlace(step.id);
         graph_.addNode(
-            step.id,
-            [plan = plan_, entry, step = &step](const State& s, Runtime& rt) {
-                return runStep(*plan, entry, *step, s, rt);
-            },
+            step.id, [plan = plan_, place](const State& s, Runtime& rt) { return runStep(*plan, *place, s, rt); },
             optionsOf(step, ends));
         graph_.onError(
             step.id,
-            [plan = plan_, entry, step = &step](const State& s, const NodeFailure& failure, Runtime& rt) {
-                return stepFailed(*plan, entry, *step, s, failure, rt);
+            [plan = plan_, place](const State& s, const NodeFailure& failure, Runtime& rt) {
+                return stepFailed(*plan, *place, s, failure, rt);
             },
             ends);
     }
 
     void addBlock(std::size_t entry) {
         const Entry& block = entries()[entry];
-        for (const Step& step : block.steps) addStep(entry, step, NodeNames{joinOf(entry)});
+        for (const Step& step : block.steps) addStep(step, NodeNames{joinOf(entry)});
         if (block.kind == Entry::Kind::branch) {
             std::vector<std::string> members = idsOf(block);
             graph_.addNode(askOf(entry), [plan = plan_, entry](const State& s) { return askBranch(*plan, entry, s); },
@@ -133,24 +133,24 @@ private:
     void addForeach(std::size_t entry) {
         const Entry& loop = entries()[entry];
         const Step& step = loop.steps.front();
+        const Place* const place = plan_->findPlace(step.id);
         const std::string item = itemNodeOf(step.id);
         const std::string end = itemsEndOf(step.id);
-        graph_.addNode(step.id,
-                       [plan = plan_, entry](const State& s, Runtime& rt) { return beginForeach(*plan, entry, s, rt); },
-                       {.ends = endsOf(entry, {item, end})});
+        graph_.addNode(
+            step.id, [plan = plan_, place](const State& s, Runtime& rt) { return beginForeach(*plan, *place, s, rt); },
+            {.ends = endsOf(entry, {item, end})});
         NodeOptions options = optionsOf(step, {item, end});
         options.max_concurrency = loop.concurrency;
         graph_.addNode(
-            item, [plan = plan_, step = &step](const Item& i, Runtime& rt) { return runItem(*plan, *step, i, rt); },
-            options);
+            item, [plan = plan_, place](const Item& i, Runtime& rt) { return runItem(*plan, *place, i, rt); }, options);
         graph_.onError(
             item,
-            [plan = plan_, step = &step](const Item& i, const NodeFailure& failure, Runtime& rt) {
-                return itemFailed(*plan, *step, i, failure, rt);
+            [plan = plan_, place](const Item& i, const NodeFailure& failure, Runtime& rt) {
+                return itemFailed(*plan, *place, i, failure, rt);
             },
             NodeNames{end});
         graph_.addNode(end,
-                       [plan = plan_, entry](const State& s, Runtime& rt) { return endForeach(*plan, entry, s, rt); },
+                       [plan = plan_, place](const State& s, Runtime& rt) { return endForeach(*plan, *place, s, rt); },
                        {.ends = endsOf(entry)});
     }
 

@@ -20,7 +20,7 @@ Value combined(const Entry& block, const Values& outputs) {
 }
 
 Command<State> conditionFailed(const Plan& plan, std::size_t entry, const State& state, const std::exception& error) {
-    return advance(plan, state, entry, {word::FAILED, Value(std::string(error.what()))}, {}, false);
+    return advance(plan, state, entry, {Word::failed, Value(std::string(error.what()))}, {}, false);
 }
 
 }  // namespace
@@ -28,18 +28,18 @@ Command<State> conditionFailed(const Plan& plan, std::size_t entry, const State&
 Command<State> joinBlock(const Plan& plan, std::size_t entry, const State& state) {
     std::vector<std::string> all;
     const auto& members = membersOf(plan.definition.entries[entry], state, all);
-    for (const char* status : {word::FAILED, word::BAILED, word::SUSPENDED}) {
+    for (const Word status : {Word::failed, Word::bailed, Word::suspended}) {
         for (const std::string& id : members) {
             const Record& record = state.records.at(id);
             if (record.status != status) continue;
             return advance(plan, state, entry,
-                           {status, record.status == word::FAILED ? Value(record.error) : record.output}, {}, false);
+                           {status, record.status == Word::failed ? Value(record.error) : record.output}, {}, false);
         }
     }
     Values outputs;
     for (const std::string& id : members) outputs.emplace(id, state.records.at(id).output);
     try {
-        Outcome outcome{word::SUCCESS, combined(plan.definition.entries[entry], outputs)};
+        Outcome outcome{Word::success, combined(plan.definition.entries[entry], outputs)};
         return advance(plan, state, entry, std::move(outcome), {overwrite<&State::chosen>({})}, state.is_canceled);
     } catch (const std::exception& error) {
         return conditionFailed(plan, entry, state, error);
@@ -54,7 +54,7 @@ Command<State> askBranch(const Plan& plan, std::size_t entry, const State& state
         for (std::size_t i = 0; i < branch.steps.size(); ++i) {
             if (branch.conditions[i](scope)) chosen.push_back(branch.steps[i].id);
         }
-        if (chosen.empty()) return advance(plan, state, entry, {word::SUCCESS, combined(branch, {})}, {}, false);
+        if (chosen.empty()) return advance(plan, state, entry, {Word::success, combined(branch, {})}, {}, false);
     } catch (const std::exception& error) {
         return conditionFailed(plan, entry, state, error);
     }
@@ -73,38 +73,41 @@ Command<State> turnLoop(const Plan& plan, std::size_t entry, const State& state)
         return conditionFailed(plan, entry, state, error);
     }
     if (holds != (loop.kind == Entry::Kind::dowhile))
-        return advance(plan, state, entry, {word::SUCCESS, body.output}, {}, false);
+        return advance(plan, state, entry, {Word::success, body.output}, {}, false);
     return {.update = {set<&State::data>(body.output)}, .go_to = loop.steps.front().id};
 }
 
-Command<State> runMap(const Plan& plan, std::size_t entry, const State& state, Runtime& runtime) {
-    const Entry& map = plan.definition.entries[entry];
-    const std::string path = pathOf(plan, map.id);
-    tell(runtime, {.kind = RunEvent::Kind::step_start, .path = path});
-    Record record{.status = word::SUCCESS, .payload = state.data, .attempts = 1, .started_ms = plan.nowMs()};
+Command<State> runMap(const Plan& plan, const Place& place, const State& state, Runtime& runtime) {
+    const Entry& map = plan.entryOf(place);
+    tellStep(runtime, RunEvent::Kind::step_start, place.path);
+    std::map<std::string, Record> records;
+    Record& record = records[map.id];
+    record.status = Word::success;
+    record.payload = state.data;
+    record.attempts = 1;
+    record.started_ms = plan.nowMs();
     try {
         record.output = map.transform(StateScope(state, state.data));
     } catch (const std::exception& error) {
-        record.status = word::FAILED;
+        record.status = Word::failed;
         record.error = error.what();
     }
     record.ended_ms = plan.nowMs();
-    const bool failed = record.status == word::FAILED;
-    Outcome outcome{failed ? word::FAILED : word::SUCCESS, failed ? Value(record.error) : record.output};
-    tell(runtime, {.kind = RunEvent::Kind::step_result, .path = path, .status = record.status});
-    return advance(plan, state, entry, std::move(outcome),
-                   {merge(&State::records, {{map.id, std::move(record)}}), add<&State::path>(map.id)}, false);
+    const bool failed = record.status == Word::failed;
+    Outcome outcome{record.status, failed ? Value(record.error) : record.output};
+    tellStep(runtime, RunEvent::Kind::step_result, place.path, record.status);
+    return advance(plan, state, place.entry, std::move(outcome),
+                   {merge(&State::records, std::move(records)), add<&State::path>(map.id)}, false);
 }
 
-Command<State> runSleep(const Plan& plan, std::size_t entry, const State& state, Runtime& runtime) {
-    const Entry& sleep = plan.definition.entries[entry];
-    const std::string path = pathOf(plan, sleep.id);
-    Record record{.status = word::SUCCESS, .payload = state.data, .output = state.data, .attempts = 1};
+Command<State> runSleep(const Plan& plan, const Place& place, const State& state, Runtime& runtime) {
+    const Entry& sleep = plan.entryOf(place);
+    Record record{.status = Word::success, .payload = state.data, .output = state.data, .attempts = 1};
     std::int64_t until_ms = 0;
     try {
         // When it is to wake is computed once, and holds in every process.
         const auto times = runtime.once("sleep", [&]() -> std::vector<std::int64_t> {
-            tell(runtime, {.kind = RunEvent::Kind::step_waiting, .path = path});
+            tellStep(runtime, RunEvent::Kind::step_waiting, place.path);
             const double ms = sleep.transform(StateScope(state, state.data)).as<double>();
             const std::int64_t now = plan.nowMs();
             return {now, ms > 0 ? now + static_cast<std::int64_t>(ms) : 0};
@@ -112,17 +115,17 @@ Command<State> runSleep(const Plan& plan, std::size_t entry, const State& state,
         record.started_ms = times.at(0);
         until_ms = times.at(1);
     } catch (const std::exception& error) {
-        record.status = word::FAILED;
+        record.status = Word::failed;
         record.output = {};
         record.error = error.what();
         record.started_ms = plan.nowMs();
     }
     if (until_ms > 0) runtime.sleepUntil(std::chrono::system_clock::time_point(std::chrono::milliseconds(until_ms)));
     record.ended_ms = plan.nowMs();
-    const bool failed = record.status == word::FAILED;
-    Outcome outcome{failed ? word::FAILED : word::SUCCESS, failed ? Value(record.error) : state.data};
-    tell(runtime, {.kind = RunEvent::Kind::step_result, .path = path, .status = record.status});
-    return advance(plan, state, entry, std::move(outcome),
+    const bool failed = record.status == Word::failed;
+    Outcome outcome{failed ? Word::failed : Word::success, failed ? Value(record.error) : state.data};
+    tellStep(runtime, RunEvent::Kind::step_result, place.path, record.status);
+    return advance(plan, state, place.entry, std::move(outcome),
                    {merge(&State::records, {{sleep.id, std::move(record)}}), add<&State::path>(sleep.id)}, false);
 }
 

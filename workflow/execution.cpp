@@ -21,8 +21,8 @@ struct Bailed {
 
 class Context final : public StepContext {
 public:
-    Context(const Step& step, const Record& record, const State& state, Runtime& runtime, std::string path)
-        : step_(step), record_(record), state_(state), runtime_(runtime), path_(std::move(path)) {}
+    Context(const Place& place, const Record& record, const State& state, Runtime& runtime)
+        : step_(*place.step), record_(record), state_(state), runtime_(runtime), path_(place.path) {}
 
     const Value& input() const noexcept override { return record_.payload; }
     const Values& state() const noexcept override { return state_.shared; }
@@ -60,37 +60,37 @@ private:
     const Record& record_;
     const State& state_;
     Runtime& runtime_;
-    std::string path_;
+    const std::string& path_;
     Values shared_;
     bool is_canceled_ = false;
 };
 
 // A step of a function, once.
-Executed executeFunction(const Plan& plan, const Step& step, Record record, const State& state, Runtime& runtime) {
+Executed executeFunction(const Place& place, Record& record, const State& state, Runtime& runtime) {
+    const Step& step = *place.step;
     Executed executed;
     record.attempts = runtime.attempt();
     try {
         if (step.input) record.payload = step.input(std::move(record.payload));
-        Context context(step, record, state, runtime, pathOf(plan, step.id));
+        Context context(place, record, state, runtime);
         try {
             record.output = step.execute(record.payload, context);
-            record.status = word::SUCCESS;
+            record.status = Word::success;
         } catch (Suspended& suspended) {
-            record.status = word::SUSPENDED;
+            record.status = Word::suspended;
             record.asked = std::move(suspended.payload);
             record.labels = std::move(suspended.labels);
         } catch (Bailed& bailed) {
-            record.status = word::BAILED;
+            record.status = Word::bailed;
             record.output = std::move(bailed.output);
         }
         executed.shared = context.takeShared();
         executed.is_canceled = context.isCanceled();
     } catch (const PermanentError& error) {
-        record.status = word::FAILED;
+        record.status = Word::failed;
         record.error = error.what();
         record.is_permanent = true;
     }
-    executed.record = std::move(record);
     return executed;
 }
 
@@ -102,7 +102,7 @@ State beginningInside(const Record& record, const State& outer, bool goes_on) {
     State state;
     if (goes_on) {
         state = record.child.as<State>();
-        state.status.clear();
+        state.status = Word::none;
         state.error.clear();
         state.goes_on = true;
         state.answers = record.answers;
@@ -116,10 +116,10 @@ State beginningInside(const Record& record, const State& outer, bool goes_on) {
 }
 
 void takeInside(State&& inner, Record& record) {
-    record.status = inner.status == word::CANCELED ? word::SUCCESS : inner.status;
-    record.is_permanent = record.status == word::FAILED && hasPermanentFailure(inner);
+    record.status = inner.status == Word::canceled ? Word::success : inner.status;
+    record.is_permanent = record.status == Word::failed && hasPermanentFailure(inner);
     record.error = inner.error;
-    record.output = record.status == word::SUCCESS ? inner.result : Value();
+    record.output = record.status == Word::success ? inner.result : Value();
     record.child = Value(inner);
 }
 
@@ -133,14 +133,14 @@ Values changesOf(const Values& before, Values after) {
 }
 
 // A workflow, with all its attempts: each begins anew.
-Executed executeNested(const Plan& plan, const Nested& nested, const Step& step, Record record, const State& state,
-                       Runtime& runtime) {
-    const RetryPolicy retry = plan.retryOf(step);
+Executed executeNested(const Plan& plan, const Place& place, Record& record, const State& state, Runtime& runtime) {
+    const Nested& nested = *place.nested;
+    const RetryPolicy retry = plan.retryOf(*place.step);
     Executed executed;
     State outer;
     outer.shared = state.shared;
     outer.context = state.context;
-    bool goes_on = record.status == word::RUNNING && !record.child.isNull();
+    bool goes_on = record.status == Word::running && !record.child.isNull();
     for (int attempt = 1;; ++attempt) {
         record.attempts = attempt;
         const State begin = beginningInside(record, outer, goes_on);
@@ -150,28 +150,24 @@ Executed executeNested(const Plan& plan, const Nested& nested, const Step& step,
         outer.shared = inner.shared;
         executed.is_canceled = executed.is_canceled || inner.is_canceled;
         takeInside(std::move(inner), record);
-        if (record.status != word::FAILED || record.is_permanent || attempt >= retry.max_attempts) break;
+        if (record.status != Word::failed || record.is_permanent || attempt >= retry.max_attempts) break;
         if (retry.initial_interval.count() > 0) {
             runtime.waitFor(std::chrono::duration_cast<std::chrono::milliseconds>(retry.initial_interval));
         }
     }
     executed.shared = changesOf(state.shared, std::move(outer.shared));
-    executed.record = std::move(record);
     return executed;
 }
 
 }  // namespace
 
-std::string pathOf(const Plan& plan, std::string_view id) { return plan.prefix + std::string(id); }
-
-Record beginRecord(const Plan& plan, const Record* before, const Value& input, bool is_loop) {
-    Record record;
-    const bool has_run = before != nullptr && !before->status.empty();
-    const bool goes_on = has_run && before->status == word::RUNNING;
+void beginRecord(const Plan& plan, const Record* before, const Value& input, bool is_loop, Record& record) {
+    const bool has_run = before != nullptr && before->status != Word::none;
+    const bool goes_on = has_run && before->status == Word::running;
     record.payload = goes_on ? before->payload : input;
     record.started_ms = goes_on ? before->started_ms : plan.nowMs();
     if (goes_on) {
-        record.status = word::RUNNING;
+        record.status = Word::running;
         record.child = before->child;
         record.asked = before->asked;
         record.answers = before->answers;
@@ -181,29 +177,27 @@ Record beginRecord(const Plan& plan, const Record* before, const Value& input, b
     if (goes_on || record.iteration > 1) record.resumed = before->resumed;
     if (before != nullptr && (goes_on || !has_run)) record.pending = before->pending;
     if (!record.pending.isNull()) record.resumed = record.pending;
-    return record;
 }
 
-Executed execute(const Plan& plan, const Step& step, Record record, const State& state, Runtime& runtime) {
-    const Nested* const nested = plan.findNested(step.id);
-    Executed executed = nested != nullptr ? executeNested(plan, *nested, step, std::move(record), state, runtime)
-                                          : executeFunction(plan, step, std::move(record), state, runtime);
-    Record& ended = executed.record;
-    ended.pending = {};
-    ended.answers.clear();
-    if (ended.status == word::SUSPENDED) {
-        if (nested == nullptr) ended.questions.push_back({.payload = ended.asked, .suspended_ms = plan.nowMs()});
+Executed execute(const Plan& plan, const Place& place, Record& record, const State& state, Runtime& runtime) {
+    const bool is_workflow = place.nested != nullptr;
+    Executed executed = is_workflow ? executeNested(plan, place, record, state, runtime)
+                                    : executeFunction(place, record, state, runtime);
+    record.pending = {};
+    record.answers.clear();
+    if (record.status == Word::suspended) {
+        if (!is_workflow) record.questions.push_back({.payload = record.asked, .suspended_ms = plan.nowMs()});
     } else {
-        ended.asked = {};
-        ended.labels.clear();
-        ended.ended_ms = plan.nowMs();
+        record.asked = {};
+        record.labels.clear();
+        record.ended_ms = plan.nowMs();
     }
-    if (ended.status == word::FAILED && nested == nullptr) executed.shared.clear();
+    if (record.status == Word::failed && !is_workflow) executed.shared.clear();
     return executed;
 }
 
-Record failedRecord(const Plan& plan, Record record, const NodeFailure& failure) {
-    record.status = word::FAILED;
+void fail(const Plan& plan, Record& record, const NodeFailure& failure) {
+    record.status = Word::failed;
     record.error = failure.error;
     record.attempts = failure.attempts;
     record.pending = {};
@@ -211,7 +205,6 @@ Record failedRecord(const Plan& plan, Record record, const NodeFailure& failure)
     record.asked = {};
     record.labels.clear();
     record.ended_ms = plan.nowMs();
-    return record;
 }
 
 }  // namespace stategraph::workflow

@@ -6,23 +6,20 @@
 
 namespace stategraph::workflow {
 
-/// What one execution of a step came to.
+/// What one execution of a step did beside its record.
 struct Executed {
-    Record record;
-    Values shared;
+    Values shared = {};
     bool is_canceled = false;
 };
 
-/// What an execution begins with: `before` is the step's record, null if it has none; `iteration` counts turns of a loop.
-Record beginRecord(const Plan& plan, const Record* before, const Value& input, bool is_loop);
+/// Makes a new record what an execution begins with: `before` is the step's record, null if it has none; `iteration` counts turns of a loop.
+void beginRecord(const Plan& plan, const Record* before, const Value& input, bool is_loop, Record& record);
 
-/// Executes a step once, or with all its attempts if it is a workflow. Throws what the step does, for the engine to retry; not PermanentError, which
-/// fails the step at once.
-Executed execute(const Plan& plan, const Step& step, Record record, const State& state, Runtime& runtime);
+/// Executes a step once, or with all its attempts if it is a workflow, and completes its record. Throws what the step does, for the engine to retry;
+/// not PermanentError, which fails the step at once.
+Executed execute(const Plan& plan, const Place& place, Record& record, const State& state, Runtime& runtime);
 
-/// The name of a step's path.
-std::string pathOf(const Plan& plan, std::string_view id);
-/// The record of a failure that the engine has retried as often as it may.
-Record failedRecord(const Plan& plan, Record record, const NodeFailure& failure);
+/// Completes the record of a failure that the engine has retried as often as it may.
+void fail(const Plan& plan, Record& record, const NodeFailure& failure);
 
 }  // namespace stategraph::workflow

@@ -43,7 +43,7 @@ Update<State> goingOnWith(const State& state, const RunOptions& options) {
     if (state.is_single_step != options.single_step) update.with(set<&State::is_single_step>(options.single_step));
     std::map<std::string, Record> dropped;
     for (const auto& [id, record] : state.records) {
-        if (record.status.empty() && !record.pending.isNull()) dropped.emplace(id, Record());
+        if (record.status == Word::none && !record.pending.isNull()) dropped.emplace(id, Record());
     }
     if (!dropped.empty()) update.with(merge(&State::records, std::move(dropped)));
     return update;
@@ -150,15 +150,15 @@ RunView Flow::Impl::claim(const std::string& run_id, Input input, const RunOptio
 // An edit: nothing is due any more. A sleep under way keeps its record.
 void Flow::Impl::end(const std::string& run_id) const {
     const auto at = read(run_id);
-    if (!isStored(at) || at.values.status == word::SUCCESS || at.values.status == word::FAILED ||
-        at.values.status == word::CANCELED)
+    if (!isStored(at) || at.values.status == Word::success || at.values.status == Word::failed ||
+        at.values.status == Word::canceled)
         return;
-    Update<State> update{set<&State::status>(std::string(word::CANCELED))};
+    Update<State> update{set<&State::status>(Word::canceled)};
     const auto& entries = plan->definition.entries;
     const auto entry = static_cast<std::size_t>(at.values.at);
-    if (at.values.status.empty() && entry < entries.size() && entries[entry].kind == Entry::Kind::sleep) {
+    if (at.values.status == Word::none && entry < entries.size() && entries[entry].kind == Entry::Kind::sleep) {
         update.with(
-            merge(&State::records, {{entries[entry].id, Record{.status = word::WAITING, .payload = at.values.data}}}));
+            merge(&State::records, {{entries[entry].id, Record{.status = Word::waiting, .payload = at.values.data}}}));
     }
     graph.updateState({.thread_id = threadOf(run_id)}, std::move(update), {.as_node = wait_node});
 }
@@ -187,7 +187,7 @@ std::vector<Question> Flow::Impl::questionOfId(const std::string& run_id, std::v
 // Those that an answer is for: of one step, or of elements of one foreach.
 std::vector<Question> Flow::Impl::questionsOf(const std::string& run_id, const StateSnapshot<State>& at,
                                               const ResumeTarget& target) const {
-    if (!isStored(at) || !at.values.status.empty() || at.interrupts().empty()) {
+    if (!isStored(at) || at.values.status != Word::none || at.interrupts().empty()) {
         refuse(Refusal::not_suspended, run_id, "it waits for no answer");
     }
     if (!target.seen.empty() && target.seen != at.config.checkpoint_id) {
@@ -248,8 +248,7 @@ RunView Flow::start(const std::string& run_id, Value input, const RunOptions& op
     state.data = state.input;
     state.is_single_step = options.single_step;
     state.context = options.context;
-    if (impl_->saver && Impl::isStored(impl_->read(run_id)))
-        return impl_->drive(run_id, updateOf(state), options);  // it begins anew
+    if (impl_->hasRun(run_id)) return impl_->drive(run_id, updateOf(state), options);  // it begins anew
     return impl_->drive(run_id, beginningOf(std::move(state)), options);
 }
 

@@ -38,6 +38,9 @@ struct Flow::Impl {
         return viewOf(*plan, at.values, at);
     }
     static bool isStored(const SnapshotData& at) { return !at.config.checkpoint_id.empty(); }
+    bool hasRun(const std::string& run_id) const {
+        return saver && saver->getTuple({.log = {.thread_id = threadNameOf(run_id)}});
+    }
 
     template <class Input>
     RunView drive(const std::string& run_id, Input input, const RunOptions& options) const;

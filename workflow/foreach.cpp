@@ -24,17 +24,18 @@ void Codec<workflow::Item>::decode(Decoder& decoder, workflow::Item& item) {
 namespace stategraph::workflow {
 namespace {
 
-const Step& stepOf(const Plan& plan, std::size_t entry) { return plan.definition.entries[entry].steps.front(); }
+using Records = std::map<std::string, Record>;  // of a foreach's node: its own
+using Items = std::map<std::int64_t, Record>;
 
 bool isList(const Value& value) { return Decoder(value.bytes()).peek() == Decoder::Type::array; }
 
 const Record* findItem(const State& state, std::size_t index) noexcept {
-    const auto found = state.items.find(std::to_string(index));
+    const auto found = state.items.find(static_cast<std::int64_t>(index));
     return found == state.items.end() ? nullptr : &found->second;
 }
 bool hasBegun(const State& state, std::size_t index) noexcept {
     const Record* const item = findItem(state, index);
-    return item != nullptr && !item->status.empty();
+    return item != nullptr && item->status != Word::none;
 }
 
 // Those that were answered, or left, and then those that have not begun.
@@ -42,7 +43,7 @@ std::vector<std::size_t> dueOf(const State& state, std::size_t count) {
     std::vector<std::size_t> due;
     for (std::size_t i = 0; i < count; ++i) {
         const Record* const item = findItem(state, i);
-        if (item != nullptr && item->status == word::RUNNING) due.push_back(i);
+        if (item != nullptr && item->status == Word::running) due.push_back(i);
     }
     for (std::size_t i = 0; i < count; ++i) {
         if (!hasBegun(state, i)) due.push_back(i);
@@ -50,29 +51,28 @@ std::vector<std::size_t> dueOf(const State& state, std::size_t count) {
     return due;
 }
 
-Command<State> endAtOnce(const Plan& plan, std::size_t entry, const State& state, Record record, Runtime& runtime) {
+Command<State> endAtOnce(const Plan& plan, const Place& place, const State& state, Records records, Runtime& runtime) {
+    Record& record = records.begin()->second;
     record.ended_ms = plan.nowMs();
-    const bool failed = record.status == word::FAILED;
-    Outcome outcome{failed ? word::FAILED : word::SUCCESS, failed ? Value(record.error) : record.output};
-    const std::string& id = stepOf(plan, entry).id;
-    tell(runtime, {.kind = RunEvent::Kind::step_result, .path = pathOf(plan, id), .status = record.status});
-    Update<State> update{merge(&State::records, {{id, std::move(record)}}), add<&State::path>(id)};
-    return advance(plan, state, entry, std::move(outcome), std::move(update), false);
+    Outcome outcome{record.status, record.status == Word::failed ? Value(record.error) : record.output};
+    tellStep(runtime, RunEvent::Kind::step_result, place.path, record.status);
+    Update<State> update{merge(&State::records, std::move(records)), add<&State::path>(place.step->id)};
+    return advance(plan, state, place.entry, std::move(outcome), std::move(update), false);
 }
 
-void tellProgress(const Plan& plan, const Step& step, const Item& item, const Record& record, Runtime& runtime) {
-    if (record.status == word::BAILED || !isWatched(runtime)) return;
+void tellProgress(const Place& place, const Item& item, const Record& record, Runtime& runtime) {
+    if (record.status == Word::bailed || !isWatched(runtime)) return;
     tell(runtime, {.kind = RunEvent::Kind::step_progress,
-                   .path = pathOf(plan, step.id),
+                   .path = place.path,
                    .index = item.index,
-                   .status = record.status});
+                   .status = toString(record.status)});
 }
 
 // An answer that time travel brought is for the first element.
-std::map<std::string, Record> answeredFirst(const Record* before) {
-    std::map<std::string, Record> items;
-    if (before != nullptr && before->status.empty() && !before->pending.isNull())
-        items.emplace("0", Record{.pending = before->pending});
+Items answeredFirst(const Record* before) {
+    Items items;
+    if (before != nullptr && before->status == Word::none && !before->pending.isNull())
+        items.emplace(0, Record{.pending = before->pending});
     return items;
 }
 
@@ -82,7 +82,7 @@ Send sendOf(const Step& step, std::size_t index, const std::shared_ptr<ForeachLe
 
 bool isAnswered(const State& state, std::size_t index) noexcept {
     const Record* const item = findItem(state, index);
-    return item != nullptr && item->status == word::RUNNING;
+    return item != nullptr && item->status == Word::running;
 }
 
 // Of elements that run one by one: which comes after one, answered ones first; `count` if none does.
@@ -99,9 +99,9 @@ std::size_t nextOf(const State& state, std::size_t count, std::size_t index) {
 }
 
 // In a window of one each element is a superstep of its own, and sees the state that the one before it left.
-Targets afterItem(const Plan& plan, const Step& step, const Item& item, bool goes_on, const State& state) {
-    const std::size_t entry = plan.places.find(step.id)->second;
-    if (!goes_on || plan.definition.entries[entry].concurrency > 1) return itemsEndOf(step.id);
+Targets afterItem(const Plan& plan, const Place& place, const Item& item, bool goes_on, const State& state) {
+    const Step& step = *place.step;
+    if (!goes_on || plan.entryOf(place).concurrency > 1) return itemsEndOf(step.id);
     auto leg = item.leg;
     if (!leg) {
         leg = std::make_shared<ForeachLeg>();
@@ -112,92 +112,104 @@ Targets afterItem(const Plan& plan, const Step& step, const Item& item, bool goe
     return sendOf(step, next, leg, true);
 }
 
-Command<State> leaveItem(const Plan& plan, const Step& step, const Item& item, const State& state, Executed executed) {
-    const bool goes_on = executed.record.status == word::SUCCESS && !executed.is_canceled;
+Command<State> leaveItem(const Plan& plan, const Place& place, const Item& item, const State& state, Items items,
+                         Executed executed) {
+    const bool goes_on = items.begin()->second.status == Word::success && !executed.is_canceled;
     if (item.leg && !goes_on) item.leg->is_over.store(true);
-    Update<State> update{merge(&State::items, {{std::to_string(item.index), std::move(executed.record)}})};
+    Update<State> update{merge(&State::items, std::move(items))};
     if (!executed.shared.empty()) update.with(merge(&State::shared, std::move(executed.shared)));
     if (executed.is_canceled) update.with(add<&State::is_canceled>(true));
-    return {.update = std::move(update), .go_to = afterItem(plan, step, item, goes_on, state)};
+    return {.update = std::move(update), .go_to = afterItem(plan, place, item, goes_on, state)};
 }
 
 }  // namespace
 
-Command<State> beginForeach(const Plan& plan, std::size_t entry, const State& state, Runtime& runtime) {
-    const Step& step = stepOf(plan, entry);
+Command<State> beginForeach(const Plan& plan, const Place& place, const State& state, Runtime& runtime) {
+    const Step& step = *place.step;
     const auto before = state.records.find(step.id);
-    const bool goes_on = before != state.records.end() && before->second.status == word::RUNNING;
-    tell(runtime, {.kind = RunEvent::Kind::step_start, .path = pathOf(plan, step.id)});
-    Record record = goes_on ? before->second : beginRecord(plan, nullptr, state.data, false);
+    const bool goes_on = before != state.records.end() && before->second.status == Word::running;
+    tellStep(runtime, RunEvent::Kind::step_start, place.path);
+    Records records;
+    Record& record = records[step.id];
+    if (goes_on) {
+        record = before->second;
+    } else {
+        beginRecord(plan, nullptr, state.data, false, record);
+    }
     if (!isList(record.payload)) {
-        record.status = word::FAILED;
+        record.status = Word::failed;
         record.error = "foreach needs an array";
-        return endAtOnce(plan, entry, state, std::move(record), runtime);
+        return endAtOnce(plan, place, state, std::move(records), runtime);
     }
     const auto leg = std::make_shared<ForeachLeg>();
     leg->values = record.payload.as<std::vector<Value>>();
-    record.status = word::RUNNING;
+    record.status = Word::running;
     if (leg->values.empty()) {
-        record.status = word::SUCCESS;
+        record.status = Word::success;
         record.output = Value(std::vector<Value>());
-        return endAtOnce(plan, entry, state, std::move(record), runtime);
+        return endAtOnce(plan, place, state, std::move(records), runtime);
     }
-    const auto window = static_cast<std::size_t>(plan.definition.entries[entry].concurrency);
+    const auto window = static_cast<std::size_t>(plan.entryOf(place).concurrency);
     Targets to;
     State none;
     const std::vector<std::size_t> due = dueOf(goes_on ? state : none, leg->values.size());
     for (std::size_t i = 0; i < due.size() && (window > 1 || i == 0); ++i)
         to.add(sendOf(step, due[i], leg, i < window));
     if (to.empty()) to.add(itemsEndOf(step.id));
-    Update<State> update{merge(&State::records, {{step.id, std::move(record)}})};
+    Update<State> update{merge(&State::records, std::move(records))};
     if (!goes_on)
         update.with(overwrite<&State::items>(answeredFirst(before == state.records.end() ? nullptr : &before->second)));
     return {.update = std::move(update), .go_to = std::move(to)};
 }
 
-Command<State> runItem(const Plan& plan, const Step& step, const Item& item, Runtime& runtime) {
+Command<State> runItem(const Plan& plan, const Place& place, const Item& item, Runtime& runtime) {
     if (item.leg && item.leg->is_over.load() && !item.is_first)
-        return {.go_to = itemsEndOf(step.id)};  // it has not begun
+        return {.go_to = itemsEndOf(place.step->id)};  // it has not begun
     const State& state = runtime.state<State>();
-    Record record = beginRecord(plan, findItem(state, static_cast<std::size_t>(item.index)), item.value, false);
-    Executed executed = execute(plan, step, std::move(record), state, runtime);
+    Items items;
+    Record& record = items[item.index];
+    beginRecord(plan, findItem(state, static_cast<std::size_t>(item.index)), item.value, false, record);
+    Executed executed = execute(plan, place, record, state, runtime);
     executed.is_canceled = executed.is_canceled || isCanceled(runtime);
-    tellProgress(plan, step, item, executed.record, runtime);
-    return leaveItem(plan, step, item, state, std::move(executed));
+    tellProgress(place, item, record, runtime);
+    return leaveItem(plan, place, item, state, std::move(items), std::move(executed));
 }
 
-Command<State> itemFailed(const Plan& plan, const Step& step, const Item& item, const NodeFailure& failure,
+Command<State> itemFailed(const Plan& plan, const Place& place, const Item& item, const NodeFailure& failure,
                           Runtime& runtime) {
     const State& state = runtime.state<State>();
-    Record begun = beginRecord(plan, findItem(state, static_cast<std::size_t>(item.index)), item.value, false);
-    Executed executed{.record = failedRecord(plan, std::move(begun), failure), .shared = {}};
-    tellProgress(plan, step, item, executed.record, runtime);
-    return leaveItem(plan, step, item, state, std::move(executed));
+    Items items;
+    Record& record = items[item.index];
+    beginRecord(plan, findItem(state, static_cast<std::size_t>(item.index)), item.value, false, record);
+    fail(plan, record, failure);
+    tellProgress(place, item, record, runtime);
+    return leaveItem(plan, place, item, state, std::move(items), {});
 }
 
-Command<State> endForeach(const Plan& plan, std::size_t entry, const State& state, Runtime& runtime) {
-    const Step& step = stepOf(plan, entry);
-    Record record = state.records.at(step.id);
+Command<State> endForeach(const Plan& plan, const Place& place, const State& state, Runtime& runtime) {
+    const Step& step = *place.step;
+    Records records{*state.records.find(step.id)};
+    Record& record = records.begin()->second;
     const auto count = record.payload.as<std::vector<Value>>().size();
     record.pending = {};
     const Record* ending = nullptr;
-    for (const char* status : {word::FAILED, word::BAILED, word::SUSPENDED}) {
+    for (const Word status : {Word::failed, Word::bailed, Word::suspended}) {
         for (std::size_t i = 0; i < count && ending == nullptr; ++i) {
             const Record* const item = findItem(state, i);
             if (item != nullptr && item->status == status) ending = item;
         }
     }
-    if (ending != nullptr && ending->status == word::SUSPENDED) {
-        record.status = word::SUSPENDED;
-        tell(runtime, {.kind = RunEvent::Kind::step_suspended, .path = pathOf(plan, step.id), .status = record.status});
-        return advance(plan, state, entry, {word::SUSPENDED}, {merge(&State::records, {{step.id, std::move(record)}})},
+    if (ending != nullptr && ending->status == Word::suspended) {
+        record.status = Word::suspended;
+        tellStep(runtime, RunEvent::Kind::step_suspended, place.path, record.status);
+        return advance(plan, state, place.entry, {Word::suspended}, {merge(&State::records, std::move(records))},
                        false);
     }
-    Outcome outcome{word::SUCCESS};
-    record.status = word::SUCCESS;
+    Outcome outcome{Word::success};
+    record.status = Word::success;
     if (ending != nullptr) {
-        outcome = {ending->status == word::FAILED ? word::FAILED : word::BAILED,
-                   ending->status == word::FAILED ? Value(ending->error) : ending->output};
+        outcome = {ending->status == Word::failed ? Word::failed : Word::bailed,
+                   ending->status == Word::failed ? Value(ending->error) : ending->output};
         record.status = ending->status;
         record.error = ending->error;
         record.payload = {};
@@ -213,10 +225,10 @@ Command<State> endForeach(const Plan& plan, std::size_t entry, const State& stat
         outcome.value = record.output;
     }
     record.ended_ms = plan.nowMs();
-    tell(runtime, {.kind = RunEvent::Kind::step_result, .path = pathOf(plan, step.id), .status = record.status});
-    Update<State> update{merge(&State::records, {{step.id, std::move(record)}}), overwrite<&State::items>({}),
+    tellStep(runtime, RunEvent::Kind::step_result, place.path, record.status);
+    Update<State> update{merge(&State::records, std::move(records)), overwrite<&State::items>({}),
                          add<&State::path>(step.id)};
-    return advance(plan, state, entry, std::move(outcome), std::move(update), state.is_canceled);
+    return advance(plan, state, place.entry, std::move(outcome), std::move(update), state.is_canceled);
 }
 
 }  // namespace stategraph::workflow

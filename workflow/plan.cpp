@@ -93,22 +93,32 @@ std::string turnOf(std::size_t entry) { return "[turn " + std::to_string(entry) 
 std::string itemNodeOf(std::string_view step) { return std::string(step) + "[item]"; }
 std::string itemsEndOf(std::string_view step) { return std::string(step) + "[end]"; }
 
+namespace {
+
+// What is due where an entry begins.
+Targets beginningOf(const Entry& due, std::size_t entry) {
+    if (due.kind == Entry::Kind::branch) return askOf(entry);
+    Targets to;
+    for (const std::string& id : idsOf(due)) to.add(id);
+    if (to.empty()) to.add(joinOf(entry));
+    return to;
+}
+
+}  // namespace
+
 std::int64_t Plan::nowMs() const {
     const auto now = (ids ? *ids : IdSource::system()).now().time_since_epoch();
     return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
-const Step* Plan::findStep(std::string_view id) const noexcept {
-    const auto place = places.find(id);
-    if (place == places.end()) return nullptr;
-    const auto& steps = definition.entries[place->second].steps;
-    const auto found = std::ranges::find(steps, id, &Step::id);
-    return found == steps.end() ? nullptr : &*found;
+const Place* Plan::findPlace(std::string_view id) const noexcept {
+    const auto found = places.find(id);
+    return found == places.end() ? nullptr : &found->second;
 }
 
 const Nested* Plan::findNested(std::string_view id) const noexcept {
-    const auto found = nested.find(id);
-    return found == nested.end() ? nullptr : &found->second;
+    const Place* const place = findPlace(id);
+    return place == nullptr ? nullptr : place->nested.get();
 }
 
 RetryPolicy Plan::retryOf(const Step& step) const {
@@ -127,18 +137,26 @@ std::shared_ptr<const Plan> makePlan(const Definition& definition, std::string p
     plan->ids = ids;
     for (std::size_t entry = 0; entry < definition.entries.size(); ++entry) {
         plan->sleeps = plan->sleeps || definition.entries[entry].kind == Entry::Kind::sleep;
-        for (const std::string& id : idsOf(definition.entries[entry])) plan->places.emplace(id, entry);
-        for (const Step& step : definition.entries[entry].steps) {
+        for (const std::string& id : idsOf(definition.entries[entry]))
+            plan->places.emplace(id, Place{.entry = entry, .path = plan->prefix + id});
+        for (const Step& step : plan->definition.entries[entry].steps) {
+            Place& place = plan->places.at(step.id);
+            place.step = &step;
             if (!step.workflow) continue;
-            const auto inner = makePlan(*step.workflow, plan->prefix + step.id + ".", false, ids);
+            const auto inner = makePlan(*step.workflow, place.path + ".", false, ids);
             plan->sleeps = plan->sleeps || inner->sleeps;
-            plan->nested.emplace(step.id, Nested{inner, compile(inner, {})});
+            place.nested = std::make_unique<const Nested>(Nested{inner, compile(inner, {})});
         }
+        plan->beginnings.push_back(beginningOf(definition.entries[entry], entry));
     }
     return plan;
 }
 
 void tell(Runtime& runtime, const RunEvent& event) { runtime.context<Session>().tell(event); }
+void tellStep(Runtime& runtime, RunEvent::Kind kind, const std::string& path, Word status) {
+    const auto& session = runtime.context<Session>();
+    if (session.isWatched()) session.tell({.kind = kind, .path = path, .status = toString(status)});
+}
 bool isCanceled(Runtime& runtime) { return runtime.context<Session>().stop.stop_requested(); }
 bool isWatched(Runtime& runtime) { return runtime.context<Session>().isWatched(); }
 

@@ -24,21 +24,30 @@ struct Nested {
     CompiledGraph<State> graph;
 };
 
+/// A step, a map or a sleep, where it stands.
+struct Place {
+    std::size_t entry = 0;
+    const Step* step = nullptr;  // null: a map or a sleep
+    std::string path = {};
+    std::unique_ptr<const Nested> nested = {};  // of a step that is a workflow
+};
+
 /// A checked definition, as the nodes of its graph see it.
 struct Plan {
     Definition definition;
     std::string prefix;  // of its steps' paths: "outer."
     bool is_root = true;
-    std::map<std::string, std::size_t, std::less<>> places = {};  // ids -> the entry that they are in
-    std::map<std::string, Nested, std::less<>> nested = {};
+    std::map<std::string, Place, std::less<>> places = {};  // by id
+    std::vector<Targets> beginnings = {};                   // by entry: what is due where it begins
     bool sleeps = false;  // it, or a workflow inside it, has a sleep: its node may run again and resume inside
 
     std::shared_ptr<IdSource> ids = {};  // whose clock counts; null: the system's
 
     std::int64_t nowMs() const;
     /// Null: there is none.
-    const Step* findStep(std::string_view id) const noexcept;
+    const Place* findPlace(std::string_view id) const noexcept;
     const Nested* findNested(std::string_view id) const noexcept;
+    const Entry& entryOf(const Place& place) const noexcept { return definition.entries[place.entry]; }
     RetryPolicy retryOf(const Step& step) const;
 };
 
@@ -71,35 +80,36 @@ public:
 private:
     mutable std::mutex mutex_;
 };
-void tell(Runtime& runtime, const RunEvent& event);
 bool isWatched(Runtime& runtime);
 bool isCanceled(Runtime& runtime);
+void tell(Runtime& runtime, const RunEvent& event);
+/// Tells watchers of a step, if there are any.
+void tellStep(Runtime& runtime, RunEvent::Kind kind, const std::string& path, Word status = Word::none);
 
 /// Where a run goes from an entry that has ended: writes of the entry's own are in `update`.
 struct Outcome {
-    std::string_view status;  // word::SUCCESS, FAILED, SUSPENDED or BAILED
-    Value value = {};         // what the next entry receives, or the text of a failure
+    Word status;       // success, failed, suspended or bailed
+    Value value = {};  // what the next entry receives, or the text of a failure
 };
 Command<State> advance(const Plan& plan, const State& state, std::size_t entry, Outcome outcome, Update<State> update,
                        bool is_canceled);
-/// What is due where an entry begins, or continues.
-Targets beginningOf(const Plan& plan, std::size_t entry);
+/// What is due where a run continues.
 Targets goingOn(const Plan& plan, const State& state);
 
 /// Nodes.
-Command<State> runStep(const Plan& plan, std::size_t entry, const Step& step, const State& state, Runtime& runtime);
-Command<State> stepFailed(const Plan& plan, std::size_t entry, const Step& step, const State& state,
-                          const NodeFailure& failure, Runtime& runtime);
-Command<State> beginForeach(const Plan& plan, std::size_t entry, const State& state, Runtime& runtime);
-Command<State> runItem(const Plan& plan, const Step& step, const Item& item, Runtime& runtime);
-Command<State> itemFailed(const Plan& plan, const Step& step, const Item& item, const NodeFailure& failure,
+Command<State> runStep(const Plan& plan, const Place& place, const State& state, Runtime& runtime);
+Command<State> stepFailed(const Plan& plan, const Place& place, const State& state, const NodeFailure& failure,
                           Runtime& runtime);
-Command<State> endForeach(const Plan& plan, std::size_t entry, const State& state, Runtime& runtime);
+Command<State> beginForeach(const Plan& plan, const Place& place, const State& state, Runtime& runtime);
+Command<State> runItem(const Plan& plan, const Place& place, const Item& item, Runtime& runtime);
+Command<State> itemFailed(const Plan& plan, const Place& place, const Item& item, const NodeFailure& failure,
+                          Runtime& runtime);
+Command<State> endForeach(const Plan& plan, const Place& place, const State& state, Runtime& runtime);
 Command<State> joinBlock(const Plan& plan, std::size_t entry, const State& state);
 Command<State> askBranch(const Plan& plan, std::size_t entry, const State& state);
 Command<State> turnLoop(const Plan& plan, std::size_t entry, const State& state);
-Command<State> runMap(const Plan& plan, std::size_t entry, const State& state, Runtime& runtime);
-Command<State> runSleep(const Plan& plan, std::size_t entry, const State& state, Runtime& runtime);
+Command<State> runMap(const Plan& plan, const Place& place, const State& state, Runtime& runtime);
+Command<State> runSleep(const Plan& plan, const Place& place, const State& state, Runtime& runtime);
 Command<State> waitForAnswers(const Plan& plan, const State& state, Runtime& runtime);
 Command<State> enterNested(const Plan& plan, const State& state);
 

@@ -1,5 +1,6 @@
 #include "workflow/questions.hpp"
 
+#include <charconv>
 #include <set>
 
 #include <stategraph/interrupt.hpp>
@@ -9,7 +10,7 @@ namespace stategraph::workflow {
 namespace {
 
 void addOpen(const Plan& plan, const Step& step, const Record& record, Question at, std::vector<Question>& open) {
-    if (record.status != word::SUSPENDED) return;
+    if (record.status != Word::suspended) return;
     const Nested* const nested = plan.findNested(step.id);
     if (nested == nullptr) {
         at.payload = record.asked;
@@ -36,7 +37,7 @@ void addOpen(const Plan& plan, const Step& step, const Record& record, Question 
 // "each[2].leaf": the id, the element if there is one, and the rest.
 struct FirstPart {
     std::string_view id;
-    std::optional<std::string> index;
+    std::optional<std::int64_t> index;
     std::string_view rest;
 };
 FirstPart firstPart(std::string_view key) {
@@ -46,13 +47,15 @@ FirstPart firstPart(std::string_view key) {
     if (dot != std::string_view::npos) part.rest = key.substr(dot + 1);
     const std::size_t bracket = part.id.find('[');
     if (bracket == std::string_view::npos) return part;
-    part.index = std::string(part.id.substr(bracket + 1, part.id.size() - bracket - 2));
+    std::int64_t index = 0;
+    std::from_chars(part.id.data() + bracket + 1, part.id.data() + part.id.size(), index);
+    part.index = index;
     part.id = part.id.substr(0, bracket);
     return part;
 }
 
 void giveTo(const Plan& plan, Record& record, std::string_view rest, const Value& answer) {
-    record.status = word::RUNNING;
+    record.status = Word::running;
     record.labels.clear();
     record.pending = answer;
     record.resumed = answer;
@@ -77,7 +80,7 @@ std::vector<Question> openQuestions(const Plan& plan, const State& state) {
         const Entry& entry = plan.definition.entries[place];
         for (const Step& step : entry.steps) {
             const auto found = state.records.find(step.id);
-            if (found == state.records.end() || found->second.status != word::SUSPENDED) continue;
+            if (found == state.records.end() || found->second.status != Word::suspended) continue;
             Question at{.key = step.id,
                         .path = {step.id},
                         .index = {},
@@ -92,10 +95,10 @@ std::vector<Question> openQuestions(const Plan& plan, const State& state) {
             }
             const auto count = found->second.payload.as<std::vector<Value>>().size();
             for (std::size_t i = 0; i < count; ++i) {
-                const auto item = state.items.find(std::to_string(i));
+                const auto item = state.items.find(static_cast<std::int64_t>(i));
                 if (item == state.items.end()) continue;
                 Question of = at;
-                of.key += "[" + item->first + "]";
+                of.key += "[" + std::to_string(i) + "]";
                 of.index = static_cast<std::int64_t>(i);
                 of.index_at = 1;
                 addOpen(plan, step, item->second, std::move(of), open);
@@ -123,14 +126,14 @@ Command<State> goOn(const Plan& plan, const State& before, State after) {
     std::set<std::string> due;
     Update<State> update;
     std::map<std::string, Record> records;
-    std::map<std::string, Record> items;
+    std::map<std::int64_t, Record> items;
     for (auto& [id, record] : after.records) {
-        if (record.status != word::RUNNING || before.records.at(id).status == word::RUNNING) continue;
+        if (record.status != Word::running || before.records.at(id).status == Word::running) continue;
         due.insert(id);
         records.emplace(id, std::move(record));
     }
     for (auto& [index, item] : after.items) {
-        if (item.status == word::RUNNING && before.items.at(index).status != word::RUNNING)
+        if (item.status == Word::running && before.items.at(index).status != Word::running)
             items.emplace(index, std::move(item));
     }
     Targets to;

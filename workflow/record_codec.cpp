@@ -1,3 +1,6 @@
+#include <array>
+#include <cstddef>
+
 #include <stategraph/error.hpp>
 
 #include "workflow/state.hpp"
@@ -6,45 +9,61 @@ namespace stategraph {
 namespace {
 
 using workflow::Record;
+using workflow::Word;
 
-// Never destroyed: a run may end after main.
-const Record& newRecord() {
-    static const Record& record = *new Record();
-    return record;
-}
+// A name as the text item that it is stored as, which costs nothing to write.
+template <std::size_t N>
+struct Name {
+    consteval Name(const char (&text)[N]) {
+        static_assert(N <= 24, "a longer one has another head");
+        item[0] = static_cast<char>(0x60 + N - 1);
+        for (std::size_t i = 0; i + 1 < N; ++i) item[i + 1] = text[i];
+    }
+    std::array<char, N> item = {};
+
+    constexpr std::string_view stored() const noexcept { return {item.data(), item.size()}; }
+    constexpr std::string_view text() const noexcept { return stored().substr(1); }
+};
 
 // The members of a record with the names they are stored under, which must not change.
 template <class R, class F>
 void forEachMember(R& record, F visit) {
-    const Record& new_record = newRecord();
-    visit("status", record.status, new_record.status);
-    visit("payload", record.payload, new_record.payload);
-    visit("output", record.output, new_record.output);
-    visit("error", record.error, new_record.error);
-    visit("permanent", record.is_permanent, new_record.is_permanent);
-    visit("asked", record.asked, new_record.asked);
-    visit("labels", record.labels, new_record.labels);
-    visit("resumed", record.resumed, new_record.resumed);
-    visit("pending", record.pending, new_record.pending);
-    visit("answers", record.answers, new_record.answers);
-    visit("child", record.child, new_record.child);
-    visit("iteration", record.iteration, new_record.iteration);
-    visit("attempts", record.attempts, new_record.attempts);
-    visit("started", record.started_ms, new_record.started_ms);
-    visit("ended", record.ended_ms, new_record.ended_ms);
-    visit("questions", record.questions, new_record.questions);
+    visit(Name("status"), record.status);
+    visit(Name("payload"), record.payload);
+    visit(Name("output"), record.output);
+    visit(Name("error"), record.error);
+    visit(Name("permanent"), record.is_permanent);
+    visit(Name("asked"), record.asked);
+    visit(Name("labels"), record.labels);
+    visit(Name("resumed"), record.resumed);
+    visit(Name("pending"), record.pending);
+    visit(Name("answers"), record.answers);
+    visit(Name("child"), record.child);
+    visit(Name("iteration"), record.iteration);
+    visit(Name("attempts"), record.attempts);
+    visit(Name("started"), record.started_ms);
+    visit(Name("ended"), record.ended_ms);
+    visit(Name("questions"), record.questions);
+}
+
+bool isSet(Word word) noexcept { return word != Word::none; }
+bool isSet(const Value& value) noexcept { return !value.isNull(); }
+bool isSet(bool value) noexcept { return value; }
+bool isSet(std::int64_t value) noexcept { return value != 0; }
+template <class T>
+bool isSet(const T& container) noexcept {
+    return !container.empty();
 }
 
 }  // namespace
 
 void Codec<Record>::encode(Encoder& encoder, const Record& record) {
     std::size_t count = 0;
-    forEachMember(record,
-                  [&](std::string_view, const auto& member, const auto& unset) { count += member == unset ? 0 : 1; });
+    forEachMember(record, [&](const auto&, const auto& member) { count += isSet(member) ? 1 : 0; });
     encoder.map(count);
-    forEachMember(record, [&]<class T>(std::string_view name, const T& member, const T& unset) {
-        if (member == unset) return;
-        encoder.text(name);
+    forEachMember(record, [&]<class T>(const auto& name, const T& member) {
+        if (!isSet(member)) return;
+        encoder.raw(name.stored());
         Codec<T>::encode(encoder, member);
     });
 }
@@ -56,13 +75,24 @@ void Codec<Record>::decode(Decoder& decoder, Record& record) {
     for (left = decoder.map(); left > 0; --left) {
         const std::string_view found = decoder.text();
         bool is_known = false;
-        forEachMember(record, [&]<class T>(std::string_view name, T& member, const T&) {
-            if (is_known || name != found) return;
+        forEachMember(record, [&]<class T>(const auto& name, T& member) {
+            if (is_known || name.text() != found) return;
             is_known = true;
             Codec<T>::decode(decoder, member);
         });
         if (!is_known) (void)decoder.raw();  // a later version's
     }
+}
+
+void Codec<Word>::encode(Encoder& encoder, Word word) { encoder.text(toString(word)); }
+
+void Codec<Word>::decode(Decoder& decoder, Word& word) {
+    const std::string_view found = decoder.text();
+    for (word = Word::none; word <= Word::canceled; word = static_cast<Word>(static_cast<int>(word) + 1)) {
+        if (found == toString(word)) return;
+    }
+    word = Word::none;
+    throw WrongTypeError("'" + std::string(found) + "' is no status of a step or a run");
 }
 
 }  // namespace stategraph

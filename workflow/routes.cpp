@@ -3,15 +3,6 @@
 // Where a run goes: from entry to entry, to its end, or to the place where it waits for answers.
 namespace stategraph::workflow {
 
-Targets beginningOf(const Plan& plan, std::size_t entry) {
-    const Entry& due = plan.definition.entries[entry];
-    if (due.kind == Entry::Kind::branch) return askOf(entry);
-    Targets to;
-    for (const std::string& id : idsOf(due)) to.add(id);
-    if (to.empty()) to.add(joinOf(entry));
-    return to;
-}
-
 Targets goingOn(const Plan& plan, const State& state) {
     const auto at = static_cast<std::size_t>(state.at);
     const Entry& due = plan.definition.entries[at];
@@ -19,8 +10,8 @@ Targets goingOn(const Plan& plan, const State& state) {
     Targets to;
     for (const std::string& id : due.kind == Entry::Kind::branch ? state.chosen : idsOf(due)) {
         const auto record = state.records.find(id);
-        const bool is_due =
-            record == state.records.end() || record->second.status.empty() || record->second.status == word::RUNNING;
+        const bool is_due = record == state.records.end() || record->second.status == Word::none ||
+                            record->second.status == Word::running;
         if (is_due) to.add(id);
     }
     if (to.empty()) to.add(isBlock(due) ? joinOf(at) : idsOf(due).front());
@@ -29,8 +20,8 @@ Targets goingOn(const Plan& plan, const State& state) {
 
 namespace {
 
-Command<State> end(Update<State> update, const char* status) {
-    update.with(set<&State::status>(std::string(status)));
+Command<State> end(Update<State> update, Word status) {
+    update.with(set<&State::status>(status));
     return {.update = std::move(update)};
 }
 
@@ -38,29 +29,29 @@ Command<State> end(Update<State> update, const char* status) {
 
 Command<State> advance(const Plan& plan, const State& state, std::size_t entry, Outcome outcome, Update<State> update,
                        bool is_canceled) {
-    if (outcome.status == word::SUSPENDED) {
+    if (outcome.status == Word::suspended) {
         if (plan.is_root) return {.update = std::move(update), .go_to = wait_node};
-        return end(std::move(update), word::SUSPENDED);
+        return end(std::move(update), Word::suspended);
     }
-    if (outcome.status == word::FAILED) {
+    if (outcome.status == Word::failed) {
         update.with(set<&State::error>(outcome.value.as<std::string>()));
-        return end(std::move(update), word::FAILED);
+        return end(std::move(update), Word::failed);
     }
-    if (outcome.status == word::BAILED) {
+    if (outcome.status == Word::bailed) {
         update.with(set<&State::result>(std::move(outcome.value)));
-        return end(std::move(update), word::SUCCESS);
+        return end(std::move(update), Word::success);
     }
     const std::size_t next = entry + 1;
     const bool is_last = next == plan.definition.entries.size();
     update.with(set<&State::at>(static_cast<std::int64_t>(next)));
-    update.with(set<&State::data>(outcome.value));
-    if (is_canceled || state.is_canceled) return end(std::move(update), word::CANCELED);
-    if (is_last) {
+    if (is_last && !is_canceled && !state.is_canceled) {
         update.with(set<&State::result>(std::move(outcome.value)));
-        return end(std::move(update), word::SUCCESS);
+        return end(std::move(update), Word::success);
     }
-    if (state.is_single_step) return end(std::move(update), word::PAUSED);
-    return {.update = std::move(update), .go_to = beginningOf(plan, next)};
+    update.with(set<&State::data>(std::move(outcome.value)));
+    if (is_canceled || state.is_canceled) return end(std::move(update), Word::canceled);
+    if (state.is_single_step) return end(std::move(update), Word::paused);
+    return {.update = std::move(update), .go_to = plan.beginnings[next]};
 }
 
 }  // namespace stategraph::workflow

@@ -9,7 +9,7 @@ namespace stategraph::workflow {
 /// The output of a step that has succeeded; else null.
 inline const Value* findOutput(const State& state, std::string_view step) noexcept {
     const auto found = state.records.find(std::string(step));
-    return found != state.records.end() && found->second.status == word::SUCCESS ? &found->second.output : nullptr;
+    return found != state.records.end() && found->second.status == Word::success ? &found->second.output : nullptr;
 }
 
 /// What a condition, a map or a sleep sees of a state.

@@ -109,10 +109,10 @@ json::array graphJson(const Definition& definition) {
 
 // Where an outermost step is: its entry, and in a block its place there.
 json::array placeOf(const Plan& plan, const std::string& id) {
-    const auto found = plan.places.find(id);
-    if (found == plan.places.end()) return {};
-    json::array place{found->second};
-    const Entry& entry = plan.definition.entries[found->second];
+    const Place* const found = plan.findPlace(id);
+    if (found == nullptr) return {};
+    json::array place{found->entry};
+    const Entry& entry = plan.entryOf(*found);
     if (!isBlock(entry)) return place;
     const auto ids = idsOf(entry);
     place.push_back(std::ranges::find(ids, id) - ids.begin());

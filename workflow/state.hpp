@@ -16,8 +16,17 @@
 namespace stategraph::workflow {
 struct Item;
 struct Record;
+/// How far a step is, or a run: Record::status and State::status.
+enum class Word : std::uint8_t { none, running, waiting, suspended, success, failed, bailed, paused, canceled };
+/// As it is stored and told; of `none` the empty text.
+const char* toString(Word word) noexcept;
 }  // namespace stategraph::workflow
 namespace stategraph {
+template <>
+struct Codec<workflow::Word> {
+    static void encode(Encoder& encoder, workflow::Word word);
+    static void decode(Decoder& decoder, workflow::Word& word);
+};
 /// A map of what differs from a new record, as most of a record does not.
 template <>
 struct Codec<workflow::Record> {
@@ -32,18 +41,6 @@ struct Codec<workflow::Item> {
 }  // namespace stategraph
 
 namespace stategraph::workflow {
-
-// The words of Record::status and State::status.
-namespace word {
-inline constexpr const char* RUNNING = "running";
-inline constexpr const char* WAITING = "waiting";
-inline constexpr const char* SUSPENDED = "suspended";
-inline constexpr const char* SUCCESS = "success";
-inline constexpr const char* FAILED = "failed";
-inline constexpr const char* BAILED = "bailed";
-inline constexpr const char* PAUSED = "paused";
-inline constexpr const char* CANCELED = "canceled";
-}  // namespace word
 
 /// One question of a step, and its answer.
 struct Asked {
@@ -60,8 +57,8 @@ struct Asked {
 
 /// What is kept of a step: of its last execution, and what the next one is given.
 struct Record {
-    /// Empty: it has not run, and `pending` waits for it. "running": it is to be executed again, with `pending`.
-    std::string status = {};
+    /// None: it has not run, and `pending` waits for it. Running: it is to be executed again, with `pending`.
+    Word status = Word::none;
     Value payload = {};
     Value output = {};
     std::string error = {};
@@ -101,13 +98,13 @@ struct State {
     Value data = {};
     /// The entry that is due.
     std::int64_t at = 0;
-    /// Empty while entries are due.
-    std::string status = {};
+    /// None while entries are due.
+    Word status = Word::none;
     Value result = {};
     std::string error = {};
     std::map<std::string, Record> records = {};
     /// Of the foreach under way, by index.
-    std::map<std::string, Record> items = {};
+    std::map<std::int64_t, Record> items = {};
     Values shared = {};
     /// What the callers of the run gave, of what can be stored; the last caller's counts.
     Values context = {};

@@ -14,66 +14,66 @@ const Record* recordOf(const State& state, const std::string& id) noexcept {
 }
 
 // Once, also where the node runs again to resume inside, after a sleep.
-void tellStart(const Plan& plan, const Step& step, Runtime& runtime) {
+void tellStart(const Place& place, Runtime& runtime) {
     if (runtime.attempt() > 1) return;
-    const auto start = [&] { tell(runtime, {.kind = RunEvent::Kind::step_start, .path = pathOf(plan, step.id)}); };
-    const Nested* const nested = plan.findNested(step.id);
-    if (nested != nullptr && nested->plan->sleeps) {
+    const auto start = [&] { tellStep(runtime, RunEvent::Kind::step_start, place.path); };
+    if (place.nested && place.nested->plan->sleeps) {
         runtime.once("start", start);
     } else {
         start();
     }
 }
 
-void tellEnd(const Plan& plan, const std::string& id, const Record& record, Runtime& runtime) {
-    if (!isWatched(runtime)) return;
-    const bool is_open = record.status == word::SUSPENDED;
-    tell(runtime, {.kind = is_open ? RunEvent::Kind::step_suspended : RunEvent::Kind::step_result,
-                   .path = pathOf(plan, id),
-                   .status = record.status});
+void tellEnd(const Place& place, const Record& record, Runtime& runtime) {
+    const bool is_open = record.status == Word::suspended;
+    tellStep(runtime, is_open ? RunEvent::Kind::step_suspended : RunEvent::Kind::step_result, place.path,
+             record.status);
 }
 
+// What the step's node writes: one record.
+using Records = std::map<std::string, Record>;
+
 // After a step has ended, whichever way.
-Command<State> leaveStep(const Plan& plan, std::size_t entry, const Step& step, const State& state, Executed executed) {
-    const Record& record = executed.record;
-    const Entry& place = plan.definition.entries[entry];
+Command<State> leaveStep(const Plan& plan, const Place& place, const State& state, Records records, Executed executed) {
+    const std::string& id = place.step->id;
+    const Record& record = records.begin()->second;
+    const Entry& entry = plan.entryOf(place);
     const bool is_canceled = executed.is_canceled || state.is_canceled;
-    Outcome outcome{record.status, record.status == word::FAILED ? Value(record.error) : record.output};
-    const bool turns = isLoop(place) && outcome.status == word::SUCCESS && !is_canceled;
-    Update<State> update;
+    Outcome outcome{record.status, record.status == Word::failed ? Value(record.error) : record.output};
+    const bool turns = isLoop(entry) && outcome.status == Word::success && !is_canceled;
+    Update<State> update{merge(&State::records, std::move(records)), add<&State::path>(id)};
     if (!executed.shared.empty()) update.with(merge(&State::shared, std::move(executed.shared)));
     if (executed.is_canceled) update.with(add<&State::is_canceled>(true));
-    std::string_view status = word::SUCCESS;
-    for (const char* each : {word::SUSPENDED, word::FAILED, word::BAILED}) {
-        if (outcome.status == each) status = each;
-    }
-    outcome.status = status;
-    update.with(merge(&State::records, {{step.id, std::move(executed.record)}}));
-    update.with(add<&State::path>(step.id));
-    if (isBlock(place)) return {.update = std::move(update), .go_to = joinOf(entry)};
-    if (turns) return {.update = std::move(update), .go_to = turnOf(entry)};
-    return advance(plan, state, entry, std::move(outcome), std::move(update), is_canceled);
+    if (isBlock(entry)) return {.update = std::move(update), .go_to = joinOf(place.entry)};
+    if (turns) return {.update = std::move(update), .go_to = turnOf(place.entry)};
+    return advance(plan, state, place.entry, std::move(outcome), std::move(update), is_canceled);
 }
 
 }  // namespace
 
-Command<State> runStep(const Plan& plan, std::size_t entry, const Step& step, const State& state, Runtime& runtime) {
-    const Entry& place = plan.definition.entries[entry];
-    if (isCanceled(runtime) && !isBlock(place)) return {.update = {set<&State::status>(std::string(word::CANCELED))}};
-    Record record = beginRecord(plan, recordOf(state, step.id), state.data, isLoop(place));
-    tellStart(plan, step, runtime);
-    Executed executed = execute(plan, step, std::move(record), state, runtime);
+Command<State> runStep(const Plan& plan, const Place& place, const State& state, Runtime& runtime) {
+    const Entry& entry = plan.entryOf(place);
+    const std::string& id = place.step->id;
+    if (isCanceled(runtime) && !isBlock(entry)) return {.update = {set<&State::status>(Word::canceled)}};
+    Records records;
+    Record& record = records[id];
+    beginRecord(plan, recordOf(state, id), state.data, isLoop(entry), record);
+    tellStart(place, runtime);
+    Executed executed = execute(plan, place, record, state, runtime);
     executed.is_canceled = executed.is_canceled || isCanceled(runtime);
-    tellEnd(plan, step.id, executed.record, runtime);
-    return leaveStep(plan, entry, step, state, std::move(executed));
+    tellEnd(place, record, runtime);
+    return leaveStep(plan, place, state, std::move(records), std::move(executed));
 }
 
-Command<State> stepFailed(const Plan& plan, std::size_t entry, const Step& step, const State& state,
-                          const NodeFailure& failure, Runtime& runtime) {
-    Record begun = beginRecord(plan, recordOf(state, step.id), state.data, isLoop(plan.definition.entries[entry]));
-    Executed executed{.record = failedRecord(plan, std::move(begun), failure), .shared = {}};
-    tellEnd(plan, step.id, executed.record, runtime);
-    return leaveStep(plan, entry, step, state, std::move(executed));
+Command<State> stepFailed(const Plan& plan, const Place& place, const State& state, const NodeFailure& failure,
+                          Runtime& runtime) {
+    const std::string& id = place.step->id;
+    Records records;
+    Record& record = records[id];
+    beginRecord(plan, recordOf(state, id), state.data, isLoop(plan.entryOf(place)), record);
+    fail(plan, record, failure);
+    tellEnd(place, record, runtime);
+    return leaveStep(plan, place, state, std::move(records), {});
 }
 
 }  // namespace stategraph::workflow

@@ -9,7 +9,7 @@ namespace {
 
 bool hasRun(const State& state, const std::string& id) {
     const auto found = state.records.find(id);
-    return found != state.records.end() && !found->second.status.empty();
+    return found != state.records.end() && found->second.status != Word::none;
 }
 
 [[noreturn]] void refuseTarget(const Plan& plan, const std::string& id, const std::string& why) {
@@ -33,7 +33,7 @@ std::vector<std::string> forget(const Plan& plan, State& state, std::size_t at) 
         for (const std::string& id : idsOf(plan.definition.entries[i])) {
             const auto found = state.records.find(id);
             if (found == state.records.end()) continue;
-            if (found->second.status == word::SUSPENDED) asked.push_back(id);
+            if (found->second.status == Word::suspended) asked.push_back(id);
             if (plan.definition.entries[i].kind == Entry::Kind::foreach) state.items.clear();
             state.records.erase(found);
         }
@@ -55,7 +55,7 @@ void setInput(const Plan& plan, State& state, std::size_t at, const std::optiona
         if (isBlock(before)) return;
         Record& record = state.records.at(ids.front());
         record.output = *input;
-        record.status = word::SUCCESS;
+        record.status = Word::success;
         return;
     }
     if (!isBlock(before)) {
@@ -74,12 +74,12 @@ void setInput(const Plan& plan, State& state, std::size_t at, const std::optiona
 
 Targets travel(const Plan& plan, State& state, std::span<const std::string> path, const Travel& how) {
     const std::string& id = path.front();
-    const auto place = plan.places.find(id);
-    if (place == plan.places.end()) refuseTarget(plan, id, "there is no such step");
-    const std::size_t at = place->second;
+    const Place* const place = plan.findPlace(id);
+    if (place == nullptr) refuseTarget(plan, id, "there is no such step");
+    const std::size_t at = place->entry;
     const Entry& entry = plan.definition.entries[at];
     std::erase_if(state.records,
-                  [](const auto& each) { return each.second.status.empty(); });  // left by a time travel before
+                  [](const auto& each) { return each.second.status == Word::none; });  // left by a time travel before
     checkPast(plan, state, id, at);
     const Nested* const nested = plan.findNested(id);
     const auto known = state.records.find(id);
@@ -104,13 +104,13 @@ Targets travel(const Plan& plan, State& state, std::span<const std::string> path
     const std::vector<std::string> asked = forget(plan, state, at);
     state.at = static_cast<std::int64_t>(at);
     state.chosen.clear();
-    state.status.clear();
+    state.status = Word::none;
     state.error.clear();
     state.result = {};
     state.is_canceled = false;
     state.records.merge(siblings);
     if (kept) {
-        kept->status = word::RUNNING;
+        kept->status = Word::running;
         kept->output = {};
         kept->pending = {};
         kept->answers.clear();
@@ -123,7 +123,7 @@ Targets travel(const Plan& plan, State& state, std::span<const std::string> path
         if (how.data && !state.records.contains(step))
             state.records.insert_or_assign(step, Record{.pending = *how.data});
     }
-    return entry.kind == Entry::Kind::parallel && entry.steps.size() > 1 ? goingOn(plan, state) : beginningOf(plan, at);
+    return entry.kind == Entry::Kind::parallel && entry.steps.size() > 1 ? goingOn(plan, state) : plan.beginnings[at];
 }
 
 }  // namespace stategraph::workflow

@@ -17,15 +17,24 @@ std::optional<Value> valueOf(const Value& value) {
     if (value.isNull()) return {};
     return value;
 }
-StepStatus statusOf(const std::string& word) {
-    if (word == word::RUNNING) return StepStatus::running;
-    if (word == word::WAITING) return StepStatus::waiting;
-    if (word == word::SUSPENDED) return StepStatus::suspended;
-    return word == word::FAILED ? StepStatus::failed : StepStatus::success;
+StepStatus statusOf(Word word) {
+    switch (word) {
+        case Word::running:
+            return StepStatus::running;
+        case Word::waiting:
+            return StepStatus::waiting;
+        case Word::suspended:
+            return StepStatus::suspended;
+        case Word::failed:
+            return StepStatus::failed;
+        default:
+            return StepStatus::success;
+    }
 }
 
-StepView viewOf(const Plan& plan, const Step* step, const Record& record) {
-    StepView view{.status = statusOf(record.status), .payload = record.payload};
+void show(const Place* place, const Record& record, StepView& view) {
+    view.status = statusOf(record.status);
+    view.payload = record.payload;
     view.output = valueOf(record.output);
     if (view.status == StepStatus::failed || !record.error.empty()) view.error = record.error;
     view.resume_payload = valueOf(record.resumed);
@@ -37,13 +46,11 @@ StepView viewOf(const Plan& plan, const Step* step, const Record& record) {
             {each.payload, *timeOf(each.suspended_ms), valueOf(each.answer), timeOf(each.resumed_ms)});
     }
     view.ended_at = timeOf(record.ended_ms);
-    if (view.status != StepStatus::suspended) return view;
+    if (view.status != StepStatus::suspended) return;
     view.suspend_payload = record.asked.isNull() ? Value(Values()) : record.asked;
-    const Nested* const nested = step != nullptr ? plan.findNested(step->id) : nullptr;
-    if (nested == nullptr || record.child.isNull()) return view;
-    const auto open = openQuestions(*nested->plan, record.child.as<State>());
+    if (place == nullptr || !place->nested || record.child.isNull()) return;
+    const auto open = openQuestions(*place->nested->plan, record.child.as<State>());
     if (!open.empty() && !open.front().payload.isNull()) view.suspend_payload = open.front().payload;
-    return view;
 }
 
 // What a run has, with what is due below it.
@@ -53,7 +60,7 @@ public:
 
     void add(const Plan& plan, const State& state, const std::vector<TaskSnapshot>& tasks) {
         for (const auto& [id, record] : state.records) {
-            if (!record.status.empty()) addRecord(plan, state, id, record);
+            if (record.status != Word::none) addRecord(plan, state, id, record);
         }
         for (const TaskSnapshot& task : tasks) {
             if (!task.finished) addDue(plan, state, task);
@@ -62,54 +69,51 @@ public:
     bool isAsleep() const noexcept { return is_asleep_; }
 
 private:
+    // A step that the definition does not have any more keeps its record.
     void addRecord(const Plan& plan, const State& state, const std::string& id, const Record& record) {
-        const Step* const step = plan.findStep(id);
-        StepView& view = view_.steps[pathOf(plan, id)] = viewOf(plan, step, record);
-        const auto place = plan.places.find(id);
-        const bool is_foreach =
-            place != plan.places.end() && plan.definition.entries[place->second].kind == Entry::Kind::foreach;
-        if (!is_foreach) {
-            const Nested* const nested = plan.findNested(id);
-            if (nested != nullptr && !record.child.isNull()) add(*nested->plan, record.child.as<State>(), {});
+        const Place* const place = plan.findPlace(id);
+        StepView& view = view_.steps[place != nullptr ? place->path : plan.prefix + id];
+        show(place, record, view);
+        if (place == nullptr) return;
+        if (plan.entryOf(*place).kind != Entry::Kind::foreach) {
+            if (place->nested && !record.child.isNull()) add(*place->nested->plan, record.child.as<State>(), {});
         } else if (view.status == StepStatus::suspended) {
             view.suspend_payload.reset();
-            addItems(plan, step, state, record, view);
+            addItems(*place, state, record, view);
         }
     }
 
-    static void addItems(const Plan& plan, const Step* step, const State& state, const Record& record, StepView& view) {
+    static void addItems(const Place& place, const State& state, const Record& record, StepView& view) {
         const auto count = record.payload.as<std::vector<Value>>().size();
         for (std::size_t i = 0; i < count; ++i) {
-            const auto item = state.items.find(std::to_string(i));
-            if (item == state.items.end()) {
-                view.items.emplace_back();
-            } else {
-                view.items.emplace_back(viewOf(plan, step, item->second));
-            }
+            auto& one = view.items.emplace_back();
+            const auto item = state.items.find(static_cast<std::int64_t>(i));
+            if (item != state.items.end()) show(&place, item->second, one.emplace());
         }
     }
 
     void addDue(const Plan& plan, const State& state, const TaskSnapshot& task) {
-        const auto place = plan.places.find(task.name);
-        if (place == plan.places.end()) return;
-        const Entry& entry = plan.definition.entries[place->second];
+        const Place* const place = plan.findPlace(task.name);
+        if (place == nullptr) return;
+        const Entry& entry = plan.entryOf(*place);
         if (entry.kind == Entry::Kind::foreach || entry.kind == Entry::Kind::map) return;
         const auto before = state.records.find(task.name);
-        StepView& view = view_.steps[pathOf(plan, task.name)];
+        StepView& view = view_.steps[place->path];
+        view = {};
         if (entry.kind == Entry::Kind::sleep) {
             is_asleep_ = true;
-            view = {.status = StepStatus::waiting, .payload = state.data};
+            view.status = StepStatus::waiting;
+            view.payload = state.data;
             return;
         }
         const bool is_loop = entry.kind == Entry::Kind::dowhile || entry.kind == Entry::Kind::dountil;
-        Record record =
-            beginRecord(plan, before == state.records.end() ? nullptr : &before->second, state.data, is_loop);
-        record.status = word::RUNNING;
-        view = viewOf(plan, plan.findStep(task.name), record);
-        const Nested* const nested = plan.findNested(task.name);
-        if (nested == nullptr || task.calls.empty()) return;
+        Record record;
+        beginRecord(plan, before == state.records.end() ? nullptr : &before->second, state.data, is_loop, record);
+        record.status = Word::running;
+        show(place, record, view);
+        if (!place->nested || task.calls.empty()) return;
         const SnapshotData& inside = *task.calls.back().state;
-        add(*nested->plan, inside.values_as_cbor.as<State>(), inside.tasks);
+        add(*place->nested->plan, inside.values_as_cbor.as<State>(), inside.tasks);
     }
 
     RunView& view_;
@@ -117,8 +121,17 @@ private:
 };
 
 RunStatus statusOf(const State& state, const std::vector<Interrupt>& interrupts, bool is_asleep) {
-    for (const RunStatus status : {RunStatus::success, RunStatus::failed, RunStatus::canceled, RunStatus::paused}) {
-        if (state.status == toString(status)) return status;
+    switch (state.status) {
+        case Word::success:
+            return RunStatus::success;
+        case Word::failed:
+            return RunStatus::failed;
+        case Word::canceled:
+            return RunStatus::canceled;
+        case Word::paused:
+            return RunStatus::paused;
+        default:
+            break;
     }
     if (!interrupts.empty()) return RunStatus::suspended;
     return is_asleep ? RunStatus::waiting : RunStatus::running;

@@ -1,5 +1,7 @@
 #include <stategraph/workflow/run.hpp>
 
+#include "workflow/state.hpp"
+
 namespace stategraph::workflow {
 
 const char* toString(RunStatus status) noexcept {
@@ -19,6 +21,30 @@ const char* toString(RunStatus status) noexcept {
         case RunStatus::failed:
             return "failed";
         case RunStatus::canceled:
+            return "canceled";
+    }
+    return "?";
+}
+
+const char* toString(Word word) noexcept {
+    switch (word) {
+        case Word::none:
+            return "";
+        case Word::running:
+            return "running";
+        case Word::waiting:
+            return "waiting";
+        case Word::suspended:
+            return "suspended";
+        case Word::success:
+            return "success";
+        case Word::failed:
+            return "failed";
+        case Word::bailed:
+            return "bailed";
+        case Word::paused:
+            return "paused";
+        case Word::canceled:
             return "canceled";
     }
     return "?";
