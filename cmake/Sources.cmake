@@ -4,6 +4,7 @@
 #   src/**/*.cpp checkpoint/**/*.cpp store/*.cpp   the library;  rocksdb*.cpp is stategraph::rocksdb, checkpoint/encrypted*.cpp
 #                                 stategraph::encryption
 #   workflow/*.cpp                stategraph::workflow, with include/stategraph/workflow/*.hpp
+#   workflow/from_json/*.cpp      stategraph::workflow_json, with include/stategraph/workflow/from_json.hpp
 #   tests/**/*_test.cpp           stategraph-tests, with tests/support/*.cpp and tests/main.cpp
 #   tests/conformance/*.cpp       stategraph-conformance
 #   tests/workflow_conformance/*.cpp  stategraph-workflow-conformance
@@ -30,6 +31,9 @@ list(FILTER STATEGRAPH_ENCRYPTION_HEADERS INCLUDE REGEX "/encrypted_(saver|store
 set(STATEGRAPH_WORKFLOW_HEADERS ${STATEGRAPH_HEADERS})
 list(FILTER STATEGRAPH_HEADERS EXCLUDE REGEX "/include/stategraph/workflow/")
 list(FILTER STATEGRAPH_WORKFLOW_HEADERS INCLUDE REGEX "/include/stategraph/workflow/")
+set(STATEGRAPH_WORKFLOW_JSON_HEADERS ${STATEGRAPH_WORKFLOW_HEADERS})
+list(FILTER STATEGRAPH_WORKFLOW_HEADERS EXCLUDE REGEX "/from_json\\.hpp$")
+list(FILTER STATEGRAPH_WORKFLOW_JSON_HEADERS INCLUDE REGEX "/from_json\\.hpp$")
 
 file(GLOB_RECURSE STATEGRAPH_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cpp"
      "${PROJECT_SOURCE_DIR}/checkpoint/*.cpp" "${PROJECT_SOURCE_DIR}/store/*.cpp")
@@ -41,6 +45,7 @@ list(FILTER STATEGRAPH_SOURCES EXCLUDE REGEX "/checkpoint/encrypted[^/]*\\.cpp$"
 list(FILTER STATEGRAPH_ENCRYPTION_SOURCES INCLUDE REGEX "/checkpoint/encrypted[^/]*\\.cpp$")
 
 file(GLOB STATEGRAPH_WORKFLOW_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/workflow/*.cpp")
+file(GLOB STATEGRAPH_WORKFLOW_JSON_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/workflow/from_json/*.cpp")
 
 if(STATEGRAPH_BUILD_TESTS)
   file(GLOB_RECURSE STATEGRAPH_TEST_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*_test.cpp")
@@ -53,6 +58,9 @@ if(STATEGRAPH_BUILD_TESTS)
   endif()
   if(NOT STATEGRAPH_WITH_ENCRYPTION)
     list(FILTER STATEGRAPH_TEST_SOURCES EXCLUDE REGEX "/encrypted[^/]*_test\\.cpp$")
+  endif()
+  if(NOT STATEGRAPH_WITH_WORKFLOW_JSON)
+    list(FILTER STATEGRAPH_TEST_SOURCES EXCLUDE REGEX "/from_json_test\\.cpp$")
   endif()
   file(GLOB_RECURSE STATEGRAPH_TEST_SUPPORT CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.cpp")
   file(GLOB STATEGRAPH_CONFORMANCE_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/conformance/*.cpp")

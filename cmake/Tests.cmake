@@ -44,6 +44,9 @@ if(STATEGRAPH_TEST_PRECOMPILED AND NOT CMAKE_CXX_COMPILER_LAUNCHER MATCHES ccach
   target_precompile_headers(stategraph-tests PRIVATE tests/support/precompiled.hpp)
   set_source_files_properties(tests/main.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON) # it includes doctest in its own way
 endif()
+if(STATEGRAPH_WITH_WORKFLOW_JSON)
+  target_link_libraries(stategraph-tests PRIVATE stategraph_workflow_json)
+endif()
 target_link_libraries(stategraph-tests PRIVATE stategraph-drivers stategraph_workflow stategraph Boost::json Cbor::cbor stategraph_xxhash doctest::doctest)
 if(STATEGRAPH_WITH_ROCKSDB)
   target_link_libraries(stategraph-tests PRIVATE stategraph_rocksdb RocksDB::rocksdb-shared)

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Sourced by the scripts: finds what stategraph needs to build and installs what is missing with apt-get.
 #
-#   need_packages build   compiler, CMake, Ninja, Boost, libcbor, xxHash, RocksDB, OpenSSL
+#   need_packages build   compiler, CMake, Ninja, Boost, libcbor, xxHash, RocksDB, OpenSSL, valijson
 #   need_packages tests   and doctest, Google Benchmark
 #   need_packages benchmarks  and Google Benchmark, gnuplot
 #   need_packages clang   and clang++-16
@@ -157,6 +157,23 @@ need_boost() {
   note "Boost $found"
 }
 
+# -------------------------------------------------------------------------------------------------------- valijson
+# Headers whose package depends on some seventy others (Qt, Poco) for adapters that nobody here uses: it is unpacked into build/valijson.
+need_valijson() {
+  local prefix=$repo/build/valijson
+  if has_header valijson/validator.hpp || [ -e "$prefix/usr/include/valijson/validator.hpp" ]; then return; fi
+  have apt-get || return 0
+  [ "$apt_updated" = yes ] || as_root apt-get update -qq || true
+  say "Unpacking libvalijson-dev into build/valijson"
+  mkdir -p "$prefix/packages"
+  if (cd "$prefix/packages" && apt-get download -qq -o APT::Sandbox::User=root libvalijson-dev); then
+    dpkg-deb -x "$prefix"/packages/*.deb "$prefix"
+  else
+    note "It could not be fetched: stategraph::workflow_json is left out."
+  fi
+  rm -rf "$prefix/packages"
+}
+
 # ---------------------------------------------------------------------------------------------------------- the lot
 # need_packages GROUP...
 need_packages() {
@@ -205,6 +222,7 @@ need_packages() {
     note "$cxx is older than g++ 12, the oldest that stategraph is tested with; going on."
   note "$("$cxx" --version | head -n 1); $(cmake --version | head -n 1)"
   need_boost
+  need_valijson
   have ccache || note "ccache is not installed: not needed, but later builds would be faster with it"
   say "Everything is there"
 }

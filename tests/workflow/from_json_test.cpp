@@ -1,0 +1,161 @@
+#include <exception>
+
+#include <doctest/doctest.h>
+
+#include <stategraph/memory_saver.hpp>
+#include <stategraph/workflow/from_json.hpp>
+#include <stategraph/workflow/run.hpp>
+
+namespace sg = stategraph;
+namespace wf = stategraph::workflow;
+
+namespace {
+
+wf::Functions functions() {
+    wf::Functions offered;
+    offered.steps["double"] = [](const sg::Value& input, wf::StepContext&) { return sg::Value(2 * input.as<int>()); };
+    offered.steps["ask"] = [](const sg::Value& input, wf::StepContext& context) -> sg::Value {
+        if (context.resumeData() != nullptr) return *context.resumeData();
+        context.suspend(input);
+        std::terminate();  // the line before does not return, which compilers do not see of virtual functions
+    };
+    offered.conditions["is small"] = [](const wf::Scope& scope) { return scope.input().as<int>() < 10; };
+    offered.maps["length"] = [](const wf::Scope& scope) {
+        return sg::Value(static_cast<int>(scope.input().as<std::vector<sg::Value>>().size()));
+    };
+    return offered;
+}
+
+wf::Flow flowOf(std::string_view text) {
+    return wf::Flow(wf::fromJson(text, functions()), {.checkpointer = std::make_shared<sg::MemorySaver>()});
+}
+
+std::string resultOf(const wf::RunView& run) {
+    CAPTURE(run.error);
+    REQUIRE((run.status == wf::RunStatus::success));
+    return run.result ? run.result->toJson() : "null";
+}
+
+std::vector<std::string> faultsOf(std::string_view text) {
+    try {
+        (void)wf::fromJson(text, functions());
+    } catch (const sg::InvalidGraphError& error) {
+        return {error.what()};
+    }
+    return {};
+}
+
+}  // namespace
+
+TEST_CASE("a workflow from JSON runs every operator") {
+    const auto flow = flowOf(R"json({
+        "id": "all", "input": {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}},
+        "steps": {
+            "twice": {"run": "double"}, "again": {"run": "double"}, "loop": {"run": "double"}, "each": {"run": "double"},
+            "left": {"run": "double"}, "right": {"run": "double"},
+            "inner": {"workflow": {"id": "inside", "steps": {"double": {}}, "entries": [{"then": "double"}]}}},
+        "entries": [
+            {"map": {"$": "input.n"}},
+            {"then": "twice"},
+            {"parallel": ["again", "inner"]},
+            {"map": {"$": "input.inner"}, "id": "pick"},
+            {"branch": [{"when": "is small", "step": "left"}, {"when": {"path": "input", "ge": 4}, "step": "right"}]},
+            {"map": {"$": "input.right"}, "id": "pick again"},
+            {"dountil": "loop", "when": {"any": [{"path": "iteration", "eq": 2}, {"path": "input", "gt": 1000}]}},
+            {"map": [{"$": "input"}, {"$": "init.n"}, 7], "id": "list"},
+            {"foreach": "each", "concurrency": 2},
+            {"sleep": 0},
+            {"map": {"of": "${init.n} gave ${input} and ${steps.nothing}!", "all": {"$": "input"}}, "id": "end"}]
+    })json");
+    CHECK(resultOf(flow.start("run", sg::parseJson(R"({"n": 1})"))) ==
+          R"({"of":"1 gave [64,2,14] and !","all":[64,2,14]})");
+}
+
+TEST_CASE("functions compute where templates do not suffice") {
+    const auto flow = flowOf(R"({"id": "f", "entries": [{"transform": "length", "id": "count"}]})");
+    CHECK(resultOf(flow.start("run", sg::parseJson("[1, 2, 3]"))) == "3");
+}
+
+TEST_CASE("schemas check the input, the answer, the output and what is asked, and nothing runs that they refuse") {
+    const auto flow = flowOf(R"json({
+        "id": "checked", "input": {"type": "integer", "minimum": 1},
+        "steps": {"ask": {
+            "suspend": {"type": "integer", "maximum": 5},
+            "resume": {"type": "object", "required": ["ok"], "properties": {"ok": {"type": "boolean"}, "by": {"default": "nobody"}}},
+            "output": {"type": "object", "required": ["by"], "properties": {"by": {"enum": ["nobody", "ann"]}}}}},
+        "entries": [{"then": "ask"}]
+    })json");
+    CHECK_THROWS_WITH_AS(flow.start("run", 0), doctest::Contains("input is not what the workflow takes"),
+                         wf::RefusedError);
+    CHECK((flow.get("run").status == wf::RunStatus::pending));
+    CHECK((flow.start("asks too much", 6).status == wf::RunStatus::failed));
+    REQUIRE((flow.start("run", 3).status == wf::RunStatus::suspended));
+    CHECK_THROWS_WITH_AS(flow.resume("run", {.step = "ask"}, sg::parseJson(R"({"ok": 1})")), doctest::Contains("$[ok]"),
+                         wf::RefusedError);
+    CHECK((flow.get("run").status == wf::RunStatus::suspended));
+    SUBCASE("a default is filled in") {
+        CHECK(resultOf(flow.resume("run", {.step = "ask"}, sg::parseJson(R"({"ok": true})"))) ==
+              R"({"by":"nobody","ok":true})");
+    }
+    SUBCASE("an output that the schema refuses fails the step") {
+        const auto run = flow.resume("run", {.step = "ask"}, sg::parseJson(R"({"ok": true, "by": "bob"})"));
+        CHECK((run.status == wf::RunStatus::failed));
+        CHECK(run.error.find("$[by]") != std::string::npos);
+    }
+}
+
+TEST_CASE("every fault of a workflow's text is told with its place") {
+    const auto faults = faultsOf(R"json({
+        "id": "bad", "name": 1, "input": {"type": 5}, "retry": {"max_attempts": 0},
+        "steps": {"a": {"run": "nothing"}, "b": {"run": "double", "times": 2}},
+        "entries": [{"then": "c"}, {"go": "a"}, {"branch": [{"when": {"path": "inptu"}, "step": "b"}]},
+                    {"map": {"$": "nowhere.x"}}, {"sleepUntil": "tomorrow"}, {"dowhile": "b"}, {"then": "b", "id": "x"}]
+    })json");
+    REQUIRE(faults.size() == 1);
+    for (const char* part :
+         {"workflow: it has an unknown member 'name'", "workflow.input: no JSON Schema",
+          "workflow.retry.max_attempts: ",
+          "workflow.steps.a.run: there is no function 'nothing'; there are 'ask', 'double'",
+          "workflow.steps.b: it has an unknown member 'times'", "workflow.entries[0].then: there is no step 'c'",
+          "workflow.entries[1]: it must be an object with one of then",
+          "workflow.entries[2].branch[0].when: ", "workflow.entries[3].map: the path 'nowhere.x'",
+          "workflow.entries[4].sleepUntil: ", "workflow.entries[5].when: a condition is missing",
+          "workflow.entries[6]: it has an unknown member 'id'"}) {
+        CAPTURE(part);
+        CHECK(faults.front().find(part) != std::string::npos);
+    }
+    CHECK(faultsOf("{").size() == 1);
+    CHECK(faultsOf("[]").size() == 1);
+}
+
+TEST_CASE("a comparison of what has no order fails the run, and says what it met") {
+    const auto flow = flowOf(R"({"id": "f", "steps": {"double": {}},
+        "entries": [{"branch": [{"when": {"path": "input", "lt": "x"}, "step": "double"}]}]})");
+    const auto run = flow.start("run", 1);
+    CHECK((run.status == wf::RunStatus::failed));
+    CHECK(run.error.find("two numbers or two texts") != std::string::npos);
+}
+
+TEST_CASE("a schema lists what is wrong, survives hostile values, and refuses to be no schema") {
+    const auto check = wf::schemaCheck(R"({"type": "array", "items": {"type": "string", "pattern": "^(a|b)*$"}})");
+    CHECK_NOTHROW(check(sg::parseJson(R"(["ab", "ba"])")));
+    CHECK_THROWS_WITH(check(sg::parseJson(R"(["ab", 1, "c"])")), doctest::Contains("$[1]"));
+    CHECK_THROWS_WITH(check(sg::Value(std::vector<std::string>{std::string(1'000'000, 'a')})),
+                      doctest::Contains("4096 bytes"));
+    CHECK_THROWS_AS(wf::schemaCheck("5"), sg::InvalidArgumentError);
+    CHECK_THROWS_AS(wf::schemaCheck("{"), sg::InvalidArgumentError);
+    CHECK_THROWS_AS(wf::schemaCheck(R"({"$ref": "http://example.com/schema"})"), sg::InvalidArgumentError);
+}
+
+TEST_CASE("templates and predicates serve typed workflows too") {
+    wf::Definition definition{.id = "typed"};
+    definition.entries.push_back({.kind = wf::Entry::Kind::map,
+                                  .id = "greeting",
+                                  .transform = wf::fromTemplate(R"("Hello ${input.name}, ${context.title}")")});
+    const wf::Flow flow(std::move(definition));
+    wf::RunOptions options;
+    options.context["title"] = "Dr";
+    CHECK(resultOf(flow.start("run", sg::parseJson(R"({"name": "Ann"})"), options)) == R"("Hello Ann, Dr")");
+    CHECK_THROWS_AS(wf::fromPredicate(R"({"path": "input", "like": "x"})"), sg::InvalidArgumentError);
+    CHECK_THROWS_AS(wf::fromPredicate(R"({"path": "input", "exists": 1})"), sg::InvalidArgumentError);
+}

@@ -1,0 +1,11 @@
+#pragma once
+#include <boost/json.hpp>
+
+#include <stategraph/workflow/definition.hpp>
+
+namespace stategraph::workflow::from_json {
+
+/// Errors: InvalidArgumentError.
+Condition predicateOf(const boost::json::value& json);
+
+}  // namespace stategraph::workflow::from_json

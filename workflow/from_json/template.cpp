@@ -1,0 +1,109 @@
+#include "workflow/from_json/template.hpp"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <stategraph/error.hpp>
+#include <stategraph/json.hpp>
+#include <stategraph/workflow/from_json.hpp>
+
+#include "workflow/from_json/path.hpp"
+
+namespace stategraph::workflow::from_json {
+
+namespace json = boost::json;
+
+/// A value that stands for itself, one at a path, a text with paths in it, or a list or an object of parts.
+struct Template::Part {
+    enum class Kind : std::uint8_t { constant, path, text, list, object } kind = Kind::constant;
+    json::value constant = {};
+    std::optional<Path> path = {};
+    /// Of a text: pieces, each followed by a path if there is one.
+    std::vector<std::pair<std::string, std::optional<Path>>> pieces = {};
+    std::vector<std::pair<std::string, Part>> members = {};  // of a list without names
+};
+
+namespace {
+
+using Part = Template::Part;
+
+Part partOf(const json::value& value);
+
+Part textPart(std::string_view text) {
+    Part part{.kind = Part::Kind::text};
+    while (!text.empty()) {
+        const std::size_t begin = text.find("${");
+        const std::size_t end = begin == std::string_view::npos ? begin : text.find('}', begin);
+        if (end == std::string_view::npos) {
+            part.pieces.emplace_back(std::string(text), std::nullopt);
+            break;
+        }
+        part.pieces.emplace_back(std::string(text.substr(0, begin)), Path(text.substr(begin + 2, end - begin - 2)));
+        text.remove_prefix(end + 1);
+    }
+    return part;
+}
+
+Part objectPart(const json::object& object) {
+    if (object.size() == 1 && object.begin()->key() == "$") {
+        const json::string* const path = object.begin()->value().if_string();
+        if (path == nullptr) throw InvalidArgumentError("\"$\" needs a path, which is a text");
+        return {.kind = Part::Kind::path, .path = Path(*path)};
+    }
+    Part part{.kind = Part::Kind::object};
+    for (const auto& member : object) part.members.emplace_back(member.key(), partOf(member.value()));
+    return part;
+}
+
+Part partOf(const json::value& value) {
+    if (const json::object* const object = value.if_object()) return objectPart(*object);
+    if (const json::array* const list = value.if_array()) {
+        Part part{.kind = Part::Kind::list};
+        for (const json::value& each : *list) part.members.emplace_back("", partOf(each));
+        return part;
+    }
+    const json::string* const text = value.if_string();
+    if (text != nullptr && text->find("${") != json::string::npos) return textPart(*text);
+    return {.constant = value};
+}
+
+// Within a text: texts as they are, anything else as JSON.
+std::string shown(const json::value& value) {
+    if (value.is_null()) return {};
+    if (const json::string* const text = value.if_string()) return std::string(*text);
+    return json::serialize(value);
+}
+
+json::value filled(const Part& part, const Scope& scope) {
+    switch (part.kind) {
+        case Part::Kind::constant:
+            return part.constant;
+        case Part::Kind::path:
+            return part.path->read(scope);
+        case Part::Kind::text: {
+            std::string text;
+            for (const auto& [piece, path] : part.pieces) text += piece + (path ? shown(path->read(scope)) : "");
+            return json::value(text);
+        }
+        case Part::Kind::list: {
+            json::array list;
+            for (const auto& [name, member] : part.members) list.push_back(filled(member, scope));
+            return list;
+        }
+        case Part::Kind::object: {
+            json::object object;
+            for (const auto& [name, member] : part.members) object[name] = filled(member, scope);
+            return object;
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+Template::Template(const json::value& json) : root_(std::make_shared<const Part>(partOf(json))) {}
+
+json::value Template::fill(const Scope& scope) const { return filled(*root_, scope); }
+
+}  // namespace stategraph::workflow::from_json
