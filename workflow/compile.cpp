@@ -101,6 +101,9 @@ private:
     NodeOptions optionsOf(const Step& step, NodeNames ends) const {
         NodeOptions options;
         if (!step.workflow) options.retry = plan_->retryOf(step);
+        options.timeout = step.timeout;
+        options.idle_timeout = step.idle_timeout;
+        options.metadata = step.metadata;
         options.ends = std::move(ends);
         return options;
     }
@@ -170,6 +173,7 @@ Update<State> beginningOf(State state) {
     Update<State> update{set<&State::input>(std::move(state.input)), set<&State::data>(std::move(state.data))};
     if (!state.shared.empty()) update.with(merge(&State::shared, std::move(state.shared)));
     if (!state.context.empty()) update.with(merge(&State::context, std::move(state.context)));
+    if (!state.metadata.empty()) update.with(set<&State::metadata>(std::move(state.metadata)));
     if (state.is_single_step) update.with(set<&State::is_single_step>(true));
     return update;
 }
@@ -186,6 +190,7 @@ Update<State> updateOf(const State& state) {
             overwrite<&State::shared>(state.shared),
             set<&State::chosen>(state.chosen),
             overwrite<&State::context>(state.context),
+            set<&State::metadata>(state.metadata),
             overwrite<&State::path>(state.path),
             overwrite<&State::is_canceled>(state.is_canceled),
             set<&State::is_single_step>(state.is_single_step),

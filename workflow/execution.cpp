@@ -5,6 +5,7 @@
 
 #include <stategraph/runtime.hpp>
 
+#include "workflow/kept_output.hpp"
 #include "workflow/scope.hpp"
 
 namespace stategraph::workflow {
@@ -54,6 +55,7 @@ public:
 
     Values takeShared() { return std::move(shared_); }
     bool isCanceled() const noexcept { return is_canceled_; }
+    bool hasEffects() const noexcept { return is_canceled_ || !shared_.empty(); }
 
 private:
     const Step& step_;
@@ -66,7 +68,7 @@ private:
 };
 
 // A step of a function, once.
-Executed executeFunction(const Place& place, Record& record, const State& state, Runtime& runtime) {
+Executed executeFunction(const Plan& plan, const Place& place, Record& record, const State& state, Runtime& runtime) {
     const Step& step = *place.step;
     Executed executed;
     record.attempts = runtime.attempt();
@@ -74,8 +76,11 @@ Executed executeFunction(const Place& place, Record& record, const State& state,
         if (step.input) record.payload = step.input(std::move(record.payload));
         Context context(place, record, state, runtime);
         try {
-            record.output = step.execute(record.payload, context);
+            const bool may_keep = record.pending.isNull();
+            auto kept = may_keep ? keptOutput(plan, place, record.payload) : std::nullopt;
+            record.output = kept ? std::move(*kept) : step.execute(record.payload, context);
             record.status = Word::success;
+            if (may_keep && !kept && !context.hasEffects()) keepOutput(plan, place, record.payload, record.output);
         } catch (Suspended& suspended) {
             record.status = Word::suspended;
             record.asked = std::move(suspended.payload);
@@ -182,7 +187,7 @@ void beginRecord(const Plan& plan, const Record* before, const Value& input, boo
 Executed execute(const Plan& plan, const Place& place, Record& record, const State& state, Runtime& runtime) {
     const bool is_workflow = place.nested != nullptr;
     Executed executed = is_workflow ? executeNested(plan, place, record, state, runtime)
-                                    : executeFunction(place, record, state, runtime);
+                                    : executeFunction(plan, place, record, state, runtime);
     record.pending = {};
     record.answers.clear();
     if (record.status == Word::suspended) {

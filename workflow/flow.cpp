@@ -11,22 +11,14 @@
 #include <stategraph/workflow/run.hpp>
 
 #include "workflow/flow_impl.hpp"
+#include "workflow/inner_questions.hpp"
+#include "workflow/listing.hpp"
 #include "workflow/snapshot.hpp"
 #include "workflow/travel.hpp"
 
 // Operations on runs. Each is one run or one edit of the graph's thread, or both.
 namespace stategraph::workflow {
 namespace {
-
-std::vector<std::string> split(std::string_view path) {
-    std::vector<std::string> ids;
-    while (!path.empty()) {
-        const std::size_t dot = std::min(path.find('.'), path.size());
-        ids.emplace_back(path.substr(0, dot));
-        path.remove_prefix(std::min(dot + 1, path.size()));
-    }
-    return ids;
-}
 
 // Until a time, or until the run is to end.
 void sleepUntil(std::chrono::system_clock::time_point until, const std::stop_token& stop) {
@@ -110,7 +102,8 @@ RunView Flow::Impl::drive(const std::string& run_id, Input input, const RunOptio
     if (stopped && saver) end(run_id);
     // What the run returned says it all, unless something is due that only the store knows.
     const bool is_whole =
-        !saver || (!stopped && (result.status == Status::done || result.status == Status::interrupted));
+        !saver ||
+        (!stopped && (result.status == Status::done || (result.status == Status::interrupted && asks(result.values))));
     RunView view = is_whole ? viewOf(*plan, result) : this->view(run_id);
     if (view.status == RunStatus::canceled) session->tell({.kind = RunEvent::Kind::canceled});
     if (view.status == RunStatus::paused) session->tell({.kind = RunEvent::Kind::paused});
@@ -225,7 +218,7 @@ std::vector<Question> Flow::Impl::questionsOf(const std::string& run_id, const S
 }
 
 Flow::Flow(Definition definition, const CompileOptions& options) {
-    const auto plan = makePlan(definition, "", true, options.ids);
+    const auto plan = makePlan(definition, options);
     impl_ = std::make_shared<const Impl>(plan, options);
 }
 
@@ -248,16 +241,47 @@ RunView Flow::start(const std::string& run_id, Value input, const RunOptions& op
     state.data = state.input;
     state.is_single_step = options.single_step;
     state.context = options.context;
+    state.metadata = options.metadata;
     if (impl_->hasRun(run_id)) return impl_->drive(run_id, updateOf(state), options);  // it begins anew
     return impl_->drive(run_id, beginningOf(std::move(state)), options);
 }
 
+// The question of a graph that a step is made of; the graph itself checks the answer.
+TaskId Flow::Impl::innerQuestionOf(const std::string& run_id, const StateSnapshot<State>& at,
+                                   const ResumeTarget& target) const {
+    std::vector<QuestionView> open = innerQuestions(*plan, at.tasks);
+    if (!target.seen.empty() && target.seen != at.config.checkpoint_id)
+        refuse(Refusal::already_claimed, run_id, "it has continued since the checkpoint that the answer is for");
+    if (!target.label.empty())
+        refuse(Refusal::unknown_label, run_id, "no open question has the label '" + target.label + "'");
+    const std::string element = target.index ? "[" + std::to_string(*target.index) + "]" : "";
+    std::erase_if(open, [&](const QuestionView& each) {
+        if (!target.question.empty()) return each.id != target.question;
+        const std::string wanted = target.step + element;
+        const bool is_below =
+            each.path == wanted || each.path.starts_with(wanted + ".") || each.path.starts_with(wanted + "[");
+        return !target.step.empty() && !is_below;
+    });
+    if (open.empty()) refuse(Refusal::not_suspended, run_id, "step '" + target.step + "' waits for no answer");
+    if (open.size() > 1) refuse(Refusal::ambiguous, run_id, "several questions are open there; name one by its id");
+    return open.front().id;
+}
+
 RunView Flow::resume(const std::string& run_id, const ResumeTarget& target, Value data,
                      const RunOptions& options) const {
-    const auto at = impl_->read(run_id);
+    auto at = impl_->read(run_id);
     Command<State> command;
     command.update = goingOnWith(at.values, options);
     const auto interrupts = at.interrupts();
+    if (Impl::isStored(at) && at.values.status == Word::none && !interrupts.empty() && !impl_->asks(at.values)) {
+        at = impl_->read(run_id, true);
+        command.answers.emplace_back(impl_->innerQuestionOf(run_id, at, target), std::move(data));
+        try {
+            return impl_->claim(run_id, std::move(command), options);
+        } catch (const WrongTypeError& error) {  // the question stays open
+            refuse(Refusal::invalid_resume_data, run_id, error.message());
+        }
+    }
     for (const Question& question : impl_->questionsOf(run_id, at, target)) {
         const auto asked = std::ranges::find(interrupts, question.key, &Interrupt::key);
         if (asked == interrupts.end())
@@ -310,6 +334,8 @@ RunView Flow::get(const std::string& run_id, CheckpointId at) const { return imp
 std::string Flow::snapshot(const std::string& run_id, CheckpointId at) const {
     return snapshotJson(*impl_->plan, run_id, impl_->view(run_id, at));
 }
+
+std::vector<ListedRun> Flow::list(const RunQuery& query) const { return listRuns(*impl_, query); }
 
 std::vector<Flow::DueRun> Flow::dueRuns() const { return impl_->dueRuns(); }
 

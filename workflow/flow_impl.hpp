@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -49,6 +50,11 @@ struct Flow::Impl {
     /// Whether a run of this process is under way: it ends then.
     bool cancelLive(const std::string& run_id) const;
     void end(const std::string& run_id) const;
+    /// Whether the workflow itself waits for answers, and not a graph inside a step.
+    bool asks(const State& state) const {
+        return std::ranges::any_of(openQuestions(*plan, state), [](const Question& each) { return each.is_due; });
+    }
+    TaskId innerQuestionOf(const std::string& run_id, const StateSnapshot<State>& at, const ResumeTarget& target) const;
     std::vector<Question> questionsOf(const std::string& run_id, const StateSnapshot<State>& at,
                                       const ResumeTarget& target) const;
     std::vector<Question> questionOfId(const std::string& run_id, std::vector<Question> open,

@@ -54,6 +54,8 @@ private:
                 fault(where + "step " + quoted(step.id) + " needs either a function or a workflow");
             }
             if (step.workflow) check(*step.workflow);
+            if (step.workflow && step.cache)
+                fault(where + "step " + quoted(step.id) + " is a workflow, which is not cached; cache its steps");
         }
         using Kind = Entry::Kind;
         const bool computes = entry.kind == Kind::map || entry.kind == Kind::sleep;
@@ -127,14 +129,17 @@ RetryPolicy Plan::retryOf(const Step& step) const {
     return policy;
 }
 
-std::shared_ptr<const Plan> makePlan(const Definition& definition, std::string prefix, bool is_root,
-                                     std::shared_ptr<IdSource> ids) {
+std::shared_ptr<const Plan> makePlan(const Definition& definition, const CompileOptions& options, std::string prefix,
+                                     const std::string& workflow) {
+    const bool is_root = workflow.empty();
     if (is_root) Faults(definition).throwIfAny();
     auto plan = std::make_shared<Plan>();
     plan->definition = definition;
+    plan->workflow = workflow.empty() ? definition.id : workflow;
     plan->prefix = std::move(prefix);
     plan->is_root = is_root;
-    plan->ids = ids;
+    plan->ids = options.ids;
+    plan->cache = options.cache;
     for (std::size_t entry = 0; entry < definition.entries.size(); ++entry) {
         plan->sleeps = plan->sleeps || definition.entries[entry].kind == Entry::Kind::sleep;
         for (const std::string& id : idsOf(definition.entries[entry]))
@@ -143,7 +148,7 @@ std::shared_ptr<const Plan> makePlan(const Definition& definition, std::string p
             Place& place = plan->places.at(step.id);
             place.step = &step;
             if (!step.workflow) continue;
-            const auto inner = makePlan(*step.workflow, place.path + ".", false, ids);
+            const auto inner = makePlan(*step.workflow, options, place.path + ".", plan->workflow);
             plan->sleeps = plan->sleeps || inner->sleeps;
             place.nested = std::make_unique<const Nested>(Nested{inner, compile(inner, {})});
         }

@@ -35,13 +35,15 @@ struct Place {
 /// A checked definition, as the nodes of its graph see it.
 struct Plan {
     Definition definition;
-    std::string prefix;  // of its steps' paths: "outer."
+    std::string workflow;  // the outermost one's id
+    std::string prefix;    // of its steps' paths: "outer."
     bool is_root = true;
     std::map<std::string, Place, std::less<>> places = {};  // by id
     std::vector<Targets> beginnings = {};                   // by entry: what is due where it begins
     bool sleeps = false;  // it, or a workflow inside it, has a sleep: its node may run again and resume inside
 
-    std::shared_ptr<IdSource> ids = {};  // whose clock counts; null: the system's
+    std::shared_ptr<IdSource> ids = {};     // whose clock counts; null: the system's
+    std::shared_ptr<BaseCache> cache = {};  // of steps' outputs; null: nothing is kept
 
     std::int64_t nowMs() const;
     /// Null: there is none.
@@ -118,9 +120,9 @@ Update<State> updateOf(const State& state);
 /// The same of a state in which nothing has been executed, for a graph without a state.
 Update<State> beginningOf(State state);
 
-/// Checks a definition and makes its graph. Errors: InvalidGraphError.
-std::shared_ptr<const Plan> makePlan(const Definition& definition, std::string prefix, bool is_root,
-                                     std::shared_ptr<IdSource> ids);
+/// Checks a definition and makes its graph. `workflow`: the outermost one's id, of a definition inside it. Errors: InvalidGraphError.
+std::shared_ptr<const Plan> makePlan(const Definition& definition, const CompileOptions& options,
+                                     std::string prefix = {}, const std::string& workflow = {});
 CompiledGraph<State> compile(std::shared_ptr<const Plan> plan, const CompileOptions& options);
 
 }  // namespace stategraph::workflow

@@ -1,5 +1,6 @@
 #include "workflow/questions.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <set>
 
@@ -72,6 +73,16 @@ std::string joined(const std::vector<std::string>& path) {
     std::string text;
     for (const std::string& id : path) text += (text.empty() ? "" : ".") + id;
     return text;
+}
+
+std::vector<std::string> split(std::string_view path) {
+    std::vector<std::string> ids;
+    while (!path.empty()) {
+        const std::size_t dot = std::min(path.find('.'), path.size());
+        ids.emplace_back(path.substr(0, dot));
+        path.remove_prefix(std::min(dot + 1, path.size()));
+    }
+    return ids;
 }
 
 std::vector<Question> openQuestions(const Plan& plan, const State& state) {

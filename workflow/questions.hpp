@@ -26,6 +26,7 @@ std::vector<Question> openQuestions(const Plan& plan, const State& state);
 
 /// "outer.inner.step".
 std::string joined(const std::vector<std::string>& path);
+std::vector<std::string> split(std::string_view path);
 
 /// Writes an answer where the step that asked finds it when it is executed again. `key` is the question's.
 void giveAnswer(const Plan& plan, State& state, std::string_view key, const Value& answer);

@@ -64,6 +64,8 @@ json::array graphJson(const Definition& definition);
 
 json::object stepOf(const Step& step) {
     json::object out{{"id", step.id}};
+    if (!step.description.empty()) out["description"] = step.description;
+    if (!step.metadata.isNull()) out["metadata"] = toJsonValue(step.metadata);
     if (step.workflow) {
         out["component"] = "WORKFLOW";
         out["serializedStepFlow"] = graphJson(*step.workflow);

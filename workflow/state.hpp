@@ -108,6 +108,8 @@ struct State {
     Values shared = {};
     /// What the callers of the run gave, of what can be stored; the last caller's counts.
     Values context = {};
+    /// What the run is listed by.
+    Values metadata = {};
     /// The steps that were executed, in order.
     std::vector<std::string> path = {};
     /// The members of the branch under way.
@@ -126,7 +128,7 @@ struct State {
             stategraph::channel<&State::records>(stategraph::merge),
             stategraph::channel<&State::items>(stategraph::merge),
             stategraph::channel<&State::shared>(stategraph::merge),
-            stategraph::channel<&State::context>(stategraph::merge),
+            stategraph::channel<&State::context>(stategraph::merge), stategraph::channel<&State::metadata>(),
             stategraph::channel<&State::path>(stategraph::append), stategraph::channel<&State::chosen>(),
             stategraph::channel<&State::is_canceled>(stategraph::max), stategraph::channel<&State::is_single_step>(),
             stategraph::channel<&State::goes_on>(), stategraph::channel<&State::answers>());

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "workflow/execution.hpp"
+#include "workflow/inner_questions.hpp"
 #include "workflow/questions.hpp"
 
 namespace stategraph::workflow {
@@ -109,7 +110,9 @@ private:
         const bool is_loop = entry.kind == Entry::Kind::dowhile || entry.kind == Entry::Kind::dountil;
         Record record;
         beginRecord(plan, before == state.records.end() ? nullptr : &before->second, state.data, is_loop, record);
-        record.status = Word::running;
+        const bool asks = !task.open_interrupts.empty() && !place->nested;
+        record.status = asks ? Word::suspended : Word::running;
+        if (asks) record.asked = task.open_interrupts.front().value;
         show(place, record, view);
         if (!place->nested || task.calls.empty()) return;
         const SnapshotData& inside = *task.calls.back().state;
@@ -164,11 +167,17 @@ RunView viewWith(const Plan& plan, const State& state, const std::vector<Interru
     view.state = state.shared;
     view.input = state.input;
     view.context = state.context;
+    view.metadata = state.metadata;
     view.path = state.path;
     view.at = state.at;
     if (view.status == RunStatus::success) view.result = state.result;
     if (view.status == RunStatus::failed) view.error = state.error;
-    if (view.status == RunStatus::suspended) addQuestions(plan, state, interrupts, view);
+    if (view.status != RunStatus::suspended) return view;
+    addQuestions(plan, state, interrupts, view);
+    for (QuestionView& question : innerQuestions(plan, tasks)) {
+        view.suspended.push_back(split(question.path));
+        view.questions.push_back(std::move(question));
+    }
     return view;
 }
 

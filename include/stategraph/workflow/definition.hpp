@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -84,6 +85,15 @@ using Transform = std::function<Value(const Scope& scope)>;
 /// What a block returns, from the outputs of those of its members that ran.
 using Combine = std::function<Value(const Values& outputs)>;
 
+/// Whether a step's outputs are kept for executions with an equal input (CompileOptions::cache). Not kept is what a step asked, what it set of the
+/// state, and an execution that was resumed.
+struct StepCache {
+    /// How long; none: as long as the cache keeps it.
+    std::optional<std::chrono::milliseconds> ttl = {};
+    /// To be changed when the step computes something else than before.
+    std::string version = {};
+};
+
 struct Step {
     /// Unique in its workflow; not empty, and without '.', '[' and ']'.
     std::string id;
@@ -96,6 +106,14 @@ struct Step {
     Check state = {};
     /// None: the workflow's.
     std::optional<RetryPolicy> retry = {};
+    /// How long one attempt may take, and how long it may give no sign: then it has failed (NodeOptions::timeout).
+    std::optional<std::chrono::milliseconds> timeout = {};
+    std::optional<std::chrono::milliseconds> idle_timeout = {};
+    /// Not of a workflow.
+    std::optional<StepCache> cache = {};
+    /// Shown in snapshots, and not looked at.
+    std::string description = {};
+    Value metadata = {};
 };
 
 /// One entry. Each receives what the entry before it returned; the first receives the run's input.

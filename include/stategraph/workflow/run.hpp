@@ -121,6 +121,8 @@ struct RunView {
     std::vector<std::string> path = {};
     /// The entry that is due, from 0.
     std::int64_t at = 0;
+    /// What it was started with (RunOptions::metadata).
+    Values metadata = {};
     /// When this was stored; none in what an operation returns.
     std::optional<std::chrono::system_clock::time_point> time = {};
     CheckpointId checkpoint_id = {};
@@ -160,6 +162,8 @@ struct RunOptions {
     /// What steps see as the request context: who asks, for which tenant. It is stored with the run, so nothing secret belongs there; of a key that
     /// several callers gave the last one's counts.
     Values context = {};
+    /// Of `start`: what the run is listed by, such as a customer or a region. It is stored.
+    Values metadata = {};
     /// Waits in this process for sleeps that are due, instead of returning RunStatus::waiting.
     bool waits = false;
     std::function<void(const RunEvent& event)> on_event = {};
@@ -167,6 +171,31 @@ struct RunOptions {
     Durability durability = Durability::async;
     /// Ends the run from outside.
     std::shared_ptr<RunControl> control = {};
+};
+
+/// Which runs to list: those for which all of these hold.
+struct RunQuery {
+    /// One of these; none: any.
+    std::vector<RunStatus> status = {};
+    /// When the run was last stored: since it waits or sleeps, or when it ended.
+    std::optional<std::chrono::system_clock::time_point> changed_after = {};
+    std::optional<std::chrono::system_clock::time_point> changed_before = {};
+    /// The run's metadata has all of these.
+    Values metadata = {};
+    /// Only runs behind this one in the order of listings; with `limit` a way through all of them in pages.
+    std::string after_run_id = {};
+    /// At most this many; at least 1.
+    std::optional<std::size_t> limit = {};
+};
+
+struct ListedRun {
+    std::string run_id;
+    RunStatus status = RunStatus::pending;
+    std::chrono::system_clock::time_point changed_at = {};
+    Values metadata = {};
+    CheckpointId checkpoint_id = {};
+    /// Why it cannot be read; empty for one that can. One that cannot be read is listed where no status and no metadata is asked for.
+    std::string damage = {};
 };
 
 /// Which question an answer is for: that of a step, by its id or path ("outer.inner"), of a label, or one by its own id; none of these where one
@@ -207,6 +236,10 @@ public:
     std::string snapshot(const std::string& run_id, CheckpointId at = {}) const;
     /// The checkpoints of a run, newest first.
     std::vector<CheckpointId> history(const std::string& run_id) const;
+
+    /// Runs of this workflow, in the order of their threads in the store. Cost: reads every thread's head in the store, and those of this workflow
+    /// whose time fits as `get` does.
+    std::vector<ListedRun> list(const RunQuery& query = {}) const;
 
     /// Runs of this workflow that are to be resumed without an answer: those that sleep, and those whose process died. With the time at which each is
     /// to be; none: now. Cost: reads every thread's head in the store.

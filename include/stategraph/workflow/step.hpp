@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <stategraph/compiled_graph.hpp>
 #include <stategraph/detail/opt_in.hpp>
 #include <stategraph/workflow/definition.hpp>
 
@@ -181,9 +182,25 @@ Execute executeOf(F function) {
 
 }  // namespace detail
 
+/// What of Step is not in a step's types.
 struct StepOptions {
     /// None: the workflow's.
     std::optional<RetryPolicy> retry = {};
+    std::optional<std::chrono::milliseconds> timeout = {};
+    std::optional<std::chrono::milliseconds> idle_timeout = {};
+    std::optional<StepCache> cache = {};
+    std::string description = {};
+    Value metadata = {};
+
+    /// Takes these over into a step.
+    void putInto(Step& step) && {
+        step.retry = std::move(retry);
+        step.timeout = timeout;
+        step.idle_timeout = idle_timeout;
+        step.cache = std::move(cache);
+        step.description = std::move(description);
+        step.metadata = std::move(metadata);
+    }
 };
 
 /// A step of a closure: `f(const In&)`, or with a `Context&` or a `Suspending<Ask, Answer>&` after it. In, Ask and Answer must be storable, and Out
@@ -203,11 +220,31 @@ auto step(std::string id, F function, StepOptions options = {}) {
         TypedStep<typename S::In, Out, typename Types::Ask, typename Types::Answer> made;
         made.step.id = std::move(id);
         made.step.execute = detail::executeOf(std::move(function));
-        made.step.retry = std::move(options.retry);
+        std::move(options).putInto(made.step);
         if constexpr (!std::is_void_v<typename Types::Answer>)
             made.step.resume = detail::checked<typename Types::Answer>;
         return made;
     }
+}
+
+/// A step that is a graph: `to_input(const In&)` makes the update that the graph begins with, `from_state(const Output&)` what the step returns of its
+/// output. The graph's run is part of the workflow's: it is checkpointed, and its questions are open questions of the run, named by the step's path.
+template <class S, class Input, class Output, class To, class From>
+auto step(std::string id, CompiledGraph<S, Input, Output> graph, To to_input, From from_state,
+          StepOptions options = {}) {
+    static_assert(detail::HasSignature<To>,
+                  "stategraph: a graph as a step is given its input by a closure f(const In&) that returns an update");
+    using In = typename detail::Signature<decltype(&To::operator())>::In;
+    using Out = std::decay_t<std::invoke_result_t<const From&, const Output&>>;
+    TypedStep<In, Out> made;
+    made.step.id = std::move(id);
+    made.step.execute = [graph = std::move(graph), to_input = std::move(to_input), from_state = std::move(from_state)](
+                            const Value& input, StepContext& context) {
+        Update<Input> begin = to_input(input.as<In>());
+        return Value(from_state(context.runtime().invoke(graph, std::move(begin), "graph")));
+    };
+    std::move(options).putInto(made.step);
+    return made;
 }
 
 /// The same step under another id, as every step of a workflow needs its own.

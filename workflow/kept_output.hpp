@@ -1,0 +1,13 @@
+#pragma once
+#include <optional>
+
+#include "workflow/plan.hpp"
+
+namespace stategraph::workflow {
+
+/// A step's output for an equal input, from before. None: it is not kept, or the cache failed.
+std::optional<Value> keptOutput(const Plan& plan, const Place& place, const Value& input) noexcept;
+/// Keeps it, if the step says so. A cache that fails is left alone.
+void keepOutput(const Plan& plan, const Place& place, const Value& input, const Value& output) noexcept;
+
+}  // namespace stategraph::workflow
