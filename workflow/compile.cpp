@@ -188,6 +188,8 @@ Update<State> updateOf(const State& state) {
             overwrite<&State::records>(state.records),
             overwrite<&State::items>(state.items),
             overwrite<&State::shared>(state.shared),
+            overwrite<&State::additions>(state.additions),
+            overwrite<&State::reduced>(state.reduced),
             set<&State::chosen>(state.chosen),
             overwrite<&State::context>(state.context),
             set<&State::metadata>(state.metadata),

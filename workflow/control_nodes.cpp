@@ -3,6 +3,7 @@
 #include <stategraph/workflow/workflow.hpp>
 
 #include "workflow/execution.hpp"
+#include "workflow/reducing.hpp"
 #include "workflow/scope.hpp"
 
 // What decides and computes between steps: joins of blocks, conditions, maps and sleeps. What their functions throw fails the run; it is not retried.
@@ -26,6 +27,12 @@ Command<State> conditionFailed(const Plan& plan, std::size_t entry, const State&
 }  // namespace
 
 Command<State> joinBlock(const Plan& plan, std::size_t entry, const State& state) {
+    Update<State> update;
+    try {
+        reduceAdditions(plan, state, update);
+    } catch (const std::exception& error) {
+        return conditionFailed(plan, entry, state, error);
+    }
     std::vector<std::string> all;
     const auto& members = membersOf(plan.definition.entries[entry], state, all);
     for (const Word status : {Word::failed, Word::bailed, Word::suspended}) {
@@ -33,14 +40,16 @@ Command<State> joinBlock(const Plan& plan, std::size_t entry, const State& state
             const Record& record = state.records.at(id);
             if (record.status != status) continue;
             return advance(plan, state, entry,
-                           {status, record.status == Word::failed ? Value(record.error) : record.output}, {}, false);
+                           {status, record.status == Word::failed ? Value(record.error) : record.output},
+                           std::move(update), false);
         }
     }
     Values outputs;
     for (const std::string& id : members) outputs.emplace(id, state.records.at(id).output);
     try {
         Outcome outcome{Word::success, combined(plan.definition.entries[entry], outputs)};
-        return advance(plan, state, entry, std::move(outcome), {overwrite<&State::chosen>({})}, state.is_canceled);
+        update.with(overwrite<&State::chosen>({}));
+        return advance(plan, state, entry, std::move(outcome), std::move(update), state.is_canceled);
     } catch (const std::exception& error) {
         return conditionFailed(plan, entry, state, error);
     }

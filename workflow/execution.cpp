@@ -22,8 +22,13 @@ struct Bailed {
 
 class Context final : public StepContext {
 public:
-    Context(const Place& place, const Record& record, const State& state, Runtime& runtime)
-        : step_(*place.step), record_(record), state_(state), runtime_(runtime), path_(place.path) {}
+    Context(const Plan& plan, const Place& place, const Record& record, const State& state, Runtime& runtime)
+        : reducers_(*plan.reducers),
+          step_(*place.step),
+          record_(record),
+          state_(state),
+          runtime_(runtime),
+          path_(place.path) {}
 
     const Value& input() const noexcept override { return record_.payload; }
     const Values& state() const noexcept override { return state_.shared; }
@@ -45,7 +50,13 @@ public:
     void bail(Value output) override { throw Bailed{std::move(output)}; }
     void setState(Values values) override {
         if (step_.state) values = step_.state(Value(values)).as<Values>();
-        for (auto& [key, value] : values) shared_.insert_or_assign(key, std::move(value));
+        for (auto& [key, value] : values) {
+            if (reducers_.contains(key)) {
+                additions_.push_back({key, std::move(value)});
+            } else {
+                shared_.insert_or_assign(key, std::move(value));
+            }
+        }
     }
     void write(Value value) override {
         if (isWatched(runtime_))
@@ -54,16 +65,19 @@ public:
     void cancel() override { is_canceled_ = true; }
 
     Values takeShared() { return std::move(shared_); }
+    Additions takeAdditions() { return std::move(additions_); }
     bool isCanceled() const noexcept { return is_canceled_; }
-    bool hasEffects() const noexcept { return is_canceled_ || !shared_.empty(); }
+    bool hasEffects() const noexcept { return is_canceled_ || !shared_.empty() || !additions_.empty(); }
 
 private:
+    const std::map<std::string, Reduce>& reducers_;
     const Step& step_;
     const Record& record_;
     const State& state_;
     Runtime& runtime_;
     const std::string& path_;
     Values shared_;
+    Additions additions_;
     bool is_canceled_ = false;
 };
 
@@ -74,7 +88,7 @@ Executed executeFunction(const Plan& plan, const Place& place, Record& record, c
     record.attempts = runtime.attempt();
     try {
         if (step.input) record.payload = step.input(std::move(record.payload));
-        Context context(place, record, state, runtime);
+        Context context(plan, place, record, state, runtime);
         try {
             const bool may_keep = record.pending.isNull();
             auto kept = may_keep ? keptOutput(plan, place, record.payload) : std::nullopt;
@@ -90,6 +104,7 @@ Executed executeFunction(const Plan& plan, const Place& place, Record& record, c
             record.output = std::move(bailed.output);
         }
         executed.shared = context.takeShared();
+        executed.additions = context.takeAdditions();
         executed.is_canceled = context.isCanceled();
     } catch (const PermanentError& error) {
         record.status = Word::failed;
@@ -110,6 +125,7 @@ State beginningInside(const Record& record, const State& outer, bool goes_on) {
         state.status = Word::none;
         state.error.clear();
         state.goes_on = true;
+        state.reduced.clear();  // the workflow around it has them
         state.answers = record.answers;
     } else {
         state.input = record.payload;
@@ -129,8 +145,9 @@ void takeInside(State&& inner, Record& record) {
 }
 
 // What a workflow inside has changed: a copy of all would undo what its siblings have set meanwhile.
-Values changesOf(const Values& before, Values after) {
+Values changesOf(const Plan& plan, const Values& before, Values after) {
     std::erase_if(after, [&](const auto& each) {
+        if (plan.reducers->contains(each.first)) return true;  // they are among the additions
         const auto found = before.find(each.first);
         return found != before.end() && found->second == each.second;
     });
@@ -153,6 +170,7 @@ Executed executeNested(const Plan& plan, const Place& place, Record& record, con
         State inner = runtime.invoke(nested.graph, std::move(input), "attempt " + std::to_string(attempt));
         goes_on = false;
         outer.shared = inner.shared;
+        executed.additions.insert(executed.additions.end(), inner.reduced.begin(), inner.reduced.end());
         executed.is_canceled = executed.is_canceled || inner.is_canceled;
         takeInside(std::move(inner), record);
         if (record.status != Word::failed || record.is_permanent || attempt >= retry.max_attempts) break;
@@ -160,7 +178,7 @@ Executed executeNested(const Plan& plan, const Place& place, Record& record, con
             runtime.waitFor(std::chrono::duration_cast<std::chrono::milliseconds>(retry.initial_interval));
         }
     }
-    executed.shared = changesOf(state.shared, std::move(outer.shared));
+    executed.shared = changesOf(plan, state.shared, std::move(outer.shared));
     return executed;
 }
 
@@ -197,7 +215,10 @@ Executed execute(const Plan& plan, const Place& place, Record& record, const Sta
         record.labels.clear();
         record.ended_ms = plan.nowMs();
     }
-    if (record.status == Word::failed && !is_workflow) executed.shared.clear();
+    if (record.status == Word::failed && !is_workflow) {
+        executed.shared.clear();
+        executed.additions.clear();
+    }
     return executed;
 }
 

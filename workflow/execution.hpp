@@ -9,6 +9,7 @@ namespace stategraph::workflow {
 /// What one execution of a step did beside its record.
 struct Executed {
     Values shared = {};
+    Additions additions = {};
     bool is_canceled = false;
 };
 

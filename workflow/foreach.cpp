@@ -3,6 +3,7 @@
 #include <stategraph/error.hpp>
 
 #include "workflow/execution.hpp"
+#include "workflow/reducing.hpp"
 
 // One step for each element of a list: its elements begin, each by itself, and are put together.
 namespace stategraph {
@@ -117,8 +118,9 @@ Command<State> leaveItem(const Plan& plan, const Place& place, const Item& item,
     const bool goes_on = items.begin()->second.status == Word::success && !executed.is_canceled;
     if (item.leg && !goes_on) item.leg->is_over.store(true);
     Update<State> update{merge(&State::items, std::move(items))};
-    if (!executed.shared.empty()) update.with(merge(&State::shared, std::move(executed.shared)));
-    if (executed.is_canceled) update.with(add<&State::is_canceled>(true));
+    // In a window of one each element sees what the one before it has set.
+    const bool is_alone = plan.entryOf(place).concurrency == 1;
+    putShared(plan, state, std::move(executed), is_alone ? std::nullopt : std::optional(item.index), update);
     return {.update = std::move(update), .go_to = afterItem(plan, place, item, goes_on, state)};
 }
 
@@ -188,6 +190,12 @@ Command<State> itemFailed(const Plan& plan, const Place& place, const Item& item
 
 Command<State> endForeach(const Plan& plan, const Place& place, const State& state, Runtime& runtime) {
     const Step& step = *place.step;
+    Update<State> update;
+    try {
+        reduceAdditions(plan, state, update);
+    } catch (const std::exception& error) {
+        return advance(plan, state, place.entry, {Word::failed, Value(std::string(error.what()))}, {}, false);
+    }
     Records records{*state.records.find(step.id)};
     Record& record = records.begin()->second;
     const auto count = record.payload.as<std::vector<Value>>().size();
@@ -202,8 +210,8 @@ Command<State> endForeach(const Plan& plan, const Place& place, const State& sta
     if (ending != nullptr && ending->status == Word::suspended) {
         record.status = Word::suspended;
         tellStep(runtime, RunEvent::Kind::step_suspended, place.path, record.status);
-        return advance(plan, state, place.entry, {Word::suspended}, {merge(&State::records, std::move(records))},
-                       false);
+        update.with(merge(&State::records, std::move(records)));
+        return advance(plan, state, place.entry, {Word::suspended}, std::move(update), false);
     }
     Outcome outcome{Word::success};
     record.status = Word::success;
@@ -226,8 +234,9 @@ Command<State> endForeach(const Plan& plan, const Place& place, const State& sta
     }
     record.ended_ms = plan.nowMs();
     tellStep(runtime, RunEvent::Kind::step_result, place.path, record.status);
-    Update<State> update{merge(&State::records, std::move(records)), overwrite<&State::items>({}),
-                         add<&State::path>(step.id)};
+    update.with(merge(&State::records, std::move(records)));
+    update.with(overwrite<&State::items>({}));
+    update.with(add<&State::path>(step.id));
     return advance(plan, state, place.entry, std::move(outcome), std::move(update), state.is_canceled);
 }
 

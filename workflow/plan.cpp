@@ -25,6 +25,9 @@ private:
     void check(const Definition& definition) {
         const std::string where = "workflow " + quoted(definition.id) + ": ";
         if (definition.id.empty()) fault("a workflow needs an id");
+        for (const auto& [key, reduce] : definition.reducers) {
+            if (!reduce) fault(where + "the reducer of " + quoted(key) + " is no function");
+        }
         if (definition.entries.empty()) fault(where + "it has no entries; add a step");
         std::vector<std::string> seen;
         for (const Entry& entry : definition.entries) {
@@ -130,12 +133,14 @@ RetryPolicy Plan::retryOf(const Step& step) const {
 }
 
 std::shared_ptr<const Plan> makePlan(const Definition& definition, const CompileOptions& options, std::string prefix,
-                                     const std::string& workflow) {
-    const bool is_root = workflow.empty();
+                                     const Plan* outer) {
+    const bool is_root = outer == nullptr;
     if (is_root) Faults(definition).throwIfAny();
     auto plan = std::make_shared<Plan>();
     plan->definition = definition;
-    plan->workflow = workflow.empty() ? definition.id : workflow;
+    plan->workflow = is_root ? definition.id : outer->workflow;
+    plan->reducers =
+        is_root ? std::make_shared<const std::map<std::string, Reduce>>(definition.reducers) : outer->reducers;
     plan->prefix = std::move(prefix);
     plan->is_root = is_root;
     plan->ids = options.ids;
@@ -148,7 +153,7 @@ std::shared_ptr<const Plan> makePlan(const Definition& definition, const Compile
             Place& place = plan->places.at(step.id);
             place.step = &step;
             if (!step.workflow) continue;
-            const auto inner = makePlan(*step.workflow, options, place.path + ".", plan->workflow);
+            const auto inner = makePlan(*step.workflow, options, place.path + ".", plan.get());
             plan->sleeps = plan->sleeps || inner->sleeps;
             place.nested = std::make_unique<const Nested>(Nested{inner, compile(inner, {})});
         }

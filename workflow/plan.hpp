@@ -38,8 +38,9 @@ struct Plan {
     std::string workflow;  // the outermost one's id
     std::string prefix;    // of its steps' paths: "outer."
     bool is_root = true;
-    std::map<std::string, Place, std::less<>> places = {};  // by id
-    std::vector<Targets> beginnings = {};                   // by entry: what is due where it begins
+    std::map<std::string, Place, std::less<>> places = {};               // by id
+    std::vector<Targets> beginnings = {};                                // by entry: what is due where it begins
+    std::shared_ptr<const std::map<std::string, Reduce>> reducers = {};  // the outermost workflow's
     bool sleeps = false;  // it, or a workflow inside it, has a sleep: its node may run again and resume inside
 
     std::shared_ptr<IdSource> ids = {};     // whose clock counts; null: the system's
@@ -120,9 +121,9 @@ Update<State> updateOf(const State& state);
 /// The same of a state in which nothing has been executed, for a graph without a state.
 Update<State> beginningOf(State state);
 
-/// Checks a definition and makes its graph. `workflow`: the outermost one's id, of a definition inside it. Errors: InvalidGraphError.
+/// Checks a definition and makes its graph. `outer`: of a definition inside another. Errors: InvalidGraphError.
 std::shared_ptr<const Plan> makePlan(const Definition& definition, const CompileOptions& options,
-                                     std::string prefix = {}, const std::string& workflow = {});
+                                     std::string prefix = {}, const Plan* outer = nullptr);
 CompiledGraph<State> compile(std::shared_ptr<const Plan> plan, const CompileOptions& options);
 
 }  // namespace stategraph::workflow

@@ -55,6 +55,16 @@ struct Asked {
     friend bool operator==(const Asked&, const Asked&) = default;
 };
 
+/// What a step has set a key to that has a reducer.
+struct Addition {
+    std::string key = {};
+    Value value = {};
+
+    static constexpr auto fields() { return stategraph::fields<&Addition::key, &Addition::value>(); }
+    friend bool operator==(const Addition&, const Addition&) = default;
+};
+using Additions = std::vector<Addition>;
+
 /// What is kept of a step: of its last execution, and what the next one is given.
 struct Record {
     /// None: it has not run, and `pending` waits for it. Running: it is to be executed again, with `pending`.
@@ -106,6 +116,10 @@ struct State {
     /// Of the foreach under way, by index.
     std::map<std::int64_t, Record> items = {};
     Values shared = {};
+    /// Of members of the block under way, or elements of the foreach, by their place: to be reduced, in this order, when it ends or suspends.
+    std::map<std::int64_t, Additions> additions = {};
+    /// Of a nested workflow: all that has been reduced since it began or was resumed, for the workflow around it.
+    Additions reduced = {};
     /// What the callers of the run gave, of what can be stored; the last caller's counts.
     Values context = {};
     /// What the run is listed by.
@@ -128,6 +142,8 @@ struct State {
             stategraph::channel<&State::records>(stategraph::merge),
             stategraph::channel<&State::items>(stategraph::merge),
             stategraph::channel<&State::shared>(stategraph::merge),
+            stategraph::channel<&State::additions>(stategraph::merge),
+            stategraph::channel<&State::reduced>(stategraph::append),
             stategraph::channel<&State::context>(stategraph::merge), stategraph::channel<&State::metadata>(),
             stategraph::channel<&State::path>(stategraph::append), stategraph::channel<&State::chosen>(),
             stategraph::channel<&State::is_canceled>(stategraph::max), stategraph::channel<&State::is_single_step>(),

@@ -1,4 +1,5 @@
 #include "workflow/execution.hpp"
+#include "workflow/reducing.hpp"
 
 // The nodes of steps: alone, as members of a block, and as bodies of loops.
 namespace stategraph::workflow {
@@ -42,8 +43,14 @@ Command<State> leaveStep(const Plan& plan, const Place& place, const State& stat
     Outcome outcome{record.status, record.status == Word::failed ? Value(record.error) : record.output};
     const bool turns = isLoop(entry) && outcome.status == Word::success && !is_canceled;
     Update<State> update{merge(&State::records, std::move(records)), add<&State::path>(id)};
-    if (!executed.shared.empty()) update.with(merge(&State::shared, std::move(executed.shared)));
-    if (executed.is_canceled) update.with(add<&State::is_canceled>(true));
+    std::optional<std::int64_t> member;
+    if (isBlock(entry)) member = place.step - entry.steps.data();
+    try {
+        putShared(plan, state, std::move(executed), member, update);
+    } catch (const std::exception& error) {
+        return advance(plan, state, place.entry, {Word::failed, Value(std::string(error.what()))}, std::move(update),
+                       false);
+    }
     if (isBlock(entry)) return {.update = std::move(update), .go_to = joinOf(place.entry)};
     if (turns) return {.update = std::move(update), .go_to = turnOf(place.entry)};
     return advance(plan, state, place.entry, std::move(outcome), std::move(update), is_canceled);

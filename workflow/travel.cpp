@@ -104,6 +104,7 @@ Targets travel(const Plan& plan, State& state, std::span<const std::string> path
     const std::vector<std::string> asked = forget(plan, state, at);
     state.at = static_cast<std::int64_t>(at);
     state.chosen.clear();
+    state.additions.clear();
     state.status = Word::none;
     state.error.clear();
     state.result = {};

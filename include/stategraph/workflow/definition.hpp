@@ -82,6 +82,9 @@ public:
 using Execute = std::function<Value(const Value& input, StepContext& context)>;
 using Condition = std::function<bool(const Scope& scope)>;
 using Transform = std::function<Value(const Scope& scope)>;
+/// How values that a key of the state is set to come together: what the key has, and what it is set to. Called for one after the other, for members of
+/// a block and elements of a foreach in their order. Without a value the key gets what it is set to.
+using Reduce = std::function<Value(const Value& before, const Value& added)>;
 /// What a block returns, from the outputs of those of its members that ran.
 using Combine = std::function<Value(const Values& outputs)>;
 
@@ -147,6 +150,8 @@ struct Definition {
     std::vector<Entry> entries = {};
     Check input = {};
     Check state = {};
+    /// By key of the state; a key without one is replaced. Those of the outermost workflow hold for all inside it.
+    std::map<std::string, Reduce> reducers = {};
     /// Of steps that do not say how they are retried. A policy's `retry_on` that is not set means every error but PermanentError.
     RetryPolicy retry = {};
 };

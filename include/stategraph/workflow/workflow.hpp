@@ -39,6 +39,13 @@ template <class F, class T>
 concept ConditionOn =
     std::is_invocable_r_v<bool, const F&, const T&> || std::is_invocable_r_v<bool, const F&, const T&, const Scope&>;
 
+template <class F>
+struct Reducer;
+template <class C, class R, class A, class B>
+struct Reducer<R (C::*)(A, B) const> {
+    using Value = A;
+};
+
 /// {step: output} as the list that a tuple is stored as.
 Value outputsInOrder(const std::vector<std::string>& ids, const Values& outputs);
 
@@ -179,6 +186,18 @@ public:
     /// How its steps are retried that do not say it themselves.
     Chain<In, Out> retry(RetryPolicy policy) && {
         definition_.retry = std::move(policy);
+        return std::move(*this);
+    }
+
+    /// What `setState(key, …)` does to a value that is there: `f(const T& before, const T& added)` returns what the key gets. It is called for members of a
+    /// block and elements of a foreach in their order, whichever ran first; a key without a reducer gets the last one's value.
+    template <class F>
+    Chain<In, Out> reducer(std::string key, F function) && {
+        using T = std::decay_t<typename detail::Reducer<decltype(&F::operator())>::Value>;
+        definition_.reducers.insert_or_assign(
+            std::move(key), [function = std::move(function)](const Value& before, const Value& added) {
+                return Value(function(before.as<T>(), added.as<T>()));
+            });
         return std::move(*this);
     }
 

@@ -1,0 +1,14 @@
+#pragma once
+#include "workflow/execution.hpp"
+
+namespace stategraph::workflow {
+
+/// Adds what an execution has set of the state to the writes of its node: at once, or, where it runs beside others (`member`, its place among them),
+/// for the end of the block. Errors: what a reducer throws.
+void putShared(const Plan& plan, const State& state, Executed executed, std::optional<std::int64_t> member,
+               Update<State>& update);
+
+/// At the end of a block: what its members have set. Errors: what a reducer throws.
+void reduceAdditions(const Plan& plan, const State& state, Update<State>& update);
+
+}  // namespace stategraph::workflow
