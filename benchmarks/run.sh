@@ -8,8 +8,8 @@
 #   ./benchmarks/run.sh --publish      write it into the repository: benchmarks/results and the tables of benchmarks/README.md
 #   ./benchmarks/run.sh --publish-to DIR   the same into another folder, whatever was run
 #
-# The result is build/bench/results: report.md, report.json, charts/*.svg. Installs what is missing (Debian). LangGraph.js takes part where
-# node is there and npm reaches its registry. CXX, CXXFLAGS and TMPDIR (where the databases go) count. Exit code 0 if everything ran, missed
+# The result is build/bench/results: report.md, report.json, charts/*.svg. Installs what is missing (Debian). LangGraph.js and Mastra take part
+# where node is there and npm reaches its registry. CXX, CXXFLAGS and TMPDIR (where the databases go) count. Exit code 0 if everything ran, missed
 # budgets included.
 set -euo pipefail
 
@@ -56,7 +56,7 @@ cd "$repo"
 
 # In the order in which they are run.
 all=(superstep chain chain_1000 fan_out send_1000 growing_thread wide_state fanout_to_subgraph react_loop savers history threads scaling
-  resume blocking_nodes async_waits compile_time memory)
+  resume workflow blocking_nodes async_waits compile_time memory)
 workloads=("${all[@]}")
 if [ ${#only[@]} -gt 0 ]; then
   workloads=("${only[@]}")
@@ -104,15 +104,29 @@ fact quick "$quick"
 peer=$repo/benchmarks/peers/langgraphjs
 peer_ready=no
 if ! have node; then
-  note "node is not there: LangGraph.js is left out"
+  note "node is not there: LangGraph.js and Mastra are left out"
 elif "$peer/install.sh" "$build/langgraphjs" >"$build/npm.log" 2>&1; then
   peer_ready=yes
   fact peer "$(cat "$build/langgraphjs/versions"), node $(node --version)"
 else
   note "LangGraph.js could not be installed (build/bench/npm.log says why): it is left out"
 fi
+# Only workflows have a counterpart in Mastra.
+mastra_ready=no
+if have node && [[ " ${workloads[*]} " == *" workflow "* ]]; then
+  if "$repo/benchmarks/peers/mastra/install.sh" "$build/mastra" >"$build/npm-mastra.log" 2>&1; then
+    mastra_ready=yes
+    fact peer_of_workflow "$(cat "$build/mastra/versions")"
+  else
+    note "Mastra could not be installed (build/bench/npm-mastra.log says why): it is left out"
+  fi
+fi
 # run_peer NAME PART
 run_peer() {
+  if [ "$1" = workflow ] && [ $mastra_ready = yes ]; then
+    (cd "$build/mastra" && QUICK=$quick ./node workflow.mjs "$results/peer-mastra-$2.json") ||
+      note "Mastra failed on $1: no figures of it"
+  fi
   [ $peer_ready = yes ] || return 0
   (cd "$build/langgraphjs" && QUICK=$quick node bench.mjs "$1" "$results/peer-$1-$2.json") ||
     note "LangGraph.js failed on $1: no figures of it"

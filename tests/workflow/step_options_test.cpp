@@ -130,3 +130,8 @@ TEST_CASE("a workflow as a step is not cached, and commit says so") {
     outer.entries.push_back({.steps = {{.id = "inside", .workflow = inner.definition(), .cache = wf::StepCache{}}}});
     CHECK_THROWS_WITH_AS(wf::Flow(std::move(outer), {}), doctest::Contains("cache its steps"), sg::InvalidGraphError);
 }
+
+TEST_CASE("a node's function is a step") {
+    const auto node = wf::step("node", [](const int& n, sg::Runtime& runtime) { return n + runtime.attempt(); });
+    CHECK(wf::workflow<int>("w").then(node).commit(stored()).start("1", 1).result == 2);
+}

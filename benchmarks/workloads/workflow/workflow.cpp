@@ -1,4 +1,4 @@
-// Workflows: a chain of three steps, beside the same chain of bare nodes; a foreach over 1,000 elements; a question and its answer.
+// Workflows: chains of three and of nine steps, beside the same chains of bare nodes; a foreach over 1,000 elements; a question and its answer.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -24,29 +24,33 @@ auto inc(std::string id) {
     return wf::step(std::move(id), [](const int& n) { return n + 1; });
 }
 
-void nodes(benchmark::State& state) {
+constexpr const char* names[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i"};
+
+void nodes(benchmark::State& state, int length) {
     sg::StateGraph<Number> graph;
-    for (const char* name : {"a", "b", "c"})
-        graph.addNode(name, [](const Number& s) { return sg::set<&Number::n>(s.n + 1); });
-    graph.addEdge(sg::START, "a").addEdge("a", "b").addEdge("b", "c");
+    for (int i = 0; i < length; ++i) {
+        graph.addNode(names[i], [](const Number& s) { return sg::set<&Number::n>(s.n + 1); });
+        graph.addEdge(i == 0 ? std::string(sg::START) : std::string(names[i - 1]), names[i]);
+    }
     const auto app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
     std::uint64_t run = 0;
     for (auto _ : state) {
         const auto result = app.invoke({sg::set<&Number::n>(1)}, {.thread_id = std::to_string(++run)});
-        if (result.values.n != 4) state.SkipWithError("wrong result");
+        if (result.values.n != 1 + length) state.SkipWithError("wrong result");
     }
 }
 
-void chain(benchmark::State& state) {
-    const auto flow = wf::workflow<int>("chain").then(inc("a")).then(inc("b")).then(inc("c")).commit(
-        {.checkpointer = std::make_shared<sg::MemorySaver>()});
+void chain(benchmark::State& state, int length) {
+    auto steps = wf::workflow<int>("chain");
+    for (int i = 0; i < length; ++i) steps = std::move(steps).then(inc(names[i]));
+    const auto flow = std::move(steps).commit({.checkpointer = std::make_shared<sg::MemorySaver>()});
     std::uint64_t run = 0;
     for (auto _ : state) {
-        if (flow.start(std::to_string(++run), 1).result != 4) state.SkipWithError("wrong result");
+        if (flow.start(std::to_string(++run), 1).result != 1 + length) state.SkipWithError("wrong result");
     }
 }
 
-void foreach (benchmark::State& state, int concurrency) {
+void each(benchmark::State& state, int concurrency) {
     const auto flow = wf::workflow<std::vector<int>>("each")
                           .foreach (inc("item"), {.concurrency = concurrency})
                           .commit({.checkpointer = std::make_shared<sg::MemorySaver>()});
@@ -73,16 +77,12 @@ void suspendAndResume(benchmark::State& state) {
 }  // namespace
 
 void registerCases() {
-    add("workflow/chain", chain);
-    addFloor("workflow/chain", nodes);
-    add("workflow/foreach_1000", [](benchmark::State& state) {
-        foreach (state, 10)
-            ;
-    });
-    add("workflow/foreach_1000_serial", [](benchmark::State& state) {
-        foreach (state, 1)
-            ;
-    });
+    add("workflow/chain", [](benchmark::State& state) { chain(state, 3); });
+    addFloor("workflow/chain", [](benchmark::State& state) { nodes(state, 3); });
+    add("workflow/chain_9", [](benchmark::State& state) { chain(state, 9); });
+    addFloor("workflow/chain_9", [](benchmark::State& state) { nodes(state, 9); });
+    add("workflow/foreach_1000", [](benchmark::State& state) { each(state, 10); })->UseRealTime();
+    add("workflow/foreach_1000_serial", [](benchmark::State& state) { each(state, 1); });
     add("workflow/suspend_resume", suspendAndResume);
 }
 

@@ -126,6 +126,13 @@ struct ContextTypes<Suspending<A, R>> {
     using Answer = R;
 };
 
+/// A node's function is a step too; it asks nothing that the workflow knows of.
+template <>
+struct ContextTypes<Runtime> {
+    using Ask = void;
+    using Answer = void;
+};
+
 template <class F>
 struct Signature;
 template <class C, class R, class A>
@@ -163,9 +170,11 @@ Execute executeOf(F function) {
     using S = Signature<decltype(&F::operator())>;
     return [function = std::move(function)](const Value& input, StepContext& context) -> Value {
         const auto in = input.as<typename S::In>();
-        typename S::Uses typed(context);
         const auto call = [&]() -> decltype(auto) {
-            if constexpr (S::has_context) {
+            if constexpr (S::has_context && std::is_same_v<typename S::Uses, Runtime>) {
+                return function(in, context.runtime());
+            } else if constexpr (S::has_context) {
+                typename S::Uses typed(context);
                 return function(in, typed);
             } else {
                 return function(in);
@@ -203,7 +212,7 @@ struct StepOptions {
     }
 };
 
-/// A step of a closure: `f(const In&)`, or with a `Context&` or a `Suspending<Ask, Answer>&` after it. In, Ask and Answer must be storable, and Out
+/// A step of a closure: `f(const In&)`, or with a `Context&`, a `Suspending<Ask, Answer>&` or, as a node's function has it, a `Runtime&` after it. In, Ask and Answer must be storable, and Out
 /// storable or void (a step that returns nothing: the next one takes a Value). It may be called from several threads at once.
 template <class F>
 auto step(std::string id, F function, StepOptions options = {}) {
@@ -212,9 +221,9 @@ auto step(std::string id, F function, StepOptions options = {}) {
         "stategraph: a step is a closure f(const In&), or f(const In&, Context&), with its types written out");
     if constexpr (detail::HasSignature<F>) {
         using S = detail::Signature<decltype(&F::operator())>;
-        static_assert(
-            detail::IsContext<typename S::Uses>,
-            "stategraph: a step's second parameter is a workflow::Context& or a workflow::Suspending<Ask, Answer>&");
+        static_assert(detail::IsContext<typename S::Uses>,
+                      "stategraph: a step's second parameter is a workflow::Context&, a workflow::Suspending<Ask, "
+                      "Answer>& or a Runtime&");
         using Types = detail::ContextTypes<typename S::Uses>;
         using Out = std::conditional_t<std::is_void_v<typename S::Out>, Value, std::remove_cvref_t<typename S::Out>>;
         TypedStep<typename S::In, Out, typename Types::Ask, typename Types::Answer> made;

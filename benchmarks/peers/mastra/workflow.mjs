@@ -1,0 +1,107 @@
+// The workload `workflow` on Mastra, with its in-memory store: node workflow.mjs OUT.json. QUICK=yes: fewer samples. The cases have the names
+// and the sizes of stategraph's (benchmarks/workloads/workflow). Every run is a new one, and the store keeps it.
+import { writeFileSync } from "node:fs";
+import { performance } from "node:perf_hooks";
+import { createRequire } from "node:module";
+import { Mastra } from "@mastra/core";
+import { InMemoryStore } from "@mastra/core/storage";
+import { createStep, createWorkflow } from "@mastra/core/workflows";
+import { z } from "zod";
+
+const [out] = process.argv.slice(2);
+const quick = process.env.QUICK === "yes";
+
+// ------------------------------------------------------------------------------------------------------------- workloads
+function check(ok) {
+  if (!ok) throw new Error("wrong result");
+}
+
+const number = z.number();
+const numbers = z.array(number);
+const inc = (id) => createStep({ id, inputSchema: number, outputSchema: number, execute: async ({ inputData }) => inputData + 1 });
+// A function that creates a run, in a store of the workflow's own.
+function runsOf(workflow) {
+  const mastra = new Mastra({ workflows: { [workflow.id]: workflow }, storage: new InMemoryStore(), logger: false });
+  return () => mastra.getWorkflow(workflow.id).createRun();
+}
+
+function chain() {
+  const workflow = createWorkflow({ id: "chain", inputSchema: number, outputSchema: number }).then(inc("a")).then(inc("b")).then(inc("c")).commit();
+  const create = runsOf(workflow);
+  return async () => {
+    const run = await create();
+    check((await run.start({ inputData: 1 })).result === 4);
+  };
+}
+
+function foreach(concurrency) {
+  const workflow = createWorkflow({ id: "each", inputSchema: numbers, outputSchema: numbers }).foreach(inc("item"), { concurrency }).commit();
+  const create = runsOf(workflow);
+  const list = Array(1000).fill(1);
+  return async () => {
+    const run = await create();
+    const { result } = await run.start({ inputData: list });
+    check(result.length === list.length && result.every((n) => n === 2));
+  };
+}
+
+function suspendAndResume() {
+  const ask = createStep({
+    id: "ask",
+    inputSchema: number,
+    outputSchema: number,
+    suspendSchema: z.object({ question: z.string() }),
+    resumeSchema: number,
+    execute: async ({ inputData, resumeData, suspend }) => (resumeData === undefined ? suspend({ question: "how much?" }) : inputData + resumeData),
+  });
+  const create = runsOf(createWorkflow({ id: "asks", inputSchema: number, outputSchema: number }).then(ask).commit());
+  return async () => {
+    const run = await create();
+    check((await run.start({ inputData: 1 })).status === "suspended");
+    check((await run.resume({ step: "ask", resumeData: 2 })).result === 3);
+  };
+}
+
+const cases = {
+  "workflow/chain": chain,
+  "workflow/foreach_1000": () => foreach(10),
+  "workflow/foreach_1000_serial": () => foreach(1),
+  "workflow/suspend_resume": suspendAndResume,
+};
+
+// ----------------------------------------------------------------------------------------------------------- measurement
+// As for LangGraph.js (peers/langgraphjs/bench.mjs). Real time, or the CPU time of the process if that is less: other programs on the machine
+// are not Mastra's fault. In ms.
+function clock() {
+  const start = performance.now();
+  const cpu = process.cpuUsage();
+  return () => {
+    const used = process.cpuUsage(cpu);
+    return Math.min(performance.now() - start, (used.user + used.system) / 1000);
+  };
+}
+
+// Microseconds of one run, of several samples of at least 60 ms each. Each sample has a store of its own, since Mastra's finds a run by looking
+// at all that it keeps.
+async function measure(make) {
+  let run = make();
+  // V8 compiles what is called often: the first calls are several times slower.
+  const warm = performance.now() + (quick ? 100 : 700);
+  for (let i = 0; i < 3 || (i < 300 && performance.now() < warm); ++i) await run();
+  const once = clock();
+  for (let i = 0; i < 3; ++i) await run();
+  const count = Math.max(1, Math.ceil((quick ? 10 : 60) / Math.max(once() / 3, 0.001)));
+  const samples = [];
+  for (let sample = 0; sample < (quick ? 2 : 5); ++sample) {
+    run = make();
+    const took = clock();
+    for (let i = 0; i < count; ++i) await run();
+    samples.push((took() * 1000) / count);
+  }
+  return samples;
+}
+
+const figures = [];
+for (const [name, make] of Object.entries(cases)) figures.push({ name, unit: "us", samples: await measure(make) });
+const version = createRequire(import.meta.url)("./node_modules/@mastra/core/package.json").version;
+writeFileSync(out, JSON.stringify({ peer: `Mastra ${version}`, figures }));
