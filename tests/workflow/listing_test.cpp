@@ -92,3 +92,18 @@ TEST_CASE("a workflow without a saver has no runs to list") {
     flow.start("1", 1);
     CHECK(flow.flow().list().empty());
 }
+
+TEST_CASE("a run that cannot be read is listed with the reason, and does not hide the others") {
+    const Asking asking;
+    asking.start("a", 1, "north");
+    asking.start("c", 1, "north");
+    const sg::CheckpointId id = asking.flow.flow().list().front().checkpoint_id;
+    const sg::CommitRow row{.id = id, .parent = {}, .base = id, .bytes = "no commit"};
+    asking.saver->put({.log = {.thread_id = "asking/b"}, .expected_head = {}, .commits = {&row, 1}, .writes = {}});
+    const auto runs = asking.flow.flow().list();
+    REQUIRE(runs.size() == 3);
+    CHECK(runs[0].damage.empty());
+    CHECK_FALSE(runs[1].damage.empty());
+    CHECK(runs[2].damage.empty());
+    CHECK(asking.list({.status = {RunStatus::suspended}}) == Ids{"a", "c"});
+}
