@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <chrono>
+#include <tuple>
 
 #include <stategraph/workflow/workflow.hpp>
 
@@ -16,8 +18,21 @@ const std::vector<std::string>& membersOf(const Entry& entry, const State& state
     return all;
 }
 
-Value combined(const Entry& block, const Values& outputs) {
-    return block.combine ? block.combine(outputs) : Value(outputs);
+// Now, until when to sleep (0: not at all), and why that cannot be said.
+using WakeTime = std::tuple<std::int64_t, std::int64_t, std::string>;
+
+WakeTime wakeTimeOf(const Plan& plan, const Place& place, const State& state, Runtime& runtime) {
+    constexpr double latest_ms = 9e12;  // the clock ends some years later
+    tellStep(runtime, RunEvent::Kind::step_waiting, place.path);
+    const std::int64_t now = plan.nowMs();
+    try {
+        const double ms = plan.entryOf(place).transform(StateScope(state, state.data)).as<double>();
+        if (!(ms > 0)) return {now, 0, ""};
+        return {now, static_cast<std::int64_t>(std::min(static_cast<double>(now) + ms, latest_ms)), ""};
+    } catch (const std::exception& error) {
+        const std::string text = error.what();
+        return {now, 0, text.empty() ? "its time cannot be computed" : text};
+    }
 }
 
 Command<State> conditionFailed(const Plan& plan, std::size_t entry, const State& state, const std::exception& error) {
@@ -112,22 +127,14 @@ Command<State> runMap(const Plan& plan, const Place& place, const State& state, 
 Command<State> runSleep(const Plan& plan, const Place& place, const State& state, Runtime& runtime) {
     const Entry& sleep = plan.entryOf(place);
     Record record{.status = Word::success, .payload = state.data, .output = state.data, .attempts = 1};
-    std::int64_t until_ms = 0;
-    try {
-        // When it is to wake is computed once, and holds in every process.
-        const auto times = runtime.once("sleep", [&]() -> std::vector<std::int64_t> {
-            tellStep(runtime, RunEvent::Kind::step_waiting, place.path);
-            const double ms = sleep.transform(StateScope(state, state.data)).as<double>();
-            const std::int64_t now = plan.nowMs();
-            return {now, ms > 0 ? now + static_cast<std::int64_t>(ms) : 0};
-        });
-        record.started_ms = times.at(0);
-        until_ms = times.at(1);
-    } catch (const std::exception& error) {
+    // When it is to wake is computed once, and holds in every process; so does that it cannot be computed.
+    const auto [now_ms, until_ms, failure] =
+        runtime.once("sleep", [&] { return wakeTimeOf(plan, place, state, runtime); });
+    record.started_ms = now_ms;
+    if (!failure.empty()) {
         record.status = Word::failed;
         record.output = {};
-        record.error = error.what();
-        record.started_ms = plan.nowMs();
+        record.error = failure;
     }
     if (until_ms > 0) runtime.sleepUntil(std::chrono::system_clock::time_point(std::chrono::milliseconds(until_ms)));
     record.ended_ms = plan.nowMs();

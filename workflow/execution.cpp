@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <variant>
 
 #include <stategraph/runtime.hpp>
 
@@ -11,7 +12,7 @@
 namespace stategraph::workflow {
 namespace {
 
-// Leave a step; not std::exceptions, so that its own handlers leave them alone.
+// How a step may end beside returning.
 struct Suspended {
     Value payload;
     std::vector<std::string> labels;
@@ -19,6 +20,8 @@ struct Suspended {
 struct Bailed {
     Value output;
 };
+// Leaves the step then; no std::exception, so that its handlers leave it alone.
+struct Left {};
 
 class Context final : public StepContext {
 public:
@@ -45,9 +48,13 @@ public:
 
     void suspend(Value payload, std::vector<std::string> labels) override {
         if (step_.suspend && !payload.isNull()) payload = step_.suspend(std::move(payload));
-        throw Suspended{std::move(payload), std::move(labels)};
+        ending_ = Suspended{std::move(payload), std::move(labels)};
+        throw Left();
     }
-    void bail(Value output) override { throw Bailed{std::move(output)}; }
+    void bail(Value output) override {
+        ending_ = Bailed{std::move(output)};
+        throw Left();
+    }
     void setState(Values values) override {
         if (step_.state) values = step_.state(Value(values)).as<Values>();
         for (auto& [key, value] : values) {
@@ -64,6 +71,18 @@ public:
     }
     void cancel() override { is_canceled_ = true; }
 
+    /// Completes the record of an execution that has asked or bailed, also if it has caught what it should have left through.
+    bool takeEnding(Record& record) {
+        if (auto* const suspended = std::get_if<Suspended>(&ending_)) {
+            record.status = Word::suspended;
+            record.asked = std::move(suspended->payload);
+            record.labels = std::move(suspended->labels);
+        } else if (auto* const bailed = std::get_if<Bailed>(&ending_)) {
+            record.status = Word::bailed;
+            record.output = std::move(bailed->output);
+        }
+        return ending_.index() > 0;
+    }
     Values takeShared() { return std::move(shared_); }
     Additions takeAdditions() { return std::move(additions_); }
     bool isCanceled() const noexcept { return is_canceled_; }
@@ -79,6 +98,7 @@ private:
     Values shared_;
     Additions additions_;
     bool is_canceled_ = false;
+    std::variant<std::monostate, Suspended, Bailed> ending_;
 };
 
 // A step of a function, once.
@@ -92,16 +112,14 @@ Executed executeFunction(const Plan& plan, const Place& place, Record& record, c
         try {
             const bool may_keep = record.pending.isNull();
             auto kept = may_keep ? keptOutput(plan, place, record.payload) : std::nullopt;
-            record.output = kept ? std::move(*kept) : step.execute(record.payload, context);
-            record.status = Word::success;
-            if (may_keep && !kept && !context.hasEffects()) keepOutput(plan, place, record.payload, record.output);
-        } catch (Suspended& suspended) {
-            record.status = Word::suspended;
-            record.asked = std::move(suspended.payload);
-            record.labels = std::move(suspended.labels);
-        } catch (Bailed& bailed) {
-            record.status = Word::bailed;
-            record.output = std::move(bailed.output);
+            Value output = kept ? std::move(*kept) : step.execute(record.payload, context);
+            if (!context.takeEnding(record)) {
+                record.status = Word::success;
+                record.output = std::move(output);
+                if (may_keep && !kept && !context.hasEffects()) keepOutput(plan, place, record.payload, record.output);
+            }
+        } catch (const Left&) {
+            context.takeEnding(record);
         }
         executed.shared = context.takeShared();
         executed.additions = context.takeAdditions();

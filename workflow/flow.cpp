@@ -180,11 +180,11 @@ std::vector<Question> Flow::Impl::questionOfId(const std::string& run_id, std::v
 // Those that an answer is for: of one step, or of elements of one foreach.
 std::vector<Question> Flow::Impl::questionsOf(const std::string& run_id, const StateSnapshot<State>& at,
                                               const ResumeTarget& target) const {
+    if (isStored(at) && !target.seen.empty() && target.seen != at.config.checkpoint_id) {
+        refuse(Refusal::already_claimed, run_id, "it has continued since the checkpoint that the answer is for");
+    }
     if (!isStored(at) || at.values.status != Word::none || at.interrupts().empty()) {
         refuse(Refusal::not_suspended, run_id, "it waits for no answer");
-    }
-    if (!target.seen.empty() && target.seen != at.config.checkpoint_id) {
-        refuse(Refusal::already_claimed, run_id, "it has continued since the checkpoint that the answer is for");
     }
     std::vector<Question> open = openQuestions(*plan, at.values);
     std::erase_if(open, [](const Question& each) { return !each.is_due; });

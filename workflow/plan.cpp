@@ -25,6 +25,8 @@ private:
     void check(const Definition& definition) {
         const std::string where = "workflow " + quoted(definition.id) + ": ";
         if (definition.id.empty()) fault("a workflow needs an id");
+        if (definition.id.find('/') != std::string::npos)
+            fault(where + "its id has a '/' in it, which stands before a run's; choose another");
         for (const auto& [key, reduce] : definition.reducers) {
             if (!reduce) fault(where + "the reducer of " + quoted(key) + " is no function");
         }
@@ -79,6 +81,39 @@ private:
     std::vector<std::string> faults_;
 };
 
+// A function of the definition, from which nothing comes but std::exceptions.
+template <class R, class... A>
+void guard(std::function<R(A...)>& function) {
+    if (!function) return;
+    function = [called = std::move(function)](A... arguments) -> R {
+        try {
+            return called(std::forward<A>(arguments)...);
+        } catch (const std::exception&) {
+            throw;
+        } catch (...) {
+            throw std::runtime_error("unknown exception");
+        }
+    };
+}
+
+// All but steps, whose exceptions are the engine's.
+void guardAll(Definition& definition) {
+    guard(definition.input);
+    guard(definition.state);
+    for (auto& [key, reduce] : definition.reducers) guard(reduce);
+    for (Entry& entry : definition.entries) {
+        for (Condition& condition : entry.conditions) guard(condition);
+        guard(entry.transform);
+        guard(entry.combine);
+        for (Step& step : entry.steps) {
+            guard(step.input);
+            guard(step.resume);
+            guard(step.suspend);
+            guard(step.state);
+        }
+    }
+}
+
 }  // namespace
 
 std::vector<std::string> idsOf(const Entry& entry) {
@@ -90,6 +125,10 @@ std::vector<std::string> idsOf(const Entry& entry) {
 
 bool isBlock(const Entry& entry) noexcept {
     return entry.kind == Entry::Kind::parallel || entry.kind == Entry::Kind::branch;
+}
+
+Value combined(const Entry& block, const Values& outputs) {
+    return block.combine ? block.combine(outputs) : Value(outputs);
 }
 
 std::string joinOf(std::size_t entry) { return "[join " + std::to_string(entry) + "]"; }
@@ -138,6 +177,7 @@ std::shared_ptr<const Plan> makePlan(const Definition& definition, const Compile
     if (is_root) Faults(definition).throwIfAny();
     auto plan = std::make_shared<Plan>();
     plan->definition = definition;
+    guardAll(plan->definition);
     plan->workflow = is_root ? definition.id : outer->workflow;
     plan->reducers =
         is_root ? std::make_shared<const std::map<std::string, Reduce>>(definition.reducers) : outer->reducers;

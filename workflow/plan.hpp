@@ -57,6 +57,8 @@ struct Plan {
 /// The ids of an entry.
 std::vector<std::string> idsOf(const Entry& entry);
 bool isBlock(const Entry& entry) noexcept;
+/// What a block returns.
+Value combined(const Entry& block, const Values& outputs);
 
 /// Nodes beside those of steps, maps and sleeps, which have their ids.
 std::string joinOf(std::size_t entry);
@@ -77,7 +79,11 @@ public:
     void tell(const RunEvent& event) const {
         if (!on_event) return;
         const std::lock_guard lock(mutex_);
-        on_event(event);
+        try {
+            on_event(event);
+        } catch (...) {
+            // The run does not depend on its watchers.
+        }
     }
 
 private:

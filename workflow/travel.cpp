@@ -67,7 +67,7 @@ void setInput(const Plan& plan, State& state, std::size_t at, const std::optiona
         const auto found = state.records.find(id);
         if (found != state.records.end()) outputs.emplace(id, found->second.output);
     }
-    state.data = Value(outputs);
+    state.data = combined(before, outputs);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <stategraph/error.hpp>
 
+#include "src/run/call_failure.hpp"
 #include "src/run/attempt.hpp"
 #include "src/run/cached_task.hpp"
 #include "src/run/observation.hpp"
@@ -185,6 +186,12 @@ void Execution::asNode(F call) {
     } catch (const detail::StopSignal&) {
         throw;
     } catch (const detail::RefusedAnswerSignal&) {
+        throw;
+    } catch (const CallFailure<SaverError>&) {
+        throw;
+    } catch (const CallFailure<ConcurrentUpdateError>&) {
+        throw;
+    } catch (const CallFailure<CorruptCheckpointError>&) {
         throw;
     } catch (...) {
         throw nodeError("node '" + node_.name + "' failed: ");

@@ -6,6 +6,7 @@
 
 #include <stategraph/runtime.hpp>
 
+#include "src/run/call_failure.hpp"
 #include "src/run/run.hpp"
 
 namespace stategraph::engine {
@@ -31,13 +32,13 @@ public:
     template <class F>
     void end(void* values, F drive) {
         try {
-            const detail::RunOutcome& outcome = drive();
+            const detail::RunOutcome& outcome = markingFailures(drive);
             if (outcome.status != Status::done) pause(outcome);
         } catch (ParentCommandSignal& signal) {
             adoptCommand(signal, context_.run->core().schema(), context_.run->nodeOf(*context_.task));
             throw;
         }
-        keep(values);
+        markingFailures([&] { keep(values); });
     }
 
 private:
