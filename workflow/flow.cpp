@@ -10,23 +10,17 @@
 #include <stategraph/error.hpp>
 #include <stategraph/workflow/run.hpp>
 
+#include "workflow/drive.hpp"
 #include "workflow/flow_impl.hpp"
 #include "workflow/inner_questions.hpp"
 #include "workflow/listing.hpp"
+#include "workflow/refuse.hpp"
 #include "workflow/snapshot.hpp"
 #include "workflow/travel.hpp"
 
 // Operations on runs. Each is one run or one edit of the graph's thread, or both.
 namespace stategraph::workflow {
 namespace {
-
-// Until a time, or until the run is to end.
-void sleepUntil(std::chrono::system_clock::time_point until, const std::stop_token& stop) {
-    std::mutex mutex;
-    std::condition_variable_any changed;
-    std::unique_lock lock(mutex);
-    changed.wait_until(lock, stop, until, [] { return false; });
-}
 
 // What the caller of a run that is resumed changes of it. Answers that time travel left for steps it did not reach are dropped.
 Update<State> goingOnWith(const State& state, const RunOptions& options) {
@@ -41,33 +35,6 @@ Update<State> goingOnWith(const State& state, const RunOptions& options) {
     return update;
 }
 
-[[noreturn]] void refuse(Refusal why, const std::string& run_id, const std::string& text) {
-    throw RefusedError(why, "run '" + run_id + "': " + text);
-}
-
-// Makes a run known, so that it can be cancelled, as long as it is under way.
-class Live {
-public:
-    Live(const Flow::Impl& flow, std::string run_id, const std::shared_ptr<Session>& session)
-        : flow_(flow), run_id_(std::move(run_id)) {
-        const std::lock_guard lock(flow_.mutex);
-        is_known_ = flow_.live.emplace(run_id_, session).second;  // of two, the first has the thread
-    }
-    ~Live() { close(); }
-    /// From here on a cancel is an edit of the thread, and not a request to the run.
-    void close() {
-        const std::lock_guard lock(flow_.mutex);
-        if (std::exchange(is_known_, false)) flow_.live.erase(run_id_);
-    }
-    Live(const Live&) = delete;
-    Live& operator=(const Live&) = delete;
-
-private:
-    const Flow::Impl& flow_;
-    std::string run_id_;
-    bool is_known_ = false;
-};
-
 }  // namespace
 
 bool Flow::Impl::cancelLive(const std::string& run_id) const {
@@ -76,39 +43,6 @@ bool Flow::Impl::cancelLive(const std::string& run_id) const {
     const auto session = found == live.end() ? nullptr : found->second.lock();
     if (session) session->stop.request_stop();
     return session != nullptr;
-}
-
-template <class Input>
-RunView Flow::Impl::drive(const std::string& run_id, Input input, const RunOptions& options) const {
-    const auto session = std::make_shared<Session>();
-    session->on_event = options.on_event;
-    session->tell({.kind = RunEvent::Kind::start});
-    Live known(*this, run_id, session);
-    std::optional<std::stop_callback<std::function<void()>>> linked;
-    if (options.control) linked.emplace(options.control->stopToken(), [&] { session->stop.request_stop(); });
-    const RunConfig config{.thread_id = threadOf(run_id),
-                           .durability = options.durability,
-                           .control = options.control,
-                           .context = std::shared_ptr<const Session>(session)};
-    auto result = graph.invoke(std::move(input), config);
-    const auto isStopped = [&] { return session->stop.stop_requested(); };
-    if (result.status == Status::sleeping && !options.waits) bells.ringAt(*result.wake_at);
-    while (result.status == Status::sleeping && options.waits && !isStopped()) {
-        sleepUntil(*result.wake_at, session->stop.get_token());
-        if (!isStopped()) result = graph.invoke(RESUME, config);
-    }
-    known.close();  // before it is looked at: a cancel is either seen here, or finds that the run is not under way
-    const bool stopped = isStopped();
-    if (stopped && saver) end(run_id);
-    // What the run returned says it all, unless something is due that only the store knows.
-    const bool is_whole =
-        !saver ||
-        (!stopped && (result.status == Status::done || (result.status == Status::interrupted && asks(result.values))));
-    RunView view = is_whole ? viewOf(*plan, result) : this->view(run_id);
-    if (view.status == RunStatus::canceled) session->tell({.kind = RunEvent::Kind::canceled});
-    if (view.status == RunStatus::paused) session->tell({.kind = RunEvent::Kind::paused});
-    session->tell({.kind = RunEvent::Kind::finish, .status = toString(view.status)});
-    return view;
 }
 
 std::vector<Flow::DueRun> Flow::Impl::dueRuns() const {
@@ -124,20 +58,6 @@ std::vector<Flow::DueRun> Flow::Impl::dueRuns() const {
         }
     }
     return due;
-}
-
-// As drive, where somebody else may do the same at the same time.
-template <class Input>
-RunView Flow::Impl::claim(const std::string& run_id, Input input, const RunOptions& options) const {
-    try {
-        return drive(run_id, std::move(input), options);
-    } catch (const ThreadBusyError& error) {
-        refuse(Refusal::already_claimed, run_id, error.message());
-    } catch (const ConcurrentUpdateError& error) {
-        refuse(Refusal::already_claimed, run_id, error.message());
-    } catch (const InvalidArgumentError& error) {
-        refuse(Refusal::already_claimed, run_id, error.message());
-    }
 }
 
 // An edit: nothing is due any more. A sleep under way keeps its record.
@@ -222,8 +142,8 @@ Flow::Flow(Definition definition, const CompileOptions& options) {
     impl_ = std::make_shared<const Impl>(plan, options);
 }
 
-RunView Flow::start(const std::string& run_id, Value input, const RunOptions& options) const {
-    const Definition& definition = impl_->plan->definition;
+RunInput Flow::Impl::startInput(const std::string& run_id, Value input, const RunOptions& options) const {
+    const Definition& definition = plan->definition;
     State state;
     try {
         state.input = definition.input ? definition.input(std::move(input)) : std::move(input);
@@ -242,8 +162,12 @@ RunView Flow::start(const std::string& run_id, Value input, const RunOptions& op
     state.is_single_step = options.single_step;
     state.context = options.context;
     state.metadata = options.metadata;
-    if (impl_->hasRun(run_id)) return impl_->drive(run_id, updateOf(state), options);  // it begins anew
-    return impl_->drive(run_id, beginningOf(std::move(state)), options);
+    if (hasRun(run_id)) return updateOf(state);  // it begins anew
+    return beginningOf(std::move(state));
+}
+
+RunView Flow::start(const std::string& run_id, Value input, const RunOptions& options) const {
+    return Drive(impl_, run_id, impl_->startInput(run_id, std::move(input), options), options, false).run();
 }
 
 // The question of a graph that a step is made of; the graph itself checks the answer.
@@ -267,22 +191,18 @@ TaskId Flow::Impl::innerQuestionOf(const std::string& run_id, const StateSnapsho
     return open.front().id;
 }
 
-RunView Flow::resume(const std::string& run_id, const ResumeTarget& target, Value data,
-                     const RunOptions& options) const {
-    auto at = impl_->read(run_id);
+RunInput Flow::Impl::resumeInput(const std::string& run_id, const ResumeTarget& target, Value data,
+                                 const RunOptions& options) const {
+    auto at = read(run_id);
     Command<State> command;
     command.update = goingOnWith(at.values, options);
     const auto interrupts = at.interrupts();
-    if (Impl::isStored(at) && at.values.status == Word::none && !interrupts.empty() && !impl_->asks(at.values)) {
-        at = impl_->read(run_id, true);
-        command.answers.emplace_back(impl_->innerQuestionOf(run_id, at, target), std::move(data));
-        try {
-            return impl_->claim(run_id, std::move(command), options);
-        } catch (const WrongTypeError& error) {  // the question stays open
-            refuse(Refusal::invalid_resume_data, run_id, error.message());
-        }
+    if (isStored(at) && at.values.status == Word::none && !interrupts.empty() && !asks(at.values)) {
+        at = read(run_id, true);
+        command.answers.emplace_back(innerQuestionOf(run_id, at, target), std::move(data));
+        return command;
     }
-    for (const Question& question : impl_->questionsOf(run_id, at, target)) {
+    for (const Question& question : questionsOf(run_id, at, target)) {
         const auto asked = std::ranges::find(interrupts, question.key, &Interrupt::key);
         if (asked == interrupts.end())
             refuse(Refusal::already_claimed, run_id, "'" + question.key + "' has been answered");
@@ -293,19 +213,29 @@ RunView Flow::resume(const std::string& run_id, const ResumeTarget& target, Valu
                    "the answer is not what '" + question.key + "' takes: " + error.what());
         }
     }
-    return impl_->claim(run_id, std::move(command), options);
+    return command;
 }
 
-RunView Flow::restart(const std::string& run_id, const RunOptions& options) const {
-    const auto at = impl_->read(run_id, true);
-    const RunView view = Impl::isStored(at) ? viewOf(*impl_->plan, at.values, at) : RunView();
+RunView Flow::resume(const std::string& run_id, const ResumeTarget& target, Value data,
+                     const RunOptions& options) const {
+    return Drive(impl_, run_id, impl_->resumeInput(run_id, target, std::move(data), options), options, true).run();
+}
+
+std::variant<RunView, RunInput> Flow::Impl::restartInput(const std::string& run_id, const RunOptions& options) const {
+    const auto at = read(run_id, true);
+    RunView view = isStored(at) ? viewOf(*plan, at.values, at) : RunView();
     if (view.status == RunStatus::success || view.status == RunStatus::failed) return view;
     if (view.status != RunStatus::running && view.status != RunStatus::waiting) {
         refuse(Refusal::not_active, run_id, std::string("nothing of it was under way; it is ") + toString(view.status));
     }
-    if (at.values.is_single_step == options.single_step && options.context.empty())
-        return impl_->claim(run_id, RESUME, options);
-    return impl_->claim(run_id, Command<State>{.update = goingOnWith(at.values, options)}, options);
+    if (at.values.is_single_step == options.single_step && options.context.empty()) return RunInput(RESUME);
+    return RunInput(Command<State>{.update = goingOnWith(at.values, options)});
+}
+
+RunView Flow::restart(const std::string& run_id, const RunOptions& options) const {
+    auto input = impl_->restartInput(run_id, options);
+    if (auto* const view = std::get_if<RunView>(&input)) return std::move(*view);
+    return Drive(impl_, run_id, std::get<RunInput>(std::move(input)), options, true).run();
 }
 
 RunView Flow::cancel(const std::string& run_id) const {
@@ -326,7 +256,7 @@ RunView Flow::timeTravel(const std::string& run_id, const std::string& step, std
     for (const auto& [key, value] : options.context) state.context.insert_or_assign(key, value);
     impl_->graph.updateState({.thread_id = impl_->threadOf(run_id)}, updateOf(state),
                              {.as_node = wait_node, .go_to = to});
-    return impl_->drive(run_id, RESUME, options);
+    return Drive(impl_, run_id, RESUME, options, false).run();
 }
 
 RunView Flow::get(const std::string& run_id, CheckpointId at) const { return impl_->view(run_id, at); }

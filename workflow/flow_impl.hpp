@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include <stategraph/saver.hpp>
@@ -43,10 +44,12 @@ struct Flow::Impl {
         return saver && saver->getTuple({.log = {.thread_id = threadNameOf(run_id)}});
     }
 
-    template <class Input>
-    RunView drive(const std::string& run_id, Input input, const RunOptions& options) const;
-    template <class Input>
-    RunView claim(const std::string& run_id, Input input, const RunOptions& options) const;
+    using Input = std::variant<Update<State>, Command<State>, ResumeTag>;
+    /// What a run is given by start, resume and restart; restart may find that it has ended. Errors: RefusedError.
+    Input startInput(const std::string& run_id, Value input, const RunOptions& options) const;
+    Input resumeInput(const std::string& run_id, const ResumeTarget& target, Value data,
+                      const RunOptions& options) const;
+    std::variant<RunView, Input> restartInput(const std::string& run_id, const RunOptions& options) const;
     /// Whether a run of this process is under way: it ends then.
     bool cancelLive(const std::string& run_id) const;
     void end(const std::string& run_id) const;

@@ -254,6 +254,7 @@ public:
 
 private:
     friend class Waker;
+    friend struct AsyncFlow;
     std::shared_ptr<const Impl> impl_;
 };
 

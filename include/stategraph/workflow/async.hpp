@@ -1,0 +1,48 @@
+#pragma once
+#include <string>
+#include <utility>
+
+#include <stategraph/async.hpp>
+#include <stategraph/workflow/workflow.hpp>
+
+// Runs of workflows that coroutines await. No thread waits for a run: `auto run = co_await workflow::asyncStart(order, "run-1", Order{…});`
+namespace stategraph::workflow {
+
+/// As the methods of Flow; what they read before the run goes on is read where the task is awaited first. What is given is copied, but for a Flow's shared
+/// parts. A task that is destroyed gives its run up where it is: it can be restarted. With RunOptions::waits the run sleeps without a thread, and a
+/// cancel ends its sleep within 100 ms. Errors: those of the method, when the task is awaited.
+Task<RunView> asyncStart(const Flow& flow, std::string run_id, Value input, RunOptions options = {});
+Task<RunView> asyncResume(const Flow& flow, std::string run_id, ResumeTarget target, Value data,
+                          RunOptions options = {});
+Task<RunView> asyncRestart(const Flow& flow, std::string run_id, RunOptions options = {});
+
+namespace detail {
+template <class Out>
+Task<RunResult<Out>> typed(Task<RunView> run) {
+    RunView view = co_await std::move(run);
+    RunResult<Out> result(std::move(view));
+    co_return result;
+}
+}  // namespace detail
+
+/// The same of typed workflows.
+template <class In, class Out>
+Task<RunResult<Out>> asyncStart(const Workflow<In, Out>& workflow, std::string run_id,
+                                const std::type_identity_t<In>& input, RunOptions options = {}) {
+    return detail::typed<Out>(asyncStart(workflow.flow(), std::move(run_id), Value(input), std::move(options)));
+}
+template <class In, class Out, class SIn, class SOut, class Ask, class Answer>
+Task<RunResult<Out>> asyncResume(const Workflow<In, Out>& workflow, std::string run_id,
+                                 const TypedStep<SIn, SOut, Ask, Answer>& step,
+                                 const std::type_identity_t<Answer>& answer, RunOptions options = {}) {
+    ResumeTarget target;
+    target.step = step.id();
+    return detail::typed<Out>(
+        asyncResume(workflow.flow(), std::move(run_id), std::move(target), Value(answer), std::move(options)));
+}
+template <class In, class Out>
+Task<RunResult<Out>> asyncRestart(const Workflow<In, Out>& workflow, std::string run_id, RunOptions options = {}) {
+    return detail::typed<Out>(asyncRestart(workflow.flow(), std::move(run_id), std::move(options)));
+}
+
+}  // namespace stategraph::workflow

@@ -1,0 +1,86 @@
+#include <stategraph/workflow/async.hpp>
+
+#include "workflow/drive.hpp"
+
+namespace stategraph::workflow {
+
+/// What the tasks see of a Flow.
+struct AsyncFlow {
+    static const std::shared_ptr<const Flow::Impl>& of(const Flow& flow) noexcept { return flow.impl_; }
+};
+
+namespace {
+
+using FlowPointer = std::shared_ptr<const Flow::Impl>;
+
+// How long a sleep goes on after a cancel.
+constexpr std::chrono::milliseconds nap = std::chrono::milliseconds(100);
+
+Task<Result<State>> invoke(Drive& drive) {
+    RunInput input = drive.takeInput();
+    if (auto* const update = std::get_if<Update<State>>(&input))
+        return drive.graph().asyncInvoke(std::move(*update), drive.config());
+    if (auto* const command = std::get_if<Command<State>>(&input))
+        return drive.graph().asyncInvoke(*command, drive.config());
+    return drive.graph().asyncInvoke(RESUME, drive.config());
+}
+
+Task<RunView> toItsEnd(std::unique_ptr<Drive> drive) {
+    std::exception_ptr thrown;
+    try {
+        Result<State> result = co_await invoke(*drive);
+        while (const auto until = drive->waitsUntil(result)) {
+            const auto left = *until - std::chrono::system_clock::now();
+            if (left > left.zero()) {
+                co_await sleepFor(std::min<std::chrono::nanoseconds>(left, nap));
+            } else {
+                result = co_await drive->graph().asyncInvoke(RESUME, drive->config());
+            }
+        }
+        RunView view = drive->end(result);
+        co_return view;
+    } catch (...) {
+        thrown = std::current_exception();
+    }
+    try {
+        std::rethrow_exception(thrown);
+    } catch (...) {
+        drive->rethrow();
+    }
+}
+
+Task<RunView> started(FlowPointer flow, std::string run_id, Value input, RunOptions options) {
+    RunInput given = flow->startInput(run_id, std::move(input), options);
+    auto drive = std::make_unique<Drive>(flow, run_id, std::move(given), options, false);
+    RunView view = co_await toItsEnd(std::move(drive));
+    co_return view;
+}
+
+Task<RunView> resumed(FlowPointer flow, std::string run_id, ResumeTarget target, Value data, RunOptions options) {
+    RunInput given = flow->resumeInput(run_id, target, std::move(data), options);
+    auto drive = std::make_unique<Drive>(flow, run_id, std::move(given), options, true);
+    RunView view = co_await toItsEnd(std::move(drive));
+    co_return view;
+}
+
+Task<RunView> restarted(FlowPointer flow, std::string run_id, RunOptions options) {
+    auto given = flow->restartInput(run_id, options);
+    if (auto* const ended = std::get_if<RunView>(&given)) co_return std::move(*ended);
+    auto drive = std::make_unique<Drive>(flow, run_id, std::get<RunInput>(std::move(given)), options, true);
+    RunView view = co_await toItsEnd(std::move(drive));
+    co_return view;
+}
+
+}  // namespace
+
+Task<RunView> asyncStart(const Flow& flow, std::string run_id, Value input, RunOptions options) {
+    return started(AsyncFlow::of(flow), std::move(run_id), std::move(input), std::move(options));
+}
+Task<RunView> asyncResume(const Flow& flow, std::string run_id, ResumeTarget target, Value data, RunOptions options) {
+    return resumed(AsyncFlow::of(flow), std::move(run_id), std::move(target), std::move(data), std::move(options));
+}
+Task<RunView> asyncRestart(const Flow& flow, std::string run_id, RunOptions options) {
+    return restarted(AsyncFlow::of(flow), std::move(run_id), std::move(options));
+}
+
+}  // namespace stategraph::workflow

@@ -1,0 +1,104 @@
+#include "workflow/drive.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+#include <stategraph/control.hpp>
+#include <stategraph/error.hpp>
+
+#include "workflow/refuse.hpp"
+
+namespace stategraph::workflow {
+namespace {
+
+// Until a time, or until the run is to end.
+void sleepUntil(std::chrono::system_clock::time_point until, const std::stop_token& stop) {
+    std::mutex mutex;
+    std::condition_variable_any changed;
+    std::unique_lock lock(mutex);
+    changed.wait_until(lock, stop, until, [] { return false; });
+}
+
+}  // namespace
+
+Drive::Drive(std::shared_ptr<const Flow::Impl> flow, std::string run_id, RunInput input, const RunOptions& options,
+             bool claims)
+    : flow_(std::move(flow)),
+      run_id_(std::move(run_id)),
+      input_(std::move(input)),
+      waits_(options.waits),
+      claims_(claims),
+      session_(std::make_shared<Session>()),
+      config_{.thread_id = flow_->threadOf(run_id_),
+              .durability = options.durability,
+              .control = options.control,
+              .context = std::shared_ptr<const Session>(session_)} {
+    session_->on_event = options.on_event;
+    session_->tell({.kind = RunEvent::Kind::start});
+    if (options.control)
+        linked_.emplace(options.control->stopToken(), [session = session_] { session->stop.request_stop(); });
+    const std::lock_guard lock(flow_->mutex);
+    is_known_ = flow_->live.emplace(run_id_, session_).second;  // of two, the first has the thread
+}
+
+Drive::~Drive() { close(); }
+
+// From here on a cancel is an edit of the thread, and not a request to the run.
+void Drive::close() noexcept {
+    const std::lock_guard lock(flow_->mutex);
+    if (std::exchange(is_known_, false)) flow_->live.erase(run_id_);
+}
+
+RunView Drive::run() {
+    try {
+        auto result = std::visit([&](auto& input) { return graph().invoke(std::move(input), config_); }, input_);
+        while (const auto until = waitsUntil(result)) {
+            sleepUntil(*until, session_->stop.get_token());
+            if (!isStopped()) result = graph().invoke(RESUME, config_);
+        }
+        return end(result);
+    } catch (...) {
+        rethrow();
+    }
+}
+
+std::optional<std::chrono::system_clock::time_point> Drive::waitsUntil(const Result<State>& result) const {
+    if (result.status != Status::sleeping || !waits_ || isStopped()) return {};
+    return result.wake_at;
+}
+
+RunView Drive::end(const Result<State>& result) {
+    if (result.status == Status::sleeping && !waits_) flow_->bells.ringAt(*result.wake_at);
+    close();  // before it is looked at: a cancel is either seen here, or finds that the run is not under way
+    const bool stopped = isStopped();
+    if (stopped && flow_->saver) flow_->end(run_id_);
+    // What the run returned says it all, unless something is due that only the store knows.
+    const bool is_known =
+        result.status == Status::done || (result.status == Status::interrupted && flow_->asks(result.values));
+    RunView view = !flow_->saver || (!stopped && is_known) ? viewOf(*flow_->plan, result) : flow_->view(run_id_);
+    if (view.status == RunStatus::canceled) session_->tell({.kind = RunEvent::Kind::canceled});
+    if (view.status == RunStatus::paused) session_->tell({.kind = RunEvent::Kind::paused});
+    session_->tell({.kind = RunEvent::Kind::finish, .status = toString(view.status)});
+    return view;
+}
+
+void Drive::rethrow() const {
+    if (!claims_) throw;
+    try {
+        throw;
+    } catch (const ThreadBusyError& error) {
+        refuse(Refusal::already_claimed, run_id_, error.message());
+    } catch (const ConcurrentUpdateError& error) {
+        refuse(Refusal::already_claimed, run_id_, error.message());
+    } catch (const RefusedError&) {
+        throw;
+    } catch (const InvalidArgumentError& error) {
+        refuse(Refusal::already_claimed, run_id_, error.message());
+    } catch (const WrongTypeError& error) {  // of a graph's question, which stays open
+        refuse(Refusal::invalid_resume_data, run_id_, error.message());
+    }
+}
+
+}  // namespace stategraph::workflow

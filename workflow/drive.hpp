@@ -1,0 +1,55 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <variant>
+
+#include "workflow/flow_impl.hpp"
+
+namespace stategraph::workflow {
+
+/// What a run is given: the input of a new one, answers and changes, or nothing, where it continues by itself.
+using RunInput = std::variant<Update<State>, Command<State>, ResumeTag>;
+
+/// One call of start, resume or restart while it drives its run, blocking or awaited. The run is known as long as it is under way, so that it can be
+/// cancelled.
+class Drive {
+public:
+    /// `claims`: somebody else may do the same at the same time, and one of them is refused.
+    Drive(std::shared_ptr<const Flow::Impl> flow, std::string run_id, RunInput input, const RunOptions& options,
+          bool claims);
+    ~Drive();
+    Drive(const Drive&) = delete;
+    Drive& operator=(const Drive&) = delete;
+
+    /// To the run's end, or to where it stops. Errors: RefusedError; what the engine throws.
+    RunView run();
+
+    // The same in steps, for who awaits: the input is taken, and then, as long as the run is to wait, it is resumed.
+    const CompiledGraph<State>& graph() const noexcept { return flow_->graph; }
+    const RunConfig& config() const noexcept { return config_; }
+    RunInput takeInput() noexcept { return std::move(input_); }
+    /// Until when the run sleeps, if this call waits for it.
+    std::optional<std::chrono::system_clock::time_point> waitsUntil(const Result<State>& result) const;
+    bool isStopped() const noexcept { return session_->stop.stop_requested(); }
+    RunView end(const Result<State>& result);
+    /// Throws the exception under way, as what it means to the caller.
+    [[noreturn]] void rethrow() const;
+
+private:
+    void close() noexcept;
+
+    std::shared_ptr<const Flow::Impl> flow_;
+    std::string run_id_;
+    RunInput input_;
+    bool waits_;
+    bool claims_;
+    std::shared_ptr<Session> session_;
+    RunConfig config_;
+    bool is_known_ = false;
+    std::optional<std::stop_callback<std::function<void()>>> linked_;
+};
+
+}  // namespace stategraph::workflow
