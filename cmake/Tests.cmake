@@ -257,7 +257,8 @@ set_tests_properties(includes PROPERTIES TIMEOUT 60)
 set(_consumer_cache "${PROJECT_BINARY_DIR}/tests/consumer_cache.cmake")
 set(_lines "")
 foreach(variable CMAKE_CXX_COMPILER CMAKE_CXX_COMPILER_LAUNCHER CMAKE_PREFIX_PATH BUILD_SHARED_LIBS Boost_DIR RocksDB_DIR
-                 Cbor_INCLUDE_DIR Cbor_LIBRARY XXHASH_INCLUDE_DIR OPENSSL_ROOT_DIR STATEGRAPH_WITH_ROCKSDB STATEGRAPH_WITH_ENCRYPTION)
+                 Cbor_INCLUDE_DIR Cbor_LIBRARY XXHASH_INCLUDE_DIR OPENSSL_ROOT_DIR STATEGRAPH_WITH_ROCKSDB STATEGRAPH_WITH_ENCRYPTION
+                 VALIJSON_INCLUDE_DIR STATEGRAPH_WITH_WORKFLOW_JSON)
   if(DEFINED ${variable} AND NOT "${${variable}}" STREQUAL "")
     string(APPEND _lines "set(${variable} [==[${${variable}}]==] CACHE STRING \"\")\n")
   endif()
