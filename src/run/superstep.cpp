@@ -31,7 +31,7 @@ void Run::startQuietly() {
     writes_.add(core_.schema(), schedule_.input, topology().nodes[topology().start].name);
     writes_.close(core_.schema());
     applyTasksWrites();
-    endChannels(state_, ending_);
+    if (!ending_.empty()) endChannels(state_, ending_);
     Routes routes;
     const Routed start{topology().start, &routes};
     advance(topology(), schedule_, {.consumed = *plan_, .routed = {&start, 1}, .is_step = true});
@@ -195,7 +195,8 @@ void Run::collectWrites() {
 void Run::applyTasksWrites() {
     ownState();
     log_.noteChanges(state_, writes_, true);
-    findEnding(state_, writes_, ending_);
+    ending_.clear();
+    if (!core_.schema().transient().empty()) findEnding(state_, writes_, ending_);
     const bool logs = log_.logsOperations() && !log_.snapshotIsDue();
     applyWrites(state_, writes_, ending_, logs ? &log_.operations() : nullptr);
     ahead_ = true;
@@ -215,7 +216,7 @@ void Run::endSuperstep() {
         collectWrites();
         applyTasksWrites();
     }
-    endChannels(state_, ending_);
+    if (!ending_.empty()) endChannels(state_, ending_);
     routed_.clear();
     // A handled task leads only where its handler says.
     for (Task* task : current_) routed_.push_back({task->record.failure ? no_node : task->planned.node, &task->routes});
@@ -242,7 +243,7 @@ void Run::addOthers(Error& error, const Task& failed) const {
 // Whether the superstep cannot end, because a task failed, asked, or speaks for another graph. A failure comes first, then pauses.
 // A superstep with a task of which no end is known does not end either: its driver was lost.
 bool Run::endUnfinished() {
-    if (std::ranges::all_of(current_, &Task::isDone)) return false;
+    if (std::ranges::all_of(current_, [](const Task* task) { return task->isDone(); })) return false;
     const Task* failed = nullptr;
     const Task* to_parent = nullptr;
     const Task* lost = nullptr;

@@ -81,11 +81,18 @@ void WriteSet::add(const Schema& schema, detail::Writes& writes, std::string_vie
     for (Op& op : writes) items_.push_back({schema.rank(op.channel), op.channel, index, &op});
 }
 
-namespace {
-
-constexpr std::size_t few_items = 16;
-
-}  // namespace
+// Equal ranks stay in their order.
+void WriteSet::sortByRank() {
+    constexpr std::size_t few = 16;
+    const auto by_rank = [](const Item& a, const Item& b) { return a.rank < b.rank; };
+    if (items_.size() <= few) {  // in its place: std::stable_sort allocates
+        for (std::size_t i = 1; i < items_.size(); ++i) {
+            for (std::size_t j = i; j > 0 && by_rank(items_[j], items_[j - 1]); --j) std::swap(items_[j], items_[j - 1]);
+        }
+    } else if (!std::is_sorted(items_.begin(), items_.end(), by_rank)) {
+        std::stable_sort(items_.begin(), items_.end(), by_rank);
+    }
+}
 
 void WriteSet::close(const Schema& schema) {
     if (items_.size() == 1) {  // as often
@@ -93,14 +100,7 @@ void WriteSet::close(const Schema& schema) {
         groups_.assign(1, {items_.front().channel, 0, 1});
         return;
     }
-    const auto by_rank = [](const Item& a, const Item& b) { return a.rank < b.rank; };
-    if (items_.size() <= few_items) {  // in its place: std::stable_sort allocates
-        for (std::size_t i = 1; i < items_.size(); ++i) {
-            for (std::size_t j = i; j > 0 && by_rank(items_[j], items_[j - 1]); --j) std::swap(items_[j], items_[j - 1]);
-        }
-    } else if (!std::is_sorted(items_.begin(), items_.end(), by_rank)) {
-        std::stable_sort(items_.begin(), items_.end(), by_rank);
-    }
+    sortByRank();
     ops_.clear();
     groups_.clear();
     for (const Item& item : items_) {

@@ -81,6 +81,7 @@ private:
         std::uint16_t writer;
         detail::Op* op;
     };
+    void sortByRank();
     void refuseConflicts(const detail::Schema& schema, const Group& group, std::size_t first_item) const;
 
     std::vector<Item> items_;
