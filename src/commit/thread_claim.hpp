@@ -29,7 +29,7 @@ struct ClaimStop {
 /// thread.
 class ThreadClaim {
 public:
-    ThreadClaim() = default;
+    ThreadClaim() noexcept {}  // not defaulted: `= {}` would zero all of it first
     ThreadClaim(const ThreadClaim&) = delete;
     ThreadClaim& operator=(const ThreadClaim&) = delete;
     ~ThreadClaim() { release(); }

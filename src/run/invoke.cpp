@@ -65,7 +65,8 @@ RunShared shareRun(const Core& core, const RunConfig& config, Events& events) {
         throw MissingCheckpointerError("a checkpoint_id was given, and the graph was compiled without a checkpointer",
                                        {.checkpoint_id = config.checkpoint_id.toString()});
     }
-    std::shared_ptr<RunStop> stop = RunStop::of(config);
+    std::shared_ptr<RunStop> stop;
+    if (config.control != nullptr || config.timeout) stop = RunStop::of(config);  // a result that is moved at once would stall on its stores
     if (config.hub != nullptr) events.attach(stream::topicForRun(*config.hub, core, saver, config.thread_id), saver != nullptr, stop);
     return {.config = &config,
             .saver = saver,
