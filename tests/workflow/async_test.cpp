@@ -48,12 +48,12 @@ TEST_CASE("operations that are refused are refused when they are awaited") {
 }
 
 TEST_CASE("an awaited run sleeps without a thread, and a cancel ends its sleep") {
-    const auto flow = wf::workflow<int>("w").sleep(30ms).then(inc).commit(stored());
+    const auto flow = wf::workflow<int>("w").sleep(300ms).then(inc).commit(stored());
     wf::RunOptions options;
     options.waits = true;
     CHECK(await(wf::asyncStart(flow, "1", 1, options)).result == 2);
     CHECK((await(wf::asyncStart(flow, "2", 1)).status == RunStatus::waiting));
-    std::this_thread::sleep_for(40ms);
+    std::this_thread::sleep_for(310ms);
     CHECK(await(wf::asyncRestart(flow, "2")).result == 2);
     const auto days = wf::workflow<int>("days").sleep(24h).then(inc).commit(stored());
     std::jthread cancels([&] {

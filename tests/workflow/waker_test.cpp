@@ -46,8 +46,8 @@ private:
 
 TEST_CASE("a waker resumes runs that fall asleep while it is there, and those that slept before") {
     const auto saver = std::make_shared<sg::MemorySaver>();
-    const auto flow = wf::workflow<int>("nap").sleep(30ms).then(inc).commit({.checkpointer = saver});
-    const auto other = wf::workflow<int>("other").sleep(1ms).then(inc).commit({.checkpointer = saver});
+    const auto flow = wf::workflow<int>("nap").sleep(300ms).then(inc).commit({.checkpointer = saver});
+    const auto other = wf::workflow<int>("other").sleep(24h).then(inc).commit({.checkpointer = saver});
     REQUIRE((flow.start("before", 1).status == RunStatus::waiting));
     REQUIRE((other.start("before", 1).status == RunStatus::waiting));
     Resumed resumed;
