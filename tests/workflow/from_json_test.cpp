@@ -144,7 +144,17 @@ TEST_CASE("a schema lists what is wrong, survives hostile values, and refuses to
                       doctest::Contains("4096 bytes"));
     CHECK_THROWS_AS(wf::schemaCheck("5"), sg::InvalidArgumentError);
     CHECK_THROWS_AS(wf::schemaCheck("{"), sg::InvalidArgumentError);
-    CHECK_THROWS_AS(wf::schemaCheck(R"({"$ref": "http://example.com/schema"})"), sg::InvalidArgumentError);
+    for (const char* text :
+         {R"({"$ref": "http://example.com/schema"})", R"({"$ref": "#"})", R"({"allOf": [{"$ref": "#"}]})",
+          R"({"definitions": {"a": {"$ref": "#/definitions/b"}, "b": {"not": {"$ref": "#/definitions/a"}}}})",
+          R"({"$ref": "#/nowhere"})", R"({"pattern": "("})", R"({"enum": 5})"}) {
+        CAPTURE(text);
+        CHECK_THROWS_AS(wf::schemaCheck(text), sg::InvalidArgumentError);
+    }
+    // One that goes down into the value comes to its end.
+    const auto tree = wf::schemaCheck(R"({"type": "object", "properties": {"child": {"$ref": "#"}}})");
+    CHECK_NOTHROW(tree(sg::parseJson(R"({"child": {"child": {}}})")));
+    CHECK_THROWS_WITH(tree(sg::parseJson(R"({"child": {"child": 5}})")), doctest::Contains("$[child][child]"));
 }
 
 TEST_CASE("templates and predicates serve typed workflows too") {

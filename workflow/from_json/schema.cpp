@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <regex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -66,6 +68,69 @@ void fillDefaults(const json::value& schema, json::value& value) {
     }
 }
 
+// What a validator would follow for ever, and what it would find out with each value.
+class Refusals {
+public:
+    explicit Refusals(const json::value& schema) : schema_(schema) { visitAll(schema); }
+
+private:
+    void visitAll(const json::value& value) {
+        if (const json::array* const list = value.if_array())
+            std::ranges::for_each(*list, [&](const auto& each) { visitAll(each); });
+        const json::object* const object = value.if_object();
+        if (object == nullptr) return;
+        follow(value);
+        for (const auto& [name, member] : *object) {
+            if (name == "pattern" && member.is_string()) checkPattern(member.get_string());
+            visitAll(member);
+        }
+    }
+    static void checkPattern(std::string_view pattern) {
+        try {
+            (void)std::regex(pattern.begin(), pattern.end());
+        } catch (const std::regex_error& error) {
+            throw InvalidArgumentError("the pattern '" + std::string(pattern) +
+                                       "' is no regular expression: " + error.what());
+        }
+    }
+    // To schemas of the same value: a way from one of them back to itself has no end.
+    void follow(const json::value& schema) {
+        const json::object* const object = schema.if_object();
+        if (object == nullptr || done_.contains(&schema)) return;
+        if (!under_way_.insert(&schema).second)
+            throw InvalidArgumentError("a reference leads back to itself without end");
+        if (const json::value* const reference = object->if_contains("$ref");
+            reference != nullptr && reference->is_string())
+            follow(at(reference->get_string()));
+        for (const char* name : {"allOf", "anyOf", "oneOf"}) {
+            const json::value* const list = object->if_contains(name);
+            if (list == nullptr || !list->is_array()) continue;
+            for (const json::value& each : list->get_array()) follow(each);
+        }
+        for (const char* name : {"not", "if", "then", "else"}) {
+            if (const json::value* const one = object->if_contains(name)) follow(*one);
+        }
+        if (const json::value* const some = object->if_contains("dependencies"); some != nullptr && some->is_object()) {
+            for (const auto& [name, one] : some->get_object()) follow(one);
+        }
+        under_way_.erase(&schema);
+        done_.insert(&schema);
+    }
+    const json::value& at(std::string_view reference) const {
+        boost::system::error_code error;
+        const bool is_local = reference == "#" || reference.starts_with("#/");
+        const json::value* const found = is_local ? schema_.find_pointer(reference.substr(1), error) : nullptr;
+        if (found == nullptr)
+            throw InvalidArgumentError("the reference '" + std::string(reference) +
+                                       "' leads to nothing in the schema; it must be a JSON pointer, \"#/…\"");
+        return *found;
+    }
+
+    const json::value& schema_;
+    std::set<const json::value*> under_way_;
+    std::set<const json::value*> done_;
+};
+
 [[noreturn]] void refuse(valijson::ValidationResults& results) {
     std::vector<std::string> faults;
     valijson::ValidationResults::Error error;
@@ -97,6 +162,7 @@ Check schemaCheckOf(const json::value& json) {
     if (!json.is_object() && !json.is_bool()) {
         throw InvalidArgumentError("a JSON Schema is an object or a boolean, not " + json::serialize(json));
     }
+    (void)Refusals(json);
     const auto schema = std::make_shared<Schema>();
     schema->json = json;
     schema->has_patterns = hasPatterns(json);
