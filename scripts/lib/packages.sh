@@ -163,7 +163,8 @@ need_valijson() {
   local prefix=$repo/build/valijson
   if has_header valijson/validator.hpp || [ -e "$prefix/usr/include/valijson/validator.hpp" ]; then return; fi
   have apt-get || return 0
-  [ "$apt_updated" = yes ] || as_root apt-get update -qq || true
+  # It can be done without: neither a missing network nor a missing sudo ends the script here.
+  [ "$apt_updated" = yes ] || (as_root apt-get update -qq) >/dev/null 2>&1 || true
   say "Unpacking libvalijson-dev into build/valijson"
   mkdir -p "$prefix/packages"
   if (cd "$prefix/packages" && apt-get download -qq -o APT::Sandbox::User=root libvalijson-dev); then
