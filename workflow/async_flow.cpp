@@ -13,7 +13,7 @@ namespace {
 
 using FlowPointer = std::shared_ptr<const Flow::Impl>;
 
-// How long a sleep goes on after a cancel.
+// How late a sleeping run notices a cancel.
 constexpr std::chrono::milliseconds nap = std::chrono::milliseconds(100);
 
 Task<Result<State>> invoke(Drive& drive) {

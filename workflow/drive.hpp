@@ -4,14 +4,10 @@
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <variant>
 
 #include "workflow/flow_impl.hpp"
 
 namespace stategraph::workflow {
-
-/// What a run is given: the input of a new one, answers and changes, or nothing, where it continues by itself.
-using RunInput = std::variant<Update<State>, Command<State>, ResumeTag>;
 
 /// One call of start, resume or restart while it drives its run, blocking or awaited. The run is known as long as it is under way, so that it can be
 /// cancelled.

@@ -1,12 +1,7 @@
 #include <algorithm>
-#include <chrono>
-#include <condition_variable>
-#include <functional>
 #include <mutex>
 #include <optional>
-#include <stop_token>
 
-#include <stategraph/control.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/workflow/run.hpp>
 

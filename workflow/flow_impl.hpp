@@ -17,6 +17,9 @@
 
 namespace stategraph::workflow {
 
+/// What a run is given: the input of a new one, answers and changes, or nothing, where it continues by itself.
+using RunInput = std::variant<Update<State>, Command<State>, ResumeTag>;
+
 /// Behind Flow.
 struct Flow::Impl {
     Impl(std::shared_ptr<const Plan> from, const CompileOptions& options)
@@ -44,12 +47,11 @@ struct Flow::Impl {
         return saver && saver->getTuple({.log = {.thread_id = threadNameOf(run_id)}});
     }
 
-    using Input = std::variant<Update<State>, Command<State>, ResumeTag>;
     /// What a run is given by start, resume and restart; restart may find that it has ended. Errors: RefusedError.
-    Input startInput(const std::string& run_id, Value input, const RunOptions& options) const;
-    Input resumeInput(const std::string& run_id, const ResumeTarget& target, Value data,
-                      const RunOptions& options) const;
-    std::variant<RunView, Input> restartInput(const std::string& run_id, const RunOptions& options) const;
+    RunInput startInput(const std::string& run_id, Value input, const RunOptions& options) const;
+    RunInput resumeInput(const std::string& run_id, const ResumeTarget& target, Value data,
+                         const RunOptions& options) const;
+    std::variant<RunView, RunInput> restartInput(const std::string& run_id, const RunOptions& options) const;
     /// Whether a run of this process is under way: it ends then.
     bool cancelLive(const std::string& run_id) const;
     void end(const std::string& run_id) const;

@@ -115,12 +115,21 @@ Targets afterItem(const Plan& plan, const Place& place, const Item& item, bool g
 
 Command<State> leaveItem(const Plan& plan, const Place& place, const Item& item, const State& state, Items items,
                          Executed executed) {
-    const bool goes_on = items.begin()->second.status == Word::success && !executed.is_canceled;
+    Record& record = items.begin()->second;
+    const bool is_canceled = executed.is_canceled;
+    Update<State> update;
+    try {
+        // In a window of one each element sees what the one before it has set.
+        const bool is_alone = plan.entryOf(place).concurrency == 1;
+        putShared(plan, state, std::move(executed), is_alone ? std::nullopt : std::optional(item.index), update);
+    } catch (const std::exception& error) {  // a reducer's
+        record.status = Word::failed;
+        record.error = error.what();
+        record.output = {};
+    }
+    const bool goes_on = record.status == Word::success && !is_canceled;
     if (item.leg && !goes_on) item.leg->is_over.store(true);
-    Update<State> update{merge(&State::items, std::move(items))};
-    // In a window of one each element sees what the one before it has set.
-    const bool is_alone = plan.entryOf(place).concurrency == 1;
-    putShared(plan, state, std::move(executed), is_alone ? std::nullopt : std::optional(item.index), update);
+    update.with(merge(&State::items, std::move(items)));
     return {.update = std::move(update), .go_to = afterItem(plan, place, item, goes_on, state)};
 }
 

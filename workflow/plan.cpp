@@ -26,7 +26,7 @@ private:
         const std::string where = "workflow " + quoted(definition.id) + ": ";
         if (definition.id.empty()) fault("a workflow needs an id");
         if (definition.id.find('/') != std::string::npos)
-            fault(where + "its id has a '/' in it, which stands before a run's; choose another");
+            fault(where + "its id has a '/' in it, which separates it from a run's id; choose another");
         for (const auto& [key, reduce] : definition.reducers) {
             if (!reduce) fault(where + "the reducer of " + quoted(key) + " is no function");
         }

@@ -422,7 +422,8 @@ void LogWriter::putTasks(std::span<const WriteRow> rows) {
     }
     if (queue_) queue_->wait();
     // Under no lock: a saver lets pending writes overlap, so that tasks that finish together wait for the disk together.
-    settings_.saver->putWrites({settings_.thread_id, settings_.checkpoint_ns}, head_, rows, settings_.durability == Durability::sync);
+    const bool is_sync = settings_.durability == Durability::sync;
+    settings_.saver->putWrites({settings_.thread_id, settings_.checkpoint_ns}, head_, rows, is_sync);
 }
 
 void LogWriter::putTaskWithCommit(CheckpointId checkpoint_id, std::string path, std::string record) {

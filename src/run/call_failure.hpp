@@ -3,8 +3,8 @@
 
 namespace stategraph::engine {
 
-/// A failure of the storage below a graph that a node called. It is not the node's: no policy and no error handler is asked, and the superstep is not
-/// committed, as if the graph were a node.
+/// A failure of the storage below a graph that a node called. It is not the node's: no policy and no error handler
+/// is asked, and the superstep is not committed, as if the graph were a node.
 template <class E>
 class CallFailure : public E {
 public:

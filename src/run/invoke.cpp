@@ -66,7 +66,8 @@ RunShared shareRun(const Core& core, const RunConfig& config, Events& events) {
                                        {.checkpoint_id = config.checkpoint_id.toString()});
     }
     std::shared_ptr<RunStop> stop;
-    if (config.control != nullptr || config.timeout) stop = RunStop::of(config);  // a result that is moved at once would stall on its stores
+    // Asked only where there is one: a result that is moved at once would stall on its stores.
+    if (config.control != nullptr || config.timeout) stop = RunStop::of(config);
     if (config.hub != nullptr) events.attach(stream::topicForRun(*config.hub, core, saver, config.thread_id), saver != nullptr, stop);
     return {.config = &config,
             .saver = saver,

@@ -1,7 +1,10 @@
+#include <atomic>
+
 #include <doctest/doctest.h>
 
 #include <stategraph/async.hpp>
 #include <stategraph/control.hpp>
+#include <stategraph/memory_saver.hpp>
 #include <stategraph/testing/fault_saver.hpp>
 
 #include "tests/support/drivers.hpp"
@@ -249,6 +252,44 @@ TEST_CASE("whichever call of the saver fails, the thread goes on to the same end
             }
         }
     });
+}
+
+TEST_CASE("a saver that fails below a call fails the run: neither the node's policy nor its error handler is asked") {
+    const sg::NodeOptions retried{.retry = {.max_attempts = 3, .initial_interval = 1ms}};
+    for (const drivers::Driver& driver : drivers::all()) {
+        for (const bool awaited : {false, true}) {
+            bool failed = true;
+            for (std::size_t nth = 1; failed && nth < 100; ++nth) {
+                CAPTURE(driver.name);
+                CAPTURE(awaited);
+                CAPTURE(nth);
+                Log log;
+                std::atomic<int> handled = 0;
+                Graph graph = caller(worker(log, Asks::no), {"a"}, awaited, retried);
+                graph.onError("n", [&](const State&, const sg::NodeFailure&) -> Update {
+                    ++handled;
+                    return {};
+                });
+                const auto faults = std::make_shared<sg::testing::FaultSaver>(std::make_shared<sg::MemorySaver>());
+                const App app = graph.compile({.checkpointer = faults});
+                faults->arm({.fail_at = nth, .calls = sg::testing::SaverCalls::put});
+                const sg::RunConfig config{.thread_id = "1"};
+                auto outcome = driver.run(app, Update{}, config);
+                failed = faults->failures() > 0;
+                faults->disarm();
+                CHECK(outcome.failed() == failed);
+                if (failed) {
+                    const bool has_begun = static_cast<bool>(app.getState(config).config.checkpoint_id);
+                    outcome = has_begun ? driver.run(app, sg::RESUME, config) : driver.run(app, Update{}, config);
+                }
+                CHECK(outcome.what() == "");
+                CHECK(app.getState(config).values.bar == Strings{"a=21"});
+                CHECK(handled == 0);
+                CHECK(log.count("first a") <= 2);
+            }
+            CHECK_FALSE(failed);
+        }
+    }
 }
 
 TEST_CASE("a run that is abandoned in a call goes on there") {

@@ -104,7 +104,7 @@ TEST_CASE("schemas check the input, the answer, the output and what is asked, an
     }
 }
 
-TEST_CASE("every fault of a workflow's text is told with its place") {
+TEST_CASE("every fault of a workflow's text is reported with its place") {
     const auto faults = faultsOf(R"json({
         "id": "bad", "name": 1, "input": {"type": 5}, "retry": {"max_attempts": 0},
         "steps": {"a": {"run": "nothing"}, "b": {"run": "double", "times": 2}},

@@ -77,7 +77,7 @@ TEST_CASE("a watcher may look at the run and cancel it") {
     CHECK_FALSE(flow.get("1").view.steps.contains("next"));
 }
 
-TEST_CASE("runs of workflows whose ids could be mixed up are told apart") {
+TEST_CASE("two workflows cannot have a run with the same thread") {
     CHECK_THROWS_AS(wf::workflow<int>("a/b").then(inc).commit(stored()), sg::InvalidGraphError);
     const auto flow = wf::workflow<int>("a").then(inc).commit(stored());
     CHECK(flow.start("b/c", 1).result == 2);

@@ -17,7 +17,7 @@ namespace {
 
 sg::CompileOptions stored() { return {.checkpointer = std::make_shared<sg::MemorySaver>()}; }
 
-// Sleeps longer than its limit lets it, the first time; until it is told to end.
+// Its first call takes longer than any limit: until `may_end` is set.
 struct Slow {
     std::atomic<int> calls = 0;
     std::atomic<bool> may_end = false;

@@ -14,7 +14,7 @@ namespace stategraph::workflow::from_json {
 
 namespace json = boost::json;
 
-/// A value that stands for itself, one at a path, a text with paths in it, or a list or an object of parts.
+/// A constant, the value at a path, a text with paths in it, or a list or an object of parts.
 struct Template::Part {
     enum class Kind : std::uint8_t { constant, path, text, list, object } kind = Kind::constant;
     json::value constant = {};

@@ -8,8 +8,8 @@
 // Runs of workflows that coroutines await. No thread waits for a run: `auto run = co_await workflow::asyncStart(order, "run-1", Order{…});`
 namespace stategraph::workflow {
 
-/// As the methods of Flow; what they read before the run goes on is read where the task is awaited first. What is given is copied, but for a Flow's shared
-/// parts. A task that is destroyed gives its run up where it is: it can be restarted. With RunOptions::waits the run sleeps without a thread, and a
+/// The methods of Flow, awaited. They read the store where the task is first awaited. Arguments are copied; a Flow's copies share it.
+/// A task that is destroyed gives its run up where it is, and the run can be restarted. With RunOptions::waits the run sleeps without a thread, and a
 /// cancel ends its sleep within 100 ms. Errors: those of the method, when the task is awaited.
 Task<RunView> asyncStart(const Flow& flow, std::string run_id, Value input, RunOptions options = {});
 Task<RunView> asyncResume(const Flow& flow, std::string run_id, ResumeTarget target, Value data,

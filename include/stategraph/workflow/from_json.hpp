@@ -25,8 +25,8 @@ Definition fromJson(std::string_view text, const Functions& functions);
 /// Safe from any thread. Errors: InvalidArgumentError for what is no JSON Schema.
 Check schemaCheck(std::string_view schema);
 
-/// A map that fills in a template: JSON in which `{"$": "steps.price.total"}` stands for the value at that path, and `${input.name}` within a text for
-/// its text. Paths begin with input, init, state, context, steps or iteration; where there is nothing they give null, and in a text nothing.
+/// A map that fills in a template: JSON in which `{"$": "steps.price.total"}` is replaced by the value at that path, and `${input.name}` within a text
+/// by its text. Paths begin with input, init, state, context, steps or iteration; where there is nothing they give null, and in a text nothing.
 /// Errors: InvalidArgumentError for what is no JSON, and for a path that begins otherwise.
 Transform fromTemplate(std::string_view json);
 

@@ -166,7 +166,7 @@ struct RunOptions {
     Values metadata = {};
     /// Waits in this process for sleeps that are due, instead of returning RunStatus::waiting.
     bool waits = false;
-    /// Is told what the run does, one event at a time, on the threads of its tasks. What it throws is ignored.
+    /// Receives what the run does, one event at a time, on the threads of its tasks. What it throws is ignored.
     std::function<void(const RunEvent& event)> on_event = {};
     /// When what has been done reaches the disk, and so what a crash can repeat (RunConfig::durability).
     Durability durability = Durability::async;
