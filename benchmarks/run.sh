@@ -56,7 +56,7 @@ cd "$repo"
 
 # In the order in which they are run.
 all=(superstep chain chain_1000 fan_out send_1000 growing_thread wide_state fanout_to_subgraph react_loop savers history threads scaling
-  resume workflow blocking_nodes async_waits compile_time memory)
+  resume workflow agent blocking_nodes async_waits compile_time memory)
 workloads=("${all[@]}")
 if [ ${#only[@]} -gt 0 ]; then
   workloads=("${only[@]}")
@@ -121,8 +121,23 @@ if have node && [[ " ${workloads[*]} " == *" workflow "* ]]; then
     note "Mastra could not be installed (build/bench/npm-mastra.log says why): it is left out"
   fi
 fi
+# And agents in the AI SDK, and in a LangGraph.js of their own.
+agents_ready=no
+if have node && [[ " ${workloads[*]} " == *" agent "* ]]; then
+  if "$repo/benchmarks/peers/agents/install.sh" "$build/agents" >"$build/npm-agents.log" 2>&1; then
+    agents_ready=yes
+    fact peers_of_agent "$(cat "$build/agents/versions")"
+  else
+    note "The AI SDK could not be installed (build/bench/npm-agents.log says why): it is left out"
+  fi
+fi
 # run_peer NAME PART
 run_peer() {
+  if [ "$1" = agent ]; then
+    [ $agents_ready = yes ] || return 0
+    (cd "$build/agents" && QUICK=$quick ./node agent.mjs "$results/peer-agents-$2") || note "The peers failed on $1: no figures of them"
+    return 0
+  fi
   if [ "$1" = workflow ] && [ $mastra_ready = yes ]; then
     (cd "$build/mastra" && QUICK=$quick ./node workflow.mjs "$results/peer-mastra-$2.json") ||
       note "Mastra failed on $1: no figures of it"

@@ -30,6 +30,11 @@ Records readRecords(const LogName& log, CheckpointId id, const std::vector<Store
     return Records(std::move(records));
 }
 
+bool saysCancelled(const Records& records) noexcept {
+    const TaskFields* const run = findRecord(records, run_path);
+    return run != nullptr && run->node == thread_cancelled;
+}
+
 std::vector<DueTask> dueTasks(const CommitFields& commit, const Records& records, bool latest) {
     std::vector<std::string_view> names(commit.next.begin(), commit.next.end());
     if (commit.input) names.push_back("__start__");

@@ -48,6 +48,9 @@ private:
 Records readRecords(const LogName& log, CheckpointId id, const std::vector<StoredWrite>& writes);
 inline const TaskFields* findRecord(const Records& records, std::string_view path) noexcept { return records.find(path); }
 
+/// Whether they say that the thread was cancelled at this checkpoint (CompiledGraph::cancelThread).
+bool saysCancelled(const Records& records) noexcept;
+
 /// The tasks due at a checkpoint, triggered ones by name, then sends. `latest`: with those that a Command added.
 std::vector<DueTask> dueTasks(const CommitFields& commit, const Records& records, bool latest);
 

@@ -24,6 +24,8 @@ inline constexpr std::string_view run_at_breakpoint = "breakpoint";
 inline constexpr std::string_view run_at_limit = "limit";
 inline constexpr std::string_view run_cancelled = "cancelled";
 inline constexpr std::string_view run_timed_out = "timed_out";
+/// The thread is cancelled for good: what is due here is not to be resumed.
+inline constexpr std::string_view thread_cancelled = "thread_cancelled";
 /// No run at all: an edit made the checkpoint.
 inline constexpr std::string_view run_edited = "edited";
 /// "sleeping:UNIX_MS": a task waits for that time, the first of several.

@@ -56,7 +56,8 @@
 //
 //   Pending writes are keyed by a path (checkpoint/paths.hpp): a task's, that of an effect within a task, "command" (what a Command
 //   wrote to the superstep that waits), or "run", whose "node" is how the last run ended at this checkpoint where the tasks' records
-//   do not tell: "running" (it went on), "failed", "breakpoint" or "limit".
+//   do not tell: "running" (it went on), "failed", "breakpoint", "limit", "cancelled", "timed_out", "sleeping:UNIX_MS", "edited" (no run made
+//   the checkpoint) or "thread_cancelled" (the thread is cancelled for good: what is due is not to be resumed).
 //
 // A sealed record is one of the above, encrypted (stategraph/encrypted_saver.hpp). What savers need of it is in the clear:
 //

@@ -34,11 +34,28 @@ std::optional<Unfinished> stopOf(std::string_view word) {
     return {};
 }
 
-// None if nothing is due.
-std::optional<UnfinishedThread> examine(const ListedCheckpoint& head) {
+// Whether a commit's metadata, a CBOR map or nothing, has all entries of a filter.
+bool hasMetadata(std::string_view stored, const Metadata& filter) {
+    if (filter.empty()) return true;
+    std::size_t found = 0;
+    if (!stored.empty()) {
+        Decoder in(stored);
+        for (std::size_t count = in.map(); count > 0; --count) {
+            const std::string_view key = in.text();
+            const std::string_view value = in.raw();
+            found += std::ranges::any_of(filter, [&](const MetadataEntry& entry) { return entry.key == key && entry.value.bytes() == value; });
+        }
+    }
+    return found == filter.size();
+}
+
+// None if nothing is due, or the thread is cancelled, or its metadata are others.
+std::optional<UnfinishedThread> examine(const ListedCheckpoint& head, const Metadata& filter) {
     const LogName log{head.thread_id, head.checkpoint_ns};
     const auto commit = checkpoint::readCommit({head.thread_id, head.checkpoint_ns, head.id}, head.bytes, true);
+    if (!hasMetadata(commit.metadata, filter)) return {};
     const auto records = checkpoint::readRecords(log, head.id, head.writes);
+    if (checkpoint::saysCancelled(records)) return {};
     const auto due = checkpoint::dueTasks(commit, records, true);
     if (due.empty()) return {};
 
@@ -84,13 +101,16 @@ UnfinishedThread damagedThread(const ListedCheckpoint& head, std::string why) {
 }
 
 // The same; one that cannot be read is reported as that.
-std::optional<UnfinishedThread> examineOrReport(const ListedCheckpoint& head) {
-    if (!head.damaged.empty()) return damagedThread(head, head.damaged);
+std::optional<UnfinishedThread> examineOrReport(const ListedCheckpoint& head, const Metadata& filter) {
+    const bool any_will_do = filter.empty();
+    if (!head.damaged.empty()) return any_will_do ? std::optional(damagedThread(head, head.damaged)) : std::nullopt;
     try {
-        return examine(head);
+        return examine(head, filter);
     } catch (const CorruptCheckpointError& error) {
+        if (!any_will_do) return {};
         return damagedThread(head, error.message());
     } catch (const WrongTypeError& error) {
+        if (!any_will_do) return {};
         return damagedThread(head, "the record " + RowKey{head.thread_id, head.checkpoint_ns, head.id}.toString() +
                                        " cannot be read: " + error.message());
     }
@@ -118,9 +138,14 @@ std::vector<UnfinishedThread> BaseCheckpointSaver::unfinishedThreads() { return 
 
 std::vector<UnfinishedThread> BaseCheckpointSaver::unfinishedThreads(const UnfinishedQuery& query) {
     if (query.limit && *query.limit < 1) throw InvalidArgumentError("unfinishedThreads: limit is 0; it must be at least 1");
+    for (const MetadataEntry& entry : query.metadata) {
+        const auto isSame = [&](const MetadataEntry& other) { return other.key == entry.key; };
+        if (std::ranges::count_if(query.metadata, isSame) == 1) continue;
+        throw InvalidArgumentError("unfinishedThreads: the filter names the metadata key '" + entry.key + "' twice; name each key once");
+    }
     std::vector<UnfinishedThread> found;
     forEachHead({.after_thread_id = query.after_thread_id, .with_writes = true}, page_size, [&](const ListedCheckpoint& head) {
-        auto thread = examineOrReport(head);
+        auto thread = examineOrReport(head, query.metadata);
         if (thread && (!query.reason || thread->reason == *query.reason)) found.push_back(std::move(*thread));
         return !query.limit || found.size() < *query.limit;
     });

@@ -31,6 +31,7 @@ step("${CMAKE_COMMAND}" --build "${FOLDER}/build" ${config})
 step("${FOLDER}/build/bin/consumer")
 step("${FOLDER}/build/bin/consumer_json")
 step("${FOLDER}/build/bin/consumer_workflow")
+step("${FOLDER}/build/bin/consumer_agent")
 
 file(STRINGS "${FOLDER}/build/flags.txt" flags)
 if(flags)

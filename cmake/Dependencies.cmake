@@ -49,9 +49,10 @@ function(stategraph_require_rocksdb)
   endif()
 endfunction()
 
-# The saver that encrypts: OpenSSL's libcrypto alone.
-if(NOT DEFINED STATEGRAPH_WITH_ENCRYPTION OR STATEGRAPH_WITH_ENCRYPTION)
-  find_package(OpenSSL 3.0 QUIET COMPONENTS Crypto)
+# The saver that encrypts: OpenSSL's libcrypto alone. Models over HTTP: its libssl too.
+if(NOT DEFINED STATEGRAPH_WITH_ENCRYPTION OR STATEGRAPH_WITH_ENCRYPTION OR NOT DEFINED STATEGRAPH_WITH_MODEL_HTTP
+   OR STATEGRAPH_WITH_MODEL_HTTP)
+  find_package(OpenSSL 3.0 QUIET COMPONENTS Crypto OPTIONAL_COMPONENTS SSL)
 endif()
 if(OpenSSL_FOUND AND TARGET OpenSSL::Crypto)
   set(STATEGRAPH_OPENSSL_FOUND ON)
@@ -66,6 +67,22 @@ function(stategraph_require_openssl)
   if(NOT STATEGRAPH_OPENSSL_FOUND)
     message(FATAL_ERROR "STATEGRAPH_WITH_ENCRYPTION is on, and OpenSSL 3 was not found. On Debian: apt-get install libssl-dev. "
                         "Without it: -DSTATEGRAPH_WITH_ENCRYPTION=OFF. An OpenSSL elsewhere: -DOPENSSL_ROOT_DIR=<its prefix>.")
+  endif()
+endfunction()
+
+if(STATEGRAPH_OPENSSL_FOUND AND TARGET OpenSSL::SSL)
+  set(STATEGRAPH_OPENSSL_SSL_FOUND ON)
+else()
+  set(STATEGRAPH_OPENSSL_SSL_FOUND OFF)
+  if(NOT DEFINED STATEGRAPH_WITH_MODEL_HTTP)
+    message(STATUS "OpenSSL 3 with libssl was not found: stategraph::model_http is left out (Debian: apt-get install libssl-dev)")
+  endif()
+endif()
+
+function(stategraph_require_openssl_ssl)
+  if(NOT STATEGRAPH_OPENSSL_SSL_FOUND)
+    message(FATAL_ERROR "STATEGRAPH_WITH_MODEL_HTTP is on, and OpenSSL 3 with libssl was not found. On Debian: apt-get install libssl-dev. "
+                        "Without it: -DSTATEGRAPH_WITH_MODEL_HTTP=OFF. An OpenSSL elsewhere: -DOPENSSL_ROOT_DIR=<its prefix>.")
   endif()
 endfunction()
 

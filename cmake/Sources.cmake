@@ -5,47 +5,54 @@
 #                                 stategraph::encryption
 #   workflow/*.cpp                stategraph::workflow, with include/stategraph/workflow/*.hpp
 #   workflow/from_json/*.cpp      stategraph::workflow_json, with include/stategraph/workflow/from_json.hpp
+#   model/*.cpp                   stategraph::model, with include/stategraph/model/*.hpp; model/http/*.cpp: stategraph::model_http, with
+#                                 include/stategraph/model/{openai,anthropic,http_options}.hpp
+#   agent/*.cpp                   stategraph::agent, with include/stategraph/agent/*.hpp
+#   serve/*.cpp                   stategraph::serve, with include/stategraph/serve/*.hpp
 #   tests/**/*_test.cpp           stategraph-tests, with tests/support/*.cpp and tests/main.cpp
+#   tests/model/aimock/aimock.cpp stategraph-aimock, which tests/model/aimock/run.sh runs and the suite does not
 #   tests/conformance/*.cpp       stategraph-conformance
 #   tests/workflow_conformance/*.cpp  stategraph-workflow-conformance
 #   tests/fault/kill/*.cpp        stategraph-kill (main.cpp and the rest) and stategraph-kill-child (child.cpp)
 #   tests/process/*.cpp           one program each, which must exit with 0
 #   tests/golden/make_golden.cpp  stategraph-make-golden, which the suite does not run
 #   tests/fuzz/*_target.cpp       what is fuzzed: stategraph-tests, and with tests/fuzz/fuzz_*.cpp the fuzzers (cmake/Fuzz.cmake)
+#   tests/pages/*.mjs             the advisor's page in a browser, and the AI SDK as a client: tests/pages/run.sh
 #   tests/compile_fail/*.cpp      must not compile (ok_*.cpp: must)
 #   examples/*.cpp                one program each; the output it must print is examples/expected/*.txt
+#   examples/NAME/*.cpp           one program, if there is a main.cpp; likewise
 #   benchmarks/workloads/NAME/*.cpp  bench_NAME, a Google Benchmark program, with benchmarks/support/*.cpp
 #   benchmarks/report/*.cpp       stategraph-bench-report, which benchmarks/run.sh runs on what they print
 
 file(GLOB_RECURSE STATEGRAPH_HEADERS CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/stategraph/*.hpp")
-set(STATEGRAPH_ROCKSDB_HEADERS ${STATEGRAPH_HEADERS})
-list(FILTER STATEGRAPH_HEADERS EXCLUDE REGEX "/rocksdb_(saver|store|cache)\\.hpp$")
+# stategraph_move(TO FROM REGEX): what fits is taken out of the list FROM, and is the list TO.
+macro(stategraph_move to from regex)
+  set(${to} ${${from}})
+  list(FILTER ${to} INCLUDE REGEX "${regex}")
+  list(FILTER ${from} EXCLUDE REGEX "${regex}")
+endmacro()
+stategraph_move(STATEGRAPH_ROCKSDB_HEADERS STATEGRAPH_HEADERS "/rocksdb_(saver|store|cache)[.]hpp$")
 # They need doctest, which a build without tests does without; the tests include each of them.
-set(STATEGRAPH_KIT_HEADERS ${STATEGRAPH_HEADERS})
-list(FILTER STATEGRAPH_HEADERS EXCLUDE REGEX "/testing/saver_contract")
-list(FILTER STATEGRAPH_KIT_HEADERS INCLUDE REGEX "/testing/saver_contract")
-list(FILTER STATEGRAPH_ROCKSDB_HEADERS INCLUDE REGEX "/rocksdb_(saver|store|cache)\\.hpp$")
-set(STATEGRAPH_ENCRYPTION_HEADERS ${STATEGRAPH_HEADERS})
-list(FILTER STATEGRAPH_HEADERS EXCLUDE REGEX "/encrypted_(saver|store)\\.hpp$")
-list(FILTER STATEGRAPH_ENCRYPTION_HEADERS INCLUDE REGEX "/encrypted_(saver|store)\\.hpp$")
-set(STATEGRAPH_WORKFLOW_HEADERS ${STATEGRAPH_HEADERS})
-list(FILTER STATEGRAPH_HEADERS EXCLUDE REGEX "/include/stategraph/workflow/")
-list(FILTER STATEGRAPH_WORKFLOW_HEADERS INCLUDE REGEX "/include/stategraph/workflow/")
-set(STATEGRAPH_WORKFLOW_JSON_HEADERS ${STATEGRAPH_WORKFLOW_HEADERS})
-list(FILTER STATEGRAPH_WORKFLOW_HEADERS EXCLUDE REGEX "/from_json\\.hpp$")
-list(FILTER STATEGRAPH_WORKFLOW_JSON_HEADERS INCLUDE REGEX "/from_json\\.hpp$")
+stategraph_move(STATEGRAPH_KIT_HEADERS STATEGRAPH_HEADERS "/testing/saver_contract")
+stategraph_move(STATEGRAPH_ENCRYPTION_HEADERS STATEGRAPH_HEADERS "/encrypted_(saver|store)[.]hpp$")
+stategraph_move(STATEGRAPH_WORKFLOW_HEADERS STATEGRAPH_HEADERS "/include/stategraph/workflow/")
+stategraph_move(STATEGRAPH_WORKFLOW_JSON_HEADERS STATEGRAPH_WORKFLOW_HEADERS "/from_json[.]hpp$")
+stategraph_move(STATEGRAPH_MODEL_HEADERS STATEGRAPH_HEADERS "/include/stategraph/model/")
+stategraph_move(STATEGRAPH_MODEL_HTTP_HEADERS STATEGRAPH_MODEL_HEADERS "/(openai|anthropic|http_options)[.]hpp$")
+stategraph_move(STATEGRAPH_AGENT_HEADERS STATEGRAPH_HEADERS "/include/stategraph/agent/")
+stategraph_move(STATEGRAPH_SERVE_HEADERS STATEGRAPH_HEADERS "/include/stategraph/serve/")
 
 file(GLOB_RECURSE STATEGRAPH_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cpp"
      "${PROJECT_SOURCE_DIR}/checkpoint/*.cpp" "${PROJECT_SOURCE_DIR}/store/*.cpp")
-set(STATEGRAPH_ROCKSDB_SOURCES ${STATEGRAPH_SOURCES})
-list(FILTER STATEGRAPH_SOURCES EXCLUDE REGEX "/(checkpoint|store)/rocksdb[^/]*\\.cpp$")
-list(FILTER STATEGRAPH_ROCKSDB_SOURCES INCLUDE REGEX "/(checkpoint|store)/rocksdb[^/]*\\.cpp$")
-set(STATEGRAPH_ENCRYPTION_SOURCES ${STATEGRAPH_SOURCES})
-list(FILTER STATEGRAPH_SOURCES EXCLUDE REGEX "/checkpoint/encrypted[^/]*\\.cpp$")
-list(FILTER STATEGRAPH_ENCRYPTION_SOURCES INCLUDE REGEX "/checkpoint/encrypted[^/]*\\.cpp$")
+stategraph_move(STATEGRAPH_ROCKSDB_SOURCES STATEGRAPH_SOURCES "/(checkpoint|store)/rocksdb[^/]*[.]cpp$")
+stategraph_move(STATEGRAPH_ENCRYPTION_SOURCES STATEGRAPH_SOURCES "/checkpoint/encrypted[^/]*[.]cpp$")
 
 file(GLOB STATEGRAPH_WORKFLOW_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/workflow/*.cpp")
 file(GLOB STATEGRAPH_WORKFLOW_JSON_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/workflow/from_json/*.cpp")
+file(GLOB STATEGRAPH_MODEL_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/model/*.cpp")
+file(GLOB STATEGRAPH_MODEL_HTTP_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/model/http/*.cpp")
+file(GLOB STATEGRAPH_AGENT_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/agent/*.cpp")
+file(GLOB STATEGRAPH_SERVE_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/serve/*.cpp")
 
 if(STATEGRAPH_BUILD_TESTS)
   file(GLOB_RECURSE STATEGRAPH_TEST_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*_test.cpp")
@@ -63,6 +70,13 @@ if(STATEGRAPH_BUILD_TESTS)
     list(FILTER STATEGRAPH_TEST_SOURCES EXCLUDE REGEX "/from_json_test\\.cpp$")
   endif()
   file(GLOB_RECURSE STATEGRAPH_TEST_SUPPORT CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.cpp")
+  if(NOT STATEGRAPH_WITH_SERVE)
+    list(FILTER STATEGRAPH_TEST_SOURCES EXCLUDE REGEX "/tests/serve/")
+  endif()
+  if(NOT STATEGRAPH_WITH_MODEL_HTTP)
+    list(FILTER STATEGRAPH_TEST_SOURCES EXCLUDE REGEX "/tests/model/http/")
+    list(FILTER STATEGRAPH_TEST_SUPPORT EXCLUDE REGEX "/(scripted_server|self_signed)\\.cpp$")
+  endif()
   file(GLOB STATEGRAPH_CONFORMANCE_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/conformance/*.cpp")
   # The fuzzers' targets run in stategraph-tests too, and one of them is the conformance interpreter.
   file(GLOB STATEGRAPH_FUZZ_TARGETS CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/fuzz/*_target.cpp")
@@ -85,6 +99,7 @@ if(STATEGRAPH_BUILD_TESTS)
 endif()
 if(STATEGRAPH_BUILD_EXAMPLES)
   file(GLOB STATEGRAPH_EXAMPLE_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*.cpp")
+  file(GLOB STATEGRAPH_EXAMPLE_MAINS CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/examples/*/main.cpp")
 endif()
 if(STATEGRAPH_BUILD_BENCHMARKS)
   file(GLOB_RECURSE STATEGRAPH_WORKLOAD_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/benchmarks/workloads/*.cpp")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the fuzzers with clang (libFuzzer, AddressSanitizer, UndefinedBehaviorSanitizer) in build/fuzz and runs them.
 #
-#   ./scripts/fuzz.sh SECONDS [TARGET]   each target, or one (record, scenario), for so long
+#   ./scripts/fuzz.sh SECONDS [TARGET]   each target, or one (record, scenario, partial_json), for so long
 #   ./scripts/fuzz.sh --corpus           writes what the record target begins with into tests/fuzz/corpus/record
 #
 # They begin with tests/fuzz/corpus/TARGET; what they learn is kept in build/fuzz/learned/TARGET, an input that fails is named at the end:
@@ -16,7 +16,7 @@ case ${1:-} in
 --corpus) targets=(record) ;;
 [1-9]*)
   seconds=$1
-  targets=(record scenario)
+  targets=(record scenario partial_json)
   if [ $# -gt 1 ]; then targets=("$2"); fi
   ;;
 *)
@@ -42,7 +42,7 @@ fi
 failed=0
 for target in "${targets[@]}"; do
   mkdir -p "$build/learned/$target"
-  # Scenarios are text: a dictionary of their words helps more than bytes.
+  # Some are text: a dictionary of their words helps more than bytes.
   words=()
   if [ -f "$repo/tests/fuzz/$target.dict" ]; then words=("-dict=$repo/tests/fuzz/$target.dict"); fi
   "$build/fuzz_$target" -max_total_time="$seconds" -max_len=8192 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \

@@ -25,6 +25,17 @@ Task<Result<State>> invoke(Drive& drive) {
     return drive.graph().asyncInvoke(RESUME, drive.config());
 }
 
+// False: it has been cancelled in the meantime.
+Task<bool> goOn(Drive& drive, Result<State>& result) {
+    try {
+        result = co_await drive.graph().asyncInvoke(RESUME, drive.config());
+    } catch (const InvalidArgumentError&) {
+        if (!drive.isStopped()) throw;
+        co_return false;
+    }
+    co_return true;
+}
+
 Task<RunView> toItsEnd(std::unique_ptr<Drive> drive) {
     std::exception_ptr thrown;
     try {
@@ -33,8 +44,8 @@ Task<RunView> toItsEnd(std::unique_ptr<Drive> drive) {
             const auto left = *until - std::chrono::system_clock::now();
             if (left > left.zero()) {
                 co_await sleepFor(std::min<std::chrono::nanoseconds>(left, nap));
-            } else {
-                result = co_await drive->graph().asyncInvoke(RESUME, drive->config());
+            } else if (!co_await goOn(*drive, result)) {
+                break;
             }
         }
         RunView view = drive->end(result);

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <limits>
 
+#include <stategraph/async.hpp>
+
 #include "workflow/execution.hpp"
 
 // From a definition to the graph that runs it: one node for each step, map and sleep, and those between them.
@@ -110,9 +112,15 @@ private:
 
     void addStep(const Step& step, const NodeNames& ends) {
         const Place* const place = plan_->findPlace(step.id);
-        graph_.addNode(
-            step.id, [plan = plan_, place](const State& s, Runtime& rt) { return runStep(*plan, *place, s, rt); },
-            optionsOf(step, ends));
+        if (step.execute_async) {
+            graph_.addNode(
+                step.id, [plan = plan_, place](const State& s, Runtime& rt) { return awaitStep(*plan, *place, s, rt); },
+                optionsOf(step, ends));
+        } else {
+            graph_.addNode(
+                step.id, [plan = plan_, place](const State& s, Runtime& rt) { return runStep(*plan, *place, s, rt); },
+                optionsOf(step, ends));
+        }
         graph_.onError(
             step.id,
             [plan = plan_, place](const State& s, const NodeFailure& failure, Runtime& rt) {
@@ -144,8 +152,15 @@ private:
             {.ends = endsOf(entry, {item, end})});
         NodeOptions options = optionsOf(step, {item, end});
         options.max_concurrency = loop.concurrency;
-        graph_.addNode(
-            item, [plan = plan_, place](const Item& i, Runtime& rt) { return runItem(*plan, *place, i, rt); }, options);
+        if (step.execute_async) {
+            graph_.addNode(
+                item, [plan = plan_, place](const Item& i, Runtime& rt) { return awaitItem(*plan, *place, i, rt); },
+                options);
+        } else {
+            graph_.addNode(
+                item, [plan = plan_, place](const Item& i, Runtime& rt) { return runItem(*plan, *place, i, rt); },
+                options);
+        }
         graph_.onError(
             item,
             [plan = plan_, place](const Item& i, const NodeFailure& failure, Runtime& rt) {

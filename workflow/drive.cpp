@@ -33,6 +33,7 @@ Drive::Drive(std::shared_ptr<const Flow::Impl> flow, std::string run_id, RunInpu
       session_(std::make_shared<Session>()),
       config_{.thread_id = flow_->threadOf(run_id_),
               .durability = options.durability,
+              .hub = options.hub,
               .control = options.control,
               .context = std::shared_ptr<const Session>(session_)} {
     session_->on_event = options.on_event;
@@ -56,12 +57,23 @@ RunView Drive::run() {
         auto result = std::visit([&](auto& input) { return graph().invoke(std::move(input), config_); }, input_);
         while (const auto until = waitsUntil(result)) {
             sleepUntil(*until, session_->stop.get_token());
-            if (!isStopped()) result = graph().invoke(RESUME, config_);
+            if (isStopped() || !goOn(result)) break;
         }
         return end(result);
     } catch (...) {
         rethrow();
     }
+}
+
+// False: it has been cancelled in the meantime.
+bool Drive::goOn(Result<State>& result) const {
+    try {
+        result = graph().invoke(RESUME, config_);
+    } catch (const InvalidArgumentError&) {
+        if (!isStopped()) throw;
+        return false;
+    }
+    return true;
 }
 
 std::optional<std::chrono::system_clock::time_point> Drive::waitsUntil(const Result<State>& result) const {
@@ -73,7 +85,8 @@ RunView Drive::end(const Result<State>& result) {
     if (result.status == Status::sleeping && !waits_) flow_->bells.ringAt(*result.wake_at);
     close();  // before it is looked at: a cancel is either seen here, or finds that the run is not under way
     const bool stopped = isStopped();
-    if (stopped && flow_->saver) flow_->end(run_id_);
+    // Whoever was told that the run is canceled is right, also if its last step had ended just before.
+    if (stopped && flow_->saver) flow_->end(run_id_, session_->isCancelStored());
     // What the run returned says it all, unless something is due that only the store knows.
     const bool is_known =
         result.status == Status::done || (result.status == Status::interrupted && flow_->asks(result.values));

@@ -35,6 +35,7 @@ public:
     [[noreturn]] void rethrow() const;
 
 private:
+    bool goOn(Result<State>& result) const;
     void close() noexcept;
 
     std::shared_ptr<const Flow::Impl> flow_;

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
+#include <stdexcept>
 #include <variant>
 
+#include <stategraph/retry.hpp>
 #include <stategraph/runtime.hpp>
 
 #include "workflow/kept_output.hpp"
@@ -101,35 +104,107 @@ private:
     std::variant<std::monostate, Suspended, Bailed> ending_;
 };
 
-// A step of a function, once.
-Executed executeFunction(const Plan& plan, const Place& place, Record& record, const State& state, Runtime& runtime) {
-    const Step& step = *place.step;
-    Executed executed;
+// A step of a function or a coroutine, once: what comes before and after it.
+class Calling {
+public:
+    Calling(const Plan& plan, const Place& place, Record& record, const State& state, Runtime& runtime)
+        : plan_(plan),
+          place_(place),
+          record_(record),
+          context_(plan, place, record, state, runtime),
+          may_keep_(record.pending.isNull()) {}
+
+    Context& context() noexcept { return context_; }
+    /// An output that an earlier execution has left in the cache.
+    std::optional<Value> kept() {
+        auto kept = may_keep_ ? keptOutput(plan_, place_, record_.payload) : std::nullopt;
+        may_keep_ = may_keep_ && !kept;
+        return kept;
+    }
+    void returned(Value output) {
+        if (context_.takeEnding(record_)) return;
+        record_.status = Word::success;
+        record_.output = std::move(output);
+        if (may_keep_ && !context_.hasEffects()) keepOutput(plan_, place_, record_.payload, record_.output);
+    }
+    void left() { context_.takeEnding(record_); }
+    Executed end() {
+        Executed executed;
+        executed.shared = context_.takeShared();
+        executed.additions = context_.takeAdditions();
+        executed.is_canceled = context_.isCanceled();
+        return executed;
+    }
+
+private:
+    const Plan& plan_;
+    const Place& place_;
+    Record& record_;
+    Context context_;
+    bool may_keep_;
+};
+
+void beginCall(const Step& step, Record& record, const Runtime& runtime) {
     record.attempts = runtime.attempt();
+    if (step.input) record.payload = step.input(std::move(record.payload));
+}
+
+void failForGood(Record& record, const PermanentError& error) {
+    record.status = Word::failed;
+    record.error = error.what();
+    record.is_permanent = true;
+}
+
+// With the exception that is being handled.
+void noteFailure(const Plan& plan, const Place& place, Runtime& runtime) noexcept {
+    if (!plan.is_root) runtime.context<Session>().noteFailure(place.path);
+}
+
+Executed executeFunction(const Plan& plan, const Place& place, Record& record, const State& state, Runtime& runtime) {
+    Executed executed;
     try {
-        if (step.input) record.payload = step.input(std::move(record.payload));
-        Context context(plan, place, record, state, runtime);
+        beginCall(*place.step, record, runtime);
+        Calling calling(plan, place, record, state, runtime);
         try {
-            const bool may_keep = record.pending.isNull();
-            auto kept = may_keep ? keptOutput(plan, place, record.payload) : std::nullopt;
-            Value output = kept ? std::move(*kept) : step.execute(record.payload, context);
-            if (!context.takeEnding(record)) {
-                record.status = Word::success;
-                record.output = std::move(output);
-                if (may_keep && !kept && !context.hasEffects()) keepOutput(plan, place, record.payload, record.output);
-            }
+            auto kept = calling.kept();
+            calling.returned(kept ? std::move(*kept) : place.step->execute(record.payload, calling.context()));
         } catch (const Left&) {
-            context.takeEnding(record);
+            calling.left();
         }
-        executed.shared = context.takeShared();
-        executed.additions = context.takeAdditions();
-        executed.is_canceled = context.isCanceled();
+        executed = calling.end();
     } catch (const PermanentError& error) {
-        record.status = Word::failed;
-        record.error = error.what();
-        record.is_permanent = true;
+        failForGood(record, error);
+    } catch (...) {
+        noteFailure(plan, place, runtime);
+        throw;
     }
     return executed;
+}
+
+Task<Executed> awaitFunction(const Plan& plan, const Place& place, Record& record, const State& state,
+                             Runtime& runtime) {
+    Executed executed;
+    try {
+        beginCall(*place.step, record, runtime);
+        Calling calling(plan, place, record, state, runtime);
+        try {
+            auto kept = calling.kept();
+            if (!kept) {
+                Task<Value> task = place.step->execute_async(record.payload, calling.context());
+                kept = co_await std::move(task);
+            }
+            calling.returned(std::move(*kept));
+        } catch (const Left&) {
+            calling.left();
+        }
+        executed = calling.end();
+    } catch (const PermanentError& error) {
+        failForGood(record, error);
+    } catch (...) {
+        noteFailure(plan, place, runtime);
+        throw;
+    }
+    co_return executed;
 }
 
 bool hasPermanentFailure(const State& state) {
@@ -172,6 +247,32 @@ Values changesOf(const Plan& plan, const Values& before, Values after) {
     return after;
 }
 
+// What a workflow inside failed with: its text alone if nobody in this process has seen it, or if it is no step's.
+std::exception_ptr failureOf(const Session& session, const Plan& plan, const State& state) {
+    for (const auto& [id, record] : state.records) {
+        const Place* const place = record.status == Word::failed ? plan.findPlace(id) : nullptr;
+        if (place == nullptr || record.error != state.error) continue;
+        if (place->nested && !record.child.isNull())
+            return failureOf(session, *place->nested->plan, record.child.as<State>());
+        if (auto failure = session.failureOf(place->path, record.error)) return failure;
+    }
+    return std::make_exception_ptr(std::runtime_error(state.error));
+}
+
+// Whether another attempt follows the one that has failed. It waits as long as the policy says. That is decided once:
+// a process that resumes the run decides the same, and does not wait again.
+bool triesAgain(const RetryPolicy& retry, const Plan& inner_plan, const Record& record, int attempt, Runtime& runtime) {
+    if (record.is_permanent || (retry.otherwise.empty() && attempt >= retry.max_attempts)) return false;
+    return runtime.once("retry " + std::to_string(attempt), [&] {
+        const auto failure = failureOf(runtime.context<Session>(), inner_plan, record.child.as<State>());
+        const RetryPolicy* const policy = policyAfter(retry, failure, attempt);
+        if (policy == nullptr) return false;
+        const auto wait = std::chrono::ceil<std::chrono::milliseconds>(retryWait(*policy, attempt));
+        if (wait > wait.zero()) runtime.waitFor(wait);
+        return true;
+    });
+}
+
 // A workflow, with all its attempts: each begins anew.
 Executed executeNested(const Plan& plan, const Place& place, Record& record, const State& state, Runtime& runtime) {
     const Nested& nested = *place.nested;
@@ -191,10 +292,7 @@ Executed executeNested(const Plan& plan, const Place& place, Record& record, con
         executed.additions.insert(executed.additions.end(), inner.reduced.begin(), inner.reduced.end());
         executed.is_canceled = executed.is_canceled || inner.is_canceled;
         takeInside(std::move(inner), record);
-        if (record.status != Word::failed || record.is_permanent || attempt >= retry.max_attempts) break;
-        if (retry.initial_interval.count() > 0) {
-            runtime.waitFor(std::chrono::duration_cast<std::chrono::milliseconds>(retry.initial_interval));
-        }
+        if (record.status != Word::failed || !triesAgain(retry, *nested.plan, record, attempt, runtime)) break;
     }
     executed.shared = changesOf(plan, state.shared, std::move(outer.shared));
     return executed;
@@ -220,10 +318,11 @@ void beginRecord(const Plan& plan, const Record* before, const Value& input, boo
     if (!record.pending.isNull()) record.resumed = record.pending;
 }
 
-Executed execute(const Plan& plan, const Place& place, Record& record, const State& state, Runtime& runtime) {
+namespace {
+
+// What is the same of every step that has ended, or asked.
+void complete(const Plan& plan, const Place& place, Record& record, Executed& executed) {
     const bool is_workflow = place.nested != nullptr;
-    Executed executed = is_workflow ? executeNested(plan, place, record, state, runtime)
-                                    : executeFunction(plan, place, record, state, runtime);
     record.pending = {};
     record.answers.clear();
     if (record.status == Word::suspended) {
@@ -237,7 +336,22 @@ Executed execute(const Plan& plan, const Place& place, Record& record, const Sta
         executed.shared.clear();
         executed.additions.clear();
     }
+}
+
+}  // namespace
+
+Executed execute(const Plan& plan, const Place& place, Record& record, const State& state, Runtime& runtime) {
+    Executed executed = place.nested != nullptr ? executeNested(plan, place, record, state, runtime)
+                                                : executeFunction(plan, place, record, state, runtime);
+    complete(plan, place, record, executed);
     return executed;
+}
+
+Task<Executed> awaitExecution(const Plan& plan, const Place& place, Record& record, const State& state,
+                              Runtime& runtime) {
+    Executed executed = co_await awaitFunction(plan, place, record, state, runtime);
+    complete(plan, place, record, executed);
+    co_return executed;
 }
 
 void fail(const Plan& plan, Record& record, const NodeFailure& failure) {

@@ -19,6 +19,9 @@ void beginRecord(const Plan& plan, const Record* before, const Value& input, boo
 /// Executes a step once, or with all its attempts if it is a workflow, and completes its record. Throws what the step does, for the engine to retry;
 /// not PermanentError, which fails the step at once.
 Executed execute(const Plan& plan, const Place& place, Record& record, const State& state, Runtime& runtime);
+/// The same of a step that is a coroutine.
+Task<Executed> awaitExecution(const Plan& plan, const Place& place, Record& record, const State& state,
+                              Runtime& runtime);
 
 /// Completes the record of a failure that the engine has retried as often as it may.
 void fail(const Plan& plan, Record& record, const NodeFailure& failure);

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <chrono>
 #include <mutex>
 #include <optional>
+#include <thread>
 
 #include <stategraph/error.hpp>
 #include <stategraph/workflow/run.hpp>
@@ -32,12 +34,18 @@ Update<State> goingOnWith(const State& state, const RunOptions& options) {
 
 }  // namespace
 
-bool Flow::Impl::cancelLive(const std::string& run_id) const {
-    const std::lock_guard lock(mutex);
-    const auto found = live.find(run_id);
-    const auto session = found == live.end() ? nullptr : found->second.lock();
-    if (session) session->stop.request_stop();
-    return session != nullptr;
+// The run ends by itself, after the step under way; that it is to end is stored before.
+std::optional<bool> Flow::Impl::cancelLive(const std::string& run_id) const {
+    std::shared_ptr<Session> session;
+    {
+        const std::lock_guard lock(mutex);
+        const auto found = live.find(run_id);
+        if (found != live.end()) session = found->second.lock();
+    }
+    if (!session) return {};
+    session->stop.request_stop();
+    if (!saver) return false;
+    return session->storeCancel([&] { return graph.cancelThread(threadOf(run_id), {.ends_run = false}); });
 }
 
 std::vector<Flow::DueRun> Flow::Impl::dueRuns() const {
@@ -56,9 +64,9 @@ std::vector<Flow::DueRun> Flow::Impl::dueRuns() const {
 }
 
 // An edit: nothing is due any more. A sleep under way keeps its record.
-void Flow::Impl::end(const std::string& run_id) const {
+void Flow::Impl::end(const std::string& run_id, bool ends_success) const {
     const auto at = read(run_id);
-    if (!isStored(at) || at.values.status == Word::success || at.values.status == Word::failed ||
+    if (!isStored(at) || (at.values.status == Word::success && !ends_success) || at.values.status == Word::failed ||
         at.values.status == Word::canceled)
         return;
     Update<State> update{set<&State::status>(Word::canceled)};
@@ -234,8 +242,25 @@ RunView Flow::restart(const std::string& run_id, const RunOptions& options) cons
 }
 
 RunView Flow::cancel(const std::string& run_id) const {
-    if (!impl_->cancelLive(run_id)) impl_->end(run_id);
-    return impl_->view(run_id);
+    // A run that begins, or ends, between the two is found by the one or the other the next time.
+    constexpr int tries = 1000;
+    std::optional<bool> is_stored;
+    for (int left = tries; !(is_stored = impl_->cancelLive(run_id)); --left) {
+        try {
+            impl_->end(run_id);
+            break;
+        } catch (const ThreadBusyError&) {
+            if (left == 0) throw;
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    }
+    RunView view = impl_->view(run_id);
+    // Its last step ended meanwhile, and what is under way is about to store that it is canceled all the same.
+    if (is_stored == true && view.status == RunStatus::success) {
+        view.status = RunStatus::canceled;
+        view.result.reset();
+    }
+    return view;
 }
 
 RunView Flow::timeTravel(const std::string& run_id, const std::string& step, std::optional<Value> input,
@@ -271,5 +296,9 @@ std::vector<CheckpointId> Flow::history(const std::string& run_id) const {
     }
     return ids;
 }
+
+ThreadId Flow::threadOf(std::string_view run_id) const { return impl_->threadOf(run_id); }
+
+std::unique_ptr<StreamHub> Flow::makeHub() const { return std::make_unique<StreamHub>(impl_->graph); }
 
 }  // namespace stategraph::workflow

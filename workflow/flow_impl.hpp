@@ -52,9 +52,10 @@ struct Flow::Impl {
     RunInput resumeInput(const std::string& run_id, const ResumeTarget& target, Value data,
                          const RunOptions& options) const;
     std::variant<RunView, RunInput> restartInput(const std::string& run_id, const RunOptions& options) const;
-    /// Whether a run of this process is under way: it ends then.
-    bool cancelLive(const std::string& run_id) const;
-    void end(const std::string& run_id) const;
+    /// Ends the run of this process that is under way; none if there is none. True: it is stored that the run is canceled.
+    std::optional<bool> cancelLive(const std::string& run_id) const;
+    /// `ends_success`: also of a run that has succeeded meanwhile.
+    void end(const std::string& run_id, bool ends_success = false) const;
     /// Whether the workflow itself waits for answers, and not a graph inside a step.
     bool asks(const State& state) const {
         return std::ranges::any_of(openQuestions(*plan, state), [](const Question& each) { return each.is_due; });

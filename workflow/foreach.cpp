@@ -173,25 +173,46 @@ Command<State> beginForeach(const Plan& plan, const Place& place, const State& s
     return {.update = std::move(update), .go_to = std::move(to)};
 }
 
-Command<State> runItem(const Plan& plan, const Place& place, const Item& item, Runtime& runtime) {
-    if (item.leg && item.leg->is_over.load() && !item.is_first)
-        return {.go_to = itemsEndOf(place.step->id)};  // it has not begun
-    const State& state = runtime.state<State>();
+namespace {
+
+bool isLeftOut(const Item& item) noexcept { return item.leg && item.leg->is_over.load() && !item.is_first; }
+
+Items beginItem(const Plan& plan, const Item& item, const State& state) {
     Items items;
-    Record& record = items[item.index];
-    beginRecord(plan, findItem(state, static_cast<std::size_t>(item.index)), item.value, false, record);
-    Executed executed = execute(plan, place, record, state, runtime);
+    beginRecord(plan, findItem(state, static_cast<std::size_t>(item.index)), item.value, false, items[item.index]);
+    return items;
+}
+
+Command<State> endItem(const Plan& plan, const Place& place, const Item& item, const State& state, Items items,
+                       Executed executed, Runtime& runtime) {
     executed.is_canceled = executed.is_canceled || isCanceled(runtime);
-    tellProgress(place, item, record, runtime);
+    tellProgress(place, item, items.begin()->second, runtime);
     return leaveItem(plan, place, item, state, std::move(items), std::move(executed));
+}
+
+}  // namespace
+
+Command<State> runItem(const Plan& plan, const Place& place, const Item& item, Runtime& runtime) {
+    if (isLeftOut(item)) return {.go_to = itemsEndOf(place.step->id)};  // it has not begun
+    const State& state = runtime.state<State>();
+    Items items = beginItem(plan, item, state);
+    Executed executed = execute(plan, place, items.begin()->second, state, runtime);
+    return endItem(plan, place, item, state, std::move(items), std::move(executed), runtime);
+}
+
+Task<Command<State>> awaitItem(const Plan& plan, const Place& place, const Item& item, Runtime& runtime) {
+    if (isLeftOut(item)) co_return Command<State>{.go_to = itemsEndOf(place.step->id)};
+    const State& state = runtime.state<State>();
+    Items items = beginItem(plan, item, state);
+    Executed executed = co_await awaitExecution(plan, place, items.begin()->second, state, runtime);
+    co_return endItem(plan, place, item, state, std::move(items), std::move(executed), runtime);
 }
 
 Command<State> itemFailed(const Plan& plan, const Place& place, const Item& item, const NodeFailure& failure,
                           Runtime& runtime) {
     const State& state = runtime.state<State>();
-    Items items;
-    Record& record = items[item.index];
-    beginRecord(plan, findItem(state, static_cast<std::size_t>(item.index)), item.value, false, record);
+    Items items = beginItem(plan, item, state);
+    Record& record = items.begin()->second;
     fail(plan, record, failure);
     tellProgress(place, item, record, runtime);
     return leaveItem(plan, place, item, state, std::move(items), {});

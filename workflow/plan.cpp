@@ -55,8 +55,9 @@ private:
 
     void checkShape(const std::string& where, const Entry& entry) {
         for (const Step& step : entry.steps) {
-            if ((step.execute == nullptr) == (step.workflow == nullptr)) {
-                fault(where + "step " + quoted(step.id) + " needs either a function or a workflow");
+            const int bodies = (step.execute != nullptr) + (step.execute_async != nullptr) + (step.workflow != nullptr);
+            if (bodies != 1) {
+                fault(where + "step " + quoted(step.id) + " needs either a function, a coroutine or a workflow");
             }
             if (step.workflow) check(*step.workflow);
             if (step.workflow && step.cache)
@@ -207,6 +208,28 @@ void tellStep(Runtime& runtime, RunEvent::Kind kind, const std::string& path, Wo
     const auto& session = runtime.context<Session>();
     if (session.isWatched()) session.tell({.kind = kind, .path = path, .status = toString(status)});
 }
+void Session::noteFailure(const std::string& path) const noexcept {
+    try {
+        std::string text = "unknown exception";
+        try {
+            throw;
+        } catch (const std::exception& error) {
+            text = error.what();
+        } catch (...) {
+        }
+        const std::lock_guard lock(mutex_);
+        failures_.insert_or_assign({path, std::move(text)}, std::current_exception());
+    } catch (...) {
+        // No memory: the text alone is known then.
+    }
+}
+
+std::exception_ptr Session::failureOf(const std::string& path, const std::string& text) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = failures_.find({path, text});
+    return found == failures_.end() ? nullptr : found->second;
+}
+
 bool isCanceled(Runtime& runtime) { return runtime.context<Session>().stop.stop_requested(); }
 bool isWatched(Runtime& runtime) { return runtime.context<Session>().isWatched(); }
 

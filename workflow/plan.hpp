@@ -1,4 +1,5 @@
 #pragma once
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -6,6 +7,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <stategraph/compiled_graph.hpp>
 #include <stategraph/graph.hpp>
@@ -86,8 +88,28 @@ public:
         }
     }
 
+    /// What `cancel` calls to store that the run is cancelled. True: it is stored, by this call or an earlier one.
+    template <class Store>
+    bool storeCancel(Store store) {
+        const std::lock_guard lock(cancel_mutex_);
+        is_cancel_stored_ = store() || is_cancel_stored_;
+        return is_cancel_stored_;
+    }
+    /// Whether somebody was told that the run is cancelled. Waits for who is about to be.
+    bool isCancelStored() const {
+        const std::lock_guard lock(cancel_mutex_);
+        return is_cancel_stored_;
+    }
+    /// Keeps the exception being handled, which an attempt of a step threw: the stored record has only the text.
+    void noteFailure(const std::string& path) const noexcept;
+    /// What an attempt of this step threw with this text; null if it was in another process.
+    std::exception_ptr failureOf(const std::string& path, const std::string& text) const;
+
 private:
     mutable std::mutex mutex_;
+    mutable std::mutex cancel_mutex_;
+    bool is_cancel_stored_ = false;
+    mutable std::map<std::pair<std::string, std::string>, std::exception_ptr> failures_;  // by path and text
 };
 bool isWatched(Runtime& runtime);
 bool isCanceled(Runtime& runtime);
@@ -105,12 +127,14 @@ Command<State> advance(const Plan& plan, const State& state, std::size_t entry, 
 /// What is due where a run continues.
 Targets goingOn(const Plan& plan, const State& state);
 
-/// Nodes.
+/// Nodes; those that await are for steps that are coroutines.
 Command<State> runStep(const Plan& plan, const Place& place, const State& state, Runtime& runtime);
+Task<Command<State>> awaitStep(const Plan& plan, const Place& place, const State& state, Runtime& runtime);
 Command<State> stepFailed(const Plan& plan, const Place& place, const State& state, const NodeFailure& failure,
                           Runtime& runtime);
 Command<State> beginForeach(const Plan& plan, const Place& place, const State& state, Runtime& runtime);
 Command<State> runItem(const Plan& plan, const Place& place, const Item& item, Runtime& runtime);
+Task<Command<State>> awaitItem(const Plan& plan, const Place& place, const Item& item, Runtime& runtime);
 Command<State> itemFailed(const Plan& plan, const Place& place, const Item& item, const NodeFailure& failure,
                           Runtime& runtime);
 Command<State> endForeach(const Plan& plan, const Place& place, const State& state, Runtime& runtime);

@@ -58,18 +58,42 @@ Command<State> leaveStep(const Plan& plan, const Place& place, const State& stat
 
 }  // namespace
 
-Command<State> runStep(const Plan& plan, const Place& place, const State& state, Runtime& runtime) {
-    const Entry& entry = plan.entryOf(place);
+namespace {
+
+bool isCanceledBefore(const Plan& plan, const Place& place, Runtime& runtime) {
+    return isCanceled(runtime) && !isBlock(plan.entryOf(place));
+}
+Command<State> endCanceled() { return {.update = {set<&State::status>(Word::canceled)}}; }
+
+Records beginStep(const Plan& plan, const Place& place, const State& state, Runtime& runtime) {
     const std::string& id = place.step->id;
-    if (isCanceled(runtime) && !isBlock(entry)) return {.update = {set<&State::status>(Word::canceled)}};
     Records records;
-    Record& record = records[id];
-    beginRecord(plan, recordOf(state, id), state.data, isLoop(entry), record);
+    beginRecord(plan, recordOf(state, id), state.data, isLoop(plan.entryOf(place)), records[id]);
     tellStart(place, runtime);
-    Executed executed = execute(plan, place, record, state, runtime);
+    return records;
+}
+
+Command<State> endStep(const Plan& plan, const Place& place, const State& state, Records records, Executed executed,
+                       Runtime& runtime) {
     executed.is_canceled = executed.is_canceled || isCanceled(runtime);
-    tellEnd(place, record, runtime);
+    tellEnd(place, records.begin()->second, runtime);
     return leaveStep(plan, place, state, std::move(records), std::move(executed));
+}
+
+}  // namespace
+
+Command<State> runStep(const Plan& plan, const Place& place, const State& state, Runtime& runtime) {
+    if (isCanceledBefore(plan, place, runtime)) return endCanceled();
+    Records records = beginStep(plan, place, state, runtime);
+    Executed executed = execute(plan, place, records.begin()->second, state, runtime);
+    return endStep(plan, place, state, std::move(records), std::move(executed), runtime);
+}
+
+Task<Command<State>> awaitStep(const Plan& plan, const Place& place, const State& state, Runtime& runtime) {
+    if (isCanceledBefore(plan, place, runtime)) co_return endCanceled();
+    Records records = beginStep(plan, place, state, runtime);
+    Executed executed = co_await awaitExecution(plan, place, records.begin()->second, state, runtime);
+    co_return endStep(plan, place, state, std::move(records), std::move(executed), runtime);
 }
 
 Command<State> stepFailed(const Plan& plan, const Place& place, const State& state, const NodeFailure& failure,

@@ -185,6 +185,8 @@ RunView viewWith(const Plan& plan, const State& state, const std::vector<Interru
 
 RunView viewOf(const Plan& plan, const State& state, const SnapshotData& at) {
     RunView view = viewWith(plan, state, at.interrupts(), at.tasks);
+    const bool is_open = view.status == RunStatus::running || view.status == RunStatus::waiting;
+    if (at.cancelled && is_open) view.status = RunStatus::canceled;
     view.time = at.created_at;
     view.checkpoint_id = at.config.checkpoint_id;
     return view;

@@ -53,6 +53,17 @@ struct UpdateOptions {
     std::chrono::milliseconds busy_timeout = std::chrono::minutes(1);
 };
 
+/// How a thread is cancelled.
+struct CancelOptions {
+    /// Whether a run of this process that is under way on the thread is ended too, with Status::cancelled, before its next superstep. If not,
+    /// the run continues, and the thread counts as cancelled as long as the run leaves something due.
+    bool ends_run = true;
+    /// How long to wait for such a run, at least 0; then ThreadBusyError. The cancel is stored nevertheless.
+    std::chrono::milliseconds busy_timeout = std::chrono::minutes(1);
+    /// As for a run; `exit` is as `async`. A run that is under way stores the cancel with a durability of its own.
+    Durability durability = Durability::async;
+};
+
 namespace detail {
 
 /// From the engine's object of a state type to what users get; specialised where the two differ.
@@ -325,6 +336,19 @@ public:
         }
         return detail::editState(*core_, config, edits,
                                  {.durability = options.durability, .on_busy = options.on_busy, .busy_timeout = options.busy_timeout});
+    }
+
+    /// Cancels a thread for good: nothing of it is due any more and its questions are closed, whether it is suspended, sleeps, has failed, or was
+    /// left by a process that died. It is not listed as unfinished, `recover()` leaves it alone, and a run that would resume it is refused with
+    /// InvalidArgumentError. A new input, an edit, or a run that names a checkpoint_id revives it. False: nothing was due,
+    /// or the run that is under way ended by itself.
+    ///
+    /// If a run of this process is under way on the thread, the cancel is stored with the checkpoint whose tasks run, before the run ends, so that
+    /// it outlives the process (not with durability `exit`). A run of another process fails with ConcurrentUpdateError at its next commit. A node
+    /// cannot wait for its own run: it gives `ends_run = false`.
+    /// Errors: MissingCheckpointerError, ThreadBusyError, ConcurrentUpdateError.
+    bool cancelThread(const ThreadId& thread_id, const CancelOptions& options = {}) const {
+        return detail::cancelThread(*core_, thread_id, {options.durability, OnBusy::replace, options.busy_timeout}, options.ends_run);
     }
 
     /// Goes on, as RESUME does, with every thread of the saver that is in flight (stategraph/unfinished.hpp): what a process that died left

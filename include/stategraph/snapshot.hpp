@@ -64,6 +64,8 @@ struct SnapshotData {
     std::optional<std::chrono::system_clock::time_point> created_at = {};
     /// Names of the tasks that are due.
     std::vector<std::string> next;
+    /// Whether the thread was cancelled here (CompiledGraph::cancelThread). In its newest state `next` and the open questions are empty then.
+    bool cancelled = false;
     std::vector<TaskSnapshot> tasks;
     /// {channel: value}, set channels only.
     Value values_as_cbor;

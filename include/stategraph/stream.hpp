@@ -52,12 +52,15 @@ struct StreamOptions {
     StreamModes modes = StreamMode::updates;
     /// Events of subgraphs too, with their namespace.
     bool subgraphs = false;
+    /// Whether a task's start, in `tasks` and `debug`, has the task's `input`: the whole state, unless a Send made the task.
+    bool task_inputs = true;
 };
 
 /// One event of a run. `data` has LangGraph's shape for its mode:
 ///   values       {channel: value}; {"__interrupt__": [question…]} when a task stops, or without questions at a breakpoint
 ///   updates      {node: {channel: written}}; {"__interrupt__": [question…]} as above
-///   tasks        {"id", "name", "input", "interrupts"}, and at the end {"id", "name", "error", "result", "interrupts"}
+///   tasks        {"id", "name", "input", "interrupts"}, without "input" if StreamOptions::task_inputs is false, and at the end {"id", "name", "error",
+///                "result", "interrupts"}
 ///   checkpoints  {"config", "metadata", "next", "parent_config", "tasks", "values"}
 ///   debug        {"payload", "step", "timestamp", "type"}, type "task", "task_result" or "checkpoint"
 ///   custom       what the node wrote

@@ -60,6 +60,8 @@ struct SubscribeOptions {
     StreamModes modes = StreamMode::updates;
     /// Events of subgraphs too. They are ephemeral, whatever their mode.
     bool subgraphs = false;
+    /// As in StreamOptions.
+    bool task_inputs = true;
     /// At most so many ephemeral events wait, of at most so many bytes together (one larger event waits alone); and for `block` and
     /// `disconnect`, a run may be so many checkpoints ahead. At least 1 each.
     std::size_t capacity = 1024;

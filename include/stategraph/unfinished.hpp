@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <stategraph/config.hpp>
 #include <stategraph/detail/chrono.hpp>
 #include <stategraph/detail/print_enum.hpp>
 #include <stategraph/ids.hpp>
@@ -50,6 +51,9 @@ struct UnfinishedQuery {
     std::optional<std::string> after_thread_id = {};
     /// At most this many; at least 1.
     std::optional<std::size_t> limit = {};
+    /// Only threads whose newest checkpoint has all of these entries in its metadata, with equal values: what the run that made it was given
+    /// (RunConfig::metadata). A checkpoint of an edit has none; that of `cancelThread` keeps those before it. A damaged thread has none either.
+    Metadata metadata = {};
 };
 
 }  // namespace stategraph

@@ -1,5 +1,7 @@
 #include "src/async/awaited_attempt.hpp"
 
+#include <utility>
+
 #include <stategraph/detail/async.hpp>
 
 #include "src/async/stop_wait.hpp"
@@ -87,17 +89,15 @@ class AwaitedAttempt::Place : public std::enable_shared_from_this<Place> {
 public:
     Place(AwaitedAttempt& attempt, Home home) : attempt_(attempt), home_(home), after_(detail::homeOf(attemptThreads())) {}
     Home home() noexcept { return {this, &ops}; }
-    void leave() {
-        const std::lock_guard lock(mutex_);
-        home_ = after_;
-        is_left_ = true;
-    }
+    void leave() noexcept;
+    /// The node is gone, and what was to go on with it.
+    void end() noexcept;
     bool isGone() {
         const std::lock_guard lock(mutex_);
         return home_.ops->isGone != nullptr && home_.ops->isGone(home_.place);
     }
-    /// Whether it has it done on other threads.
-    bool takesOver(Posted& dropped);
+    /// Whether it has it done on other threads, or keeps it until it is known whether the node is left or ends.
+    bool takesOver(Posted& dropped) noexcept;
 
 private:
     static void post(void* place, const Work& work);
@@ -112,7 +112,9 @@ private:
     std::mutex mutex_;         // held while something is posted: until then the run's home is there
     Home home_;
     const Home after_;
+    Posted* dropped_ = nullptr;  // a list
     bool is_left_ = false;
+    bool is_over_ = false;
 };
 
 /// What is to go on at the run's home.
@@ -120,6 +122,7 @@ struct AwaitedAttempt::Posted {
     std::shared_ptr<AwaitedAttempt> attempt;
     std::shared_ptr<Place> place;
     Work work;
+    Posted* next = nullptr;
 
     Work wrapped() noexcept { return {run, drop, this}; }
     static void run(void* context) {
@@ -147,15 +150,49 @@ void AwaitedAttempt::Place::post(void* place, const Work& work) {
     (void)posted.release();
 }
 
-bool AwaitedAttempt::Place::takesOver(Posted& dropped) {
-    const std::lock_guard lock(mutex_);
-    if (!is_left_) return false;
+namespace {
+template <class Posted>
+bool goesOnElsewhere(Posted& posted) noexcept {
     try {
-        attemptThreads().submit(Posted::run, &dropped);
+        attemptThreads().submit(Posted::run, &posted);
+        return true;
     } catch (...) {
         return false;  // no thread, no memory: what it holds stays, as of a thread that never comes back
     }
+}
+}  // namespace
+
+bool AwaitedAttempt::Place::takesOver(Posted& dropped) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (is_over_) return false;
+    if (is_left_) return goesOnElsewhere(dropped);
+    dropped.next = std::exchange(dropped_, &dropped);
     return true;
+}
+
+void AwaitedAttempt::Place::leave() noexcept {
+    const std::lock_guard lock(mutex_);
+    home_ = after_;
+    is_left_ = true;
+    for (Posted* each = std::exchange(dropped_, nullptr); each != nullptr;) {
+        Posted* const next = std::exchange(each->next, nullptr);
+        goesOnElsewhere(*each);
+        each = next;
+    }
+}
+
+void AwaitedAttempt::Place::end() noexcept {
+    Posted* each = nullptr;
+    {
+        const std::lock_guard lock(mutex_);
+        is_over_ = true;
+        each = std::exchange(dropped_, nullptr);
+    }
+    while (each != nullptr) {
+        const std::unique_ptr<Posted> posted(each);
+        each = posted->next;
+        posted->work.drop(posted->work.context);
+    }
 }
 
 stategraph::Task<Attempt::End> AwaitedAttempt::await(std::shared_ptr<AwaitedAttempt> attempt) {
@@ -218,6 +255,7 @@ void AwaitedAttempt::ended(void* self) {
         thrown = std::current_exception();
     }
     attempt.node_.reset();  // what it holds is gone when its end is told
+    attempt.place_->end();
     attempt.releaseGraph();
     attempt.end(std::move(attempt.result_), std::move(thrown));
 }
@@ -245,6 +283,7 @@ std::shared_ptr<void> AwaitedAttempt::keepNode() {
 
 // On the one thread on which the node would go on.
 void AwaitedAttempt::destroyNode() noexcept {
+    if (place_) place_->end();  // none: there was no memory for it
     node_.reset();
     kept_.reset();
 }

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <type_traits>
 
 #include <stategraph/error.hpp>
@@ -185,10 +186,44 @@ void ThreadClaim::refuseStopped(std::string_view thread_id) {
 
 void ThreadClaim::release() noexcept {
     if (!holds_) return;
-    Shard& own_shard = shard();
-    const std::lock_guard lock(own_shard.mutex);
-    leave(own_shard);
-    holds_ = false;
+    {
+        Shard& own_shard = shard();
+        const std::lock_guard lock(own_shard.mutex);
+        leave(own_shard);
+        holds_ = false;
+    }
+    takeCancels(nullptr, nullptr);  // waits for one that found it before
+}
+
+void ThreadClaim::takeCancels(StoreCancel store, void* context) noexcept {
+    const std::lock_guard lock(storing_);
+    store_cancel_ = store;
+    store_context_ = context;
+    if (store == nullptr) cancelled_ = false;
+}
+
+std::optional<bool> ThreadClaim::cancelHolder(const BaseCheckpointSaver& saver, std::string_view thread_id, std::chrono::steady_clock::time_point until) {
+    constexpr std::chrono::microseconds nap(100);
+    ThreadClaim wanted;
+    Shard& shard = wanted.nameThread(saver, thread_id, OnBusy::reject);
+    for (;;) {
+        std::unique_lock lock(shard.mutex);
+        ThreadClaim* const holder = *shard.linkOf(wanted);
+        if (holder == nullptr) return {};
+        // Not waited for under the shard's lock: what holds it may be waiting for a disk.
+        if (std::unique_lock storing(holder->storing_, std::try_to_lock); storing && holder->store_cancel_ != nullptr) {
+            lock.unlock();  // the holder stays: it does not end before it has this lock
+            if (!holder->store_cancel_(holder->store_context_)) return false;
+            holder->cancelled_ = true;
+            return true;
+        }
+        lock.unlock();
+        if (std::chrono::steady_clock::now() >= until) {
+            throw ThreadBusyError("the run or the edit that is under way on the thread could not be cancelled in time (busy_timeout)",
+                                  {.thread_id = std::string(thread_id)});
+        }
+        std::this_thread::sleep_for(nap);
+    }
 }
 
 }  // namespace stategraph::engine

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string_view>
@@ -49,6 +50,19 @@ public:
     /// The same of one that was stopped first.
     [[noreturn]] static void refuseStopped(std::string_view thread_id);
 
+    /// From now on `cancelHolder` calls `store(context)` to store that the thread is cancelled; null: no longer. It is called by any thread, under
+    /// the lock of `storing`, while the claim holds the thread. It returns false if there is nothing that could be cancelled.
+    using StoreCancel = bool (*)(void* context);
+    void takeCancels(StoreCancel store, void* context) noexcept;
+    /// Held by the holder while it stores, so that what it stores and a cancel come one after the other.
+    std::unique_lock<std::mutex> storing() { return std::unique_lock(storing_); }
+    /// Whether the thread has been cancelled; under the lock of `storing`.
+    bool isCancelled() const noexcept { return cancelled_; }
+    /// Has the run that holds the thread store that it is cancelled, which it goes on to say of all that it stores. True: it is stored; false: it has
+    /// nothing due. None: nobody holds the thread.
+    /// Errors: ThreadBusyError if the holder is not ready for it before `until`; what storing throws.
+    static std::optional<bool> cancelHolder(const BaseCheckpointSaver& saver, std::string_view thread_id, std::chrono::steady_clock::time_point until);
+
     /// Whether somebody waits who is to replace the holder. Safe from any thread.
     bool isReplaced() const noexcept { return replaced_.load(std::memory_order_relaxed); }
 
@@ -69,6 +83,10 @@ private:
     bool holds_ = false;
     bool is_first_ = false;  // in its line
     std::atomic<bool> replaced_{false};
+    std::mutex storing_;
+    bool cancelled_ = false;
+    StoreCancel store_cancel_ = nullptr;
+    void* store_context_ = nullptr;
     Turn turn_ = nullptr;  // it waits for its turn without blocking
     void* turn_context_ = nullptr;
     std::condition_variable_any* waiting_ = nullptr;  // it waits for its turn and blocks

@@ -122,6 +122,13 @@ SnapshotData describe(const LogName& log, const checkpoint::CommitFields& commit
     return snapshot;
 }
 
+void showCancel(const Records& records, bool latest, SnapshotData& snapshot) {
+    snapshot.cancelled = checkpoint::saysCancelled(records);
+    if (!snapshot.cancelled || !latest) return;
+    snapshot.next.clear();
+    for (TaskSnapshot& task : snapshot.tasks) task.open_interrupts.clear();
+}
+
 void closeAnswered(BaseCheckpointSaver& saver, const LogName& log, const checkpoint::CommitFields& commit, SnapshotData& snapshot) {
     const bool any = std::ranges::any_of(snapshot.tasks, [](const TaskSnapshot& task) { return !task.open_interrupts.empty(); });
     if (!any || commit.parents.empty() || !commit.parents.front().checkpoint_ns.empty()) return;

@@ -31,6 +31,9 @@ SnapshotData describe(const LogName& log, const checkpoint::CommitFields& commit
 /// there is; the subgraph's own record does not say that somebody answered. Reads the root's checkpoint if anything looks open.
 void closeAnswered(BaseCheckpointSaver& saver, const LogName& log, const checkpoint::CommitFields& commit, SnapshotData& snapshot);
 
+/// Whether the thread was cancelled at the checkpoint; nothing is due and nothing asked then in what is shown as the `latest`.
+void showCancel(const Records& records, bool latest, SnapshotData& snapshot);
+
 /// {channel: value} of what is set. `bytes_expected`: for how many to make room at once.
 Value valuesOf(const State& state, std::size_t bytes_expected = 0);
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 
 #include <stategraph/error.hpp>
 
@@ -13,6 +14,7 @@
 #include "src/history/history_saver.hpp"
 #include "src/superstep/routes.hpp"
 #include "src/superstep/task_context.hpp"
+#include "src/times.hpp"
 
 // updateState: writes without running, as a commit of their own.
 namespace stategraph::engine {
@@ -53,6 +55,19 @@ public:
         if (special == Special::end) return commitEnd();
         resolve(edits);
         return commitEdits(edits);
+    }
+
+    /// Ends the thread for good. False: nothing was due.
+    bool cancel() {
+        load();
+        if (!loaded_) return false;
+        plan(topology_, schedule_, tasks_);
+        if (tasks_.empty()) return false;
+        applyUnfinished();
+        metadata_ = loaded_->commit.metadata;
+        run_word_ = checkpoint::thread_cancelled;
+        commitEnd();
+        return true;
     }
 
 private:
@@ -201,7 +216,7 @@ private:
                 .thread_id = config_.thread_id.view(),
                 .checkpoint_ns = config_.checkpoint_ns,
                 .durability = durability_,
-                .metadata = {},
+                .metadata = metadata_,
                 .parents = loaded_ ? std::span<const checkpoint::LoggedParent>(loaded_->commit.parents)
                                    : std::span<const checkpoint::LoggedParent>(),
                 .graph = topology_.fingerprint,
@@ -294,11 +309,11 @@ private:
         return commit({}, Source::fork);
     }
 
-    // That no run made the checkpoint, for who looks for unfinished threads.
+    // For who looks for unfinished threads: that no run made the checkpoint, or that nothing is to be resumed.
     void noteEdit(LogWriter& writer, CheckpointId id) const {
-        if (tasks_.empty() || !config_.checkpoint_ns.empty()) return;
+        if (run_word_.empty() || !config_.checkpoint_ns.empty()) return;
         checkpoint::TaskFields fields;
-        fields.node = checkpoint::run_edited;
+        fields.node = run_word_;
         std::string record;
         checkpoint::writeTask(id, fields, record);
         writer.putTaskWithCommit(id, std::string(checkpoint::run_path), std::move(record));
@@ -312,6 +327,7 @@ private:
         writer.operations() = std::move(operations);
         plan(topology_, schedule_, tasks_);
         const CheckpointId id = ids_.next();
+        if (run_word_.empty() && !tasks_.empty()) run_word_ = checkpoint::run_edited;
         for (auto& [path, record] : results_) writer.putTaskWithCommit(loaded_->commit.id, path, std::move(record));
         noteEdit(writer, id);
         const std::int64_t first_step = source == Source::input ? -1 : 0;
@@ -342,6 +358,8 @@ private:
     std::vector<PlannedTask> tasks_;
     std::vector<NodeIndex> nodes_;
     std::vector<std::pair<std::string, std::string>> results_;  // of tasks: path and record
+    std::string_view metadata_;  // of the checkpoint that is made: a CBOR map, or empty
+    std::string_view run_word_;  // how the thread is left; empty: nothing is due
     bool shows_ = false;
     bool whole_ = false;
 };
@@ -397,6 +415,70 @@ Config editState(const Core& root, const Config& config, Edits& given, const Edi
         throw;
     }
     return at;
+}
+
+namespace {
+
+// Of a thread that no run holds: a record beside its newest checkpoint, without the thread's claim, which a run that begins now would find taken.
+// None: somebody has written to the thread meanwhile.
+std::optional<bool> noteCancel(BaseCheckpointSaver& saver, const LogName& log, bool sync) {
+    CheckpointId head;
+    auto tuple = engine::findCurrent(saver, log, head);
+    if (!tuple) return false;
+    const checkpoint::Folded at = checkpoint::fold(log, std::move(*tuple));
+    const engine::Records records = engine::readRecords(log, at.commit.id, at.tuple.writes);
+    if (checkpoint::saysCancelled(records) || checkpoint::dueTasks(at.commit, records, true).empty()) return false;
+    checkpoint::TaskFields fields;
+    fields.node = checkpoint::thread_cancelled;
+    std::string record;
+    checkpoint::writeTask(at.commit.id, fields, record);
+    const WriteRow row{at.commit.id, checkpoint::run_path, record};
+    try {
+        saver.putWrites(log, head, {&row, 1}, sync);
+    } catch (const ConcurrentUpdateError&) {
+        return {};
+    }
+    return true;
+}
+
+// By the run that holds the thread, or in its place if none does.
+bool storeCancel(BaseCheckpointSaver& saver, const LogName& log, bool sync, std::chrono::steady_clock::time_point until) {
+    bool was_noted = false;
+    for (;;) {
+        // Also after the record has been put: a run that had begun before would not know of it.
+        if (const auto of_run = engine::ThreadClaim::cancelHolder(saver, log.thread_id, until)) return *of_run || was_noted;
+        if (was_noted) return true;
+        const std::optional<bool> noted = noteCancel(saver, log, sync);
+        if (noted == false) return false;
+        was_noted = noted.has_value();
+    }
+}
+
+}  // namespace
+
+bool cancelThread(const Core& core, const ThreadId& thread_id, const EditOptions& options, bool ends_run) {
+    const Config config{.thread_id = thread_id, .checkpoint_id = {}, .checkpoint_ns = {}};
+    BaseCheckpointSaver& saver = engine::historySaver(core, config);
+    const auto until = times::after(std::chrono::steady_clock::now(), options.busy_timeout);
+    try {
+        if (!ends_run) return storeCancel(saver, {thread_id.view()}, options.durability == Durability::sync, until);
+        for (;;) {
+            const std::optional<bool> of_run = engine::ThreadClaim::cancelHolder(saver, thread_id.view(), until);
+            if (of_run == false) return false;
+            const bool was_stored = of_run.has_value();
+            engine::ThreadClaim claim;
+            try {
+                claim.acquire(saver, thread_id.view(), was_stored ? options.on_busy : OnBusy::reject, options.busy_timeout);
+            } catch (const ThreadBusyError&) {
+                if (was_stored) throw;
+                continue;  // a run has begun meanwhile
+            }
+            return engine::Editor(core, saver, nullptr, config, options.durability).cancel();
+        }
+    } catch (Error& error) {
+        error.addContext({.thread_id = thread_id.toString()});
+        throw;
+    }
 }
 
 }  // namespace stategraph::detail

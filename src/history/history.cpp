@@ -110,6 +110,7 @@ struct HistoryReader::Impl {
         }
         snapshot = engine::describe(log(), commit, due, false, follower);
         engine::closeAnswered(saver, log(), commit, snapshot);
+        engine::showCancel(records, false, snapshot);
         if (!options.values) return;
         const auto channels = channelsOf(commit.id, std::move(tuple));
         if (!channels) return;

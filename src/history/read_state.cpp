@@ -121,6 +121,7 @@ SnapshotData read(const Core& root, const Core& core, BaseCheckpointSaver& saver
         std::vector<DueTask> due = dueTasks(core.topology(), folded.commit, records, latest);
         snapshot = describe(log, folded.commit, due, latest, folded.tuple.next);
         closeAnswered(saver, log, folded.commit, snapshot);
+        showCancel(records, latest, snapshot);
         if (const auto* command = latest ? findRecord(records, command_path) : nullptr) {
             detail::Writes writes;
             readInto(core.schema(), *command, writes);

@@ -73,12 +73,16 @@ void encodeTask(const TaskSnapshot& task, Encoder& out) {
 }
 
 void encodeSnapshot(const SnapshotData& snapshot, Encoder& out) {
-    out.map(7);
+    out.map(snapshot.cancelled ? 8 : 7);
     out.text("values");
     out.raw(snapshot.values_as_cbor.bytes());
     out.text("next");
     out.array(snapshot.next.size());
     for (const auto& name : snapshot.next) out.text(name);
+    if (snapshot.cancelled) {
+        out.text("cancelled");
+        out.boolean(true);
+    }
     out.text("tasks");
     out.array(snapshot.tasks.size());
     for (const auto& task : snapshot.tasks) encodeTask(task, out);

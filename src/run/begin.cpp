@@ -89,6 +89,7 @@ Run::Run(const detail::Core& core, RunShared& shared, const ParentLink* parent, 
 
 // Only a run whose end could not be stored is not told of yet.
 Run::~Run() {
+    if (parent_ == nullptr && log_.hasSaver()) shared_.claim.takeCancels(nullptr, nullptr);
     if (observation_.isOpen()) observation_.runEnds(Ending::failed, ran_, "its end could not be stored");
 }
 
@@ -135,6 +136,7 @@ void Run::begin(RunInput&& input) {
         applyOutside(writes, routes, nullptr);
         log_.forceSnapshot();
     }
+    if (has_state_ && parent_ == nullptr && !drops && !replay_) checkNotCancelled();
     if (has_state_ && parent_ == nullptr && !drops) checkStored(input);
     bool resuming = false;
     if (input.kind == RunInput::Kind::command) {
@@ -179,6 +181,14 @@ void Run::checkStored(const RunInput& input) const {
                      .reruns = replay_ || !goes_on,
                      .inner_afresh = travelling_ || !goes_on,
                      .bound = inner_bound_});
+}
+
+// A run that names a checkpoint asks for it, whatever became of the thread.
+void Run::checkNotCancelled() const {
+    if (!checkpoint::saysCancelled(stored_records_)) return;
+    throw InvalidArgumentError("the thread was cancelled (cancelThread), so there is nothing to resume; give the run a new input, or name the "
+                               "checkpoint_id that it is to resume from",
+                               {.thread_id = shared_.config->thread_id.toString(), .checkpoint_id = checkpoint_.toString()});
 }
 
 void Run::beginInput(detail::Writes& writes) {

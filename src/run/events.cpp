@@ -61,6 +61,14 @@ std::string nodeName(const Run& run, const Task& task) {
 }
 bool isStart(const Run& run, const Task& task) { return task.planned.node == run.topology().start; }
 
+void encodeInput(Run& run, const Task& task, Encoder& out) {
+    if (task.planned.is_send) {
+        run.encodeSend(task, out);
+    } else {
+        encodeValues(run, out, true);
+    }
+}
+
 void encodeId(CheckpointId id, Encoder& out) {
     if (id) {
         out.text(id.toString());
@@ -214,11 +222,17 @@ StreamEvent Events::make(const Run& run, StreamMode mode, const Task* task) cons
     return event;
 }
 
-void Events::emit(std::optional<StreamEvent>&& event) {
+void Events::emit(std::optional<StreamEvent>&& event, std::optional<bool> with_inputs) {
     if (!event) return;
     const bool inner = !event->ns.empty();
-    if (topicWants(event->mode, inner)) topic_->offer(*event, at_.load(std::memory_order_relaxed), stop_.get());
-    if (sinkWants(event->mode, inner)) give(std::move(*event));
+    if (topicWants(event->mode, inner)) topic_->offer(*event, at_.load(std::memory_order_relaxed), stop_.get(), with_inputs);
+    const bool is_for_sink = !with_inputs || *with_inputs == options_.task_inputs;
+    if (is_for_sink && sinkWants(event->mode, inner)) give(std::move(*event));
+}
+
+// Some may want those whom no event of a task is for: what is made for them is offered to nobody.
+bool Events::wantsInputs(bool with_inputs) const noexcept {
+    return (sink_ != nullptr && options_.task_inputs == with_inputs) || (topic_ != nullptr && topic_->wantsInputs(with_inputs));
 }
 
 void Events::give(StreamEvent&& event) {
@@ -261,8 +275,8 @@ std::optional<StreamEvent> Events::update(Run& run, Task& task, bool restored) c
     return event;
 }
 
-void Events::emitBoth(Run& run, StreamEvent event, std::string_view debug_type) {
-    emit(StreamEvent(event));
+void Events::emitBoth(Run& run, StreamEvent event, std::string_view debug_type, std::optional<bool> with_inputs) {
+    emit(StreamEvent(event), with_inputs);
     const bool inner = !event.ns.empty();
     if (!sinkWants(StreamMode::debug, inner) && !topicWants(StreamMode::debug, inner)) return;
     event.mode = StreamMode::debug;
@@ -278,28 +292,29 @@ void Events::emitBoth(Run& run, StreamEvent event, std::string_view debug_type) 
         out.text("timestamp");
         out.integer(times::nowMs(run.core().ids()));
     });
-    emit(std::move(event));
+    emit(std::move(event), with_inputs);
 }
 
 void Events::taskStarts(Run& run, Task& task) {
     if (!wants(StreamMode::tasks, run) || isStart(run, task)) return;
-    StreamEvent event = make(run, StreamMode::tasks, &task);
-    event.data = build([&](Encoder& out) {
-        out.map(4);
-        out.text("id");
-        out.text(run.idOf(task).toString());
-        out.text("name");
-        out.text(nodeName(run, task));
-        out.text("input");
-        if (task.planned.is_send) {
-            run.encodeSend(task, out);
-        } else {
-            encodeValues(run, out, true);
-        }
-        out.text("interrupts");
-        out.array(0);
-    });
-    emitBoth(run, std::move(event), "task");
+    for (const bool with_inputs : {true, false}) {
+        if (!wantsInputs(with_inputs)) continue;
+        StreamEvent event = make(run, StreamMode::tasks, &task);
+        event.data = build([&](Encoder& out) {
+            out.map(with_inputs ? 4 : 3);
+            out.text("id");
+            out.text(run.idOf(task).toString());
+            out.text("name");
+            out.text(nodeName(run, task));
+            if (with_inputs) {
+                out.text("input");
+                encodeInput(run, task, out);
+            }
+            out.text("interrupts");
+            out.array(0);
+        });
+        emitBoth(run, std::move(event), "task", with_inputs);
+    }
 }
 
 std::optional<StreamEvent> Events::taskEnds(Run& run, Task& task, TaskStatus how) const {

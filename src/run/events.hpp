@@ -76,12 +76,15 @@ public:
     void committed(CheckpointId id);
     void changed();
 
-    void emit(std::optional<StreamEvent>&& event);
+    void emit(std::optional<StreamEvent>&& event) { emit(std::move(event), {}); }
 
 private:
     StreamEvent make(const Run& run, StreamMode mode, const Task* task = nullptr) const;
     // As its own mode and as debug, whichever is wanted.
-    void emitBoth(Run& run, StreamEvent event, std::string_view debug_type);
+    void emitBoth(Run& run, StreamEvent event, std::string_view debug_type, std::optional<bool> with_inputs = {});
+    // `with_inputs`: only to those who want tasks' inputs, or only to those who do not; none: to all.
+    void emit(std::optional<StreamEvent>&& event, std::optional<bool> with_inputs);
+    bool wantsInputs(bool with_inputs) const noexcept;
     void give(StreamEvent&& event);
     StreamEvent runEnd(Run& run, Ending ending, const std::vector<Interrupt>& interrupts, std::string_view error) const;
 

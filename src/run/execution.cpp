@@ -9,7 +9,6 @@
 
 #include "src/commit/task_record.hpp"
 #include "src/run/cached_task.hpp"
-#include "src/run/retry_wait.hpp"
 #include "src/run/task_input.hpp"
 
 namespace stategraph::engine {

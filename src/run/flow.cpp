@@ -16,7 +16,6 @@
 #include "src/run/attempt.hpp"
 #include "src/run/flight.hpp"
 #include "src/run/questions.hpp"
-#include "src/run/retry_wait.hpp"
 #include "src/run/run.hpp"
 #include "src/times.hpp"
 
@@ -188,11 +187,11 @@ void checkCall(const Runtime& runtime, std::string_view name, const CallOptions&
 void retryCall(Runtime& runtime, const RetryPolicy& policy, int attempt, CallReport& report) {
     const std::exception_ptr error = std::current_exception();
     const bool is_pause = isPause(error);
-    const RetryPolicy* const retry = is_pause ? nullptr : engine::policyAfter(policy, error, attempt);
+    const RetryPolicy* const retry = is_pause ? nullptr : policyAfter(policy, error, attempt);
     const bool is_last = retry == nullptr;
     report.fails(is_pause ? "paused" : is_last ? "failed" : "retried", error);
     if (is_last) std::rethrow_exception(error);
-    runtime.waitFor(times::wholeMs(engine::retryWait(*retry, attempt)));
+    runtime.waitFor(times::wholeMs(retryWait(*retry, attempt)));
     restartQuestions(runtime);
 }
 

@@ -181,12 +181,33 @@ void Run::storeRecord(Task& task, bool finished) {
 // How this run ended, or that it went on over such an end: for who looks for unfinished threads.
 void Run::note(std::string_view end) {
     if (!hasSaver()) return;
+    const auto storing = shared_.claim.storing();
+    if (shared_.claim.isCancelled()) end = checkpoint::thread_cancelled;
+    log_.putTask(checkpoint_, checkpoint::run_path, noteRecord(end));
+    went_over_end_ = end == checkpoint::run_goes_on;
+}
+
+std::string Run::noteRecord(std::string_view end) const {
     checkpoint::TaskFields fields;
     fields.node = end;
     std::string record;
     checkpoint::writeTask(checkpoint_, fields, record);
-    log_.putTask(checkpoint_, checkpoint::run_path, record);
-    went_over_end_ = end == checkpoint::run_goes_on;
+    return record;
+}
+
+// From the first superstep on: before it there may be nothing that could be cancelled.
+void Run::takeCancels() {
+    {
+        const auto storing = shared_.claim.storing();
+        has_due_ = !plan_->empty();
+    }
+    shared_.claim.takeCancels([](void* run) { return static_cast<Run*>(run)->storeCancel(); }, this);
+}
+
+// On the thread of whoever cancels, while tasks may run. False: nothing is due, so the run has ended by itself.
+bool Run::storeCancel() {
+    if (has_due_) log_.putTask(checkpoint_, checkpoint::run_path, noteRecord(checkpoint::thread_cancelled));
+    return has_due_;
 }
 
 // Whether what is stored says that the thread stopped, which is no longer so.

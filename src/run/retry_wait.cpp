@@ -1,4 +1,4 @@
-#include "src/run/retry_wait.hpp"
+#include <stategraph/retry.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -6,7 +6,7 @@
 
 #include "src/fork.hpp"
 
-namespace stategraph::engine {
+namespace stategraph {
 
 const RetryPolicy* policyAfter(const RetryPolicy& first, const std::exception_ptr& error, int attempt) {
     const auto ifItAllows = [attempt](const RetryPolicy& policy) { return attempt < policy.max_attempts ? &policy : nullptr; };
@@ -22,9 +22,9 @@ std::chrono::duration<double, std::milli> retryWait(const RetryPolicy& policy, i
     auto wait = std::min(policy.max_interval, policy.initial_interval * std::pow(policy.backoff_factor, attempt - 1));
     if (policy.jitter) {
         constexpr double one = 0x1p53;
-        wait += wait * (static_cast<double>(randomBits() >> 11U) / one);
+        wait += wait * (static_cast<double>(engine::randomBits() >> 11U) / one);
     }
     return wait;
 }
 
-}  // namespace stategraph::engine
+}  // namespace stategraph

@@ -210,6 +210,7 @@ private:
 
     // Beginning: begin.cpp.
     void checkStored(const detail::RunInput& input) const;
+    void checkNotCancelled() const;
     bool beginCommand(detail::RunInput& input);  // true: it goes on with the superstep that waits
     std::string encodeCommand(detail::Writes& writes, const Routes& routes) const;
     void takeAnswers(const detail::RunInput& input);
@@ -251,6 +252,10 @@ private:
     void prepareSingle(Task& task);
     void storeRecord(Task& task, bool finished);
     void note(std::string_view end);
+    std::string noteRecord(std::string_view end) const;
+    void takeCancels();
+    bool storeCancel();
+    void flush();
     bool mustNoteGoingOn() const;
     void flushQuietly() noexcept;
     std::string encodeRecord(Task& task, bool finished) const;
@@ -330,6 +335,7 @@ private:
     CheckpointId inner_bound_;
     bool paused_ = false;
     std::atomic<bool> state_left_ = false;
+    bool has_due_ = false;                // at this checkpoint; under the claim's lock, as a cancel looks at it
     bool went_over_end_ = false;          // the "run" row of this checkpoint says "running"
     std::string_view end_note_ = checkpoint::run_failed;  // what it says if this run throws
     detail::RunOutcome outcome_;

@@ -56,6 +56,7 @@ bool Run::next() {
         current_.push_back(tasks_[i].get());
     }
     if (hasSaver()) shared_.events->checkpoint(*this, source_, step_ - 1, current_);
+    if (first_ && parent_ == nullptr && hasSaver()) takeCancels();
     if (plan_->empty()) return false;
     if ((run_stop_ != nullptr || shared_.claim.isReplaced()) && endsFromOutside()) return false;
     if (ran_ == limit_) {
@@ -328,11 +329,18 @@ void Run::commit(Source source) {
     plan(topology(), schedule_, *next_plan_);
     planned_ = true;
     if (hasSaver()) {
-        checkpoint_ = ids_.next();
         const CheckpointId before = log_.stored();
-        checkpoint_parent_ = before;
         const auto began = observation_ ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
-        log_.commit(commitStep(source, step_));
+        {
+            const auto storing = parent_ == nullptr ? shared_.claim.storing() : std::unique_lock<std::mutex>();
+            checkpoint_ = ids_.next();
+            checkpoint_parent_ = before;
+            has_due_ = !next_plan_->empty();
+            if (parent_ == nullptr && has_due_ && shared_.claim.isCancelled()) {
+                log_.putTaskWithCommit(checkpoint_, std::string(checkpoint::run_path), noteRecord(checkpoint::thread_cancelled));
+            }
+            log_.commit(commitStep(source, step_));
+        }
         if (observation_) observeStored(before, step_, began);
         drafts_.writes.clear();
         if (parent_ == nullptr && log_.stored() != before) shared_.events->committed(log_.stored());
@@ -410,7 +418,7 @@ void Run::storeEnd() {
     const bool keeps = parent_ == nullptr || paused_ || isPerThread();
     const CheckpointId before = log_.stored();
     const auto began = observation_ ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
-    if (keeps) log_.flush(commitStep(source_, step_ - 1));
+    if (keeps) flush();
     log_.wait();
     if (observation_) observeStored(before, step_ - 1, began);
 }
@@ -442,12 +450,17 @@ void Run::leave() noexcept {
     tellEnd(Ending::left, {}, {});
 }
 
+void Run::flush() {
+    const auto storing = parent_ == nullptr ? shared_.claim.storing() : std::unique_lock<std::mutex>();
+    log_.flush(commitStep(source_, step_ - 1));
+}
+
 void Run::flushQuietly() noexcept {
     try {
         // A state with half a superstep in it is nothing to go on from.
         const CheckpointId before = log_.stored();
         const auto began = observation_ ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
-        if (!ahead_) log_.flush(commitStep(source_, step_ - 1));
+        if (!ahead_) flush();
         if (observation_) observeStored(before, step_ - 1, began);
     } catch (...) {
     }

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "src/stream/mailbox.hpp"
@@ -17,8 +18,11 @@ public:
 
     /// Whether somebody wants events of this mode, of the root graph or of subgraphs.
     bool wants(StreamMode mode, bool inner) const noexcept;
-    /// `stop`: what may end the run, which then waits for no subscriber; null: nothing.
-    void offer(const StreamEvent& event, std::int64_t after, const engine::RunStop* stop);
+    /// Whether some subscriber wants tasks' inputs, or does not.
+    bool wantsInputs(bool with_inputs) const noexcept { return (with_inputs ? with_inputs_ : without_inputs_).load(std::memory_order_relaxed); }
+    /// `stop`: what may end the run, which then waits for no subscriber; null: nothing. `with_inputs`: only to those who want tasks' inputs, or only
+    /// to those who do not; none: to all.
+    void offer(const StreamEvent& event, std::int64_t after, const engine::RunStop* stop, std::optional<bool> with_inputs = {});
     void committed(std::int64_t sequence, const engine::RunStop* stop);
     void changed();
     /// A run has the thread; it has ended, with all stored up to `after`. `end`: the event that reports it, null if nobody wants it.
@@ -36,6 +40,8 @@ private:
     std::shared_ptr<const Mailboxes> mailboxes_ = std::make_shared<Mailboxes>();  // never changed, only replaced
     std::atomic<bool> any_ = false;
     std::atomic<int> runs_ = 0;  // under way
+    std::atomic<bool> with_inputs_ = false;
+    std::atomic<bool> without_inputs_ = false;
     std::atomic<unsigned> modes_ = 0;
     std::atomic<unsigned> inner_modes_ = 0;
 };

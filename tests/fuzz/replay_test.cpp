@@ -68,6 +68,9 @@ TEST_CASE("records of the fuzzers' corpus, and others like them, are read or ref
 TEST_CASE("scenarios of the fuzzers' corpus, and others like them, run or are refused") {
     replay(fuzz::runScenario, "scenario", fault::rounds(40));
 }
+TEST_CASE("texts of the fuzzers' corpus, and others like them, are read as partial JSON however they are split") {
+    replay(fuzz::runPartialJson, "partial_json", fault::rounds(400));
+}
 
 TEST_CASE("the samples that the record target begins with are read to their end") {
     const auto samples = fuzz::recordSamples();

@@ -14,6 +14,9 @@ int runRecord(const std::uint8_t* data, std::size_t size);
 /// The JSON text of a conformance scenario.
 int runScenario(const std::uint8_t* data, std::size_t size);
 
+/// A byte that says how, and a text that PartialJson reads.
+int runPartialJson(const std::uint8_t* data, std::size_t size);
+
 struct Sample {
     std::string name;
     std::string bytes;

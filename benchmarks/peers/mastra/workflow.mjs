@@ -1,15 +1,14 @@
 // The workload `workflow` on Mastra, with its in-memory store: node workflow.mjs OUT.json. QUICK=yes: fewer samples. The cases have the names
 // and the sizes of stategraph's (benchmarks/workloads/workflow). Every run is a new one, and the store keeps it.
 import { writeFileSync } from "node:fs";
-import { performance } from "node:perf_hooks";
 import { createRequire } from "node:module";
 import { Mastra } from "@mastra/core";
 import { InMemoryStore } from "@mastra/core/storage";
 import { createStep, createWorkflow } from "@mastra/core/workflows";
 import { z } from "zod";
+import { measure } from "./measure.mjs";
 
 const [out] = process.argv.slice(2);
-const quick = process.env.QUICK === "yes";
 
 // ------------------------------------------------------------------------------------------------------------- workloads
 function check(ok) {
@@ -68,38 +67,6 @@ const cases = {
   "workflow/foreach_1000_serial": () => foreach(1),
   "workflow/suspend_resume": suspendAndResume,
 };
-
-// ----------------------------------------------------------------------------------------------------------- measurement
-// As for LangGraph.js (peers/langgraphjs/bench.mjs). Real time, or the CPU time of the process if that is less: other programs on the machine
-// are not Mastra's fault. In ms.
-function clock() {
-  const start = performance.now();
-  const cpu = process.cpuUsage();
-  return () => {
-    const used = process.cpuUsage(cpu);
-    return Math.min(performance.now() - start, (used.user + used.system) / 1000);
-  };
-}
-
-// Microseconds of one run, of several samples of at least 60 ms each. Each sample has a store of its own, since Mastra's finds a run by looking
-// at all that it keeps.
-async function measure(make) {
-  let run = make();
-  // V8 compiles what is called often: the first calls are several times slower.
-  const warm = performance.now() + (quick ? 100 : 700);
-  for (let i = 0; i < 3 || (i < 300 && performance.now() < warm); ++i) await run();
-  const once = clock();
-  for (let i = 0; i < 3; ++i) await run();
-  const count = Math.max(1, Math.ceil((quick ? 10 : 60) / Math.max(once() / 3, 0.001)));
-  const samples = [];
-  for (let sample = 0; sample < (quick ? 2 : 5); ++sample) {
-    run = make();
-    const took = clock();
-    for (let i = 0; i < count; ++i) await run();
-    samples.push((took() * 1000) / count);
-  }
-  return samples;
-}
 
 const figures = [];
 for (const [name, make] of Object.entries(cases)) figures.push({ name, unit: "us", samples: await measure(make) });

@@ -125,6 +125,9 @@ struct EditOptions {
 /// Each superstep of edits makes one checkpoint; returns the last.
 Config editState(const Core& core, const Config& config, Edits& edits, const EditOptions& options);
 
+/// Ends a thread for good; `ends_run`: also a run that is under way. False: nothing was due.
+bool cancelThread(const Core& core, const ThreadId& thread_id, const EditOptions& options, bool ends_run);
+
 /// Forgets the results of nodes; null: of all, those in subgraphs too. Errors: InvalidArgumentError.
 void clearCache(const Core& core, const NodeNames* nodes);
 

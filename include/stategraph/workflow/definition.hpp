@@ -14,6 +14,7 @@
 #include <stategraph/detail/chrono.hpp>
 #include <stategraph/retry.hpp>
 #include <stategraph/runtime.hpp>
+#include <stategraph/task.hpp>
 #include <stategraph/value.hpp>
 
 // A workflow as data: entries in order, of steps whose inputs and outputs are Values. Chains of typed steps (stategraph/workflow/workflow.hpp) are
@@ -80,6 +81,8 @@ public:
 };
 
 using Execute = std::function<Value(const Value& input, StepContext& context)>;
+/// The same as a coroutine. What it is given lives until it ends.
+using ExecuteAsync = std::function<Task<Value>(const Value& input, StepContext& context)>;
 using Condition = std::function<bool(const Scope& scope)>;
 using Transform = std::function<Value(const Scope& scope)>;
 /// How values that a key of the state is set to come together: what the key has, and what it is set to. Called for one after the other, for members of
@@ -101,6 +104,8 @@ struct Step {
     /// Unique in its workflow; not empty, and without '.', '[' and ']'.
     std::string id;
     Execute execute = {};
+    /// In place of `execute`: a coroutine, which other steps do not wait for while it waits.
+    ExecuteAsync execute_async = {};
     /// In place of `execute`: a workflow whose input is the step's.
     std::shared_ptr<const Definition> workflow = {};
     Check input = {};

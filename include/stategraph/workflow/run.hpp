@@ -11,6 +11,7 @@
 #include <stategraph/compiled_graph.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/graph.hpp>
+#include <stategraph/stream_hub.hpp>
 #include <stategraph/workflow/definition.hpp>
 
 // Runs of a workflow: started, resumed, looked at. A run is a thread of the workflow's graph, "WORKFLOW/RUN".
@@ -172,6 +173,9 @@ struct RunOptions {
     Durability durability = Durability::async;
     /// Ends the run from outside.
     std::shared_ptr<RunControl> control = {};
+    /// Hands the events of the run's graph to subscribers of its thread (Flow::makeHub, Flow::threadOf): pieces of messages that agents in steps
+    /// tell, questions, and how the run ends. Not owned: it must outlive the run.
+    StreamHub* hub = nullptr;
 };
 
 /// Which runs to list: those for which all of these hold.
@@ -225,7 +229,7 @@ public:
     /// Resumes what was under way when a process died, or a sleep whose time has come. Errors: RefusedError.
     RunView restart(const std::string& run_id, const RunOptions& options = {}) const;
     /// Ends a run that is suspended, asleep, paused or was left; one that has ended stays as it is. One that is under way in this process, through
-    /// this Flow, ends before its next step.
+    /// this Flow, ends before its next step; that is stored before this returns. Errors: what storing throws; the run of this process ends all the same.
     RunView cancel(const std::string& run_id) const;
     /// Continues from a step that has run, or is next: the run forgets what this step and those after it did, and its history keeps it. `input`: what the
     /// step gets, recorded as what the entry before it returned. `data`: an answer for a step that was suspended. Errors: RefusedError.
@@ -249,6 +253,11 @@ public:
         std::optional<std::chrono::system_clock::time_point> at;
     };
     std::vector<DueRun> dueRuns() const;
+
+    /// The thread that a run is, in the saver and for subscribers.
+    ThreadId threadOf(std::string_view run_id) const;
+    /// For RunOptions::hub. In another process than the run's it tells what the log has (SubscribeOptions::poll).
+    std::unique_ptr<StreamHub> makeHub() const;
 
     struct Impl;
 

@@ -12,7 +12,9 @@
 
 #include <stategraph/compiled_graph.hpp>
 #include <stategraph/detail/opt_in.hpp>
+#include <stategraph/task.hpp>
 #include <stategraph/workflow/definition.hpp>
+#include <stategraph/workflow/typed_state.hpp>
 
 // Steps whose input, output, questions and answers are types: those of their functions.
 namespace stategraph::workflow {
@@ -66,6 +68,17 @@ public:
         const auto found = context_.requestContext().find(std::string(key));
         if (found == context_.requestContext().end()) return {};
         return found->second.template as<T>();
+    }
+    /// The state as a struct, as it was when the step began (Chain::state).
+    template <ChannelState S>
+    S state() const {
+        return stateOf<S>(context_.state());
+    }
+    /// Writes to the state as a struct, as a node's update does: `context.update(sg::set<&S::owner>("ann"), sg::add<&S::log>("line"))`. Each channel's
+    /// reducer takes what is added, in the order of members and elements. Errors: InvalidUpdateError for an overwrite.
+    template <class... Write>
+    void update(Write... writes) {
+        (context_.setState(detail::valuesOf(std::move(writes))), ...);
     }
     void setState(std::string key, Value value) { context_.setState({{std::move(key), std::move(value)}}); }
     void write(Value value) { context_.write(std::move(value)); }
@@ -189,6 +202,42 @@ Execute executeOf(F function) {
     };
 }
 
+template <class Out>
+struct Returned {
+    using Type = Out;
+    static constexpr bool is_task = false;
+};
+template <class T>
+struct Returned<Task<T>> {
+    using Type = T;
+    static constexpr bool is_task = true;
+};
+
+/// Awaits a step's coroutine, whose input and context live here.
+template <class F>
+Task<Value> awaitStep(const F& function, const Value& input, StepContext& context) {
+    using S = Signature<decltype(&F::operator())>;
+    using Out = typename Returned<typename S::Out>::Type;
+    const auto in = input.as<typename S::In>();
+    std::conditional_t<std::is_same_v<typename S::Uses, Runtime>, Context, typename S::Uses> typed(context);
+    typename S::Out task = [&] {
+        if constexpr (S::has_context && std::is_same_v<typename S::Uses, Runtime>) {
+            return function(in, context.runtime());
+        } else if constexpr (S::has_context) {
+            return function(in, typed);
+        } else {
+            return function(in);
+        }
+    }();
+    if constexpr (std::is_void_v<Out>) {
+        co_await std::move(task);
+        co_return Value();
+    } else {
+        const Out output = co_await std::move(task);
+        co_return Value(output);
+    }
+}
+
 }  // namespace detail
 
 /// What of Step is not in a step's types.
@@ -214,6 +263,8 @@ struct StepOptions {
 
 /// A step of a closure: `f(const In&)`, or with a `Context&`, a `Suspending<Ask, Answer>&` or, as a node's function has it, a `Runtime&` after it. In, Ask and Answer must be storable, and Out
 /// storable or void (a step that returns nothing: the next one takes a Value). It may be called from several threads at once.
+/// It may be a coroutine, which returns a sg::Task<Out>: steps beside it in a block or a list run while it waits, and in an awaited run no thread
+/// waits for it. Its input and its context live until it ends; what the closure captures does too.
 template <class F>
 auto step(std::string id, F function, StepOptions options = {}) {
     static_assert(
@@ -225,10 +276,18 @@ auto step(std::string id, F function, StepOptions options = {}) {
                       "stategraph: a step's second parameter is a workflow::Context&, a workflow::Suspending<Ask, "
                       "Answer>& or a Runtime&");
         using Types = detail::ContextTypes<typename S::Uses>;
-        using Out = std::conditional_t<std::is_void_v<typename S::Out>, Value, std::remove_cvref_t<typename S::Out>>;
+        using Returned = detail::Returned<typename S::Out>;
+        using Given = typename Returned::Type;
+        using Out = std::conditional_t<std::is_void_v<Given>, Value, std::remove_cvref_t<Given>>;
         TypedStep<typename S::In, Out, typename Types::Ask, typename Types::Answer> made;
         made.step.id = std::move(id);
-        made.step.execute = detail::executeOf(std::move(function));
+        if constexpr (Returned::is_task) {
+            made.step.execute_async = [function = std::move(function)](const Value& input, StepContext& context) {
+                return detail::awaitStep(function, input, context);
+            };
+        } else {
+            made.step.execute = detail::executeOf(std::move(function));
+        }
         std::move(options).putInto(made.step);
         if constexpr (!std::is_void_v<typename Types::Answer>)
             made.step.resume = detail::checked<typename Types::Answer>;

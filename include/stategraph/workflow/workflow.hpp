@@ -201,6 +201,15 @@ public:
         return std::move(*this);
     }
 
+    /// The state as a struct with a table of its channels (`channels()`), as a graph's state is one: their reducers are those of the keys with their
+    /// names, and a run begins with no other keys, of the channels' types. Steps use it with `Context::state<S>` and `Context::update`.
+    template <class S>
+    Chain<In, Out> state() && {
+        detail::checkState<S>();
+        if constexpr (ChannelState<S>) detail::useState(definition_, stategraph::detail::schemaOf<S>());
+        return std::move(*this);
+    }
+
     /// Checks the rest. Errors: InvalidGraphError with every fault.
     Workflow<In, Out> commit(const CompileOptions& options = CompileOptions::defaults()) && {
         return Workflow<In, Out>(std::move(definition_), options);

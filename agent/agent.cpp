@@ -1,0 +1,157 @@
+#include <stategraph/agent/agent.hpp>
+
+#include <utility>
+
+#include <stategraph/async.hpp>
+#include <stategraph/command.hpp>
+#include <stategraph/update.hpp>
+
+#include "agent/calls.hpp"
+#include "agent/plan.hpp"
+#include "agent/rounds.hpp"
+
+namespace stategraph::agent {
+
+namespace {
+
+using detail::Plan;
+
+/// A budget that is the agent's own ends turns (stop_when); this one is for conditions that never do.
+constexpr int supersteps_max = 10'000;
+
+RetryPolicy retryOf(const Options& options) {
+    if (options.retry) return *options.retry;
+    return {.max_attempts = 3, .retry_on = [](const model::ModelError& error) { return error.isRetryable(); }};
+}
+
+CompiledGraph<State> graphOf(const std::shared_ptr<const Plan>& plan) {
+    const Options& options = plan->options;
+    StateGraph<State> graph;
+    graph.addNode(detail::begin_node, [](const State&) { return detail::beginTurn(); });
+    NodeOptions asks;
+    asks.retry = retryOf(options);
+    asks.timeout = options.model_timeout;
+    asks.ends = {detail::model_node, detail::tool_node, detail::awaited_tool_node, END};
+    const auto ask = [plan](const State& state, Runtime& runtime) { return detail::callModel(plan, state, runtime); };
+    graph.addNode(detail::model_node, ask, asks);
+    NodeOptions calls;
+    calls.timeout = options.tool_timeout;
+    calls.max_concurrency = options.tool_concurrency;
+    const auto call = [plan](const model::ToolCall& wanted, Runtime& runtime) {
+        return detail::callTool(*plan, wanted, runtime);
+    };
+    graph.addNode(NodeId<model::ToolCall>{detail::tool_node}, call, calls);
+    const auto await = [plan](const model::ToolCall& wanted, Runtime& runtime) {
+        return detail::awaitTool(plan, wanted, runtime);
+    };
+    graph.addNode(NodeId<model::ToolCall>{detail::awaited_tool_node}, await, calls);
+    graph.addEdge(START, detail::begin_node).addEdge(detail::begin_node, detail::model_node);
+    graph.addEdge(detail::tool_node, detail::model_node).addEdge(detail::awaited_tool_node, detail::model_node);
+    CompileOptions compile = options.compile;
+    if (!compile.recursion_limit) compile.recursion_limit = supersteps_max;
+    return graph.compile(compile);
+}
+
+/// The call that an open question is about; none if it is another's question.
+std::optional<OpenCall> openCallOf(const Interrupt& open) {
+    try {
+        const auto from = [&](const auto& question, bool is_for_client) {
+            return OpenCall{open.id,       question.call_id,   question.provider_id,
+                            question.tool, question.arguments, is_for_client};
+        };
+        const auto question = open.value.as<Question>();
+        if (const auto* approval = std::get_if<ApprovalRequest>(&question)) return from(*approval, false);
+        return from(std::get<ClientRequest>(question), true);
+    } catch (const WrongTypeError&) {
+        return {};
+    }
+}
+
+std::string listOf(const std::vector<OpenCall>& calls) {
+    std::string all;
+    for (const OpenCall& call : calls) all += (all.empty() ? "" : ", ") + call.id + " (" + call.tool + ")";
+    return all.empty() ? "none" : all;
+}
+
+/// Errors: InvalidArgumentError.
+const OpenCall& findCall(const std::vector<OpenCall>& open, const ThreadId& thread, std::string_view call_id) {
+    const OpenCall* found = nullptr;
+    for (const OpenCall& call : open) {
+        if (call.id == call_id) return call;
+        if (call.provider_id != call_id || call_id.empty()) continue;
+        if (found != nullptr) {
+            throw InvalidArgumentError("several open calls have the provider's id '" + std::string(call_id) +
+                                           "'; name one by its own id. Open: " + listOf(open),
+                                       {.thread_id = thread.toString()});
+        }
+        found = &call;
+    }
+    if (found != nullptr) return *found;
+    throw InvalidArgumentError("no call '" + std::string(call_id) + "' waits for anybody. Open: " + listOf(open),
+                               {.thread_id = thread.toString()});
+}
+
+}  // namespace
+
+Agent::Agent(Options options) : plan_(std::make_shared<const Plan>(std::move(options))), graph_(graphOf(plan_)) {}
+
+Result<State> Agent::say(std::string text, const RunConfig& config) const {
+    return graph_.invoke(said(std::move(text)), config);
+}
+
+std::vector<OpenCall> Agent::openCalls(const ThreadId& thread) const {
+    std::vector<OpenCall> calls;
+    for (const Interrupt& open : graph_.getState({.thread_id = thread}).interrupts()) {
+        if (auto call = openCallOf(open)) calls.push_back(std::move(*call));
+    }
+    return calls;
+}
+
+Command<> Agent::decide(const ThreadId& thread, std::string_view call_id, Decision decision) const {
+    return answer(thread, call_id, Value(decision), false);
+}
+
+Command<> Agent::give(const ThreadId& thread, std::string_view call_id, ClientResult result) const {
+    return answer(thread, call_id, Value(result), true);
+}
+
+Command<> Agent::answer(const ThreadId& thread, std::string_view call_id, Value given, bool is_for_client) const {
+    const std::vector<OpenCall> open = openCalls(thread);
+    const OpenCall& call = findCall(open, thread, call_id);
+    if (call.is_for_client != is_for_client) {
+        throw InvalidArgumentError("the call '" + call.id + "' of the tool '" + call.tool + "' waits for " +
+                                       (is_for_client ? "a decision; use decide()" : "a result; use give()"),
+                                   {.thread_id = thread.toString()});
+    }
+    if (!is_for_client) {
+        const auto decision = given.as<Decision>();
+        const Tool* const tool = plan_->find(call.tool);  // null: a sub-agent's
+        if (decision.approved && decision.arguments && tool != nullptr && tool->check) tool->check(*decision.arguments);
+    }
+    Command<> command;
+    command.answers.push_back({call.interrupt_id, std::move(given)});
+    return command;
+}
+
+Update<State> said(std::string text) { return {add(&State::messages, model::user(std::move(text)))}; }
+
+Update<State> said(std::vector<model::Message> messages) { return {add(&State::messages, std::move(messages))}; }
+
+std::string_view detail::withoutFence(std::string_view text) noexcept {
+    constexpr std::string_view blanks = " \t\r\n";
+    constexpr std::string_view fence = "```";
+    const auto trim = [&] {
+        text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size()));
+        text.remove_suffix(text.size() - std::min(text.find_last_not_of(blanks) + 1, text.size()));
+    };
+    trim();
+    if (text.size() < 2 * fence.size() || !text.starts_with(fence) || !text.ends_with(fence)) return text;
+    const std::size_t line = text.find('\n');
+    if (line == std::string_view::npos) return text;
+    text.remove_suffix(fence.size());
+    text.remove_prefix(std::min(line + 1, text.size()));
+    trim();
+    return text;
+}
+
+}  // namespace stategraph::agent

@@ -1,0 +1,36 @@
+#include <stategraph/agent/agent.hpp>
+#include <stategraph/async.hpp>
+
+namespace stategraph::agent {
+
+namespace {
+
+struct Asked {
+    std::string request = {};
+    static constexpr auto fields() {
+        return stategraph::fields(
+            field("request", &Asked::request, describe("What is wanted, with all that must be known for it")));
+    }
+};
+
+Task<Value> askAgent(const CompiledGraph<State> graph, const std::string request, Runtime& runtime) {
+    Update<State> input = said(request);
+    Task<State> asked = runtime.asyncInvoke(graph, std::move(input), "agent");
+    const State state = co_await std::move(asked);
+    if (!state.output.isNull()) co_return state.output;
+    co_return Value(state.text());
+}
+
+}  // namespace
+
+Tool agentTool(std::string name, ToolOptions options, const Agent& agent) {
+    Tool made = detail::describedTool(std::move(name), std::move(options), jsonSchema<Asked>());
+    made.check = [](const Value& arguments) { (void)arguments.asStrict<Asked>(); };
+    made.async_call = [graph = agent.graph()](const Value& arguments, ToolContext& context) {
+        return askAgent(graph, arguments.as<Asked>().request, context.runtime());
+    };
+    made.is_effect = false;
+    return made;
+}
+
+}  // namespace stategraph::agent

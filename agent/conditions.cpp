@@ -1,0 +1,39 @@
+#include <algorithm>
+#include <utility>
+
+#include <stategraph/agent/agent.hpp>
+
+namespace stategraph::agent {
+
+StopCondition stepCountIs(std::int64_t steps) {
+    return [steps](const State& state) -> std::optional<std::string> {
+        if (state.steps >= steps) return "max-steps";
+        return {};
+    };
+}
+
+StopCondition hasToolCall(std::string tool) {
+    return [tool = std::move(tool)](const State& state) -> std::optional<std::string> {
+        const auto isAnswer = [](const model::Message& message) { return message.role == model::Role::assistant; };
+        const auto last = std::find_if(state.messages.rbegin(), state.messages.rend(), isAnswer);
+        if (last == state.messages.rend()) return {};
+        const auto isIt = [&](const model::ToolCall& call) { return call.name == tool; };
+        if (std::any_of(last->calls.begin(), last->calls.end(), isIt)) return "tool-called";
+        return {};
+    };
+}
+
+StopCondition tokensAre(std::int64_t tokens) {
+    return [tokens](const State& state) -> std::optional<std::string> {
+        if (state.usage.input_tokens + state.usage.output_tokens >= tokens) return "max-tokens";
+        return {};
+    };
+}
+
+std::string State::text() const {
+    const auto isAnswer = [](const model::Message& message) { return message.role == model::Role::assistant; };
+    const auto last = std::find_if(messages.rbegin(), messages.rend(), isAnswer);
+    return last == messages.rend() ? std::string() : last->text();
+}
+
+}  // namespace stategraph::agent

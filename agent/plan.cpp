@@ -1,0 +1,80 @@
+#include "agent/plan.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <stategraph/error.hpp>
+
+namespace stategraph::agent::detail {
+
+namespace {
+
+// Providers take no other names.
+constexpr std::size_t name_max = 64;
+bool isToolName(std::string_view name) noexcept {
+    const auto fits = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    };
+    return !name.empty() && name.size() <= name_max && std::all_of(name.begin(), name.end(), fits);
+}
+
+void checkTool(const Tool& tool, std::vector<std::string>& names, std::vector<std::string>& faults) {
+    const std::string& name = tool.name();
+    if (!isToolName(name)) {
+        faults.push_back("the tool '" + name + "' needs a name of 1 to 64 letters, digits, '_' and '-'");
+    } else if (std::find(names.begin(), names.end(), name) != names.end()) {
+        faults.push_back("two tools are called '" + name + "'; give each its own name");
+    }
+    try {
+        const Value schema = parseJson(tool.description.parameters);
+        if ((static_cast<unsigned char>(schema.bytes().front()) >> 5U) != 5)
+            throw InvalidArgumentError("it is no object");
+    } catch (const Error& why) {
+        faults.push_back("the parameters of the tool '" + name + "' are no JSON Schema: " + why.message());
+    }
+    names.push_back(name);
+}
+
+}  // namespace
+
+Plan::Plan(Options given) : options(std::move(given)) {
+    std::vector<std::string> faults;
+    if (!options.model) faults.emplace_back("the agent has no model; set Options::model");
+    if (options.tool_concurrency < 1) {
+        faults.push_back("tool_concurrency is " + std::to_string(options.tool_concurrency) +
+                         ", and must be at least 1");
+    }
+    for (const Tool& tool : options.tools) checkTool(tool, names, faults);
+    for (const StopCondition& condition : options.stop_when) {
+        if (!condition) faults.emplace_back("a condition of stop_when is empty");
+    }
+    if (options.output && !options.output->read)
+        faults.emplace_back("Options::output cannot read; make it with agent::output<T>()");
+    if (!faults.empty()) throw InvalidGraphError(std::move(faults));
+    if (options.stop_when.empty()) options.stop_when.push_back(stepCountIs(5));
+}
+
+const Tool* Plan::find(std::string_view tool) const noexcept {
+    for (const Tool& each : options.tools) {
+        if (each.name() == tool) return &each;
+    }
+    return nullptr;
+}
+
+std::string Plan::toolNames() const {
+    std::string all;
+    for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+    return all.empty() ? "none" : all;
+}
+
+bool Plan::needsApproval(const Tool& tool, const Value& arguments, const RunApproval& run) const noexcept {
+    if (run.all || std::find(run.tools.begin(), run.tools.end(), tool.name()) != run.tools.end()) return true;
+    try {
+        if (options.approval && options.approval(tool.name(), arguments)) return true;
+    } catch (...) {
+        return true;
+    }
+    return tool.approval(arguments);
+}
+
+}  // namespace stategraph::agent::detail

@@ -1,0 +1,27 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <stategraph/agent/agent.hpp>
+
+namespace stategraph::agent::detail {
+
+/// What an agent's nodes work by: its options, checked. Never changed.
+struct Plan {
+    /// Errors: InvalidGraphError with every fault.
+    explicit Plan(Options given);
+
+    /// Null if there is none.
+    const Tool* find(std::string_view tool) const noexcept;
+    /// For messages to models: "a, b".
+    std::string toolNames() const;
+    /// Whether somebody must approve the call: if the run, the agent or the tool says so.
+    bool needsApproval(const Tool& tool, const Value& arguments, const RunApproval& run) const noexcept;
+
+    Options options;
+    std::vector<std::string> names;  // of the tools, in order
+};
+
+}  // namespace stategraph::agent::detail

@@ -1,0 +1,188 @@
+#include "agent/rounds.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <stategraph/command.hpp>
+#include <stategraph/control.hpp>
+#include <stategraph/error.hpp>
+#include <stategraph/update.hpp>
+
+namespace stategraph::agent::detail {
+
+namespace {
+
+using model::Delta;
+using model::FinishReason;
+using model::Message;
+using model::Role;
+
+/// Why the turn is to end instead of another call of the model. All conditions are asked.
+std::optional<std::string> stopReason(const Plan& plan, const State& state) {
+    std::optional<std::string> reason;
+    for (const StopCondition& condition : plan.options.stop_when) {
+        auto said = condition(state);
+        if (said && !reason) reason = std::move(said);
+    }
+    return reason;
+}
+
+/// The piece as listeners of the stream receive it.
+Piece pieceOf(const Delta& delta, const std::string& id, const std::string& call_prefix) {
+    Piece piece;
+    piece.id = id;
+    switch (delta.kind) {
+        case Delta::Kind::text:
+            piece.content = std::string(delta.text);
+            break;
+        case Delta::Kind::reasoning:
+            piece.reasoning = std::string(delta.text);
+            break;
+        case Delta::Kind::call:
+        case Delta::Kind::arguments:
+            piece.calls.push_back({call_prefix + std::to_string(delta.call), std::string(delta.id),
+                                   std::string(delta.name), std::string(delta.text)});
+            break;
+    }
+    return piece;
+}
+
+/// Whether the answer may have been cut off: its calls are then not executed.
+bool isCut(const Message& message) noexcept {
+    return message.finish_reason == FinishReason::length || message.finish_reason == FinishReason::content_filter;
+}
+
+/// One call of the model, from its preparation to what it writes.
+class Round {
+public:
+    Round(const Plan& plan, const State& state, Runtime& runtime)
+        : plan_(plan),
+          state_(state),
+          id_("answer-" + runtime.taskId().toString()),
+          call_prefix_("call-" + runtime.taskId().toString() + "-"),
+          runtime_(runtime) {
+        // Only where it would go on with what tools gave: not in the first call of a turn, nor in one that is to mend
+        // an answer.
+        if (!state.messages.empty() && state.messages.back().role == Role::tool) stopped_ = stopReason(plan, state);
+        if (isOver()) return;
+        step_.model = plan.options.model;
+        step_.instructions = plan.options.instructions;
+        step_.tools = plan.names;
+        step_.settings = plan.options.settings;
+        if (stopped_) step_.tool_choice = model::ToolChoice::none;
+        if (plan.options.prepare_step) plan.options.prepare_step(state, step_);
+        const std::vector<Message>& messages = step_.messages ? *step_.messages : state.messages;
+        mended_ = model::mendHistory(messages);
+    }
+
+    /// A condition ends the turn, and the model is not called.
+    bool isOver() const noexcept { return stopped_ && plan_.options.at_limit == AtLimit::stop; }
+    Command<State> stop() { return {.update = {set(&State::stop_reason, *stopped_)}}; }
+
+    const std::shared_ptr<const model::Model>& model() const noexcept { return step_.model; }
+    model::Request request() const {
+        model::Request request;
+        request.instructions = step_.instructions;
+        request.messages = mended_ ? *mended_ : step_.messages ? *step_.messages : state_.messages;
+        for (const Tool& tool : plan_.options.tools) {
+            if (std::find(step_.tools.begin(), step_.tools.end(), tool.name()) != step_.tools.end()) {
+                request.tools.push_back(tool.description);
+            }
+        }
+        request.tool_choice = step_.tool_choice;
+        if (plan_.options.output) request.output = plan_.options.output->format;
+        request.settings = step_.settings;
+        return request;
+    }
+    model::Asking asking() {
+        return {[this](const Delta& delta) { runtime_.emitMessage(Value(pieceOf(delta, id_, call_prefix_))); },
+                stopToken(runtime_), &runtime_};
+    }
+
+    Command<State> take(model::Reply&& reply) {
+        Message& message = reply.message;
+        message.role = Role::assistant;
+        message.id = id_;
+        if (isCut(message) || stopped_) message.calls.clear();
+        for (std::size_t i = 0; i < message.calls.size(); ++i) message.calls[i].id = call_prefix_ + std::to_string(i);
+        Command<State> command{.update = {set(&State::steps, state_.steps + 1)}};
+        if (message.usage) command.update.with(set(&State::usage, state_.usage + *message.usage));
+        std::optional<Message> complaint;
+        if (message.calls.empty()) {
+            complaint = end(message, command.update);
+        } else {
+            command.go_to = sends(message);
+        }
+        command.update.with(add(&State::messages, std::move(message)));
+        if (complaint) {
+            command.update.with(add(&State::messages, std::move(*complaint)));
+            command.go_to = model_node;
+        }
+        return command;
+    }
+
+private:
+    Targets sends(const Message& message) const {
+        Targets to;
+        for (const model::ToolCall& call : message.calls) {
+            const Tool* const tool = plan_.find(call.name);
+            to.add(Send(tool != nullptr && tool->async_call ? awaited_tool_node : tool_node, call));
+        }
+        return to;
+    }
+
+    /// The model has answered. An answer of the wrong shape is sent back once, with what is wrong: that is the message
+    /// that is returned.
+    std::optional<Message> end(const Message& message, Update<State>& update) const {
+        std::string reason = stopped_ ? *stopped_ : model::toString(message.finish_reason.value_or(FinishReason::stop));
+        if (plan_.options.output && !isCut(message)) {
+            try {
+                update.with(set(&State::output, plan_.options.output->read(message.text())));
+            } catch (const std::exception& why) {
+                if (state_.repairs == 0) {
+                    update.with(set(&State::repairs, 1));
+                    return complaintOf(why);
+                }
+                reason = "invalid-output";
+            }
+        }
+        update.with(set(&State::stop_reason, std::move(reason)));
+        return {};
+    }
+    Message complaintOf(const std::exception& why) const {
+        const auto* const ours = dynamic_cast<const Error*>(&why);
+        Message complaint =
+            model::user("The answer is not of the shape that was asked for: " + (ours ? ours->message() : why.what()) +
+                        "\nAnswer again, with JSON of that shape alone.");
+        complaint.id = "repair-" + id_;
+        return complaint;
+    }
+
+    const Plan& plan_;
+    const State& state_;
+    const std::string id_;
+    const std::string call_prefix_;
+    Runtime& runtime_;
+    std::optional<std::string> stopped_;
+    StepPlan step_;
+    std::optional<std::vector<Message>> mended_;
+};
+
+}  // namespace
+
+Update<State> beginTurn() {
+    return {set(&State::steps, 0), set(&State::usage, {}), set(&State::stop_reason, {}), set(&State::output, {}),
+            set(&State::repairs, 0)};
+}
+
+Task<Command<State>> callModel(std::shared_ptr<const Plan> plan, const State& state, Runtime& runtime) {
+    Round round(*plan, state, runtime);
+    if (round.isOver()) co_return round.stop();
+    const std::shared_ptr<const model::Model> model = round.model();
+    const model::Asking asking = round.asking();
+    Task<model::Reply> asked = model->ask(round.request(), asking);
+    model::Reply reply = co_await std::move(asked);
+    co_return round.take(std::move(reply));
+}
+
+}  // namespace stategraph::agent::detail

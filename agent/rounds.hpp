@@ -1,0 +1,20 @@
+#pragma once
+#include <memory>
+
+#include <stategraph/task.hpp>
+
+#include "agent/plan.hpp"
+
+namespace stategraph::agent::detail {
+
+inline constexpr const char* begin_node = "begin";
+inline constexpr const char* model_node = "model";
+inline constexpr const char* tool_node = "tool";
+inline constexpr const char* awaited_tool_node = "awaited_tool";
+
+/// A turn begins: what was counted and found in the last one is gone.
+Update<State> beginTurn();
+/// One call of the model: asks the stop conditions, calls it, and sends its calls to the tools.
+Task<Command<State>> callModel(std::shared_ptr<const Plan> plan, const State& state, Runtime& runtime);
+
+}  // namespace stategraph::agent::detail

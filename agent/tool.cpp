@@ -1,0 +1,30 @@
+#include <stategraph/agent/tool.hpp>
+
+#include <map>
+
+namespace stategraph::agent {
+
+void ToolContext::write(const Value& progress) const {
+    const std::map<std::string, Value> told{
+        {"call_id", Value(call_.id)}, {"tool", Value(call_.name)}, {"progress", progress}};
+    runtime_.write(Value(told));
+}
+
+bool ApprovalRule::operator()(const Value& arguments) const noexcept {
+    try {
+        return needs_ && needs_(arguments);
+    } catch (...) {
+        return true;
+    }
+}
+
+Tool detail::describedTool(std::string name, ToolOptions&& options, std::string parameters) {
+    Tool made;
+    made.description = {std::move(name), std::move(options.description), std::move(parameters)};
+    if (made.description.parameters.empty()) made.description.parameters = model::ToolDescription().parameters;
+    made.approval = std::move(options.approval);
+    made.on_doubt = options.on_doubt;
+    return made;
+}
+
+}  // namespace stategraph::agent

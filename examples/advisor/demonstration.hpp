@@ -1,0 +1,10 @@
+#pragma once
+#include <string>
+
+namespace advisor {
+
+/// Serves the advisor on a free port, and is its client: what a page does, printed as lines. `page` is the folder with
+/// the page's files.
+void demonstrate(const std::string& page);
+
+}  // namespace advisor

@@ -1,0 +1,36 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include <stategraph/model/http_options.hpp>
+#include <stategraph/model/model.hpp>
+
+// Models behind servers that speak Anthropic's messages.
+namespace stategraph::model {
+
+struct AnthropicOptions {
+    /// http or https; "/v1/messages" is appended. No user, query or fragment.
+    std::string base_url = "https://api.anthropic.com";
+    /// Sent as `x-api-key`. Empty: none is sent. It appears in no error.
+    std::string api_key = {};
+    std::string model = {};
+    /// Used where a request says nothing. The members of both `extra` are merged. Without a limit of output tokens,
+    /// which these servers want, it is 4,096.
+    Settings settings = {};
+    /// The header `anthropic-version`.
+    std::string version = "2023-06-01";
+    HttpOptions http = {};
+};
+
+/// A model behind `POST base_url/v1/messages`, streamed. Connections, limits, threads and Settings::extra are as with
+/// `openai`.
+///
+/// Instructions and messages of the role system become the system prompt. Thoughts are sent back with their signatures;
+/// those without one, which are another provider's, are left out. Request::output becomes `output_config.format`
+/// (json_schema), which goes together with tools and with thinking; models older than Claude Sonnet 4.5 do not know it.
+/// Every object of the schema must have `additionalProperties: false`. A seed is an error, because there is none here.
+///
+/// Thread-safe. Errors and cost: as `openai`.
+std::shared_ptr<const Model> anthropic(const AnthropicOptions& options);
+
+}  // namespace stategraph::model

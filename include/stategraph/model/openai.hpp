@@ -1,0 +1,39 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include <stategraph/model/http_options.hpp>
+#include <stategraph/model/model.hpp>
+
+// Models behind servers that speak OpenAI's chat completions: OpenAI, vLLM, llama.cpp, Ollama, OpenRouter, Mistral,
+// DeepSeek and others.
+namespace stategraph::model {
+
+struct OpenAiOptions {
+    /// http or https; "/chat/completions" is appended. No user, query or fragment.
+    std::string base_url = "https://api.openai.com/v1";
+    /// Sent as a bearer token. Empty: none is sent. It appears in no error.
+    std::string api_key = {};
+    std::string model = {};
+    /// Used where a request says nothing. The members of both `extra` are merged.
+    Settings settings = {};
+    /// The member for Settings::max_output_tokens. Servers that do not know OpenAI's newer name take "max_tokens".
+    std::string max_tokens_member = "max_completion_tokens";
+    HttpOptions http = {};
+};
+
+/// A model behind `POST base_url/chat/completions`, streamed. Each answer has a connection of its own, which is closed
+/// when the answer is there, when the request is stopped and when its task is destroyed. Deltas are told where the
+/// awaiting coroutine lives.
+///
+/// Request::output becomes `response_format` (json_schema); it is strict if the schema is one that OpenAI takes as
+/// strict: every object lists all its properties as required and allows no others. A member of Settings::extra that is
+/// null takes the library's own member away. Reasoning is not sent back, because these servers do not take it. Of the
+/// messages, results of calls must follow their calls (mendHistory).
+///
+/// Thread-safe. Errors: InvalidArgumentError for options that make no sense, such as a model without a name or a
+/// `ca_file` that cannot be read. Cost: reads the trusted certificates once, a few milliseconds if the system's are
+/// used.
+std::shared_ptr<const Model> openai(const OpenAiOptions& options);
+
+}  // namespace stategraph::model

@@ -1,0 +1,13 @@
+#pragma once
+#include <memory>
+
+#include <stategraph/agent/agent.hpp>
+#include <stategraph/serve/endpoint.hpp>
+
+namespace stategraph::serve {
+
+/// An agent: `start` takes {"text": "…"} or {"input": {"messages": […]}}, `decide` approves, declines and gives
+/// results of clients' tools.
+std::shared_ptr<Endpoint> endpoint(const agent::Agent& agent, EndpointOptions options = {});
+
+}  // namespace stategraph::serve

@@ -1,0 +1,78 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <stategraph/ending.hpp>
+#include <stategraph/ndjson.hpp>
+#include <stategraph/stream_hub.hpp>
+
+// How the events of a run are told to clients. What a protocol does not tell never leaves the process.
+namespace stategraph::serve {
+
+/// How a response ends.
+struct Closing {
+    Ending ending = Ending::done;
+    /// Of a run that failed, or was refused.
+    std::string error = {};
+};
+
+/// Makes lines of JSON from the events of one response. Used by one thread at a time.
+class Encoder {
+public:
+    virtual ~Encoder() = default;
+    /// Before the first event.
+    virtual void open(std::vector<std::string>&) {}
+    virtual void take(const HubEvent& event, std::vector<std::string>& lines) = 0;
+    /// Behind the last one; not of a response that its client left.
+    virtual void close(const Closing&, std::vector<std::string>&) {}
+};
+
+/// A way of telling, for an endpoint.
+struct Protocol {
+    /// What a client asks for it by, as `?protocol=NAME`.
+    std::string name;
+    std::function<std::unique_ptr<Encoder>()> encoder;
+    /// What the encoder wants to see.
+    StreamModes modes = {};
+    /// Header fields of the response.
+    std::map<std::string, std::string> headers = {};
+    /// Of server-sent events, the data of the last; empty: none.
+    std::string last_data = {};
+    /// Server-sent events, whatever the client says that it takes.
+    bool only_sse = false;
+};
+
+/// "events": the events as NdjsonWriter writes them, with positions by which a client comes back.
+Protocol ownEvents(StreamModes modes = {StreamMode::updates, StreamMode::messages, StreamMode::custom,
+                                        StreamMode::runs},
+                   NdjsonOptions options = {});
+
+struct StepEventsOptions {
+    /// The tools whose calls are told, and under which name; no others are.
+    std::map<std::string, std::string> tools = {};
+    /// Whether calls that wait for somebody are told.
+    bool approvals = true;
+};
+/// "steps": a few kinds of lines, each with the name of its step, for pages that show several steps as they are
+/// written:
+///   {"event": "text-chunk", "stepName", "text"}                         a piece of a text
+///   {"event": "tool-call", "stepName", "toolName", "text"}              a call of a chosen tool, with its arguments
+/// as JSON text
+///   {"event": "tool-call-approval", "stepName", "interruptId", "toolCallId", "toolName", "args"}  a call that waits
+/// for somebody
+///   {"event": "error", "message"}                                       the run failed
+///   {"event": "finish", "status"}                                       how the run ended, as the last line
+/// The step is the outermost node that is a graph, or the node itself. An agent's call is answered by "toolCallId"
+/// (`decide`). The call of an agent that is a node of another graph is answered by "interruptId": `resume` with
+/// {"answers": [{"id": interruptId, "value": {"approved": true}}]}.
+Protocol stepEvents(StepEventsOptions options = {});
+
+/// "ui": the UI message stream of the AI SDK, version 1, as server-sent events: for `useChat` and
+/// `readUIMessageStream`.
+Protocol uiMessages();
+
+}  // namespace stategraph::serve

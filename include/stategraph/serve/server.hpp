@@ -1,0 +1,113 @@
+#pragma once
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <stategraph/executor.hpp>
+#include <stategraph/serve/endpoint.hpp>
+
+// Graphs over HTTP: started, answered, cancelled and looked at, with their events as lines of JSON or server-sent
+// events while they run.
+namespace stategraph::serve {
+
+/// What a hook is shown of a request. Valid during the call.
+class RequestView {
+public:
+    virtual ~RequestView() = default;
+    virtual std::string_view method() const = 0;
+    /// With its query.
+    virtual std::string_view target() const = 0;
+    /// Empty if there is none.
+    virtual std::string_view header(std::string_view name) const = 0;
+};
+
+struct ServerOptions {
+    /// Where it listens. Other addresses than the loopback's let others in: give `authorize` too.
+    std::string address = "127.0.0.1";
+    /// 0: one that is free (Server::port).
+    std::uint16_t port = 0;
+    /// For sockets alone; runs are on `executor`. At least 1.
+    std::size_t threads = 2;
+    /// Where runs are; none: the common one.
+    std::shared_ptr<Executor> executor = {};
+    /// Whether a request may be served: 0 if so, otherwise the status that it is refused with, such as 401. Called on
+    /// the server's threads.
+    std::function<int(const RequestView& request)> authorize = {};
+    /// What the header field Host may say, without port; other requests are refused. It keeps pages of others from
+    /// reaching a server on the loopback through a name of theirs. None: the loopback's names where `address` is the
+    /// loopback's, else anything.
+    std::vector<std::string> hosts = {};
+    /// Of a page that may ask from another origin, "https://example.org"; "*": any. None: no page of another origin
+    /// reads what is answered.
+    std::string allow_origin = {};
+
+    std::size_t connections_max = 10'000;
+    std::size_t body_bytes_max = 1U << 20U;
+    std::size_t header_bytes_max = 16U << 10U;
+    /// Runs that may be under way.
+    std::size_t runs_max = 10'000;
+    /// For a request to arrive, and for the next one on the same connection.
+    std::chrono::milliseconds request_timeout = std::chrono::seconds(30);
+    /// For a client to take what is sent to it; one that does not is left.
+    std::chrono::milliseconds write_timeout = std::chrono::seconds(30);
+    /// When nothing happened for that long a response says that it is alive.
+    std::chrono::milliseconds heartbeat = std::chrono::seconds(15);
+    /// Events that wait for a slow client; then pieces of a text are joined, and the oldest go. Nothing that is
+    /// durable is lost.
+    std::size_t events_max = 256;
+    std::size_t event_bytes_max = 256U << 10U;
+    /// SIGTERM and SIGINT drain the server.
+    bool handle_signals = false;
+};
+
+/// An HTTP server.
+///
+///   POST /NAME/THREAD/start, /resume, /decide    runs, and answers with the run's events
+///   GET  /NAME/THREAD/events?from=POSITION       the events behind a position, and those of the run that is under
+/// way; also by Last-Event-ID
+///   POST /NAME/THREAD/cancel                     stops the run that is under way here, or ends a thread that waits
+///   GET  /NAME/THREAD/state, /history?limit=N    as JSON
+///   POST /NAME/chat, GET /NAME/chat/THREAD/stream  what `useChat` of the AI SDK asks for (protocol "ui")
+///   GET  /health                                 {"runs", "connections"}
+///
+/// Responses with events are lines of JSON (application/x-ndjson), or server-sent events where the client accepts
+/// text/event-stream. What is refused is answered with 4xx and {"error"}. Every method is safe from any thread.
+class Server {
+public:
+    /// Listens when it returns. Errors: InvalidArgumentError for options that make no sense; std::system_error if the
+    /// address cannot be had.
+    explicit Server(ServerOptions options = {});
+    /// As stop().
+    ~Server();
+    Server(const Server&) = delete;
+    Server& operator=(const Server&) = delete;
+
+    /// Serves a graph under a name of letters, digits, '-' and '_'. Errors: InvalidArgumentError for another name, or
+    /// one that is taken.
+    void add(const std::string& name, std::shared_ptr<Endpoint> endpoint);
+    /// Answers GET PATH with a text, such as a page.
+    void page(const std::string& path, std::string content_type, std::string text);
+
+    std::uint16_t port() const noexcept;
+    /// Blocks until the server has been drained or stopped.
+    void wait();
+    /// Takes no more connections, lets each run end after its superstep, tells its clients, and ends when all have; at
+    /// most after `patience`, then as stop(). Returns at once.
+    void drain(std::chrono::milliseconds patience = std::chrono::seconds(10)) noexcept;
+    /// Stops all runs and closes all connections. Threads can be gone on with.
+    void stop() noexcept;
+
+    std::size_t runs() const noexcept;
+    std::size_t connections() const noexcept;
+
+private:
+    struct Impl;
+    std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace stategraph::serve

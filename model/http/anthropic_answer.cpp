@@ -1,0 +1,132 @@
+#include "model/http/anthropic_answer.hpp"
+
+#include <utility>
+
+#include "model/http/anthropic_request.hpp"
+#include "model/http/json_access.hpp"
+#include "model/http/text.hpp"
+
+namespace stategraph::model::http {
+
+namespace {
+
+namespace json = boost::json;
+
+FinishReason reasonOf(std::string_view text) {
+    if (text == "end_turn" || text == "stop_sequence") return FinishReason::stop;
+    if (text == "tool_use") return FinishReason::tool_calls;
+    if (text == "max_tokens" || text == "model_context_window_exceeded") return FinishReason::length;
+    if (text == "refusal") return FinishReason::content_filter;
+    return FinishReason::other;  // pause_turn: the provider's own tools are not done
+}
+
+}  // namespace
+
+void AnthropicAnswer::take(std::string_view name, std::string_view data) {
+    if (is_over_) return;
+    const std::optional<json::value> parsed = parseJsonText(data);
+    const json::object* event = parsed ? parsed->if_object() : nullptr;
+    if (event == nullptr) {
+        if (name == "error") throw streamedError(speaker_, json::value(json::string(data)));
+        throw brokenOff(speaker_, "sent an event that is no JSON object: " + quoted(data, speaker_.secret));
+    }
+    const std::string_view type = textOf(*event, "type");
+    const json::value* error = member(*event, "error");
+    if (type == "error" || name == "error" || (error != nullptr && !error->is_null())) {
+        throw streamedError(speaker_, error != nullptr ? *error : *parsed);
+    }
+    if (type == "message_start") {
+        if (const json::object* message = objectOf(*event, "message")) beginMessage(*message);
+    } else if (type == "content_block_start") {
+        beginBlock(*event);
+    } else if (type == "content_block_delta") {
+        takeDelta(*event);
+    } else if (type == "content_block_stop") {
+        endBlock(*event);
+    } else if (type == "message_delta") {
+        if (const json::object* usage = objectOf(*event, "usage")) takeUsage(*usage);
+        const json::object* delta = objectOf(*event, "delta");
+        const std::string_view reason = delta != nullptr ? textOf(*delta, "stop_reason") : std::string_view();
+        if (!reason.empty()) finish_reason_ = reasonOf(reason);
+    } else if (type == "message_stop") {
+        is_over_ = true;
+    }
+}
+
+void AnthropicAnswer::beginMessage(const json::object& message) {
+    reply_.response_id = textOf(message, "id");
+    reply_.model = textOf(message, "model");
+    if (const json::object* usage = objectOf(message, "usage")) takeUsage(*usage);
+}
+
+void AnthropicAnswer::beginBlock(const json::object& event) {
+    const json::object* block = objectOf(event, "content_block");
+    const std::optional<std::int64_t> index = integerOf(event, "index");
+    if (block == nullptr || !index) return;
+    const std::string_view type = textOf(*block, "type");
+    if (type == "text") {
+        draft_.beginText();
+        draft_.addText(textOf(*block, "text"));
+    } else if (type == "thinking") {
+        draft_.beginReasoning(textOf(*block, "signature"));
+        draft_.addReasoning(textOf(*block, "thinking"));
+    } else if (type == "redacted_thinking") {
+        draft_.beginReasoning(std::string(redacted_mark) + std::string(textOf(*block, "data")));
+    } else if (type == "tool_use") {
+        Call call;
+        call.place = draft_.beginCall(textOf(*block, "name"), textOf(*block, "id"));
+        const json::object* input = objectOf(*block, "input");
+        if (input != nullptr && !input->empty()) call.input = json::serialize(*input);
+        calls_[*index] = std::move(call);
+    }
+}
+
+void AnthropicAnswer::takeDelta(const json::object& event) {
+    const json::object* delta = objectOf(event, "delta");
+    const std::optional<std::int64_t> index = integerOf(event, "index");
+    if (delta == nullptr || !index) return;
+    const std::string_view type = textOf(*delta, "type");
+    if (type == "text_delta") {
+        draft_.addText(textOf(*delta, "text"));
+    } else if (type == "thinking_delta") {
+        draft_.addReasoning(textOf(*delta, "thinking"));
+    } else if (type == "signature_delta") {
+        draft_.addSignature(textOf(*delta, "signature"));
+    } else if (type == "input_json_delta") {
+        const auto found = calls_.find(*index);
+        if (found != calls_.end()) draft_.addArguments(found->second.place, textOf(*delta, "partial_json"));
+    }
+}
+
+void AnthropicAnswer::endBlock(const json::object& event) {
+    const auto found = calls_.find(integerOf(event, "index").value_or(-1));
+    if (found == calls_.end()) return;
+    const Call& call = found->second;
+    if (draft_.call(call.place).arguments.empty()) draft_.addArguments(call.place, call.input);
+    calls_.erase(found);
+}
+
+/// Each number that comes replaces the one before: the provider counts on.
+void AnthropicAnswer::takeUsage(const json::object& usage) {
+    if (!usage_) usage_.emplace();
+    uncached_tokens_ = integerOf(usage, "input_tokens").value_or(uncached_tokens_);
+    written_tokens_ = integerOf(usage, "cache_creation_input_tokens").value_or(written_tokens_);
+    usage_->cached_tokens = integerOf(usage, "cache_read_input_tokens").value_or(usage_->cached_tokens);
+    usage_->input_tokens = uncached_tokens_ + written_tokens_ + usage_->cached_tokens;
+    usage_->output_tokens = integerOf(usage, "output_tokens").value_or(usage_->output_tokens);
+    if (const json::object* details = objectOf(usage, "output_tokens_details")) {
+        usage_->reasoning_tokens = integerOf(*details, "thinking_tokens").value_or(usage_->reasoning_tokens);
+    }
+}
+
+Reply AnthropicAnswer::finish() {
+    if (!finish_reason_) throw brokenOff(speaker_, "ended its answer without saying why: it was cut off");
+    for (std::size_t i = 0; i < draft_.calls(); ++i) {
+        if (draft_.call(i).name.empty()) throw brokenOff(speaker_, "asked for a call of a tool without its name");
+    }
+    reply_.message = draft_.finish(*finish_reason_);
+    reply_.message.usage = usage_;
+    return std::move(reply_);
+}
+
+}  // namespace stategraph::model::http

@@ -1,0 +1,49 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include <boost/json/fwd.hpp>
+
+#include "model/http/answer_draft.hpp"
+#include "model/http/answer_reader.hpp"
+#include "model/http/provider_error.hpp"
+
+namespace stategraph::model::http {
+
+/// The events of a streamed message. Blocks of kinds that it does not know, such as tools that the provider itself
+/// runs, and events that it does not know are passed over.
+class AnthropicAnswer final : public AnswerReader {
+public:
+    AnthropicAnswer(Speaker speaker, Listener& listener) : speaker_(std::move(speaker)), draft_(listener) {}
+
+    void take(std::string_view name, std::string_view data) override;
+    bool isComplete() const override { return finish_reason_.has_value(); }
+    bool isOver() const override { return is_over_; }
+    Reply finish() override;
+
+private:
+    void beginMessage(const boost::json::object& message);
+    void beginBlock(const boost::json::object& event);
+    void takeDelta(const boost::json::object& event);
+    void endBlock(const boost::json::object& event);
+    void takeUsage(const boost::json::object& usage);
+
+    Speaker speaker_;
+    AnswerDraft draft_;
+    Reply reply_;
+    struct Call {
+        std::size_t place = 0;
+        std::string input;  // as far as the block had it at its beginning; counts if no delta comes
+    };
+    std::unordered_map<std::int64_t, Call> calls_;  // by index of their blocks
+    std::optional<FinishReason> finish_reason_;
+    std::optional<Usage> usage_;
+    std::int64_t uncached_tokens_ = 0;
+    std::int64_t written_tokens_ = 0;
+    bool is_over_ = false;
+};
+
+}  // namespace stategraph::model::http

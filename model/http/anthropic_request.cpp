@@ -1,0 +1,160 @@
+#include "model/http/anthropic_request.hpp"
+
+#include <utility>
+
+#include "model/http/json_access.hpp"
+#include "model/http/text.hpp"
+#include "model/http/wire_calls.hpp"
+
+namespace stategraph::model::http {
+
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::int64_t default_max_tokens = 4096;
+
+bool isBlank(std::string_view text) { return text.find_first_not_of(" \t\r\n\f\v") == std::string_view::npos; }
+
+json::object fileBlock(const File& file) {
+    const bool is_image = file.media_type.starts_with("image/");
+    if (!is_image && file.media_type != "application/pdf") {
+        throw ModelError("Anthropic's format has pictures and application/pdf, and no files of type " + file.media_type,
+                         {});
+    }
+    json::object source{{"type", "url"}, {"url", file.url}};
+    if (!file.data.empty()) source = {{"type", "base64"}, {"media_type", file.media_type}, {"data", file.data}};
+    return {{"type", is_image ? "image" : "document"}, {"source", std::move(source)}};
+}
+
+void addThought(json::array& blocks, const Reasoning& thought) {
+    if (thought.signature.starts_with(redacted_mark)) {
+        blocks.push_back({{"type", "redacted_thinking"}, {"data", thought.signature.substr(redacted_mark.size())}});
+    } else if (!thought.signature.empty()) {  // unsigned ones are refused
+        blocks.push_back({{"type", "thinking"}, {"thinking", thought.text}, {"signature", thought.signature}});
+    }
+}
+
+void addContent(json::array& blocks, const Message& message) {
+    for (const Part& part : message.content) {
+        if (const auto* text = std::get_if<Text>(&part)) {
+            if (!isBlank(text->text)) blocks.push_back({{"type", "text"}, {"text", validUtf8(text->text)}});
+        } else if (const auto* file = std::get_if<File>(&part)) {
+            blocks.push_back(fileBlock(*file));
+        } else if (message.role == Role::assistant) {
+            addThought(blocks, std::get<Reasoning>(part));
+        }
+    }
+}
+
+void addCalls(json::array& blocks, const Message& message, std::size_t at, const WireIds& ids) {
+    for (std::size_t i = 0; i < message.calls.size(); ++i) {
+        const ToolCall& call = message.calls[i];
+        blocks.push_back({{"type", "tool_use"},
+                          {"id", ids.ofCall(at, i)},
+                          {"name", validUtf8(call.name)},
+                          {"input", parseObject(wireArguments(call), "the arguments of a call")}});
+    }
+}
+
+void addResult(json::array& blocks, const Message& message, std::size_t at, const WireIds& ids) {
+    if (!message.result || ids.ofResult(at).empty()) {
+        throw ModelError("message " + std::to_string(at) +
+                             " is a tool's, and no call before it is the one it answers; see mendHistory",
+                         {});
+    }
+    json::object block{
+        {"type", "tool_result"}, {"tool_use_id", ids.ofResult(at)}, {"content", validUtf8(message.result->text())}};
+    if (message.result->is_error) block["is_error"] = true;
+    blocks.push_back(std::move(block));
+}
+
+/// Of the same role in a row are one message: the results of a turn must be, and what is said behind them is.
+class Turns {
+public:
+    json::array& of(std::string_view role) {
+        if (turns_.empty() || textOf(turns_.back().as_object(), "role") != role) {
+            turns_.push_back(json::object{{"role", role}, {"content", json::array()}});
+        }
+        return turns_.back().as_object().at("content").as_array();
+    }
+    json::array take() { return std::move(turns_); }
+
+private:
+    json::array turns_;
+};
+
+json::array messagesOf(const Request& request) {
+    const WireIds ids(request.messages);
+    Turns turns;
+    for (std::size_t at = 0; at < request.messages.size(); ++at) {
+        const Message& message = request.messages[at];
+        json::array blocks;
+        if (message.role == Role::tool) addResult(blocks, message, at, ids);
+        if (message.role == Role::user || message.role == Role::assistant) addContent(blocks, message);
+        if (message.role == Role::assistant) addCalls(blocks, message, at, ids);
+        if (blocks.empty()) continue;
+        json::array& turn = turns.of(message.role == Role::assistant ? "assistant" : "user");
+        for (json::value& block : blocks) turn.push_back(std::move(block));
+    }
+    return turns.take();
+}
+
+std::string systemOf(const Request& request) {
+    std::string all = request.instructions;
+    for (const Message& message : request.messages) {
+        if (message.role != Role::system) continue;
+        const std::string text = message.text();
+        if (!all.empty() && !text.empty()) all += "\n\n";
+        all += text;
+    }
+    return isBlank(all) ? std::string() : validUtf8(all);
+}
+
+void putTools(json::object& body, const Request& request) {
+    if (request.tools.empty()) return;
+    json::array tools;
+    for (const ToolDescription& tool : request.tools) {
+        tools.push_back(
+            {{"name", tool.name},
+             {"description", validUtf8(tool.description)},
+             {"input_schema", parseObject(tool.parameters, "the parameters' schema of the tool '" + tool.name + "'")}});
+    }
+    body["tools"] = std::move(tools);
+    if (request.tool_choice == ToolChoice::none) body["tool_choice"] = json::object{{"type", "none"}};
+    if (request.tool_choice == ToolChoice::required) body["tool_choice"] = json::object{{"type", "any"}};
+}
+
+void putSettings(json::object& body, const Settings& own, const Settings& defaults) {
+    if (own.seed || defaults.seed) throw ModelError("Anthropic's format has no seed; leave Settings::seed empty", {});
+    const auto put = [&](const char* name, const auto& wanted, const auto& otherwise) {
+        if (const auto& value = wanted ? wanted : otherwise) body[name] = *value;
+    };
+    body["max_tokens"] = default_max_tokens;
+    put("max_tokens", own.max_output_tokens, defaults.max_output_tokens);
+    put("temperature", own.temperature, defaults.temperature);
+    put("top_p", own.top_p, defaults.top_p);
+    const std::vector<std::string>& stops = own.stop_sequences.empty() ? defaults.stop_sequences : own.stop_sequences;
+    if (!stops.empty()) body["stop_sequences"] = json::array(stops.begin(), stops.end());
+}
+
+}  // namespace
+
+std::string anthropicBody(const AnthropicOptions& options, const Request& request) {
+    json::object body{{"model", options.model}, {"stream", true}};
+    if (std::string system = systemOf(request); !system.empty()) body["system"] = std::move(system);
+    body["messages"] = messagesOf(request);
+    putTools(body, request);
+    // A forced tool would do for older models too, but goes neither with thinking nor with other tools.
+    if (request.output) {
+        json::object schema =
+            parseObject(request.output->schema, "the schema of the output '" + request.output->name + "'");
+        json::object format{{"type", "json_schema"}, {"schema", std::move(schema)}};
+        body["output_config"] = json::object{{"format", std::move(format)}};
+    }
+    putSettings(body, request.settings, options.settings);
+    putExtra(body, options.settings.extra, request.settings.extra);
+    return json::serialize(body);
+}
+
+}  // namespace stategraph::model::http

@@ -1,0 +1,44 @@
+#pragma once
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <stategraph/model/http_options.hpp>
+
+#include "model/http/provider_error.hpp"
+#include "model/http/url.hpp"
+
+namespace stategraph::model::http {
+
+/// The certificates that are trusted. Its content is OpenSSL's, and http_connection.cpp alone sees it.
+class TlsTrust;
+
+/// A server, and how it is reached. The same for all requests to it, and read by several threads.
+struct HttpClient {
+    Url url;
+    /// Of the request, behind the URL's own path.
+    std::string path;
+    HttpOptions limits;
+    std::vector<std::pair<std::string, std::string>> headers;
+    Speaker speaker;
+    std::shared_ptr<TlsTrust> trust;  // null without TLS
+};
+
+/// What is known of an answer before its body.
+struct HttpHead : RefusalHead {
+    std::string content_type = {};
+};
+
+/// Errors: InvalidArgumentError for limits that are not positive, for a header that cannot be sent (its value is not
+/// repeated), and for a ca_file that cannot be read. `headers` are the library's own; `secret` is in one of them.
+std::shared_ptr<const HttpClient> makeClient(const std::string& base_url, const std::string& path,
+                                             const HttpOptions& options,
+                                             std::vector<std::pair<std::string, std::string>> headers,
+                                             const std::string& secret);
+
+/// In http_connection.cpp. Errors: InvalidArgumentError.
+std::shared_ptr<TlsTrust> makeTrust(const std::string& ca_file);
+
+}  // namespace stategraph::model::http

@@ -1,0 +1,25 @@
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <stategraph/model/model.hpp>
+
+#include "model/http/answer_draft.hpp"
+#include "model/http/answer_reader.hpp"
+#include "model/http/http_client.hpp"
+
+namespace stategraph::model::http {
+
+/// A format of requests and answers, and the server that speaks it.
+struct Provider {
+    std::shared_ptr<const HttpClient> client;
+    /// The body of a request. Called from several threads. Errors: ModelError.
+    std::function<std::string(const Request&)> body;
+    std::function<std::unique_ptr<AnswerReader>(const Speaker&, Listener&)> reader;
+};
+
+/// The model behind it: sends, reads, and tries again what may pass.
+std::shared_ptr<const Model> httpModel(Provider provider);
+
+}  // namespace stategraph::model::http

@@ -1,0 +1,62 @@
+#include "model/http/json_access.hpp"
+
+#include <stategraph/model/model.hpp>
+
+namespace stategraph::model::http {
+
+namespace json = boost::json;
+
+const json::value* member(const json::object& object, std::string_view name) { return object.if_contains(name); }
+
+const json::object* objectOf(const json::object& object, std::string_view name) {
+    const json::value* found = member(object, name);
+    return found != nullptr ? found->if_object() : nullptr;
+}
+
+const json::array* arrayOf(const json::object& object, std::string_view name) {
+    const json::value* found = member(object, name);
+    return found != nullptr ? found->if_array() : nullptr;
+}
+
+std::string_view textOf(const json::object& object, std::string_view name) {
+    const json::value* found = member(object, name);
+    const json::string* text = found != nullptr ? found->if_string() : nullptr;
+    return text != nullptr ? std::string_view(text->data(), text->size()) : std::string_view();
+}
+
+std::optional<std::int64_t> integerOf(const json::object& object, std::string_view name) {
+    const json::value* found = member(object, name);
+    if (found == nullptr || !found->is_int64()) return {};
+    return found->get_int64();
+}
+
+std::optional<json::value> parseJsonText(std::string_view text) {
+    json::parse_options options;
+    options.max_depth = 256;
+    boost::system::error_code error;
+    json::value parsed = json::parse(text, error, {}, options);
+    if (error) return {};
+    return parsed;
+}
+
+json::object parseObject(std::string_view text, std::string_view what) {
+    std::optional<json::value> parsed = parseJsonText(text);
+    if (!parsed || !parsed->is_object())
+        throw ModelError(std::string(what) + " must be a JSON object; nothing was sent", {});
+    return std::move(parsed->get_object());
+}
+
+void putExtra(json::object& body, const Value& defaults, const Value& own) {
+    for (const Value* extra : {&defaults, &own}) {
+        if (extra->isNull()) continue;
+        for (auto& each : parseObject(extra->toJson(), "Settings::extra")) {
+            if (each.value().is_null()) {
+                body.erase(each.key());
+            } else {
+                body[each.key()] = std::move(each.value());
+            }
+        }
+    }
+}
+
+}  // namespace stategraph::model::http

@@ -1,0 +1,158 @@
+#include "model/http/openai_answer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "model/http/json_access.hpp"
+#include "model/http/text.hpp"
+
+namespace stategraph::model::http {
+
+namespace {
+
+namespace json = boost::json;
+
+FinishReason reasonOf(std::string_view text) {
+    if (text == "stop" || text == "eos" || text == "end_turn") return FinishReason::stop;
+    if (text == "tool_calls" || text == "function_call") return FinishReason::tool_calls;
+    if (text == "length" || text == "max_tokens" || text == "model_length") return FinishReason::length;
+    if (text == "content_filter") return FinishReason::content_filter;
+    return FinishReason::other;
+}
+
+/// Arguments come as text; some servers give the object itself.
+std::string argumentsOf(const json::object* function) {
+    const json::value* given = function != nullptr ? member(*function, "arguments") : nullptr;
+    if (given == nullptr || given->is_null()) return {};
+    if (const json::string* text = given->if_string()) return {text->data(), text->size()};
+    return json::serialize(*given);
+}
+
+bool isWhole(const ToolCall& call) {
+    if (!call.arguments.ends_with('}')) return false;  // most pieces are not worth a parse
+    const auto parsed = parseJsonText(call.arguments);
+    return parsed && parsed->is_object();
+}
+
+/// A text, or a list of parts of which those that are texts count.
+template <class Take>
+void eachText(const json::object& delta, std::string_view name, Take take) {
+    if (const std::string_view text = textOf(delta, name); !text.empty()) take(text);
+    const json::array* parts = arrayOf(delta, name);
+    if (parts == nullptr) return;
+    for (const json::value& part : *parts) {
+        if (const json::object* object = part.if_object()) take(textOf(*object, "text"));
+    }
+}
+
+}  // namespace
+
+OpenAiCalls::Open* OpenAiCalls::find(std::optional<std::int64_t> index) {
+    // The youngest: an index that was used again means the call that it was used for last.
+    const auto found = std::find_if(open_.rbegin(), open_.rend(),
+                                    [&](const Open& each) { return index ? each.index == index : each.call == last_; });
+    return found != open_.rend() ? &*found : nullptr;
+}
+
+void OpenAiCalls::take(const json::object& delta, AnswerDraft& draft) {
+    const std::optional<std::int64_t> index = integerOf(delta, "index");
+    const std::string_view id = textOf(delta, "id");
+    const json::object* function = objectOf(delta, "function");
+    const std::string_view name = function != nullptr ? textOf(*function, "name") : std::string_view();
+    const std::string arguments = argumentsOf(function);
+
+    Open* open = find(index);
+    bool is_new = open == nullptr;
+    if (open != nullptr) {
+        const ToolCall& call = draft.call(open->call);
+        const bool has_other_id = !id.empty() && !call.provider_id.empty() && call.provider_id != id;
+        const bool has_other_name = !name.empty() && !call.name.empty() && (name != call.name || !arguments.empty());
+        const bool has_same_id = !id.empty() && call.provider_id == id;
+        is_new = has_other_id || (has_other_name && !has_same_id && (isWhole(call) || name != call.name));
+    }
+    if (is_new) {
+        const std::size_t place = draft.beginCall(name, id);
+        open_.push_back({index, place});
+        open = &open_.back();
+    } else {
+        ToolCall& call = draft.call(open->call);
+        if (call.provider_id.empty()) call.provider_id = id;
+        if (call.name.empty()) call.name = name;
+    }
+    last_ = open->call;
+    draft.addArguments(open->call, arguments);
+}
+
+void OpenAiAnswer::take(std::string_view name, std::string_view data) {
+    if (is_over_) return;
+    if (data == "[DONE]") {
+        is_over_ = true;
+        return;
+    }
+    const std::optional<json::value> parsed = parseJsonText(data);
+    const json::object* chunk = parsed ? parsed->if_object() : nullptr;
+    if (chunk == nullptr) {
+        if (name == "error") throw streamedError(speaker_, json::value(json::string(data)));
+        throw brokenOff(speaker_, "sent an event that is no JSON object: " + quoted(data, speaker_.secret));
+    }
+    const json::value* error = member(*chunk, "error");
+    if (error != nullptr && !error->is_null()) throw streamedError(speaker_, *error);
+    if (name == "error" || textOf(*chunk, "object") == "error") throw streamedError(speaker_, *parsed);
+    takeChunk(*chunk);
+}
+
+void OpenAiAnswer::takeChunk(const json::object& chunk) {
+    if (reply_.response_id.empty()) reply_.response_id = textOf(chunk, "id");
+    if (reply_.model.empty()) reply_.model = textOf(chunk, "model");
+    if (const json::object* usage = objectOf(chunk, "usage")) takeUsage(*usage);
+    const json::array* choices = arrayOf(chunk, "choices");
+    if (choices == nullptr) return;  // a keep-alive, a filter's verdict on the prompt
+    for (const json::value& each : *choices) {
+        const json::object* choice = each.if_object();
+        if (choice == nullptr || integerOf(*choice, "index").value_or(0) != 0) continue;
+        if (const json::object* delta = objectOf(*choice, "delta")) takeDelta(*delta);
+        const std::string_view reason = textOf(*choice, "finish_reason");
+        if (reason == "error") throw brokenOff(speaker_, "ended its answer with an error");
+        if (!reason.empty()) finish_reason_ = reasonOf(reason);
+    }
+}
+
+void OpenAiAnswer::takeDelta(const json::object& delta) {
+    const std::string_view reasoning = textOf(delta, "reasoning_content");
+    draft_.addReasoning(!reasoning.empty() ? reasoning : textOf(delta, "reasoning"));
+    eachText(delta, "content", [&](std::string_view text) { draft_.addText(text); });
+    if (const std::string_view refusal = textOf(delta, "refusal"); !refusal.empty()) {
+        is_refused_ = true;
+        draft_.addText(refusal);
+    }
+    const json::array* calls = arrayOf(delta, "tool_calls");
+    if (calls == nullptr) return;
+    for (const json::value& call : *calls) {
+        if (const json::object* object = call.if_object()) calls_.take(*object, draft_);
+    }
+}
+
+void OpenAiAnswer::takeUsage(const json::object& usage) {
+    Usage sum;
+    sum.input_tokens = integerOf(usage, "prompt_tokens").value_or(0);
+    sum.output_tokens = integerOf(usage, "completion_tokens").value_or(0);
+    if (const json::object* output = objectOf(usage, "completion_tokens_details")) {
+        sum.reasoning_tokens = integerOf(*output, "reasoning_tokens").value_or(0);
+    }
+    if (const json::object* input = objectOf(usage, "prompt_tokens_details")) {
+        sum.cached_tokens = integerOf(*input, "cached_tokens").value_or(0);
+    }
+    usage_ = sum;
+}
+
+Reply OpenAiAnswer::finish() {
+    if (!finish_reason_) throw brokenOff(speaker_, "ended its answer without saying why: it was cut off");
+    for (std::size_t i = 0; i < draft_.calls(); ++i) {
+        if (draft_.call(i).name.empty()) throw brokenOff(speaker_, "asked for a call of a tool without its name");
+    }
+    reply_.message = draft_.finish(is_refused_ ? FinishReason::content_filter : *finish_reason_);
+    reply_.message.usage = usage_;
+    return std::move(reply_);
+}
+
+}  // namespace stategraph::model::http

@@ -1,0 +1,59 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <boost/json/fwd.hpp>
+
+#include "model/http/answer_draft.hpp"
+#include "model/http/answer_reader.hpp"
+#include "model/http/provider_error.hpp"
+
+namespace stategraph::model::http {
+
+/// Which call of an answer the next piece belongs to. A piece has an index, or continues the call before it; a new id
+/// on a used index begins a new call; so does a name, where the call has a name and whole arguments already.
+class OpenAiCalls {
+public:
+    /// One element of `tool_calls` in a delta.
+    void take(const boost::json::object& delta, AnswerDraft& draft);
+
+private:
+    struct Open {
+        std::optional<std::int64_t> index;
+        std::size_t call = 0;  // its place in the draft
+    };
+    Open* find(std::optional<std::int64_t> index);
+
+    std::vector<Open> open_;  // by age of their last begin
+    std::optional<std::size_t> last_;
+};
+
+/// The chunks of a streamed chat completion.
+class OpenAiAnswer final : public AnswerReader {
+public:
+    OpenAiAnswer(Speaker speaker, Listener& listener) : speaker_(std::move(speaker)), draft_(listener) {}
+
+    void take(std::string_view name, std::string_view data) override;
+    bool isComplete() const override { return finish_reason_.has_value(); }
+    bool isOver() const override { return is_over_; }
+    Reply finish() override;
+
+private:
+    void takeChunk(const boost::json::object& chunk);
+    void takeDelta(const boost::json::object& delta);
+    void takeUsage(const boost::json::object& usage);
+
+    Speaker speaker_;
+    AnswerDraft draft_;
+    OpenAiCalls calls_;
+    Reply reply_;
+    std::optional<FinishReason> finish_reason_;
+    std::optional<Usage> usage_;
+    bool is_refused_ = false;
+    bool is_over_ = false;
+};
+
+}  // namespace stategraph::model::http

@@ -1,0 +1,161 @@
+#include "model/http/openai_request.hpp"
+
+#include <algorithm>
+
+#include "model/http/json_access.hpp"
+#include "model/http/text.hpp"
+#include "model/http/wire_calls.hpp"
+
+namespace stategraph::model::http {
+
+namespace {
+
+namespace json = boost::json;
+
+std::string dataUrl(const File& file) { return "data:" + file.media_type + ";base64," + file.data; }
+
+json::object filePart(const File& file) {
+    const std::string_view type = file.media_type;
+    if (type.starts_with("image/")) {
+        return {{"type", "image_url"}, {"image_url", {{"url", file.data.empty() ? file.url : dataUrl(file)}}}};
+    }
+    if (file.data.empty())
+        throw ModelError(
+            "OpenAI's format has only images by address; give the data of the file of type " + file.media_type, {});
+    if (type.starts_with("audio/")) {
+        const std::string_view format = type == "audio/mpeg" ? "mp3" : type.substr(6);
+        return {{"type", "input_audio"}, {"input_audio", {{"data", file.data}, {"format", format}}}};
+    }
+    const std::string name = "file." + std::string(type.substr(std::min(type.find('/') + 1, type.size())));
+    return {{"type", "file"}, {"file", {{"filename", name}, {"file_data", dataUrl(file)}}}};
+}
+
+/// One text where there are no files: not every server takes a list.
+json::value contentOf(const Message& message) {
+    const auto isFile = [](const Part& part) { return std::holds_alternative<File>(part); };
+    if (std::none_of(message.content.begin(), message.content.end(), isFile))
+        return json::string(validUtf8(message.text()));
+    json::array parts;
+    for (const Part& part : message.content) {
+        if (const auto* text = std::get_if<Text>(&part))
+            parts.push_back({{"type", "text"}, {"text", validUtf8(text->text)}});
+        if (const auto* file = std::get_if<File>(&part)) parts.push_back(filePart(*file));
+    }
+    return parts;
+}
+
+json::object assistantMessage(const Message& message, std::size_t at, const WireIds& ids) {
+    json::object out{{"role", "assistant"}, {"content", contentOf(message)}};
+    if (message.calls.empty()) return out;
+    if (message.text().empty()) out["content"] = nullptr;
+    json::array calls;
+    for (std::size_t i = 0; i < message.calls.size(); ++i) {
+        json::object function{{"name", validUtf8(message.calls[i].name)},
+                              {"arguments", wireArguments(message.calls[i])}};
+        calls.push_back({{"id", ids.ofCall(at, i)}, {"type", "function"}, {"function", std::move(function)}});
+    }
+    out["tool_calls"] = std::move(calls);
+    return out;
+}
+
+json::object toolMessage(const Message& message, std::size_t at, const WireIds& ids) {
+    if (!message.result || ids.ofResult(at).empty()) {
+        throw ModelError("message " + std::to_string(at) +
+                             " is a tool's, and no call before it is the one it answers; see mendHistory",
+                         {});
+    }
+    return {{"role", "tool"}, {"tool_call_id", ids.ofResult(at)}, {"content", validUtf8(message.result->text())}};
+}
+
+json::array messagesOf(const Request& request) {
+    const WireIds ids(request.messages);
+    json::array messages;
+    if (!request.instructions.empty())
+        messages.push_back({{"role", "system"}, {"content", validUtf8(request.instructions)}});
+    for (std::size_t at = 0; at < request.messages.size(); ++at) {
+        const Message& message = request.messages[at];
+        switch (message.role) {
+            case Role::system:
+                messages.push_back({{"role", "system"}, {"content", contentOf(message)}});
+                break;
+            case Role::user:
+                messages.push_back({{"role", "user"}, {"content", contentOf(message)}});
+                break;
+            case Role::assistant:
+                messages.push_back(assistantMessage(message, at, ids));
+                break;
+            case Role::tool:
+                messages.push_back(toolMessage(message, at, ids));
+                break;
+            case Role::remove:
+                break;
+        }
+    }
+    return messages;
+}
+
+void putTools(json::object& body, const Request& request) {
+    if (request.tools.empty()) return;
+    json::array tools;
+    for (const ToolDescription& tool : request.tools) {
+        json::object function{
+            {"name", tool.name},
+            {"description", validUtf8(tool.description)},
+            {"parameters", parseObject(tool.parameters, "the parameters' schema of the tool '" + tool.name + "'")}};
+        tools.push_back({{"type", "function"}, {"function", std::move(function)}});
+    }
+    body["tools"] = std::move(tools);
+    if (request.tool_choice == ToolChoice::none) body["tool_choice"] = "none";
+    if (request.tool_choice == ToolChoice::required) body["tool_choice"] = "required";
+}
+
+/// Whether OpenAI takes it as strict: of every object all properties are required, and no others allowed.
+bool isStrict(const json::value& schema) {
+    if (const json::array* list = schema.if_array()) return std::all_of(list->begin(), list->end(), isStrict);
+    const json::object* object = schema.if_object();
+    if (object == nullptr) return true;
+    if (const json::object* properties = objectOf(*object, "properties")) {
+        const json::value* others = member(*object, "additionalProperties");
+        if (others == nullptr || *others != json::value(false)) return false;
+        const json::array* required = arrayOf(*object, "required");
+        if ((required != nullptr ? required->size() : 0) < properties->size()) return false;
+    } else if (textOf(*object, "type") == "object") {
+        return false;  // an object of anything
+    }
+    return std::all_of(object->begin(), object->end(), [](const auto& each) { return isStrict(each.value()); });
+}
+
+void putOutput(json::object& body, const OutputFormat& output) {
+    json::value schema = parseObject(output.schema, "the schema of the output '" + output.name + "'");
+    const bool is_strict = isStrict(schema);
+    body["response_format"] = {
+        {"type", "json_schema"},
+        {"json_schema", {{"name", output.name}, {"schema", std::move(schema)}, {"strict", is_strict}}}};
+}
+
+void putSettings(json::object& body, const Settings& own, const Settings& defaults,
+                 const std::string& max_tokens_member) {
+    const auto put = [&](const std::string& name, const auto& wanted, const auto& otherwise) {
+        if (const auto& value = wanted ? wanted : otherwise) body[name] = *value;
+    };
+    put(max_tokens_member, own.max_output_tokens, defaults.max_output_tokens);
+    put("temperature", own.temperature, defaults.temperature);
+    put("top_p", own.top_p, defaults.top_p);
+    put("seed", own.seed, defaults.seed);
+    const std::vector<std::string>& stops = own.stop_sequences.empty() ? defaults.stop_sequences : own.stop_sequences;
+    if (!stops.empty()) body["stop"] = json::array(stops.begin(), stops.end());
+}
+
+}  // namespace
+
+std::string openAiBody(const OpenAiOptions& options, const Request& request) {
+    json::object body{{"model", options.model}, {"stream", true}, {"stream_options", {{"include_usage", true}}}};
+    body["messages"] = messagesOf(request);
+    putTools(body, request);
+    if (request.output) putOutput(body, *request.output);
+    putSettings(body, request.settings, options.settings, options.max_tokens_member);
+    putExtra(body, options.settings.extra, request.settings.extra);
+    return json::serialize(body);
+}
+
+}  // namespace stategraph::model::http

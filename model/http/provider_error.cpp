@@ -1,0 +1,160 @@
+#include "model/http/provider_error.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "model/http/json_access.hpp"
+#include "model/http/text.hpp"
+
+namespace stategraph::model::http {
+
+namespace {
+
+namespace json = boost::json;
+using std::chrono::milliseconds;
+
+constexpr milliseconds longest_wait = std::chrono::hours(24);
+
+/// What a provider's error has in it, whichever of the usual shapes it is of.
+struct Told {
+    std::string message;
+    std::string kind;  // its types and codes, each behind a blank
+    int status = 0;    // of HTTP, if it says one
+};
+
+void addKind(Told& told, const json::object& error, std::string_view name) {
+    if (const std::string_view text = textOf(error, name); !text.empty()) told.kind.append(" ").append(text);
+    const std::optional<std::int64_t> code = integerOf(error, name);
+    if (code && *code >= 400 && *code < 600) told.status = static_cast<int>(*code);
+}
+
+Told read(const json::value& error) {
+    Told told;
+    if (const json::string* text = error.if_string()) told.message = std::string(text->data(), text->size());
+    const json::object* object = error.if_object();
+    if (object == nullptr) return told;
+    told.message = textOf(*object, "message");
+    for (const std::string_view name : {"type", "code", "status"}) addKind(told, *object, name);
+    return told;
+}
+
+/// A body as a refusal has it: an object with `error`, `message` or `detail`. Another one has no message.
+Told readBody(std::string_view body) {
+    const std::optional<json::value> parsed = parseJsonText(body);
+    const json::object* object = parsed ? parsed->if_object() : nullptr;
+    if (object == nullptr) return {};
+    if (const json::value* error = member(*object, "error")) return read(*error);
+    if (member(*object, "message") != nullptr) return read(*parsed);
+    if (const json::value* detail = member(*object, "detail")) return read(*detail);
+    return {};
+}
+
+bool has(const Told& told, std::string_view word) { return told.kind.find(word) != std::string::npos; }
+
+bool isFinal(const Told& told) {
+    constexpr std::array<std::string_view, 10> words = {"invalid",     "auth",           "quota",   "permission",
+                                                        "not_found",   "context_length", "billing", "too_large",
+                                                        "unsupported", "policy"};
+    return std::any_of(words.begin(), words.end(), [&](std::string_view word) { return has(told, word); });
+}
+
+/// Who has used up what was paid for gets a 429 like who asks too often; waiting does not help.
+bool isUsedUp(const Told& told) { return has(told, "quota") || has(told, "billing"); }
+
+bool mayPass(int status) { return status == 408 || status == 409 || status == 425 || status == 429 || status >= 500; }
+
+std::string said(const Told& told) {
+    return told.kind.empty() ? told.message : told.message + " (" + told.kind.substr(1) + ")";
+}
+
+std::optional<double> number(std::string_view text) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || !(value >= 0)) return {};
+    return value;
+}
+
+milliseconds asWait(double of_milliseconds) {
+    return milliseconds(
+        static_cast<std::int64_t>(std::min(of_milliseconds, static_cast<double>(longest_wait.count()))));
+}
+
+std::optional<int> digits(std::string_view text, std::size_t at, std::size_t size) {
+    int value = 0;
+    if (at + size > text.size()) return {};
+    const char* const end = text.data() + at + size;
+    const auto [read, error] = std::from_chars(text.data() + at, end, value);
+    if (error != std::errc() || read != end) return {};
+    return value;
+}
+
+/// "Sun, 06 Nov 1994 08:49:37 GMT", the one form that is still written.
+std::optional<std::chrono::system_clock::time_point> httpDate(std::string_view text) {
+    using namespace std::chrono;
+    constexpr std::string_view months = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    if (text.size() != 29 || text.substr(25) != " GMT") return {};
+    const std::size_t month = months.find(text.substr(8, 3));
+    const auto day = digits(text, 5, 2);
+    const auto year = digits(text, 12, 4);
+    const auto hour = digits(text, 17, 2);
+    const auto minute = digits(text, 20, 2);
+    const auto second = digits(text, 23, 2);
+    if (month == std::string_view::npos || month % 3 != 0 || !day || !year || !hour || !minute || !second) return {};
+    const year_month_day date(std::chrono::year(*year), std::chrono::month(static_cast<unsigned>(month / 3 + 1)),
+                              std::chrono::day(static_cast<unsigned>(*day)));
+    if (!date.ok()) return {};
+    return sys_days(date) + hours(*hour) + minutes(*minute) + seconds(*second);
+}
+
+}  // namespace
+
+ModelError Speaker::error(std::string_view says, ModelError::Details details) const {
+    return {"the model at " + endpoint + " " + std::string(says), details};
+}
+
+std::optional<milliseconds> retryAfter(std::string_view header, std::chrono::system_clock::time_point now) {
+    if (const std::optional<double> seconds = number(header)) return asWait(*seconds * 1000);
+    const auto date = httpDate(header);
+    if (!date) return {};
+    const auto wait = std::chrono::duration_cast<milliseconds>(*date - now);
+    return std::clamp(wait, milliseconds(0), longest_wait);
+}
+
+ModelError refusal(const Speaker& speaker, const RefusalHead& head, std::string_view body,
+                   std::chrono::system_clock::time_point now) {
+    const Told told = readBody(body);
+    ModelError::Details details{.status = head.status, .is_retryable = mayPass(head.status), .retry_after = {}};
+    if (isUsedUp(told)) details.is_retryable = false;
+    if (head.should_retry == "true" || head.should_retry == "false") details.is_retryable = head.should_retry == "true";
+    if (const std::optional<double> exact = number(head.retry_after_ms)) {
+        details.retry_after = asWait(*exact);
+    } else {
+        details.retry_after = retryAfter(head.retry_after, now);
+    }
+    std::string says = "answered with the status " + std::to_string(head.status);
+    if (head.status >= 300 && head.status < 400) {
+        says +=
+            " and sends elsewhere, which is not followed, because the key would go there too; set base_url to where it "
+            "is";
+        if (!head.location.empty()) says += ": " + quoted(head.location, speaker.secret);
+        return speaker.error(says, details);
+    }
+    const std::string quote = quoted(told.message.empty() ? body : std::string_view(said(told)), speaker.secret);
+    return speaker.error(quote.empty() ? says + " and no text" : says + ": " + quote, details);
+}
+
+ModelError streamedError(const Speaker& speaker, const json::value& error) {
+    const Told told = read(error);
+    const std::string whole = told.message.empty() ? json::serialize(error) : said(told);
+    ModelError::Details details{
+        .status = told.status != 0 ? told.status : 200, .is_retryable = !isFinal(told), .retry_after = {}};
+    if (told.status != 0) details.is_retryable = mayPass(told.status) && !isUsedUp(told);
+    return speaker.error("reported an error in its answer: " + quoted(whole, speaker.secret), details);
+}
+
+ModelError brokenOff(const Speaker& speaker, std::string_view how) {
+    return speaker.error(how, {.status = 200, .is_retryable = true, .retry_after = {}});
+}
+
+}  // namespace stategraph::model::http

@@ -1,0 +1,70 @@
+#include "model/http/text.hpp"
+
+#include <cstdint>
+
+namespace stategraph::model::http {
+
+namespace {
+
+/// How many bytes from `at` on are one character; 0: it is none.
+std::size_t characterAt(std::string_view text, std::size_t at) {
+    const auto byte = [&](std::size_t i) {
+        return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0U;
+    };
+    const auto follows = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
+    const std::uint32_t first = byte(0);
+    if (first < 0x80) return 1;
+    if (first >= 0xC2 && first <= 0xDF) return follows(1) ? 2 : 0;
+    if (first >= 0xE0 && first <= 0xEF) {
+        if (!follows(1) || !follows(2)) return 0;
+        const bool is_overlong = first == 0xE0 && byte(1) < 0xA0;
+        const bool is_surrogate = first == 0xED && byte(1) > 0x9F;
+        return is_overlong || is_surrogate ? 0 : 3;
+    }
+    if (first >= 0xF0 && first <= 0xF4) {
+        if (!follows(1) || !follows(2) || !follows(3)) return 0;
+        const bool is_out = (first == 0xF0 && byte(1) < 0x90) || (first == 0xF4 && byte(1) > 0x8F);
+        return is_out ? 0 : 4;
+    }
+    return 0;
+}
+
+}  // namespace
+
+std::string validUtf8(std::string_view text) {
+    std::string valid;
+    valid.reserve(text.size());
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t size = characterAt(text, at);
+        if (size == 0) {
+            valid += "\xEF\xBF\xBD";
+            ++at;
+        } else {
+            valid += text.substr(at, size);
+            at += size;
+        }
+    }
+    return valid;
+}
+
+std::string quoted(std::string_view text, std::string_view secret, std::size_t limit) {
+    // The secret goes before the cut, which might leave a part of it.
+    std::string open(text.substr(0, limit + secret.size()));
+    if (!secret.empty()) {
+        for (std::size_t at = open.find(secret); at != std::string::npos; at = open.find(secret, at))
+            open.replace(at, secret.size(), "***");
+    }
+    for (char& c : open) {
+        if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = ' ';
+    }
+    const bool is_cut = text.size() > limit || open.size() > limit;
+    if (!is_cut) return validUtf8(open);
+    constexpr std::string_view dots = " ...";
+    std::string cut = validUtf8(open);
+    std::size_t size = 0;
+    while (size + characterAt(cut, size) <= limit - dots.size() && size < cut.size()) size += characterAt(cut, size);
+    cut.resize(size);
+    return cut += dots;
+}
+
+}  // namespace stategraph::model::http

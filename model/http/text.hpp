@@ -1,0 +1,16 @@
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+// Texts on their way to a provider, and into errors.
+namespace stategraph::model::http {
+
+/// The text with U+FFFD in place of what is not UTF-8. Cost: a pass; a copy.
+std::string validUtf8(std::string_view text);
+
+/// What a provider said, for an error: at most `limit` bytes of UTF-8 in one line, without the secret.
+inline constexpr std::size_t quote_limit = 2048;
+std::string quoted(std::string_view text, std::string_view secret, std::size_t limit = quote_limit);
+
+}  // namespace stategraph::model::http

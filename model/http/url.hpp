@@ -1,0 +1,24 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+// Addresses of servers.
+namespace stategraph::model::http {
+
+struct Url {
+    bool is_tls = false;
+    /// A name or an IP address; of an IPv6 address without its brackets.
+    std::string host;
+    std::string port;
+    /// Empty, or with a slash at its beginning and none at its end.
+    std::string path;
+
+    /// The host as the header of that name has it: with the port unless it is the scheme's own.
+    std::string hostHeader() const;
+    std::string text() const;
+};
+
+/// Reads `http://…` and `https://…`. Errors: InvalidArgumentError, which does not repeat what stands before an `@`.
+Url parseUrl(std::string_view text);
+
+}  // namespace stategraph::model::http

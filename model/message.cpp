@@ -1,0 +1,68 @@
+#include <stategraph/model/message.hpp>
+
+namespace stategraph::model {
+
+const char* toString(FinishReason reason) noexcept {
+    switch (reason) {
+        case FinishReason::stop:
+            return "stop";
+        case FinishReason::tool_calls:
+            return "tool-calls";
+        case FinishReason::length:
+            return "length";
+        case FinishReason::content_filter:
+            return "content-filter";
+        case FinishReason::other:
+            break;
+    }
+    return "other";
+}
+
+std::string ToolResult::text() const {
+    // A CBOR text string begins with one of these bytes; it is told as it is, and not as JSON with quotes.
+    const std::string_view bytes = output.bytes();
+    const bool is_text = !bytes.empty() && (static_cast<unsigned char>(bytes.front()) >> 5U) == 3;
+    return is_text ? output.as<std::string>() : output.toJson();
+}
+
+std::string Message::text() const {
+    std::string all;
+    for (const Part& part : content) {
+        if (const auto* text = std::get_if<Text>(&part)) all += text->text;
+    }
+    return all;
+}
+
+namespace {
+Message said(Role role, std::string text) {
+    Message message;
+    message.role = role;
+    message.content.emplace_back(Text{std::move(text)});
+    return message;
+}
+}  // namespace
+
+Message user(std::string text) { return said(Role::user, std::move(text)); }
+Message system(std::string text) { return said(Role::system, std::move(text)); }
+Message assistant(std::string text) {
+    Message message = said(Role::assistant, std::move(text));
+    message.finish_reason = FinishReason::stop;
+    return message;
+}
+Message assistant(std::vector<ToolCall> calls) {
+    Message message;
+    message.role = Role::assistant;
+    message.calls = std::move(calls);
+    message.finish_reason = FinishReason::tool_calls;
+    return message;
+}
+
+Message toolResult(const ToolCall& call, Value output, bool is_error) {
+    Message message;
+    message.role = Role::tool;
+    message.result = ToolResult{call.id, call.name, std::move(output), is_error};
+    message.id = "result-" + call.id;
+    return message;
+}
+
+}  // namespace stategraph::model

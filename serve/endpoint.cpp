@@ -1,0 +1,64 @@
+#include <stategraph/serve/endpoint.hpp>
+
+#include <map>
+
+#include <stategraph/error.hpp>
+#include <stategraph/fields.hpp>
+
+namespace stategraph::serve::detail {
+
+namespace {
+
+struct GivenAnswer {
+    std::optional<std::string> id = {};
+    std::optional<std::string> key = {};
+    Value value = {};
+    static constexpr auto fields() {
+        return stategraph::fields(field("id", &GivenAnswer::id), field("key", &GivenAnswer::key),
+                                  field("value", &GivenAnswer::value));
+    }
+};
+struct Answers {
+    std::optional<Value> resume = {};
+    std::vector<GivenAnswer> answers = {};
+    static constexpr auto fields() {
+        return stategraph::fields(field("resume", &Answers::resume), field("answers", &Answers::answers, defaulted));
+    }
+};
+struct Input {
+    Value input = {};
+    static constexpr auto fields() { return stategraph::fields(field("input", &Input::input)); }
+};
+
+}  // namespace
+
+std::optional<Command<>> answersIn(const Value& body) {
+    if (body.isNull()) return {};
+    const auto given = body.asStrict<Answers>();
+    if (given.resume && !given.answers.empty())
+        throw InvalidArgumentError("give either \"resume\" or \"answers\", not both");
+    if (!given.resume && given.answers.empty()) return {};
+    Command<> command;
+    if (given.resume) command.resume = *given.resume;
+    for (const GivenAnswer& answer : given.answers) {
+        if (answer.id.has_value() == answer.key.has_value()) {
+            throw InvalidArgumentError("each of the answers names its question by \"id\" or by \"key\"");
+        }
+        if (answer.id) {
+            command.answers.push_back({TaskId(*answer.id), answer.value});
+        } else {
+            command.answers.push_back({*answer.key, answer.value});
+        }
+    }
+    return command;
+}
+
+Value inputIn(const Value& body) { return body.asStrict<Input>().input; }
+
+std::string jsonList(const std::vector<std::string>& items) {
+    std::string all = "[";
+    for (const std::string& item : items) all += (all.size() == 1 ? "" : ",") + item;
+    return all + "]";
+}
+
+}  // namespace stategraph::serve::detail

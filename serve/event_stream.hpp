@@ -1,0 +1,65 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <boost/asio/awaitable.hpp>
+
+#include "serve/shared.hpp"
+
+namespace stategraph::serve {
+
+/// One response that tells events while they happen: from its first line to its last, or until its client has gone.
+class EventStream {
+public:
+    struct Source {
+        std::shared_ptr<Endpoint> endpoint;
+        const Protocol* protocol;  // the endpoint's
+        Subscription subscription;
+        /// The run that the request began; null: it only looks.
+        std::shared_ptr<ActiveRun> run;
+        /// The run takes answers: what is open is told at its end, since until it has stored them they seem open.
+        bool takes_answers = false;
+    };
+    EventStream(std::shared_ptr<Shared> shared, std::shared_ptr<Socket> socket, Source source, const Request& request);
+
+    /// True: the connection can be used again. What the run is refused with before it begins is the answer. Await it
+    /// on the socket's executor.
+    asio::awaitable<bool> run();
+
+private:
+    struct Watch;
+
+    /// False: the client could not be sent all.
+    asio::awaitable<bool> tellAll();
+    asio::awaitable<bool> writeHead();
+    asio::awaitable<bool> write(const std::string& text);
+    /// Waits for something to tell. False: there is no more.
+    asio::awaitable<bool> gather();
+    asio::awaitable<void> awaitEnd();
+    bool wasRefused(bool has_more) const;
+    void take(const HubEvent& event);
+    bool endsWith(const EndOfRun& end) const noexcept;
+    void close();
+    std::string framed() const;
+    void addLine(const std::string& line, std::string& text) const;
+    bool tells(StreamMode mode) const noexcept { return source_.protocol->modes.has(mode); }
+
+    std::shared_ptr<Shared> shared_;
+    std::shared_ptr<Socket> socket_;
+    Source source_;
+    std::unique_ptr<Encoder> encoder_;
+    std::shared_ptr<Watch> watch_;
+    const bool is_sse_;
+    const bool is_chunked_;
+    const bool keeps_;
+    Closing closing_;
+    bool is_over_ = false;
+    bool is_head_sent_ = false;
+    bool has_begun_ = false;
+    bool has_told_ = false;  // more than that the run began and ended, and what is open
+    std::vector<std::string> lines_;
+    std::string text_;
+};
+
+}  // namespace stategraph::serve

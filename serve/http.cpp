@@ -1,0 +1,45 @@
+#include "serve/http.hpp"
+
+#include <boost/json.hpp>
+
+#include <stategraph/error.hpp>
+
+namespace stategraph::serve {
+
+std::string errorJson(std::string_view text) {
+    return boost::json::serialize(boost::json::object{{"error", text}}) + "\n";
+}
+
+namespace {
+http::status statusOf(Errc code) noexcept {
+    switch (code) {
+        case Errc::invalid_argument:
+        case Errc::wrong_type:
+        case Errc::empty_input:
+            return http::status::bad_request;
+        case Errc::concurrent_update:
+        case Errc::thread_busy:
+            return http::status::conflict;
+        case Errc::invalid_update:
+        case Errc::saver_failed:
+        case Errc::store_failed:
+            return http::status::service_unavailable;
+        default:
+            return http::status::internal_server_error;
+    }
+}
+}  // namespace
+
+Failure failureOf(const std::exception_ptr& error) {
+    try {
+        std::rethrow_exception(error);
+    } catch (const Error& known) {
+        return {statusOf(known.code()), known.what()};
+    } catch (const std::exception& other) {
+        return {http::status::internal_server_error, other.what()};
+    } catch (...) {
+        return {http::status::internal_server_error, "unknown error"};
+    }
+}
+
+}  // namespace stategraph::serve

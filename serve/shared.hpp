@@ -1,0 +1,44 @@
+#pragma once
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include <stategraph/serve/server.hpp>
+
+#include "serve/http.hpp"
+#include "serve/run_table.hpp"
+
+namespace stategraph::serve {
+
+struct Page {
+    std::string content_type;
+    std::string text;
+};
+
+/// What all connections of a server share.
+struct Shared {
+    explicit Shared(ServerOptions given)
+        : options(std::move(given)),
+          runs(std::make_shared<RunTable>(options.runs_max, options.executor ? options.executor : Executor::common())) {
+    }
+
+    /// Null if there is none.
+    std::shared_ptr<Endpoint> endpoint(const std::string& name) const {
+        const std::lock_guard lock(mutex);
+        const auto found = endpoints.find(name);
+        return found == endpoints.end() ? nullptr : found->second;
+    }
+
+    const ServerOptions options;
+    const std::shared_ptr<RunTable> runs;
+    std::atomic<std::size_t> connections = 0;
+    std::atomic<bool> is_draining = false;
+
+    mutable std::mutex mutex;
+    std::map<std::string, std::shared_ptr<Endpoint>> endpoints;
+    std::map<std::string, Page> pages;
+};
+
+}  // namespace stategraph::serve

@@ -1,0 +1,72 @@
+#include <stategraph/serve/protocol.hpp>
+
+#include "serve/told.hpp"
+
+namespace stategraph::serve {
+
+namespace {
+
+namespace json = boost::json;
+
+class StepEvents final : public Encoder {
+public:
+    explicit StepEvents(const StepEventsOptions& options) : options_(options) {}
+
+    void take(const HubEvent& event, std::vector<std::string>& lines) override {
+        if (const auto piece = pieceIn(event)) {
+            if (!piece->text.empty())
+                tell({{"event", "text-chunk"}, {"stepName", stepOf(event)}, {"text", piece->text}}, lines);
+            return;
+        }
+        for (const json::object& message : messagesIn(event)) {
+            const json::value* const calls = message.if_contains("calls");
+            if (calls == nullptr || !calls->is_array()) continue;
+            for (const json::value& call : calls->get_array()) {
+                if (call.is_object()) takeCall(call.get_object(), event, lines);
+            }
+        }
+        if (!options_.approvals) return;
+        for (const ToldQuestion& question : questions_.newIn(event)) {
+            if (question.type.empty()) continue;
+            tell({{"event", "tool-call-approval"},
+                  {"stepName", stepOf(event)},
+                  {"interruptId", question.interrupt_id},
+                  {"toolCallId", question.call_id},
+                  {"toolName", question.tool},
+                  {"args", question.arguments}},
+                 lines);
+        }
+    }
+
+    void close(const Closing& closing, std::vector<std::string>& lines) override {
+        if (!closing.error.empty()) tell({{"event", "error"}, {"message", closing.error}}, lines);
+        tell({{"event", "finish"}, {"status", toString(closing.ending)}}, lines);
+    }
+
+private:
+    void takeCall(const json::object& call, const HubEvent& event, std::vector<std::string>& lines) const {
+        const auto chosen = options_.tools.find(textOf(call, "name"));
+        if (chosen == options_.tools.end()) return;
+        tell({{"event", "tool-call"},
+              {"stepName", stepOf(event)},
+              {"toolName", chosen->second},
+              {"text", textOf(call, "arguments")}},
+             lines);
+    }
+    static void tell(const json::object& line, std::vector<std::string>& lines) {
+        lines.push_back(json::serialize(line));
+    }
+
+    StepEventsOptions options_;
+    Questions questions_;
+};
+
+}  // namespace
+
+Protocol stepEvents(StepEventsOptions options) {
+    return {.name = "steps",
+            .encoder = [options = std::move(options)] { return std::make_unique<StepEvents>(options); },
+            .modes = {StreamMode::updates, StreamMode::messages, StreamMode::runs}};
+}
+
+}  // namespace stategraph::serve

@@ -1,0 +1,93 @@
+#include "serve/told.hpp"
+
+#include <stategraph/json.hpp>
+
+namespace stategraph::serve {
+
+namespace json = boost::json;
+
+std::string stepOf(const StreamEvent& event) {
+    if (event.ns.empty()) return event.node;
+    return event.ns.front().substr(0, event.ns.front().find(':'));
+}
+
+std::string textOf(const json::object& object, std::string_view member) {
+    const json::value* const found = object.if_contains(member);
+    return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
+}
+
+namespace {
+
+const json::array* listIn(const json::object& object, std::string_view member) {
+    const json::value* const found = object.if_contains(member);
+    return found != nullptr ? found->if_array() : nullptr;
+}
+
+}  // namespace
+
+std::optional<ToldPiece> pieceIn(const StreamEvent& event) {
+    if (event.mode != StreamMode::messages) return {};
+    const json::value data = toJsonValue(event.data);
+    const json::object* const told = data.if_object();
+    const json::value* const delta = told != nullptr ? told->if_contains("delta") : nullptr;
+    if (delta == nullptr || !delta->is_bool() || !delta->get_bool()) return {};
+    const json::value* const found = told->if_contains("message");
+    const json::object* const message = found != nullptr ? found->if_object() : nullptr;
+    if (message == nullptr) return {};
+    ToldPiece piece;
+    piece.id = textOf(*message, "id");
+    piece.text = textOf(*message, "content");
+    piece.reasoning = textOf(*message, "reasoning");
+    if (const json::array* const calls = listIn(*message, "calls")) {
+        for (const json::value& each : *calls) {
+            const json::object* const call = each.if_object();
+            if (call != nullptr)
+                piece.calls.push_back({textOf(*call, "id"), textOf(*call, "name"), textOf(*call, "arguments")});
+        }
+    }
+    return piece;
+}
+
+std::vector<json::object> messagesIn(const StreamEvent& event) {
+    std::vector<json::object> messages;
+    if (event.mode != StreamMode::updates) return messages;
+    const json::value data = toJsonValue(event.data);
+    const json::object* const all = data.if_object();
+    const json::value* const task = all != nullptr ? all->if_contains(event.node) : nullptr;
+    const json::object* const written = task != nullptr ? task->if_object() : nullptr;
+    const json::value* const found = written != nullptr ? written->if_contains("messages") : nullptr;
+    if (found == nullptr) return messages;
+    const auto take = [&](const json::value& each) {
+        if (each.is_object()) messages.push_back(each.get_object());
+    };
+    if (const json::array* const list = found->if_array()) {
+        for (const json::value& each : *list) take(each);
+    } else {
+        take(*found);
+    }
+    return messages;
+}
+
+std::vector<ToldQuestion> Questions::newIn(const StreamEvent& event) {
+    std::vector<ToldQuestion> questions;
+    for (const Interrupt& open : event.interrupts) {
+        if (!told_.emplace(open.id, open.index).second) continue;
+        ToldQuestion question;
+        question.interrupt_id = open.id.toString();
+        question.value = toJsonValue(open.value);
+        if (const json::object* const asked = question.value.if_object()) {
+            const std::string type = textOf(*asked, "type");
+            if (type == "tool-approval" || type == "tool-call") {
+                question.type = type;
+                question.call_id = textOf(*asked, "call_id");
+                question.tool = textOf(*asked, "tool");
+                if (const json::value* const arguments = asked->if_contains("arguments"))
+                    question.arguments = *arguments;
+            }
+        }
+        questions.push_back(std::move(question));
+    }
+    return questions;
+}
+
+}  // namespace stategraph::serve

@@ -1,0 +1,201 @@
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <stategraph/serve/protocol.hpp>
+
+#include "serve/told.hpp"
+
+namespace stategraph::serve {
+
+namespace {
+
+namespace json = boost::json;
+
+/// Whether it is the result of a call that somebody declined: agents write it so.
+bool isDeclined(const json::object& result) {
+    const json::value* const is_error = result.if_contains("is_error");
+    return is_error != nullptr && is_error->is_bool() && is_error->get_bool() &&
+           textOf(result, "output").starts_with("Error: The call was not approved");
+}
+
+/// One response as parts of the AI SDK's UI message stream. Parts refer to each other: a text begins, grows and ends,
+/// under one id.
+class UiMessages final : public Encoder {
+public:
+    void open(std::vector<std::string>& lines) override { tell({{"type", "start"}}, lines); }
+
+    void take(const HubEvent& event, std::vector<std::string>& lines) override {
+        if (const auto piece = pieceIn(event)) {
+            takePiece(*piece, lines);
+            return;
+        }
+        // A result is told as soon as it is there, and once more when its superstep ends, which is after all calls
+        // beside it were answered.
+        if (event.mode == StreamMode::messages) takeWhole(event, lines);
+        for (const json::object& message : messagesIn(event)) takeMessage(message, lines);
+        for (const ToldQuestion& question : questions_.newIn(event)) takeQuestion(question, lines);
+        if (event.mode == StreamMode::custom) {
+            tell({{"type", "data-custom"}, {"data", json::parse(event.data.toJson())}, {"transient", true}}, lines);
+        }
+    }
+
+    void close(const Closing& closing, std::vector<std::string>& lines) override {
+        endStep(lines);
+        if (closing.ending == Ending::cancelled) {
+            tell({{"type", "abort"}}, lines);
+        } else if (!closing.error.empty()) {
+            tell({{"type", "error"}, {"errorText", closing.error}}, lines);
+        }
+        tell({{"type", "finish"}, {"messageMetadata", {{"status", toString(closing.ending)}}}}, lines);
+    }
+
+private:
+    static void tell(const json::object& line, std::vector<std::string>& lines) {
+        lines.push_back(json::serialize(line));
+    }
+
+    void beginStep(const std::string& message, std::vector<std::string>& lines) {
+        if (message_ == message && in_step_) return;
+        endStep(lines);
+        message_ = message;
+        in_step_ = true;
+        tell({{"type", "start-step"}}, lines);
+    }
+    void endStep(std::vector<std::string>& lines) {
+        endPart(lines);
+        if (in_step_) tell({{"type", "finish-step"}}, lines);
+        in_step_ = false;
+    }
+    /// A text or a reasoning, of which one is open at a time.
+    void grow(const char* kind, const std::string& id, const std::string& text, std::vector<std::string>& lines) {
+        const std::string part = std::string(kind) + "-" + id;
+        if (open_part_ != part) {
+            endPart(lines);
+            open_part_ = part;
+            open_kind_ = kind;
+            tell({{"type", open_kind_ + "-start"}, {"id", part}}, lines);
+        }
+        tell({{"type", open_kind_ + "-delta"}, {"id", part}, {"delta", text}}, lines);
+    }
+    void endPart(std::vector<std::string>& lines) {
+        if (!open_part_.empty()) tell({{"type", open_kind_ + "-end"}, {"id", open_part_}}, lines);
+        open_part_.clear();
+    }
+
+    void takePiece(const ToldPiece& piece, std::vector<std::string>& lines) {
+        beginStep(piece.id, lines);
+        if (!piece.reasoning.empty()) grow("reasoning", piece.id, piece.reasoning, lines);
+        if (!piece.text.empty()) grow("text", piece.id, piece.text, lines);
+        for (const ToldPiece::Call& call : piece.calls) {
+            endPart(lines);
+            if (begun_.insert(call.id).second) {
+                tell(
+                    {{"type", "tool-input-start"}, {"toolCallId", call.id}, {"toolName", call.name}, {"dynamic", true}},
+                    lines);
+            }
+            if (!call.arguments.empty()) {
+                tell({{"type", "tool-input-delta"}, {"toolCallId", call.id}, {"inputTextDelta", call.arguments}},
+                     lines);
+            }
+        }
+    }
+
+    void takeWhole(const HubEvent& event, std::vector<std::string>& lines) {
+        const json::value data = json::parse(event.data.toJson());
+        const json::object* const told = data.if_object();
+        const json::value* const found = told != nullptr ? told->if_contains("message") : nullptr;
+        const json::object* const message = found != nullptr ? found->if_object() : nullptr;
+        if (message != nullptr && textOf(*message, "role") == "tool") takeResult(*message, lines);
+    }
+    void takeMessage(const json::object& message, std::vector<std::string>& lines) {
+        if (textOf(message, "role") == "tool") {
+            takeResult(message, lines);
+            return;
+        }
+        const json::value* const calls = message.if_contains("calls");
+        if (calls == nullptr || !calls->is_array() || calls->get_array().empty()) return;
+        beginStep(textOf(message, "id"), lines);
+        endPart(lines);
+        for (const json::value& each : calls->get_array()) {
+            if (each.is_object())
+                takeCall(textOf(each.get_object(), "id"), textOf(each.get_object(), "name"),
+                         argumentsOf(each.get_object()), lines);
+        }
+    }
+    static json::value argumentsOf(const json::object& call) {
+        boost::system::error_code broken;
+        json::value arguments = json::parse(textOf(call, "arguments"), broken);
+        return broken ? json::value(json::object()) : arguments;
+    }
+    void takeCall(const std::string& id, const std::string& tool, const json::value& input,
+                  std::vector<std::string>& lines) {
+        if (!known_.insert(id).second) return;
+        tell({{"type", "tool-input-available"},
+              {"toolCallId", id},
+              {"toolName", tool},
+              {"input", input},
+              {"dynamic", true}},
+             lines);
+    }
+    void takeResult(const json::object& message, std::vector<std::string>& lines) {
+        const json::value* const found = message.if_contains("result");
+        const json::object* const result = found != nullptr ? found->if_object() : nullptr;
+        if (result == nullptr) return;
+        const std::string id = textOf(*result, "call_id");
+        if (!answered_.insert(id).second) return;
+        // Of a response that began behind the call: the client has it from an earlier one, or is told it here.
+        const json::value* const is_error = result->if_contains("is_error");
+        const json::value* const output = result->if_contains("output");
+        if (isDeclined(*result)) {
+            tell({{"type", "tool-output-denied"}, {"toolCallId", id}}, lines);
+        } else if (is_error != nullptr && is_error->is_bool() && is_error->get_bool()) {
+            tell({{"type", "tool-output-error"},
+                  {"toolCallId", id},
+                  {"errorText", textOf(*result, "output")},
+                  {"dynamic", true}},
+                 lines);
+        } else {
+            tell({{"type", "tool-output-available"},
+                  {"toolCallId", id},
+                  {"output", output != nullptr ? *output : json::value()},
+                  {"dynamic", true}},
+                 lines);
+        }
+    }
+    void takeQuestion(const ToldQuestion& question, std::vector<std::string>& lines) {
+        if (question.type.empty()) {
+            tell({{"type", "data-question"}, {"id", question.interrupt_id}, {"data", question.value}}, lines);
+            return;
+        }
+        takeCall(question.call_id, question.tool, question.arguments, lines);
+        if (question.type != "tool-approval") return;
+        tell({{"type", "tool-approval-request"},
+              {"approvalId", question.interrupt_id},
+              {"toolCallId", question.call_id}},
+             lines);
+    }
+
+    std::string message_;
+    bool in_step_ = false;
+    std::string open_part_;
+    std::string open_kind_;
+    std::set<std::string> begun_, known_, answered_;  // calls
+    Questions questions_;
+    /// Questions that were open when the response began, until it is known that they stay open.
+};
+
+}  // namespace
+
+Protocol uiMessages() {
+    Protocol protocol;
+    protocol.name = "ui";
+    protocol.encoder = [] { return std::make_unique<UiMessages>(); };
+    protocol.modes = {StreamMode::updates, StreamMode::messages, StreamMode::custom, StreamMode::runs};
+    protocol.headers = {{"x-vercel-ai-ui-message-stream", "v1"}};
+    protocol.last_data = "[DONE]";
+    protocol.only_sse = true;
+    return protocol;
+}
+
+}  // namespace stategraph::serve

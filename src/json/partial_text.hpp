@@ -1,0 +1,54 @@
+#pragma once
+#include <string>
+
+namespace stategraph::detail {
+
+/// The inside of a JSON string that arrives in pieces, decoded to UTF-8. An unfinished escape, half a surrogate pair
+/// and an unfinished character are held back.
+class PartialText {
+public:
+    /// A fault in a key does not stop the reading, since the key is not shown yet and may be dropped. Its end is found
+    /// as if the faulty escape were ordinary characters. A fault in a value stops it.
+    enum class Role { key, value };
+
+    /// Forgets everything. With `raw_breaks` line breaks and tabs need no escape.
+    void begin(Role role, bool raw_breaks);
+    /// Reads up to the closing quote, to a fault in a value, or to `end`, and returns where it stopped. It does not
+    /// read the quote. Cost: linear.
+    const char* read(const char* at, const char* end);
+
+    /// What was decoded since `begin` or `drop`. Its size is bounded by what was read.
+    const std::string& decoded() const noexcept { return decoded_; }
+    void drop() noexcept { decoded_.clear(); }
+    /// Whether the string has a fault that no continuation heals.
+    bool isWrong() const noexcept { return wrong_; }
+    /// Whether a part of a character is held back. It is a fault if the string is closed now.
+    bool holdsBack() const noexcept { return left_ != 0 || high_ != 0; }
+
+private:
+    enum class Place { plain, escape, unit };
+    const char* readPlain(const char* at, const char* end);
+    void readAscii(char c);
+    void readLead(unsigned char byte);
+    void readTail(unsigned char byte);
+    void readEscape(char c);
+    bool readDigit(char c);
+    void endUnit();
+    void append(unsigned code_point);
+
+    std::string decoded_;
+    std::string character_;  // the bytes of an unfinished character
+    int left_ = 0;           // how many bytes it lacks
+    unsigned char next_min_ = 0;
+    unsigned char next_max_ = 0;  // between these must be its next byte
+    Place place_ = Place::plain;
+    unsigned unit_ = 0;  // the value of the digits of \uXXXX so far
+    int digits_ = 0;     // how many they are
+    unsigned high_ = 0;  // the first half of a surrogate pair
+    Role role_ = Role::key;
+    bool raw_breaks_ = false;
+    bool wrong_unit_ = false;
+    bool wrong_ = false;
+};
+
+}  // namespace stategraph::detail

@@ -1,0 +1,84 @@
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <boost/json.hpp>
+
+#include <stategraph/error.hpp>
+#include <stategraph/partial_json.hpp>
+
+#include "tests/fuzz/targets.hpp"
+#include "tests/support/json_compare.hpp"
+
+namespace fuzz {
+namespace {
+
+namespace json = boost::json;
+namespace sg = stategraph;
+using sg::PartialState;
+
+// The first byte says how the text is fed and read.
+struct Input {
+    std::size_t chunk;
+    bool clean;
+    std::string_view text;
+};
+
+std::optional<Input> inputOf(const std::uint8_t* data, std::size_t size) {
+    if (size == 0) return std::nullopt;
+    const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+    return Input{1 + data[0] % 7U, (data[0] & 0x80U) != 0, bytes.substr(1)};
+}
+
+// Feeds the text in chunks; false where it reached a limit. Its values must be readable at all times.
+bool feed(sg::PartialJson& partial, std::string_view text, std::size_t chunk) {
+    try {
+        partial.feed({});
+        for (std::size_t at = 0; at < text.size(); at += chunk) {
+            partial.feed(text.substr(at, chunk));
+            (void)partial.isOpen(partial.value());
+        }
+        return true;
+    } catch (const sg::InvalidArgumentError&) {
+        if (partial.state() != PartialState::failed_parse) found("a text that reached a limit has not failed");
+        return false;
+    }
+}
+
+// What Boost.JSON reads is successful unless a key is refused, and nothing else is.
+void compareWithParser(const sg::PartialJson& partial, std::string_view text) {
+    json::error_code error;
+    json::parse_options options;
+    options.max_depth = 256;
+    const json::value parsed = json::parse({text.data(), text.size()}, error, {}, options);
+    if (error == json::error::exponent_overflow) return;
+    const bool is_successful = partial.state() == PartialState::successful_parse;
+    if (error && is_successful) found("a text is successful that Boost.JSON refuses: " + error.message());
+    if (!error && !is_successful && !partial.lastValue().is_null()) {
+        found("a text is not successful that Boost.JSON reads");
+    }
+    if (is_successful && !json_compare::same(partial.value(), parsed)) found("a value is not what Boost.JSON reads");
+}
+
+}  // namespace
+
+int runPartialJson(const std::uint8_t* data, std::size_t size) {
+    const auto input = inputOf(data, size);
+    if (!input) return 0;
+    const sg::PartialJsonOptions options{.clean = input->clean};
+    sg::PartialJson whole(options);
+    sg::PartialJson split(options);
+    const bool fits = feed(whole, input->text, std::max<std::size_t>(input->text.size(), 1));
+    if (feed(split, input->text, input->chunk) != fits) found("a limit depends on how the text is split");
+    if (split.state() != whole.state()) found("a state depends on how the text is split");
+    if (!fits) return 0;
+    // Shown as text, because infinity is a value too.
+    if (json::serialize(split.lastValue()) != json::serialize(whole.lastValue())) {
+        found("a value depends on how the text is split");
+    }
+    if (!input->clean) compareWithParser(whole, input->text);
+    return 0;
+}
+
+}  // namespace fuzz

@@ -1,0 +1,168 @@
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <stategraph/async.hpp>
+#include <stategraph/model/anthropic.hpp>
+
+#include "model/http/anthropic_answer.hpp"
+#include "tests/support/scripted_server.hpp"
+
+namespace {
+
+namespace sg = stategraph;
+namespace md = stategraph::model;
+using Strings = std::vector<std::string>;
+
+struct Read {
+    md::Reply reply;
+    Strings told;
+};
+
+Read read(const Strings& events) {
+    Read out;
+    const std::function<void(const md::Delta&)> tell = [&](const md::Delta& delta) {
+        constexpr const char* kinds[] = {"text ", "reasoning ", "call ", "arguments "};
+        out.told.push_back(kinds[static_cast<int>(delta.kind)] + std::string(delta.name) + std::string(delta.text));
+    };
+    md::http::Listener listener(tell);
+    md::http::AnthropicAnswer answer({"http://x", "key"}, listener);
+    for (const std::string& event : events) answer.take("", event);
+    out.reply = answer.finish();
+    return out;
+}
+
+std::string start(int index, const std::string& block) {
+    return R"({"type":"content_block_start","index":)" + std::to_string(index) + R"(,"content_block":)" + block + "}";
+}
+std::string delta(int index, const std::string& json) {
+    return R"({"type":"content_block_delta","index":)" + std::to_string(index) + R"(,"delta":)" + json + "}";
+}
+std::string input(int index, const std::string& piece) {
+    return delta(index, R"({"type":"input_json_delta","partial_json":")" + piece + "\"}");
+}
+std::string end(int index) { return R"({"type":"content_block_stop","index":)" + std::to_string(index) + "}"; }
+std::string stop(const std::string& reason) {
+    return R"({"type":"message_delta","delta":{"stop_reason":")" + reason +
+           R"(","stop_sequence":null},"usage":{"output_tokens":15}})";
+}
+const std::string begin =
+    R"({"type":"message_start","message":{"id":"msg_1","model":"claude","content":[],"stop_reason":null,
+    "usage":{"input_tokens":25,"cache_creation_input_tokens":3,"cache_read_input_tokens":2,"output_tokens":1}}})";
+const std::string over = R"({"type":"message_stop"})";
+const std::string ping = R"({"type":"ping"})";
+
+md::ModelError errorOf(const Strings& events) {
+    try {
+        read(events);
+    } catch (const md::ModelError& error) {
+        return error;
+    }
+    FAIL("no error");
+    return {"", {}};
+}
+
+}  // namespace
+
+TEST_CASE("a streamed message of thoughts, text and calls is put together from its blocks") {
+    const Strings events = {begin,
+                            ping,
+                            start(0, R"({"type":"thinking","thinking":"","signature":""})"),
+                            delta(0, R"({"type":"thinking_delta","thinking":"h"})"),
+                            delta(0, R"({"type":"thinking_delta","thinking":"m"})"),
+                            delta(0, R"({"type":"signature_delta","signature":"c2ln"})"),
+                            end(0),
+                            start(1, R"({"type":"redacted_thinking","data":"ZGF0YQ=="})"),
+                            end(1),
+                            start(2, R"({"type":"text","text":""})"),
+                            delta(2, R"({"type":"text_delta","text":"I "})"),
+                            delta(2, R"({"type":"text_delta","text":"look"})"),
+                            delta(2, R"({"type":"citations_delta","citation":{}})"),
+                            end(2),
+                            start(3, R"({"type":"tool_use","id":"toolu_1","name":"look","input":{}})"),
+                            input(3, ""),
+                            input(3, R"({\"x\")"),
+                            input(3, ":1}"),
+                            end(3),
+                            start(4, R"({"type":"tool_use","id":"toolu_2","name":"wait","input":{}})"),
+                            end(4),
+                            start(5, R"({"type":"tool_use","id":"toolu_3","name":"whole","input":{"y":2}})"),
+                            end(5),
+                            start(6, R"({"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{}})"),
+                            input(6, "{}"),
+                            end(6),
+                            R"({"type":"from_the_future"})",
+                            stop("tool_use"),
+                            over};
+    const Read all = read(events);
+    CHECK(all.told == Strings{"reasoning h", "reasoning m", "text I ", "text look", "call look", R"(arguments {"x")",
+                              "arguments :1}", "call wait", "call whole", R"(arguments {"y":2})"});
+    const md::Message& message = all.reply.message;
+    REQUIRE(message.content.size() == 3);
+    CHECK((message.content[0] == md::Part(md::Reasoning{"hm", "c2ln"})));
+    CHECK((message.content[1] == md::Part(md::Reasoning{"", "redacted:ZGF0YQ=="})));
+    CHECK(message.text() == "I look");
+    REQUIRE(message.calls.size() == 3);
+    CHECK((message.calls[0] == md::ToolCall{"", "toolu_1", "look", R"({"x":1})"}));
+    CHECK((message.calls[1] == md::ToolCall{"", "toolu_2", "wait", "{}"}));
+    CHECK((message.calls[2] == md::ToolCall{"", "toolu_3", "whole", R"({"y":2})"}));
+    CHECK((message.finish_reason == md::FinishReason::tool_calls));
+    CHECK((message.usage == md::Usage{30, 15, 0, 2}));
+    CHECK(all.reply.response_id == "msg_1");
+    CHECK(all.reply.model == "claude");
+}
+
+TEST_CASE("Anthropic's reasons of stopping are ours, and calls decide unless the answer was cut off") {
+    const auto reason = [](const char* said) { return *read({begin, stop(said), over}).reply.message.finish_reason; };
+    CHECK((reason("end_turn") == md::FinishReason::stop));
+    CHECK((reason("stop_sequence") == md::FinishReason::stop));
+    CHECK((reason("max_tokens") == md::FinishReason::length));
+    CHECK((reason("model_context_window_exceeded") == md::FinishReason::length));
+    CHECK((reason("refusal") == md::FinishReason::content_filter));
+    CHECK((reason("pause_turn") == md::FinishReason::other));
+    const std::string call = start(0, R"({"type":"tool_use","id":"a","name":"f","input":{}})");
+    CHECK((*read({begin, call, stop("end_turn")}).reply.message.finish_reason == md::FinishReason::tool_calls));
+    const md::Message cut = read({begin, call, input(0, R"({\"x)"), stop("max_tokens"), over}).reply.message;
+    CHECK((cut.finish_reason == md::FinishReason::length));
+    CHECK(cut.calls.at(0).arguments == "{\"x");
+}
+
+TEST_CASE("a message that ends without its reason, and errors among the events, are errors") {
+    for (const Strings& events :
+         {Strings{}, Strings{begin}, Strings{begin, start(0, R"({"type":"text","text":"a"})"), over}}) {
+        CHECK(errorOf(events).isRetryable());
+    }
+    const md::ModelError busy =
+        errorOf({begin, R"({"type":"error","error":{"type":"overloaded_error","message":"Overloaded key"}})"});
+    CHECK(busy.isRetryable());
+    CHECK(std::string(busy.what()).find("Overloaded *** (overloaded_error)") != std::string::npos);
+    CHECK(!errorOf({R"({"type":"error","error":{"type":"invalid_request_error","message":"no"}})"}).isRetryable());
+    CHECK(errorOf({"garbage"}).isRetryable());
+}
+
+TEST_CASE("a message is streamed from a server, however its bytes are split") {
+    std::string body;
+    for (const std::string& event : {begin, ping, start(0, R"({"type":"text","text":""})"),
+                                     delta(0, R"({"type":"text_delta","text":"a"})"), end(0), stop("end_turn"), over}) {
+        std::string line;
+        for (const char c : event) line += c == '\n' ? ' ' : c;
+        body += "event: x\ndata: " + line + "\n\n";
+    }
+    for (const std::size_t size : {1, 3, 1000}) {
+        const ScriptedServer server([&](ScriptedServer::Peer& peer) {
+            peer.request();
+            peer.send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n");
+            for (std::size_t at = 0; at < body.size(); at += size) peer.send(std::string_view(body).substr(at, size));
+        });
+        const auto model = md::anthropic({.base_url = server.url(), .api_key = "sk", .model = "m"});
+        const std::vector<md::Message> messages = {md::user("hi")};
+        const md::Asking asking;
+        CHECK(sg::syncWait(model->ask({.messages = messages}, asking)).message.text() == "a");
+        const std::string request = server.requests().at(0);
+        CHECK(request.starts_with("POST /v1/messages HTTP/1.1\r\n"));
+        CHECK(request.find("\r\nx-api-key: sk\r\n") != std::string::npos);
+        CHECK(request.find("\r\nanthropic-version: 2023-06-01\r\n") != std::string::npos);
+    }
+}

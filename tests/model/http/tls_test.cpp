@@ -1,0 +1,86 @@
+#include <chrono>
+#include <fstream>
+#include <string>
+
+#include <doctest/doctest.h>
+
+#include <stategraph/async.hpp>
+#include <stategraph/model/openai.hpp>
+
+#include "tests/support/scripted_server.hpp"
+#include "tests/support/self_signed.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace {
+
+namespace sg = stategraph;
+namespace md = stategraph::model;
+using namespace std::chrono_literals;
+using Peer = ScriptedServer::Peer;
+
+const std::string answer =
+    "HTTP/1.1 200 OK\r\n\r\ndata: "
+    "{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\n";
+
+struct Trusted {
+    explicit Trusted(const SelfSigned& signed_by) : file((folder / "ca.pem").string()) {
+        std::ofstream(file) << signed_by.certificate;
+    }
+    TemporaryFolder folder;
+    std::string file;
+};
+
+std::string ask(const std::string& url, const std::string& ca_file) {
+    const auto model = md::openai(
+        {.base_url = url, .model = "m", .http = {.connect_limit = 2s, .max_retries = 0, .ca_file = ca_file}});
+    const md::Asking asking;
+    try {
+        return sg::syncWait(model->ask({}, asking)).message.text();
+    } catch (const md::ModelError& error) {
+        return std::string(error.isRetryable() ? "again: " : "never: ") + error.what();
+    }
+}
+
+bool has(const std::string& text, const char* part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("over TLS a server is believed whose certificate is in the ca_file, by name and by address") {
+    const SelfSigned self;
+    const Trusted trusted(self);
+    const ScriptedServer server(
+        [](Peer& peer) {
+            peer.request();
+            peer.send(answer);
+        },
+        self.certificate, self.key);
+    CHECK(ask(server.url(), trusted.file) == "a");
+    CHECK(ask("https://localhost:" + std::to_string(server.port()), trusted.file) == "a");
+}
+
+TEST_CASE(
+    "over TLS a server that nobody vouches for is refused, as is one with another's name, before anything is sent") {
+    const SelfSigned self;
+    const Trusted trusted(self);
+    const SelfSigned other("DNS:example.com");
+    const Trusted trusts_other(other);
+    const auto script = [](Peer& peer) { peer.request(); };
+    const ScriptedServer server(script, self.certificate, self.key);
+    const std::string untrusted = ask(server.url(), "");
+    CHECK(has(untrusted, "never: "));
+    CHECK(has(untrusted, "ca_file"));
+    CHECK(has(ask(server.url(), trusts_other.file), "certificate verify failed"));
+    const ScriptedServer stranger(script, other.certificate, other.key);
+    CHECK(has(ask(stranger.url(), trusts_other.file), "certificate verify failed"));
+    CHECK(server.requests().empty());
+    CHECK(stranger.requests().empty());
+}
+
+TEST_CASE("a server without TLS where it is expected, or one that is silent, is an error within the limit") {
+    const ScriptedServer plain([](Peer& peer) { peer.send("HTTP/1.1 400 Bad\r\n\r\n"); });
+    CHECK(has(ask("https://127.0.0.1:" + std::to_string(plain.port()), ""), "never: "));
+    const ScriptedServer silent([](Peer& peer) { CHECK(peer.waitForEnd(10s)); });
+    const std::string late = ask("https://127.0.0.1:" + std::to_string(silent.port()), "");
+    CHECK(has(late, "again: "));
+    CHECK(has(late, "nothing happened for 2000 ms"));
+}

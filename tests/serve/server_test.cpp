@@ -1,0 +1,335 @@
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include <stategraph/json.hpp>
+#include <stategraph/memory_saver.hpp>
+#include <stategraph/serve/agent_endpoint.hpp>
+#include <stategraph/serve/server.hpp>
+#include <stategraph/stategraph.hpp>
+
+#include "tests/agent/tools.hpp"
+#include "tests/serve/client.hpp"
+
+using namespace tools;
+namespace serve = stategraph::serve;
+namespace json = boost::json;
+using namespace std::chrono_literals;
+
+// Not in an unnamed namespace: coroutines that the server's templates make of it have names of their own.
+namespace served {
+
+struct State {
+    std::vector<std::string> said = {};
+    static constexpr auto channels() { return sg::channels(sg::channel("said", &State::said, sg::append)); }
+};
+
+}  // namespace served
+
+namespace {
+
+using served::State;
+
+/// Says what it was given twice, and asks in between where that is wanted.
+sg::CompiledGraph<State> echo(bool asks = false) {
+    sg::StateGraph<State> graph;
+    graph.addNode("first", [](const State& state) -> sg::Update<State> {
+        return {sg::add(&State::said, state.said.back() + "!")};
+    });
+    graph.addNode("second", [asks](const State& state, sg::Runtime& runtime) -> sg::Update<State> {
+        const std::string more = asks ? sg::interrupt<std::string>(runtime, "more", "more?") : "";
+        return {sg::add(&State::said, state.said.back() + more + "?")};
+    });
+    graph.addEdge(sg::START, "first").addEdge("first", "second").addEdge("second", sg::END);
+    return graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
+}
+
+/// A graph whose one node goes on until it is stopped.
+sg::CompiledGraph<State> endless(std::atomic<int>& stopped) {
+    sg::StateGraph<State> graph;
+    graph.addNode("wait", [&stopped](const State&, sg::Runtime& runtime) -> sg::Update<State> {
+        try {
+            runtime.waitFor(30s);
+        } catch (const sg::CancelledError&) {
+            ++stopped;
+            throw;
+        }
+        return {};
+    });
+    graph.addEdge(sg::START, "wait").addEdge("wait", sg::END);
+    return graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
+}
+
+template <class F>
+bool eventually(F holds) {
+    const auto end = std::chrono::steady_clock::now() + 20s;
+    while (!holds()) {
+        if (std::chrono::steady_clock::now() > end) return false;
+        std::this_thread::sleep_for(2ms);
+    }
+    return true;
+}
+
+std::string text(const json::object& object, std::string_view member) {
+    const json::value* const found = object.if_contains(member);
+    return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
+}
+
+}  // namespace
+
+TEST_CASE("a graph is started over HTTP, and its events are lines of JSON") {
+    serve::Server server;
+    server.add("echo", serve::endpoint(echo()));
+    const auto response = client::post(server.port(), "/echo/t1/start", R"({"input":{"said":["hello"]}})");
+    CHECK(response.status == 200);
+    CHECK(response.headers.at("content-type") == "application/x-ndjson; charset=utf-8");
+    CHECK(response.headers.at("x-accel-buffering") == "no");
+    const auto events = response.objects();
+    REQUIRE(events.size() == 4);
+    CHECK(text(events[0], "mode") == "runs");
+    CHECK(text(events[1], "node") == "first");
+    CHECK(text(events[2], "node") == "second");
+    CHECK(events[3].at("data").at("status").as_string() == "done");
+    const auto state = client::get(server.port(), "/echo/t1/state");
+    CHECK(json::parse(state.body).at("values").at("said").as_array().size() == 3);
+    CHECK(json::parse(client::get(server.port(), "/echo/t1/history").body).as_array().size() == 4);
+    CHECK(json::parse(client::get(server.port(), "/echo/t1/history?limit=2").body).as_array().size() == 2);
+}
+
+TEST_CASE("a graph of JSON state is served too") {
+    sg::JsonSchema schema;
+    schema.channel("n", sg::JsonReducer::sum());
+    sg::StateGraph<sg::JsonState> graph(schema);
+    graph.addNode("inc", [](const sg::JsonState&) -> sg::Update<sg::JsonState> { return {sg::write("n", 1)}; });
+    graph.addEdge(sg::START, "inc").addEdge("inc", sg::END);
+    serve::Server server;
+    server.add("count", serve::endpoint(graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()})));
+    client::post(server.port(), "/count/t/start", R"({"input":{"n":5}})");
+    CHECK(json::parse(client::get(server.port(), "/count/t/state").body).at("values").at("n") == 6);
+}
+
+TEST_CASE("a question ends the response, and its answer begins another one") {
+    serve::Server server;
+    server.add("echo", serve::endpoint(echo(true)));
+    const auto asked = client::post(server.port(), "/echo/t/start", R"({"input":{"said":["hello"]}})");
+    CHECK(asked.body.find("\"interrupted\"") != std::string::npos);
+    CHECK(asked.body.find("more?") != std::string::npos);
+    CHECK(client::post(server.port(), "/echo/t/resume", R"({"resume":7})").status == 400);
+    const auto answered =
+        client::post(server.port(), "/echo/t/resume", R"({"answers":[{"key":"more","value":"yes"}]})").objects();
+    CHECK(answered.back().at("data").at("status").as_string() == "done");
+    CHECK(client::post(server.port(), "/echo/t/resume", R"({"answers":[{"key":"more","value":"yes"}]})").status == 400);
+    CHECK(json::parse(client::get(server.port(), "/echo/t/state").body).at("values").at("said").as_array().back() ==
+          "hello!yes?");
+}
+
+TEST_CASE("a response may stay open over a question, until the run that answers it has ended") {
+    serve::Server server;
+    server.add("echo", serve::endpoint(echo(true), {.close_on_suspend = false}));
+    client::Connection open(server.port());
+    open.request("POST", "/echo/t/start", R"({"input":{"said":["hello"]}})");
+    client::Response response = open.head();
+    std::string seen;
+    while (seen.find("interrupted") == std::string::npos) seen += open.chunk();
+    client::post(server.port(), "/echo/t/resume", R"({"resume":"yes"})");
+    for (std::string piece = open.chunk(); !piece.empty(); piece = open.chunk()) seen += piece;
+    CHECK(seen.find("hello!yes?") != std::string::npos);
+    CHECK(seen.find("\"done\"") != std::string::npos);
+}
+
+TEST_CASE("events are told as server-sent events to whom takes those, and from a position on, once each") {
+    serve::Server server;
+    server.add("echo", serve::endpoint(echo()));
+    const auto response = client::post(server.port(), "/echo/t/start", R"({"input":{"said":["hello"]}})",
+                                       "Accept: text/event-stream\r\n");
+    CHECK(response.headers.at("content-type") == "text/event-stream; charset=utf-8");
+    CHECK(response.body.find("id: ") != std::string::npos);
+    const auto events = response.objects();
+    REQUIRE(events.size() == 4);
+    const std::string position = text(events[1], "position");
+    const auto later = client::get(server.port(), "/echo/t/events?from=" + position).objects();
+    REQUIRE(later.size() == 1);
+    CHECK(text(later[0], "node") == "second");
+    CHECK(client::get(server.port(), "/echo/t/events", "Last-Event-ID: " + position + "\r\n").objects().size() == 1);
+    CHECK(client::get(server.port(), "/echo/t/events?from=0").objects().size() == 2);
+    CHECK(client::get(server.port(), "/echo/t/events?from=x").status == 400);
+}
+
+TEST_CASE("what cannot be served is refused, with what is wrong") {
+    serve::Server server;
+    server.add("echo", serve::endpoint(echo()));
+    const auto port = server.port();
+    CHECK(client::get(port, "/nothing").status == 404);
+    CHECK(client::get(port, "/other/t/state").status == 404);
+    CHECK(client::get(port, "/echo/t/start").status == 405);
+    CHECK(client::post(port, "/echo/t/start", "{").status == 400);
+    CHECK(client::post(port, "/echo/t/start", "").status == 400);
+    CHECK(client::post(port, "/echo/t/start", R"({"input":{"nothing":1}})").status == 400);
+    CHECK(client::post(port, "/echo/t/start", R"({"input":{"said":"text"}})").status == 400);
+    CHECK(client::post(port, "/echo/t/decide", R"({"call_id":"x"})").status == 409);
+    CHECK(client::post(port, "/echo/t/start?protocol=ui", R"({"input":{"said":["a"]}})").status == 400);
+    CHECK(client::get(port, "/echo/%zz/state").status == 400);
+    CHECK(client::get(port, "/echo/" + std::string(300, 'a') + "/state").status == 400);
+    CHECK(client::get(port, "/echo/t/history?limit=x").status == 400);
+    const std::string why =
+        text(client::post(port, "/echo/t/start", R"({"input":{"nothing":1}})").objects().at(0), "error");
+    CHECK(why.find("nothing") != std::string::npos);
+    CHECK(json::parse(client::get(port, "/health").body).at("runs") == 0);
+}
+
+TEST_CASE("requests that are too large, too slow or nonsense end their connection alone") {
+    serve::ServerOptions options;
+    options.body_bytes_max = 1000;
+    options.header_bytes_max = 2000;
+    options.request_timeout = 2s;
+    serve::Server server(options);
+    server.add("echo", serve::endpoint(echo()));
+    const auto port = server.port();
+    CHECK(client::post(port, "/echo/t/start", std::string(2000, ' ')).status == 413);
+    CHECK(client::get(port, "/echo/t/state", "X: " + std::string(4000, 'x') + "\r\n").status == 431);
+    client::Connection nonsense(port);
+    nonsense.send("hello there\r\n\r\n");
+    CHECK(nonsense.read().status == 400);
+    client::Connection slow(port);
+    slow.send("GET /health HT");
+    boost::system::error_code end;
+    char byte = 0;
+    boost::asio::read(slow.socket(), boost::asio::buffer(&byte, 1), end);
+    CHECK(end == boost::asio::error::eof);
+    CHECK(client::get(port, "/health").status == 200);
+    CHECK(eventually([&] { return server.connections() <= 1; }));
+}
+
+TEST_CASE("who asks by another name, or without leave, is refused") {
+    serve::ServerOptions options;
+    options.authorize = [](const serve::RequestView& request) {
+        return request.header("Authorization") == "Bearer key" ? 0 : 401;
+    };
+    serve::Server server(options);
+    CHECK(client::get(server.port(), "/health").status == 401);
+    CHECK(client::get(server.port(), "/health", "Authorization: Bearer key\r\n").status == 200);
+    client::Connection rebound(server.port());
+    rebound.send("GET /health HTTP/1.1\r\nHost: evil.example\r\nAuthorization: Bearer key\r\n\r\n");
+    CHECK(rebound.read().status == 421);
+}
+
+TEST_CASE("a client that hangs up stops its run where that was said, and leaves it alone elsewhere") {
+    for (const bool cancels : {true, false}) {
+        CAPTURE(cancels);
+        std::atomic<int> stopped = 0;
+        {
+            serve::Server server;
+            server.add("wait", serve::endpoint(endless(stopped), {.disconnect_cancels = cancels}));
+            client::Connection connection(server.port());
+            connection.request("POST", "/wait/t/start", R"({"input":{"said":["a"]}})");
+            CHECK(connection.head().status == 200);
+            CHECK(server.runs() == 1);
+            connection.close();
+            if (cancels) {
+                CHECK(eventually([&] { return server.runs() == 0; }));
+                CHECK(eventually([&] { return stopped == 1; }));
+            } else {
+                CHECK(eventually([&] { return server.connections() == 0; }));
+                CHECK(server.runs() == 1);
+                CHECK(client::post(server.port(), "/wait/t/start", R"({"input":{"said":["b"]}})").status == 409);
+                client::Connection again(server.port());
+                again.request("GET", "/wait/t/events");
+                CHECK(client::post(server.port(), "/wait/t/cancel", "").status == 200);
+                CHECK(again.read().status == 200);
+                CHECK(eventually([&] { return server.runs() == 0; }));
+            }
+        }
+        CHECK(eventually([&] { return stopped == 1; }));
+    }
+}
+
+TEST_CASE("a thread that waits is ended by a cancel") {
+    serve::Server server;
+    server.add("echo", serve::endpoint(echo(true)));
+    client::post(server.port(), "/echo/t/start", R"({"input":{"said":["hello"]}})");
+    CHECK(client::post(server.port(), "/echo/t/cancel", "").body == "{\"cancelled\":\"thread\"}\n");
+    CHECK(json::parse(client::get(server.port(), "/echo/t/state").body).at("next").as_array().empty());
+}
+
+TEST_CASE("a silent response says that it is alive") {
+    std::atomic<int> stopped = 0;
+    serve::ServerOptions options;
+    options.heartbeat = 20ms;
+    serve::Server server(options);
+    server.add("wait", serve::endpoint(endless(stopped), {.disconnect_cancels = true}));
+    client::Connection connection(server.port());
+    connection.request("POST", "/wait/t/start", R"({"input":{"said":["a"]}})", "Accept: text/event-stream\r\n");
+    connection.head();
+    std::string seen;
+    while (seen.find(": \n\n") == std::string::npos) seen += connection.chunk();
+    connection.close();
+    CHECK(eventually([&] { return stopped == 1; }));
+}
+
+namespace {
+
+/// Throws at the event with this number.
+class BrokenEncoder final : public serve::Encoder {
+public:
+    explicit BrokenEncoder(int at) : left_(at) {}
+    void take(const sg::HubEvent&, std::vector<std::string>& lines) override {
+        if (--left_ == 0) throw std::runtime_error("the encoder broke");
+        lines.emplace_back("{}");
+    }
+
+private:
+    int left_;
+};
+
+}  // namespace
+
+TEST_CASE("what a protocol throws is an answer before the response has begun, and breaks it off later") {
+    serve::Server server;
+    std::atomic<int> at = 1;
+    serve::EndpointOptions options;
+    options.protocols = {{.name = "broken",
+                          .encoder = [&at] { return std::make_unique<BrokenEncoder>(at); },
+                          .modes = sg::StreamMode::updates}};
+    sg::StateGraph<State> graph;
+    graph.addNode("first", [](const State&) -> sg::Update<State> { return {sg::add(&State::said, std::string("a"))}; });
+    graph.addNode("second", [](const State&) -> sg::Update<State> {
+        std::this_thread::sleep_for(1s);  // the first event is sent by then
+        return {sg::add(&State::said, std::string("b"))};
+    });
+    graph.addEdge(sg::START, "first").addEdge("first", "second").addEdge("second", sg::END);
+    server.add("e", serve::endpoint(graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()}), options));
+    const std::string body = R"({"input":{"said":["x"]}})";
+    CHECK(client::post(server.port(), "/e/1/start", body).status == 500);
+    at = 2;
+    CHECK_THROWS(client::post(server.port(), "/e/2/start", body));
+    at = 3;
+    CHECK(client::post(server.port(), "/e/3/start", body).status == 200);
+    CHECK(eventually([&] { return server.runs() == 0 && server.connections() == 0; }));
+}
+
+TEST_CASE("a server that drains lets its runs end, tells their clients and takes no more") {
+    std::atomic<int> steps = 0;
+    sg::StateGraph<State> graph;
+    graph.addNode("a", [&](const State&) -> sg::Update<State> {
+        ++steps;
+        std::this_thread::sleep_for(1s);
+        return {};
+    });
+    graph.addNode("b", [&](const State&) -> sg::Update<State> { return ++steps, sg::Update<State>(); });
+    graph.addEdge(sg::START, "a").addEdge("a", "b").addEdge("b", sg::END);
+    serve::Server server;
+    server.add("slow", serve::endpoint(graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()})));
+    client::Connection connection(server.port());
+    connection.request("POST", "/slow/t/start", R"({"input":{"said":["a"]}})");
+    connection.head();
+    CHECK(eventually([&] { return steps == 1; }));
+    server.drain();
+    std::string seen;
+    for (std::string piece = connection.chunk(); !piece.empty(); piece = connection.chunk()) seen += piece;
+    CHECK(seen.find("\"drained\"") != std::string::npos);
+    server.wait();
+    CHECK(steps == 1);
+    CHECK_THROWS(client::get(server.port(), "/health"));
+}

@@ -1,0 +1,42 @@
+#include <doctest/doctest.h>
+
+#include <stategraph/memory_saver.hpp>
+#include <stategraph/serve/server.hpp>
+#include <stategraph/serve/workflow_endpoint.hpp>
+#include <stategraph/workflow/workflow.hpp>
+
+#include "tests/serve/client.hpp"
+
+namespace sg = stategraph;
+namespace wf = stategraph::workflow;
+namespace serve = stategraph::serve;
+namespace json = boost::json;
+
+TEST_CASE("a workflow is started, asked, answered once, looked at and cancelled over HTTP") {
+    const auto ask = wf::step("ask", [](const int& n, wf::Suspending<std::string, int>& context) {
+        return n + context.suspend("how much?");
+    });
+    const auto inc = wf::step("inc", [](const int& n) { return n + 1; });
+    const auto flow =
+        wf::workflow<int>("sum").then(inc).then(ask).commit({.checkpointer = std::make_shared<sg::MemorySaver>()});
+    serve::Server server;
+    server.add("sum", serve::endpoint(flow.flow()));
+    const auto port = server.port();
+
+    const auto asked = client::post(port, "/sum/r1/start", R"({"input":1})");
+    CHECK(asked.status == 200);
+    CHECK(asked.body.find("\"end\"") != std::string::npos);
+    CHECK(json::parse(client::get(port, "/sum/r1/state").body).at("status") == "suspended");
+    CHECK(client::post(port, "/sum/r1/resume", R"({"data":"many"})").status == 400);
+    CHECK(client::post(port, "/sum/r1/resume", R"({"data":5,"step":"other"})").status == 400);
+    CHECK(client::post(port, "/sum/r1/resume", R"({"data":5,"step":"ask"})").status == 200);
+    CHECK(client::post(port, "/sum/r1/resume", R"({"data":5})").status == 400);
+    CHECK(json::parse(client::get(port, "/sum/r1/state").body).at("result") == 7);
+    CHECK(json::parse(client::get(port, "/sum/r1/history?limit=2").body).as_array().size() == 2);
+
+    client::post(port, "/sum/r2/start", R"({"input":1})");
+    CHECK(client::post(port, "/sum/r2/cancel", "").status == 200);
+    CHECK(json::parse(client::get(port, "/sum/r2/state").body).at("status") == "canceled");
+    CHECK(client::post(port, "/sum/r3/start", R"({"input":"text"})").status == 400);
+    CHECK(client::post(port, "/sum/r3/decide", R"({"call_id":"x"})").status == 409);
+}

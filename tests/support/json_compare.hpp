@@ -1,0 +1,65 @@
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include <boost/json.hpp>
+
+// Comparing JSON as people read it: numbers as numbers, objects whatever the order of their keys.
+namespace json_compare {
+
+namespace json = boost::json;
+
+/// Boost.JSON 1.81 rounds some doubles to a neighbour.
+inline bool sameNumber(const json::value& a, const json::value& b) {
+    if (a == b) return true;
+    const double x = a.to_number<double>();
+    const double y = b.to_number<double>();
+    return x == y || std::abs(x - y) <= 1e-15 * std::max(std::abs(x), std::abs(y));
+}
+
+inline bool same(const json::value& a, const json::value& b) {
+    if (a.is_number() && b.is_number()) return sameNumber(a, b);
+    if (a.kind() != b.kind()) return false;
+    if (const json::array* items = a.if_array()) {
+        return std::equal(items->begin(), items->end(), b.get_array().begin(), b.get_array().end(), same);
+    }
+    if (const json::object* object = a.if_object()) {
+        return object->size() == b.get_object().size() &&
+               std::all_of(object->begin(), object->end(), [&](const auto& entry) {
+                   const json::value* other = b.get_object().if_contains(entry.key());
+                   return other != nullptr && same(entry.value(), *other);
+               });
+    }
+    return a == b;
+}
+
+/// Whether a value of a text is one that its longer text may have: strings and containers grow at their ends, numbers
+/// are replaced, everything before the end stays.
+inline bool refines(const json::value& before, const json::value& after) {
+    if (before.is_number() && after.is_number()) return true;
+    if (before.kind() != after.kind()) return false;
+    const auto last = [](auto at, const auto& all) { return std::next(at) == all.end(); };
+    if (const json::string* text = before.if_string())
+        return std::string_view(after.get_string()).starts_with(std::string_view(*text));
+    if (const json::array* items = before.if_array()) {
+        const json::array& more = after.get_array();
+        if (items->size() > more.size()) return false;
+        auto other = more.begin();
+        for (auto item = items->begin(); item != items->end(); ++item, ++other) {
+            if (last(item, *items) ? !refines(*item, *other) : *item != *other) return false;
+        }
+        return true;
+    }
+    if (const json::object* object = before.if_object()) {
+        for (auto entry = object->begin(); entry != object->end(); ++entry) {
+            const json::value* other = after.get_object().if_contains(entry->key());
+            if (other == nullptr) return false;
+            if (last(entry, *object) ? !refines(entry->value(), *other) : entry->value() != *other) return false;
+        }
+        return true;
+    }
+    return before == after;
+}
+
+}  // namespace json_compare

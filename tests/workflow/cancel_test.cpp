@@ -1,0 +1,208 @@
+#include <chrono>
+#include <functional>
+#include <future>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <stategraph/memory_saver.hpp>
+#include <stategraph/testing/fault_saver.hpp>
+#include <stategraph/unfinished.hpp>
+#include <stategraph/workflow/async.hpp>
+
+#include "tests/support/door.hpp"
+#include "tests/support/hand_home.hpp"
+
+// A run that is cancelled while a step executes: what is stored then, and what another process makes of it.
+namespace sg = stategraph;
+namespace wf = stategraph::workflow;
+using wf::RunStatus;
+using wf::StepStatus;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Flows whose step `work` calls a function of the test's, and a second process with the same flow.
+struct Cancelled {
+    std::shared_ptr<sg::MemorySaver> saver = std::make_shared<sg::MemorySaver>();
+    std::function<void()> work = [] {};
+    int later = 0;
+    wf::TypedStep<int, int> step = wf::step("work", [this](const int& n) {
+        work();
+        return n + 1;
+    });
+    wf::TypedStep<int, int> next = wf::step("next", [this](const int& n) {
+        ++later;
+        return n;
+    });
+
+    /// As another process would read it if this one died now.
+    void checkStored(const wf::Flow& flow, const std::string& run_id) const {
+        const wf::RunView view = flow.get(run_id);
+        CHECK((view.status == RunStatus::canceled));
+        CHECK_THROWS_AS(flow.restart(run_id), wf::RefusedError);
+        CHECK_THROWS_AS(flow.resume(run_id, {.step = "work"}, sg::Value(1)), wf::RefusedError);
+        CHECK(flow.dueRuns().empty());
+        CHECK(saver->unfinishedThreads().empty());
+        CHECK(flow.list({.status = {RunStatus::canceled}}).size() == 1);
+    }
+    template <class Make>
+    void check(Make make) {
+        const auto flow = make(std::static_pointer_cast<sg::BaseCheckpointSaver>(saver));
+        const auto elsewhere = make(std::make_shared<Door>(saver));
+        int checked = 0;
+        work = [&] {
+            if (checked++ > 0) return;
+            CHECK((flow.cancel("1").status == RunStatus::canceled));
+            checkStored(elsewhere.flow(), "1");
+        };
+        const auto run = flow.start("1", 1);
+        CHECK(checked > 0);
+        CHECK((run.status == RunStatus::canceled));
+        checkStored(elsewhere.flow(), "1");
+        CHECK(later == 0);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a cancel is stored while a step executes: for another process the run is canceled at once") {
+    Cancelled run;
+    SUBCASE("a step") {
+        run.check([&](auto saver) {
+            return wf::workflow<int>("w").then(run.step).then(run.next).commit({.checkpointer = saver});
+        });
+    }
+    SUBCASE("the last step") {
+        run.check([&](auto saver) { return wf::workflow<int>("w").then(run.step).commit({.checkpointer = saver}); });
+    }
+    SUBCASE("a member of a block") {
+        run.check([&](auto saver) {
+            return wf::workflow<int>("w")
+                .parallel(run.step, wf::clone(run.step, "beside"))
+                .map([](const std::tuple<int, int>& both) { return std::get<0>(both); })
+                .then(run.next)
+                .commit({.checkpointer = saver});
+        });
+    }
+    SUBCASE("the body of a loop") {
+        run.check([&](auto saver) {
+            return wf::workflow<int>("w")
+                .dowhile(run.step, [](const int& n) { return n < 9; })
+                .then(run.next)
+                .commit({.checkpointer = saver});
+        });
+    }
+    SUBCASE("elements of a list") {
+        run.check([&](auto saver) {
+            return wf::workflow<int>("w")
+                .map([](const int&) {
+                    return std::vector<int>{1, 2, 3};
+                })
+                .foreach (run.step, {.concurrency = 2})
+                .map([](const std::vector<int>& all) { return all.at(0); })
+                .then(run.next)
+                .commit({.checkpointer = saver});
+        });
+    }
+    SUBCASE("a step of a workflow inside") {
+        run.check([&](auto saver) {
+            const auto inner = wf::workflow<int>("inner").then(run.step).then(run.next).commit();
+            return wf::workflow<int>("w").then("inner", inner).commit({.checkpointer = saver});
+        });
+    }
+}
+
+TEST_CASE("the step under way ends, and its output is kept") {
+    Cancelled run;
+    const auto flow = wf::workflow<int>("w").then(run.step).then(run.next).commit({.checkpointer = run.saver});
+    run.work = [&] { flow.cancel("1"); };
+    flow.start("1", 1);
+    const auto stored = flow.get("1");
+    CHECK((stored.view.steps.at("work").status == StepStatus::success));
+    CHECK(stored.view.steps.at("work").output == sg::Value(2));
+    CHECK_FALSE(stored.view.steps.contains("next"));
+}
+
+TEST_CASE("a cancelled run whose step fails, or whose process dies, is not restarted, and can be started anew") {
+    Cancelled run;
+    const auto flow = wf::workflow<int>("w").then(run.step).then(run.next).commit({.checkpointer = run.saver});
+    run.work = [&] {
+        flow.cancel("1");
+        throw std::runtime_error("no");
+    };
+    CHECK((flow.start("1", 1).status == RunStatus::failed));  // as a step that fails without a cancel
+    // A process that dies: its task is destroyed while the step's thread has not come back.
+    HandHome home;
+    run.work = [&] { flow.cancel("2"); };
+    {
+        const auto task = wf::asyncStart(flow.flow(), "2", sg::Value(1));
+        bool is_over = false;
+        task.handle().promise().startWith(
+            task.handle(), [](void* over) { *static_cast<bool*>(over) = true; }, &is_over, home.home());
+    }
+    const auto status = flow.get("2").status;
+    CHECK((status == RunStatus::canceled || status == RunStatus::pending));
+    run.work = [] {};
+    CHECK(flow.start("2", 1).result == 2);
+    CHECK((flow.get("2").status == RunStatus::success));
+}
+
+TEST_CASE("time travel takes a cancelled run back") {
+    Cancelled run;
+    const auto flow = wf::workflow<int>("w").then(run.step).then(run.next).commit({.checkpointer = run.saver});
+    run.work = [&] { flow.cancel("1"); };
+    flow.start("1", 1);
+    CHECK(flow.timeTravel("1", run.next, 7).result == 7);
+    CHECK((flow.get("1").status == RunStatus::success));
+}
+
+TEST_CASE("awaited runs are cancelled in the same way") {
+    Cancelled run;
+    const auto make = [&](std::shared_ptr<sg::BaseCheckpointSaver> saver) {
+        return wf::workflow<int>("w").then(run.step).then(run.next).commit({.checkpointer = std::move(saver)});
+    };
+    const auto flow = make(run.saver);
+    const auto elsewhere = make(std::make_shared<Door>(run.saver));
+    int checked = 0;
+    run.work = [&] {
+        flow.cancel("1");
+        run.checkStored(elsewhere.flow(), "1");
+        ++checked;
+    };
+    CHECK((sg::syncWait(wf::asyncStart(flow, "1", 1)).status == RunStatus::canceled));
+    CHECK(checked == 1);
+    CHECK(run.later == 0);
+}
+
+TEST_CASE("a cancel that cannot be stored says so, and ends the run of this process all the same") {
+    Cancelled run;
+    const auto faults = std::make_shared<sg::testing::FaultSaver>(run.saver);
+    const auto flow = wf::workflow<int>("w").then(run.step).then(run.next).commit({.checkpointer = faults});
+    run.work = [&] {
+        faults->arm({.fail_at = 1, .calls = sg::testing::SaverCalls::put});
+        CHECK_THROWS_AS(flow.cancel("1"), sg::SaverError);
+    };
+    CHECK((flow.start("1", 1).status == RunStatus::canceled));
+    CHECK(run.later == 0);
+}
+
+TEST_CASE("a run that is cancelled by any thread at any time is canceled, or had ended before") {
+    for (int i = 0; i < 200; ++i) {
+        CAPTURE(i);
+        Cancelled run;
+        const auto flow = wf::workflow<int>("w")
+                              .then(run.step)
+                              .parallel(run.next, wf::clone(run.step, "b"))
+                              .commit({.checkpointer = run.saver});
+        auto result = std::async(std::launch::async, [&] { return flow.start("1", 1); });
+        for (int spin = 0; spin < 97 * i; ++spin) (void)flow.flow();
+        const auto seen = flow.cancel("1").status;
+        const auto ended = result.get().status;
+        if (seen == RunStatus::success) CHECK((ended == RunStatus::success));
+        if (seen == RunStatus::canceled) CHECK((ended == RunStatus::canceled));
+        CHECK((flow.get("1").status == ended));
+    }
+}

@@ -1,0 +1,172 @@
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <tuple>
+
+#include <doctest/doctest.h>
+
+#include <stategraph/memory_saver.hpp>
+#include <stategraph/run_control.hpp>
+#include <stategraph/workflow/async.hpp>
+
+// Workflows as steps are retried as their policy says: how often, for which errors, and after which waits.
+namespace sg = stategraph;
+namespace wf = stategraph::workflow;
+using wf::RunStatus;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct Busy : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// Fails as often as it is to, and counts.
+struct Failing {
+    std::atomic<int> executed = 0;
+    int failures = 100;
+
+    template <class Error = std::runtime_error>
+    auto step(std::string text = "no") {
+        return wf::step("fails", [this, text](const int& n) {
+            if (++executed <= failures) throw Error(text);
+            return n + 1;
+        });
+    }
+};
+
+sg::RetryPolicy policy(int attempts) {
+    return {.max_attempts = attempts, .initial_interval = 0ms, .backoff_factor = 1, .jitter = false};
+}
+
+/// A workflow with the inner one as its only step, retried by the policy; the step inside is tried once.
+template <class Inner>
+wf::Workflow<int, int> around(Inner inner, sg::RetryPolicy retry,
+                              std::shared_ptr<sg::BaseCheckpointSaver> saver = std::make_shared<sg::MemorySaver>()) {
+    return wf::workflow<int>("w")
+        .then("inner", std::move(inner))
+        .retry(std::move(retry))
+        .commit({.checkpointer = std::move(saver)});
+}
+
+}  // namespace
+
+TEST_CASE("the waits between attempts grow by the factor of the policy, up to its longest") {
+    Failing failing;
+    const auto flow = around(
+        wf::workflow<int>("i").then(failing.step()).commit(),
+        {.max_attempts = 4, .initial_interval = 20ms, .backoff_factor = 3, .max_interval = 45ms, .jitter = false});
+    const auto began = std::chrono::steady_clock::now();
+    CHECK((flow.start("1", 1).status == RunStatus::failed));
+    CHECK(failing.executed == 4);
+    CHECK(std::chrono::steady_clock::now() - began >= 20ms + 45ms + 45ms);
+}
+
+TEST_CASE("errors that the policy does not accept are not retried, whichever workflow they come through") {
+    Failing failing;
+    sg::RetryPolicy busy = policy(3);
+    busy.retry_on = sg::on<Busy>();
+    SUBCASE("an accepted one") {
+        CHECK((around(wf::workflow<int>("i").then(failing.step<Busy>()).commit(), busy).start("1", 1).status ==
+               RunStatus::failed));
+        CHECK(failing.executed == 3);
+    }
+    SUBCASE("another one") {
+        CHECK((around(wf::workflow<int>("i").then(failing.step()).commit(), busy).start("1", 1).status ==
+               RunStatus::failed));
+        CHECK(failing.executed == 1);
+    }
+    SUBCASE("an accepted one, two workflows down") {
+        const auto inner = wf::workflow<int>("i").then(failing.step<Busy>()).commit();
+        const auto middle = wf::workflow<int>("m").then("inner", inner).commit();
+        CHECK((around(middle, busy).start("1", 1).status == RunStatus::failed));
+        CHECK(failing.executed == 3);
+    }
+    SUBCASE("an accepted one, of an element of a list") {
+        const auto inner = wf::workflow<int>("i")
+                               .map([](const int& n) { return std::vector<int>{n}; })
+                               .foreach (failing.step<Busy>())
+                               .map([](const std::vector<int>& all) { return all.at(0); })
+                               .commit();
+        failing.failures = 2;
+        CHECK(around(inner, busy).start("1", 1).result == 2);
+        CHECK(failing.executed == 3);
+    }
+    SUBCASE("a condition's, of which the text is known") {
+        const auto inner = wf::workflow<int>("i")
+                               .dowhile(wf::step("turn", [](const int& n) { return n; }),
+                                        [&](const int&) -> bool {
+                                            ++failing.executed;
+                                            throw Busy("no");
+                                        })
+                               .commit();
+        CHECK((around(inner, busy).start("1", 1).status == RunStatus::failed));
+        CHECK(failing.executed == 1);
+    }
+}
+
+TEST_CASE("the other policies of a policy decide about errors that it does not accept") {
+    Failing failing;
+    sg::RetryPolicy both = policy(1);
+    both.retry_on = sg::on<std::invalid_argument>();
+    sg::RetryPolicy busy = policy(4);
+    busy.retry_on = sg::on<Busy>();
+    both.otherwise.push_back(busy);
+    CHECK((around(wf::workflow<int>("i").then(failing.step<Busy>()).commit(), both).start("1", 1).status ==
+           RunStatus::failed));
+    CHECK(failing.executed == 4);
+}
+
+TEST_CASE("awaited runs retry workflows in the same way") {
+    Failing failing;
+    failing.failures = 2;
+    sg::RetryPolicy busy = policy(3);
+    busy.retry_on = sg::on<Busy>();
+    const auto flow = around(wf::workflow<int>("i").then(failing.step<Busy>()).commit(), busy);
+    CHECK(sg::syncWait(wf::asyncStart(flow, "1", 1)).result == 2);
+    CHECK(failing.executed == 3);
+}
+
+TEST_CASE("whether another attempt follows is decided once, also where the run resumes in another process") {
+    Failing failing;
+    failing.failures = 1;
+    std::atomic<int> asked = 0;
+    sg::RetryPolicy counted = policy(3);
+    counted.retry_on = [&](const Busy&) {
+        ++asked;
+        return true;
+    };
+    const auto saver = std::make_shared<sg::MemorySaver>();
+    const auto process = [&] {
+        const auto inner = wf::workflow<int>("i").sleep(1ms).then(failing.step<Busy>()).sleep(1ms).commit();
+        return around(inner, counted, saver);
+    };
+    auto status = process().start("1", 1).status;
+    int restarts = 0;
+    for (; status == RunStatus::waiting && restarts < 20; ++restarts) {
+        std::this_thread::sleep_for(2ms);
+        status = process().restart("1").status;
+    }
+    CHECK((status == RunStatus::success));
+    CHECK(restarts >= 3);  // two sleeps before the step, and one behind it
+    CHECK(asked == 1);
+    CHECK(failing.executed == 2);
+}
+
+TEST_CASE("a wait between attempts ends when the run is stopped") {
+    Failing failing;
+    const auto control = std::make_shared<sg::RunControl>();
+    const auto flow = around(wf::workflow<int>("i").then(failing.step()).commit(),
+                             {.max_attempts = 2, .initial_interval = 1h, .jitter = false});
+    wf::RunOptions options;
+    options.control = control;
+    std::jthread stops([&] {
+        while (failing.executed == 0) std::this_thread::sleep_for(1ms);
+        control->requestStop();
+    });
+    CHECK((flow.start("1", 1, options).status == RunStatus::canceled));
+    CHECK(failing.executed == 1);
+}
