@@ -77,10 +77,15 @@ if(TARGET example_advisor)
   endif()
 endif()
 
+# The programs that the README shows.
 if(STATEGRAPH_BUILD_TESTS)
-  add_test(
-    NAME readme
-    COMMAND
-      ${CMAKE_COMMAND} "-DREADME=${PROJECT_SOURCE_DIR}/README.md" "-DPROGRAM=${PROJECT_SOURCE_DIR}/examples/first.cpp"
-      "-DEXPECTED=${PROJECT_SOURCE_DIR}/examples/expected/first.txt" -P "${PROJECT_SOURCE_DIR}/cmake/CheckReadme.cmake")
+  foreach(_shown first agent)
+    add_test(
+      NAME readme.${_shown}
+      COMMAND
+        ${CMAKE_COMMAND} "-DREADME=${PROJECT_SOURCE_DIR}/README.md"
+        "-DPROGRAM=${PROJECT_SOURCE_DIR}/examples/${_shown}.cpp" "-DLINES_MAX=40"
+        "-DEXPECTED=${PROJECT_SOURCE_DIR}/examples/expected/${_shown}.txt" -P
+        "${PROJECT_SOURCE_DIR}/cmake/CheckReadme.cmake")
+  endforeach()
 endif()
