@@ -64,6 +64,11 @@ foreach(main IN LISTS STATEGRAPH_EXAMPLE_MAINS)
   stategraph_example(${name} ${sources})
 endforeach()
 if(TARGET example_advisor)
+  # With it the environment may name a real model (examples/advisor/real_model.hpp).
+  if(STATEGRAPH_WITH_MODEL_HTTP)
+    target_compile_definitions(example_advisor PRIVATE ADVISOR_HAS_MODEL_HTTP)
+    target_link_libraries(example_advisor PRIVATE stategraph::model_http)
+  endif()
   set_source_files_properties(
     "${PROJECT_SOURCE_DIR}/examples/advisor/main.cpp"
     PROPERTIES COMPILE_DEFINITIONS "ADVISOR_PAGE=\"${PROJECT_SOURCE_DIR}/examples/advisor/page\"")
