@@ -1,5 +1,9 @@
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include <stategraph/async.hpp>
 
 #include "tests/agent/tools.hpp"
@@ -80,15 +84,26 @@ TEST_CASE("tools that are coroutines and tools that block are called beside each
     for (const drivers::Driver& driver : drivers::crossed()) {
         CAPTURE(driver.name);
         const auto ledger = std::make_shared<Ledger>();
+        // The blocking call ends when both coroutines have: so they do run beside it.
+        std::atomic<bool> was_alone = false;
+        const auto blocking = agent::tool<Job>("work", {}, [&was_alone, ledger](const Job& job) {
+            const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+            while (ledger->count("a") + ledger->count("c") < 2 && !was_alone) {
+                was_alone = std::chrono::steady_clock::now() > end;
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            }
+            return "did " + job.what;
+        });
         const auto awaited =
             agent::tool<Job>("later", {}, [ledger](const Job& job) { return later(ledger, job.what); });
         const agent::Agent helper(
             {.model =
                  model::scripted({model::assistant({call("1", "a", "later"), call("2", "b"), call("3", "c", "later")}),
                                   model::assistant("ok")}),
-             .tools = {work(ledger), awaited}});
+             .tools = {blocking, awaited}});
         const auto result = driver.run(helper.graph(), agent::said("go"));
         REQUIRE(result.what() == "");
+        CHECK(!was_alone);
         CHECK(results(result.values) == Texts{"later a", "did b", "later c"});
         CHECK(result.values.text() == "ok");
     }
