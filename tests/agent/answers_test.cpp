@@ -28,6 +28,23 @@ sg::Task<std::string> later(std::shared_ptr<Ledger> ledger, std::string what) {
     co_return "later " + what;
 }
 
+/// Breaks off in the middle of its answer twice.
+class Shaky final : public model::Model {
+public:
+    explicit Shaky(std::atomic<int>& asked) : asked_(asked) {}
+    sg::Task<model::Reply> ask(model::Request, const model::Asking& asking) const override {
+        const bool breaks = ++asked_ < 3;
+        asking.tell({.text = breaks ? "at l" : "at last"});
+        if (breaks) throw model::ModelError("overloaded", {.status = 503, .is_retryable = true});
+        model::Reply reply;
+        reply.message = model::assistant("at last");
+        co_return reply;
+    }
+
+private:
+    std::atomic<int>& asked_;
+};
+
 }  // namespace
 
 TEST_CASE("an answer is read as the type that was asked for") {
@@ -112,16 +129,21 @@ TEST_CASE("tools that are coroutines and tools that block are called beside each
 TEST_CASE(
     "a model that fails is asked again if that may help, and what it had told is told with the number of the attempt") {
     std::atomic<int> asked = 0;
-    const auto shaky = model::scripted([&](const model::Request&) -> model::Message {
-        if (++asked < 3) throw model::ModelError("overloaded", {.status = 503, .is_retryable = true});
-        return model::assistant("at last");
-    });
-    agent::Options options{.model = shaky};
+    agent::Options options{.model = std::make_shared<const Shaky>(asked)};
     options.retry = sg::RetryPolicy{.max_attempts = 3, .initial_interval = std::chrono::milliseconds(1)};
     options.retry->retry_on = [](const model::ModelError& error) { return error.isRetryable(); };
     const agent::Agent helper(options);
-    CHECK(helper.say("go").values.text() == "at last");
+    std::vector<std::pair<int, std::string>> told;
+    const auto note = [&](const sg::StreamEvent& event) {
+        const auto data = event.data.as<std::map<std::string, sg::Value>>();
+        if (!data.at("delta").as<bool>()) return;
+        CHECK(data.at("attempt").as<int>() == event.attempt);
+        told.emplace_back(event.attempt, data.at("message").as<agent::Piece>().content.value_or(""));
+    };
+    const auto result = helper.graph().stream(agent::said("go"), {}, {.modes = sg::StreamMode::messages}, note);
+    CHECK(result.values.text() == "at last");
     CHECK(asked == 3);
+    CHECK(told == std::vector<std::pair<int, std::string>>{{1, "at l"}, {2, "at l"}, {3, "at last"}});
 
     asked = 0;
     const agent::Agent wrong({.model = model::scripted([&](const model::Request&) -> model::Message {
