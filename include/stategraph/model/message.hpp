@@ -169,13 +169,14 @@ Message system(std::string text);
 Message assistant(std::string text);
 /// An assistant's message that requests these calls.
 Message assistant(std::vector<ToolCall> calls);
-/// The result of a call as a message. Its id is derived from the call's id, so that writing it twice stores one message.
+/// The result of a call as a message. Its id is derived from the call's id, so that writing it twice stores one
+/// message.
 Message toolResult(const ToolCall& call, Value output, bool is_error = false);
 
-/// The conversation as providers require it: each message with calls is followed directly by their results, in the order
-/// of the calls. A call without a result (its run was cancelled, or the user wrote meanwhile) gets one that says so. A
-/// result without a call is left out.
-/// Returns none if the conversation has that form already. Cost: a pass over the messages.
+/// The conversation as providers require it: each message with calls is followed directly by their results, in the
+/// order of the calls. A call without a result (its run was cancelled, or the user wrote meanwhile) gets one that says
+/// so. A result without a call is left out. Returns none if the conversation has that form already. Cost: a pass over
+/// the messages.
 std::optional<std::vector<Message>> mendHistory(const std::vector<Message>& messages);
 
 }  // namespace stategraph::model

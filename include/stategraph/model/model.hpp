@@ -44,7 +44,8 @@ struct Settings {
     std::optional<double> top_p = {};
     std::optional<std::int64_t> seed = {};
     std::vector<std::string> stop_sequences = {};
-    /// A JSON object whose members are added to the request's body, for this provider alone. They replace the library's.
+    /// A JSON object whose members are added to the request's body, for this provider alone. They replace the
+    /// library's.
     Value extra = {};
 };
 
@@ -80,7 +81,8 @@ struct Asking {
     std::function<void(const Delta&)> tell = {};
     /// A requested stop ends the call with CancelledError.
     std::stop_token stop = {};
-    /// The runtime of the node that calls the model, or null. With it, what the model awaits ends when the run is stopped.
+    /// The runtime of the node that calls the model, or null. With it, what the model awaits ends when the run is
+    /// stopped.
     Runtime* runtime = nullptr;
 };
 
@@ -117,8 +119,8 @@ class Model {
 public:
     virtual ~Model() = default;
     /// Answers the request. The caller keeps `asking`, and what the request refers to, until the task has ended or is
-    /// destroyed. Errors: ModelError; CancelledError if it was stopped. An answer that breaks off must be an error, never
-    /// a shorter answer.
+    /// destroyed. Errors: ModelError; CancelledError if it was stopped. An answer that breaks off must be an error,
+    /// never a shorter answer.
     virtual Task<Reply> ask(Request request, const Asking& asking) const = 0;
 };
 
