@@ -218,7 +218,14 @@ void Encoder::real(double value) {
 
 void Encoder::text(std::string_view value) {
     if (!detail::isUtf8(value)) return bytes(value);
-    appendLength(*out_, 0x60, cbor_encode_string_start, value.size());
+    if (value.size() < 24) {  // the commonest: head and text are appended as one piece
+        std::array<char, 24> item;
+        item[0] = static_cast<char>(0x60U | value.size());
+        value.copy(item.data() + 1, value.size());
+        out_->append(item.data(), value.size() + 1);
+        return;
+    }
+    appendHead(*out_, cbor_encode_string_start, value.size());
     out_->append(value);
 }
 

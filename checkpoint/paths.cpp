@@ -29,7 +29,9 @@ std::optional<std::int64_t> sleepsUntil(std::string_view word) {
 }
 
 std::string effectPath(TaskId task, std::string_view key) {
-    std::string path(effect_prefix);
+    std::string path;
+    path.reserve(effect_prefix.size() + 33 + key.size());
+    path += effect_prefix;
     path += task.toString();
     path += ':';
     path += key;

@@ -41,11 +41,12 @@ bool parse(std::string_view shape, std::string_view text, Halves& out) noexcept 
 
 std::string print(std::string_view shape, Halves value) {
     std::string out(shape);
-    for (std::size_t i = out.size(); i-- > 0;) {
-        if (shape[i] == '-') continue;
-        out[i] = digits[value.low & 15U];
-        value.low = value.low >> 4U | value.high << 60U;
-        value.high >>= 4U;
+    char* at = out.data() + out.size();
+    for (std::uint64_t half : {value.low, value.high}) {
+        for (int left = 16; left > 0; --left, half >>= 4U) {
+            if (*--at == '-') --at;
+            *at = digits[half & 15U];
+        }
     }
     return out;
 }

@@ -48,11 +48,12 @@ struct Settings {
     Value extra = {};
 };
 
-/// What a model is asked. The messages are the caller's, and stay until the answer is there.
+/// What a model is asked. The instructions, the messages and the tools are the caller's, who keeps them until the task
+/// of Model::ask has ended.
 struct Request {
-    std::string instructions = {};
+    std::string_view instructions = {};
     std::span<const Message> messages = {};
-    std::vector<ToolDescription> tools = {};
+    std::span<const ToolDescription> tools = {};
     ToolChoice tool_choice = ToolChoice::automatic;
     std::optional<OutputFormat> output = {};
     Settings settings = {};
