@@ -28,7 +28,7 @@ std::optional<std::string> stopReason(const Plan& plan, const State& state) {
 }
 
 /// The piece as listeners of the stream receive it.
-Piece pieceOf(const Delta& delta, const std::string& id, const std::string& call_prefix) {
+Piece pieceOf(const Delta& delta, const std::string& id, std::string call_id) {
     Piece piece;
     piece.id = id;
     switch (delta.kind) {
@@ -40,8 +40,8 @@ Piece pieceOf(const Delta& delta, const std::string& id, const std::string& call
             break;
         case Delta::Kind::call:
         case Delta::Kind::arguments:
-            piece.calls.push_back({call_prefix + std::to_string(delta.call), std::string(delta.id),
-                                   std::string(delta.name), std::string(delta.text)});
+            piece.calls.push_back(
+                {std::move(call_id), std::string(delta.id), std::string(delta.name), std::string(delta.text)});
             break;
     }
     return piece;
@@ -92,7 +92,7 @@ public:
     }
     model::Asking asking() {
         const auto tell = [this](const Delta& delta) {
-            if (runtime_.wantsMessages()) runtime_.emitMessage(Value(pieceOf(delta, id_, callPrefix())));
+            if (runtime_.wantsMessages()) runtime_.emitMessage(Value(pieceOf(delta, id_, callId(delta.call))));
         };
         return {tell, stopToken(runtime_), &runtime_};
     }
@@ -102,7 +102,7 @@ public:
         message.role = Role::assistant;
         message.id = id_;
         if (isCut(message) || stopped_) message.calls.clear();
-        for (std::size_t i = 0; i < message.calls.size(); ++i) message.calls[i].id = callPrefix() + std::to_string(i);
+        for (std::size_t i = 0; i < message.calls.size(); ++i) message.calls[i].id = callId(i);
         Command<State> command{.update = {set(&State::steps, state_.steps + 1)}};
         if (message.usage) command.update.with(set(&State::usage, state_.usage + *message.usage));
         std::optional<Message> complaint;
@@ -146,7 +146,7 @@ private:
     const std::vector<Message>& wanted() const noexcept {
         return prepared_ && prepared_->step.messages ? *prepared_->step.messages : state_.messages;
     }
-    std::string callPrefix() const { return "call-" + task_ + "-"; }
+    std::string callId(std::size_t place) const { return "call-" + task_ + '-' + std::to_string(place); }
 
     Targets sends(const Message& message) const {
         Targets to;

@@ -1,5 +1,8 @@
 #include <stategraph/ids.hpp>
 
+#include <array>
+#include <cstring>
+
 #include <stategraph/error.hpp>
 
 #include "src/times.hpp"
@@ -10,6 +13,16 @@ namespace {
 constexpr std::string_view digits = "0123456789abcdef";
 constexpr std::string_view uuid_shape = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
 constexpr std::string_view task_shape = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
+
+// The two digits of each byte.
+constexpr std::array<char, 512> pairs = [] {
+    std::array<char, 512> all{};
+    for (std::size_t byte = 0; byte < 256; ++byte) {
+        all[2 * byte] = digits[byte >> 4U];
+        all[2 * byte + 1] = digits[byte & 15U];
+    }
+    return all;
+}();
 
 struct Halves {
     std::uint64_t high = 0;
@@ -43,9 +56,10 @@ std::string print(std::string_view shape, Halves value) {
     std::string out(shape);
     char* at = out.data() + out.size();
     for (std::uint64_t half : {value.low, value.high}) {
-        for (int left = 16; left > 0; --left, half >>= 4U) {
-            if (*--at == '-') --at;
-            *at = digits[half & 15U];
+        for (int left = 8; left > 0; --left, half >>= 8U) {  // no '-' is between the two digits of a byte
+            if (at[-1] == '-') --at;
+            at -= 2;
+            std::memcpy(at, pairs.data() + 2 * (half & 255U), 2);
         }
     }
     return out;

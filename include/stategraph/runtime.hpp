@@ -241,10 +241,11 @@ public:
 
 private:
     friend struct Questions;
+    TaskId id() const;  // of its questions; computed, as few functions ask any
+    const Effect& effect_;
     TaskContext* context_;
-    bool is_awaited_;
+    Of part_;
     CallQuestions* outer_;
-    TaskId id_;                // of its questions
     std::uint64_t asked_ = 0;  // in this attempt
 };
 
