@@ -52,6 +52,8 @@ Plan::Plan(Options given) : options(std::move(given)) {
         faults.emplace_back("Options::output cannot read; make it with agent::output<T>()");
     if (!faults.empty()) throw InvalidGraphError(std::move(faults));
     if (options.stop_when.empty()) options.stop_when.push_back(stepCountIs(5));
+    descriptions.reserve(options.tools.size());
+    for (const Tool& tool : options.tools) descriptions.push_back(tool.description);
 }
 
 const Tool* Plan::find(std::string_view tool) const noexcept {

@@ -237,7 +237,7 @@ void Run::storeEffect(const std::string& path, Effects::Entry entry) {
 void Run::prepareSingle(Task& task) {
     if (drafts_.made || isQuiet()) return;
     drafts_.made = true;
-    if (log_.logsOperations()) drafts_.writes = encodeCommitWrites(core_.schema(), task.result.writes, log_.snapshotIsDue());
+    if (log_.logsOperations()) encodeCommitWrites(core_.schema(), task.result.writes, log_.snapshotIsDue(), drafts_.writes);
     // Its commit says what it wrote, unless that will not stand right behind this checkpoint in the log.
     const bool apart = log_.logsOperations() ? log_.stored() != log_.head() : checkpoint_ == log_.stored();
     if (hasSaver() && apart) drafts_.record = encodeRecord(task, true);

@@ -126,6 +126,11 @@ void Runtime::emitMessage(const Value& part) {
     if (context_->run) context_->run->shared().events->messagePart(*context_->run, *context_->task, context_->attempt, part);
 }
 
+bool Runtime::wantsMessages() const {
+    const auto held = enter(*context_);
+    return context_->run && context_->run->shared().events->wants(StreamMode::messages, *context_->run);
+}
+
 BaseStore& Runtime::store() const {
     BaseStore* found = context_->edited_store;
     if (context_->attempt_apart) {

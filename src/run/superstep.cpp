@@ -332,7 +332,7 @@ void Run::commit(Source source) {
         const CheckpointId before = log_.stored();
         const auto began = observation_ ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
         {
-            const auto storing = parent_ == nullptr ? shared_.claim.storing() : std::unique_lock<std::mutex>();
+            const auto storing = parent_ == nullptr ? shared_.claim.storing() : ThreadClaim::Storing();
             checkpoint_ = ids_.next();
             checkpoint_parent_ = before;
             has_due_ = !next_plan_->empty();
@@ -451,7 +451,7 @@ void Run::leave() noexcept {
 }
 
 void Run::flush() {
-    const auto storing = parent_ == nullptr ? shared_.claim.storing() : std::unique_lock<std::mutex>();
+    const auto storing = parent_ == nullptr ? shared_.claim.storing() : ThreadClaim::Storing();
     log_.flush(commitStep(source_, step_ - 1));
 }
 

@@ -201,7 +201,7 @@ TEST_CASE("prepareStep chooses model, tools and messages for each call") {
     const auto second = model::scripted([&](const model::Request& request) {
         sent.push_back(request.messages.size());
         tools.push_back(request.tools.size());
-        return model::assistant("from the second: " + request.instructions);
+        return model::assistant("from the second: " + std::string(request.instructions));
     });
     agent::Options options{.model = model::scripted({model::assistant({call("c", "a")})}),
                            .instructions = "be brief",

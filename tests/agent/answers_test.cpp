@@ -87,7 +87,7 @@ TEST_CASE("the model is told the answer's schema and the tools'") {
     const auto ledger = std::make_shared<Ledger>();
     const agent::Agent helper({.model = model::scripted([&](const model::Request& request) {
                                    schema = request.output->schema;
-                                   tools = request.tools.at(0).parameters;
+                                   tools = request.tools.front().parameters;
                                    return model::assistant(R"({"city":"Oslo","degrees":1})");
                                }),
                                .tools = {work(ledger)},

@@ -49,11 +49,12 @@ struct Settings {
     Value extra = {};
 };
 
-/// A request to a model. The caller owns the messages and keeps them until the answer has been returned.
+/// A request to a model. The instructions, the messages and the tools are the caller's, who keeps them until the task of
+/// Model::ask has ended.
 struct Request {
-    std::string instructions = {};
+    std::string_view instructions = {};
     std::span<const Message> messages = {};
-    std::vector<ToolDescription> tools = {};
+    std::span<const ToolDescription> tools = {};
     ToolChoice tool_choice = ToolChoice::automatic;
     std::optional<OutputFormat> output = {};
     Settings settings = {};
