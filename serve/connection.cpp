@@ -14,6 +14,7 @@
 #include <boost/asio/use_awaitable.hpp>
 
 #include <stategraph/error.hpp>
+#include <stategraph/serve/wire_types.hpp>
 
 #include "serve/chat.hpp"
 #include "serve/run_replay.hpp"
@@ -23,6 +24,9 @@ namespace stategraph::serve {
 namespace {
 
 constexpr int busy_tries = 5;
+constexpr const char* too_long =
+    "the response is longer than the server keeps (ServerOptions::replay_bytes_max); load the conversation when the run"
+    " has ended";
 constexpr const char* json_type = "application/json; charset=utf-8";
 
 class View final : public RequestView {
@@ -274,6 +278,8 @@ Connection::Reply Connection::reply(const Request& request) {
         case Action::state:
         case Action::history:
             return lookOf(request, route, endpoint);
+        case Action::schema:
+            return schemaOf(request, route, *endpoint);
         case Action::cancel:
             return cancel(request, route, endpoint);
         case Action::events:
@@ -305,6 +311,29 @@ Connection::Reply Connection::lookOf(const Request& request, const Route& route,
     }
     if (const auto before = route.parameter("before"); !before.empty()) options.before = CheckpointId(before);
     return textAnswer(request, http::status::ok, json_type, endpoint->history(config, options) + "\n");
+}
+
+Connection::Reply Connection::schemaOf(const Request& request, const Route& route, const Endpoint& endpoint) const {
+    static const Protocol own = ownEvents();
+    const std::string_view as = route.parameter("as");
+    if (!as.empty() && as != "json" && as != "typescript")
+        throw InvalidArgumentError("as must be json or typescript");
+    const std::vector<Protocol>& given = endpoint.options().protocols;
+    std::vector<const Protocol*> protocols;
+    for (const Protocol& each : given) protocols.push_back(&each);
+    if (protocols.empty()) protocols.push_back(&own);
+    std::string text;
+    if (as == "typescript") {
+        text = typeScript("State", endpoint.stateSchema()) + typeScript("Input", endpoint.inputSchema());
+        for (const Protocol* const each : protocols) text += typeScript(identifierOf("Line_" + each->name), lineSchema(*each));
+        return textAnswer(request, http::status::ok, "text/plain; charset=utf-8", text);
+    }
+    text = "{\"state\":" + endpoint.stateSchema() + ",\"input\":" + endpoint.inputSchema() + ",\"protocols\":{";
+    for (const Protocol* const each : protocols) {
+        if (each != protocols.front()) text += ',';
+        text += Value(each->name).toJson() + ":" + lineSchema(*each);
+    }
+    return textAnswer(request, http::status::ok, json_type, text + "}}\n");
 }
 
 Connection::Reply Connection::cancel(const Request& request, const Route& route,
@@ -404,9 +433,7 @@ Connection::Reply Connection::eventsOf(const Request& request, const Route& rout
         const std::shared_ptr<ActiveRun> run = shared_->runs->find(*endpoint, route.thread);
         if (!run) return textAnswer(request, http::status::no_content, json_type, {});
         if (run->replay()->isTooLong()) {
-            return textAnswer(request, http::status::service_unavailable, json_type,
-                              errorJson("the response is longer than the server keeps (ServerOptions::replay_bytes_max);"
-                                        " load the conversation when the run has ended"));
+            return textAnswer(request, http::status::service_unavailable, json_type, errorJson(too_long));
         }
         return Resumed{endpoint, &protocol, run};
     }

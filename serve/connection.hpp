@@ -33,6 +33,7 @@ private:
 
     Reply reply(const Request& request);
     Reply lookOf(const Request& request, const Route& route, const std::shared_ptr<Endpoint>& endpoint);
+    Reply schemaOf(const Request& request, const Route& route, const Endpoint& endpoint) const;
     Reply cancel(const Request& request, const Route& route, const std::shared_ptr<Endpoint>& endpoint);
     Reply runOf(const Request& request, const Route& route, const std::shared_ptr<Endpoint>& endpoint);
     Reply chatOf(const Request& request, const Route& route, const std::shared_ptr<Endpoint>& endpoint);

@@ -250,7 +250,7 @@ TEST_CASE("a page comes back while two others decide, and sees what was decided 
     std::atomic<int> taken = 0, refused = 0;
     const auto decide = [&] { ++(client::post(slow.port(), "/slow/chat", chat).status == 200 ? taken : refused); };
     std::thread one(decide), two(decide);
-    client::Response back{.status = 204};
+    client::Response back;
     CHECK(eventually([&] {
         client::Connection connection(slow.port());
         connection.request("GET", "/slow/chat/t/stream");

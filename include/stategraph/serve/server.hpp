@@ -79,6 +79,8 @@ struct ServerOptions {
 ///   POST /NAME/chat, GET /NAME/chat/THREAD/stream  what `useChat` of the AI SDK asks for (protocol "ui")
 /// A client that comes back to a chat is sent the response of the run under way from its beginning, then what follows,
 /// each part once; 204 if no run is under way.
+///   GET  /NAME/schema                            JSON Schemas of the state, the input and each protocol's lines;
+/// ?as=typescript: declarations
 ///   GET  /health                                 {"runs", "connections"}
 ///
 /// Responses with events are lines of JSON (application/x-ndjson), or server-sent events where the client accepts
