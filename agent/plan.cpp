@@ -3,24 +3,16 @@
 #include <algorithm>
 #include <utility>
 
+#include <stategraph/detail/plain_name.hpp>
 #include <stategraph/error.hpp>
 
 namespace stategraph::agent::detail {
 
 namespace {
 
-// Providers take no other names.
-constexpr std::size_t name_max = 64;
-bool isToolName(std::string_view name) noexcept {
-    const auto fits = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-    };
-    return !name.empty() && name.size() <= name_max && std::all_of(name.begin(), name.end(), fits);
-}
-
 void checkTool(const Tool& tool, std::vector<std::string>& names, std::vector<std::string>& faults) {
     const std::string& name = tool.name();
-    if (!isToolName(name)) {
+    if (!stategraph::detail::isPlainName(name)) {
         faults.push_back("the tool '" + name + "' needs a name of 1 to 64 letters, digits, '_' and '-'");
     } else if (std::find(names.begin(), names.end(), name) != names.end()) {
         faults.push_back("two tools are called '" + name + "'; give each its own name");
