@@ -5,9 +5,10 @@
 
 namespace stategraph::engine {
 
-/// A mutex that hardly anybody ever contends for: each commit of a run takes it, and only a cancel of its thread does so too. Cost: one atomic
-/// operation to lock and a store to unlock, where a std::mutex makes two calls. Who finds it locked sleeps in naps: nobody has to be woken, so the
-/// lock may be destroyed as soon as it is unlocked. Not recursive, and not fair.
+/// A mutex for the case that hardly ever two threads want it: each commit of a run takes it, and only a cancel of the
+/// run's thread takes it too. Cost: one atomic operation to lock and a store to unlock, where a std::mutex makes two
+/// calls. A thread that finds it locked sleeps for short times until it is free. Nobody has to be woken, so the lock
+/// may be destroyed as soon as it is unlocked. It is not recursive, and not fair.
 class BriefLock {
 public:
     void lock() noexcept {
