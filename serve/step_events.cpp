@@ -9,7 +9,7 @@ namespace {
 namespace json = boost::json;
 
 // What the lines below are made of.
-constexpr const char* line_schema = R"({"oneOf":[
+constexpr const char* step_line_schema = R"({"oneOf":[
 {"type":"object","properties":{"event":{"const":"text-chunk"},"stepName":{"type":"string"},"text":{"type":"string"}},
  "required":["event","stepName","text"],"additionalProperties":false},
 {"type":"object","properties":{"event":{"const":"tool-call"},"stepName":{"type":"string"},"toolName":{"type":"string"},
@@ -81,7 +81,7 @@ Protocol stepEvents(StepEventsOptions options) {
     return {.name = "steps",
             .encoder = [options = std::move(options)] { return std::make_unique<StepEvents>(options); },
             .modes = {StreamMode::updates, StreamMode::messages, StreamMode::runs},
-            .line_schema = line_schema};
+            .line_schema = step_line_schema};
 }
 
 }  // namespace stategraph::serve

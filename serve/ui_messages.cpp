@@ -20,7 +20,7 @@ bool isDeclined(const json::object& result) {
 }
 
 // What the lines below are made of.
-constexpr const char* line_schema = R"({"oneOf":[
+constexpr const char* ui_line_schema = R"({"oneOf":[
 {"type":"object","properties":{"type":{"const":"start"}},
  "required":["type"],"additionalProperties":false},
 {"type":"object","properties":{"type":{"const":"start-step"}},
@@ -246,7 +246,7 @@ Protocol uiMessages() {
     protocol.headers = {{"x-vercel-ai-ui-message-stream", "v1"}};
     protocol.last_data = "[DONE]";
     protocol.only_sse = true;
-    protocol.line_schema = line_schema;
+    protocol.line_schema = ui_line_schema;
     return protocol;
 }
 
