@@ -5,7 +5,7 @@
 #   ./scripts/test.sh --quick   g++ only
 #   ./scripts/test.sh --clang   and clang++-16 (preset clang)
 #
-# The last line is "N passed, N failed": tests of all presets; a build that fails counts as one. Exit code 0 if none failed.
+# First of all it checks how the files are written (./scripts/check_style.sh). The last line is "N passed, N failed": tests of all presets; a build that fails counts as one. Exit code 0 if none failed.
 set -euo pipefail
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -60,6 +60,13 @@ configure_and_build() {
 }
 
 cd "$repo"
+say "Checking how the files are written"
+if "$repo/scripts/check_style.sh"; then
+  passed=$((passed + 1))
+else
+  failed=$((failed + 1))
+  failures+=("style: ./scripts/check_style.sh")
+fi
 for preset in "${presets[@]}"; do
   started=$SECONDS
   if ! configure_and_build "$preset"; then

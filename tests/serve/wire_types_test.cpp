@@ -77,11 +77,6 @@ struct Yard {
     json::value schema() const { return json::parse(client::get(server.port(), "/garden/schema").body); }
 };
 
-std::string text(const json::object& object, std::string_view member) {
-    const json::value* const found = object.if_contains(member);
-    return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
-}
-
 }  // namespace
 
 TEST_CASE("each line that a protocol sends is of one of the types that its schema lists") {

@@ -75,6 +75,15 @@ std::optional<Command<>> answersIn(const Value& body);
 /// The member `input`. Errors: InvalidArgumentError.
 Value inputIn(const Value& body);
 std::string jsonList(const std::vector<std::string>& items);
+/// `{}` for a state whose channels are named at run time.
+template <class T>
+std::string stateSchemaOf() {
+    if constexpr (Storable<T>) {
+        return jsonSchema<T>();
+    } else {
+        return "{}";
+    }
+}
 /// A state's schema without `required`: an update names the channels that it writes.
 std::string schemaOfUpdate(const std::string& state);
 /// An update from JSON; of a JsonState, with stategraph/json.hpp.
@@ -117,8 +126,8 @@ public:
         for (const auto& snapshot : graph_.getStateHistory(config, options)) items.push_back(toJson(snapshot));
         return detail::jsonList(items);
     }
-    std::string stateSchema() const override { return jsonSchema<Output>(); }
-    std::string inputSchema() const override { return detail::schemaOfUpdate(jsonSchema<Input>()); }
+    std::string stateSchema() const override { return detail::stateSchemaOf<Output>(); }
+    std::string inputSchema() const override { return detail::schemaOfUpdate(detail::stateSchemaOf<Input>()); }
 
 protected:
     const CompiledGraph<S, Input, Output>& graph() const noexcept { return graph_; }

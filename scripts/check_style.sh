@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Checks how the C++ files are written: no line is longer than 120 columns, and clang-format 16 would change nothing.
+#
+#   ./scripts/check_style.sh         reports what is not so; exit code 1 if there is something
+#   ./scripts/check_style.sh --fix   has clang-format change it
+#
+# Left out: tests/compile_fail (what the compiler says there depends on the lines) and benchmarks/lines (programs that are
+# counted by lines).
+set -euo pipefail
+repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source=scripts/lib/packages.sh
+. "$repo/scripts/lib/packages.sh"
+have clang-format-16 || apt_install clang-format-16
+cd "$repo"
+
+files() {
+  find agent benchmarks checkpoint examples include model serve src store tests workflow \
+    \( -path tests/compile_fail -o -path benchmarks/lines -o -name build -o -name node_modules \) -prune -o \
+    \( -name '*.cpp' -o -name '*.hpp' \) -print | LC_ALL=C sort
+}
+
+if [ "${1:-}" = --fix ]; then
+  files | xargs -P "$(nproc)" -n 50 clang-format-16 -i
+fi
+faults=0
+# Columns are characters, so UTF-8 is counted as such.
+long=$(files | LC_ALL=C.UTF-8 xargs awk 'length($0) > 120 { print FILENAME ":" FNR ": " length($0) " columns, and 120 are the most" }')
+if [ -n "$long" ]; then
+  printf '%s\n' "$long"
+  faults=1
+fi
+if ! files | xargs -P "$(nproc)" -n 50 clang-format-16 --dry-run -Werror; then
+  note "./scripts/check_style.sh --fix changes these."
+  faults=1
+fi
+exit $faults

@@ -1,0 +1,98 @@
+// Which folder includes files of which other one: as docs/architecture.md lists it, no more and no less.
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include <doctest/doctest.h>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+using Arrow = std::pair<std::string, std::string>;
+
+const fs::path& project() {
+    static const fs::path path = fs::path(STATEGRAPH_TESTS_DIR).parent_path();
+    return path;
+}
+
+// The file that an #include of `from` names, as a path in the project; empty: it is none of the project's.
+fs::path includedFile(const std::string& line, const fs::path& from) {
+    const std::string before = "#include ";
+    if (!line.starts_with(before) || line.size() < before.size() + 2) return {};
+    const char closing = line[before.size()] == '<' ? '>' : '"';
+    const std::string name = line.substr(before.size() + 1, line.find(closing, before.size() + 1) - before.size() - 1);
+    for (const fs::path& path : {fs::path("include") / name, fs::path(name), from.parent_path() / name}) {
+        if (fs::exists(project() / path)) return path.lexically_normal();
+    }
+    return {};
+}
+
+// From each arrow to the first include that makes it.
+std::map<Arrow, std::string> arrowsOfTheCode() {
+    std::map<Arrow, std::string> arrows;
+    for (const char* root : {"include", "src", "checkpoint", "store", "workflow", "schema", "model", "agent", "serve"}) {
+        if (!fs::exists(project() / root)) continue;
+        for (const auto& entry : fs::recursive_directory_iterator(project() / root)) {
+            if (entry.path().extension() != ".cpp" && entry.path().extension() != ".hpp") continue;
+            const fs::path file = fs::relative(entry.path(), project());
+            std::ifstream text(entry.path());
+            for (std::string line; std::getline(text, line);) {
+                const fs::path included = includedFile(line, file);
+                if (included.empty() || included.parent_path() == file.parent_path()) continue;
+                arrows.try_emplace({file.parent_path().generic_string(), included.parent_path().generic_string()},
+                                   file.generic_string() + " includes " + included.generic_string());
+            }
+        }
+    }
+    return arrows;
+}
+
+// Lines "FROM: TO, TO" between ``` below the heading.
+std::set<Arrow> arrowsOfTheDocument() {
+    std::ifstream text(project() / "docs" / "architecture.md");
+    std::set<Arrow> arrows;
+    bool is_below = false;
+    bool is_inside = false;
+    for (std::string line; std::getline(text, line);) {
+        if (line.starts_with("## ")) is_below = line == "## Arrows between rooms";
+        if (line.starts_with("```")) is_inside = is_below && !is_inside;
+        const std::size_t colon = line.find(": ");
+        if (!is_inside || line.starts_with("```") || colon == std::string::npos) continue;
+        std::istringstream rest(line.substr(colon + 2));
+        for (std::string to; rest >> to;) {
+            if (to.ends_with(',')) to.pop_back();
+            arrows.emplace(line.substr(0, colon), to);
+        }
+    }
+    return arrows;
+}
+
+TEST_CASE("folders include files of those folders that the document lists, and of no others") {
+    const auto code = arrowsOfTheCode();
+    const auto document = arrowsOfTheDocument();
+    REQUIRE(code.size() > 50);
+    for (const auto& [arrow, example] : code) {
+        INFO(example << "; docs/architecture.md, \"Arrows between rooms\", does not list " << arrow.first << ": "
+                     << arrow.second);
+        CHECK(document.contains(arrow));
+    }
+    for (const Arrow& arrow : document) {
+        INFO("docs/architecture.md lists " << arrow.first << ": " << arrow.second << ", and no file includes so");
+        CHECK(code.contains(arrow));
+    }
+}
+
+TEST_CASE("public headers of the core include none of the libraries above it") {
+    for (const auto& [arrow, example] : arrowsOfTheCode()) {
+        if (arrow.first != "include/stategraph" && arrow.first != "include/stategraph/detail") continue;
+        INFO(example);
+        CHECK((arrow.second == "include/stategraph" || arrow.second == "include/stategraph/detail"));
+    }
+}
+
+}  // namespace
