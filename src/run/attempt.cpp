@@ -34,10 +34,10 @@ Attempt::Attempt(std::shared_ptr<const detail::Core> core, const detail::NodeAct
     Run& run = *context.run;
     info_ = {.node = run.nodeOf(*context.task).name,
              .thread_id = run.shared().config->thread_id.toString(),
-             .checkpoint_ns = run.checkpointNs(),
-             .checkpoint_id = run.checkpointId(),
+             .checkpoint_ns = run.place().ns,
+             .checkpoint_id = run.place().checkpoint,
              .task_id = run.idOf(*context.task),
-             .step = run.step(),
+             .step = run.place().step,
              .remaining_steps = run.remainingSteps(),
              .context = run.shared().config->context,
              .store = run.store(),

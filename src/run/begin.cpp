@@ -18,7 +18,7 @@ using detail::CheckpointerKind;
 using detail::RunInput;
 
 std::string namespaceInside(const ParentLink& link) {
-    const std::string& outer = link.run->checkpointNs();
+    const std::string& outer = link.run->place().ns;
     const Node& node = link.run->nodeOf(*link.task);
     if (link.call != nullptr) return calledNamespace(outer, node, link.call->caller, link.call->key);
     return innerNamespace(outer, node, link.run->idOf(*link.task), link.key);
@@ -45,7 +45,7 @@ Run::Run(const detail::Core& core, RunShared& shared, const ParentLink* parent, 
       parent_(parent),
       run_stop_(parent == nullptr ? shared.stop : parent->call != nullptr ? parent->call->stop : parent->run->run_stop_),
       stop_(parent ? parent->stop : nullptr),
-      ns_(parent ? namespaceInside(*parent) : std::string()),
+      place_(parent ? Place(core, parent->run->place_, namespaceInside(*parent)) : Place(core, shared.config->thread_id.view())),
       state_(core.schema(), place),
       ids_(parent ? parent->run->ids_.inner(parent->call ? parent->call->id : parent->run->idOf(*parent->task))
                   : IdSequence(core.ids(), shared.saver ? core.ids().uniqueBits() : 0)),
@@ -54,22 +54,12 @@ Run::Run(const detail::Core& core, RunShared& shared, const ParentLink* parent, 
       limit_(limitOf(core, *shared.config, parent)),
       observation_(core.options().observer.get(), shared.config->observer) {
     schedule_.reset(core.topology());
-    if (parent != nullptr) {
-        const std::size_t cut = ns_.rfind('|');
-        path_ = parent->run->path_;
-        path_.push_back(cut == std::string::npos ? ns_ : ns_.substr(cut + 1));
-        // Each namespace is the beginning of the next one.
-        const std::string_view own = ns_;
-        parents_.reserve(parent->run->parents_.size() + 1);
-        for (const auto& outer : parent->run->parents_) parents_.push_back({own.substr(0, outer.checkpoint_ns.size()), outer.id});
-        parents_.push_back({own.substr(0, parent->run->ns_.size()), parent->run->checkpoint_});
-    }
     log_.start({.saver = saverFor(core, shared),
                 .thread_id = shared.config->thread_id.view(),
-                .checkpoint_ns = ns_,
+                .checkpoint_ns = place_.ns,
                 .durability = shared.config->durability,
                 .metadata = shared.metadata,
-                .parents = parents_,
+                .parents = place_.parents,
                 .graph = core.topology().fingerprint,
                 .schema = core.schema().fingerprint(),
                 .executor = shared.executor});
@@ -123,8 +113,8 @@ void Run::begin(RunInput&& input) {
     drop_answers_ = travelling_;
     if (travelling_) {
         // A bound for logs inside: what they were when this checkpoint was made.
-        const bool edited = source_ == Source::update || source_ == Source::fork;
-        inner_bound_ = edited && loaded_->commit.parent ? loaded_->commit.parent : checkpoint_;
+        const bool edited = place_.source == Source::update || place_.source == Source::fork;
+        inner_bound_ = edited && loaded_->commit.parent ? loaded_->commit.parent : place_.checkpoint;
     }
     completeVisits();
     for (const auto& [path, record] : stored_records_) {
@@ -151,7 +141,7 @@ void Run::begin(RunInput&& input) {
     }
     if (resuming) {
         went_on_ = true;
-        const bool was_edited = source_ == Source::update || source_ == Source::fork;
+        const bool was_edited = place_.source == Source::update || place_.source == Source::fork;
         if (travelling_ && (!was_edited || moved_)) commit(Source::fork);
         if (mustNoteGoingOn()) note(checkpoint::run_goes_on);
         shared_.events->values(*this);
@@ -172,9 +162,9 @@ void Run::checkStored(const RunInput& input) const {
     const bool goes_on = input.kind != RunInput::Kind::command || input.answer || !input.answers.empty() || input.go_to.empty();
     checkResumption({.core = core_,
                      .saver = *shared_.saver,
-                     .log = {shared_.config->thread_id.view(), ns_},
-                     .checkpoint_id = checkpoint_,
-                     .step = step_,
+                     .log = {shared_.config->thread_id.view(), place_.ns},
+                     .checkpoint_id = place_.checkpoint,
+                     .step = place_.step,
                      .state = state_,
                      .schedule = schedule_,
                      .records = stored_records_,
@@ -188,7 +178,7 @@ void Run::checkNotCancelled() const {
     if (!checkpoint::saysCancelled(stored_records_)) return;
     throw InvalidArgumentError("the thread was cancelled (cancelThread), so there is nothing to resume; give the run a new input, or name the "
                                "checkpoint_id that it is to resume from",
-                               {.thread_id = shared_.config->thread_id.toString(), .checkpoint_id = checkpoint_.toString()});
+                               {.thread_id = shared_.config->thread_id.toString(), .checkpoint_id = place_.checkpoint.toString()});
 }
 
 void Run::beginInput(detail::Writes& writes) {
@@ -289,8 +279,8 @@ void Run::takeAnswers(const RunInput& input) {
     std::vector<WriteRow> rows;
     for (const StoredWrite& stored : loaded_->tuple.writes) {
         if (!touched.contains(stored.path)) continue;
-        checkpoint::writeTask(checkpoint_, *stored_records_.find(stored.path), records.emplace_back());
-        rows.push_back({.checkpoint_id = checkpoint_, .path = stored.path, .bytes = records.back(), .expected = stored.bytes});
+        checkpoint::writeTask(place_.checkpoint, *stored_records_.find(stored.path), records.emplace_back());
+        rows.push_back({.checkpoint_id = place_.checkpoint, .path = stored.path, .bytes = records.back(), .expected = stored.bytes});
     }
     log_.putTasks(rows);
 }
@@ -317,7 +307,7 @@ bool Run::beginCommand(RunInput& input) {
     }
     if (input.writes.empty() && routes.empty()) return true;
     // It joins the superstep that waits: kept beside the tasks' records, with what earlier Commands wrote.
-    log_.putTask(checkpoint_, command_path, encodeCommand(input.writes, routes));
+    log_.putTask(place_.checkpoint, command_path, encodeCommand(input.writes, routes));
     applyOutside(input.writes, routes, nullptr);
     log_.forceSnapshot();
     return true;
@@ -341,7 +331,7 @@ std::string Run::encodeCommand(detail::Writes& writes, const Routes& routes) con
     fields.writes = list;
     std::vector<std::string> payloads = addRoutes(topology(), routes, fields);
     std::string bytes;
-    checkpoint::writeTask(checkpoint_, fields, bytes);
+    checkpoint::writeTask(place_.checkpoint, fields, bytes);
     return bytes;
 }
 

@@ -46,7 +46,7 @@ std::string encodeInput(Run& run, Task& task, detail::TaskContext& context) {
             key.encode(input.get(), runtime, out);
         } catch (...) {
             const std::exception_ptr original = std::current_exception();
-            ErrorContext where{.node = node.name, .step = run.step()};
+            ErrorContext where{.node = node.name, .step = run.place().step};
             std::string text = "the cache key of node '" + node.name + "' failed: " + detail::describeWithin(where, original);
             throw NodeError(std::move(text), original, run.idOf(task).toString(), std::move(where));
         }

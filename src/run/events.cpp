@@ -193,7 +193,7 @@ bool Events::topicWants(StreamMode mode, bool inner) const noexcept {
 
 bool Events::wants(StreamMode mode, const Run& run) const noexcept {
     if (!any()) return false;
-    const bool inner = !run.path().empty();
+    const bool inner = run.place().isInside();
     if (sinkWants(mode, inner) || topicWants(mode, inner)) return true;
     return (mode == StreamMode::tasks || mode == StreamMode::checkpoints) &&
            (sinkWants(StreamMode::debug, inner) || topicWants(StreamMode::debug, inner));
@@ -214,8 +214,8 @@ void Events::changed() {
 StreamEvent Events::make(const Run& run, StreamMode mode, const Task* task) const {
     StreamEvent event;
     event.mode = mode;
-    event.ns = run.path();
-    event.step = run.step();
+    event.ns = run.place().path;
+    event.step = run.place().step;
     event.time = run.idSource().now();
     if (task != nullptr) event.node = nodeName(run, *task);
     if (task != nullptr && task->progress.status() != TaskStatus::restored && !task->extra().is_cached) event.attempt = task->attempt;
@@ -243,8 +243,8 @@ void Events::give(StreamEvent&& event) {
 void Events::values(Run& run) {
     if (!wants(StreamMode::values, run)) return;
     StreamEvent event = make(run, StreamMode::values);
-    event.step = run.step() - 1;
-    event.data = build([&](Encoder& out) { encodeValues(run, out, run.path().empty()); });
+    event.step = run.place().step - 1;
+    event.data = build([&](Encoder& out) { encodeValues(run, out, !run.place().isInside()); });
     emit(std::move(event));
 }
 
@@ -254,7 +254,7 @@ std::optional<StreamEvent> Events::update(Run& run, Task& task, bool restored) c
     const detail::Schema& schema = run.core().schema();
     detail::ChannelSet shown(schema.size());
     for (std::size_t i = 0; i < schema.size(); ++i) {
-        shown.set(i, run.path().empty() || run.core().returns(static_cast<ChannelIndex>(i)));
+        shown.set(i, !run.place().isInside() || run.core().returns(static_cast<ChannelIndex>(i)));
     }
     event.data = build([&](Encoder& out) {
         const std::string name = nodeName(run, task);
@@ -382,9 +382,9 @@ void Events::checkpoint(Run& run, Source source, std::int64_t step, std::span<Ta
     if (!wants(StreamMode::checkpoints, run)) return;
     StreamEvent event = make(run, StreamMode::checkpoints);
     event.step = step;
-    CheckpointEvent data{.log = {run.shared().config->thread_id.view(), run.checkpointNs()},
-                         .id = run.checkpointId(),
-                         .parent = run.parentCheckpoint(),
+    CheckpointEvent data{.log = {run.shared().config->thread_id.view(), run.place().ns},
+                         .id = run.place().checkpoint,
+                         .parent = run.place().parent,
                          .source = source,
                          .step = step,
                          .metadata = run.checkpointMetadata(),
@@ -435,7 +435,7 @@ void Events::runEnds(Run& run, Ending ending, const std::vector<Interrupt>& inte
 
 StreamEvent Events::runEnd(Run& run, Ending ending, const std::vector<Interrupt>& interrupts, std::string_view error) const {
     StreamEvent event = make(run, StreamMode::runs);
-    event.step = run.step() - 1;
+    event.step = run.place().step - 1;
     event.interrupts = interrupts;
     event.data = build([&](Encoder& out) {
         out.map(6);

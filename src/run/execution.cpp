@@ -100,7 +100,7 @@ void Execution::call(TaskContext& context) {
 }
 
 NodeError Execution::nodeError(std::string text, std::exception_ptr original) {
-    ErrorContext context{.node = node_.name, .step = run_.step()};
+    ErrorContext context{.node = node_.name, .step = run_.place().step};
     text += detail::describeWithin(context, original);
     return {std::move(text), std::move(original), run_.idOf(task_).toString(), std::move(context)};
 }
@@ -144,9 +144,9 @@ void Execution::takeAttempt(Attempt& attempt, Attempt::End end, TaskContext& con
             return;
         case Attempt::End::stopped: throw StopSignal{};
         case Attempt::End::timed_out:
-            throw NodeTimeoutError(NodeTimeoutError::Kind::run, *limits.timeout, {.node = node_.name, .step = run_.step()});
+            throw NodeTimeoutError(NodeTimeoutError::Kind::run, *limits.timeout, {.node = node_.name, .step = run_.place().step});
         case Attempt::End::idle:
-            throw NodeTimeoutError(NodeTimeoutError::Kind::idle, *limits.idle_timeout, {.node = node_.name, .step = run_.step()});
+            throw NodeTimeoutError(NodeTimeoutError::Kind::idle, *limits.idle_timeout, {.node = node_.name, .step = run_.place().step});
     }
 }
 
@@ -193,7 +193,7 @@ bool Execution::isVisitedTwice() const {
 // One log takes one visit at a time.
 void Execution::checkVisits() const {
     if (!isVisitedTwice()) return;
-    const ErrorContext context{.node = node_.name, .step = run_.step()};
+    const ErrorContext context{.node = node_.name, .step = run_.place().step};
     if (task_.extra().visit) {
         throw InvalidUpdateError("the log '" + task_.extra().visit->key + "' of the subgraph '" + node_.name +
                                      "' is to be visited several times in one superstep, and takes one visit at a time: make keys that differ, or "
@@ -270,7 +270,7 @@ void Execution::takeResult() {
         }
         for (const Target& target : task_.result.go_to) resolveTarget(run_.topology(), target, node_.name, task_.routes);
     } catch (Error& error) {
-        error.addContext({.node = node_.name, .step = run_.step()});
+        error.addContext({.node = node_.name, .step = run_.place().step});
         throw;
     }
 }
@@ -283,7 +283,7 @@ void Execution::route(Runtime& runtime) {
             routeBeside(runtime);
         }
     } catch (Error& error) {
-        error.addContext({.node = node_.name, .step = run_.step()});
+        error.addContext({.node = node_.name, .step = run_.place().step});
         throw;
     } catch (const InterruptSignal&) {
         throw;
@@ -361,7 +361,7 @@ void Execution::nameSend(const std::exception_ptr& error) const noexcept {
         } catch (NodeError& node_error) {
             if (node_error.taskId() == run_.idOf(task_).toString()) node_error.setSend(task_.planned.send, Value::fromCbor(std::move(payload)));
         } catch (Error& own) {
-            if (own.context().node == node_.name && own.context().step == run_.step()) own.addContext({.send = task_.planned.send});
+            if (own.context().node == node_.name && own.context().step == run_.place().step) own.addContext({.send = task_.planned.send});
         }
     } catch (...) {
         // It is the failure that matters.

@@ -49,7 +49,7 @@ void Run::completeVisits() {
     if (!topology().has_lasting || !has_state_ || schedule_.knows_all_visits) return;
     CheckpointId bound = travelling_ ? inner_bound_ : CheckpointId();
     if (bound.empty() && parent_ != nullptr && parent_->replaying) bound = parent_->bound;
-    engine::completeVisits(*shared_.saver, {shared_.config->thread_id.view(), ns_}, bound, schedule_,
+    engine::completeVisits(*shared_.saver, {shared_.config->thread_id.view(), place_.ns}, bound, schedule_,
                            [this](CheckpointId root) { return wasStored(root); });
 }
 
@@ -84,7 +84,7 @@ std::optional<std::string> Run::lastingLogOf(const Task& task) const {
 // Where the visit that the superstep under way makes has left a log; none: it has not begun.
 CheckpointId Run::visitOf(const std::string& log) const {
     if (!hasSaver()) return {};
-    const std::string ns = ns_.empty() ? log : ns_ + '|' + log;
+    const std::string ns = place_.ns.empty() ? log : place_.ns + '|' + log;
     CheckpointId head;
     const auto visit = findVisit(*shared_.saver, {shared_.config->thread_id.view(), ns}, visitFrom(), head);
     return visit ? visit->id : CheckpointId();
@@ -117,8 +117,8 @@ void Run::noteAbandonedVisits() {
 void Run::load(CheckpointId wanted, GoneNodes gone) {
     if (!log_.hasSaver()) return;
     const std::string_view thread_id = shared_.config->thread_id.view();
-    const LogName log{thread_id, stop_ != nullptr ? std::string_view(stop_->ns) : std::string_view(ns_)};
-    moved_ = stop_ != nullptr && stop_->ns != ns_;
+    const LogName log{thread_id, stop_ != nullptr ? std::string_view(stop_->ns) : std::string_view(place_.ns)};
+    moved_ = stop_ != nullptr && stop_->ns != place_.ns;
     // The checkpoint that a log inside belongs to is stored before anything of that log: else a failed put would leave it without.
     if (parent_ != nullptr) parent_->run->log_.wait();
     std::optional<CheckpointTuple> tuple;
@@ -139,19 +139,19 @@ void Run::load(CheckpointId wanted, GoneNodes gone) {
         if (parent_ != nullptr && stop_ != nullptr) {
             goes_on_inside_ = true;
         } else if (parent_ != nullptr && parent_->resuming && !parent_->replaying) {
-            goes_on_inside_ = !isPerThread() || isOfVisit(loaded_->commit, parent_->run->ns_, parent_->run->checkpoint_);
+            goes_on_inside_ = !isPerThread() || isOfVisit(loaded_->commit, parent_->run->place_.ns, parent_->run->place_.checkpoint);
             if (!goes_on_inside_) gone = GoneNodes::skip;
         }
         restoreState(*loaded_, state_);
         differs = restoreSchedule(topology(), core_.schema(), *loaded_, schedule_, gone);
-        checkpoint_ = loaded_->commit.id;
-        checkpoint_parent_ = loaded_->commit.parent;
-        source_ = loaded_->commit.source;
-        step_ = loaded_->commit.step + 1;
+        place_.checkpoint = loaded_->commit.id;
+        place_.parent = loaded_->commit.parent;
+        place_.source = loaded_->commit.source;
+        place_.step = loaded_->commit.step + 1;
         has_state_ = true;
         std::vector<checkpoint::Records::Record> records;
         for (const auto& write : loaded_->tuple.writes) {
-            auto record = checkpoint::readTask({log.thread_id, ns_, checkpoint_, write.path}, write.bytes);
+            auto record = checkpoint::readTask({log.thread_id, place_.ns, place_.checkpoint, write.path}, write.bytes);
             if (record.effect) {
                 const auto result = record.effect->result;
                 shared_.effects.set(write.path, {record.effect->begun, result ? std::optional<std::string>(*result) : std::nullopt});
@@ -163,7 +163,7 @@ void Run::load(CheckpointId wanted, GoneNodes gone) {
     }
     ids_.observe(head);
     head_at_begin_ = head;
-    if (!has_state_) checkpoint_ = ids_.next();
+    if (!has_state_) place_.checkpoint = ids_.next();
     log_.open(head, loaded_ ? &*loaded_ : nullptr, core_.schema());
     if (differs) log_.forceSnapshot();
     if (moved_) {
@@ -172,7 +172,7 @@ void Run::load(CheckpointId wanted, GoneNodes gone) {
     }
 
     replay_ = static_cast<bool>(wanted);
-    const bool at_head = has_state_ && checkpoint_ == head && source_ != Source::update && source_ != Source::fork;
+    const bool at_head = has_state_ && place_.checkpoint == head && place_.source != Source::update && place_.source != Source::fork;
     const bool is_taken_along = parent_ != nullptr && parent_->run->travelling_;
     travelling_ = replay_ && (!at_head || is_taken_along);
 }

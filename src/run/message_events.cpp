@@ -65,7 +65,7 @@ std::vector<StreamEvent> Events::messages(Run& run, Task& task, int attempt) {
     for (detail::Op& op : task.result.writes) {
         const detail::ChannelSpec& channel = schema.channel(op.channel);
         if (channel.reducer != "messages" || op.kind == checkpoint::WriteKind::clear) continue;
-        if (!run.path().empty() && !run.core().returns(op.channel)) continue;
+        if (run.place().isInside() && !run.core().returns(op.channel)) continue;
         if (!read.test(op.channel) && run.state().has(op.channel)) {
             read.set(op.channel, true);
             std::string before;

@@ -86,7 +86,7 @@ void Observation::superstepEnds(Ending ending) noexcept {
 
 void Run::observeStart() noexcept {
     static std::atomic<std::uint64_t> runs = 0;
-    ObservedRun run{.run_id = ++runs, .parent_run_id = 0, .parent_task_id = {}, .thread_id = shared_.config->thread_id.view(), .checkpoint_ns = ns_};
+    ObservedRun run{.run_id = ++runs, .parent_run_id = 0, .parent_task_id = {}, .thread_id = shared_.config->thread_id.view(), .checkpoint_ns = place_.ns};
     if (parent_ != nullptr) {
         run.parent_run_id = parent_->run->observation_.run().run_id;
         run.parent_task_id = parent_->task->id;
@@ -146,7 +146,7 @@ void Run::observeStored(CheckpointId before, std::int64_t step, Clock::time_poin
 void Run::observeQuestions(const Task& task) noexcept {
     if (nodeOf(task).subgraph) return;  // the run inside told
     for (const Interrupt& asked : task.extra().asked) {
-        observation_.tell(&Observer::interruptRaised, InterruptRaised{observation_.run(), step_, nodeOf(task).name, asked});
+        observation_.tell(&Observer::interruptRaised, InterruptRaised{observation_.run(), place_.step, nodeOf(task).name, asked});
     }
 }
 
@@ -162,7 +162,7 @@ void TaskWatch::start() noexcept {
     }
     began_ = Clock::now();
     run_.observation().tell(&Observer::taskStarts,
-                            TaskStart{run_.observation().run(), run_.step(), run_.nodeOf(task_).name, task_.id, attempt_});
+                            TaskStart{run_.observation().run(), run_.place().step, run_.nodeOf(task_).name, task_.id, attempt_});
 }
 
 void TaskWatch::retries(const std::exception_ptr& error) noexcept {
@@ -197,7 +197,7 @@ void TaskWatch::end() noexcept {
     } else if (!task_.progress.hasEnded()) {
         ending = Ending::left;
     }
-    run_.observation().tell(&Observer::taskEnds, TaskEnd{run_.observation().run(), run_.step(), run_.nodeOf(task_).name, task_.id, attempt_,
+    run_.observation().tell(&Observer::taskEnds, TaskEnd{run_.observation().run(), run_.place().step, run_.nodeOf(task_).name, task_.id, attempt_,
                                                          ending, Clock::now() - began_, error});
 }
 

@@ -42,14 +42,6 @@ void Task::clear() {
     }
 }
 
-TaskId Run::idOf(Task& task) const {
-    if (task.id.empty()) {
-        const std::string path = pathOf(topology(), task.planned);
-        task.id = makeTaskId({checkpoint_, ns_, step_, nodeOf(task).stored_name, path});
-    }
-    return task.id;
-}
-
 void Run::encodeSend(const Task& task, Encoder& out) const {
     const PendingSend& send = *sendOf(task);
     if (send.payload.empty()) {
@@ -169,12 +161,12 @@ std::string Run::encodeRecord(Task& task, bool finished) const {
         payloads = addRoutes(topology(), task.routes, fields);
     }
     std::string record;
-    checkpoint::writeTask(checkpoint_, fields, record);
+    checkpoint::writeTask(place_.checkpoint, fields, record);
     return record;
 }
 
 void Run::storeRecord(Task& task, bool finished) {
-    log_.putTask(checkpoint_, pathOf(topology(), task.planned), encodeRecord(task, finished));
+    log_.putTask(place_.checkpoint, pathOf(topology(), task.planned), encodeRecord(task, finished));
     task.record.stored = true;
 }
 
@@ -183,7 +175,7 @@ void Run::note(std::string_view end) {
     if (!hasSaver()) return;
     const auto storing = shared_.claim.storing();
     if (shared_.claim.isCancelled()) end = checkpoint::thread_cancelled;
-    log_.putTask(checkpoint_, checkpoint::run_path, noteRecord(end));
+    log_.putTask(place_.checkpoint, checkpoint::run_path, noteRecord(end));
     went_over_end_ = end == checkpoint::run_goes_on;
 }
 
@@ -191,7 +183,7 @@ std::string Run::noteRecord(std::string_view end) const {
     checkpoint::TaskFields fields;
     fields.node = end;
     std::string record;
-    checkpoint::writeTask(checkpoint_, fields, record);
+    checkpoint::writeTask(place_.checkpoint, fields, record);
     return record;
 }
 
@@ -206,7 +198,7 @@ void Run::takeCancels() {
 
 // On the thread of whoever cancels, while tasks may run. False: nothing is due, so the run has ended by itself.
 bool Run::storeCancel() {
-    if (has_due_) log_.putTask(checkpoint_, checkpoint::run_path, noteRecord(checkpoint::thread_cancelled));
+    if (has_due_) log_.putTask(place_.checkpoint, checkpoint::run_path, noteRecord(checkpoint::thread_cancelled));
     return has_due_;
 }
 
@@ -227,8 +219,8 @@ void Run::storeEffect(const std::string& path, Effects::Entry entry) {
         checkpoint::TaskFields fields;
         fields.effect = checkpoint::LoggedEffect{.begun = entry.begun, .result = entry.result};
         std::string record;
-        checkpoint::writeTask(root->checkpoint_, fields, record);
-        root->log_.putTask(root->checkpoint_, path, record);
+        checkpoint::writeTask(root->place_.checkpoint, fields, record);
+        root->log_.putTask(root->place_.checkpoint, path, record);
     }
     shared_.effects.set(path, std::move(entry));
 }
@@ -239,7 +231,7 @@ void Run::prepareSingle(Task& task) {
     drafts_.made = true;
     if (log_.logsOperations()) drafts_.writes = encodeCommitWrites(core_.schema(), task.result.writes, log_.snapshotIsDue());
     // Its commit says what it wrote, unless that will not stand right behind this checkpoint in the log.
-    const bool apart = log_.logsOperations() ? log_.stored() != log_.head() : checkpoint_ == log_.stored();
+    const bool apart = log_.logsOperations() ? log_.stored() != log_.head() : place_.checkpoint == log_.stored();
     if (hasSaver() && apart) drafts_.record = encodeRecord(task, true);
     if (shared_.events->any()) {
         drafts_.messages = shared_.events->messages(*this, task, task.attempt);
@@ -253,7 +245,7 @@ void Run::taskFinished(Task& task) {
     if (current_.size() == 1) {
         prepareSingle(task);
         if (!drafts_.record.empty()) {
-            log_.putTaskWithCommit(checkpoint_, pathOf(topology(), task.planned), std::move(drafts_.record));
+            log_.putTaskWithCommit(place_.checkpoint, pathOf(topology(), task.planned), std::move(drafts_.record));
         }
         for (StreamEvent& message : drafts_.messages) shared_.events->emit(std::move(message));
         drafts_.messages.clear();

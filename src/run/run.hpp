@@ -24,6 +24,7 @@
 #include "src/run/effects.hpp"
 #include "src/run/events.hpp"
 #include "src/run/observation.hpp"
+#include "src/run/place.hpp"
 #include "src/run/run_memory.hpp"
 #include "src/run/run_stop.hpp"
 #include "src/run/task.hpp"
@@ -118,15 +119,12 @@ public:
     const Topology& topology() const noexcept { return core_.topology(); }
     RunShared& shared() noexcept { return shared_; }
     State& state() noexcept { return state_; }
-    std::int64_t step() const noexcept { return step_; }
+    const Place& place() const noexcept { return place_; }
     int limit() const noexcept { return limit_; }
     int remainingSteps() const noexcept { return ran_ > 0 ? limit_ - ran_ + 1 : std::min(limit_, std::numeric_limits<int>::max() - 1) + 1; }
-    CheckpointId checkpointId() const noexcept { return checkpoint_; }
-    const std::string& checkpointNs() const noexcept { return ns_; }
-    /// Of the checkpoint whose tasks are next: the one before it in its lineage, and its run's metadata.
-    CheckpointId parentCheckpoint() const noexcept { return checkpoint_parent_; }
+    /// Of the run that made the checkpoint whose tasks are next.
     std::string_view checkpointMetadata() const noexcept {
-        const bool is_loaded = loaded_ && checkpoint_ == loaded_->commit.id;
+        const bool is_loaded = loaded_ && place_.checkpoint == loaded_->commit.id;
         return is_loaded ? loaded_->commit.metadata : std::string_view(shared_.metadata);
     }
     /// The newest stored checkpoint that the run builds on; none at first.
@@ -135,7 +133,6 @@ public:
     std::optional<std::int64_t> wakeUnixMs() const noexcept { return outcome_.wake_unix_ms; }
     /// The outermost run's, which is the clock of all.
     IdSource& idSource() const noexcept { return ids_.source(); }
-    const std::vector<std::string>& path() const noexcept { return path_; }
     /// Why the run is to end at once, if it is.
     std::optional<Status> stopStatus() const { return run_stop_ ? run_stop_->requested() : std::nullopt; }
     /// What may end it from outside; null: nothing. The root's, or that of a call which a node's limits may end as well.
@@ -159,8 +156,8 @@ public:
     bool isQuiet() const noexcept { return !hasSaver() && !shared_.events->any(); }
     const Observation& observation() const noexcept { return observation_; }
     void observeRetry(Task& task, int attempt, std::chrono::duration<double, std::milli> wait) noexcept;
-    TaskId idOf(Task& task) const;
-    const Node& nodeOf(const Task& task) const noexcept { return topology().nodes[task.planned.node]; }
+    TaskId idOf(Task& task) const { return place_.idOf(task); }
+    const Node& nodeOf(const Task& task) const noexcept { return place_.nodeOf(task); }
     /// The Send that made the task; null: another did.
     const PendingSend* sendOf(const Task& task) const noexcept { return task.planned.is_send ? &schedule_.sends[task.planned.send] : nullptr; }
     /// Its payload.
@@ -200,7 +197,7 @@ private:
     bool isPerThread() const noexcept;
     bool wasStored(CheckpointId root_checkpoint) const noexcept;
     std::optional<CheckpointTuple> newestOf(const LogName& log, CheckpointId& head) const;
-    VisitFrom visitFrom() const noexcept { return {ns_, checkpoint_, log_.stored()}; }
+    VisitFrom visitFrom() const noexcept { return {place_.ns, place_.checkpoint, log_.stored()}; }
     void completeVisits();
     std::optional<std::string> lastingLogOf(const Task& task) const;
     CheckpointId visitOf(const std::string& log) const;
@@ -274,20 +271,14 @@ private:
     const ParentLink* parent_;
     const std::shared_ptr<RunStop> run_stop_;
     const TravelStop* stop_ = nullptr;  // where this run begins
-    std::string ns_;
-    std::vector<std::string> path_;
-    std::vector<checkpoint::LoggedParent> parents_;
+    Place place_;
 
     State state_;
     RunMemoryLoan memory_;
     Schedule& schedule_ = memory_->schedule;
     IdSequence ids_;
     LogWriter& log_ = memory_->log;
-    CheckpointId checkpoint_;  // whose tasks are next, stored or not
-    CheckpointId checkpoint_parent_;
     CheckpointId head_at_begin_;  // of the log
-    Source source_ = Source::input;
-    std::int64_t step_ = -1;   // of the next commit
     bool has_state_ = false;
 
     std::optional<checkpoint::Folded> loaded_;

@@ -24,7 +24,7 @@ std::string_view Runtime::node() const noexcept {
 }
 std::int64_t Runtime::step() const noexcept {
     if (context_->attempt_apart) return context_->attempt_apart->info().step;
-    return context_->run ? context_->run->step() : 0;
+    return context_->run ? context_->run->place().step : 0;
 }
 int Runtime::remainingSteps() const noexcept {
     if (context_->attempt_apart) return context_->attempt_apart->info().remaining_steps;
@@ -41,11 +41,11 @@ std::string_view Runtime::threadId() const noexcept {
 }
 CheckpointId Runtime::checkpointId() const noexcept {
     if (context_->attempt_apart) return context_->attempt_apart->info().checkpoint_id;
-    return context_->run ? context_->run->checkpointId() : CheckpointId();
+    return context_->run ? context_->run->place().checkpoint : CheckpointId();
 }
 std::string_view Runtime::checkpointNs() const noexcept {
     if (context_->attempt_apart) return context_->attempt_apart->info().checkpoint_ns;
-    return context_->run ? std::string_view(context_->run->checkpointNs()) : std::string_view();
+    return context_->run ? std::string_view(context_->run->place().ns) : std::string_view();
 }
 
 const RunContext& Runtime::runContext() const noexcept {

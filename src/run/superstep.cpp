@@ -42,7 +42,7 @@ void Run::startQuietly() {
 }
 
 bool Run::next() {
-    if (parent_ == nullptr && shared_.events->any()) shared_.events->at(checkpoint_);
+    if (parent_ == nullptr && shared_.events->any()) shared_.events->at(place_.checkpoint);
     if (!planned_) plan(topology(), schedule_, *next_plan_);
     if (startsQuietly()) startQuietly();
     planned_ = false;
@@ -55,7 +55,7 @@ bool Run::next() {
         tasks_[i]->use((*plan_)[i]);
         current_.push_back(tasks_[i].get());
     }
-    if (hasSaver()) shared_.events->checkpoint(*this, source_, step_ - 1, current_);
+    if (hasSaver()) shared_.events->checkpoint(*this, place_.source, place_.step - 1, current_);
     if (first_ && parent_ == nullptr && hasSaver()) takeCancels();
     if (plan_->empty()) return false;
     if ((run_stop_ != nullptr || shared_.claim.isReplaced()) && endsFromOutside()) return false;
@@ -64,13 +64,13 @@ bool Run::next() {
         throw GraphRecursionError("the run took " + std::to_string(limit_) + " supersteps and is not done; node '" +
                                       nodeOf(*current_.front()).name +
                                       "' is next. Raise recursion_limit, or find what goes round in circles; the thread can go on with RESUME",
-                                  {.node = nodeOf(*current_.front()).name, .step = step_});
+                                  {.node = nodeOf(*current_.front()).name, .step = place_.step});
     }
     const bool only_start = plan_->size() == 1 && plan_->front().node == topology().start;
     if (!only_start) ++ran_;
     prepareTasks();
     if (todo_.empty()) {
-        if (observation_) observation_.superstepStarts(step_, current_.size(), current_.size());
+        if (observation_) observation_.superstepStarts(place_.step, current_.size(), current_.size());
         return true;
     }
     if (before_->any() && !(first_ && went_on_) && stopsAt(*before_)) {
@@ -81,7 +81,7 @@ bool Run::next() {
     if (shared_.events->any()) {
         for (Task* task : current_) shared_.events->taskStarts(*this, *task);
     }
-    if (observation_) observation_.superstepStarts(step_, current_.size(), current_.size() - todo_.size());
+    if (observation_) observation_.superstepStarts(place_.step, current_.size(), current_.size() - todo_.size());
     if (run_stop_ != nullptr || topology().has_limits) state_.share();
     return true;
 }
@@ -284,7 +284,7 @@ bool Run::endUnfinished() {
     if (lost != nullptr) {
         throw CancelledError("node '" + nodeOf(*lost).name + "' has not come to an end, and nobody runs it any more. Its superstep is not committed; "
                              "what is finished of it is kept, and RESUME runs the rest",
-                             {.node = nodeOf(*lost).name, .step = step_});
+                             {.node = nodeOf(*lost).name, .step = place_.step});
     }
     if (stopped) {
         const Status status = interrupts.empty() ? pauseWithoutQuestions() : Status::interrupted;  // before the move
@@ -297,7 +297,7 @@ bool Run::endUnfinished() {
     if (to_parent != nullptr) {
         if (parent_ == nullptr) {
             throw InvalidUpdateError("node '" + nodeOf(*to_parent).name + "' returned a Command for the parent graph, and there is none",
-                                     {.node = nodeOf(*to_parent).name, .step = step_});
+                                     {.node = nodeOf(*to_parent).name, .step = place_.step});
         }
         detail::TaskResult& result = const_cast<Task*>(to_parent)->result;
         const detail::Schema* written = result.written;
@@ -315,7 +315,7 @@ Status Run::pauseWithoutQuestions() const {
 }
 
 CommitStep Run::commitStep(Source source, std::int64_t step) {
-    return {.id = checkpoint_,
+    return {.id = place_.checkpoint,
             .step = step,
             .source = source,
             .topology = &topology(),
@@ -333,23 +333,23 @@ void Run::commit(Source source) {
         const auto began = observation_ ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
         {
             const auto storing = parent_ == nullptr ? shared_.claim.storing() : std::unique_lock<std::mutex>();
-            checkpoint_ = ids_.next();
-            checkpoint_parent_ = before;
+            place_.checkpoint = ids_.next();
+            place_.parent = before;
             has_due_ = !next_plan_->empty();
             if (parent_ == nullptr && has_due_ && shared_.claim.isCancelled()) {
-                log_.putTaskWithCommit(checkpoint_, std::string(checkpoint::run_path), noteRecord(checkpoint::thread_cancelled));
+                log_.putTaskWithCommit(place_.checkpoint, std::string(checkpoint::run_path), noteRecord(checkpoint::thread_cancelled));
             }
-            log_.commit(commitStep(source, step_));
+            log_.commit(commitStep(source, place_.step));
         }
-        if (observation_) observeStored(before, step_, began);
+        if (observation_) observeStored(before, place_.step, began);
         drafts_.writes.clear();
         if (parent_ == nullptr && log_.stored() != before) shared_.events->committed(log_.stored());
     }
     ahead_ = false;
     stored_records_.clear();
     went_over_end_ = false;
-    source_ = source;
-    ++step_;
+    place_.source = source;
+    ++place_.step;
 }
 
 bool Run::touchesOutput(std::span<Task* const> tasks) const {
@@ -357,7 +357,7 @@ bool Run::touchesOutput(std::span<Task* const> tasks) const {
     return std::any_of(tasks.begin(), tasks.end(), [this](Task* task) {
         if (task->progress.status() == TaskStatus::to_parent) return false;  // it writes to the graph around
         for (const detail::Op& op : task->result.writes) {       // none unless it is done
-            if (path_.empty() || core_.returns(op.channel)) return true;
+            if (!place_.isInside() || core_.returns(op.channel)) return true;
         }
         return false;
     });
@@ -420,14 +420,14 @@ void Run::storeEnd() {
     const auto began = observation_ ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
     if (keeps) flush();
     log_.wait();
-    if (observation_) observeStored(before, step_ - 1, began);
+    if (observation_) observeStored(before, place_.step - 1, began);
 }
 
 detail::RunOutcome& Run::finish() {
     if (hasSaver()) storeEnd();
     if (parent_ == nullptr) shared_.events->changed();
     if (paused_ && parent_ == nullptr) showPause();
-    outcome_.config = {.thread_id = shared_.config->thread_id, .checkpoint_id = log_.stored(), .checkpoint_ns = ns_};
+    outcome_.config = {.thread_id = shared_.config->thread_id, .checkpoint_id = log_.stored(), .checkpoint_ns = place_.ns};
     if (observation_) observeEnd(outcome_.status);
     tellEnd(endingOf(outcome_.status), outcome_.interrupts, {});
     return outcome_;
@@ -452,7 +452,7 @@ void Run::leave() noexcept {
 
 void Run::flush() {
     const auto storing = parent_ == nullptr ? shared_.claim.storing() : std::unique_lock<std::mutex>();
-    log_.flush(commitStep(source_, step_ - 1));
+    log_.flush(commitStep(place_.source, place_.step - 1));
 }
 
 void Run::flushQuietly() noexcept {
@@ -461,7 +461,7 @@ void Run::flushQuietly() noexcept {
         const CheckpointId before = log_.stored();
         const auto began = observation_ ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
         if (!ahead_) flush();
-        if (observation_) observeStored(before, step_ - 1, began);
+        if (observation_) observeStored(before, place_.step - 1, began);
     } catch (...) {
     }
     try {
