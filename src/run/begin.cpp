@@ -44,14 +44,12 @@ Run::Run(const detail::Core& core, RunShared& shared, const ParentLink* parent, 
       shared_(shared),
       parent_(parent),
       run_stop_(parent == nullptr ? shared.stop : parent->call != nullptr ? parent->call->stop : parent->run->run_stop_),
-      stop_(parent ? parent->stop : nullptr),
       place_(parent ? Place(core, parent->run->place_, namespaceInside(*parent)) : Place(core, shared.config->thread_id.view())),
       state_(core.schema(), place),
       ids_(parent ? parent->run->ids_.inner(parent->call ? parent->call->id : parent->run->idOf(*parent->task))
                   : IdSequence(core.ids(), shared.saver ? core.ids().uniqueBits() : 0)),
-      before_(&core.before()),
-      after_(&core.after()),
-      limit_(limitOf(core, *shared.config, parent)),
+      breakpoints_(core, *shared.config, parent == nullptr),
+      supersteps_{.limit = limitOf(core, *shared.config, parent)},
       observation_(core.options().observer.get(), shared.config->observer) {
     schedule_.reset(core.topology());
     log_.start({.saver = saverFor(core, shared),
@@ -63,24 +61,25 @@ Run::Run(const detail::Core& core, RunShared& shared, const ParentLink* parent, 
                 .graph = core.topology().fingerprint,
                 .schema = core.schema().fingerprint(),
                 .executor = shared.executor});
-    if (parent == nullptr) {
-        const RunConfig& config = *shared.config;
-        if (config.interrupt_before.isGiven() || config.interrupt_after.isGiven()) overrides_ = std::make_unique<Overrides>();
-        if (config.interrupt_before.isGiven()) {
-            overrides_->before = Breakpoints(core.topology(), config.interrupt_before.names());
-            before_ = &overrides_->before;
-        }
-        if (config.interrupt_after.isGiven()) {
-            overrides_->after = Breakpoints(core.topology(), config.interrupt_after.names());
-            after_ = &overrides_->after;
-        }
+}
+
+RunBreakpoints::RunBreakpoints(const detail::Core& core, const RunConfig& config, bool is_root) : before_(&core.before()), after_(&core.after()) {
+    if (!is_root || !(config.interrupt_before.isGiven() || config.interrupt_after.isGiven())) return;
+    overrides_ = std::make_unique<Overrides>();
+    if (config.interrupt_before.isGiven()) {
+        overrides_->before = Breakpoints(core.topology(), config.interrupt_before.names());
+        before_ = &overrides_->before;
+    }
+    if (config.interrupt_after.isGiven()) {
+        overrides_->after = Breakpoints(core.topology(), config.interrupt_after.names());
+        after_ = &overrides_->after;
     }
 }
 
 // Only a run whose end could not be stored is not told of yet.
 Run::~Run() {
     if (parent_ == nullptr && log_.hasSaver()) shared_.claim.takeCancels(nullptr, nullptr);
-    if (observation_.isOpen()) observation_.runEnds(Ending::failed, ran_, "its end could not be stored");
+    if (observation_.isOpen()) observation_.runEnds(Ending::failed, supersteps_.begun, "its end could not be stored");
 }
 
 std::shared_ptr<BaseStore> Run::store() const noexcept {
@@ -91,70 +90,79 @@ std::shared_ptr<BaseStore> Run::store() const noexcept {
 
 void Run::begin(RunInput&& input) {
     if (observation_) observeStart();
-    if (parent_ == nullptr && log_.hasSaver()) {
-        const RunConfig& config = *shared_.config;
-        ClaimStop stop;
-        if (shared_.stop != nullptr) stop = {shared_.stop->token(), shared_.stop->deadline()};
-        shared_.claim.acquire(*shared_.saver, config.thread_id.view(), config.on_busy, config.busy_timeout, stop);
-    }
+    if (parent_ == nullptr && log_.hasSaver()) claimThread();
+    Start& start = start_.emplace();
+    if (parent_ != nullptr) start.stop = parent_->stop;
+    if (parent_ == nullptr && !shared_.config->checkpoint_ns.empty()) planTravels(input);
     // New input drops what is due, so it does not matter whether that still exists.
     bool drops = input.kind == RunInput::Kind::update;
-    if (parent_ != nullptr) drops = stop_ == nullptr && (!parent_->resuming || parent_->replaying);
+    if (parent_ != nullptr) drops = start.stop == nullptr && (!parent_->start.resuming || parent_->start.replaying);
     const GoneNodes gone = drops ? GoneNodes::skip : GoneNodes::refuse;
-    if (parent_ == nullptr && !shared_.config->checkpoint_ns.empty()) planTravels(input);
     CheckpointId wanted = parent_ ? CheckpointId() : shared_.config->checkpoint_id;
-    if (stop_ != nullptr) wanted = stop_->id;
+    if (start.stop != nullptr) wanted = start.stop->id;
     load(wanted, gone);
     if (parent_ == nullptr && shared_.events->any()) {
         shared_.events->at(head_at_begin_);  // what is reported from here on comes after all that was stored before
         shared_.events->runBegins(*this);
     }
-    if (input.answer || !input.answers.empty()) travelling_ = false;
-    drop_answers_ = travelling_;
-    if (travelling_) {
+    if (start.travels() && (input.answer || !input.answers.empty())) start.kind = Start::Kind::rerun;
+    const bool travels = start.travels();
+    if (travels) {
         // A bound for logs inside: what they were when this checkpoint was made.
-        const bool edited = place_.source == Source::update || place_.source == Source::fork;
-        inner_bound_ = edited && loaded_->commit.parent ? loaded_->commit.parent : place_.checkpoint;
+        start.inside.bound = wasEdited() && start.from->commit.parent ? start.from->commit.parent : place_.checkpoint;
     }
     completeVisits();
-    for (const auto& [path, record] : stored_records_) {
+    takeEarlierCommands(gone);
+    if (start.from && parent_ == nullptr && !drops) {
+        if (!start.reruns()) checkNotCancelled();
+        checkStored(input);
+    }
+    const bool resuming = beginWith(input);
+    if (resuming) {
+        plan(topology(), schedule_, plan_);
+        if (travels && (!wasEdited() || start.isElsewhere(place_.ns))) commit(Source::fork);
+        if (mustNoteGoingOn()) note(checkpoint::run_goes_on);
+        shared_.events->values(*this);
+    }
+    if (parent_ != nullptr && start.stop == nullptr) {
+        start.inside = parent_->start;
+    } else if (start.kind != Start::Kind::command) {
+        start.inside.resuming = resuming;
+        start.inside.replaying = travels;
+    }
+    log_.wait();  // the input is acknowledged now
+}
+
+void Run::claimThread() {
+    const RunConfig& config = *shared_.config;
+    ClaimStop stop;
+    if (shared_.stop != nullptr) stop = {shared_.stop->token(), shared_.stop->deadline()};
+    shared_.claim.acquire(*shared_.saver, config.thread_id.view(), config.on_busy, config.busy_timeout, stop);
+}
+
+// What earlier Commands wrote to the superstep that waits.
+void Run::takeEarlierCommands(GoneNodes gone) {
+    for (const auto& [path, record] : start_->records) {
         if (path != command_path) continue;
-        // What an earlier Command wrote to the superstep that waits.
         detail::Writes writes;
         Routes routes;
         restoreResult(topology(), core_.schema(), record, writes, routes, gone);
         applyOutside(writes, routes, nullptr);
         log_.forceSnapshot();
     }
-    if (has_state_ && parent_ == nullptr && !drops && !replay_) checkNotCancelled();
-    if (has_state_ && parent_ == nullptr && !drops) checkStored(input);
-    bool resuming = false;
-    if (input.kind == RunInput::Kind::command) {
-        resuming = beginCommand(input);
-    } else if (parent_ != nullptr ? goes_on_inside_ : input.kind == RunInput::Kind::resume) {
-        if (!has_state_) {
-            throw EmptyInputError("there is nothing to go on with: the thread has no checkpoint yet; give the run an input");
-        }
-        resuming = true;
-    } else {
+}
+
+bool Run::beginWith(RunInput& input) {
+    if (input.kind == RunInput::Kind::command) return beginCommand(input);
+    const bool goes_on = parent_ != nullptr ? start_->goesOn() : input.kind == RunInput::Kind::resume;
+    if (!goes_on) {
         beginInput(input.writes);
+        return false;
     }
-    if (resuming) {
-        went_on_ = true;
-        const bool was_edited = place_.source == Source::update || place_.source == Source::fork;
-        if (travelling_ && (!was_edited || moved_)) commit(Source::fork);
-        if (mustNoteGoingOn()) note(checkpoint::run_goes_on);
-        shared_.events->values(*this);
+    if (!start_->from) {
+        throw EmptyInputError("there is nothing to go on with: the thread has no checkpoint yet; give the run an input");
     }
-    if (parent_ != nullptr && stop_ == nullptr) {
-        inner_resuming_ = parent_->resuming;
-        inner_replaying_ = parent_->replaying;
-        inner_bound_ = parent_->bound;
-    } else if (input.kind != RunInput::Kind::command || resuming) {
-        inner_resuming_ = resuming;
-        inner_replaying_ = travelling_;
-    }
-    log_.wait();  // the input is acknowledged now
+    return true;
 }
 
 // Refuses what this graph cannot go on with, the logs of subgraphs included, while nothing is written yet.
@@ -162,20 +170,20 @@ void Run::checkStored(const RunInput& input) const {
     const bool goes_on = input.kind != RunInput::Kind::command || input.answer || !input.answers.empty() || input.go_to.empty();
     checkResumption({.core = core_,
                      .saver = *shared_.saver,
-                     .log = {shared_.config->thread_id.view(), place_.ns},
+                     .log = place_.log(),
                      .checkpoint_id = place_.checkpoint,
                      .step = place_.step,
-                     .state = state_,
+                     .state = state_.values,
                      .schedule = schedule_,
-                     .records = stored_records_,
-                     .reruns = replay_ || !goes_on,
-                     .inner_afresh = travelling_ || !goes_on,
-                     .bound = inner_bound_});
+                     .records = start_->records,
+                     .reruns = start_->reruns() || !goes_on,
+                     .inner_afresh = start_->travels() || !goes_on,
+                     .bound = start_->inside.bound});
 }
 
 // A run that names a checkpoint asks for it, whatever became of the thread.
 void Run::checkNotCancelled() const {
-    if (!checkpoint::saysCancelled(stored_records_)) return;
+    if (!checkpoint::saysCancelled(start_->records)) return;
     throw InvalidArgumentError("the thread was cancelled (cancelThread), so there is nothing to resume; give the run a new input, or name the "
                                "checkpoint_id that it is to resume from",
                                {.thread_id = shared_.config->thread_id.toString(), .checkpoint_id = place_.checkpoint.toString()});
@@ -188,35 +196,37 @@ void Run::beginInput(detail::Writes& writes) {
         const std::string& name = core_.schema().channel(op.channel).name;
         throw InvalidUpdateError("channel '" + name + "' is not among those that the graph takes as input", {.channel = name});
     }
-    plan_->clear();
+    WriteSet& dropped = memory_->superstep.writes;
+    std::vector<detail::ChannelIndex>& ending = memory_->superstep.ending;
+    plan_.clear();
     bool abandons = false;
-    if (has_state_) {
-        plan(topology(), schedule_, *plan_);
-        abandons = !plan_->empty();
-        if (topology().has_lasting && !replay_) noteAbandonedVisits();
-        writes_.clear();
-        writes_.close(core_.schema());
-        log_.noteChanges(state_, writes_, abandons);
-        ending_.clear();
-        if (abandons) findEnding(state_, writes_, ending_);
-        applyWrites(state_, writes_, ending_, log_.logsOperations() ? &log_.operations() : nullptr);
-        endChannels(state_, ending_);
+    if (start_->from) {
+        plan(topology(), schedule_, plan_);
+        abandons = !plan_.empty();
+        if (topology().has_lasting && !start_->reruns()) noteAbandonedVisits();
+        dropped.clear();
+        dropped.close(core_.schema());
+        log_.noteChanges(state_.values, dropped, abandons);
+        ending.clear();
+        if (abandons) findEnding(state_.values, dropped, ending);
+        applyWrites(state_.values, dropped, ending, log_.logsOperations() ? &log_.operations() : nullptr);
+        endChannels(state_.values, ending);
     }
-    advance(topology(), schedule_, {.consumed = *plan_, .routed = {}, .is_step = abandons, .input = &writes});
-    replay_ = false;
+    advance(topology(), schedule_, {.consumed = plan_, .routed = {}, .is_step = abandons, .input = &writes});
+    start_->kind = Start::Kind::input;
     commit(Source::input);
 }
 
 // Writes that come from outside a superstep: nothing is consumed and nothing ends.
 void Run::applyOutside(detail::Writes& writes, Routes& routes, OperationLog* log) {
-    writes_.clear();
-    writes_.add(core_.schema(), writes, "a Command");
-    writes_.close(core_.schema());
-    log_.noteChanges(state_, writes_, false);
-    applyWrites(state_, writes_, {}, log);
+    WriteSet& set = memory_->superstep.writes;
+    set.clear();
+    set.add(core_.schema(), writes, "a Command");
+    set.close(core_.schema());
+    log_.noteChanges(state_.values, set, false);
+    applyWrites(state_.values, set, {}, log);
     const Routed routed{no_node, &routes};
     advance(topology(), schedule_, {.consumed = {}, .routed = {&routed, 1}});
-    planned_ = false;
 }
 
 void Run::takeAnswers(const RunInput& input) {
@@ -227,7 +237,7 @@ void Run::takeAnswers(const RunInput& input) {
         Interrupt interrupt;
     };
     std::vector<Open> open;
-    for (auto& [path, record] : stored_records_) {
+    for (auto& [path, record] : start_->records) {
         if (record.writes) continue;
         for (const auto* asked : checkpoint::openQuestions(record)) {
             open.push_back({path, &record, {asked->id, asked->index, Value::fromCbor(std::string(asked->value)), std::string(asked->key)}});
@@ -270,16 +280,20 @@ void Run::takeAnswers(const RunInput& input) {
     for (const Answer& answer : answers) {
         const Open& asked = *by_id.find(answer.interrupt_id)->second;
         shared_.new_answers.emplace_back(answer.interrupt_id, asked.interrupt.index);
-        answers_.push_back(answer.value);
-        asked.record->answers.push_back({answer.interrupt_id, asked.interrupt.index, answers_.back().bytes()});
+        start_->answers.push_back(answer.value);
+        asked.record->answers.push_back({answer.interrupt_id, asked.interrupt.index, start_->answers.back().bytes()});
         touched.insert(asked.path);
     }
-    // The answers are kept before anything runs on them, all at once; and only the first who answers does.
+    putAnswers(touched);
+}
+
+// The answers are kept before anything runs on them, all at once; and only the first who answers does.
+void Run::putAnswers(const std::set<std::string_view>& touched) {
     std::deque<std::string> records;
     std::vector<WriteRow> rows;
-    for (const StoredWrite& stored : loaded_->tuple.writes) {
+    for (const StoredWrite& stored : start_->from->tuple.writes) {
         if (!touched.contains(stored.path)) continue;
-        checkpoint::writeTask(place_.checkpoint, *stored_records_.find(stored.path), records.emplace_back());
+        checkpoint::writeTask(place_.checkpoint, *start_->records.find(stored.path), records.emplace_back());
         rows.push_back({.checkpoint_id = place_.checkpoint, .path = stored.path, .bytes = records.back(), .expected = stored.bytes});
     }
     log_.putTasks(rows);
@@ -296,12 +310,12 @@ bool Run::beginCommand(RunInput& input) {
     for (const Target& target : input.go_to) resolveTarget(topology(), target, "a Command", routes);
     if (answers) takeAnswers(input);
 
-    plan(topology(), schedule_, *plan_);
-    const bool joins = answers || (has_state_ && !plan_->empty() && input.go_to.empty());
+    plan(topology(), schedule_, plan_);
+    const bool joins = answers || (start_->from && !plan_.empty() && input.go_to.empty());
     if (!joins) {
         applyOutside(input.writes, routes, log_.logsOperations() ? &log_.operations() : nullptr);
         commit(Source::input);
-        went_on_ = true;
+        start_->kind = Start::Kind::command;
         shared_.events->values(*this);
         return false;
     }
@@ -318,7 +332,7 @@ std::string Run::encodeCommand(detail::Writes& writes, const Routes& routes) con
     std::size_t count = 0;
     checkpoint::TaskFields fields;
     fields.node = "__input__";
-    for (const auto& [path, before] : stored_records_) {
+    for (const auto& [path, before] : start_->records) {
         if (path != command_path) continue;
         fields.to = before.to;
         fields.sends = before.sends;

@@ -53,7 +53,7 @@ bool Execution::handle(const std::exception_ptr& error, int attempts, TaskWatch&
     try {
         task_.result.writes.clear();
         task_.routes.clear();
-        run_.drafts_.clear();
+        run_.superstep_->drafts().clear();
         NodeFailure failure{.node = node_.name, .error = textOf(error), .attempts = attempts};
         if (run_.shared_.events->any()) {
             task_.record.error = failure.error;
@@ -134,20 +134,20 @@ void Run::restoreFailure(Task& task, const checkpoint::LoggedFailure& failure, b
 
 std::vector<std::exception_ptr> Run::otherFailures(const Task& than) const {
     std::vector<std::exception_ptr> others;
-    for (const Task* task : current_) {
+    for (const Task* task : superstep_->tasks()) {
         if (task != &than && task->progress.status() == TaskStatus::failed) others.push_back(task->extra().failure);
     }
     return others;
 }
 
 bool Run::startsNoMore() const noexcept {
-    return core_.options().on_failure == FailurePolicy::cancel_siblings && any_failed_.load(std::memory_order_relaxed);
+    return core_.options().on_failure == FailurePolicy::cancel_siblings && superstep_->hasFailed();
 }
 
 // After a failure: whether tasks were not started, of which no record tells why.
 bool Run::leftSome() const noexcept {
-    if (!any_failed_.load(std::memory_order_relaxed)) return false;
-    return std::any_of(current_.begin(), current_.end(), [](const Task* task) { return !task->progress.hasEnded(); });
+    if (!superstep_ || !superstep_->hasFailed()) return false;
+    return std::ranges::any_of(superstep_->tasks(), [](const Task* task) { return !task->progress.hasEnded(); });
 }
 
 }  // namespace stategraph::engine

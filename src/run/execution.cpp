@@ -160,7 +160,10 @@ void Execution::callSubgraph(int number) {
 // A later attempt goes on where the one before it failed.
 ParentLink Execution::linkInside(int number) const {
     const bool is_first = number == 1 && !task_.progress.wasLeft();
-    ParentLink link{&run_, &task_, run_.inner_resuming_ || !is_first, run_.inner_replaying_ && is_first, run_.inner_bound_,
+    InnerStart start = run_.superstep_->inside();
+    start.resuming = start.resuming || !is_first;
+    start.replaying = start.replaying && is_first;
+    ParentLink link{&run_, &task_, start,
                     task_.extra().visit ? std::string_view(task_.extra().visit->key) : std::string_view(), nullptr};
     if (is_first) link.stop = run_.nextStop(task_, link.key);
     return link;
@@ -186,8 +189,7 @@ bool Execution::isVisitedTwice() const {
     if (task_.extra().visit) return task_.extra().visit->is_doubled;
     if (!livesWithThread(*node_.subgraph->spec.core)) return false;
     const auto isHere = [this](const Task* task) { return task->planned.node == task_.planned.node; };
-    const auto first = std::find_if(run_.current_.begin(), run_.current_.end(), isHere);
-    return std::find_if(first + 1, run_.current_.end(), isHere) != run_.current_.end();
+    return std::ranges::count_if(run_.superstep_->tasks(), isHere) > 1;
 }
 
 // One log takes one visit at a time.
@@ -301,7 +303,7 @@ void Execution::route(Runtime& runtime) {
 // The only task of its superstep: its writes go into the state itself, where the routers see them, and come out again if one
 // of them fails.
 void Execution::routeAlone(Runtime& runtime) {
-    WriteSet& writes = run_.writes_;
+    WriteSet& writes = run_.superstep_->memory().writes;
     writes.clear();
     writes.add(run_.core().schema(), task_.result.writes, node_.name);
     try {
@@ -310,11 +312,10 @@ void Execution::routeAlone(Runtime& runtime) {
         return;  // the end of the superstep will say so
     }
     run_.prepareSingle(task_);
-    run_.present_before_ = run_.state_.present();
+    run_.superstep_->memory().present_before = run_.state_.values.present();
     run_.applyTasksWrites();
-    run_.applied_ = true;
     try {
-        routeBranches(node_, run_.topology(), run_.state_.object(), runtime, task_.routes);
+        routeBranches(node_, run_.topology(), run_.state_.values.object(), runtime, task_.routes);
     } catch (...) {
         takeBack();
         throw;
@@ -322,16 +323,16 @@ void Execution::routeAlone(Runtime& runtime) {
 }
 
 void Execution::takeBack() {
-    undoWrites(run_.state_, run_.writes_, run_.present_before_);
+    Superstep& superstep = *run_.superstep_;
+    undoWrites(run_.state_.values, superstep.memory().writes, superstep.memory().present_before);
     run_.log_.operations().clear();
-    run_.drafts_.clear();
-    run_.applied_ = false;
-    run_.ahead_ = false;
+    superstep.drafts().clear();
+    superstep.setApplied(false);
 }
 
 // Beside others: the routers see a copy.
 void Execution::routeBeside(Runtime& runtime) {
-    State seen(run_.state_);
+    State seen(run_.state_.values);
     detail::Writes copy(task_.result.writes);
     WriteSet writes;
     writes.add(run_.core().schema(), copy, node_.name);
@@ -369,7 +370,7 @@ void Execution::nameSend(const std::exception_ptr& error) const noexcept {
 }
 
 void Execution::failed(std::exception_ptr error) noexcept {
-    run_.any_failed_.store(true, std::memory_order_relaxed);
+    run_.superstep_->noteFailure();
     nameSend(error);
     task_.progress.end(TaskStatus::failed);
     task_.useExtra().failure = std::move(error);
@@ -412,7 +413,7 @@ void Execution::stopped() noexcept {
     task_.progress.end(TaskStatus::stopped);
     task_.result.writes.clear();
     task_.routes.clear();
-    if (isAlone()) run_.drafts_.clear();
+    if (isAlone()) run_.superstep_->drafts().clear();
 }
 
 void Execution::interrupted(std::vector<Interrupt> asked) {

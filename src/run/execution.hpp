@@ -76,7 +76,7 @@ private:
     void interrupted(std::vector<Interrupt> asked);
     void stopped() noexcept;
     bool isWorthAnother(const std::exception_ptr& error, int attempt) const noexcept;
-    bool isAlone() const noexcept { return run_.current_.size() == 1; }
+    bool isAlone() const noexcept { return run_.superstep_->hasOneTask(); }
 
     Run& run_;
     Task& task_;
@@ -127,7 +127,7 @@ inline void Execution::endAttempt(detail::TaskContext& context, CachedTask& cach
     try {
         finish();
     } catch (...) {
-        if (run_.applied_) takeBack();
+        if (run_.superstep_->isApplied()) takeBack();
         throw;
     }
     cached.store();

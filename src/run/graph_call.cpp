@@ -150,11 +150,12 @@ Run& GraphCall::begin() {
         called_.stop = run.runStop();
     }
     // As a subgraph's (Execution::linkInside).
+    InnerStart start = run.superstep_->inside();
+    start.resuming = start.resuming || !is_first;
+    start.replaying = start.replaying && is_first;
     link_.emplace(ParentLink{.run = &run,
                              .task = &task,
-                             .resuming = run.inner_resuming_ || !is_first,
-                             .replaying = run.inner_replaying_ && is_first,
-                             .bound = run.inner_bound_,
+                             .start = start,
                              .call = &called_});
     return child_.emplace(*core_, run.shared(), &*link_);
 }

@@ -23,16 +23,18 @@ void Run::planTravels(const RunInput& input) {
                                    context);
     }
     shared_.stops = planTravel(core_, *shared_.saver, config);
-    stop_ = shared_.stops.data();
+    start_->stop = shared_.stops.data();
 }
 
 // The stop of the run inside a task, if the way of this run leads into it.
 const TravelStop* Run::nextStop(const Task& task, std::string_view key) const {
-    if (stop_ == nullptr || !first_ || stop_ == &shared_.stops.back()) return nullptr;
+    const Start* const start = superstep_->start();
+    if (start == nullptr || start->stop == nullptr || start->stop == &shared_.stops.back()) return nullptr;
+    const TravelStop& stop = *start->stop;
     const Node& node = nodeOf(task);
-    const TaskId then = makeTaskId({stop_->id, stop_->ns, loaded_->commit.step + 1, node.stored_name, pathOf(topology(), task.planned)});
-    const TravelStop* next = stop_ + 1;
-    return innerNamespace(stop_->ns, node, then, key) == next->ns ? next : nullptr;
+    const TaskId then = makeTaskId({stop.id, stop.ns, start->from->commit.step + 1, node.stored_name, pathOf(topology(), task.planned)});
+    const TravelStop* next = &stop + 1;
+    return innerNamespace(stop.ns, node, then, key) == next->ns ? next : nullptr;
 }
 
 bool Run::isPerThread() const noexcept { return parent_ != nullptr && livesWithThread(core_); }
@@ -46,16 +48,16 @@ bool Run::wasStored(CheckpointId root_checkpoint) const noexcept {
 
 // What an earlier version stored does not say where the logs of subgraphs were.
 void Run::completeVisits() {
-    if (!topology().has_lasting || !has_state_ || schedule_.knows_all_visits) return;
-    CheckpointId bound = travelling_ ? inner_bound_ : CheckpointId();
-    if (bound.empty() && parent_ != nullptr && parent_->replaying) bound = parent_->bound;
-    engine::completeVisits(*shared_.saver, {shared_.config->thread_id.view(), place_.ns}, bound, schedule_,
+    if (!topology().has_lasting || !start_->from || schedule_.knows_all_visits) return;
+    CheckpointId bound = start_->travels() ? start_->inside.bound : CheckpointId();
+    if (bound.empty() && parent_ != nullptr && parent_->start.replaying) bound = parent_->start.bound;
+    engine::completeVisits(*shared_.saver, place_.log(), bound, schedule_,
                            [this](CheckpointId root) { return wasStored(root); });
 }
 
 // The checkpoint that a run begins at unless one is wanted, and the log's newest.
 std::optional<CheckpointTuple> Run::newestOf(const LogName& log, CheckpointId& head) const {
-    const bool resumes = parent_ != nullptr && parent_->resuming && !parent_->replaying;
+    const bool resumes = parent_ != nullptr && parent_->start.resuming && !parent_->start.replaying;
     if (isPerThread()) {
         const Run& outer = *parent_->run;
         if (resumes) {
@@ -65,10 +67,10 @@ std::optional<CheckpointTuple> Run::newestOf(const LogName& log, CheckpointId& h
         return findVisitStart(*shared_.saver, log, outer.visitFrom(), last, head);
     }
     // A fresh task's inner log cannot exist yet.
-    if (parent_ != nullptr && !resumes && !parent_->replaying) return std::nullopt;
+    if (parent_ != nullptr && !resumes && !parent_->start.replaying) return std::nullopt;
     auto tuple = shared_.saver->getTuple({.log = log});
     if (tuple) head = tuple->head;
-    if (parent_ != nullptr && parent_->replaying) return std::nullopt;  // travelling in time it begins afresh
+    if (parent_ != nullptr && parent_->start.replaying) return std::nullopt;  // travelling in time it begins afresh
     return tuple;
 }
 
@@ -76,7 +78,7 @@ std::optional<CheckpointTuple> Run::newestOf(const LogName& log, CheckpointId& h
 std::optional<std::string> Run::lastingLogOf(const Task& task) const {
     const Node& node = nodeOf(task);
     if (!node.subgraph || !livesWithThread(*node.subgraph->spec.core)) return std::nullopt;
-    const auto key = task.extra().visit ? std::optional(task.extra().visit->key) : findKey(core_.schema(), node, state_, sendOf(task));
+    const auto key = task.extra().visit ? std::optional(task.extra().visit->key) : findKey(core_.schema(), node, state_.values, sendOf(task));
     if (!key || (key->empty() && hasKeys(node))) return std::nullopt;
     return lastingLog(node, *key);
 }
@@ -93,19 +95,20 @@ CheckpointId Run::visitOf(const std::string& log) const {
 // The superstep ends: what is visited next goes on from where its visits left their logs. Those of tasks that an earlier run finished
 // are found in the logs.
 void Run::findEndedVisits() {
-    ended_visits_.clear();
-    for (const Task* task : current_) {
+    std::vector<Schedule::LastVisit>& ended = memory_->superstep.ended_visits;
+    ended.clear();
+    for (const Task* task : superstep_->tasks()) {
         if (task->extra().inner_end.empty() && task->progress.status() != TaskStatus::restored) continue;
         const auto log = lastingLogOf(*task);
         if (!log) continue;
         const CheckpointId end = task->extra().inner_end ? task->extra().inner_end : visitOf(*log);
-        if (end) ended_visits_.push_back({*log, end});
+        if (end) ended.push_back({*log, end});
     }
 }
 
 // New input drops what is due; what a visit has stored by then stays in its log.
 void Run::noteAbandonedVisits() {
-    for (const PlannedTask& planned : *plan_) {
+    for (const PlannedTask& planned : plan_) {
         Task task;
         task.planned = planned;
         const auto log = lastingLogOf(task);
@@ -114,11 +117,19 @@ void Run::noteAbandonedVisits() {
     }
 }
 
+// Whether a run inside goes on from what it has loaded; else it begins with its input.
+bool Run::goesOnInside(const checkpoint::Folded& from) const {
+    if (start_->stop != nullptr) return true;
+    if (!parent_->start.resuming || parent_->start.replaying) return false;
+    return !isPerThread() || isOfVisit(from.commit, parent_->run->place_.ns, parent_->run->place_.checkpoint);
+}
+
 void Run::load(CheckpointId wanted, GoneNodes gone) {
     if (!log_.hasSaver()) return;
+    Start& start = *start_;
     const std::string_view thread_id = shared_.config->thread_id.view();
-    const LogName log{thread_id, stop_ != nullptr ? std::string_view(stop_->ns) : std::string_view(place_.ns)};
-    moved_ = stop_ != nullptr && stop_->ns != place_.ns;
+    const bool is_elsewhere = start.isElsewhere(place_.ns);
+    const LogName log{thread_id, start.stop != nullptr ? std::string_view(start.stop->ns) : std::string_view(place_.ns)};
     // The checkpoint that a log inside belongs to is stored before anything of that log: else a failed put would leave it without.
     if (parent_ != nullptr) parent_->run->log_.wait();
     std::optional<CheckpointTuple> tuple;
@@ -129,52 +140,55 @@ void Run::load(CheckpointId wanted, GoneNodes gone) {
             throw InvalidArgumentError("there is no checkpoint " + wanted.toString() + " in thread '" + std::string(thread_id) + "'",
                                        {.thread_id = std::string(thread_id), .checkpoint_id = wanted.toString()});
         }
-        if (!moved_) head = tuple->head;
+        if (!is_elsewhere) head = tuple->head;
     } else {
         tuple = newestOf(log, head);
     }
     bool differs = false;
+    bool goes_on = parent_ == nullptr;
     if (tuple) {
-        loaded_ = checkpoint::fold(log, std::move(*tuple));
-        if (parent_ != nullptr && stop_ != nullptr) {
-            goes_on_inside_ = true;
-        } else if (parent_ != nullptr && parent_->resuming && !parent_->replaying) {
-            goes_on_inside_ = !isPerThread() || isOfVisit(loaded_->commit, parent_->run->place_.ns, parent_->run->place_.checkpoint);
-            if (!goes_on_inside_) gone = GoneNodes::skip;
-        }
-        restoreState(*loaded_, state_);
-        differs = restoreSchedule(topology(), core_.schema(), *loaded_, schedule_, gone);
-        place_.checkpoint = loaded_->commit.id;
-        place_.parent = loaded_->commit.parent;
-        place_.source = loaded_->commit.source;
-        place_.step = loaded_->commit.step + 1;
-        has_state_ = true;
-        std::vector<checkpoint::Records::Record> records;
-        for (const auto& write : loaded_->tuple.writes) {
-            auto record = checkpoint::readTask({log.thread_id, place_.ns, place_.checkpoint, write.path}, write.bytes);
-            if (record.effect) {
-                const auto result = record.effect->result;
-                shared_.effects.set(write.path, {record.effect->begun, result ? std::optional<std::string>(*result) : std::nullopt});
-                continue;
-            }
-            records.emplace_back(write.path, std::move(record));
-        }
-        stored_records_ = checkpoint::Records(std::move(records));
+        const checkpoint::Folded& from = start.from.emplace(checkpoint::fold(log, std::move(*tuple)));
+        if (parent_ != nullptr) goes_on = goesOnInside(from);
+        if (!goes_on && parent_->start.resuming && !parent_->start.replaying) gone = GoneNodes::skip;
+        restoreState(from, state_.values);
+        differs = restoreSchedule(topology(), core_.schema(), from, schedule_, gone);
+        place_.checkpoint = from.commit.id;
+        place_.parent = from.commit.parent;
+        place_.source = from.commit.source;
+        place_.step = from.commit.step + 1;
+        takeRecords();
     }
     ids_.observe(head);
     head_at_begin_ = head;
-    if (!has_state_) place_.checkpoint = ids_.next();
-    log_.open(head, loaded_ ? &*loaded_ : nullptr, core_.schema());
+    if (!start.from) place_.checkpoint = ids_.next();
+    log_.open(head, start.from ? &*start.from : nullptr, core_.schema());
     if (differs) log_.forceSnapshot();
-    if (moved_) {
+    if (is_elsewhere) {
         log_.beginAnew();
         schedule_.forgetVisits();  // they are of other logs
     }
+    if (!wanted) {
+        if (goes_on) start.kind = Start::Kind::resume;
+        return;
+    }
+    const bool at_head = start.from && place_.checkpoint == head && !wasEdited();
+    const bool is_taken_along = parent_ != nullptr && parent_->start.replaying;
+    start.kind = !at_head || is_taken_along ? Start::Kind::travel : Start::Kind::rerun;
+}
 
-    replay_ = static_cast<bool>(wanted);
-    const bool at_head = has_state_ && place_.checkpoint == head && place_.source != Source::update && place_.source != Source::fork;
-    const bool is_taken_along = parent_ != nullptr && parent_->run->travelling_;
-    travelling_ = replay_ && (!at_head || is_taken_along);
+// The records of the loaded checkpoint's tasks, and what their effects have done.
+void Run::takeRecords() {
+    std::vector<checkpoint::Records::Record> records;
+    for (const auto& write : start_->from->tuple.writes) {
+        auto record = checkpoint::readTask({place_.thread_id, place_.ns, place_.checkpoint, write.path}, write.bytes);
+        if (record.effect) {
+            const auto result = record.effect->result;
+            shared_.effects.set(write.path, {record.effect->begun, result ? std::optional<std::string>(*result) : std::nullopt});
+            continue;
+        }
+        records.emplace_back(write.path, std::move(record));
+    }
+    start_->records = checkpoint::Records(std::move(records));
 }
 
 }  // namespace stategraph::engine

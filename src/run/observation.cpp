@@ -94,16 +94,16 @@ void Run::observeStart() noexcept {
     observation_.runStarts(run);
 }
 
-void Run::observeEnd(Status status) noexcept { observation_.runEnds(endingOf(status), ran_, {}); }
+void Run::observeEnd(Status status) noexcept { observation_.runEnds(endingOf(status), supersteps_.begun, {}); }
 
 void Run::observeFailure() noexcept {
     try {
         throw;
     } catch (const ParentCommandSignal&) {
         observation_.superstepEnds(Ending::done);
-        observation_.runEnds(Ending::done, ran_, {});
+        observation_.runEnds(Ending::done, supersteps_.begun, {});
     } catch (...) {
-        observation_.runEnds(Ending::failed, ran_, textOf(std::current_exception()));
+        observation_.runEnds(Ending::failed, supersteps_.begun, textOf(std::current_exception()));
     }
 }
 

@@ -176,7 +176,7 @@ void Run::note(std::string_view end) {
     const auto storing = shared_.claim.storing();
     if (shared_.claim.isCancelled()) end = checkpoint::thread_cancelled;
     log_.putTask(place_.checkpoint, checkpoint::run_path, noteRecord(end));
-    went_over_end_ = end == checkpoint::run_goes_on;
+    end_row_.says_running = end == checkpoint::run_goes_on;
 }
 
 std::string Run::noteRecord(std::string_view end) const {
@@ -191,21 +191,21 @@ std::string Run::noteRecord(std::string_view end) const {
 void Run::takeCancels() {
     {
         const auto storing = shared_.claim.storing();
-        has_due_ = !plan_->empty();
+        end_row_.has_due = !plan_.empty();
     }
     shared_.claim.takeCancels([](void* run) { return static_cast<Run*>(run)->storeCancel(); }, this);
 }
 
 // On the thread of whoever cancels, while tasks may run. False: nothing is due, so the run has ended by itself.
 bool Run::storeCancel() {
-    if (has_due_) log_.putTask(place_.checkpoint, checkpoint::run_path, noteRecord(checkpoint::thread_cancelled));
-    return has_due_;
+    if (end_row_.has_due) log_.putTask(place_.checkpoint, checkpoint::run_path, noteRecord(checkpoint::thread_cancelled));
+    return end_row_.has_due;
 }
 
 // Whether what is stored says that the thread stopped, which is no longer so.
 bool Run::mustNoteGoingOn() const {
     if (parent_ != nullptr) return false;
-    return std::any_of(stored_records_.begin(), stored_records_.end(), [](const auto& stored) {
+    return std::any_of(start_->records.begin(), start_->records.end(), [](const auto& stored) {
         const auto& [path, record] = stored;
         return path == checkpoint::run_path ? record.node != checkpoint::run_goes_on : record.error && !record.writes;
     });
@@ -227,30 +227,32 @@ void Run::storeEffect(const std::string& path, Effects::Entry entry) {
 
 // The one task of a superstep: what its commit and its events need, before its writes are applied and so lost.
 void Run::prepareSingle(Task& task) {
-    if (drafts_.made || isQuiet()) return;
-    drafts_.made = true;
-    if (log_.logsOperations()) drafts_.writes = encodeCommitWrites(core_.schema(), task.result.writes, log_.snapshotIsDue());
+    Drafts& drafts = superstep_->drafts();
+    if (drafts.made || isQuiet()) return;
+    drafts.made = true;
+    if (log_.logsOperations()) drafts.writes = encodeCommitWrites(core_.schema(), task.result.writes, log_.snapshotIsDue());
     // Its commit says what it wrote, unless that will not stand right behind this checkpoint in the log.
     const bool apart = log_.logsOperations() ? log_.stored() != log_.head() : place_.checkpoint == log_.stored();
-    if (hasSaver() && apart) drafts_.record = encodeRecord(task, true);
+    if (hasSaver() && apart) drafts.record = encodeRecord(task, true);
     if (shared_.events->any()) {
-        drafts_.messages = shared_.events->messages(*this, task, task.attempt);
-        drafts_.update = shared_.events->update(*this, task, task.extra().is_cached);
-        if (!task.extra().is_cached) drafts_.end = shared_.events->taskEnds(*this, task, TaskStatus::finished);
+        drafts.messages = shared_.events->messages(*this, task, task.attempt);
+        drafts.update = shared_.events->update(*this, task, task.extra().is_cached);
+        if (!task.extra().is_cached) drafts.end = shared_.events->taskEnds(*this, task, TaskStatus::finished);
     }
 }
 
 void Run::taskFinished(Task& task) {
     if (isQuiet()) return;
-    if (current_.size() == 1) {
+    if (superstep_->hasOneTask()) {
+        Drafts& drafts = superstep_->drafts();
         prepareSingle(task);
-        if (!drafts_.record.empty()) {
-            log_.putTaskWithCommit(place_.checkpoint, pathOf(topology(), task.planned), std::move(drafts_.record));
+        if (!drafts.record.empty()) {
+            log_.putTaskWithCommit(place_.checkpoint, pathOf(topology(), task.planned), std::move(drafts.record));
         }
-        for (StreamEvent& message : drafts_.messages) shared_.events->emit(std::move(message));
-        drafts_.messages.clear();
-        shared_.events->emit(std::move(drafts_.update));
-        shared_.events->emitTaskEnd(*this, std::move(drafts_.end));
+        for (StreamEvent& message : drafts.messages) shared_.events->emit(std::move(message));
+        drafts.messages.clear();
+        shared_.events->emit(std::move(drafts.update));
+        shared_.events->emitTaskEnd(*this, std::move(drafts.end));
         return;
     }
     if (hasSaver()) storeRecord(task, true);
@@ -262,7 +264,7 @@ void Run::taskFinished(Task& task) {
 }
 
 void Run::taskStopped(Task& task) noexcept {
-    if (current_.size() == 1) drafts_.clear();  // only single tasks have any
+    if (superstep_->hasOneTask()) superstep_->drafts().clear();  // only single tasks have any
     try {
         if (hasSaver() && !task.record.empty()) storeRecord(task, false);
         if (observation_) observeQuestions(task);

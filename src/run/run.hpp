@@ -3,9 +3,10 @@
 #include <atomic>
 #include <chrono>
 #include <limits>
-#include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +28,8 @@
 #include "src/run/place.hpp"
 #include "src/run/run_memory.hpp"
 #include "src/run/run_stop.hpp"
+#include "src/run/start.hpp"
+#include "src/run/superstep.hpp"
 #include "src/run/task.hpp"
 #include "src/run/travel.hpp"
 
@@ -64,17 +67,63 @@ struct CalledGraph {
 struct ParentLink {
     Run* run;
     Task* task;
-    /// Go on from the inner log's newest checkpoint, if there is one.
-    bool resuming;
-    /// The outer run travels in time: begin afresh, or where the inner log was then.
-    bool replaying;
-    CheckpointId bound;
+    InnerStart start;
     /// Which of the subgraph's logs it is; empty: there is one. The task's.
     std::string_view key = {};
     /// Where the run is to begin instead of the newest checkpoint; null: there.
     const TravelStop* stop = nullptr;
     /// Null: the task is a subgraph's visit.
     const CalledGraph* call = nullptr;
+};
+
+/// The state that a run works on.
+struct RunState {
+    RunState(const detail::Schema& schema, void* place) : values(schema, place) {}
+
+    State values;
+
+    /// An attempt that was given up keeps what it reads. From any thread.
+    void leave() noexcept { is_left_.store(true); }
+    /// Before the values change.
+    void own() {
+        if (!is_left_.load(std::memory_order_relaxed)) return;  // as nearly always; whoever sets it has ended or was waited for
+        is_left_.store(false, std::memory_order_relaxed);
+        values.separate();
+    }
+
+private:
+    std::atomic<bool> is_left_ = false;
+};
+
+/// The nodes that a run stops before and after: the graph's, or those that its config says.
+class RunBreakpoints {
+public:
+    RunBreakpoints(const detail::Core& core, const RunConfig& config, bool is_root);
+    const Breakpoints& before() const noexcept { return *before_; }
+    const Breakpoints& after() const noexcept { return *after_; }
+
+private:
+    struct Overrides {
+        Breakpoints before;
+        Breakpoints after;
+    };
+    const Breakpoints* before_;
+    const Breakpoints* after_;
+    std::unique_ptr<Overrides> overrides_;  // null: the config says none
+};
+
+/// How many supersteps a run may take, and has begun.
+struct SuperstepCount {
+    int limit;
+    int begun = 0;
+    int remaining() const noexcept { return begun > 0 ? limit - begun + 1 : std::min(limit, std::numeric_limits<int>::max() - 1) + 1; }
+};
+
+/// The row of the root's checkpoint that says how a run on it ended (checkpoint::run_path).
+struct EndRow {
+    std::string_view if_it_throws = checkpoint::run_failed;
+    bool says_running = false;  // of this checkpoint: a run went on over the end that it told of
+    bool has_due = false;       // tasks, at this checkpoint; under the claim's lock, as a cancel looks at it
 };
 
 /// One run of a graph in one namespace: a state machine that whoever drives it feeds with executed tasks.
@@ -95,7 +144,7 @@ public:
 
     void begin(detail::RunInput&& input);
     bool next();
-    std::span<Task* const> todo() const noexcept { return todo_; }
+    std::span<Task* const> todo() const noexcept { return superstep_->todo(); }
     void execute(Task& task) noexcept;
     /// Before the tasks are executed anew, where whoever executed them was destroyed.
     void takeUpLeft() noexcept;
@@ -103,7 +152,7 @@ public:
     void executeAll() noexcept;
     void executeInTurn() noexcept;
     void executeWithin(TaskWindow& window);
-    bool isPaused() const noexcept { return paused_; }
+    bool isPaused() const noexcept { return outcome_.status != Status::done; }
     void endSuperstep();
     /// What it came to is there as long as the run.
     detail::RunOutcome& finish();
@@ -118,14 +167,14 @@ public:
     const detail::Core& core() const noexcept { return core_; }
     const Topology& topology() const noexcept { return core_.topology(); }
     RunShared& shared() noexcept { return shared_; }
-    State& state() noexcept { return state_; }
+    State& state() noexcept { return state_.values; }
     const Place& place() const noexcept { return place_; }
-    int limit() const noexcept { return limit_; }
-    int remainingSteps() const noexcept { return ran_ > 0 ? limit_ - ran_ + 1 : std::min(limit_, std::numeric_limits<int>::max() - 1) + 1; }
+    int limit() const noexcept { return supersteps_.limit; }
+    int remainingSteps() const noexcept { return supersteps_.remaining(); }
     /// Of the run that made the checkpoint whose tasks are next.
     std::string_view checkpointMetadata() const noexcept {
-        const bool is_loaded = loaded_ && place_.checkpoint == loaded_->commit.id;
-        return is_loaded ? loaded_->commit.metadata : std::string_view(shared_.metadata);
+        const bool is_loaded = start_ && start_->from && place_.checkpoint == start_->from->commit.id;
+        return is_loaded ? start_->from->commit.metadata : std::string_view(shared_.metadata);
     }
     /// The newest stored checkpoint that the run builds on; none at first.
     CheckpointId storedCheckpoint() const noexcept { return log_.stored(); }
@@ -140,15 +189,13 @@ public:
     /// Whether nodes are called where they can be given up.
     bool callsApart(const Node& node) const noexcept { return run_stop_ != nullptr || node.limits.any(); }
     /// Whether it is part of a task that others may wait for (Flight).
-    bool isInsideFlight() const noexcept { return is_inside_flight_; }
-    /// An attempt that was given up keeps what it reads of the state.
-    void leaveState() noexcept { state_left_.store(true); }
-    /// Before the state changes.
-    void ownState() {
-        if (!state_left_.load(std::memory_order_relaxed)) return;  // as nearly always; whoever sets it has ended or was waited for
-        state_left_.store(false, std::memory_order_relaxed);
-        state_.separate();
+    bool isInsideFlight() const noexcept {
+        return parent_ != nullptr ? parent_->task->leads_flight || parent_->run->isInsideFlight() : shared_.is_inside_flight;
     }
+    /// An attempt that was given up keeps what it reads of the state.
+    void leaveState() noexcept { state_.leave(); }
+    /// Before the state changes.
+    void ownState() { state_.own(); }
     /// The graph's store, or that of the nearest graph around it that has one; null if none has.
     std::shared_ptr<BaseStore> store() const noexcept;
     bool hasSaver() const noexcept { return log_.hasSaver(); }
@@ -204,24 +251,32 @@ private:
     void findEndedVisits();
     void noteAbandonedVisits();
     void load(CheckpointId wanted, GoneNodes gone);
+    bool goesOnInside(const checkpoint::Folded& from) const;
+    void takeRecords();
 
     // Beginning: begin.cpp.
+    bool wasEdited() const noexcept { return place_.source == Source::update || place_.source == Source::fork; }
     void checkStored(const detail::RunInput& input) const;
     void checkNotCancelled() const;
-    bool beginCommand(detail::RunInput& input);  // true: it goes on with the superstep that waits
+    void claimThread();
+    void takeEarlierCommands(GoneNodes gone);
+    bool beginWith(detail::RunInput& input);     // true: it goes on with the superstep that waits
+    bool beginCommand(detail::RunInput& input);  // the same
     std::string encodeCommand(detail::Writes& writes, const Routes& routes) const;
     void takeAnswers(const detail::RunInput& input);
+    void putAnswers(const std::set<std::string_view>& touched);
     void beginInput(detail::Writes& writes);
     TaskRecord& answersOf(Task& task) noexcept;
     void applyOutside(detail::Writes& writes, Routes& routes, OperationLog* log);
 
     // Supersteps: superstep.cpp.
+    InnerStart startInside() const noexcept;
     bool startsQuietly() const noexcept;
     void startQuietly();
+    void countSuperstep();
     void prepareTasks();
     void prepareVisits();
     void restoreTask(Task& task, const checkpoint::TaskFields& fields);
-    void forgetResult(Task& task);
     // Failures: error_handler.cpp.
     void restoreFailure(Task& task, const checkpoint::LoggedFailure& failure, bool is_done) const;
     std::vector<std::exception_ptr> otherFailures(const Task& than) const;
@@ -234,11 +289,13 @@ private:
     Status pauseWithoutQuestions() const;
     void noteEnd();
     void storeEnd();
-    void collectWrites();
+    void advanceAll();
     bool collectFinished();
     void applyTasksWrites();
     bool endUnfinished();
     void addOthers(Error& error, const Task& failed) const;
+    [[noreturn]] void throwFailure(const Task& failed, std::vector<Interrupt> interrupts) const;
+    [[noreturn]] void throwToParent(Task& task) const;
     void pause(Status status, std::vector<Interrupt> interrupts);
     void showPause();
     bool touchesOutput(std::span<Task* const> tasks) const;
@@ -270,65 +327,21 @@ private:
     RunShared& shared_;
     const ParentLink* parent_;
     const std::shared_ptr<RunStop> run_stop_;
-    const TravelStop* stop_ = nullptr;  // where this run begins
     Place place_;
 
-    State state_;
+    RunState state_;
     RunMemoryLoan memory_;
     Schedule& schedule_ = memory_->schedule;
-    IdSequence ids_;
+    std::vector<PlannedTask>& plan_ = memory_->plan;  // of `schedule_`, as the checkpoint has it
     LogWriter& log_ = memory_->log;
+    IdSequence ids_;
     CheckpointId head_at_begin_;  // of the log
-    bool has_state_ = false;
 
-    std::optional<checkpoint::Folded> loaded_;
-    checkpoint::Records stored_records_;  // of the loaded checkpoint
-    std::list<Value> answers_;                                                    // given to this run; records point at them
-
-    std::vector<PlannedTask>* plan_ = &memory_->plan;            // swapping pointers is cheaper than vectors
-    std::vector<PlannedTask>* next_plan_ = &memory_->next_plan;
-    std::vector<std::unique_ptr<Task>>& tasks_ = memory_->tasks;
-    std::vector<Task*>& current_ = memory_->current;
-    std::vector<Task*>& todo_ = memory_->todo;
-    std::vector<Task*>& in_turn_ = memory_->in_turn;
-    WriteSet& writes_ = memory_->writes;
-    std::vector<Routed>& routed_ = memory_->routed;
-    std::vector<detail::ChannelIndex>& ending_ = memory_->ending;
-    std::vector<Schedule::LastVisit>& ended_visits_ = memory_->ended_visits;
-    bool superstep_done_ = false;
-    std::atomic<bool> any_failed_{false};  // in this superstep
-    bool applied_ = false;  // the superstep's writes are in the state already
-    bool ahead_ = false;    // writes are in the state, and no commit has them yet
-    detail::ChannelSet present_before_;  // what was set before they were
-    bool planned_ = false;  // next_plan_ is the plan of schedule_
-    Drafts& drafts_ = memory_->drafts;
-
-    const Breakpoints* before_;
-    const Breakpoints* after_;
-    struct Overrides {
-        Breakpoints before;
-        Breakpoints after;
-    };
-    std::unique_ptr<Overrides> overrides_;  // if the config has breakpoints of its own
-    int limit_;
-    int ran_ = 0;
-    bool first_ = true;      // superstep
-    bool went_on_ = false;   // resumed: breakpoints before the first superstep do not stop it again
-    bool replay_ = false;    // the first superstep's tasks all run again
-    bool drop_answers_ = false;
-    bool travelling_ = false;
-    bool moved_ = false;     // loaded from another log than its own
-    const bool is_inside_flight_ =
-        parent_ != nullptr ? parent_->run->is_inside_flight_ || parent_->task->leads_flight : shared_.is_inside_flight;
-    bool goes_on_inside_ = false;  // of a run inside: the task around it was there before
-    bool inner_resuming_ = false;
-    bool inner_replaying_ = false;
-    CheckpointId inner_bound_;
-    bool paused_ = false;
-    std::atomic<bool> state_left_ = false;
-    bool has_due_ = false;                // at this checkpoint; under the claim's lock, as a cancel looks at it
-    bool went_over_end_ = false;          // the "run" row of this checkpoint says "running"
-    std::string_view end_note_ = checkpoint::run_failed;  // what it says if this run throws
+    std::optional<Start> start_;          // until the first superstep has ended
+    std::optional<Superstep> superstep_;  // the one under way, or that the run stopped in
+    RunBreakpoints breakpoints_;
+    SuperstepCount supersteps_;
+    EndRow end_row_;
     detail::RunOutcome outcome_;
     Observation observation_;
 };
