@@ -14,54 +14,12 @@
 namespace stategraph::engine {
 namespace {
 
-using detail::CheckpointerKind;
 using detail::RunInput;
-
-std::string namespaceInside(const ParentLink& link) {
-    const std::string& outer = link.run->place().ns;
-    const Node& node = link.run->nodeOf(*link.task);
-    if (link.call != nullptr) return calledNamespace(outer, node, link.call->caller, link.call->key);
-    return innerNamespace(outer, node, link.run->idOf(*link.task), link.key);
-}
-
-BaseCheckpointSaver* saverFor(const detail::Core& core, const RunShared& shared) {
-    return core.options().checkpointer == CheckpointerKind::none ? nullptr : shared.saver;
-}
-
-constexpr int usual_limit = 25;
-
-// What the run says, or the graph, or the graph around it.
-int limitOf(const detail::Core& core, const RunConfig& config, const ParentLink* parent) noexcept {
-    if (config.recursion_limit) return *config.recursion_limit;
-    if (core.options().recursion_limit) return *core.options().recursion_limit;
-    return parent == nullptr ? usual_limit : parent->run->limit();
-}
 
 }  // namespace
 
-Run::Run(const detail::Core& core, RunShared& shared, const ParentLink* parent, void* place)
-    : core_(core),
-      shared_(shared),
-      parent_(parent),
-      run_stop_(parent == nullptr ? shared.stop : parent->call != nullptr ? parent->call->stop : parent->run->run_stop_),
-      place_(parent ? Place(core, parent->run->place_, namespaceInside(*parent)) : Place(core, shared.config->thread_id.view())),
-      state_(core.schema(), place),
-      ids_(parent ? parent->run->ids_.inner(parent->call ? parent->call->id : parent->run->idOf(*parent->task))
-                  : IdSequence(core.ids(), shared.saver ? core.ids().uniqueBits() : 0)),
-      breakpoints_(core, *shared.config, parent == nullptr),
-      supersteps_{.limit = limitOf(core, *shared.config, parent)},
-      observation_(core.options().observer.get(), shared.config->observer) {
-    schedule_.reset(core.topology());
-    log_.start({.saver = saverFor(core, shared),
-                .thread_id = shared.config->thread_id.view(),
-                .checkpoint_ns = place_.ns,
-                .durability = shared.config->durability,
-                .metadata = shared.metadata,
-                .parents = place_.parents,
-                .graph = core.topology().fingerprint,
-                .schema = core.schema().fingerprint(),
-                .executor = shared.executor});
-}
+Run::Run(const detail::Core& core, RunShared& shared, const ParentLink* link, void* place)
+    : env_(core, shared, link, place), breakpoints_(core, *shared.config, link == nullptr) {}
 
 RunBreakpoints::RunBreakpoints(const detail::Core& core, const RunConfig& config, bool is_root) : before_(&core.before()), after_(&core.after()) {
     if (!is_root || !(config.interrupt_before.isGiven() || config.interrupt_after.isGiven())) return;
@@ -78,66 +36,60 @@ RunBreakpoints::RunBreakpoints(const detail::Core& core, const RunConfig& config
 
 // Only a run whose end could not be stored is not told of yet.
 Run::~Run() {
-    if (parent_ == nullptr && log_.hasSaver()) shared_.claim.takeCancels(nullptr, nullptr);
-    if (observation_.isOpen()) observation_.runEnds(Ending::failed, supersteps_.begun, "its end could not be stored");
-}
-
-std::shared_ptr<BaseStore> Run::store() const noexcept {
-    const Run* run = this;
-    while (!run->core_.options().store && run->parent_ != nullptr) run = run->parent_->run;
-    return run->core_.options().store;
+    if (env_.link == nullptr && env_.log.hasSaver()) env_.shared.claim.takeCancels(nullptr, nullptr);
+    if (env_.observation.isOpen()) env_.observation.runEnds(Ending::failed, env_.supersteps.begun, "its end could not be stored");
 }
 
 void Run::begin(RunInput&& input) {
-    if (observation_) observeStart();
-    if (parent_ == nullptr && log_.hasSaver()) claimThread();
+    if (env_.observation) observeStart();
+    if (env_.link == nullptr && env_.log.hasSaver()) claimThread();
     Start& start = start_.emplace();
-    if (parent_ != nullptr) start.stop = parent_->stop;
-    if (parent_ == nullptr && !shared_.config->checkpoint_ns.empty()) planTravels(input);
+    if (env_.link != nullptr) start.stop = env_.link->stop;
+    if (env_.link == nullptr && !env_.shared.config->checkpoint_ns.empty()) planTravels(input);
     // New input drops what is due, so it does not matter whether that still exists.
     bool drops = input.kind == RunInput::Kind::update;
-    if (parent_ != nullptr) drops = start.stop == nullptr && (!parent_->start.resuming || parent_->start.replaying);
+    if (env_.link != nullptr) drops = start.stop == nullptr && (!env_.link->start.resuming || env_.link->start.replaying);
     const GoneNodes gone = drops ? GoneNodes::skip : GoneNodes::refuse;
-    CheckpointId wanted = parent_ ? CheckpointId() : shared_.config->checkpoint_id;
+    CheckpointId wanted = env_.link ? CheckpointId() : env_.shared.config->checkpoint_id;
     if (start.stop != nullptr) wanted = start.stop->id;
     load(wanted, gone);
-    if (parent_ == nullptr && shared_.events->any()) {
-        shared_.events->at(head_at_begin_);  // what is reported from here on comes after all that was stored before
-        shared_.events->runBegins(*this);
+    if (env_.link == nullptr && env_.teller.any()) {
+        env_.shared.events->at(env_.place.head_at_begin);  // what is reported from here on comes after all that was stored before
+        env_.teller.runBegins();
     }
     if (start.travels() && (input.answer || !input.answers.empty())) start.kind = Start::Kind::rerun;
     const bool travels = start.travels();
     if (travels) {
         // A bound for logs inside: what they were when this checkpoint was made.
-        start.inside.bound = wasEdited() && start.from->commit.parent ? start.from->commit.parent : place_.checkpoint;
+        start.inside.bound = wasEdited() && start.from->commit.parent ? start.from->commit.parent : env_.place.checkpoint;
     }
     completeVisits();
     takeEarlierCommands(gone);
-    if (start.from && parent_ == nullptr && !drops) {
+    if (start.from && env_.link == nullptr && !drops) {
         if (!start.reruns()) checkNotCancelled();
         checkStored(input);
     }
     const bool resuming = beginWith(input);
     if (resuming) {
-        plan(topology(), schedule_, plan_);
-        if (travels && (!wasEdited() || start.isElsewhere(place_.ns))) commit(Source::fork);
+        plan(topology(), env_.schedule, env_.plan);
+        if (travels && (!wasEdited() || start.isElsewhere(env_.place.ns))) commit(Source::fork);
         if (mustNoteGoingOn()) note(checkpoint::run_goes_on);
-        shared_.events->values(*this);
+        env_.teller.values();
     }
-    if (parent_ != nullptr && start.stop == nullptr) {
-        start.inside = parent_->start;
+    if (env_.link != nullptr && start.stop == nullptr) {
+        start.inside = env_.link->start;
     } else if (start.kind != Start::Kind::command) {
         start.inside.resuming = resuming;
         start.inside.replaying = travels;
     }
-    log_.wait();  // the input is acknowledged now
+    env_.log.wait();  // the input is acknowledged now
 }
 
 void Run::claimThread() {
-    const RunConfig& config = *shared_.config;
+    const RunConfig& config = *env_.shared.config;
     ClaimStop stop;
-    if (shared_.stop != nullptr) stop = {shared_.stop->token(), shared_.stop->deadline()};
-    shared_.claim.acquire(*shared_.saver, config.thread_id.view(), config.on_busy, config.busy_timeout, stop);
+    if (env_.shared.stop != nullptr) stop = {env_.shared.stop->token(), env_.shared.stop->deadline()};
+    env_.shared.claim.acquire(*env_.shared.saver, config.thread_id.view(), config.on_busy, config.busy_timeout, stop);
 }
 
 // What earlier Commands wrote to the superstep that waits.
@@ -146,15 +98,15 @@ void Run::takeEarlierCommands(GoneNodes gone) {
         if (path != command_path) continue;
         detail::Writes writes;
         Routes routes;
-        restoreResult(topology(), core_.schema(), record, writes, routes, gone);
+        restoreResult(topology(), core().schema(), record, writes, routes, gone);
         applyOutside(writes, routes, nullptr);
-        log_.forceSnapshot();
+        env_.log.forceSnapshot();
     }
 }
 
 bool Run::beginWith(RunInput& input) {
     if (input.kind == RunInput::Kind::command) return beginCommand(input);
-    const bool goes_on = parent_ != nullptr ? start_->goesOn() : input.kind == RunInput::Kind::resume;
+    const bool goes_on = env_.link != nullptr ? start_->goesOn() : input.kind == RunInput::Kind::resume;
     if (!goes_on) {
         beginInput(input.writes);
         return false;
@@ -168,13 +120,13 @@ bool Run::beginWith(RunInput& input) {
 // Refuses what this graph cannot go on with, the logs of subgraphs included, while nothing is written yet.
 void Run::checkStored(const RunInput& input) const {
     const bool goes_on = input.kind != RunInput::Kind::command || input.answer || !input.answers.empty() || input.go_to.empty();
-    checkResumption({.core = core_,
-                     .saver = *shared_.saver,
-                     .log = place_.log(),
-                     .checkpoint_id = place_.checkpoint,
-                     .step = place_.step,
-                     .state = state_.values,
-                     .schedule = schedule_,
+    checkResumption({.core = core(),
+                     .saver = *env_.shared.saver,
+                     .log = env_.place.log(),
+                     .checkpoint_id = env_.place.checkpoint,
+                     .step = env_.place.step,
+                     .state = env_.state.values,
+                     .schedule = env_.schedule,
                      .records = start_->records,
                      .reruns = start_->reruns() || !goes_on,
                      .inner_afresh = start_->travels() || !goes_on,
@@ -186,51 +138,51 @@ void Run::checkNotCancelled() const {
     if (!checkpoint::saysCancelled(start_->records)) return;
     throw InvalidArgumentError("the thread was cancelled (cancelThread), so there is nothing to resume; give the run a new input, or name the "
                                "checkpoint_id that it is to resume from",
-                               {.thread_id = shared_.config->thread_id.toString(), .checkpoint_id = place_.checkpoint.toString()});
+                               {.thread_id = env_.shared.config->thread_id.toString(), .checkpoint_id = env_.place.checkpoint.toString()});
 }
 
 void Run::beginInput(detail::Writes& writes) {
-    core_.schema().check(writes);
+    core().schema().check(writes);
     for (const detail::Op& op : writes) {
-        if (parent_ != nullptr || core_.accepts(op.channel)) continue;
-        const std::string& name = core_.schema().channel(op.channel).name;
+        if (env_.link != nullptr || core().accepts(op.channel)) continue;
+        const std::string& name = core().schema().channel(op.channel).name;
         throw InvalidUpdateError("channel '" + name + "' is not among those that the graph takes as input", {.channel = name});
     }
-    WriteSet& dropped = memory_->superstep.writes;
-    std::vector<detail::ChannelIndex>& ending = memory_->superstep.ending;
-    plan_.clear();
+    WriteSet& dropped = env_.memory->superstep.writes;
+    std::vector<detail::ChannelIndex>& ending = env_.memory->superstep.ending;
+    env_.plan.clear();
     bool abandons = false;
     if (start_->from) {
-        plan(topology(), schedule_, plan_);
-        abandons = !plan_.empty();
+        plan(topology(), env_.schedule, env_.plan);
+        abandons = !env_.plan.empty();
         if (topology().has_lasting && !start_->reruns()) noteAbandonedVisits();
         dropped.clear();
-        dropped.close(core_.schema());
-        log_.noteChanges(state_.values, dropped, abandons);
+        dropped.close(core().schema());
+        env_.log.noteChanges(env_.state.values, dropped, abandons);
         ending.clear();
-        if (abandons) findEnding(state_.values, dropped, ending);
-        applyWrites(state_.values, dropped, ending, log_.logsOperations() ? &log_.operations() : nullptr);
-        endChannels(state_.values, ending);
+        if (abandons) findEnding(env_.state.values, dropped, ending);
+        applyWrites(env_.state.values, dropped, ending, env_.log.logsOperations() ? &env_.log.operations() : nullptr);
+        endChannels(env_.state.values, ending);
     }
-    advance(topology(), schedule_, {.consumed = plan_, .routed = {}, .is_step = abandons, .input = &writes});
+    advance(topology(), env_.schedule, {.consumed = env_.plan, .routed = {}, .is_step = abandons, .input = &writes});
     start_->kind = Start::Kind::input;
     commit(Source::input);
 }
 
 // Writes that come from outside a superstep: nothing is consumed and nothing ends.
 void Run::applyOutside(detail::Writes& writes, Routes& routes, OperationLog* log) {
-    WriteSet& set = memory_->superstep.writes;
+    WriteSet& set = env_.memory->superstep.writes;
     set.clear();
-    set.add(core_.schema(), writes, "a Command");
-    set.close(core_.schema());
-    log_.noteChanges(state_.values, set, false);
-    applyWrites(state_.values, set, {}, log);
+    set.add(core().schema(), writes, "a Command");
+    set.close(core().schema());
+    env_.log.noteChanges(env_.state.values, set, false);
+    applyWrites(env_.state.values, set, {}, log);
     const Routed routed{no_node, &routes};
-    advance(topology(), schedule_, {.consumed = {}, .routed = {&routed, 1}});
+    advance(topology(), env_.schedule, {.consumed = {}, .routed = {&routed, 1}});
 }
 
 void Run::takeAnswers(const RunInput& input) {
-    if (!log_.hasSaver()) throw MissingCheckpointerError("a resume value needs a graph that was compiled with a checkpointer");
+    if (!env_.log.hasSaver()) throw MissingCheckpointerError("a resume value needs a graph that was compiled with a checkpointer");
     struct Open {
         std::string_view path;
         checkpoint::TaskFields* record;
@@ -249,7 +201,7 @@ void Run::takeAnswers(const RunInput& input) {
             why += "\n  " + asked.id.toString() + (asked.key.empty() ? "" : " '" + asked.key + "'") + " (" +
                    std::string(topology().shownName(each.record->node)) + "): " + asked.value.toJson();
         }
-        throw InvalidArgumentError(std::move(why), {.thread_id = shared_.config->thread_id.toString()});
+        throw InvalidArgumentError(std::move(why), {.thread_id = env_.shared.config->thread_id.toString()});
     };
     if (open.empty()) refuse("there is no open interrupt that the resume value could answer");
     if (input.answer && open.size() > 1) refuse("several interrupts are open; say which one each answer is for (Command::answers):");
@@ -274,12 +226,12 @@ void Run::takeAnswers(const RunInput& input) {
     }
     for (const Answer& answer : answers) {
         const std::uint64_t index = by_id.find(answer.interrupt_id)->second->interrupt.index;
-        core_.askedQuestions().check({shared_.config->thread_id.toString(), answer.interrupt_id, index}, answer.value);
+        core().askedQuestions().check({env_.shared.config->thread_id.toString(), answer.interrupt_id, index}, answer.value);
     }
     std::set<std::string_view> touched;
     for (const Answer& answer : answers) {
         const Open& asked = *by_id.find(answer.interrupt_id)->second;
-        shared_.new_answers.emplace_back(answer.interrupt_id, asked.interrupt.index);
+        env_.shared.new_answers.emplace_back(answer.interrupt_id, asked.interrupt.index);
         start_->answers.push_back(answer.value);
         asked.record->answers.push_back({answer.interrupt_id, asked.interrupt.index, start_->answers.back().bytes()});
         touched.insert(asked.path);
@@ -293,10 +245,10 @@ void Run::putAnswers(const std::set<std::string_view>& touched) {
     std::vector<WriteRow> rows;
     for (const StoredWrite& stored : start_->from->tuple.writes) {
         if (!touched.contains(stored.path)) continue;
-        checkpoint::writeTask(place_.checkpoint, *start_->records.find(stored.path), records.emplace_back());
-        rows.push_back({.checkpoint_id = place_.checkpoint, .path = stored.path, .bytes = records.back(), .expected = stored.bytes});
+        checkpoint::writeTask(env_.place.checkpoint, *start_->records.find(stored.path), records.emplace_back());
+        rows.push_back({.checkpoint_id = env_.place.checkpoint, .path = stored.path, .bytes = records.back(), .expected = stored.bytes});
     }
-    log_.putTasks(rows);
+    env_.log.putTasks(rows);
 }
 
 bool Run::beginCommand(RunInput& input) {
@@ -305,25 +257,25 @@ bool Run::beginCommand(RunInput& input) {
     if (!answers && input.writes.empty() && input.go_to.empty()) {
         throw EmptyInputError("the Command has neither resume nor update nor go_to: there is nothing to do");
     }
-    core_.schema().check(input.writes);
+    core().schema().check(input.writes);
     Routes routes;
     for (const Target& target : input.go_to) resolveTarget(topology(), target, "a Command", routes);
     if (answers) takeAnswers(input);
 
-    plan(topology(), schedule_, plan_);
-    const bool joins = answers || (start_->from && !plan_.empty() && input.go_to.empty());
+    plan(topology(), env_.schedule, env_.plan);
+    const bool joins = answers || (start_->from && !env_.plan.empty() && input.go_to.empty());
     if (!joins) {
-        applyOutside(input.writes, routes, log_.logsOperations() ? &log_.operations() : nullptr);
+        applyOutside(input.writes, routes, env_.log.logsOperations() ? &env_.log.operations() : nullptr);
         commit(Source::input);
         start_->kind = Start::Kind::command;
-        shared_.events->values(*this);
+        env_.teller.values();
         return false;
     }
     if (input.writes.empty() && routes.empty()) return true;
     // It joins the superstep that waits: kept beside the tasks' records, with what earlier Commands wrote.
-    log_.putTask(place_.checkpoint, command_path, encodeCommand(input.writes, routes));
+    env_.log.putTask(env_.place.checkpoint, command_path, encodeCommand(input.writes, routes));
     applyOutside(input.writes, routes, nullptr);
-    log_.forceSnapshot();
+    env_.log.forceSnapshot();
     return true;
 }
 
@@ -341,11 +293,11 @@ std::string Run::encodeCommand(detail::Writes& writes, const Routes& routes) con
         count = in.array();
         items = in.rest();
     }
-    const std::string list = encodeWriteList(core_.schema(), writes, &items, count);
+    const std::string list = encodeWriteList(core().schema(), writes, &items, count);
     fields.writes = list;
     std::vector<std::string> payloads = addRoutes(topology(), routes, fields);
     std::string bytes;
-    checkpoint::writeTask(place_.checkpoint, fields, bytes);
+    checkpoint::writeTask(env_.place.checkpoint, fields, bytes);
     return bytes;
 }
 

@@ -5,26 +5,26 @@
 // A run driven on the calling thread, with the executor's help.
 namespace stategraph::engine {
 
-void Run::execute(Task& task) noexcept { Execution(*this, task)(); }
+void Run::execute(Task& task) noexcept { Execution(env_, task)(); }
 
 void Run::executeAll() noexcept {
-    const std::vector<Task*>& todo = superstep_->todo();
+    const std::vector<Task*>& todo = env_.superstep->todo();
     if (todo.size() == 1) {
         execute(*todo.front());
-    } else if (shared_.concurrency == 1) {
+    } else if (env_.shared.concurrency == 1) {
         executeInTurn();
     } else if (!todo.empty()) {
         try {
             if (topology().has_seats) {
-                TaskWindow window(*this);
+                TaskWindow window(topology(), todo);
                 executeWithin(window);
                 return;
             }
             const auto run = [](void* self, std::size_t i) {
                 auto& driven = *static_cast<Run*>(self);
-                driven.execute(*driven.superstep_->todo()[i]);
+                driven.execute(*driven.env_.superstep->todo()[i]);
             };
-            shared_.executor->forEach(todo.size(), shared_.concurrency, run, this);
+            env_.shared.executor->forEach(todo.size(), env_.shared.concurrency, run, this);
         } catch (...) {
             executeInTurn();  // no memory for helpers, and nothing has begun
         }
@@ -41,16 +41,16 @@ void Run::executeWithin(TaskWindow& window) {
         auto& [driven, tasks] = *static_cast<Both*>(of);
         for (Task* task = tasks.take(nullptr); task != nullptr; task = tasks.take(task)) driven.execute(*task);
     };
-    shared_.executor->forEach(window.hands(), shared_.concurrency, run, &both);
+    env_.shared.executor->forEach(window.hands(), env_.shared.concurrency, run, &both);
 }
 
 // One task at a time: one that is to be tried again lets the others go first.
 void Run::executeInTurn() noexcept {
-    std::vector<Task*>& in_turn = memory_->superstep.in_turn;
-    in_turn = superstep_->todo();  // allocates nothing: prepareTasks made room
+    std::vector<Task*>& in_turn = env_.memory->superstep.in_turn;
+    in_turn = env_.superstep->todo();  // allocates nothing: prepareTasks made room
     for (int number = 1; !in_turn.empty(); ++number) {
         std::erase_if(in_turn, [&](Task* task) {
-            Execution execution(*this, *task);
+            Execution execution(env_, *task);
             try {
                 if (number > 1) execution.waitAfter(number - 1);
             } catch (...) {  // it cannot wait: no memory

@@ -25,6 +25,7 @@ struct Place {
     CheckpointId parent = {};      // the one before it in its lineage
     Source source = Source::input;  // what made it
     std::int64_t step = -1;         // of the next commit
+    CheckpointId head_at_begin = {};  // of the log
 
     Place(const detail::Core& graph, std::string_view thread) noexcept : core(graph), thread_id(thread) {}
     /// Inside a task of the graph around: its log is `log_ns`.

@@ -13,43 +13,49 @@ namespace stategraph::engine {
 // and each of its supersteps may be one that was there before.
 InnerStart Run::startInside() const noexcept {
     if (start_) return start_->inside;
-    return {.resuming = parent_ != nullptr && parent_->start.resuming && !hasSaver()};
+    return {.resuming = env_.link != nullptr && env_.link->start.resuming && !hasSaver()};
 }
 
 // Where nobody is told of START's superstep, or stores it, that is its input's writes and its edges: no task is needed.
 bool Run::startsQuietly() const noexcept {
-    if (!schedule_.has_input || plan_.size() != 1 || hasSaver() || run_stop_ != nullptr || shared_.events->any() || observation_) return false;
-    return topology().nodes[topology().start].branches.empty() && !core_.preparesWrites();
+    if (!env_.schedule.has_input || env_.plan.size() != 1 || hasSaver() || env_.stop != nullptr || env_.teller.any() || env_.observation) return false;
+    return topology().nodes[topology().start].branches.empty() && !core().preparesWrites();
 }
 
 void Run::startQuietly() {
-    WriteSet& writes = memory_->superstep.writes;
+    WriteSet& writes = env_.memory->superstep.writes;
     writes.clear();
-    writes.add(core_.schema(), schedule_.input, topology().nodes[topology().start].name);
-    writes.close(core_.schema());
-    applyTasksWrites();
-    endChannels(state_.values, memory_->superstep.ending);
+    writes.add(core().schema(), env_.schedule.input, topology().nodes[topology().start].name);
+    writes.close(core().schema());
+    env_.applyTasksWrites();
+    endChannels(env_.state.values, env_.memory->superstep.ending);
     Routes routes;
     const Routed start{topology().start, &routes};
-    advance(topology(), schedule_, {.consumed = plan_, .routed = {&start, 1}, .is_step = true});
+    advance(topology(), env_.schedule, {.consumed = env_.plan, .routed = {&start, 1}, .is_step = true});
     commit(Source::loop);
     start_.reset();
 }
 
+// Of the run that made the checkpoint whose tasks are next.
+std::string_view Run::checkpointMetadata() const noexcept {
+    const bool is_loaded = start_ && start_->from && env_.place.checkpoint == start_->from->commit.id;
+    return is_loaded ? start_->from->commit.metadata : std::string_view(env_.shared.metadata);
+}
+
 bool Run::next() {
-    if (parent_ == nullptr && shared_.events->any()) shared_.events->at(place_.checkpoint);
-    superstep_.reset();
+    if (env_.link == nullptr && env_.teller.any()) env_.shared.events->at(env_.place.checkpoint);
+    env_.superstep.reset();
     if (startsQuietly()) startQuietly();
-    Superstep& superstep = superstep_.emplace(memory_->superstep, plan_, start_ ? &*start_ : nullptr, startInside());
+    Superstep& superstep = env_.superstep.emplace(env_.memory->superstep, env_.plan, start_ ? &*start_ : nullptr, startInside());
     const std::vector<Task*>& tasks = superstep.tasks();
-    if (hasSaver()) shared_.events->checkpoint(*this, place_.source, place_.step - 1, tasks);
-    if (start_ && parent_ == nullptr && hasSaver()) takeCancels();
+    if (hasSaver()) env_.teller.checkpoint(tasks, checkpointMetadata());
+    if (start_ && env_.link == nullptr && hasSaver()) takeCancels();
     if (tasks.empty()) return false;
-    if ((run_stop_ != nullptr || shared_.claim.isReplaced()) && endsFromOutside()) return false;
+    if ((env_.stop != nullptr || env_.shared.claim.isReplaced()) && endsFromOutside()) return false;
     countSuperstep();
     prepareTasks();
     if (superstep.todo().empty()) {
-        if (observation_) observation_.superstepStarts(place_.step, tasks.size(), tasks.size());
+        if (env_.observation) env_.observation.superstepStarts(env_.place.step, tasks.size(), tasks.size());
         return true;
     }
     const bool may_stop = !start_ || !start_->goesOn();
@@ -58,46 +64,46 @@ bool Run::next() {
         return false;
     }
     if (topology().has_keys) prepareVisits();
-    if (shared_.events->any()) {
-        for (Task* task : tasks) shared_.events->taskStarts(*this, *task);
+    if (env_.teller.any()) {
+        for (Task* task : tasks) env_.teller.taskStarts(*task);
     }
-    if (observation_) observation_.superstepStarts(place_.step, tasks.size(), tasks.size() - superstep.todo().size());
-    if (run_stop_ != nullptr || topology().has_limits) state_.values.share();
+    if (env_.observation) env_.observation.superstepStarts(env_.place.step, tasks.size(), tasks.size() - superstep.todo().size());
+    if (env_.stop != nullptr || topology().has_limits) env_.state.values.share();
     return true;
 }
 
 void Run::countSuperstep() {
-    if (supersteps_.begun == supersteps_.limit) {
+    if (env_.supersteps.begun == env_.supersteps.limit) {
         end_row_.if_it_throws = checkpoint::run_at_limit;
-        const std::string& next = nodeOf(*superstep_->tasks().front()).name;
-        throw GraphRecursionError("the run took " + std::to_string(supersteps_.limit) + " supersteps and is not done; node '" + next +
+        const std::string& next = env_.nodeOf(*env_.superstep->tasks().front()).name;
+        throw GraphRecursionError("the run took " + std::to_string(env_.supersteps.limit) + " supersteps and is not done; node '" + next +
                                       "' is next. Raise recursion_limit, or find what goes round in circles; the thread can go on with RESUME",
-                                  {.node = next, .step = place_.step});
+                                  {.node = next, .step = env_.place.step});
     }
-    const bool only_start = plan_.size() == 1 && plan_.front().node == topology().start;
-    if (!only_start) ++supersteps_.begun;
+    const bool only_start = env_.plan.size() == 1 && env_.plan.front().node == topology().start;
+    if (!only_start) ++env_.supersteps.begun;
 }
 
 bool Run::endsFromOutside() {
-    std::optional<Status> end = stopStatus();
-    if (!end && shared_.claim.isReplaced()) end = Status::cancelled;
-    if (!end && run_stop_ && run_stop_->drains()) end = Status::drained;
+    std::optional<Status> end = env_.stopStatus();
+    if (!end && env_.shared.claim.isReplaced()) end = Status::cancelled;
+    if (!end && env_.stop && env_.stop->drains()) end = Status::drained;
     if (end) pause(*end, {});
     return end.has_value();
 }
 
 // Gives the tasks what is stored of them; those that an earlier run finished are not run again.
 void Run::prepareTasks() {
-    std::vector<Task*>& todo = superstep_->todo();
+    std::vector<Task*>& todo = env_.superstep->todo();
     if (start_ && !start_->records.empty()) {
-        for (Task* task : superstep_->tasks()) {
+        for (Task* task : env_.superstep->tasks()) {
             const auto* fields = start_->records.find(pathOf(topology(), task->planned));
             if (fields != nullptr) restoreTask(*task, *fields);
         }
     }
-    for (Task* task : superstep_->tasks()) {
+    for (Task* task : env_.superstep->tasks()) {
         if (task->isDone()) {
-            shared_.events->emit(shared_.events->update(*this, *task, true));
+            env_.teller.emit(env_.teller.update(*task, true));
         } else {
             todo.push_back(task);
         }
@@ -105,8 +111,8 @@ void Run::prepareTasks() {
     // They begin as in LangGraph: sends first, then triggered nodes; and subgraphs last, so that what single nodes have to say does
     // not wait behind whole runs.
     if (todo.size() > 1) {
-        memory_->superstep.in_turn.reserve(todo.size());
-        const auto place = [this](const Task* task) { return 2 * nodeOf(*task).subgraph.has_value() + !task->planned.is_send; };
+        env_.memory->superstep.in_turn.reserve(todo.size());
+        const auto place = [this](const Task* task) { return 2 * env_.nodeOf(*task).subgraph.has_value() + !task->planned.is_send; };
         const auto before = [&](const Task* a, const Task* b) { return place(a) < place(b); };
         if (!std::is_sorted(todo.begin(), todo.end(), before)) std::stable_sort(todo.begin(), todo.end(), before);  // it allocates
     }
@@ -115,12 +121,12 @@ void Run::prepareTasks() {
 // Which logs the subgraphs with keys are to go on with, found before the first of them begins, as no two may go on with the same.
 void Run::prepareVisits() {
     std::vector<Task*> visits;
-    for (Task* task : superstep_->todo()) {
-        const Node& node = nodeOf(*task);
+    for (Task* task : env_.superstep->todo()) {
+        const Node& node = env_.nodeOf(*task);
         if (!hasKeys(node)) continue;
         task->useExtra().visit = std::make_unique<Visit>();
         try {
-            makeVisit(core_.schema(), node, state_.values, sendOf(*task), *task->extra().visit);
+            makeVisit(core().schema(), node, env_.state.values, env_.sendOf(*task), *task->extra().visit);
             visits.push_back(task);
         } catch (...) {
             task->extra().visit->failure = std::current_exception();
@@ -151,26 +157,35 @@ void Run::restoreTask(Task& task, const checkpoint::TaskFields& fields) {
     }
     if (reruns) {
         // It runs again: what it wrote before must not be found if this process dies.
-        if (fields.writes || fields.failure || (asks_again && !fields.answers.empty())) storeRecord(task, false);
+        if (fields.writes || fields.failure || (asks_again && !fields.answers.empty())) env_.storeRecord(task, false);
         return;
     }
     if (!fields.writes) return;
-    restoreResult(topology(), core_.schema(), fields, task.result.writes, task.routes);
+    restoreResult(topology(), core().schema(), fields, task.result.writes, task.routes);
     task.progress.end(TaskStatus::restored);
+}
+
+// Of a graph whose node has no handler any more the node runs again.
+void Run::restoreFailure(Task& task, const checkpoint::LoggedFailure& failure, bool is_done) const {
+    const Node& node = env_.nodeOf(task);
+    constexpr std::uint64_t most = 1'000'000'000;
+    if (!node.on_error && !is_done) return;
+    task.record.failure =
+        NodeFailure{.node = node.name, .error = std::string(failure.text), .attempts = static_cast<int>(std::min(failure.attempts, most))};
 }
 
 // After a driver that was destroyed: tasks that were under way are due again, and those that have ended stay as they are.
 void Run::takeUpLeft() noexcept {
-    std::erase_if(superstep_->todo(), [this](Task* task) {
+    std::erase_if(env_.superstep->todo(), [this](Task* task) {
         task->progress.leave();
         if (!task->progress.hasEnded()) return false;
-        if (task->extra().inner_ids) ids_.observe(*task->extra().inner_ids);
+        if (task->extra().inner_ids) env_.ids.observe(*task->extra().inner_ids);
         return true;
     });
 }
 
 bool Run::stopsAt(const Breakpoints& breakpoints) const noexcept {
-    return std::any_of(superstep_->tasks().begin(), superstep_->tasks().end(), [&](const Task* task) {
+    return std::any_of(env_.superstep->tasks().begin(), env_.superstep->tasks().end(), [&](const Task* task) {
         return task->planned.node != topology().start && breakpoints.has(task->planned.node);
     });
 }
