@@ -27,7 +27,7 @@ Message failure(const ToolCall& call, std::string text) {
     return model::toolResult(call, Value("Error: " + text), true);
 }
 
-Update<State> resultOf(Message message) { return {add(&State::messages, std::move(message))}; }
+Update<State> resultOf(Message&& message) { return {add(&State::messages, std::move(message))}; }
 
 /// Whether an error is the run's, and not the tool's: the run ends with it.
 bool isOfTheRun(const Error& error) noexcept {

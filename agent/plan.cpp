@@ -3,24 +3,16 @@
 #include <algorithm>
 #include <utility>
 
+#include <stategraph/detail/plain_name.hpp>
 #include <stategraph/error.hpp>
 
 namespace stategraph::agent::detail {
 
 namespace {
 
-// Providers take no other names.
-constexpr std::size_t name_max = 64;
-bool isToolName(std::string_view name) noexcept {
-    const auto fits = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-    };
-    return !name.empty() && name.size() <= name_max && std::all_of(name.begin(), name.end(), fits);
-}
-
 void checkTool(const Tool& tool, std::vector<std::string>& names, std::vector<std::string>& faults) {
     const std::string& name = tool.name();
-    if (!isToolName(name)) {
+    if (!stategraph::detail::isPlainName(name)) {
         faults.push_back("the tool '" + name + "' needs a name of 1 to 64 letters, digits, '_' and '-'");
     } else if (std::find(names.begin(), names.end(), name) != names.end()) {
         faults.push_back("two tools are called '" + name + "'; give each its own name");
@@ -52,6 +44,8 @@ Plan::Plan(Options given) : options(std::move(given)) {
         faults.emplace_back("Options::output cannot read; make it with agent::output<T>()");
     if (!faults.empty()) throw InvalidGraphError(std::move(faults));
     if (options.stop_when.empty()) options.stop_when.push_back(stepCountIs(5));
+    descriptions.reserve(options.tools.size());
+    for (const Tool& tool : options.tools) descriptions.push_back(tool.description);
 }
 
 const Tool* Plan::find(std::string_view tool) const noexcept {

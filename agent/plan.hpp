@@ -21,7 +21,9 @@ struct Plan {
     bool needsApproval(const Tool& tool, const Value& arguments, const RunApproval& run) const noexcept;
 
     Options options;
-    std::vector<std::string> names;  // of the tools, in order
+    // Of the tools, in order.
+    std::vector<std::string> names;
+    std::vector<model::ToolDescription> descriptions;
 };
 
 }  // namespace stategraph::agent::detail

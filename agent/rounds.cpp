@@ -28,7 +28,7 @@ std::optional<std::string> stopReason(const Plan& plan, const State& state) {
 }
 
 /// The piece as listeners of the stream receive it.
-Piece pieceOf(const Delta& delta, const std::string& id, const std::string& call_prefix) {
+Piece pieceOf(const Delta& delta, const std::string& id, std::string call_id) {
     Piece piece;
     piece.id = id;
     switch (delta.kind) {
@@ -40,8 +40,8 @@ Piece pieceOf(const Delta& delta, const std::string& id, const std::string& call
             break;
         case Delta::Kind::call:
         case Delta::Kind::arguments:
-            piece.calls.push_back({call_prefix + std::to_string(delta.call), std::string(delta.id),
-                                   std::string(delta.name), std::string(delta.text)});
+            piece.calls.push_back(
+                {std::move(call_id), std::string(delta.id), std::string(delta.name), std::string(delta.text)});
             break;
     }
     return piece;
@@ -56,47 +56,45 @@ bool isCut(const Message& message) noexcept {
 class Round {
 public:
     Round(const Plan& plan, const State& state, Runtime& runtime)
-        : plan_(plan),
-          state_(state),
-          id_("answer-" + runtime.taskId().toString()),
-          call_prefix_("call-" + runtime.taskId().toString() + "-"),
-          runtime_(runtime) {
-        // Only where it would go on with what tools gave: not in the first call of a turn, nor in one that is to mend
-        // an answer.
+        : plan_(plan), state_(state), task_(runtime.taskId().toString()), id_("answer-" + task_), runtime_(runtime) {
+        // Only where the turn would continue after results of tools: not in the first call of a turn, nor in one that is
+        // to mend an answer.
         if (!state.messages.empty() && state.messages.back().role == Role::tool) stopped_ = stopReason(plan, state);
         if (isOver()) return;
-        step_.model = plan.options.model;
-        step_.instructions = plan.options.instructions;
-        step_.tools = plan.names;
-        step_.settings = plan.options.settings;
-        if (stopped_) step_.tool_choice = model::ToolChoice::none;
-        if (plan.options.prepare_step) plan.options.prepare_step(state, step_);
-        const std::vector<Message>& messages = step_.messages ? *step_.messages : state.messages;
-        mended_ = model::mendHistory(messages);
+        if (plan.options.prepare_step) prepare();
+        mended_ = model::mendHistory(wanted());
     }
+    Round(const Round&) = delete;
+    Round& operator=(const Round&) = delete;
 
     /// A condition ends the turn, and the model is not called.
     bool isOver() const noexcept { return stopped_ && plan_.options.at_limit == AtLimit::stop; }
     Command<State> stop() { return {.update = {set(&State::stop_reason, *stopped_)}}; }
 
-    const std::shared_ptr<const model::Model>& model() const noexcept { return step_.model; }
+    const std::shared_ptr<const model::Model>& model() const noexcept {
+        return prepared_ ? prepared_->step.model : plan_.options.model;
+    }
+    /// What it refers to is the plan's, the state's or this round's.
     model::Request request() const {
-        model::Request request;
-        request.instructions = step_.instructions;
-        request.messages = mended_ ? *mended_ : step_.messages ? *step_.messages : state_.messages;
-        for (const Tool& tool : plan_.options.tools) {
-            if (std::find(step_.tools.begin(), step_.tools.end(), tool.name()) != step_.tools.end()) {
-                request.tools.push_back(tool.description);
-            }
-        }
-        request.tool_choice = step_.tool_choice;
+        model::Request request{.messages = mended_ ? *mended_ : wanted(), .tool_choice = toolChoice()};
         if (plan_.options.output) request.output = plan_.options.output->format;
-        request.settings = step_.settings;
+        if (prepared_) {
+            request.instructions = prepared_->step.instructions;
+            request.tools = prepared_->tools;
+            request.tool_choice = prepared_->step.tool_choice;
+            request.settings = prepared_->step.settings;
+        } else {
+            request.instructions = plan_.options.instructions;
+            request.tools = plan_.descriptions;
+            request.settings = plan_.options.settings;
+        }
         return request;
     }
     model::Asking asking() {
-        return {[this](const Delta& delta) { runtime_.emitMessage(Value(pieceOf(delta, id_, call_prefix_))); },
-                stopToken(runtime_), &runtime_};
+        const auto tell = [this](const Delta& delta) {
+            if (runtime_.wantsMessages()) runtime_.emitMessage(Value(pieceOf(delta, id_, callId(delta.call))));
+        };
+        return {tell, stopToken(runtime_), &runtime_};
     }
 
     Command<State> take(model::Reply&& reply) {
@@ -104,7 +102,7 @@ public:
         message.role = Role::assistant;
         message.id = id_;
         if (isCut(message) || stopped_) message.calls.clear();
-        for (std::size_t i = 0; i < message.calls.size(); ++i) message.calls[i].id = call_prefix_ + std::to_string(i);
+        for (std::size_t i = 0; i < message.calls.size(); ++i) message.calls[i].id = callId(i);
         Command<State> command{.update = {set(&State::steps, state_.steps + 1)}};
         if (message.usage) command.update.with(set(&State::usage, state_.usage + *message.usage));
         std::optional<Message> complaint;
@@ -122,6 +120,34 @@ public:
     }
 
 private:
+    /// What the user's function has changed for this call.
+    struct Prepared {
+        StepPlan step;
+        std::vector<model::ToolDescription> tools;  // those of its names
+    };
+
+    void prepare() {
+        const Options& options = plan_.options;
+        prepared_.reset(new Prepared{.step = {.model = options.model,
+                                              .instructions = options.instructions,
+                                              .tools = plan_.names,
+                                              .tool_choice = toolChoice(),
+                                              .settings = options.settings},
+                                     .tools = {}});
+        StepPlan& step = prepared_->step;
+        options.prepare_step(state_, step);
+        for (const model::ToolDescription& tool : plan_.descriptions) {
+            if (std::ranges::find(step.tools, tool.name) != step.tools.end()) prepared_->tools.push_back(tool);
+        }
+    }
+    model::ToolChoice toolChoice() const noexcept {
+        return stopped_ ? model::ToolChoice::none : model::ToolChoice::automatic;
+    }
+    const std::vector<Message>& wanted() const noexcept {
+        return prepared_ && prepared_->step.messages ? *prepared_->step.messages : state_.messages;
+    }
+    std::string callId(std::size_t place) const { return "call-" + task_ + '-' + std::to_string(place); }
+
     Targets sends(const Message& message) const {
         Targets to;
         for (const model::ToolCall& call : message.calls) {
@@ -160,11 +186,11 @@ private:
 
     const Plan& plan_;
     const State& state_;
-    const std::string id_;
-    const std::string call_prefix_;
+    const std::string task_;
+    const std::string id_;  // of the answer
     Runtime& runtime_;
     std::optional<std::string> stopped_;
-    StepPlan step_;
+    std::unique_ptr<Prepared> prepared_;  // null: the call is as the agent's options say
     std::optional<std::vector<Message>> mended_;
 };
 

@@ -33,6 +33,27 @@ template <class Write>
     appendHead(out, write, length);
 }
 
+// Copies a text of fewer than 24 bytes with reads and writes that overlap. False: not all of it is ASCII.
+[[gnu::always_inline]] inline bool copyIfAscii(std::string_view from, char* to) noexcept {
+    const auto copy = [&]<class Word>(Word, std::size_t at) {
+        Word word;
+        std::memcpy(&word, from.data() + at, sizeof word);
+        std::memcpy(to + at, &word, sizeof word);
+        return static_cast<std::uint64_t>(word);
+    };
+    const std::size_t size = from.size();
+    std::uint64_t all = 0;
+    if (size >= 8) {
+        all = copy(std::uint64_t(), 0) | copy(std::uint64_t(), size - 8);
+        if (size > 16) all |= copy(std::uint64_t(), 8);
+    } else if (size >= 4) {
+        all = copy(std::uint32_t(), 0) | copy(std::uint32_t(), size - 4);
+    } else if (size > 0) {
+        all = copy(std::uint8_t(), 0) | copy(std::uint8_t(), size / 2) | copy(std::uint8_t(), size - 1);
+    }
+    return (all & 0x8080808080808080U) == 0;
+}
+
 // The bits of the half-precision float that equals `value`, -1 if there is none. Not libcbor's, which rounds.
 int halfBits(float value) noexcept {
     std::uint32_t bits;
@@ -217,8 +238,21 @@ void Encoder::real(double value) {
 }
 
 void Encoder::text(std::string_view value) {
+    if (value.size() < 24) {  // the commonest: head and text are appended as one piece
+        std::array<char, 24> item;
+        item[0] = static_cast<char>(0x60U | value.size());
+        if (copyIfAscii(value, item.data() + 1)) {
+            out_->append(item.data(), value.size() + 1);
+            return;
+        }
+    }
     if (!detail::isUtf8(value)) return bytes(value);
-    appendLength(*out_, 0x60, cbor_encode_string_start, value.size());
+    if (value.size() < 24) {
+        out_->push_back(static_cast<char>(0x60U | value.size()));
+        out_->append(value);
+        return;
+    }
+    appendHead(*out_, cbor_encode_string_start, value.size());
     out_->append(value);
 }
 

@@ -13,8 +13,9 @@ constexpr std::string_view sleeping_prefix = "sleeping:";
 std::string pullPath(std::string_view node) { return "pull:" + std::string(node); }
 
 std::string pushPath(std::size_t index) {
-    const std::string digits = std::to_string(index);
-    return "push:" + std::string(10 - digits.size(), '0') + digits;
+    std::string path = "push:0000000000";
+    for (std::size_t at = path.size(); index > 0; index /= 10) path[--at] = static_cast<char>('0' + index % 10);
+    return path;
 }
 
 std::string sleepingUntil(std::int64_t unix_ms) { return std::string(sleeping_prefix) + std::to_string(unix_ms); }
@@ -29,7 +30,9 @@ std::optional<std::int64_t> sleepsUntil(std::string_view word) {
 }
 
 std::string effectPath(TaskId task, std::string_view key) {
-    std::string path(effect_prefix);
+    std::string path;
+    path.reserve(effect_prefix.size() + 33 + key.size());
+    path += effect_prefix;
     path += task.toString();
     path += ':';
     path += key;

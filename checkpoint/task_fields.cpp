@@ -85,6 +85,9 @@ std::vector<const LoggedInterrupt*> openQuestions(const TaskFields& task) {
 }
 
 void writeTask(CheckpointId id, const TaskFields& task, std::string& out) {
+    constexpr std::size_t keys_and_numbers = 64;
+    const std::size_t result_size = task.effect && task.effect->result ? task.effect->result->size() : 0;
+    out.reserve(out.size() + keys_and_numbers + task.node.size() + result_size + (task.writes ? task.writes->size() : 0));
     const std::size_t start = openFrame(out, format_version);
     Encoder e(out);
     const bool have_keys = haveKeys(task.interrupts);

@@ -64,6 +64,11 @@ foreach(main IN LISTS STATEGRAPH_EXAMPLE_MAINS)
   stategraph_example(${name} ${sources})
 endforeach()
 if(TARGET example_advisor)
+  # With it the environment may name a real model (examples/advisor/real_model.hpp).
+  if(STATEGRAPH_WITH_MODEL_HTTP)
+    target_compile_definitions(example_advisor PRIVATE ADVISOR_HAS_MODEL_HTTP)
+    target_link_libraries(example_advisor PRIVATE stategraph::model_http)
+  endif()
   set_source_files_properties(
     "${PROJECT_SOURCE_DIR}/examples/advisor/main.cpp"
     PROPERTIES COMPILE_DEFINITIONS "ADVISOR_PAGE=\"${PROJECT_SOURCE_DIR}/examples/advisor/page\"")
@@ -77,10 +82,15 @@ if(TARGET example_advisor)
   endif()
 endif()
 
+# The programs that the README shows.
 if(STATEGRAPH_BUILD_TESTS)
-  add_test(
-    NAME readme
-    COMMAND
-      ${CMAKE_COMMAND} "-DREADME=${PROJECT_SOURCE_DIR}/README.md" "-DPROGRAM=${PROJECT_SOURCE_DIR}/examples/first.cpp"
-      "-DEXPECTED=${PROJECT_SOURCE_DIR}/examples/expected/first.txt" -P "${PROJECT_SOURCE_DIR}/cmake/CheckReadme.cmake")
+  foreach(_shown first agent)
+    add_test(
+      NAME readme.${_shown}
+      COMMAND
+        ${CMAKE_COMMAND} "-DREADME=${PROJECT_SOURCE_DIR}/README.md"
+        "-DPROGRAM=${PROJECT_SOURCE_DIR}/examples/${_shown}.cpp" "-DLINES_MAX=40"
+        "-DEXPECTED=${PROJECT_SOURCE_DIR}/examples/expected/${_shown}.txt" -P
+        "${PROJECT_SOURCE_DIR}/cmake/CheckReadme.cmake")
+  endforeach()
 endif()

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing (Debian), builds, and runs the tests.
 #
-#   ./scripts/test.sh           g++ (preset dev), AddressSanitizer + UBSan (asan), ThreadSanitizer (tsan)
-#   ./scripts/test.sh --quick   dev only
+#   ./scripts/test.sh           g++ (preset once), AddressSanitizer + UBSan (asan), ThreadSanitizer (tsan)
+#   ./scripts/test.sh --quick   g++ only
 #   ./scripts/test.sh --clang   and clang++-16 (preset clang)
 #
 # The last line is "N passed, N failed": tests of all presets; a build that fails counts as one. Exit code 0 if none failed.
@@ -12,11 +12,11 @@ repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source=scripts/lib/packages.sh
 . "$repo/scripts/lib/packages.sh"
 
-presets=(dev asan tsan)
+presets=(once asan tsan)
 groups=(build tests)
 for argument in "$@"; do
   case $argument in
-  --quick) presets=(dev) ;;
+  --quick) presets=(once) ;;
   --clang) groups+=(clang) ;;
   -h | --help)
     sed -n '2,8s/^# \{0,1\}//p' "$0"
@@ -53,9 +53,9 @@ configure_and_build() {
   }
   say "$1: building"
   cmake --build --preset "$1" || return 1
-  if [ "$1" = dev ]; then
+  if [ "$1" = once ]; then
     say "$1: compiling every public header on its own"
-    cmake --build --preset dev-headers || return 1
+    cmake --build --preset once-headers || return 1
   fi
 }
 

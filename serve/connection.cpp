@@ -5,20 +5,28 @@
 #include <variant>
 
 #include <boost/asio/as_tuple.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <stategraph/error.hpp>
+#include <stategraph/serve/wire_types.hpp>
 
 #include "serve/chat.hpp"
+#include "serve/run_replay.hpp"
 
 namespace stategraph::serve {
 
 namespace {
 
 constexpr int busy_tries = 5;
+constexpr const char* too_long =
+    "the response is longer than the server keeps (ServerOptions::replay_bytes_max); load the conversation when the run"
+    " has ended";
 constexpr const char* json_type = "application/json; charset=utf-8";
 
 class View final : public RequestView {
@@ -44,6 +52,14 @@ const Protocol& chooseProtocol(const Endpoint& endpoint, std::string_view name) 
     }
     throw InvalidArgumentError("this endpoint has no protocol '" + std::string(name) +
                                "'; it has: " + (all.empty() ? own.name : names));
+}
+
+/// Null if the endpoint has none of that name.
+const Protocol* findProtocol(const Endpoint& endpoint, std::string_view name) noexcept {
+    for (const Protocol& each : endpoint.options().protocols) {
+        if (each.name == name) return &each;
+    }
+    return nullptr;
 }
 
 /// An endpoint may leave "ui" out of its protocols, and serve the AI SDK all the same where it has one.
@@ -78,7 +94,18 @@ SubscribeOptions subscribing(const Shared& shared, const Protocol& protocol) {
 
 }  // namespace
 
-struct Connection::Reply : std::variant<Answer, EventStream::Source> {
+namespace {
+
+/// A run that a client comes back to.
+struct Resumed {
+    std::shared_ptr<Endpoint> endpoint;
+    const Protocol* protocol;  // the endpoint's
+    std::shared_ptr<ActiveRun> run;
+};
+
+}  // namespace
+
+struct Connection::Reply : std::variant<Answer, EventStream::Source, Resumed> {
     using variant::variant;
 };
 
@@ -139,6 +166,11 @@ asio::awaitable<bool> Connection::answer(const Request& request) {
     }
     if (made && std::holds_alternative<Answer>(*made)) {
         const bool goes_on = co_await send(std::get<Answer>(std::move(*made)));
+        co_return goes_on;
+    }
+    if (made && std::holds_alternative<Resumed>(*made)) {
+        const Resumed& from = std::get<Resumed>(*made);
+        const bool goes_on = co_await replay(shared_, socket_, *from.protocol, from.run, request);
         co_return goes_on;
     }
     if (made) {
@@ -246,6 +278,8 @@ Connection::Reply Connection::reply(const Request& request) {
         case Action::state:
         case Action::history:
             return lookOf(request, route, endpoint);
+        case Action::schema:
+            return schemaOf(request, route, *endpoint);
         case Action::cancel:
             return cancel(request, route, endpoint);
         case Action::events:
@@ -279,6 +313,29 @@ Connection::Reply Connection::lookOf(const Request& request, const Route& route,
     return textAnswer(request, http::status::ok, json_type, endpoint->history(config, options) + "\n");
 }
 
+Connection::Reply Connection::schemaOf(const Request& request, const Route& route, const Endpoint& endpoint) const {
+    static const Protocol own = ownEvents();
+    const std::string_view as = route.parameter("as");
+    if (!as.empty() && as != "json" && as != "typescript")
+        throw InvalidArgumentError("as must be json or typescript");
+    const std::vector<Protocol>& given = endpoint.options().protocols;
+    std::vector<const Protocol*> protocols;
+    for (const Protocol& each : given) protocols.push_back(&each);
+    if (protocols.empty()) protocols.push_back(&own);
+    std::string text;
+    if (as == "typescript") {
+        text = typeScript("State", endpoint.stateSchema()) + typeScript("Input", endpoint.inputSchema());
+        for (const Protocol* const each : protocols) text += typeScript(identifierOf("Line_" + each->name), lineSchema(*each));
+        return textAnswer(request, http::status::ok, "text/plain; charset=utf-8", text);
+    }
+    text = "{\"state\":" + endpoint.stateSchema() + ",\"input\":" + endpoint.inputSchema() + ",\"protocols\":{";
+    for (const Protocol* const each : protocols) {
+        if (each != protocols.front()) text += ',';
+        text += Value(each->name).toJson() + ":" + lineSchema(*each);
+    }
+    return textAnswer(request, http::status::ok, json_type, text + "}}\n");
+}
+
 Connection::Reply Connection::cancel(const Request& request, const Route& route,
                                      const std::shared_ptr<Endpoint>& endpoint) {
     const std::shared_ptr<ActiveRun> run = shared_->runs->find(*endpoint, route.thread);
@@ -287,13 +344,44 @@ Connection::Reply Connection::cancel(const Request& request, const Route& route,
                       run ? "{\"cancelled\":\"run\"}\n" : "{\"cancelled\":\"thread\"}\n");
 }
 
+std::unique_ptr<RunTable::Place> Connection::reserve(const std::shared_ptr<Endpoint>& endpoint,
+                                                     const ThreadId& thread) {
+    std::shared_ptr<Replay> replay;
+    if (const ServerOptions& options = shared_->options; findProtocol(*endpoint, "ui") != nullptr) {
+        const Replay::Limits limits{.bytes = options.replay_bytes_max,
+                                    .transient_parts = options.events_max,
+                                    .bytes_of_all = options.replay_bytes_all};
+        replay = std::make_shared<Replay>(limits, shared_->replay_bytes);
+    }
+    return shared_->runs->reserve(endpoint, thread, std::move(replay));
+}
+
+/// Until the run has ended, whatever happens to this connection.
+void Connection::recordRun(const std::shared_ptr<Endpoint>& endpoint, Subscription subscription,
+                           const std::shared_ptr<ActiveRun>& run, bool takes_answers) {
+    Recording recording{endpoint, findProtocol(*endpoint, "ui"), std::move(subscription), run, takes_answers};
+    asio::co_spawn(asio::make_strand(shared_->sockets), record(std::move(recording), run->replay()), asio::detached);
+}
+
 EventStream::Source Connection::begin(const std::shared_ptr<Endpoint>& endpoint, const Protocol& protocol,
-                                      const ThreadId& thread, RunTable::Place& place, const Begin& work) {
+                                      const ThreadId& thread, RunTable::Place& place, const Begin& work,
+                                      bool takes_answers) {
     SubscribeOptions options = subscribing(*shared_, protocol);
     options.until = endpoint->options().close_on_suspend ? Until::run_end : Until::closed;
-    EventStream::Source source{endpoint, &protocol, endpoint->hub().subscribe(endpoint->threadOf(thread), options),
-                               nullptr};
-    source.run = place.begin(work, source.subscription.impl());
+    const ThreadId name = endpoint->threadOf(thread);
+    EventStream::Source source{endpoint, &protocol, endpoint->hub().subscribe(name, options), nullptr, takes_answers};
+    std::vector<std::shared_ptr<stategraph::detail::SubscriptionImpl>> readers{source.subscription.impl()};
+    if (place.run()->replay()) {
+        options = subscribing(*shared_, *findProtocol(*endpoint, "ui"));
+        options.until = Until::run_end;
+        Subscription recorded = endpoint->hub().subscribe(name, options);
+        readers.push_back(recorded.impl());
+        place.run()->tell(std::move(readers));
+        recordRun(endpoint, std::move(recorded), place.run(), takes_answers);
+    } else {
+        place.run()->tell(std::move(readers));
+    }
+    source.run = place.begin(work);
     return source;
 }
 
@@ -303,7 +391,7 @@ Connection::Reply Connection::runOf(const Request& request, const Route& route,
     const Value body = bodyOf(request);
     const ThreadId thread = route.thread;
     // From here on nobody else runs the thread here: what is found open stays open.
-    const auto place = shared_->runs->reserve(endpoint, thread);
+    const auto place = reserve(endpoint, thread);
     Begin work;
     try {
         work = endpoint->prepare(operationOf(route.action), thread, body);
@@ -315,23 +403,19 @@ Connection::Reply Connection::runOf(const Request& request, const Route& route,
         return textAnswer(request, is_answer ? http::status::conflict : http::status::bad_request, json_type,
                           errorJson(why.what()));
     }
-    auto source = begin(endpoint, protocol, thread, *place, work);
-    source.takes_answers = route.action != Action::start;
-    return source;
+    return begin(endpoint, protocol, thread, *place, work, route.action != Action::start);
 }
 
 Connection::Reply Connection::chatOf(const Request& request, const Route&, const std::shared_ptr<Endpoint>& endpoint) {
     const Protocol& protocol = uiProtocol(*endpoint);
     const ChatRequest chat = readChat(bodyOf(request));
     const ThreadId thread = chat.thread;
-    const auto place = shared_->runs->reserve(endpoint, thread);
+    const auto place = reserve(endpoint, thread);
     try {
         const std::map<std::string, std::string> start{{"text", chat.text}};
         const Begin work = chat.decisions.isNull() ? endpoint->prepare(Operation::start, thread, Value(start))
                                                    : endpoint->prepare(Operation::decide, thread, chat.decisions);
-        auto source = begin(endpoint, protocol, thread, *place, work);
-        source.takes_answers = !chat.decisions.isNull();
-        return source;
+        return begin(endpoint, protocol, thread, *place, work, !chat.decisions.isNull());
     } catch (const InvalidArgumentError& why) {
         if (chat.decisions.isNull()) throw;
         return textAnswer(request, http::status::conflict, json_type, errorJson(why.what()));
@@ -342,13 +426,19 @@ Connection::Reply Connection::eventsOf(const Request& request, const Route& rout
                                        const std::shared_ptr<Endpoint>& endpoint) {
     const bool is_chat = route.action == Action::chat_stream;
     const Protocol& protocol = is_chat ? uiProtocol(*endpoint) : chooseProtocol(*endpoint, route.parameter("protocol"));
-    // The AI SDK asks whether there is something to come back to.
-    if (is_chat && !shared_->runs->find(*endpoint, route.thread))
-        return textAnswer(request, http::status::no_content, json_type, {});
-    SubscribeOptions options = subscribing(*shared_, protocol);
-    options.until = route.parameter("follow") == "1" ? Until::closed : Until::idle;
     std::string_view from = request["Last-Event-ID"];
     if (from.empty()) from = route.parameter("from");
+    // The AI SDK asks whether there is something to come back to.
+    if (is_chat && from.empty()) {
+        const std::shared_ptr<ActiveRun> run = shared_->runs->find(*endpoint, route.thread);
+        if (!run) return textAnswer(request, http::status::no_content, json_type, {});
+        if (run->replay()->isTooLong()) {
+            return textAnswer(request, http::status::service_unavailable, json_type, errorJson(too_long));
+        }
+        return Resumed{endpoint, &protocol, run};
+    }
+    SubscribeOptions options = subscribing(*shared_, protocol);
+    options.until = route.parameter("follow") == "1" ? Until::closed : Until::idle;
     if (!from.empty()) options.from = StreamPosition::parse(from);
     return EventStream::Source{endpoint, &protocol,
                                endpoint->hub().subscribe(endpoint->threadOf(route.thread), options), nullptr};

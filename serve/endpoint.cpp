@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include <boost/json.hpp>
+
 #include <stategraph/error.hpp>
 #include <stategraph/fields.hpp>
 
@@ -59,6 +61,12 @@ std::string jsonList(const std::vector<std::string>& items) {
     std::string all = "[";
     for (const std::string& item : items) all += (all.size() == 1 ? "" : ",") + item;
     return all + "]";
+}
+
+std::string schemaOfUpdate(const std::string& state) {
+    boost::json::value schema = boost::json::parse(state);
+    if (schema.is_object()) schema.get_object().erase("required");
+    return boost::json::serialize(schema);
 }
 
 }  // namespace stategraph::serve::detail

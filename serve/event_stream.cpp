@@ -1,13 +1,11 @@
 #include "serve/event_stream.hpp"
 
-#include <charconv>
 #include <optional>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/write.hpp>
 
 #include <stategraph/asio.hpp>
 
@@ -19,11 +17,6 @@ namespace {
 // what it was refused for.
 constexpr auto grace = std::chrono::milliseconds(250);
 constexpr std::size_t batch_bytes = 16U << 10U;  // of text, before it is sent
-
-bool wantsSse(const Request& request) {
-    const std::string_view accept = request[http::field::accept];
-    return accept.find("text/event-stream") != std::string_view::npos;
-}
 
 }  // namespace
 
@@ -88,9 +81,8 @@ EventStream::EventStream(std::shared_ptr<Shared> shared, std::shared_ptr<Socket>
       source_(std::move(source)),
       encoder_(source_.protocol->encoder()),
       watch_(std::make_shared<Watch>(socket_, source_.subscription.impl(), shared_->options.heartbeat)),
-      is_sse_(source_.protocol->only_sse || wantsSse(request)),
-      is_chunked_(request.version() >= 11),
-      keeps_(is_chunked_ && request.keep_alive()) {}
+      writer_(shared_, socket_, *source_.protocol, request),
+      events_(source_.takes_answers) {}
 
 asio::awaitable<bool> EventStream::run() {
     watch_->begin();
@@ -108,27 +100,25 @@ asio::awaitable<bool> EventStream::run() {
     }
     // After the head an error can only end the connection: the client sees that the response broke off.
     if (failed && !is_head_sent_) std::rethrow_exception(failed);
-    co_return !is_left && keeps_ && !shared_->is_draining;
+    co_return !is_left && writer_.keeps() && !shared_->is_draining;
 }
 
 asio::awaitable<bool> EventStream::tellAll() {
     encoder_->open(lines_);
-    for (const std::string& line : lines_) addLine(line, text_);
+    for (const std::string& line : lines_) writer_.add(line);
     bool has_more = co_await gather();
     if (wasRefused(has_more)) {
         co_await awaitEnd();
         if (source_.run->error()) std::rethrow_exception(source_.run->error());
     }
     is_head_sent_ = true;
-    bool is_sent = co_await writeHead();
+    bool is_sent = co_await writer_.writeHead();
     while (is_sent && !watch_->has_gone) {
         if (!has_more) {
             co_await awaitEnd();
             close();
         }
-        const std::string text = framed();
-        text_.clear();
-        if (!text.empty()) is_sent = co_await write(text);
+        is_sent = co_await writer_.flush(is_over_);
         if (!has_more) break;
         has_more = co_await gather();
     }
@@ -160,13 +150,13 @@ asio::awaitable<bool> EventStream::gather() {
         if (event) {
             take(*event);
             // What waits already goes into the same piece.
-            while (!is_over_ && text_.size() < batch_bytes && source_.subscription.waiting() > 0) {
+            while (!is_over_ && writer_.size() < batch_bytes && source_.subscription.waiting() > 0) {
                 event = source_.subscription.next(std::chrono::milliseconds(0));
                 if (!event) break;
                 take(*event);
             }
             if (is_over_) co_return false;
-            if (!text_.empty() && (has_told_ || !watch_->is_patient)) co_return true;
+            if (writer_.size() > 0 && (has_told_ || !watch_->is_patient)) co_return true;
             continue;
         }
         if (watch_->has_gone || source_.subscription.isClosed()) co_return false;
@@ -174,20 +164,17 @@ asio::awaitable<bool> EventStream::gather() {
             closing_ = {Ending::failed, failureOf(source_.run->error()).text};
             co_return false;
         }
-        if (!text_.empty()) co_return true;
+        if (writer_.size() > 0) co_return true;
         if (std::exchange(watch_->is_due, false)) {
-            text_ += is_sse_ ? ": \n\n" : "\n";
+            writer_.addHeartbeat();
             co_return true;
         }
     }
 }
 
 void EventStream::take(const HubEvent& event) {
-    if (event.mode == StreamMode::runs) has_begun_ = true;
     if (event.mode != StreamMode::runs && event.interrupts.empty()) has_told_ = true;
-    // What is open before the run that the request began is what it answers.
-    const bool is_early = source_.takes_answers || !has_begun_;
-    if (source_.run && is_early && event.mode != StreamMode::runs && !event.interrupts.empty()) return;
+    if (!events_.belongs(event) && source_.run) return;
     if (const auto end = endOf(event)) {
         closing_ = {end->ending, end->error};
         is_over_ = endsWith(*end);
@@ -195,10 +182,9 @@ void EventStream::take(const HubEvent& event) {
     if (!tells(event.mode)) return;
     lines_.clear();
     encoder_->take(event, lines_);
-    const std::string position = is_sse_ && event.durable ? "id: " + event.position.toString() + "\n" : std::string();
     for (const std::string& line : lines_) {
-        text_ += position;
-        addLine(line, text_);
+        if (event.durable && writer_.isSse()) writer_.addPosition(event.position.toString());
+        writer_.add(line);
     }
 }
 
@@ -213,54 +199,9 @@ bool EventStream::endsWith(const EndOfRun& end) const noexcept {
 void EventStream::close() {
     lines_.clear();
     encoder_->close(closing_, lines_);
-    for (const std::string& line : lines_) addLine(line, text_);
-    if (is_sse_ && !source_.protocol->last_data.empty()) addLine(source_.protocol->last_data, text_);
+    for (const std::string& line : lines_) writer_.add(line);
+    writer_.addLast();
     is_over_ = true;
-}
-
-void EventStream::addLine(const std::string& line, std::string& text) const {
-    if (is_sse_) text += "data: ";
-    text += line;
-    text += is_sse_ ? "\n\n" : "\n";
-}
-
-std::string EventStream::framed() const {
-    std::string out;
-    if (is_chunked_ && !text_.empty()) {
-        char size[16];
-        const auto end = std::to_chars(size, size + sizeof size, text_.size(), 16).ptr;
-        out.append(size, end).append("\r\n").append(text_).append("\r\n");
-    } else {
-        out = text_;
-    }
-    if (is_chunked_ && is_over_) out += "0\r\n\r\n";
-    return out;
-}
-
-asio::awaitable<bool> EventStream::writeHead() {
-    http::response<http::empty_body> head(http::status::ok, is_chunked_ ? 11 : 10);
-    head.set(http::field::content_type,
-             is_sse_ ? "text/event-stream; charset=utf-8" : "application/x-ndjson; charset=utf-8");
-    head.set(http::field::cache_control, "no-cache, no-transform");
-    head.set("X-Accel-Buffering", "no");
-    head.set("X-Content-Type-Options", "nosniff");
-    if (!shared_->options.allow_origin.empty())
-        head.set(http::field::access_control_allow_origin, shared_->options.allow_origin);
-    for (const auto& [name, value] : source_.protocol->headers) head.set(name, value);
-    head.keep_alive(keeps_);
-    if (is_chunked_) head.chunked(true);
-    http::response_serializer<http::empty_body> serializer(head);
-    socket_->expires_after(shared_->options.write_timeout);
-    auto [error, size] = co_await http::async_write_header(*socket_, serializer, asio::as_tuple(asio::use_awaitable));
-    socket_->expires_never();
-    co_return !error;
-}
-
-asio::awaitable<bool> EventStream::write(const std::string& text) {
-    socket_->expires_after(shared_->options.write_timeout);
-    auto [error, size] = co_await asio::async_write(*socket_, asio::buffer(text), asio::as_tuple(asio::use_awaitable));
-    socket_->expires_never();
-    co_return !error;
 }
 
 }  // namespace stategraph::serve

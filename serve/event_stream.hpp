@@ -5,6 +5,8 @@
 
 #include <boost/asio/awaitable.hpp>
 
+#include "serve/event_writer.hpp"
+#include "serve/run_replay.hpp"
 #include "serve/shared.hpp"
 
 namespace stategraph::serve {
@@ -32,8 +34,6 @@ private:
 
     /// False: the client could not be sent all.
     asio::awaitable<bool> tellAll();
-    asio::awaitable<bool> writeHead();
-    asio::awaitable<bool> write(const std::string& text);
     /// Waits for something to tell. False: there is no more.
     asio::awaitable<bool> gather();
     asio::awaitable<void> awaitEnd();
@@ -41,8 +41,6 @@ private:
     void take(const HubEvent& event);
     bool endsWith(const EndOfRun& end) const noexcept;
     void close();
-    std::string framed() const;
-    void addLine(const std::string& line, std::string& text) const;
     bool tells(StreamMode mode) const noexcept { return source_.protocol->modes.has(mode); }
 
     std::shared_ptr<Shared> shared_;
@@ -50,16 +48,13 @@ private:
     Source source_;
     std::unique_ptr<Encoder> encoder_;
     std::shared_ptr<Watch> watch_;
-    const bool is_sse_;
-    const bool is_chunked_;
-    const bool keeps_;
+    EventWriter writer_;
+    RunEvents events_;
     Closing closing_;
     bool is_over_ = false;
     bool is_head_sent_ = false;
-    bool has_begun_ = false;
     bool has_told_ = false;  // more than that the run began and ended, and what is open
     std::vector<std::string> lines_;
-    std::string text_;
 };
 
 }  // namespace stategraph::serve

@@ -1,4 +1,7 @@
+#include <algorithm>
 #include <sstream>
+
+#include <boost/json.hpp>
 
 #include <stategraph/serve/protocol.hpp>
 
@@ -23,11 +26,58 @@ private:
     NdjsonWriter writer_;
 };
 
+namespace json = boost::json;
+
+json::value typed(const char* type) { return {{"type", type}}; }
+
+/// What NdjsonWriter writes of an event of a hub.
+std::string lineSchema(StreamModes modes, const NdjsonOptions& options) {
+    json::array names;
+    for (unsigned i = 0; i < stream_mode_count; ++i) {
+        const auto mode = static_cast<StreamMode>(i);
+        if (modes.has(mode)) names.emplace_back(toString(mode));
+    }
+    const json::value question{
+        {"type", "object"},
+        {"properties", {{"id", typed("string")}, {"index", typed("integer")}, {"value", json::object()}}},
+        {"required", {"id", "index", "value"}}};
+    const std::vector<std::pair<std::string, json::value>> members{
+        {"ns", {{"type", "array"}, {"items", typed("string")}}},
+        {"data", json::object()},
+        {"mode", {{"enum", names}}},
+        {"node", typed("string")},
+        {"step", typed("integer")},
+        {"time", typed("integer")},
+        {"attempt", typed("integer")},
+        {"durable", typed("boolean")},
+        {"position", typed("string")},
+        {"interrupts", {{"type", "array"}, {"items", question}}}};
+    json::object properties;
+    json::array required;
+    for (const auto& [name, schema] : members) {
+        if (std::find(options.omit.begin(), options.omit.end(), name) != options.omit.end()) continue;
+        std::string called = name;
+        for (const auto& [from, to] : options.rename) {
+            if (from == name) called = to;
+        }
+        properties[called] = schema;
+        if (name != "time" && name != "attempt" && name != "interrupts") required.emplace_back(called);
+    }
+    return json::serialize(json::value{{"type", "object"},
+                                       {"properties", std::move(properties)},
+                                       {"required", std::move(required)},
+                                       {"additionalProperties", false}});
+}
+
 }  // namespace
 
 Protocol ownEvents(StreamModes modes, NdjsonOptions options) {
     options.flush_every = 0;
-    return {.name = "events", .encoder = [options] { return std::make_unique<OwnEvents>(options); }, .modes = modes};
+    std::string schema = lineSchema(modes, options);
+    return {.name = "events",
+            .encoder = [options] { return std::make_unique<OwnEvents>(options); },
+            .modes = modes,
+            .line_schema = std::move(schema)};
 }
 
 }  // namespace stategraph::serve

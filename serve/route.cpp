@@ -101,6 +101,9 @@ Route routeOf(std::string_view target) {
     } else if (segments.size() == 2 && segments[1] == "chat") {
         route.action = Action::chat;
         route.name = segments[0];
+    } else if (segments.size() == 2 && segments[1] == "schema") {
+        route.action = Action::schema;
+        route.name = segments[0];
     } else if (segments.size() == 4 && segments[1] == "chat" && segments[3] == "stream") {
         route.action = Action::chat_stream;
         route.name = segments[0];

@@ -17,6 +17,7 @@ enum class Action : std::uint8_t {
     events,
     chat,
     chat_stream,
+    schema,
     health,
     page
 };

@@ -15,24 +15,28 @@ std::exception_ptr ActiveRun::error() const {
     return error_;
 }
 
-void ActiveRun::tell(std::shared_ptr<stategraph::detail::SubscriptionImpl> reader) {
+void ActiveRun::tell(std::vector<std::shared_ptr<stategraph::detail::SubscriptionImpl>> readers) {
     const std::lock_guard lock(mutex_);
-    reader_ = std::move(reader);
+    readers_ = std::move(readers);
 }
 
 void ActiveRun::end(std::exception_ptr error) noexcept {
-    std::shared_ptr<stategraph::detail::SubscriptionImpl> reader;
+    std::vector<std::shared_ptr<stategraph::detail::SubscriptionImpl>> readers;
     {
         const std::lock_guard lock(mutex_);
         ended_ = true;
         error_ = std::move(error);
-        reader = std::move(reader_);
+        readers = std::move(readers_);
     }
-    if (reader) stategraph::detail::wakeReader(*reader);
+    for (const auto& reader : readers) stategraph::detail::wakeReader(*reader);
 }
 
-std::shared_ptr<ActiveRun> RunTable::add(const Key& key) {
-    auto run = std::make_shared<ActiveRun>();
+std::exception_ptr RunTable::notBegun() {
+    return std::make_exception_ptr(InvalidUpdateError("the server could not begin the run; try again later"));
+}
+
+std::shared_ptr<ActiveRun> RunTable::add(const Key& key, std::shared_ptr<Replay> replay) {
+    auto run = std::make_shared<ActiveRun>(std::move(replay));
     const std::lock_guard lock(mutex_);
     if (is_closed_) throw InvalidUpdateError("the server is about to end, and begins no more runs");
     if (runs_.size() >= runs_max_)
@@ -44,30 +48,32 @@ std::shared_ptr<ActiveRun> RunTable::add(const Key& key) {
     return run;
 }
 
-std::unique_ptr<RunTable::Place> RunTable::reserve(const std::shared_ptr<Endpoint>& endpoint, const ThreadId& thread) {
-    return std::make_unique<Place>(shared_from_this(), endpoint, thread);
+std::unique_ptr<RunTable::Place> RunTable::reserve(const std::shared_ptr<Endpoint>& endpoint, const ThreadId& thread,
+                                                   std::shared_ptr<Replay> replay) {
+    return std::make_unique<Place>(shared_from_this(), endpoint, thread, std::move(replay));
 }
 
-RunTable::Place::Place(std::shared_ptr<RunTable> table, std::shared_ptr<Endpoint> endpoint, const ThreadId& thread)
+RunTable::Place::Place(std::shared_ptr<RunTable> table, std::shared_ptr<Endpoint> endpoint, const ThreadId& thread,
+                       std::shared_ptr<Replay> replay)
     : table_(std::move(table)),
       endpoint_(std::move(endpoint)),
       thread_(thread),
-      run_(table_->add({endpoint_.get(), thread_.toString()})) {}
+      key_(endpoint_.get(), thread_.toString()),
+      run_(table_->add(key_, std::move(replay))) {}
 
 RunTable::Place::~Place() {
-    if (run_) table_->end({endpoint_.get(), thread_.toString()}, nullptr);
+    if (!run_) return;
+    if (run_->replay()) run_->replay()->end();
+    table_->end(key_, table_->not_begun_);
 }
 
-std::shared_ptr<ActiveRun> RunTable::Place::begin(const Begin& work,
-                                                  std::shared_ptr<stategraph::detail::SubscriptionImpl> listener) {
-    const Key key{endpoint_.get(), thread_.toString()};
-    run_->tell(std::move(listener));
+std::shared_ptr<ActiveRun> RunTable::Place::begin(const Begin& work) {
     RunConfig config = endpoint_->options().config;
     config.thread_id = thread_;
     config.hub = &endpoint_->hub();
     config.control = run_->control();
-    spawn(table_->executor_, work(std::move(config)),
-          [table = table_, key, endpoint = endpoint_](Outcome<void> outcome) { table->end(key, outcome.error()); });
+    spawn(table_->executor_, work(std::move(config)), [table = table_, key = key_, endpoint = endpoint_](
+                                                          Outcome<void> outcome) { table->end(key, outcome.error()); });
     return std::move(run_);
 }
 
@@ -82,13 +88,19 @@ std::size_t RunTable::size() const {
     return runs_.size();
 }
 
-void RunTable::drain() {
+void RunTable::drain() noexcept {
     const std::lock_guard lock(mutex_);
     is_closed_ = true;
-    for (const auto& [key, run] : runs_) run->control()->requestDrain("the server is about to end");
+    for (const auto& [key, run] : runs_) {
+        try {
+            run->control()->requestDrain("the server is about to end");
+        } catch (const std::bad_alloc&) {
+            run->control()->requestStop();
+        }
+    }
 }
 
-void RunTable::stop() {
+void RunTable::stop() noexcept {
     const std::lock_guard lock(mutex_);
     is_closed_ = true;
     for (const auto& [key, run] : runs_) run->control()->requestStop();
@@ -104,6 +116,7 @@ void RunTable::end(const Key& key, std::exception_ptr error) noexcept {
     {
         const std::lock_guard lock(mutex_);
         const auto found = runs_.find(key);
+        if (found == runs_.end()) return;
         run = std::move(found->second);
         runs_.erase(found);
         changed_.notify_all();

@@ -1,6 +1,5 @@
 #include <stategraph/serve/server.hpp>
 
-#include <algorithm>
 #include <condition_variable>
 #include <list>
 #include <thread>
@@ -18,6 +17,7 @@
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
+#include <stategraph/detail/plain_name.hpp>
 #include <stategraph/error.hpp>
 
 #include "serve/connection.hpp"
@@ -41,13 +41,6 @@ ServerOptions checked(ServerOptions options) {
     return options;
 }
 
-bool isName(std::string_view name) noexcept {
-    const auto fits = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-    };
-    return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), fits);
-}
-
 }  // namespace
 
 struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
@@ -59,6 +52,7 @@ struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
           signals(acceptor.get_executor()),
           patience(acceptor.get_executor()),
           look(acceptor.get_executor()) {
+        shared->sockets = context.get_executor();
         const tcp::endpoint where(asio::ip::make_address(shared->options.address), shared->options.port);
         acceptor.open(where.protocol());
         acceptor.set_option(tcp::acceptor::reuse_address(true));
@@ -93,18 +87,24 @@ struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
         }
     }
     static asio::awaitable<void> accept(std::shared_ptr<Impl> self) {
-        for (;;) {
-            auto [error, socket] = co_await self->acceptor.async_accept(asio::make_strand(self->context),
-                                                                        asio::as_tuple(asio::use_awaitable));
-            if (error == asio::error::operation_aborted || !self->acceptor.is_open()) break;
-            if (error) {
+        while (self->acceptor.is_open()) {
+            try {
+                auto [error, socket] = co_await self->acceptor.async_accept(asio::make_strand(self->context),
+                                                                            asio::as_tuple(asio::use_awaitable));
+                if (!error) {
+                    if (self->shared->connections < self->shared->options.connections_max)
+                        self->welcome(std::move(socket));
+                    continue;
+                }
+                if (error == asio::error::operation_aborted) break;
                 // No descriptors, or no memory: others will be free.
                 asio::steady_timer wait(self->acceptor.get_executor(), std::chrono::milliseconds(20));
                 boost::system::error_code ignored;
                 co_await wait.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
                 continue;
+            } catch (const std::bad_alloc&) {  // it listens on
             }
-            if (self->shared->connections < self->shared->options.connections_max) self->welcome(std::move(socket));
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }
     }
     void welcome(tcp::socket socket) {
@@ -126,16 +126,42 @@ struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
         }
     }
 
-    void drainNow(std::chrono::milliseconds time) {
+    void drainNow(std::chrono::milliseconds time) noexcept {
         if (shared->is_draining.exchange(true)) return;
         boost::system::error_code ignored;
         acceptor.close(ignored);
         shared->runs->drain();
-        patience.expires_after(time);
-        patience.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
-            if (!error) self->stopNow();
-        });
-        lookForEnd();
+        try {
+            patience.expires_after(time);
+            patience.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
+                if (!error) self->stopNow();
+            });
+            lookForEnd();
+        } catch (const std::exception&) {  // without a timer nothing would end it
+            stopNow();
+        }
+    }
+    /// Has the server's strand do it; where there is no memory for that, tries again for some seconds, and then ends
+    /// without it.
+    template <class F>
+    void soon(F what) noexcept {
+        for (int left = 500; left > 0; --left) {
+            try {
+                asio::post(acceptor.get_executor(), what);
+                return;
+            } catch (const std::exception&) {
+                std::this_thread::sleep_for(std::chrono::milliseconds(10));
+            }
+        }
+        shared->is_draining = true;
+        shared->runs->stop();
+        context.stop();
+        setEnded();
+    }
+    void setEnded() noexcept {
+        const std::lock_guard lock(mutex);
+        has_ended = true;
+        ended.notify_all();
     }
     /// Until nothing is left to wait for.
     void lookForEnd() {
@@ -161,7 +187,7 @@ struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
             if (const auto connection = each.lock()) connection->close();
         }
     }
-    void stopNow() {
+    void stopNow() noexcept {
         if (std::exchange(is_stopped, true)) return;
         shared->is_draining = true;
         boost::system::error_code ignored;
@@ -172,9 +198,7 @@ struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
         shared->runs->stop();
         closeAll();
         guard.reset();
-        const std::lock_guard lock(mutex);
-        has_ended = true;
-        ended.notify_all();
+        setEnded();
     }
 
     const std::shared_ptr<Shared> shared;
@@ -204,7 +228,7 @@ Server::~Server() {
 }
 
 void Server::add(const std::string& name, std::shared_ptr<Endpoint> endpoint) {
-    if (!isName(name) || name == "health")
+    if (!stategraph::detail::isPlainName(name) || name == "health")
         throw InvalidArgumentError("an endpoint's name is 1 to 64 letters, digits, '-' and '_': '" + name + "'");
     const std::lock_guard lock(impl_->shared->mutex);
     if (!impl_->shared->endpoints.emplace(name, std::move(endpoint)).second) {
@@ -225,11 +249,11 @@ void Server::wait() {
 }
 
 void Server::drain(std::chrono::milliseconds patience) noexcept {
-    asio::post(impl_->acceptor.get_executor(), [impl = impl_, patience] { impl->drainNow(patience); });
+    impl_->soon([impl = impl_, patience] { impl->drainNow(patience); });
 }
 
 void Server::stop() noexcept {
-    asio::post(impl_->acceptor.get_executor(), [impl = impl_] { impl->stopNow(); });
+    impl_->soon([impl = impl_] { impl->stopNow(); });
 }
 
 std::size_t Server::runs() const noexcept { return impl_->shared->runs->size(); }

@@ -5,6 +5,8 @@
 #include <mutex>
 #include <string>
 
+#include <boost/asio/any_io_executor.hpp>
+
 #include <stategraph/serve/server.hpp>
 
 #include "serve/http.hpp"
@@ -35,6 +37,10 @@ struct Shared {
     const std::shared_ptr<RunTable> runs;
     std::atomic<std::size_t> connections = 0;
     std::atomic<bool> is_draining = false;
+    /// What all replays take.
+    const std::shared_ptr<std::atomic<std::size_t>> replay_bytes = std::make_shared<std::atomic<std::size_t>>(0);
+    /// Where sockets are, for work that outlives a connection. Set before the first one.
+    asio::any_io_executor sockets;
 
     mutable std::mutex mutex;
     std::map<std::string, std::shared_ptr<Endpoint>> endpoints;

@@ -8,6 +8,20 @@ namespace {
 
 namespace json = boost::json;
 
+// What the lines below are made of.
+constexpr const char* line_schema = R"({"oneOf":[
+{"type":"object","properties":{"event":{"const":"text-chunk"},"stepName":{"type":"string"},"text":{"type":"string"}},
+ "required":["event","stepName","text"],"additionalProperties":false},
+{"type":"object","properties":{"event":{"const":"tool-call"},"stepName":{"type":"string"},"toolName":{"type":"string"},
+ "text":{"type":"string"}},"required":["event","stepName","toolName","text"],"additionalProperties":false},
+{"type":"object","properties":{"event":{"const":"tool-call-approval"},"stepName":{"type":"string"},
+ "interruptId":{"type":"string"},"toolCallId":{"type":"string"},"toolName":{"type":"string"},"args":{}},
+ "required":["event","stepName","interruptId","toolCallId","toolName","args"],"additionalProperties":false},
+{"type":"object","properties":{"event":{"const":"error"},"message":{"type":"string"}},
+ "required":["event","message"],"additionalProperties":false},
+{"type":"object","properties":{"event":{"const":"finish"},"status":{"type":"string"}},
+ "required":["event","status"],"additionalProperties":false}]})";
+
 class StepEvents final : public Encoder {
 public:
     explicit StepEvents(const StepEventsOptions& options) : options_(options) {}
@@ -66,7 +80,8 @@ private:
 Protocol stepEvents(StepEventsOptions options) {
     return {.name = "steps",
             .encoder = [options = std::move(options)] { return std::make_unique<StepEvents>(options); },
-            .modes = {StreamMode::updates, StreamMode::messages, StreamMode::runs}};
+            .modes = {StreamMode::updates, StreamMode::messages, StreamMode::runs},
+            .line_schema = line_schema};
 }
 
 }  // namespace stategraph::serve

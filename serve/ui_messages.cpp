@@ -19,6 +19,58 @@ bool isDeclined(const json::object& result) {
            textOf(result, "output").starts_with("Error: The call was not approved");
 }
 
+// What the lines below are made of.
+constexpr const char* line_schema = R"({"oneOf":[
+{"type":"object","properties":{"type":{"const":"start"}},
+ "required":["type"],"additionalProperties":false},
+{"type":"object","properties":{"type":{"const":"start-step"}},
+ "required":["type"],"additionalProperties":false},
+{"type":"object","properties":{"type":{"const":"finish-step"}},
+ "required":["type"],"additionalProperties":false},
+{"type":"object","properties":{"type":{"const":"abort"}},
+ "required":["type"],"additionalProperties":false},
+{"type":"object","properties":{"type":{"const":"text-start"},"id":{"type":"string"}},
+ "required":["type","id"],"additionalProperties":false},
+{"type":"object","properties":{"type":{"const":"text-delta"},"id":{"type":"string"},"delta":{"type":"string"}},
+ "required":["type","id","delta"],"additionalProperties":false},
+{"type":"object","properties":{"type":{"const":"text-end"},"id":{"type":"string"}},
+ "required":["type","id"],"additionalProperties":false},
+{"type":"object","properties":{"type":{"const":"reasoning-start"},"id":{"type":"string"}},
+ "required":["type","id"],"additionalProperties":false},
+{"type":"object","properties":{"type":{"const":"reasoning-delta"},"id":{"type":"string"},"delta":{"type":"string"}},
+ "required":["type","id","delta"],"additionalProperties":false},
+{"type":"object","properties":{"type":{"const":"reasoning-end"},"id":{"type":"string"}},
+ "required":["type","id"],"additionalProperties":false},
+{"type":"object","properties":{"type":{"const":"tool-input-start"},"toolCallId":{"type":"string"},
+ "toolName":{"type":"string"},"dynamic":{"const":true}},
+ "required":["type","toolCallId","toolName","dynamic"],"additionalProperties":false},
+{"type":"object","properties":{"type":{"const":"tool-input-delta"},"toolCallId":{"type":"string"},
+ "inputTextDelta":{"type":"string"}},
+ "required":["type","toolCallId","inputTextDelta"],"additionalProperties":false},
+{"type":"object","properties":{"type":{"const":"tool-input-available"},"toolCallId":{"type":"string"},
+ "toolName":{"type":"string"},"input":{},"dynamic":{"const":true}},
+ "required":["type","toolCallId","toolName","input","dynamic"],"additionalProperties":false},
+{"type":"object","properties":{"type":{"const":"tool-output-available"},"toolCallId":{"type":"string"},"output":{},
+ "dynamic":{"const":true}},
+ "required":["type","toolCallId","output","dynamic"],"additionalProperties":false},
+{"type":"object","properties":{"type":{"const":"tool-output-error"},"toolCallId":{"type":"string"},
+ "errorText":{"type":"string"},"dynamic":{"const":true}},
+ "required":["type","toolCallId","errorText","dynamic"],"additionalProperties":false},
+{"type":"object","properties":{"type":{"const":"tool-output-denied"},"toolCallId":{"type":"string"}},
+ "required":["type","toolCallId"],"additionalProperties":false},
+{"type":"object","properties":{"type":{"const":"tool-approval-request"},"approvalId":{"type":"string"},
+ "toolCallId":{"type":"string"}},
+ "required":["type","approvalId","toolCallId"],"additionalProperties":false},
+{"type":"object","properties":{"type":{"const":"data-question"},"id":{"type":"string"},"data":{}},
+ "required":["type","id","data"],"additionalProperties":false},
+{"type":"object","properties":{"type":{"const":"data-custom"},"data":{},"transient":{"const":true}},
+ "required":["type","data","transient"],"additionalProperties":false},
+{"type":"object","properties":{"type":{"const":"error"},"errorText":{"type":"string"}},
+ "required":["type","errorText"],"additionalProperties":false},
+{"type":"object","properties":{"type":{"const":"finish"},"messageMetadata":{"type":"object",
+ "properties":{"status":{"type":"string"}},"required":["status"],"additionalProperties":false}},
+ "required":["type","messageMetadata"],"additionalProperties":false}]})";
+
 /// One response as parts of the AI SDK's UI message stream. Parts refer to each other: a text begins, grows and ends,
 /// under one id.
 class UiMessages final : public Encoder {
@@ -182,7 +234,6 @@ private:
     std::string open_kind_;
     std::set<std::string> begun_, known_, answered_;  // calls
     Questions questions_;
-    /// Questions that were open when the response began, until it is known that they stay open.
 };
 
 }  // namespace
@@ -195,6 +246,7 @@ Protocol uiMessages() {
     protocol.headers = {{"x-vercel-ai-ui-message-stream", "v1"}};
     protocol.last_data = "[DONE]";
     protocol.only_sse = true;
+    protocol.line_schema = line_schema;
     return protocol;
 }
 

@@ -1,5 +1,8 @@
 #include <stategraph/ids.hpp>
 
+#include <array>
+#include <cstring>
+
 #include <stategraph/error.hpp>
 
 #include "src/times.hpp"
@@ -10,6 +13,16 @@ namespace {
 constexpr std::string_view digits = "0123456789abcdef";
 constexpr std::string_view uuid_shape = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
 constexpr std::string_view task_shape = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
+
+// The two digits of each byte.
+constexpr std::array<char, 512> pairs = [] {
+    std::array<char, 512> all{};
+    for (std::size_t byte = 0; byte < 256; ++byte) {
+        all[2 * byte] = digits[byte >> 4U];
+        all[2 * byte + 1] = digits[byte & 15U];
+    }
+    return all;
+}();
 
 struct Halves {
     std::uint64_t high = 0;
@@ -41,11 +54,13 @@ bool parse(std::string_view shape, std::string_view text, Halves& out) noexcept 
 
 std::string print(std::string_view shape, Halves value) {
     std::string out(shape);
-    for (std::size_t i = out.size(); i-- > 0;) {
-        if (shape[i] == '-') continue;
-        out[i] = digits[value.low & 15U];
-        value.low = value.low >> 4U | value.high << 60U;
-        value.high >>= 4U;
+    char* at = out.data() + out.size();
+    for (std::uint64_t half : {value.low, value.high}) {
+        for (int left = 8; left > 0; --left, half >>= 8U) {  // no '-' is between the two digits of a byte
+            if (at[-1] == '-') --at;
+            at -= 2;
+            std::memcpy(at, pairs.data() + 2 * (half & 255U), 2);
+        }
     }
     return out;
 }

@@ -11,14 +11,14 @@
 namespace stategraph::stores {
 namespace {
 
-using Kind = PathStep::Kind;
+using StepKind = PathStep::Kind;
 using Type = Decoder::Type;
 
 constexpr std::size_t steps_max = 64;
 
-class Parser {
+class PathParser {
 public:
-    explicit Parser(std::string_view path) : path_(path), rest_(path) {}
+    explicit PathParser(std::string_view path) : path_(path), rest_(path) {}
 
     TextPath parse() {
         if (path_ == "$") return {};
@@ -47,9 +47,9 @@ private:
         if (name.empty() && !is_indexed) refuse("a name is empty");
         if (name == "$") refuse("\"$\" stands alone");
         if (name == "*") {
-            add({.kind = Kind::all_entries, .name = {}, .index = 0});
+            add({.kind = StepKind::all_entries, .name = {}, .index = 0});
         } else if (!name.empty()) {
-            add({.kind = Kind::name, .name = std::string(name), .index = 0});
+            add({.kind = StepKind::name, .name = std::string(name), .index = 0});
         }
         while (!rest_.empty() && rest_.front() == '[') index();
         if (!rest_.empty() && rest_.front() != '.') refuse("it has " + std::string(1, rest_.front()) + " where a dot or the end belongs");
@@ -60,8 +60,8 @@ private:
         if (end == std::string_view::npos) refuse("a bracket is not closed");
         const std::string_view inside = rest_.substr(1, end - 1);
         rest_.remove_prefix(end + 1);
-        if (inside == "*") return add({.kind = Kind::all_elements, .name = {}, .index = 0});
-        PathStep step{.kind = Kind::element, .name = {}, .index = 0};
+        if (inside == "*") return add({.kind = StepKind::all_elements, .name = {}, .index = 0});
+        PathStep step{.kind = StepKind::element, .name = {}, .index = 0};
         const auto [at, error] = std::from_chars(inside.data(), inside.data() + inside.size(), step.index);
         if (error != std::errc() || at != inside.data() + inside.size()) refuse("in brackets stands a number or \"*\"");
         add(std::move(step));
@@ -93,17 +93,17 @@ public:
         const auto further = steps.subspan(1);
         Decoder in(item);
         switch (step.kind) {
-            case Kind::name:
+            case StepKind::name:
                 if (const auto found = findEntry(item, step.name)) walk(further, *found);
                 return;
-            case Kind::element:
+            case StepKind::element:
                 if (const auto found = findElement(item, step.index)) walk(further, *found);
                 return;
-            case Kind::all_elements:
+            case StepKind::all_elements:
                 if (in.peek() != Type::array) return;
                 for (std::size_t count = in.array(); count > 0; --count) walk(further, in.raw());
                 return;
-            case Kind::all_entries:
+            case StepKind::all_entries:
                 if (in.peek() != Type::map) return;
                 for (std::size_t count = in.map(); count > 0; --count) {
                     in.skip();
@@ -127,7 +127,7 @@ private:
 
 }  // namespace
 
-TextPath parsePath(std::string_view path) { return Parser(path).parse(); }
+TextPath parsePath(std::string_view path) { return PathParser(path).parse(); }
 
 void collectTexts(const TextPath& path, const Value& value, std::size_t most, std::vector<std::string>& out) {
     Collector(most, out).walk(path, value.bytes());

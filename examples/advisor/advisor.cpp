@@ -19,6 +19,7 @@ namespace {
 
 /// The one place that decides which model an agent asks.
 std::shared_ptr<const model::Model> modelFor(model::ScriptedModel::Answer script, const AdvisorOptions& options) {
+    if (options.model) return options.model;
     return pacedModel(std::move(script), options.pause);
 }
 

@@ -7,6 +7,7 @@
 //
 // Without arguments it is its own client and prints what a page would show. With `--port N` it serves until SIGTERM:
 // open http://localhost:N/. `--pause MS` is how long the scripted model waits after each piece of a few letters.
+// A server of it asks a real model if STATEGRAPH_MODEL_URL and STATEGRAPH_MODEL name one (real_model.hpp).
 #include <charconv>
 #include <cstdint>
 #include <iostream>
@@ -19,6 +20,7 @@
 #include <stategraph/memory_saver.hpp>
 
 #include "demonstration.hpp"
+#include "real_model.hpp"
 #include "serving.hpp"
 
 namespace {
@@ -65,9 +67,11 @@ void serveUntilTerminated(const Arguments& arguments) {
     options.port = *arguments.port;
     options.handle_signals = true;
     sg::serve::Server server(options);
-    const advisor::AdvisorOptions served{.pause = arguments.pause, .saver = std::make_shared<sg::MemorySaver>()};
+    advisor::AdvisorOptions served{
+        .pause = arguments.pause, .saver = std::make_shared<sg::MemorySaver>(), .model = advisor::realModel()};
     advisor::addAdvisor(server, "advisor", served);
-    advisor::addTutor(server, "tutor", {.pause = arguments.pause, .saver = std::make_shared<sg::MemorySaver>()});
+    served.saver = std::make_shared<sg::MemorySaver>();
+    advisor::addTutor(server, "tutor", served);
     advisor::addPage(server, arguments.page);
     std::cout << "http://localhost:" << server.port() << "/" << std::endl;
     server.wait();

@@ -49,6 +49,7 @@ public:
     const detail::AnyValue& payload() const noexcept { return payload_; }
 
 private:
+    friend class Target;
     std::string node_;
     detail::AnyValue payload_;
 };
@@ -68,6 +69,7 @@ public:
     Target(std::string node) : node_(std::move(node)) {}
     Target(std::string_view node) : node_(node) {}
     Target(const Send& send) : node_(send.node()), payload_(send.payload()), is_send_(true) {}
+    Target(Send&& send) noexcept : node_(std::move(send.node_)), payload_(std::move(send.payload_)), is_send_(true) {}
 
     const std::string& node() const noexcept { return node_; }
     bool isSend() const noexcept { return is_send_; }
@@ -96,6 +98,8 @@ public:
     bool empty() const noexcept { return targets_.empty(); }
     auto begin() const noexcept { return targets_.begin(); }
     auto end() const noexcept { return targets_.end(); }
+    /// All of them; none are left.
+    std::vector<Target> take() && noexcept { return std::move(targets_); }
 
 private:
     std::vector<Target> targets_;

@@ -92,6 +92,9 @@ public:
     /// a Message, or a Value that is a map, whose "id" is that of the whole message: what the node writes to a channel with `addMessages`
     /// under this id is then not told again. Parts are never stored.
     void emitMessage(const Value& part);
+    /// Whether the run's stream has a reader of `messages` now. False: emitMessage would do nothing, so a part need not be created. A
+    /// reader may come later (StreamHub), so ask before each part. Cost: a few loads.
+    bool wantsMessages() const;
 
     /// Calls `fn` once for this task and `key`, however often the node runs: in retries, when the run is resumed, after a crash. What it
     /// returned (anything storable, or nothing) is stored before this returns, and is returned from then on.
@@ -238,10 +241,11 @@ public:
 
 private:
     friend struct Questions;
+    TaskId id() const;  // of its questions; computed, as few functions ask any
+    const Effect& effect_;
     TaskContext* context_;
-    bool is_awaited_;
+    Of part_;
     CallQuestions* outer_;
-    TaskId id_;                // of its questions
     std::uint64_t asked_ = 0;  // in this attempt
 };
 

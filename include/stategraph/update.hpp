@@ -163,7 +163,7 @@ public:
     template <class... W>
         requires(sizeof...(W) > 0 && (detail::is_write_on<W, S> && ...))
     Update(W&&... writes) {
-        (std::remove_cvref_t<W>(std::forward<W>(writes)).putInto(*this), ...);
+        (put(std::forward<W>(writes)), ...);
     }
 
     /// Not to be called, so that the compiler says what is wrong.
@@ -194,8 +194,18 @@ public:
     template <class W>
         requires detail::is_write_on<std::remove_cvref_t<W>, S>
     Update& with(W&& write) {
-        std::remove_cvref_t<W>(std::forward<W>(write)).putInto(*this);
+        put(std::forward<W>(write));
         return *this;
+    }
+
+private:
+    template <class W>
+    void put(W&& write) {
+        if constexpr (std::is_lvalue_reference_v<W> || std::is_const_v<W>) {
+            std::remove_cvref_t<W>(write).putInto(*this);
+        } else {
+            static_cast<W&&>(write).putInto(*this);
+        }
     }
 };
 

@@ -101,7 +101,7 @@ json::array messagesOf(const Request& request) {
 }
 
 std::string systemOf(const Request& request) {
-    std::string all = request.instructions;
+    std::string all(request.instructions);
     for (const Message& message : request.messages) {
         if (message.role != Role::system) continue;
         const std::string text = message.text();

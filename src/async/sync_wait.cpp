@@ -1,6 +1,7 @@
 #include <condition_variable>
-#include <deque>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 #include <stategraph/detail/async.hpp>
 
@@ -20,18 +21,25 @@ public:
 
     void serve() {
         std::unique_lock lock(mutex_);
+        std::vector<Work> taken;
+        std::size_t next = 0;  // in `taken`
         for (;;) {
-            changed_.wait(lock, [this] { return is_over_ || !queue_.empty(); });
+            if (next == taken.size()) {
+                changed_.wait(lock, [this] { return is_over_ || !queue_.empty(); });
+                taken.clear();
+                next = 0;
+                std::swap(taken, queue_);
+            }
             if (is_over_) break;
-            const Work work = queue_.front();
-            queue_.pop_front();
+            const Work work = taken[next++];
             lock.unlock();
             work.run(work.context);
             lock.lock();
         }
         // What is left would resume what is gone.
-        std::deque<Work> left = std::move(queue_);
+        const std::vector<Work> left = std::move(queue_);
         lock.unlock();
+        for (; next < taken.size(); ++next) taken[next].drop(taken[next].context);
         for (const Work& work : left) work.drop(work.context);
     }
 
@@ -46,7 +54,7 @@ private:
 
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::deque<Work> queue_;
+    std::vector<Work> queue_;  // takes no memory until a coroutine waits for something
     bool is_over_ = false;
 };
 

@@ -89,8 +89,12 @@ private:
 
 }  // namespace
 
-std::string encodeCommitWrites(const detail::Schema& schema, detail::Writes& writes, bool is_snapshot) {
-    if (is_snapshot) return encodeWriteList(schema, writes);
+void encodeCommitWrites(const detail::Schema& schema, detail::Writes& writes, bool is_snapshot, std::string& list) {
+    list.clear();
+    if (is_snapshot) {
+        list = encodeWriteList(schema, writes);
+        return;
+    }
     const Repeated repeated(schema, writes);
     bool all_said = true;
     std::size_t count = 0;
@@ -100,8 +104,7 @@ std::string encodeCommitWrites(const detail::Schema& schema, detail::Writes& wri
         ++count;
         all_said = all_said && isOperation(channel, op) && !repeated.has(op);
     }
-    std::string list;
-    if (all_said) return list;
+    if (all_said) return;
     Encoder out(list);
     out.array(count);
     for (const Op& op : writes) {
@@ -114,7 +117,6 @@ std::string encodeCommitWrites(const detail::Schema& schema, detail::Writes& wri
             detail::encodeWrite(channel, op, out);
         }
     }
-    return list;
 }
 
 }  // namespace stategraph::engine

@@ -26,6 +26,6 @@ std::vector<std::string> addRoutes(const Topology& topology, const Routes& route
 
 /// The writes of the one task that led to a commit, as the commit holds them: those that its operations say are only named. Empty: its
 /// operations say them all.
-std::string encodeCommitWrites(const detail::Schema& schema, detail::Writes& writes, bool is_snapshot);
+void encodeCommitWrites(const detail::Schema& schema, detail::Writes& writes, bool is_snapshot, std::string& list);
 
 }  // namespace stategraph::engine

@@ -11,6 +11,8 @@
 
 #include <stategraph/config.hpp>
 
+#include "src/commit/brief_lock.hpp"
+
 namespace stategraph {
 class BaseCheckpointSaver;
 }
@@ -55,7 +57,8 @@ public:
     using StoreCancel = bool (*)(void* context);
     void takeCancels(StoreCancel store, void* context) noexcept;
     /// Held by the holder while it stores, so that what it stores and a cancel come one after the other.
-    std::unique_lock<std::mutex> storing() { return std::unique_lock(storing_); }
+    using Storing = std::unique_lock<BriefLock>;
+    Storing storing() { return Storing(storing_); }
     /// Whether the thread has been cancelled; under the lock of `storing`.
     bool isCancelled() const noexcept { return cancelled_; }
     /// Has the run that holds the thread store that it is cancelled, which it goes on to say of all that it stores. True: it is stored; false: it has
@@ -83,7 +86,7 @@ private:
     bool holds_ = false;
     bool is_first_ = false;  // in its line
     std::atomic<bool> replaced_{false};
-    std::mutex storing_;
+    BriefLock storing_;
     bool cancelled_ = false;
     StoreCancel store_cancel_ = nullptr;
     void* store_context_ = nullptr;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include <stategraph/error.hpp>
 #include <stategraph/json.hpp>
@@ -137,7 +138,11 @@ Value fromJson(const json::value& json) { return json; }
 json::value toJsonValue(const Value& value) { return value.as<json::value>(); }
 
 Value parseJson(std::string_view text) {
-    json::stream_parser parser({}, {.max_depth = value_depth_max});
+    // What is parsed lives until it is encoded, so its memory comes in one piece: for short texts from here.
+    std::array<unsigned char, 1024> values;
+    std::array<unsigned char, 512> stack;
+    json::monotonic_resource memory(values.data(), values.size());
+    json::stream_parser parser(&memory, {.max_depth = value_depth_max}, stack.data(), stack.size());
     json::error_code error;
     const std::size_t read = parser.write_some(text.data(), text.size(), error);
     if (!error && read == text.size()) parser.finish(error);

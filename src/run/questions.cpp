@@ -31,15 +31,17 @@ StartedCall::~StartedCall() { in_started_call = outer_; }
 namespace detail {
 
 CallQuestions::CallQuestions(const Effect& effect, Of part)
-    : context_(&effect.runtime_.taskContext()),
-      is_awaited_(part == Of::awaited),
-      outer_(is_awaited_ ? context_->awaited_calls : innermost_call),
-      id_(engine::nameWithin(effect.questionId(), part == Of::check ? "check" : "call")) {
-    (is_awaited_ ? context_->awaited_calls : innermost_call) = this;
+    : effect_(effect),
+      context_(&effect.runtime_.taskContext()),
+      part_(part),
+      outer_(part == Of::awaited ? context_->awaited_calls : innermost_call) {
+    (part_ == Of::awaited ? context_->awaited_calls : innermost_call) = this;
 }
 
+TaskId CallQuestions::id() const { return engine::nameWithin(effect_.questionId(), part_ == Of::check ? "check" : "call"); }
+
 CallQuestions::~CallQuestions() {
-    CallQuestions** place = is_awaited_ ? &context_->awaited_calls : &innermost_call;
+    CallQuestions** place = part_ == Of::awaited ? &context_->awaited_calls : &innermost_call;
     while (*place != this) place = &(*place)->outer_;  // awaited ones end in any order
     *place = outer_;
 }
@@ -56,7 +58,7 @@ struct Questions {
     // Which of several coroutines asks cannot be known.
     static void check(const TaskContext& context, const Runtime& runtime) {
         const CallQuestions* const call = callOf(context);
-        if (call == nullptr || !call->is_awaited_ || call->outer_ == nullptr) return;
+        if (call == nullptr || call->part_ != CallQuestions::Of::awaited || call->outer_ == nullptr) return;
         throw InvalidUpdateError("node '" + std::string(runtime.node()) +
                                      "' asks while it awaits several effects (onceAsync): await the effect that asks by itself, or ask outside of it",
                                  {.node = std::string(runtime.node())});
@@ -68,7 +70,7 @@ struct Questions {
             asked = {task, context.calls++, {}};
             return given(context, asked);
         }
-        asked = {call->id_, call->asked_++, {}};
+        asked = {call->id(), call->asked_++, {}};
         auto answer = given(context, asked);
         if (in_started_call) return answer;
         const std::uint64_t before = context.calls + context.calls_inside++;
@@ -90,12 +92,12 @@ struct Questions {
     static Interrupt next(const TaskContext& context, const TaskId& task) {
         const CallQuestions* const call = callOf(context);
         if (call == nullptr) return {task, context.calls, {}};
-        return {call->id_, call->asked_, {}};
+        return {call->id(), call->asked_, {}};
     }
 
     static Interrupt withKey(const TaskContext& context, const TaskId& task, std::string_view key) {
         const CallQuestions* const call = callOf(context);
-        TaskId asker = call == nullptr ? task : call->id_;
+        TaskId asker = call == nullptr ? task : call->id();
         if (call == nullptr && context.failure != nullptr) asker = engine::idOfQuestion(task, {});  // an error handler is not its node
         return {engine::idOfQuestion(asker, key), 0, {}, std::string(key)};
     }

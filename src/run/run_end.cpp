@@ -25,7 +25,7 @@ void Run::commit(Source source) {
         const CheckpointId before = env_.log.stored();
         const auto began = env_.observation ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
         {
-            const auto storing = env_.link == nullptr ? env_.shared.claim.storing() : std::unique_lock<std::mutex>();
+            const auto storing = env_.link == nullptr ? env_.shared.claim.storing() : ThreadClaim::Storing();
             env_.place.checkpoint = env_.ids.next();
             env_.place.parent = before;
             end_row_.has_due = !env_.plan.empty();
@@ -138,7 +138,7 @@ void Run::leave() noexcept {
 }
 
 void Run::flush() {
-    const auto storing = env_.link == nullptr ? env_.shared.claim.storing() : std::unique_lock<std::mutex>();
+    const auto storing = env_.link == nullptr ? env_.shared.claim.storing() : ThreadClaim::Storing();
     env_.log.flush(commitStep(env_.place.source, env_.place.step - 1));
 }
 

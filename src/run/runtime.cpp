@@ -126,6 +126,11 @@ void Runtime::emitMessage(const Value& part) {
     if (context_->env) context_->env->teller.messagePart(*context_->task, context_->attempt, part);
 }
 
+bool Runtime::wantsMessages() const {
+    const auto held = enter(*context_);
+    return context_->env && context_->env->teller.wants(StreamMode::messages);
+}
+
 BaseStore& Runtime::store() const {
     BaseStore* found = context_->edited_store;
     if (context_->attempt_apart) {

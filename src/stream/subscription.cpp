@@ -12,8 +12,9 @@ namespace stategraph {
 namespace detail {
 
 SubscriptionImpl::~SubscriptionImpl() {
+    if (!mailbox) return;  // it was never complete: there was no memory for the mailbox
     mailbox->close();
-    topic->remove(mailbox.get());
+    if (topic) topic->remove(mailbox.get());
 }
 
 void SubscriptionImpl::schedulePoll() {

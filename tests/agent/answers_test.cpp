@@ -1,5 +1,9 @@
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include <stategraph/async.hpp>
 
 #include "tests/agent/tools.hpp"
@@ -23,6 +27,23 @@ sg::Task<std::string> later(std::shared_ptr<Ledger> ledger, std::string what) {
     ledger->note(what);
     co_return "later " + what;
 }
+
+/// Breaks off in the middle of its answer twice.
+class Shaky final : public model::Model {
+public:
+    explicit Shaky(std::atomic<int>& asked) : asked_(asked) {}
+    sg::Task<model::Reply> ask(model::Request, const model::Asking& asking) const override {
+        const bool breaks = ++asked_ < 3;
+        asking.tell({.text = breaks ? "at l" : "at last"});
+        if (breaks) throw model::ModelError("overloaded", {.status = 503, .is_retryable = true});
+        model::Reply reply;
+        reply.message = model::assistant("at last");
+        co_return reply;
+    }
+
+private:
+    std::atomic<int>& asked_;
+};
 
 }  // namespace
 
@@ -66,7 +87,7 @@ TEST_CASE("the model is told the answer's schema and the tools'") {
     const auto ledger = std::make_shared<Ledger>();
     const agent::Agent helper({.model = model::scripted([&](const model::Request& request) {
                                    schema = request.output->schema;
-                                   tools = request.tools.at(0).parameters;
+                                   tools = request.tools.front().parameters;
                                    return model::assistant(R"({"city":"Oslo","degrees":1})");
                                }),
                                .tools = {work(ledger)},
@@ -80,15 +101,26 @@ TEST_CASE("tools that are coroutines and tools that block are called beside each
     for (const drivers::Driver& driver : drivers::crossed()) {
         CAPTURE(driver.name);
         const auto ledger = std::make_shared<Ledger>();
+        // The blocking call ends when both coroutines have: so they do run beside it.
+        std::atomic<bool> was_alone = false;
+        const auto blocking = agent::tool<Job>("work", {}, [&was_alone, ledger](const Job& job) {
+            const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+            while (ledger->count("a") + ledger->count("c") < 2 && !was_alone) {
+                was_alone = std::chrono::steady_clock::now() > end;
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            }
+            return "did " + job.what;
+        });
         const auto awaited =
             agent::tool<Job>("later", {}, [ledger](const Job& job) { return later(ledger, job.what); });
         const agent::Agent helper(
             {.model =
                  model::scripted({model::assistant({call("1", "a", "later"), call("2", "b"), call("3", "c", "later")}),
                                   model::assistant("ok")}),
-             .tools = {work(ledger), awaited}});
+             .tools = {blocking, awaited}});
         const auto result = driver.run(helper.graph(), agent::said("go"));
         REQUIRE(result.what() == "");
+        CHECK(!was_alone);
         CHECK(results(result.values) == Texts{"later a", "did b", "later c"});
         CHECK(result.values.text() == "ok");
     }
@@ -97,16 +129,21 @@ TEST_CASE("tools that are coroutines and tools that block are called beside each
 TEST_CASE(
     "a model that fails is asked again if that may help, and what it had told is told with the number of the attempt") {
     std::atomic<int> asked = 0;
-    const auto shaky = model::scripted([&](const model::Request&) -> model::Message {
-        if (++asked < 3) throw model::ModelError("overloaded", {.status = 503, .is_retryable = true});
-        return model::assistant("at last");
-    });
-    agent::Options options{.model = shaky};
+    agent::Options options{.model = std::make_shared<const Shaky>(asked)};
     options.retry = sg::RetryPolicy{.max_attempts = 3, .initial_interval = std::chrono::milliseconds(1)};
     options.retry->retry_on = [](const model::ModelError& error) { return error.isRetryable(); };
     const agent::Agent helper(options);
-    CHECK(helper.say("go").values.text() == "at last");
+    std::vector<std::pair<int, std::string>> told;
+    const auto note = [&](const sg::StreamEvent& event) {
+        const auto data = event.data.as<std::map<std::string, sg::Value>>();
+        if (!data.at("delta").as<bool>()) return;
+        CHECK(data.at("attempt").as<int>() == event.attempt);
+        told.emplace_back(event.attempt, data.at("message").as<agent::Piece>().content.value_or(""));
+    };
+    const auto result = helper.graph().stream(agent::said("go"), {}, {.modes = sg::StreamMode::messages}, note);
+    CHECK(result.values.text() == "at last");
     CHECK(asked == 3);
+    CHECK(told == std::vector<std::pair<int, std::string>>{{1, "at l"}, {2, "at l"}, {3, "at last"}});
 
     asked = 0;
     const agent::Agent wrong({.model = model::scripted([&](const model::Request&) -> model::Message {

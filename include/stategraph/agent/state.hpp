@@ -10,13 +10,15 @@
 #include <stategraph/model/message.hpp>
 #include <stategraph/value.hpp>
 
-// What an agent's thread holds, and what it asks.
+// The state of an agent's thread, its questions and their answers.
 namespace stategraph::agent {
 
-/// Which calls of a run somebody must approve, beside what tools and the agent say. A part of the state: it holds over
-/// pauses, in every process.
+/// Which calls of a run need approval, in addition to those that tools and the agent's options demand. It is stored in
+/// the state, so it holds after a pause and in every process.
 struct RunApproval {
+    /// Every call.
     bool all = false;
+    /// Calls of these tools, by name.
     std::vector<std::string> tools = {};
     static constexpr auto fields() {
         return stategraph::fields(field("all", &RunApproval::all, defaulted),
@@ -24,19 +26,19 @@ struct RunApproval {
     }
 };
 
-/// The state of an agent's graph. A turn is what follows one input.
+/// The state of an agent's graph. A turn is everything that follows one input.
 struct State {
     std::vector<model::Message> messages = {};
-    /// Calls of the model in this turn, and what they cost.
+    /// The number of calls of the model in this turn, and their cost.
     std::int64_t steps = 0;
     model::Usage usage = {};
-    /// Why the turn ended: "stop", "length", "content-filter", "max-steps", "tool-called", "invalid-output", or what a
-    /// condition of the user's says. Empty while it has not.
+    /// Why the turn ended: "stop", "length", "content-filter", "max-steps", "tool-called", "max-tokens",
+    /// "invalid-output", "other", or the text of a condition of the user's. Empty until the turn has ended.
     std::string stop_reason = {};
-    /// The answer as JSON, of an agent with an output type.
+    /// The answer of an agent with an output type; null if it gave none of that type.
     Value output = {};
     RunApproval approval = {};
-    /// How often an answer of the wrong shape was sent back in this turn.
+    /// How often an answer of the wrong shape was sent back to the model in this turn.
     std::int64_t repairs = 0;
 
     /// The last answer's text; empty if there is none.
@@ -50,7 +52,7 @@ struct State {
     }
 };
 
-/// The question of a call that somebody must approve. It is answered with a Decision.
+/// The question of a call that needs approval. The answer is a Decision.
 struct ApprovalRequest {
     static constexpr std::string_view tag = "tool-approval";
     std::string call_id = {};
@@ -63,7 +65,7 @@ struct ApprovalRequest {
             field("tool", &ApprovalRequest::tool), field("arguments", &ApprovalRequest::arguments));
     }
 };
-/// The question of a call that this program does not execute. It is answered with a ClientResult.
+/// The question of a call that a client executes. The answer is a ClientResult.
 struct ClientRequest {
     static constexpr std::string_view tag = "tool-call";
     std::string call_id = {};
@@ -76,17 +78,18 @@ struct ClientRequest {
                                   field("tool", &ClientRequest::tool), field("arguments", &ClientRequest::arguments));
     }
 };
-/// What a tool's call asks; on the wire and in the log an object with a "type".
+/// The question of a tool's call. On the wire and in the log it is an object with a "type".
 using Question = std::variant<ApprovalRequest, ClientRequest>;
 
-/// A piece of an answer while the model makes it, as the stream's mode `messages` tells it: under the id of the whole
-/// message, one of the three. Slow readers of a hub get pieces of `content` joined (OnFull::coalesce).
+/// A piece of an answer that the model is writing, as the stream's mode `messages` reports it. `id` is the id of the
+/// whole message; one of `content`, `reasoning` and `calls` is set. A hub joins pieces of `content` for slow readers
+/// (OnFull::coalesce).
 struct Piece {
     std::string id = {};
     model::Role role = model::Role::assistant;
     std::optional<std::string> content = {};
     std::optional<std::string> reasoning = {};
-    /// One call: its beginning has a name, each other piece a part of its arguments.
+    /// One call. The first piece of a call has its name, each later piece a part of its arguments.
     std::vector<model::ToolCall> calls = {};
     static constexpr auto fields() {
         return stategraph::fields(field("id", &Piece::id), field("role", &Piece::role),
@@ -95,17 +98,19 @@ struct Piece {
     }
 };
 
+/// The answer to an ApprovalRequest.
 struct Decision {
     bool approved = false;
-    /// For the model, if it was declined.
+    /// For the model, if the call is declined.
     std::string reason = {};
-    /// Instead of the model's arguments, if it was approved.
+    /// Replace the model's arguments, if the call is approved.
     std::optional<Value> arguments = {};
     static constexpr auto fields() {
         return stategraph::fields(field("approved", &Decision::approved), field("reason", &Decision::reason, defaulted),
                                   field("arguments", &Decision::arguments));
     }
 };
+/// The answer to a ClientRequest.
 struct ClientResult {
     Value output = {};
     bool is_error = false;

@@ -115,7 +115,7 @@ void keepResult(W&& write, TaskResult& result) {
 template <class S, class C>
 void keepResult(Command<C>&& command, TaskResult& result) {
     result.writes = static_cast<Writes&&>(command.update);
-    result.go_to.assign(command.go_to.begin(), command.go_to.end());
+    result.go_to = static_cast<Targets&&>(command.go_to).take();
     result.to_parent = command.graph == CommandGraph::parent;
     if constexpr (!std::is_same_v<C, S> && !std::is_same_v<C, NoState>) result.written = &schemaOf<C>();
 }

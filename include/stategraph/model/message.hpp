@@ -11,7 +11,7 @@
 #include <stategraph/messages.hpp>
 #include <stategraph/value.hpp>
 
-// What is said between people, models and tools. These are the records of the log; each provider's wire format is made
+// Messages between people, models and tools. These are the records of the log; each provider's wire format is created
 // from them.
 namespace stategraph::model {
 
@@ -20,7 +20,7 @@ enum class Role : std::uint8_t {
     user,
     assistant,
     tool,    // the result of a tool's call
-    remove,  // written to a channel, it takes the message with its id away
+    remove,  // written to a channel, it removes the message with its id
 };
 constexpr auto enumNames(Role) {
     return stategraph::enumNames<Role>({{"system", Role::system},
@@ -32,10 +32,10 @@ constexpr auto enumNames(Role) {
 
 /// Why a model stopped.
 enum class FinishReason : std::uint8_t {
-    stop,            // it had said what it had to say
-    tool_calls,      // it waits for results
-    length,          // its answer was cut off at a limit
-    content_filter,  // or by a filter
+    stop,            // its answer is complete
+    tool_calls,      // it waits for results of calls
+    length,          // its answer was cut off at a limit of tokens
+    content_filter,  // its answer was cut off by a filter of the provider's
     other,
 };
 constexpr auto enumNames(FinishReason) {
@@ -45,15 +45,18 @@ constexpr auto enumNames(FinishReason) {
                                                 {"content-filter", FinishReason::content_filter},
                                                 {"other", FinishReason::other}});
 }
+/// The name as it is stored, such as "tool-calls".
 const char* toString(FinishReason reason) noexcept;
 
+/// A part of a message that is text.
 struct Text {
     static constexpr std::string_view tag = "text";
     std::string text = {};
     static constexpr auto fields() { return stategraph::fields(field("text", &Text::text)); }
     friend bool operator==(const Text&, const Text&) = default;
 };
-/// What a model thought before it answered. Providers that want it back want its signature too.
+/// What a model thought before it answered. Providers that require it in later requests require its signature too; it
+/// is sent back unchanged.
 struct Reasoning {
     static constexpr std::string_view tag = "reasoning";
     std::string text = {};
@@ -64,7 +67,7 @@ struct Reasoning {
     }
     friend bool operator==(const Reasoning&, const Reasoning&) = default;
 };
-/// A picture or another file, by its address or as base64.
+/// A picture or another file: `media_type`, such as "image/png", and either an address (`url`) or base64 (`data`).
 struct File {
     static constexpr std::string_view tag = "file";
     std::string media_type = {};
@@ -78,11 +81,12 @@ struct File {
 };
 using Part = std::variant<Text, Reasoning, File>;
 
-/// A model's wish that a tool be called.
+/// A model's request to call a tool.
 struct ToolCall {
-    /// Unique in its conversation, and ours: by it a call is approved, and its result found.
+    /// Assigned by the library and unique in the conversation. Approvals and results refer to it. Empty in a model's
+    /// reply, until the agent stores it.
     std::string id = {};
-    /// The provider's name for it, for the wire. It may be empty, or be used again in a later turn.
+    /// The provider's id, which is sent back to the provider. May be empty, and may be used again in a later turn.
     std::string provider_id = {};
     std::string name = {};
     /// JSON text as the model wrote it. Empty means `{}`.
@@ -94,11 +98,12 @@ struct ToolCall {
     friend bool operator==(const ToolCall&, const ToolCall&) = default;
 };
 
+/// The result of a call.
 struct ToolResult {
-    /// ToolCall::id.
+    /// ToolCall::id of the call.
     std::string call_id = {};
     std::string name = {};
-    /// A text is given to the model as it is, all else as JSON.
+    /// The model receives a text unchanged, and any other value as JSON.
     Value output = {};
     bool is_error = false;
     static constexpr auto fields() {
@@ -106,18 +111,18 @@ struct ToolResult {
                                   field("output", &ToolResult::output, defaulted),
                                   field("is_error", &ToolResult::is_error, defaulted));
     }
-    /// What the model is given.
+    /// `output` as the text that the model receives.
     std::string text() const;
     friend bool operator==(const ToolResult&, const ToolResult&) = default;
 };
 
-/// What a call of a model cost, in tokens, as its provider counts them.
+/// The cost of a call of a model in tokens, as the provider counts them. 0: none, or not reported.
 struct Usage {
     std::int64_t input_tokens = 0;
     std::int64_t output_tokens = 0;
-    /// Of the output, what was thought and not said.
+    /// The part of the output that was reasoning.
     std::int64_t reasoning_tokens = 0;
-    /// Of the input, what the provider knew already.
+    /// The part of the input that the provider had cached.
     std::int64_t cached_tokens = 0;
     static constexpr auto fields() {
         return stategraph::fields(field("input_tokens", &Usage::input_tokens),
@@ -136,17 +141,17 @@ struct Usage {
 struct Message {
     Role role = Role::user;
     std::vector<Part> content = {};
-    /// Of an assistant's: the tools that it wants to have called, in its order.
+    /// Of role assistant: the calls that it requests, in its order.
     std::vector<ToolCall> calls = {};
-    /// Of a tool's: what the call gave.
+    /// Of role tool: the result of the call.
     std::optional<ToolResult> result = {};
-    /// Of an assistant's.
+    /// Of role assistant, as far as its provider reported them.
     std::optional<FinishReason> finish_reason = {};
     std::optional<Usage> usage = {};
-    /// Empty: the library gives it one when it is written, the same in every repetition of the task.
+    /// If empty, the library assigns an id when the message is written: the same in every repetition of the task.
     std::string id = {};
 
-    /// Its text parts, one behind the other.
+    /// Its text parts, joined. Empty if it has none.
     std::string text() const;
     bool isRemoval() const { return role == Role::remove; }
     static constexpr auto fields() {
@@ -158,18 +163,20 @@ struct Message {
     friend bool operator==(const Message&, const Message&) = default;
 };
 
+/// Messages of one text part.
 Message user(std::string text);
 Message system(std::string text);
 Message assistant(std::string text);
-/// An assistant's message that wants these tools to be called.
+/// An assistant's message that requests these calls.
 Message assistant(std::vector<ToolCall> calls);
-/// What a call gave. Its id is made from the call's, so that writing it twice leaves one.
+/// The result of a call as a message. Its id is derived from the call's id, so that writing it twice stores one
+/// message.
 Message toolResult(const ToolCall& call, Value output, bool is_error = false);
 
-/// The conversation as providers want it: directly behind each message with calls stand their results, in the order of
-/// the calls. A call without a result (its run was cancelled, or somebody spoke meanwhile) gets one that says so, and
-/// a result without a call is left out.
-/// None: it is so already. Cost: a pass over the messages.
+/// The conversation as providers require it: each message with calls is followed directly by their results, in the
+/// order of the calls. A call without a result (its run was cancelled, or the user wrote meanwhile) gets one that says
+/// so. A result without a call is left out. Returns none if the conversation has that form already. Cost: a pass over
+/// the messages.
 std::optional<std::vector<Message>> mendHistory(const std::vector<Message>& messages);
 
 }  // namespace stategraph::model

@@ -15,10 +15,10 @@
 #include <stategraph/runtime.hpp>
 #include <stategraph/task.hpp>
 
-// What every language model looks like from here.
+// The interface of language models: requests, replies, and what they report meanwhile.
 namespace stategraph::model {
 
-/// A tool as a model is told of it.
+/// A tool as a model sees it.
 struct ToolDescription {
     std::string name;
     std::string description = {};
@@ -32,7 +32,7 @@ enum class ToolChoice : std::uint8_t {
     required,  // it must call one
 };
 
-/// The answer is to be JSON of this schema.
+/// Asks for an answer that is JSON of this schema. Providers do not all enforce it.
 struct OutputFormat {
     std::string name = "answer";
     std::string schema;
@@ -44,21 +44,23 @@ struct Settings {
     std::optional<double> top_p = {};
     std::optional<std::int64_t> seed = {};
     std::vector<std::string> stop_sequences = {};
-    /// Members of the request's body for this provider alone, a JSON object; they win over ours.
+    /// A JSON object whose members are added to the request's body, for this provider alone. They replace the
+    /// library's.
     Value extra = {};
 };
 
-/// What a model is asked. The messages are the caller's, and stay until the answer is there.
+/// A request to a model. The instructions, the messages and the tools are the caller's, who keeps them until the task of
+/// Model::ask has ended.
 struct Request {
-    std::string instructions = {};
+    std::string_view instructions = {};
     std::span<const Message> messages = {};
-    std::vector<ToolDescription> tools = {};
+    std::span<const ToolDescription> tools = {};
     ToolChoice tool_choice = ToolChoice::automatic;
     std::optional<OutputFormat> output = {};
     Settings settings = {};
 };
 
-/// A piece of an answer while it is made. The texts are valid during the call.
+/// A piece of an answer that is being written. The texts are valid during the call of Asking::tell.
 struct Delta {
     enum class Kind : std::uint8_t {
         text,
@@ -74,33 +76,34 @@ struct Delta {
     std::string_view id = {};
 };
 
-/// Beside a request: who listens, and who may stop it.
+/// What accompanies a request: a listener, and a way to stop it.
 struct Asking {
-    /// Called for each piece, on the thread where the answer is read, one after the other. Empty: nobody listens.
+    /// Called for each piece, one call at a time, on the thread that reads the answer. May be empty.
     std::function<void(const Delta&)> tell = {};
-    /// When it is requested the model gives up, with CancelledError.
+    /// A requested stop ends the call with CancelledError.
     std::stop_token stop = {};
-    /// Of the node that asks, if one does: what the model awaits then lives with the run.
+    /// The runtime of the node that calls the model, or null. With it, what the model awaits ends when the run is
+    /// stopped.
     Runtime* runtime = nullptr;
 };
 
 struct Reply {
-    /// Of the role assistant. Its calls have the provider's ids, and no ids of ours.
+    /// A message of role assistant. Its calls have the provider's ids; ToolCall::id is empty.
     Message message;
     /// The provider's names for the answer and for the model that gave it.
     std::string response_id = {};
     std::string model = {};
 };
 
-/// The model, or the way to it, failed.
+/// The model, or the connection to it, failed.
 class ModelError : public std::runtime_error {
 public:
     struct Details {
-        /// Of HTTP; 0: there was no answer.
+        /// The HTTP status; 0 if there was no response.
         int status = 0;
         /// Whether the same request may succeed later.
         bool is_retryable = false;
-        /// What the provider asked for.
+        /// The wait before another attempt that the provider asked for.
         std::optional<std::chrono::milliseconds> retry_after = {};
     };
     ModelError(const std::string& text, Details details) : std::runtime_error(text), details_(details) {}
@@ -112,13 +115,13 @@ private:
     Details details_;
 };
 
-/// A language model. Safe from several threads: many runs may ask at the same time.
+/// A language model. Implementations must be safe from any thread: many runs may ask at the same time.
 class Model {
 public:
     virtual ~Model() = default;
-    /// Answers the request. `asking` and what the request refers to stay until the task has ended or is destroyed.
-    /// Errors: ModelError; CancelledError if it was stopped. An answer that broke off is an error, never a shorter
-    /// answer.
+    /// Answers the request. The caller keeps `asking`, and what the request refers to, until the task has ended or is
+    /// destroyed. Errors: ModelError; CancelledError if it was stopped. An answer that breaks off must be an error,
+    /// never a shorter answer.
     virtual Task<Reply> ask(Request request, const Asking& asking) const = 0;
 };
 

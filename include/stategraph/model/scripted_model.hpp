@@ -7,18 +7,17 @@
 
 namespace stategraph::model {
 
-/// A model for tests and examples: it says what it is told to say, in pieces, at once. It remembers nothing: which
-/// answer comes next follows from the request alone, so that a run that goes on in another process goes on in the
-/// script.
+/// A model for tests and examples: it answers from a script, in pieces and without a wait. It has no memory: the
+/// request alone decides which answer is next, so that a run that resumes in another process resumes in the script too.
 class ScriptedModel final : public Model {
 public:
     using Answer = std::function<Message(const Request& request)>;
 
-    /// Gives the answers in order: the n-th to a conversation with n - 1 messages of the assistant's. Errors, when it
+    /// Returns the answers in order: the n-th to a conversation with n - 1 messages of role assistant. Errors, when it
     /// is asked: ModelError if there are no more.
     explicit ScriptedModel(std::vector<Message> answers);
-    /// Gives what `answer` returns, or throws what it throws. `answer` is called on the thread of the run, from
-    /// several threads at once if runs are.
+    /// Returns what `answer` returns, or throws what it throws. `answer` is called on the run's thread, and from
+    /// several threads at once if there are several runs.
     explicit ScriptedModel(Answer answer) : answer_(std::move(answer)) {}
 
     Task<Reply> ask(Request request, const Asking& asking) const override;

@@ -9,6 +9,7 @@
 
 #include <stategraph/async.hpp>
 #include <stategraph/compiled_graph.hpp>
+#include <stategraph/json_schema.hpp>
 #include <stategraph/run_control.hpp>
 #include <stategraph/serve/protocol.hpp>
 #include <stategraph/stream_hub.hpp>
@@ -59,6 +60,9 @@ public:
     /// As JSON.
     virtual std::string state(const Config& config) = 0;
     virtual std::string history(const Config& config, const HistoryOptions& options) = 0;
+    /// JSON Schemas of the graph's state, and of what `start` takes as its input; `{}`: anything.
+    virtual std::string stateSchema() const { return "{}"; }
+    virtual std::string inputSchema() const { return "{}"; }
 
 private:
     EndpointOptions options_;
@@ -71,6 +75,8 @@ std::optional<Command<>> answersIn(const Value& body);
 /// The member `input`. Errors: InvalidArgumentError.
 Value inputIn(const Value& body);
 std::string jsonList(const std::vector<std::string>& items);
+/// A state's schema without `required`: an update names the channels that it writes.
+std::string schemaOfUpdate(const std::string& state);
 /// An update from JSON; of a JsonState, with stategraph/json.hpp.
 template <class U, class V>
 U updateFrom(const V& values) {
@@ -111,6 +117,8 @@ public:
         for (const auto& snapshot : graph_.getStateHistory(config, options)) items.push_back(toJson(snapshot));
         return detail::jsonList(items);
     }
+    std::string stateSchema() const override { return jsonSchema<Output>(); }
+    std::string inputSchema() const override { return detail::schemaOfUpdate(jsonSchema<Input>()); }
 
 protected:
     const CompiledGraph<S, Input, Output>& graph() const noexcept { return graph_; }

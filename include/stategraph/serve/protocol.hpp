@@ -44,6 +44,8 @@ struct Protocol {
     std::string last_data = {};
     /// Server-sent events, whatever the client says that it takes.
     bool only_sse = false;
+    /// JSON Schema of each line that the encoder makes, for clients (serve/wire_types.hpp); empty: anything.
+    std::string line_schema = {};
 };
 
 /// "events": the events as NdjsonWriter writes them, with positions by which a client comes back.

@@ -61,6 +61,10 @@ struct ServerOptions {
     /// durable is lost.
     std::size_t events_max = 256;
     std::size_t event_bytes_max = 256U << 10U;
+    /// What is kept of a run's response for clients that come back to a chat, and of all runs together. A run whose
+    /// response is longer goes on; who comes back to it is refused with 503.
+    std::size_t replay_bytes_max = 4U << 20U;
+    std::size_t replay_bytes_all = 256U << 20U;
     /// SIGTERM and SIGINT drain the server.
     bool handle_signals = false;
 };
@@ -73,6 +77,10 @@ struct ServerOptions {
 ///   POST /NAME/THREAD/cancel                     stops the run that is under way here, or ends a thread that waits
 ///   GET  /NAME/THREAD/state, /history?limit=N    as JSON
 ///   POST /NAME/chat, GET /NAME/chat/THREAD/stream  what `useChat` of the AI SDK asks for (protocol "ui")
+/// A client that comes back to a chat is sent the response of the run under way from its beginning, then what follows,
+/// each part once; 204 if no run is under way.
+///   GET  /NAME/schema                            JSON Schemas of the state, the input and each protocol's lines;
+/// ?as=typescript: declarations
 ///   GET  /health                                 {"runs", "connections"}
 ///
 /// Responses with events are lines of JSON (application/x-ndjson), or server-sent events where the client accepts

@@ -40,7 +40,9 @@ Asked ask(const md::Model& model, const std::vector<md::Message>& messages) {
     };
     md::Request request;
     request.messages = messages;
-    request.tools = {{.name = "get_weather", .description = "The weather", .parameters = R"({"type":"object","properties":{"city":{"type":"string"}}})"}};
+    const std::vector<md::ToolDescription> tools = {
+        {.name = "get_weather", .description = "The weather", .parameters = R"({"type":"object","properties":{"city":{"type":"string"}}})"}};
+    request.tools = tools;
     try {
         asked.message = sg::syncWait(model.ask(std::move(request), asking)).message;
     } catch (const md::ModelError& error) {

@@ -68,7 +68,8 @@ TEST_CASE("thoughts go back with their signatures, hidden ones as they came, and
 
 TEST_CASE("Anthropic's tools, choices, outputs and settings") {
     md::Request request;
-    request.tools = {{.name = "look", .description = "Looks"}};
+    const std::vector<md::ToolDescription> tools = {{.name = "look", .description = "Looks"}};
+    request.tools = tools;
     request.tool_choice = md::ToolChoice::required;
     request.output = md::OutputFormat{.schema = R"({"type":"object","properties":{},"additionalProperties":false})"};
     request.settings.stop_sequences = {"a"};

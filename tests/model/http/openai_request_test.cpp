@@ -93,9 +93,10 @@ TEST_CASE("arguments that are no JSON object are sent as one") {
 
 TEST_CASE("tools, choices and outputs are said; a schema is strict if OpenAI takes it so") {
     md::Request request;
-    request.tools = {{.name = "look",
-                      .description = "Looks",
-                      .parameters = R"({"type":"object","properties":{"x":{"type":"integer"}}})"}};
+    std::vector<md::ToolDescription> tools = {{.name = "look",
+                                               .description = "Looks",
+                                               .parameters = R"({"type":"object","properties":{"x":{"type":"integer"}}})"}};
+    request.tools = tools;
     request.tool_choice = md::ToolChoice::required;
     request.output = md::OutputFormat{
         .name = "plan",
@@ -111,7 +112,7 @@ TEST_CASE("tools, choices and outputs are said; a schema is strict if OpenAI tak
     CHECK(bodyOf(request).at("response_format").at("json_schema").at("strict") == false);
     request.output->schema = "no JSON";
     CHECK_THROWS_AS(bodyOf(request), md::ModelError);
-    request.tools[0].parameters = "[]";
+    tools[0].parameters = "[]";
     CHECK_THROWS_AS(bodyOf(request), md::ModelError);
 }
 

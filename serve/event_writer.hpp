@@ -1,0 +1,47 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include <boost/asio/awaitable.hpp>
+
+#include "serve/shared.hpp"
+
+namespace stategraph::serve {
+
+/// Writes a response of events: its head, then lines as they are added, in chunks where HTTP has those. Used on the
+/// socket's executor.
+class EventWriter {
+public:
+    EventWriter(std::shared_ptr<Shared> shared, std::shared_ptr<Socket> socket, const Protocol& protocol,
+                const Request& request);
+
+    /// Adds a line of JSON to the text that `flush` sends.
+    void add(const std::string& line);
+    /// Adds the protocol's last line, if it has one.
+    void addLast();
+    /// `position` is what a client of server-sent events comes back with.
+    void addPosition(const std::string& position);
+    void addHeartbeat() { text_ += is_sse_ ? ": \n\n" : "\n"; }
+    std::size_t size() const noexcept { return text_.size(); }
+    bool isSse() const noexcept { return is_sse_; }
+    /// Whether the connection can be used again behind the response.
+    bool keeps() const noexcept { return keeps_; }
+
+    /// False: the client could not be sent it.
+    asio::awaitable<bool> writeHead();
+    /// Sends what was added; nothing if that is nothing and it is not the last.
+    asio::awaitable<bool> flush(bool is_last);
+
+private:
+    std::string framed(bool is_last) const;
+
+    std::shared_ptr<Shared> shared_;
+    std::shared_ptr<Socket> socket_;
+    const Protocol& protocol_;
+    const bool is_sse_;
+    const bool is_chunked_;
+    const bool keeps_;
+    std::string text_;
+};
+
+}  // namespace stategraph::serve

@@ -1,0 +1,157 @@
+#include "serve/replay.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace stategraph::serve {
+
+namespace {
+
+constexpr std::size_t text_bytes = 16U << 10U;  // of one part; a longer text is several, each a delta
+constexpr std::size_t part_bytes = 96;          // what a part costs besides its text
+constexpr std::string_view text_end = "\"}";
+
+struct Growing {
+    std::string_view begins, member;
+};
+// A quote inside a value is escaped, so that no value contains the member's name with its quotes.
+constexpr std::array<Growing, 3> growing = {{{R"({"type":"text-delta",)", R"(,"delta":")"},
+                                             {R"({"type":"reasoning-delta",)", R"(,"delta":")"},
+                                             {R"({"type":"tool-input-delta",)", R"(,"inputTextDelta":")"}}};
+
+/// Where the text of a delta begins; 0 if the line is another part.
+std::size_t textIn(std::string_view line) noexcept {
+    for (const Growing& each : growing) {
+        if (!line.starts_with(each.begins) || !line.ends_with(text_end)) continue;
+        const std::size_t found = line.find(each.member);
+        if (found != std::string_view::npos) return found + each.member.size();
+    }
+    return 0;
+}
+
+bool isTransient(std::string_view line) noexcept { return line.ends_with(R"(,"transient":true})"); }
+
+}  // namespace
+
+Replay::~Replay() { *all_ -= bytes_; }
+
+bool Replay::grows(const std::string& head) const {
+    return !parts_.empty() && parts_.back().head == head && parts_.back().text.size() < text_bytes;
+}
+
+bool Replay::makeRoom(std::size_t more) {
+    if (bytes_ + more <= limits_.bytes && all_->fetch_add(more) + more <= limits_.bytes_of_all) {
+        bytes_ += more;
+        return true;
+    }
+    if (bytes_ + more <= limits_.bytes) *all_ -= more;
+    return false;
+}
+
+void Replay::forgetTransient() {
+    while (transient_.size() > limits_.transient_parts) {
+        Part& old = parts_[transient_.front()];
+        bytes_ -= old.head.size();
+        *all_ -= old.head.size();
+        old.head = {};
+        transient_.pop_front();
+    }
+}
+
+void Replay::add(const std::string& line) {
+    const std::size_t begin = textIn(line);
+    Part part;
+    part.head = begin > 0 ? line.substr(0, begin) : line;
+    if (begin > 0) part.text = line.substr(begin, line.size() - begin - text_end.size());
+    if (begin > 0 && part.text.empty()) return;  // it says nothing
+    part.is_delta = begin > 0;
+    part.is_transient = isTransient(line);
+    std::vector<std::shared_ptr<Reader>> woken;
+    {
+        const std::lock_guard lock(mutex_);
+        if (state_ != State::open) return;
+        const bool joins = begin > 0 && grows(part.head);
+        const std::size_t more = part.text.size() + (joins ? 0 : part.head.size() + part_bytes);
+        woken = readers();
+        if (!makeRoom(more)) {
+            state_ = State::too_long;
+        } else if (joins) {
+            parts_.back().text += part.text;
+        } else {
+            parts_.push_back(std::move(part));
+            if (parts_.back().is_transient) transient_.push_back(parts_.size() - 1);
+            forgetTransient();
+        }
+    }
+    for (const auto& reader : woken) reader->wake();
+}
+
+void Replay::end(State state) noexcept {
+    std::vector<std::shared_ptr<Reader>> woken;
+    {
+        const std::lock_guard lock(mutex_);
+        if (state_ != State::open) return;
+        state_ = state;
+        try {
+            woken = readers();
+        } catch (const std::bad_alloc&) {  // they look again at the next heartbeat
+        }
+    }
+    for (const auto& reader : woken) reader->wake();
+}
+
+std::vector<std::shared_ptr<Replay::Reader>> Replay::readers() {
+    std::vector<std::shared_ptr<Reader>> all;
+    if (readers_.empty()) return all;
+    all.reserve(readers_.size());
+    std::erase_if(readers_, [&](const std::weak_ptr<Reader>& each) {
+        auto reader = each.lock();
+        if (!reader) return true;
+        all.push_back(std::move(reader));
+        return false;
+    });
+    return all;
+}
+
+Replay::Place Replay::join(const std::shared_ptr<Reader>& reader) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(readers_, [](const std::weak_ptr<Reader>& each) { return each.expired(); });
+    readers_.push_back(reader);
+    return {.first_transient = parts_.size()};
+}
+
+Replay::State Replay::read(Place& place, std::size_t bytes, std::vector<std::string>& lines) const {
+    const std::lock_guard lock(mutex_);
+    std::size_t taken = 0;
+    for (; place.part < parts_.size(); ++place.part, place.offset = 0) {
+        if (taken >= bytes) return State::open;
+        const Part& part = parts_[place.part];
+        if (part.head.empty() || (part.is_transient && place.part < place.first_transient)) continue;
+        if (!part.is_delta) {
+            lines.push_back(part.head);
+            taken += lines.back().size();
+            continue;
+        }
+        if (place.offset < part.text.size()) {
+            lines.push_back(part.head + part.text.substr(place.offset) + std::string(text_end));
+            taken += lines.back().size();
+            place.offset = part.text.size();
+        }
+        if (place.part + 1 == parts_.size()) break;  // it may grow
+    }
+    return state_;
+}
+
+bool Replay::isTooLong() const {
+    const std::lock_guard lock(mutex_);
+    return state_ == State::too_long;
+}
+
+std::size_t Replay::bytes() const {
+    const std::lock_guard lock(mutex_);
+    return bytes_;
+}
+
+}  // namespace stategraph::serve

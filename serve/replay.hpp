@@ -1,0 +1,81 @@
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace stategraph::serve {
+
+/// The parts of a run's response so far, for a client that connects while the run is under way. Pieces of one text are
+/// joined, so that the memory is the parts' own and not a line a piece. Each reader has a place of its own in it, and
+/// gets every part once. Safe from any thread.
+class Replay {
+public:
+    struct Limits {
+        /// Of this run's parts. A longer response is no longer recorded, and its readers end (State::too_long).
+        std::size_t bytes = 4U << 20U;
+        /// Transient parts (progress of custom events) that are kept for readers that are behind; older ones go.
+        std::size_t transient_parts = 256;
+        /// Of all replays of the server together.
+        std::size_t bytes_of_all = 256U << 20U;
+    };
+    /// `all` counts the bytes of all replays.
+    Replay(Limits limits, std::shared_ptr<std::atomic<std::size_t>> all) : limits_(limits), all_(std::move(all)) {}
+    ~Replay();
+    Replay(const Replay&) = delete;
+    Replay& operator=(const Replay&) = delete;
+
+    enum class State : std::uint8_t { open, ended, too_long };
+
+    /// A reader that is woken when there is more. `wake` is called by the thread that adds, with no lock held.
+    class Reader {
+    public:
+        virtual ~Reader() = default;
+        virtual void wake() noexcept = 0;
+    };
+    /// Where a reader is.
+    struct Place {
+        std::size_t part = 0;
+        std::size_t offset = 0;  // within a text that grows
+        std::size_t first_transient = 0;  // earlier transient parts are not for this reader
+    };
+
+    /// One line of the protocol "ui". Errors: std::bad_alloc; nothing is added then.
+    void add(const std::string& line);
+    /// There is no more.
+    void end(State state = State::ended) noexcept;
+    /// A place at the beginning, for a reader that is notified until it is destroyed.
+    Place join(const std::shared_ptr<Reader>& reader);
+    /// Appends what follows the place, at most about `bytes` (at least one part), and moves the place. The result is
+    /// what is known once all parts have been read; `open` while some are left.
+    State read(Place& place, std::size_t bytes, std::vector<std::string>& lines) const;
+    bool isTooLong() const;
+    std::size_t bytes() const;
+
+private:
+    struct Part {
+        std::string head;  // up to the text
+        std::string text;  // as it is inside JSON's quotes
+        bool is_delta = false;
+        bool is_transient = false;
+    };
+    bool grows(const std::string& head) const;
+    bool makeRoom(std::size_t more);
+    void forgetTransient();
+    std::vector<std::shared_ptr<Reader>> readers();
+
+    const Limits limits_;
+    const std::shared_ptr<std::atomic<std::size_t>> all_;
+    mutable std::mutex mutex_;
+    std::deque<Part> parts_;
+    std::deque<std::size_t> transient_;  // which parts
+    std::vector<std::weak_ptr<Reader>> readers_;
+    std::size_t bytes_ = 0;
+    State state_ = State::open;
+};
+
+}  // namespace stategraph::serve

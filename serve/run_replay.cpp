@@ -1,0 +1,170 @@
+#include "serve/run_replay.hpp"
+
+#include <atomic>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <stategraph/asio.hpp>
+
+#include "serve/event_writer.hpp"
+
+namespace stategraph::serve {
+
+namespace {
+
+constexpr std::size_t batch_bytes = 64U << 10U;
+constexpr const char* too_long =
+    R"({"type":"error","errorText":"the response is longer than the server keeps for clients that come back; load the conversation when the run has ended"})";
+
+/// A run whose end was told is known as under way for some microseconds more.
+asio::awaitable<void> awaitEnd(asio::any_io_executor executor, const ActiveRun& run) {
+    asio::steady_timer wait(executor);
+    for (int left = 5000; left > 0 && !run.hasEnded(); --left) {
+        wait.expires_after(std::chrono::milliseconds(1));
+        boost::system::error_code ignored;
+        co_await wait.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
+    }
+}
+
+asio::awaitable<void> write(Recording& from, Replay& replay) {
+    const asio::any_io_executor executor = co_await asio::this_coro::executor;
+    const std::unique_ptr<Encoder> encoder = from.protocol->encoder();
+    RunEvents events(from.takes_answers);
+    Closing closing;
+    std::vector<std::string> lines;
+    const auto add = [&] {
+        for (const std::string& line : lines) replay.add(line);
+        lines.clear();
+    };
+    encoder->open(lines);
+    add();
+    for (;;) {
+        const std::optional<HubEvent> event = co_await asyncNextOn(executor, from.subscription);
+        if (!event) {
+            if (from.subscription.isClosed()) break;
+            if (from.run->hasEnded() && from.run->error()) {
+                closing = {Ending::failed, failureOf(from.run->error()).text};
+                break;
+            }
+            continue;
+        }
+        if (!events.belongs(*event)) continue;
+        if (const auto end = endOf(*event)) closing = {end->ending, end->error};
+        if (!from.protocol->modes.has(event->mode)) continue;
+        encoder->take(*event, lines);
+        add();
+    }
+    co_await awaitEnd(executor, *from.run);
+    encoder->close(closing, lines);
+    add();
+}
+
+/// A client that reads a replay. On the socket's executor, but for `wake`.
+class ReplayReader final : public Replay::Reader, public std::enable_shared_from_this<ReplayReader> {
+public:
+    explicit ReplayReader(std::shared_ptr<Socket> socket)
+        : socket_(std::move(socket)), timer_(socket_->get_executor()) {}
+
+    void wake() noexcept override {
+        if (is_waked_.exchange(true)) return;
+        try {
+            asio::post(socket_->get_executor(), [self = shared_from_this()] {
+                self->is_waked_ = false;
+                self->timer_.cancel();
+            });
+        } catch (const std::exception&) {  // it looks again at the next heartbeat
+            is_waked_ = false;
+        }
+    }
+    void watchClient() {
+        const auto look = [self = shared_from_this()](const boost::system::error_code& error, std::size_t size) {
+            if (self->is_ended_ || (!error && size > 0)) return;  // the next request waits
+            self->has_gone_ = true;
+            self->timer_.cancel();
+        };
+        socket_->socket().async_receive(asio::buffer(&byte_, 1), asio::ip::tcp::socket::message_peek, look);
+    }
+    /// Until it is woken, or for that long. True: the time is over.
+    asio::awaitable<bool> wait(std::chrono::milliseconds time) {
+        timer_.expires_after(time);
+        boost::system::error_code error;
+        co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, error));
+        co_return !error;
+    }
+    bool hasGone() const noexcept { return has_gone_; }
+    void end() noexcept {
+        is_ended_ = true;
+        boost::system::error_code ignored;
+        socket_->socket().cancel(ignored);
+    }
+
+private:
+    std::shared_ptr<Socket> socket_;
+    asio::steady_timer timer_;
+    std::atomic<bool> is_waked_ = false;
+    bool has_gone_ = false;
+    bool is_ended_ = false;
+    char byte_ = 0;
+};
+
+/// False: the client could not be sent all.
+asio::awaitable<bool> tellAll(const Shared& shared, EventWriter& writer, ReplayReader& reader, const Replay& replay,
+                              Replay::Place place) {
+    bool is_sent = co_await writer.writeHead();
+    std::vector<std::string> lines;
+    bool is_due = false;
+    while (is_sent && !reader.hasGone()) {
+        lines.clear();
+        const Replay::State state = replay.read(place, batch_bytes, lines);
+        for (const std::string& line : lines) writer.add(line);
+        if (lines.empty() && is_due) writer.addHeartbeat();
+        if (state == Replay::State::too_long) writer.add(too_long);
+        const bool is_last = state != Replay::State::open;
+        if (is_last) writer.addLast();
+        const bool has_more = !lines.empty();
+        is_sent = co_await writer.flush(is_last);
+        if (is_last) break;
+        is_due = false;
+        if (!has_more) is_due = co_await reader.wait(shared.options.heartbeat);
+    }
+    co_return is_sent;
+}
+
+}  // namespace
+
+asio::awaitable<void> record(Recording recording, std::shared_ptr<Replay> replay) {
+    Recording from = std::move(recording);
+    bool is_whole = true;
+    try {
+        co_await write(from, *replay);
+    } catch (const std::exception&) {
+        is_whole = false;
+    }
+    replay->end(is_whole ? Replay::State::ended : Replay::State::too_long);
+}
+
+asio::awaitable<bool> replay(std::shared_ptr<Shared> shared, std::shared_ptr<Socket> socket,
+                             const Protocol& protocol, std::shared_ptr<ActiveRun> run, const Request& request) {
+    EventWriter writer(shared, socket, protocol, request);
+    const auto reader = std::make_shared<ReplayReader>(socket);
+    const Replay::Place place = run->replay()->join(reader);
+    reader->watchClient();
+    bool is_sent = false;
+    try {
+        is_sent = co_await tellAll(*shared, writer, *reader, *run->replay(), place);
+    } catch (const std::exception&) {  // the client sees that the response broke off
+    }
+    const bool is_left = !is_sent || reader->hasGone();
+    reader->end();
+    co_return !is_left && writer.keeps() && !shared->is_draining;
+}
+
+}  // namespace stategraph::serve

@@ -1,0 +1,45 @@
+#pragma once
+#include <memory>
+
+#include <boost/asio/awaitable.hpp>
+
+#include "serve/replay.hpp"
+#include "serve/shared.hpp"
+
+namespace stategraph::serve {
+
+/// Which of a run's events belong to the response that began it.
+class RunEvents {
+public:
+    explicit RunEvents(bool takes_answers) : takes_answers_(takes_answers) {}
+    /// False: the event tells a question that was open before, which the run may be about to answer.
+    bool belongs(const HubEvent& event) noexcept {
+        if (event.mode == StreamMode::runs) has_begun_ = true;
+        const bool is_early = takes_answers_ || !has_begun_;
+        return !is_early || event.mode == StreamMode::runs || event.interrupts.empty();
+    }
+    bool hasBegun() const noexcept { return has_begun_; }
+
+private:
+    bool takes_answers_;
+    bool has_begun_ = false;
+};
+
+/// What writes a run's parts into its replay.
+struct Recording {
+    std::shared_ptr<Endpoint> endpoint;
+    const Protocol* protocol;  // the endpoint's
+    Subscription subscription;
+    std::shared_ptr<ActiveRun> run;
+    bool takes_answers = false;
+};
+/// Until the run has ended. Await it on an executor of its own; it throws nothing.
+asio::awaitable<void> record(Recording recording, std::shared_ptr<Replay> replay);
+
+/// A response that begins with what a run has told so far and continues until its end: for a client that comes back.
+/// True: the connection can be used again. Await it on the socket's executor. The protocol and the request must outlive
+/// it.
+asio::awaitable<bool> replay(std::shared_ptr<Shared> shared, std::shared_ptr<Socket> socket,
+                             const Protocol& protocol, std::shared_ptr<ActiveRun> run, const Request& request);
+
+}  // namespace stategraph::serve

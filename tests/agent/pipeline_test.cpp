@@ -1,0 +1,115 @@
+#include <doctest/doctest.h>
+
+#include <future>
+#include <thread>
+
+#include <stategraph/stream_hub.hpp>
+#include <stategraph/workflow/workflow.hpp>
+
+#include "tests/agent/tools.hpp"
+
+// Agents as steps of workflows.
+
+using namespace tools;
+namespace wf = stategraph::workflow;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct Profile {
+    std::string goal = {};
+    int hours = 0;
+    static constexpr auto fields() { return sg::fields<&Profile::goal, &Profile::hours>(); }
+};
+struct Research {
+    std::string summary = {};
+    static constexpr auto fields() { return sg::fields<&Research::summary>(); }
+};
+struct Plan {
+    std::string title = {};
+    std::vector<std::string> weeks = {};
+    static constexpr auto fields() { return sg::fields<&Plan::title, &Plan::weeks>(); }
+};
+
+/// An agent with an answer of type Out, as a step that takes an In.
+template <class In, class Out>
+auto stepOf(std::string id, std::vector<model::Message> script, std::vector<agent::Tool> tools = {}) {
+    agent::Options options{.model = model::scripted(std::move(script)), .tools = std::move(tools)};
+    options.output = agent::output<Out>(id);
+    return wf::step(
+        std::move(id), agent::Agent(std::move(options)).graph(),
+        [](const In& input) { return agent::said(sg::toJson(input)); },
+        [](const agent::State& state) { return state.output.as<Out>(); });
+}
+
+constexpr const char* profile_text = R"({"goal":"servers","hours":5})";
+constexpr const char* research_text = R"({"summary":"coroutines help"})";
+constexpr const char* plan_text = R"({"title":"Servers in a week","weeks":["io","tls"]})";
+
+auto advisor(std::vector<agent::Tool> tools, std::shared_ptr<sg::BaseCheckpointSaver> saver) {
+    return wf::workflow<std::string>("advisor")
+        .then(stepOf<std::string, Profile>("profile", {model::assistant(profile_text)}))
+        .then(stepOf<Profile, Research>(
+            "research", {model::assistant({call("c1", "servers", "search")}), model::assistant(research_text)},
+            std::move(tools)))
+        .then(stepOf<Research, Plan>("synthesis", {model::assistant(plan_text)}))
+        .commit({.checkpointer = std::move(saver)});
+}
+
+}  // namespace
+
+TEST_CASE("three agents in a row hand on answers of their types") {
+    const auto ledger = std::make_shared<Ledger>();
+    const auto saver = std::make_shared<sg::MemorySaver>();
+    const auto run = advisor({work(ledger, "search")}, saver).start("1", "I want to write servers");
+    REQUIRE((run.status == wf::RunStatus::success));
+    REQUIRE(run.result.has_value());
+    CHECK(run.result->title == "Servers in a week");
+    CHECK(run.result->weeks == std::vector<std::string>{"io", "tls"});
+    CHECK(run.view.steps.at("profile").output.value().as<Profile>().hours == 5);
+    CHECK(run.view.steps.at("research").output.value().as<Research>().summary == "coroutines help");
+    CHECK(ledger->count("servers") == 1);
+}
+
+TEST_CASE("what a tool of an agent in a step reports reaches the workflow's subscribers while the tool runs") {
+    std::promise<void> seen;
+    std::atomic<bool> was_in_time = false;
+    const auto search = agent::tool<Job>("search", {}, [&](const Job& job, agent::ToolContext& context) {
+        context.write("halfway");
+        // The tool ends when the subscriber has its report. Were reports handed on at the end, it would never.
+        was_in_time = seen.get_future().wait_for(20s) == std::future_status::ready;
+        return "did " + job.what;
+    });
+    const auto flow = advisor({search}, std::make_shared<sg::MemorySaver>());
+    const auto hub = flow.flow().makeHub();
+    auto subscription = hub->subscribe(
+        flow.flow().threadOf("1"),
+        {.modes = {sg::StreamMode::custom, sg::StreamMode::messages}, .subgraphs = true, .until = sg::Until::run_end});
+    std::map<std::string, std::string> texts;  // by the first segment of the namespace: the step
+    std::string reported_by;
+    std::thread reader([&] {
+        while (const auto event = subscription.next()) {
+            const std::string step = event->ns.empty() ? "" : event->ns[0].substr(0, event->ns[0].find(':'));
+            if (event->mode == sg::StreamMode::custom) {
+                const std::string json = event->data.toJson();
+                if (json.find("halfway") == std::string::npos) continue;
+                CHECK(json.find("search") != std::string::npos);
+                reported_by = step;
+                seen.set_value();
+            } else {
+                const auto told = event->data.as<std::map<std::string, sg::Value>>();
+                if (told.at("delta").as<bool>())
+                    texts[step] += told.at("message").as<agent::Piece>().content.value_or("");
+            }
+        }
+    });
+    wf::RunOptions options;
+    options.hub = hub.get();
+    const auto run = flow.start("1", "I want to write servers", options);
+    reader.join();  // it ends with the run
+    CHECK((run.status == wf::RunStatus::success));
+    CHECK(was_in_time);
+    CHECK(reported_by == "research");
+    CHECK(texts == std::map<std::string, std::string>{
+                       {"profile", profile_text}, {"research", research_text}, {"synthesis", plan_text}});
+}

@@ -1,0 +1,120 @@
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// The tables of the documents that say which test holds what name tests that exist.
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path root = fs::path(STATEGRAPH_TESTS_DIR).parent_path();
+
+std::string textOf(const fs::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    REQUIRE_MESSAGE(in, "no file " << file.string());
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// The file, or folder, that a row means: names of tests are written without their ending.
+fs::path found(const std::string& name) {
+    for (const char* ending : {"", ".cpp"}) {
+        if (fs::exists(root / (name + ending))) return root / (name + ending);
+    }
+    return {};
+}
+
+/// The names of a file's test cases, with what the formatter has cut in pieces put together.
+std::vector<std::string> casesOf(const fs::path& file) {
+    static const std::regex name(R"re(TEST_CASE\(\s*((?:"(?:[^"\\]|\\.)*"\s*)+)\))re");
+    static const std::regex seam(R"re("\s*")re");
+    const std::string text = textOf(file);
+    std::vector<std::string> cases;
+    for (std::sregex_iterator it(text.begin(), text.end(), name), end; it != end; ++it) {
+        const std::string quoted = std::regex_replace((*it)[1].str(), seam, "");
+        cases.push_back(quoted.substr(1, quoted.find_last_of('"') - 1));
+    }
+    return cases;
+}
+
+bool hasCase(const fs::path& file, const std::string& beginning) {
+    if (fs::is_directory(file)) return false;
+    if (!file.string().ends_with("_test.cpp")) return textOf(file).find(beginning) != std::string::npos;
+    for (const std::string& name : casesOf(file)) {
+        if (name.starts_with(beginning)) return true;
+    }
+    return false;
+}
+
+/// What is wrong with a row's last cell: each path in it must exist, and each quoted text belong to the path before it.
+std::vector<std::string> faultsOf(const std::string& cell) {
+    static const std::regex part(R"re(((?:tests|examples|benchmarks)/[\w./]*\w)|"([^"]+)")re");
+    std::vector<std::string> faults;
+    fs::path file;
+    bool has_file = false;
+    for (std::sregex_iterator it(cell.begin(), cell.end(), part), end; it != end; ++it) {
+        if ((*it)[1].matched) {
+            has_file = true;
+            file = found((*it)[1]);
+            if (file.empty()) faults.push_back("there is no " + (*it)[1].str());
+        } else if (file.empty() || !hasCase(file, (*it)[2])) {
+            faults.push_back("'" + file.string() + "' has no test case that begins with: " + (*it)[2].str());
+        }
+    }
+    if (!has_file) faults.emplace_back("it names no file");
+    return faults;
+}
+
+}  // namespace
+
+TEST_CASE("the rows of agents' requirements name files and test cases that exist") {
+    const std::string page = textOf(root / "docs/agents.md");
+    const std::size_t begin = page.find("\n## Requirements and their tests\n");
+    REQUIRE(begin != std::string::npos);
+    const std::string tables = page.substr(begin, page.find("\n## ", begin + 1) - begin);
+    static const std::regex row(R"re(\n\| ([^|\n]+) \| ([^|\n]+) \| ([^|\n]+) \|(?=\n))re");
+    std::set<std::string> numbers;
+    for (std::sregex_iterator it(tables.begin(), tables.end(), row), end; it != end; ++it) {
+        const std::string number = (*it)[1];
+        if (number == "|" || (*it)[3] == "tests") continue;
+        numbers.insert(number);
+        CAPTURE(number);
+        for (const std::string& fault : faultsOf((*it)[3])) FAIL_CHECK(fault);
+    }
+    for (int i = 1; i <= 25; ++i) CHECK(numbers.count(std::to_string(i)) == 1);
+    for (int i = 1; i <= 17; ++i) CHECK(numbers.count("N" + std::to_string(i)) == 1);
+    for (int i = 1; i <= 19; ++i) CHECK(numbers.count("A" + std::to_string(i)) == 1);
+}
+
+TEST_CASE("a row with a wrong name is found") {
+    const auto count = [](const std::string& cell) { return faultsOf(cell).size(); };
+    CHECK(count("tests/docs_test \"a row with a wrong name\"") == 0);
+    CHECK(count("tests/docs_test.cpp") == 0);
+    CHECK(count("tests/no_such_test") == 1);
+    CHECK(count("tests/docs_test \"no such case\"") == 1);
+    CHECK(count("tests/docs_test \"row with a wrong name is found\"") == 1);  // not its beginning
+    CHECK(count("tests/history \"a case in a folder\"") == 1);
+    CHECK(count("the same") == 1);
+}
+
+TEST_CASE("the tests that the rules of semantics and workflows name exist") {
+    static const std::regex test(R"re([^\w/]((?:[a-z_]+/)+[a-z_]+_test)\b)re");
+    int tests = 0;
+    for (const char* page : {"docs/semantics.md", "docs/workflow_rules.md"}) {
+        CAPTURE(page);
+        const std::string text = textOf(root / page);
+        for (std::sregex_iterator it(text.begin(), text.end(), test), end; it != end; ++it) {
+            const std::string name = (*it)[1];
+            ++tests;
+            CHECK_MESSAGE(!found(name.starts_with("tests/") ? name : "tests/" + name).empty(), "there is no " << name);
+        }
+    }
+    CHECK(tests > 100);
+}

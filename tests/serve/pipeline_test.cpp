@@ -1,0 +1,195 @@
+#include <doctest/doctest.h>
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+
+#include <stategraph/serve/agent_endpoint.hpp>
+#include <stategraph/serve/server.hpp>
+#include <stategraph/stategraph.hpp>
+
+#include "tests/agent/tools.hpp"
+#include "tests/serve/client.hpp"
+
+// Several agents in one graph behind one response.
+
+using namespace tools;
+namespace serve = stategraph::serve;
+namespace json = boost::json;
+using namespace std::chrono_literals;
+
+// Not in an unnamed namespace: coroutines that the server's templates make of it have names of their own.
+namespace piped {
+
+struct State {
+    std::string request = {};
+    std::vector<std::string> said = {};
+    static constexpr auto channels() {
+        return sg::channels(sg::channel<&State::request>(), sg::channel<&State::said>(sg::append));
+    }
+};
+
+}  // namespace piped
+
+namespace {
+
+using piped::State;
+
+/// Opened by the test when it has read what it waits for.
+class Gate {
+public:
+    void open() {
+        const std::lock_guard lock(mutex_);
+        is_open_ = true;
+        changed_.notify_all();
+    }
+    bool wait() {
+        std::unique_lock lock(mutex_);
+        return changed_.wait_for(lock, 20s, [&] { return is_open_; });
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool is_open_ = false;
+};
+
+/// Says "one " and, when the gate is open, "two".
+class GatedModel final : public model::Model {
+public:
+    explicit GatedModel(std::shared_ptr<Gate> gate) : gate_(std::move(gate)) {}
+    sg::Task<model::Reply> ask(model::Request, const model::Asking& asking) const override {
+        asking.tell({.text = "one "});
+        const bool is_read = gate_->wait();
+        asking.tell({.text = "two"});
+        model::Reply reply;
+        reply.message = model::assistant(is_read ? "one two" : "nobody read it in time");
+        co_return reply;
+    }
+
+private:
+    std::shared_ptr<Gate> gate_;
+};
+
+std::string text(const json::object& object, std::string_view member) {
+    const json::value* const found = object.if_contains(member);
+    return found != nullptr && found->is_string() ? std::string(found->get_string()) : std::string();
+}
+
+void addAgent(sg::StateGraph<State>& graph, const std::string& name, std::shared_ptr<const model::Model> model) {
+    const agent::Agent step({.model = std::move(model)});
+    graph.addNode(
+        name, step.graph(), [](const State& state) { return agent::said(state.request); },
+        [](const agent::State& inner) -> sg::Update<State> { return {sg::add<&State::said>(inner.text())}; });
+}
+
+void addTo(serve::Server& server, const sg::StateGraph<State>& graph) {
+    serve::EndpointOptions options;
+    options.protocols = {serve::stepEvents()};
+    server.add("steps", serve::endpoint(graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()}),
+                                        std::move(options)));
+}
+
+}  // namespace
+
+TEST_CASE("a text reaches the client while the model still writes it, and one step's end does not end the response") {
+    const auto gate = std::make_shared<Gate>();
+    sg::StateGraph<State> graph;
+    addAgent(graph, "first", std::make_shared<const GatedModel>(gate));
+    addAgent(graph, "second", model::scripted({model::assistant("three")}));
+    addAgent(graph, "third", model::scripted({model::assistant("four")}));
+    graph.addEdge(sg::START, "first").addEdge("first", "second").addEdge("second", "third").addEdge("third", sg::END);
+    serve::Server server;
+    addTo(server, graph);
+
+    client::Connection connection(server.port());
+    connection.request("POST", "/steps/t/start", R"({"input":{"request":"go"}})");
+    client::Response response = connection.head();
+    CHECK(response.status == 200);
+    while (response.body.find("one ") == std::string::npos) response.body += connection.chunk();
+    CHECK(response.body.find("two") == std::string::npos);  // it is not said yet
+    gate->open();
+    for (std::string piece = connection.chunk(); !piece.empty(); piece = connection.chunk()) response.body += piece;
+
+    std::map<std::string, std::string> texts;
+    std::vector<std::string> order;
+    const auto lines = response.objects();
+    for (const json::object& line : lines) {
+        if (text(line, "event") != "text-chunk") continue;
+        texts[text(line, "stepName")] += text(line, "text");
+        if (order.empty() || order.back() != text(line, "stepName")) order.push_back(text(line, "stepName"));
+    }
+    CHECK(texts == std::map<std::string, std::string>{{"first", "one two"}, {"second", "three"}, {"third", "four"}});
+    CHECK(order == std::vector<std::string>{"first", "second", "third"});
+    CHECK(text(lines.back(), "status") == "done");
+    const json::value state = json::parse(client::get(server.port(), "/steps/t/state").body);
+    CHECK(state.at("values").at("said") == json::array{"one two", "three", "four"});
+}
+
+TEST_CASE("the texts of steps that run at the same time are told apart by the steps' names") {
+    sg::StateGraph<State> graph;
+    addAgent(graph, "left", model::scripted({model::assistant("an answer on the left")}));
+    addAgent(graph, "right", model::scripted({model::assistant("another one on the right")}));
+    graph.addEdge(sg::START, "left").addEdge(sg::START, "right").addEdge("left", sg::END).addEdge("right", sg::END);
+    serve::Server server;
+    addTo(server, graph);
+    std::map<std::string, std::string> texts;
+    for (const json::object& line :
+         client::post(server.port(), "/steps/t/start", R"({"input":{"request":"go"}})").objects()) {
+        if (text(line, "event") == "text-chunk") texts[text(line, "stepName")] += text(line, "text");
+    }
+    CHECK(texts ==
+          std::map<std::string, std::string>{{"left", "an answer on the left"}, {"right", "another one on the right"}});
+}
+
+TEST_CASE("a step that fails is an error line and the end of the response") {
+    sg::StateGraph<State> graph;
+    addAgent(graph, "first", model::scripted({model::assistant("fine")}));
+    addAgent(graph, "second", model::scripted([](const model::Request&) -> model::Message {
+                 throw model::ModelError("the provider is on fire", {.status = 400});
+             }));
+    graph.addEdge(sg::START, "first").addEdge("first", "second").addEdge("second", sg::END);
+    serve::Server server;
+    addTo(server, graph);
+    const auto lines = client::post(server.port(), "/steps/t/start", R"({"input":{"request":"go"}})").objects();
+    REQUIRE(lines.size() >= 3);
+    CHECK(text(lines.front(), "event") == "text-chunk");
+    const json::object& error = lines[lines.size() - 2];
+    CHECK(text(error, "event") == "error");
+    CHECK(text(error, "message").find("the provider is on fire") != std::string::npos);
+    CHECK(text(lines.back(), "event") == "finish");
+    CHECK(text(lines.back(), "status") == "failed");
+}
+
+TEST_CASE("a client that comes when the turn is over gets the calls, their results and the end") {
+    const auto ledger = std::make_shared<Ledger>();
+    const agent::Agent helper(
+        {.model = model::scripted({model::assistant({call("c1", "dig")}), model::assistant("It is done.")}),
+         .tools = {work(ledger)},
+         .compile = stored()});
+    serve::EndpointOptions options;
+    options.protocols = {serve::uiMessages(), serve::ownEvents(), serve::stepEvents({.tools = {{"work", "working"}}})};
+    serve::Server server;
+    server.add("helper", serve::endpoint(helper, std::move(options)));
+    client::post(server.port(), "/helper/t/start", R"({"text":"go"})");
+    SUBCASE("as the AI SDK reads it") {
+        const auto late = client::get(server.port(), "/helper/t/events?from=0");
+        CHECK(late.body.find("tool-input-available") != std::string::npos);
+        CHECK(late.body.find("did dig") != std::string::npos);
+        CHECK(late.body.find(R"("type":"finish")") != std::string::npos);
+        CHECK(late.body.ends_with("data: [DONE]\n\n"));
+    }
+    SUBCASE("as events") {
+        const auto late = client::get(server.port(), "/helper/t/events?from=0&protocol=events").objects();
+        std::string everything;
+        for (const json::object& line : late) everything += json::serialize(line);
+        CHECK(everything.find("It is done.") != std::string::npos);
+        CHECK(everything.find("did dig") != std::string::npos);
+    }
+    SUBCASE("as steps") {
+        const auto late = client::get(server.port(), "/helper/t/events?from=0&protocol=steps").objects();
+        REQUIRE(!late.empty());
+        CHECK(text(late.front(), "event") == "tool-call");
+        CHECK(text(late.back(), "event") == "finish");
+    }
+}
