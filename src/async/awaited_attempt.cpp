@@ -5,7 +5,7 @@
 #include <stategraph/detail/async.hpp>
 
 #include "src/async/stop_wait.hpp"
-#include "src/run/run.hpp"
+#include "src/run/task_env.hpp"
 
 namespace stategraph::engine {
 
@@ -271,7 +271,7 @@ void AwaitedAttempt::leaveNode() noexcept {
         destroyNode();
         return;
     }
-    context_.run->leaveState();
+    context_.env->state.leave();
     giveUp();
     place_->leave();
 }

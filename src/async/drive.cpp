@@ -17,12 +17,12 @@ using detail::RunInput;
 using detail::RunOutcome;
 
 StopWait waitAfter(Run& run, const Execution& execution, int number) {
-    return waitUntil(detail::after(execution.waitTime(number)), run.runStop().get());
+    return waitUntil(detail::after(execution.waitTime(number)), run.env().stop.get());
 }
 
 // One attempt. False: it is to be tried again.
 Async<bool> tryOnce(Run& run, Task& task, int number, bool elsewhere) {
-    Execution execution(run, task);
+    Execution execution(run.env(), task);
     if (execution.isAsync()) {
         const bool done = co_await execution.onceAsync(number);
         co_return done;
@@ -38,7 +38,7 @@ Async<> executeTask(Run& run, Task& task, bool elsewhere) {
     for (int number = 1;; ++number) {
         const bool done = co_await tryOnce(run, task, number, elsewhere);
         if (done) co_return;
-        const Execution execution(run, task);
+        const Execution execution(run.env(), task);
         co_await waitAfter(run, execution, number);
     }
 }
@@ -49,7 +49,7 @@ Async<> executeInTurn(Run& run, bool elsewhere) {
     for (int number = 1; !left.empty(); ++number) {
         std::vector<Task*> again;
         for (Task* task : left) {
-            const Execution execution(run, *task);
+            const Execution execution(run.env(), *task);
             if (number > 1) co_await waitAfter(run, execution, number - 1);
             const bool done = co_await tryOnce(run, *task, number, elsewhere);
             if (!done) again.push_back(task);
@@ -64,13 +64,13 @@ Async<> takeTasks(Run& run, TaskWindow& window) {
         try {
             co_await executeTask(run, *task, true);
         } catch (...) {  // no memory, no thread: of this task alone
-            Execution(run, *task).couldNotRun(std::current_exception());
+            Execution(run.env(), *task).couldNotRun(std::current_exception());
         }
     }
 }
 
 Async<> executeTogether(Run& run) {
-    TaskWindow window(run);
+    TaskWindow window(run.env().topology(), run.todo());
     std::vector<Async<>> hands;
     const std::size_t count = std::min(window.hands(), run.shared().concurrency);
     hands.reserve(count);
@@ -79,7 +79,7 @@ Async<> executeTogether(Run& run) {
     co_await group;
 }
 
-bool blocks(Run& run, Task& task) noexcept { return Execution(run, task).isPlain(); }
+bool blocks(Run& run, Task& task) noexcept { return Execution(run.env(), task).isPlain(); }
 
 // A run that is destroyed while it waits leaves its thread as it is.
 class Leaving {
@@ -189,7 +189,7 @@ Async<> executeAllAsync(Run& run, Spread spread) {
             co_await executeTogether(run);
         }
     } catch (...) {  // no memory, no thread: what has not ended has failed of that
-        for (Task* task : todo) Execution(run, *task).couldNotRun(std::current_exception());
+        for (Task* task : todo) Execution(run.env(), *task).couldNotRun(std::current_exception());
     }
 }
 

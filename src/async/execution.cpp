@@ -18,7 +18,7 @@ stategraph::Task<bool> Execution::onceAsync(int number) {
 
 stategraph::Task<bool> Execution::onceCalled(int number) {
     if (!mayBegin(number)) co_return true;
-    TaskWatch watch(run_, task_, number);
+    TaskWatch watch(env_.observation, env_.place, env_.stop.get(), task_, number);
     if (task_.record.failure) {
         const auto handler = [&] { callHandler(); };
         co_return settle(number, watch, handler);
@@ -33,13 +33,13 @@ stategraph::Task<bool> Execution::onceCalled(int number) {
     std::exception_ptr error;
     bool is_known = false;
     try {
-        cached.emplace(run_, task_, context);
+        cached.emplace(env_, task_, context);
         is_known = cached->restore();
-        if (!is_known && run_.callsApart(node_)) {
-            apart = std::make_shared<AwaitedAttempt>(run_.core().shared_from_this(), node_.action, TaskInput::shared(run_, task_), context,
-                                                     run_.runStop(), node_.limits);
+        if (!is_known && env_.callsApart(node_)) {
+            apart = std::make_shared<AwaitedAttempt>(env_.core().shared_from_this(), node_.action, TaskInput::shared(env_, task_), context,
+                                                     env_.stop, node_.limits);
         } else if (!is_known) {
-            input.emplace(run_, task_, false);
+            input.emplace(env_, task_, false);
         }
     } catch (...) {
         before = std::current_exception();
@@ -54,7 +54,7 @@ stategraph::Task<bool> Execution::onceCalled(int number) {
             }
         } catch (...) {
             error = std::current_exception();
-            if (apart) run_.leaveState();
+            if (apart) env_.state.leave();
         }
     }
     const auto rest = [&] {
@@ -70,7 +70,7 @@ stategraph::Task<bool> Execution::onceCalled(int number) {
 
 stategraph::Task<bool> Execution::onceInside(int number) {
     if (!mayBegin(number)) co_return true;
-    TaskWatch watch(run_, task_, number);
+    TaskWatch watch(env_.observation, env_.place, env_.stop.get(), task_, number);
     if (task_.record.failure) {
         const auto handler = [&] { callHandler(); };
         co_return settle(number, watch, handler);
@@ -85,12 +85,12 @@ stategraph::Task<bool> Execution::onceInside(int number) {
     std::exception_ptr inside;
     bool is_known = false;
     try {
-        cached.emplace(run_, task_, context);
+        cached.emplace(env_, task_, context);
         is_known = cached->restore();
         if (!is_known) {
             input = inputInside();
             link.emplace(linkInside(number));
-            child.emplace(*node_.subgraph->spec.core, run_.shared(), &*link);
+            child.emplace(*node_.subgraph->spec.core, env_.shared, &*link);
         }
     } catch (...) {
         before = std::current_exception();

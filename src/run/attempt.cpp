@@ -8,7 +8,7 @@
 #include <stategraph/runtime.hpp>
 
 #include "src/graph/core.hpp"
-#include "src/run/run.hpp"
+#include "src/run/task_env.hpp"
 #include "src/run/waiting.hpp"
 #include "src/times.hpp"
 
@@ -31,17 +31,17 @@ Attempt::Attempt(std::shared_ptr<const detail::Core> core, const detail::NodeAct
                  const detail::TaskContext& context, std::shared_ptr<RunStop> stop, const AttemptLimits& limits)
     : core_(std::move(core)), action_(action), input_(std::move(input)), context_(context), stop_(std::move(stop)), limits_(limits),
       begun_(Clock::now()), last_sign_(begun_) {
-    Run& run = *context.run;
-    info_ = {.node = run.nodeOf(*context.task).name,
-             .thread_id = run.shared().config->thread_id.toString(),
-             .checkpoint_ns = run.checkpointNs(),
-             .checkpoint_id = run.checkpointId(),
-             .task_id = run.idOf(*context.task),
-             .step = run.step(),
-             .remaining_steps = run.remainingSteps(),
-             .context = run.shared().config->context,
-             .store = run.store(),
-             .state = run.state().share()};
+    TaskEnv& env = *context.env;
+    info_ = {.node = env.nodeOf(*context.task).name,
+             .thread_id = env.shared.config->thread_id.toString(),
+             .checkpoint_ns = env.place.ns,
+             .checkpoint_id = env.place.checkpoint,
+             .task_id = env.idOf(*context.task),
+             .step = env.place.step,
+             .remaining_steps = env.supersteps.remaining(),
+             .context = env.shared.config->context,
+             .store = env.store(),
+             .state = env.state.values.share()};
     context_.attempt_apart = this;
     if (context.failure != nullptr) context_.failure = &failure_.emplace(*context.failure);
 }

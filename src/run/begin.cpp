@@ -14,230 +14,182 @@
 namespace stategraph::engine {
 namespace {
 
-using detail::CheckpointerKind;
 using detail::RunInput;
-
-std::string namespaceInside(const ParentLink& link) {
-    const std::string& outer = link.run->checkpointNs();
-    const Node& node = link.run->nodeOf(*link.task);
-    if (link.call != nullptr) return calledNamespace(outer, node, link.call->caller, link.call->key);
-    return innerNamespace(outer, node, link.run->idOf(*link.task), link.key);
-}
-
-BaseCheckpointSaver* saverFor(const detail::Core& core, const RunShared& shared) {
-    return core.options().checkpointer == CheckpointerKind::none ? nullptr : shared.saver;
-}
-
-constexpr int usual_limit = 25;
-
-// What the run says, or the graph, or the graph around it.
-int limitOf(const detail::Core& core, const RunConfig& config, const ParentLink* parent) noexcept {
-    if (config.recursion_limit) return *config.recursion_limit;
-    if (core.options().recursion_limit) return *core.options().recursion_limit;
-    return parent == nullptr ? usual_limit : parent->run->limit();
-}
 
 }  // namespace
 
-Run::Run(const detail::Core& core, RunShared& shared, const ParentLink* parent, void* place)
-    : core_(core),
-      shared_(shared),
-      parent_(parent),
-      run_stop_(parent == nullptr ? shared.stop : parent->call != nullptr ? parent->call->stop : parent->run->run_stop_),
-      stop_(parent ? parent->stop : nullptr),
-      ns_(parent ? namespaceInside(*parent) : std::string()),
-      state_(core.schema(), place),
-      ids_(parent ? parent->run->ids_.inner(parent->call ? parent->call->id : parent->run->idOf(*parent->task))
-                  : IdSequence(core.ids(), shared.saver ? core.ids().uniqueBits() : 0)),
-      before_(&core.before()),
-      after_(&core.after()),
-      limit_(limitOf(core, *shared.config, parent)),
-      observation_(core.options().observer.get(), shared.config->observer) {
-    schedule_.reset(core.topology());
-    if (parent != nullptr) {
-        const std::size_t cut = ns_.rfind('|');
-        path_ = parent->run->path_;
-        path_.push_back(cut == std::string::npos ? ns_ : ns_.substr(cut + 1));
-        // Each namespace is the beginning of the next one.
-        const std::string_view own = ns_;
-        parents_.reserve(parent->run->parents_.size() + 1);
-        for (const auto& outer : parent->run->parents_) parents_.push_back({own.substr(0, outer.checkpoint_ns.size()), outer.id});
-        parents_.push_back({own.substr(0, parent->run->ns_.size()), parent->run->checkpoint_});
+Run::Run(const detail::Core& core, RunShared& shared, const ParentLink* link, void* place)
+    : env_(core, shared, link, place), breakpoints_(core, *shared.config, link == nullptr) {}
+
+RunBreakpoints::RunBreakpoints(const detail::Core& core, const RunConfig& config, bool is_root) : before_(&core.before()), after_(&core.after()) {
+    if (!is_root || !(config.interrupt_before.isGiven() || config.interrupt_after.isGiven())) return;
+    overrides_ = std::make_unique<Overrides>();
+    if (config.interrupt_before.isGiven()) {
+        overrides_->before = Breakpoints(core.topology(), config.interrupt_before.names());
+        before_ = &overrides_->before;
     }
-    log_.start({.saver = saverFor(core, shared),
-                .thread_id = shared.config->thread_id.view(),
-                .checkpoint_ns = ns_,
-                .durability = shared.config->durability,
-                .metadata = shared.metadata,
-                .parents = parents_,
-                .graph = core.topology().fingerprint,
-                .schema = core.schema().fingerprint(),
-                .executor = shared.executor});
-    if (parent == nullptr) {
-        const RunConfig& config = *shared.config;
-        if (config.interrupt_before.isGiven() || config.interrupt_after.isGiven()) overrides_ = std::make_unique<Overrides>();
-        if (config.interrupt_before.isGiven()) {
-            overrides_->before = Breakpoints(core.topology(), config.interrupt_before.names());
-            before_ = &overrides_->before;
-        }
-        if (config.interrupt_after.isGiven()) {
-            overrides_->after = Breakpoints(core.topology(), config.interrupt_after.names());
-            after_ = &overrides_->after;
-        }
+    if (config.interrupt_after.isGiven()) {
+        overrides_->after = Breakpoints(core.topology(), config.interrupt_after.names());
+        after_ = &overrides_->after;
     }
 }
 
 // Only a run whose end could not be stored is not told of yet.
 Run::~Run() {
-    if (parent_ == nullptr && log_.hasSaver()) shared_.claim.takeCancels(nullptr, nullptr);
-    if (observation_.isOpen()) observation_.runEnds(Ending::failed, ran_, "its end could not be stored");
-}
-
-std::shared_ptr<BaseStore> Run::store() const noexcept {
-    const Run* run = this;
-    while (!run->core_.options().store && run->parent_ != nullptr) run = run->parent_->run;
-    return run->core_.options().store;
+    if (env_.link == nullptr && env_.log.hasSaver()) env_.shared.claim.takeCancels(nullptr, nullptr);
+    if (env_.observation.isOpen()) env_.observation.runEnds(Ending::failed, env_.supersteps.begun, "its end could not be stored");
 }
 
 void Run::begin(RunInput&& input) {
-    if (observation_) observeStart();
-    if (parent_ == nullptr && log_.hasSaver()) {
-        const RunConfig& config = *shared_.config;
-        ClaimStop stop;
-        if (shared_.stop != nullptr) stop = {shared_.stop->token(), shared_.stop->deadline()};
-        shared_.claim.acquire(*shared_.saver, config.thread_id.view(), config.on_busy, config.busy_timeout, stop);
-    }
+    if (env_.observation) observeStart();
+    if (env_.link == nullptr && env_.log.hasSaver()) claimThread();
+    Start& start = start_.emplace();
+    if (env_.link != nullptr) start.stop = env_.link->stop;
+    if (env_.link == nullptr && !env_.shared.config->checkpoint_ns.empty()) planTravels(input);
     // New input drops what is due, so it does not matter whether that still exists.
     bool drops = input.kind == RunInput::Kind::update;
-    if (parent_ != nullptr) drops = stop_ == nullptr && (!parent_->resuming || parent_->replaying);
+    if (env_.link != nullptr) drops = start.stop == nullptr && (!env_.link->start.resuming || env_.link->start.replaying);
     const GoneNodes gone = drops ? GoneNodes::skip : GoneNodes::refuse;
-    if (parent_ == nullptr && !shared_.config->checkpoint_ns.empty()) planTravels(input);
-    CheckpointId wanted = parent_ ? CheckpointId() : shared_.config->checkpoint_id;
-    if (stop_ != nullptr) wanted = stop_->id;
+    CheckpointId wanted = env_.link ? CheckpointId() : env_.shared.config->checkpoint_id;
+    if (start.stop != nullptr) wanted = start.stop->id;
     load(wanted, gone);
-    if (parent_ == nullptr && shared_.events->any()) {
-        shared_.events->at(head_at_begin_);  // what is reported from here on comes after all that was stored before
-        shared_.events->runBegins(*this);
+    if (env_.link == nullptr && env_.teller.any()) {
+        env_.shared.events->at(env_.place.head_at_begin);  // what is reported from here on comes after all that was stored before
+        env_.teller.runBegins();
     }
-    if (input.answer || !input.answers.empty()) travelling_ = false;
-    drop_answers_ = travelling_;
-    if (travelling_) {
+    if (start.travels() && (input.answer || !input.answers.empty())) start.kind = Start::Kind::rerun;
+    const bool travels = start.travels();
+    if (travels) {
         // A bound for logs inside: what they were when this checkpoint was made.
-        const bool edited = source_ == Source::update || source_ == Source::fork;
-        inner_bound_ = edited && loaded_->commit.parent ? loaded_->commit.parent : checkpoint_;
+        start.inside.bound = wasEdited() && start.from->commit.parent ? start.from->commit.parent : env_.place.checkpoint;
     }
     completeVisits();
-    for (const auto& [path, record] : stored_records_) {
+    takeEarlierCommands(gone);
+    if (start.from && env_.link == nullptr && !drops) {
+        if (!start.reruns()) checkNotCancelled();
+        checkStored(input);
+    }
+    const bool resuming = beginWith(input);
+    if (resuming) {
+        plan(topology(), env_.schedule, env_.plan);
+        if (travels && (!wasEdited() || start.isElsewhere(env_.place.ns))) commit(Source::fork);
+        if (mustNoteGoingOn()) note(checkpoint::run_goes_on);
+        env_.teller.values();
+    }
+    if (env_.link != nullptr && start.stop == nullptr) {
+        start.inside = env_.link->start;
+    } else if (start.kind != Start::Kind::command) {
+        start.inside.resuming = resuming;
+        start.inside.replaying = travels;
+    }
+    env_.log.wait();  // the input is acknowledged now
+}
+
+void Run::claimThread() {
+    const RunConfig& config = *env_.shared.config;
+    ClaimStop stop;
+    if (env_.shared.stop != nullptr) stop = {env_.shared.stop->token(), env_.shared.stop->deadline()};
+    env_.shared.claim.acquire(*env_.shared.saver, config.thread_id.view(), config.on_busy, config.busy_timeout, stop);
+}
+
+// What earlier Commands wrote to the superstep that waits.
+void Run::takeEarlierCommands(GoneNodes gone) {
+    for (const auto& [path, record] : start_->records) {
         if (path != command_path) continue;
-        // What an earlier Command wrote to the superstep that waits.
         detail::Writes writes;
         Routes routes;
-        restoreResult(topology(), core_.schema(), record, writes, routes, gone);
+        restoreResult(topology(), core().schema(), record, writes, routes, gone);
         applyOutside(writes, routes, nullptr);
-        log_.forceSnapshot();
+        env_.log.forceSnapshot();
     }
-    if (has_state_ && parent_ == nullptr && !drops && !replay_) checkNotCancelled();
-    if (has_state_ && parent_ == nullptr && !drops) checkStored(input);
-    bool resuming = false;
-    if (input.kind == RunInput::Kind::command) {
-        resuming = beginCommand(input);
-    } else if (parent_ != nullptr ? goes_on_inside_ : input.kind == RunInput::Kind::resume) {
-        if (!has_state_) {
-            throw EmptyInputError("there is nothing to go on with: the thread has no checkpoint yet; give the run an input");
-        }
-        resuming = true;
-    } else {
+}
+
+bool Run::beginWith(RunInput& input) {
+    if (input.kind == RunInput::Kind::command) return beginCommand(input);
+    const bool goes_on = env_.link != nullptr ? start_->goesOn() : input.kind == RunInput::Kind::resume;
+    if (!goes_on) {
         beginInput(input.writes);
+        return false;
     }
-    if (resuming) {
-        went_on_ = true;
-        const bool was_edited = source_ == Source::update || source_ == Source::fork;
-        if (travelling_ && (!was_edited || moved_)) commit(Source::fork);
-        if (mustNoteGoingOn()) note(checkpoint::run_goes_on);
-        shared_.events->values(*this);
+    if (!start_->from) {
+        throw EmptyInputError("there is nothing to go on with: the thread has no checkpoint yet; give the run an input");
     }
-    if (parent_ != nullptr && stop_ == nullptr) {
-        inner_resuming_ = parent_->resuming;
-        inner_replaying_ = parent_->replaying;
-        inner_bound_ = parent_->bound;
-    } else if (input.kind != RunInput::Kind::command || resuming) {
-        inner_resuming_ = resuming;
-        inner_replaying_ = travelling_;
-    }
-    log_.wait();  // the input is acknowledged now
+    return true;
 }
 
 // Refuses what this graph cannot go on with, the logs of subgraphs included, while nothing is written yet.
 void Run::checkStored(const RunInput& input) const {
     const bool goes_on = input.kind != RunInput::Kind::command || input.answer || !input.answers.empty() || input.go_to.empty();
-    checkResumption({.core = core_,
-                     .saver = *shared_.saver,
-                     .log = {shared_.config->thread_id.view(), ns_},
-                     .checkpoint_id = checkpoint_,
-                     .step = step_,
-                     .state = state_,
-                     .schedule = schedule_,
-                     .records = stored_records_,
-                     .reruns = replay_ || !goes_on,
-                     .inner_afresh = travelling_ || !goes_on,
-                     .bound = inner_bound_});
+    checkResumption({.core = core(),
+                     .saver = *env_.shared.saver,
+                     .log = env_.place.log(),
+                     .checkpoint_id = env_.place.checkpoint,
+                     .step = env_.place.step,
+                     .state = env_.state.values,
+                     .schedule = env_.schedule,
+                     .records = start_->records,
+                     .reruns = start_->reruns() || !goes_on,
+                     .inner_afresh = start_->travels() || !goes_on,
+                     .bound = start_->inside.bound});
 }
 
 // A run that names a checkpoint asks for it, whatever became of the thread.
 void Run::checkNotCancelled() const {
-    if (!checkpoint::saysCancelled(stored_records_)) return;
+    if (!checkpoint::saysCancelled(start_->records)) return;
     throw InvalidArgumentError("the thread was cancelled (cancelThread), so there is nothing to resume; give the run a new input, or name the "
                                "checkpoint_id that it is to resume from",
-                               {.thread_id = shared_.config->thread_id.toString(), .checkpoint_id = checkpoint_.toString()});
+                               {.thread_id = env_.shared.config->thread_id.toString(), .checkpoint_id = env_.place.checkpoint.toString()});
 }
 
 void Run::beginInput(detail::Writes& writes) {
-    core_.schema().check(writes);
+    core().schema().check(writes);
     for (const detail::Op& op : writes) {
-        if (parent_ != nullptr || core_.accepts(op.channel)) continue;
-        const std::string& name = core_.schema().channel(op.channel).name;
+        if (env_.link != nullptr || core().accepts(op.channel)) continue;
+        const std::string& name = core().schema().channel(op.channel).name;
         throw InvalidUpdateError("channel '" + name + "' is not among those that the graph takes as input", {.channel = name});
     }
-    plan_->clear();
+    WriteSet& dropped = env_.memory->superstep.writes;
+    std::vector<detail::ChannelIndex>& ending = env_.memory->superstep.ending;
+    env_.plan.clear();
     bool abandons = false;
-    if (has_state_) {
-        plan(topology(), schedule_, *plan_);
-        abandons = !plan_->empty();
-        if (topology().has_lasting && !replay_) noteAbandonedVisits();
-        writes_.clear();
-        writes_.close(core_.schema());
-        log_.noteChanges(state_, writes_, abandons);
-        ending_.clear();
-        if (abandons) findEnding(state_, writes_, ending_);
-        applyWrites(state_, writes_, ending_, log_.logsOperations() ? &log_.operations() : nullptr);
-        endChannels(state_, ending_);
+    if (start_->from) {
+        plan(topology(), env_.schedule, env_.plan);
+        abandons = !env_.plan.empty();
+        if (topology().has_lasting && !start_->reruns()) noteAbandonedVisits();
+        dropped.clear();
+        dropped.close(core().schema());
+        env_.log.noteChanges(env_.state.values, dropped, abandons);
+        ending.clear();
+        if (abandons) findEnding(env_.state.values, dropped, ending);
+        applyWrites(env_.state.values, dropped, ending, env_.log.logsOperations() ? &env_.log.operations() : nullptr);
+        endChannels(env_.state.values, ending);
     }
-    advance(topology(), schedule_, {.consumed = *plan_, .routed = {}, .is_step = abandons, .input = &writes});
-    replay_ = false;
+    advance(topology(), env_.schedule, {.consumed = env_.plan, .routed = {}, .is_step = abandons, .input = &writes});
+    start_->kind = Start::Kind::input;
     commit(Source::input);
 }
 
 // Writes that come from outside a superstep: nothing is consumed and nothing ends.
 void Run::applyOutside(detail::Writes& writes, Routes& routes, OperationLog* log) {
-    writes_.clear();
-    writes_.add(core_.schema(), writes, "a Command");
-    writes_.close(core_.schema());
-    log_.noteChanges(state_, writes_, false);
-    applyWrites(state_, writes_, {}, log);
+    WriteSet& set = env_.memory->superstep.writes;
+    set.clear();
+    set.add(core().schema(), writes, "a Command");
+    set.close(core().schema());
+    env_.log.noteChanges(env_.state.values, set, false);
+    applyWrites(env_.state.values, set, {}, log);
     const Routed routed{no_node, &routes};
-    advance(topology(), schedule_, {.consumed = {}, .routed = {&routed, 1}});
-    planned_ = false;
+    advance(topology(), env_.schedule, {.consumed = {}, .routed = {&routed, 1}});
 }
 
 void Run::takeAnswers(const RunInput& input) {
-    if (!log_.hasSaver()) throw MissingCheckpointerError("a resume value needs a graph that was compiled with a checkpointer");
+    if (!env_.log.hasSaver()) throw MissingCheckpointerError("a resume value needs a graph that was compiled with a checkpointer");
     struct Open {
         std::string_view path;
         checkpoint::TaskFields* record;
         Interrupt interrupt;
     };
     std::vector<Open> open;
-    for (auto& [path, record] : stored_records_) {
+    for (auto& [path, record] : start_->records) {
         if (record.writes) continue;
         for (const auto* asked : checkpoint::openQuestions(record)) {
             open.push_back({path, &record, {asked->id, asked->index, Value::fromCbor(std::string(asked->value)), std::string(asked->key)}});
@@ -249,7 +201,7 @@ void Run::takeAnswers(const RunInput& input) {
             why += "\n  " + asked.id.toString() + (asked.key.empty() ? "" : " '" + asked.key + "'") + " (" +
                    std::string(topology().shownName(each.record->node)) + "): " + asked.value.toJson();
         }
-        throw InvalidArgumentError(std::move(why), {.thread_id = shared_.config->thread_id.toString()});
+        throw InvalidArgumentError(std::move(why), {.thread_id = env_.shared.config->thread_id.toString()});
     };
     if (open.empty()) refuse("there is no open interrupt that the resume value could answer");
     if (input.answer && open.size() > 1) refuse("several interrupts are open; say which one each answer is for (Command::answers):");
@@ -274,25 +226,29 @@ void Run::takeAnswers(const RunInput& input) {
     }
     for (const Answer& answer : answers) {
         const std::uint64_t index = by_id.find(answer.interrupt_id)->second->interrupt.index;
-        core_.askedQuestions().check({shared_.config->thread_id.toString(), answer.interrupt_id, index}, answer.value);
+        core().askedQuestions().check({env_.shared.config->thread_id.toString(), answer.interrupt_id, index}, answer.value);
     }
     std::set<std::string_view> touched;
     for (const Answer& answer : answers) {
         const Open& asked = *by_id.find(answer.interrupt_id)->second;
-        shared_.new_answers.emplace_back(answer.interrupt_id, asked.interrupt.index);
-        answers_.push_back(answer.value);
-        asked.record->answers.push_back({answer.interrupt_id, asked.interrupt.index, answers_.back().bytes()});
+        env_.shared.new_answers.emplace_back(answer.interrupt_id, asked.interrupt.index);
+        start_->answers.push_back(answer.value);
+        asked.record->answers.push_back({answer.interrupt_id, asked.interrupt.index, start_->answers.back().bytes()});
         touched.insert(asked.path);
     }
-    // The answers are kept before anything runs on them, all at once; and only the first who answers does.
+    putAnswers(touched);
+}
+
+// The answers are kept before anything runs on them, all at once; and only the first who answers does.
+void Run::putAnswers(const std::set<std::string_view>& touched) {
     std::deque<std::string> records;
     std::vector<WriteRow> rows;
-    for (const StoredWrite& stored : loaded_->tuple.writes) {
+    for (const StoredWrite& stored : start_->from->tuple.writes) {
         if (!touched.contains(stored.path)) continue;
-        checkpoint::writeTask(checkpoint_, *stored_records_.find(stored.path), records.emplace_back());
-        rows.push_back({.checkpoint_id = checkpoint_, .path = stored.path, .bytes = records.back(), .expected = stored.bytes});
+        checkpoint::writeTask(env_.place.checkpoint, *start_->records.find(stored.path), records.emplace_back());
+        rows.push_back({.checkpoint_id = env_.place.checkpoint, .path = stored.path, .bytes = records.back(), .expected = stored.bytes});
     }
-    log_.putTasks(rows);
+    env_.log.putTasks(rows);
 }
 
 bool Run::beginCommand(RunInput& input) {
@@ -301,25 +257,25 @@ bool Run::beginCommand(RunInput& input) {
     if (!answers && input.writes.empty() && input.go_to.empty()) {
         throw EmptyInputError("the Command has neither resume nor update nor go_to: there is nothing to do");
     }
-    core_.schema().check(input.writes);
+    core().schema().check(input.writes);
     Routes routes;
     for (const Target& target : input.go_to) resolveTarget(topology(), target, "a Command", routes);
     if (answers) takeAnswers(input);
 
-    plan(topology(), schedule_, *plan_);
-    const bool joins = answers || (has_state_ && !plan_->empty() && input.go_to.empty());
+    plan(topology(), env_.schedule, env_.plan);
+    const bool joins = answers || (start_->from && !env_.plan.empty() && input.go_to.empty());
     if (!joins) {
-        applyOutside(input.writes, routes, log_.logsOperations() ? &log_.operations() : nullptr);
+        applyOutside(input.writes, routes, env_.log.logsOperations() ? &env_.log.operations() : nullptr);
         commit(Source::input);
-        went_on_ = true;
-        shared_.events->values(*this);
+        start_->kind = Start::Kind::command;
+        env_.teller.values();
         return false;
     }
     if (input.writes.empty() && routes.empty()) return true;
     // It joins the superstep that waits: kept beside the tasks' records, with what earlier Commands wrote.
-    log_.putTask(checkpoint_, command_path, encodeCommand(input.writes, routes));
+    env_.log.putTask(env_.place.checkpoint, command_path, encodeCommand(input.writes, routes));
     applyOutside(input.writes, routes, nullptr);
-    log_.forceSnapshot();
+    env_.log.forceSnapshot();
     return true;
 }
 
@@ -328,7 +284,7 @@ std::string Run::encodeCommand(detail::Writes& writes, const Routes& routes) con
     std::size_t count = 0;
     checkpoint::TaskFields fields;
     fields.node = "__input__";
-    for (const auto& [path, before] : stored_records_) {
+    for (const auto& [path, before] : start_->records) {
         if (path != command_path) continue;
         fields.to = before.to;
         fields.sends = before.sends;
@@ -337,11 +293,11 @@ std::string Run::encodeCommand(detail::Writes& writes, const Routes& routes) con
         count = in.array();
         items = in.rest();
     }
-    const std::string list = encodeWriteList(core_.schema(), writes, &items, count);
+    const std::string list = encodeWriteList(core().schema(), writes, &items, count);
     fields.writes = list;
     std::vector<std::string> payloads = addRoutes(topology(), routes, fields);
     std::string bytes;
-    checkpoint::writeTask(checkpoint_, fields, bytes);
+    checkpoint::writeTask(env_.place.checkpoint, fields, bytes);
     return bytes;
 }
 

@@ -1,7 +1,6 @@
 #include "src/run/cached_task.hpp"
 
 #include <algorithm>
-#include <mutex>
 #include <new>
 
 #include <stategraph/error.hpp>
@@ -9,13 +8,14 @@
 #include "src/cache/entry.hpp"
 #include "src/commit/task_record.hpp"
 #include "src/run/task_input.hpp"
+#include "src/run/task_questions.hpp"
 
 namespace stategraph::engine {
 namespace {
 
 // The channels that the node sees, by name.
-void encodeSeen(Run& run, const Node& node, Encoder& out) {
-    const State& state = run.state();
+void encodeSeen(TaskEnv& env, const Node& node, Encoder& out) {
+    const State& state = env.state.values;
     const detail::Schema& schema = state.schema();
     const bool shares = node.subgraph && node.subgraph->spec.to_inner == nullptr;
     const auto& some = shares ? node.subgraph->in : node.projection;
@@ -33,49 +33,45 @@ void encodeSeen(Run& run, const Node& node, Encoder& out) {
     }
 }
 
-std::string encodeInput(Run& run, Task& task, detail::TaskContext& context) {
-    const Node& node = run.nodeOf(task);
+std::string encodeInput(TaskEnv& env, Task& task, detail::TaskContext& context) {
+    const Node& node = env.nodeOf(task);
     const CacheKey& key = node.cache->key;
     std::string bytes;
     Encoder out(bytes);
     if (!key.empty() && !(node.subgraph && task.planned.is_send)) {
         bytes += 'k';
-        const TaskInput input(run, task, false);
+        const TaskInput input(env, task, false);
         Runtime runtime(context);
         try {
             key.encode(input.get(), runtime, out);
         } catch (...) {
             const std::exception_ptr original = std::current_exception();
-            ErrorContext where{.node = node.name, .step = run.step()};
+            ErrorContext where{.node = node.name, .step = env.place.step};
             std::string text = "the cache key of node '" + node.name + "' failed: " + detail::describeWithin(where, original);
-            throw NodeError(std::move(text), original, run.idOf(task).toString(), std::move(where));
+            throw NodeError(std::move(text), original, env.idOf(task).toString(), std::move(where));
         }
     } else if (task.planned.is_send) {
         bytes += 's';
-        run.encodeSend(task, out);
+        encodeSend(*env.sendOf(task), out);
     } else {
         bytes += 'i';
-        encodeSeen(run, node, out);
+        encodeSeen(env, node, out);
     }
     return bytes;
 }
 
 }  // namespace
 
-void CachedTask::open(Run& run, Task& task, detail::TaskContext& context) {
+void CachedTask::open(TaskEnv& env, Task& task, detail::TaskContext& context) {
     BaseCache* cache = nullptr;
-    for (const Run* at = &run; at != nullptr && cache == nullptr; at = at->parent_ != nullptr ? at->parent_->run : nullptr) {
+    for (const TaskEnv* at = &env; at != nullptr && cache == nullptr; at = at->link != nullptr ? at->link->env : nullptr) {
         cache = at->core().options().cache.get();
     }
     if (cache == nullptr) return;
-    {
-        // What somebody answered is no function of the input.
-        const std::lock_guard lock(run.shared_.answers_mutex);
-        if (!run.answersOf(task).answers.empty()) return;
-    }
-    std::string input = encodeInput(run, task, context);
+    if (TaskQuestions(env, task).hasAnswers()) return;  // what somebody answered is no function of the input
+    std::string input = encodeInput(env, task, context);
     CacheName name = cacheNameOf(input);
-    entry_.emplace(Entry{.run = run, .task = task, .policy = *run.nodeOf(task).cache, .cache = *cache, .input = std::move(input), .hash = name.hash, .key = std::move(name.key)});
+    entry_.emplace(Entry{.env = env, .task = task, .policy = *env.nodeOf(task).cache, .cache = *cache, .input = std::move(input), .hash = name.hash, .key = std::move(name.key)});
 }
 
 bool CachedTask::restore() {
@@ -105,7 +101,7 @@ bool CachedTask::restoreEntryOrLead() {
         }
         FlightSeat::Answer answer = FlightSeat::Answer::alone;
         try {
-            answer = seat_.join(entry_->run, entry_->task, entry_->cache, entry_->policy.ns, entry_->key, ended);
+            answer = seat_.join(entry_->env, entry_->task, entry_->cache, entry_->policy.ns, entry_->key, ended);
         } catch (const std::bad_alloc&) {
             // It runs, and nobody waits.
         } catch (const detail::StopSignal&) {
@@ -145,17 +141,17 @@ bool CachedTask::take(std::string_view stored) {
 bool CachedTask::read(std::string_view stored) {
     const auto record = resultOf(stored, entry_->input);
     if (!record) return false;
-    Run& run = entry_->run;
+    TaskEnv& env = entry_->env;
     Task& task = entry_->task;
     const auto fields = checkpoint::readTask({"", entry_->policy.ns, entry_->hash, entry_->key}, *record);
     if (!fields.writes) throw WrongTypeError("expected a result");
-    restoreResult(run.topology(), run.core().schema(), fields, task.result.writes, task.routes);
-    for (const PendingSend& send : task.routes.sends) (void)restorePayload(run.topology().nodes[send.node], send.stored);
+    restoreResult(env.topology(), env.core().schema(), fields, task.result.writes, task.routes);
+    for (const PendingSend& send : task.routes.sends) (void)restorePayload(env.topology().nodes[send.node], send.stored);
     return true;
 }
 
 void CachedTask::noteEntryWrites() {
-    const detail::Schema& schema = entry_->run.core().schema();
+    const detail::Schema& schema = entry_->env.core().schema();
     detail::Writes& writes = entry_->task.result.writes;
     try {
         schema.check(writes);
@@ -177,10 +173,10 @@ void CachedTask::noteEntryWrites() {
 
 void CachedTask::noteEntryRoutes() {
     checkpoint::TaskFields fields;
-    fields.node = entry_->run.nodeOf(entry_->task).stored_name;
+    fields.node = entry_->env.nodeOf(entry_->task).stored_name;
     fields.writes = entry_->writes;
     try {
-        const std::vector<std::string> payloads = addRoutes(entry_->run.topology(), entry_->task.routes, fields);
+        const std::vector<std::string> payloads = addRoutes(entry_->env.topology(), entry_->task.routes, fields);
         std::string record;
         checkpoint::writeTask(entry_->hash, fields, record);
         entry_->value = makeEntry(entry_->input, record);
@@ -191,10 +187,7 @@ void CachedTask::noteEntryRoutes() {
 
 void CachedTask::storeEntry() noexcept {
     try {
-        {
-            const std::lock_guard lock(entry_->run.shared_.answers_mutex);
-            if (!entry_->run.answersOf(entry_->task).answers.empty()) return drop();
-        }
+        if (TaskQuestions(entry_->env, entry_->task).hasAnswers()) return drop();
         entry_->cache.set(entry_->policy.ns, entry_->key, entry_->value, entry_->policy.ttl);
     } catch (...) {
         // The task has its result, and the next one runs.

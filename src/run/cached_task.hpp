@@ -5,7 +5,7 @@
 #include <stategraph/cache.hpp>
 
 #include "src/run/flight.hpp"
-#include "src/run/run.hpp"
+#include "src/run/task_env.hpp"
 
 namespace stategraph::engine {
 
@@ -16,9 +16,9 @@ namespace stategraph::engine {
 class CachedTask {
 public:
     /// Makes the key. Errors: NodeError if the policy's function throws.
-    CachedTask(Run& run, Task& task, detail::TaskContext& context) {
+    CachedTask(TaskEnv& env, Task& task, detail::TaskContext& context) {
         if (task.extra().is_cached) task.useExtra().is_cached = false;
-        if (run.nodeOf(task).cache) open(run, task, context);
+        if (env.nodeOf(task).cache) open(env, task, context);
     }
     /// True: the task has its result.
     bool restore();
@@ -40,7 +40,7 @@ public:
 
 private:
     struct Entry {
-        Run& run;
+        TaskEnv& env;
         Task& task;
         const NodeCache& policy;
         BaseCache& cache;
@@ -58,7 +58,7 @@ private:
     void noteEntryRoutes();
     void storeEntry() noexcept;
     bool take(std::string_view stored);
-    void open(Run& run, Task& task, detail::TaskContext& context);
+    void open(TaskEnv& env, Task& task, detail::TaskContext& context);
     bool read(std::string_view stored);
 
     std::optional<Entry> entry_;

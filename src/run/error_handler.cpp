@@ -53,15 +53,15 @@ bool Execution::handle(const std::exception_ptr& error, int attempts, TaskWatch&
     try {
         task_.result.writes.clear();
         task_.routes.clear();
-        run_.drafts_.clear();
+        env_.superstep->drafts().clear();
         NodeFailure failure{.node = node_.name, .error = textOf(error), .attempts = attempts};
-        if (run_.shared_.events->any()) {
+        if (env_.teller.any()) {
             task_.record.error = failure.error;
-            run_.shared_.events->emitTaskEnd(run_, run_.shared_.events->taskEnds(run_, task_, TaskStatus::failed));
+            env_.teller.emitTaskEnd(env_.teller.taskEnds(task_, TaskStatus::failed));
         }
         task_.record.error.reset();  // from here on it would be the handler's
         task_.record.failure = std::move(failure);
-        if (run_.hasSaver()) run_.storeRecord(task_, false);
+        if (env_.hasSaver()) env_.storeRecord(task_, false);
     } catch (...) {
         failed(std::current_exception());
         return true;
@@ -77,7 +77,7 @@ void Execution::callHandler() {
     task_.result.written = nullptr;
     task_.routes.clear();
     const ErrorHandler& handler = *node_.on_error;
-    detail::TaskContext context{.run = &run_,
+    detail::TaskContext context{.env = &env_,
                                 .task = &task_,
                                 .attempt = 1,
                                 .calls = first_question,
@@ -85,11 +85,11 @@ void Execution::callHandler() {
                                 .failure = &*task_.record.failure};
     std::shared_ptr<const void> shared;
     std::optional<TaskInput> input;
-    const bool may_be_stopped = run_.runStop() != nullptr;
+    const bool may_be_stopped = env_.stop != nullptr;
     if (may_be_stopped) {
-        shared = TaskInput::shared(run_, task_, handler.takes_state);
+        shared = TaskInput::shared(env_, task_, handler.takes_state);
     } else {
-        input.emplace(run_, task_, handler.takes_state);
+        input.emplace(env_, task_, handler.takes_state);
     }
     try {
         if (may_be_stopped) {
@@ -121,33 +121,6 @@ void Execution::callHandler() {
     }
     takeResult();
     finish();
-}
-
-// Of a graph whose node has no handler any more the node runs again.
-void Run::restoreFailure(Task& task, const checkpoint::LoggedFailure& failure, bool is_done) const {
-    const Node& node = nodeOf(task);
-    constexpr std::uint64_t most = 1'000'000'000;
-    if (!node.on_error && !is_done) return;
-    task.record.failure =
-        NodeFailure{.node = node.name, .error = std::string(failure.text), .attempts = static_cast<int>(std::min(failure.attempts, most))};
-}
-
-std::vector<std::exception_ptr> Run::otherFailures(const Task& than) const {
-    std::vector<std::exception_ptr> others;
-    for (const Task* task : current_) {
-        if (task != &than && task->progress.status() == TaskStatus::failed) others.push_back(task->extra().failure);
-    }
-    return others;
-}
-
-bool Run::startsNoMore() const noexcept {
-    return core_.options().on_failure == FailurePolicy::cancel_siblings && any_failed_.load(std::memory_order_relaxed);
-}
-
-// After a failure: whether tasks were not started, of which no record tells why.
-bool Run::leftSome() const noexcept {
-    if (!any_failed_.load(std::memory_order_relaxed)) return false;
-    return std::any_of(current_.begin(), current_.end(), [](const Task* task) { return !task->progress.hasEnded(); });
 }
 
 }  // namespace stategraph::engine

@@ -23,10 +23,9 @@ class Topic;
 
 namespace stategraph::engine {
 
-class Run;
 class RunStop;
 
-/// What a run tells those who listen: builds events, in LangGraph's shapes, only where somebody asked for their mode.
+/// Those who listen to a run and the runs inside it: who wants what, and how they get it. What they are told, each run's Teller makes.
 /// The functions may be called from several threads; events are handed on one at a time.
 class Events {
 public:
@@ -42,52 +41,34 @@ public:
     void attach(std::shared_ptr<stream::Topic> topic, bool stored, std::shared_ptr<const RunStop> stop);
 
     bool any() const noexcept { return sink_ != nullptr || topic_ != nullptr; }
-    bool wants(StreamMode mode, const Run& run) const noexcept;
+    /// `inner`: of a run inside.
+    bool wants(StreamMode mode, bool inner) const noexcept;
+    bool wantsDebug(bool inner) const noexcept { return sinkWants(StreamMode::debug, inner) || topicWants(StreamMode::debug, inner); }
+    /// Whether some want tasks' events with, or without, the tasks' inputs.
+    bool wantsInputs(bool with_inputs) const noexcept;
+    void emit(std::optional<StreamEvent>&& event) { emit(std::move(event), {}); }
+    /// `with_inputs`: only to those who want tasks' inputs, or only to those who do not; none: to all.
+    void emit(std::optional<StreamEvent>&& event, std::optional<bool> with_inputs);
 
-    void values(Run& run);
-    /// The update of a finished task, before its writes are applied.
-    std::optional<StreamEvent> update(Run& run, Task& task, bool restored) const;
-    void taskStarts(Run& run, Task& task);
-    /// The end of a task, made before its writes are applied and given out after; `how` it ends.
-    std::optional<StreamEvent> taskEnds(Run& run, Task& task, TaskStatus how) const;
-    void emitTaskEnd(Run& run, std::optional<StreamEvent>&& event);
-    void interrupted(Run& run, const Task& task, const std::vector<Interrupt>& interrupts);
-    void breakpoint(Run& run);
-    /// Of the root graph: that the run has begun, and how it has ended, once each. `error`: what it failed with.
-    void runBegins(Run& run);
-    void runEnds(Run& run, Ending ending, const std::vector<Interrupt>& interrupts, std::string_view error) noexcept;
-    void checkpoint(Run& run, Source source, std::int64_t step, std::span<Task* const> tasks);
-    void custom(Run& run, const Task& task, const Value& data);
-    /// What has become of one call of a Flow.
-    struct Call {
-        std::string_view name;
-        std::string_view key;
-        std::string_view event;
-        int attempt = 0;
-        std::optional<std::string> error = {};
-    };
-    void call(Run& run, const Task& task, const Call& call);
-    void messagePart(Run& run, Task& task, int attempt, const Value& part);
-    /// The messages that a finished task wrote, before its writes are applied.
-    std::vector<StreamEvent> messages(Run& run, Task& task, int attempt);
+    /// Keeps that a part of a message was emitted by a task, as long as there is room.
+    void noteMessage(TaskId task, std::string_view message);
+    /// The messages that a task emitted parts of. Once.
+    std::vector<std::string> takeMessages(TaskId task);
 
-    /// Of the root graph: which checkpoint's superstep is under way; that a checkpoint was stored; that the log may say more.
+    // Of the root graph.
+
+    void runBegins();
+    /// False: it has not begun, or its end is known. `stored`: the newest stored checkpoint, if there is one.
+    bool closeRun(CheckpointId stored) noexcept;
+    /// After that. None: nobody wants it, or there was no memory to make it.
+    void giveRunEnd(std::optional<StreamEvent>&& event) noexcept;
+    /// Which checkpoint's superstep is under way; that a checkpoint was stored; that the log may say more.
     void at(CheckpointId id) noexcept;
     void committed(CheckpointId id);
     void changed();
 
-    void emit(std::optional<StreamEvent>&& event) { emit(std::move(event), {}); }
-
 private:
-    StreamEvent make(const Run& run, StreamMode mode, const Task* task = nullptr) const;
-    // As its own mode and as debug, whichever is wanted.
-    void emitBoth(Run& run, StreamEvent event, std::string_view debug_type, std::optional<bool> with_inputs = {});
-    // `with_inputs`: only to those who want tasks' inputs, or only to those who do not; none: to all.
-    void emit(std::optional<StreamEvent>&& event, std::optional<bool> with_inputs);
-    bool wantsInputs(bool with_inputs) const noexcept;
     void give(StreamEvent&& event);
-    StreamEvent runEnd(Run& run, Ending ending, const std::vector<Interrupt>& interrupts, std::string_view error) const;
-
     bool sinkWants(StreamMode mode, bool inner) const noexcept;
     bool topicWants(StreamMode mode, bool inner) const noexcept;
 

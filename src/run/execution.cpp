@@ -32,7 +32,7 @@ void Execution::operator()() noexcept {
 
 bool Execution::once(int number) noexcept {
     if (!mayBegin(number)) return true;
-    TaskWatch watch(run_, task_, number);
+    TaskWatch watch(env_.observation, env_.place, env_.stop.get(), task_, number);
     return settle(number, watch, [&] {
         if (task_.record.failure) {
             callHandler();
@@ -44,7 +44,7 @@ bool Execution::once(int number) noexcept {
 
 void Execution::waitAfter(int number) const {
     const std::chrono::nanoseconds duration = waitTime(number);
-    RunStop* stop = run_.runStop().get();
+    RunStop* stop = env_.stop.get();
     if (stop != nullptr) {
         stop->waitFor(duration);
     } else {
@@ -55,7 +55,7 @@ void Execution::waitAfter(int number) const {
 // At most a century: what is longer has no place in a clock.
 std::chrono::nanoseconds Execution::waitTime(int number) const {
     const auto wait = retryWait(task_.retried_by == nullptr ? node_.retry : *task_.retried_by, number);
-    if (run_.observation()) run_.observeRetry(task_, number, wait);
+    if (env_.observation) env_.observeRetry(task_, number, wait);
     return std::chrono::nanoseconds(static_cast<std::int64_t>(std::min(wait.count() * 1e6, 3.15e18)));
 }
 
@@ -80,15 +80,15 @@ bool Execution::isWorthAnother(const std::exception_ptr& error, int attempt) con
 void Execution::attempt(int number) {
     TaskContext context = beginAttempt(number);
     std::optional<FlightMark> mark;
-    if (run_.isInsideFlight()) mark.emplace();  // this thread may be another than that of who leads
-    CachedTask cached(run_, task_, context);
+    if (env_.isInsideFlight()) mark.emplace();  // this thread may be another than that of who leads
+    CachedTask cached(env_, task_, context);
     if (!cached.restoreOrLead()) call(context);
     endAttempt(context, cached);
 }
 
 void Execution::call(TaskContext& context) {
-    if (task_.planned.node == run_.topology().start) {
-        task_.result.writes = run_.schedule_.input;  // a copy: the superstep may have to be repeated
+    if (task_.planned.node == env_.topology().start) {
+        task_.result.writes = env_.schedule.input;  // a copy: the superstep may have to be repeated
         return;
     }
     if (node_.subgraph) {
@@ -100,9 +100,9 @@ void Execution::call(TaskContext& context) {
 }
 
 NodeError Execution::nodeError(std::string text, std::exception_ptr original) {
-    ErrorContext context{.node = node_.name, .step = run_.step()};
+    ErrorContext context{.node = node_.name, .step = env_.place.step};
     text += detail::describeWithin(context, original);
-    return {std::move(text), std::move(original), run_.idOf(task_).toString(), std::move(context)};
+    return {std::move(text), std::move(original), env_.idOf(task_).toString(), std::move(context)};
 }
 
 // Of the exception under way, which is the user's.
@@ -112,12 +112,12 @@ NodeError Execution::nodeError(std::string text) {
 
 void Execution::callNode(Runtime& runtime, TaskContext& context) {
     const detail::NodeAction& action = node_.action;
-    if (run_.callsApart(node_)) {
-        callApart(action, context, TaskInput::shared(run_, task_), node_.limits);
+    if (env_.callsApart(node_)) {
+        callApart(action, context, TaskInput::shared(env_, task_), node_.limits);
     } else if (!task_.planned.is_send && !node_.projects) {
-        action.call(action.callable.get(), run_.state().object(), runtime, task_.result);
+        action.call(action.callable.get(), env_.state.values.object(), runtime, task_.result);
     } else {
-        const TaskInput input(run_, task_, false);
+        const TaskInput input(env_, task_, false);
         action.call(action.callable.get(), input.get(), runtime, task_.result);
     }
 }
@@ -125,18 +125,18 @@ void Execution::callNode(Runtime& runtime, TaskContext& context) {
 void Execution::callApart(const detail::NodeAction& called, TaskContext& context, std::shared_ptr<const void> input,
                           const AttemptLimits& limits) {
     const detail::NodeAction* action = &called;
-    if (task_.leads_flight || run_.isInsideFlight()) {
+    if (task_.leads_flight || env_.isInsideFlight()) {
         const auto marked = std::make_shared<ActionInFlight>(called, std::move(input));
         action = &marked->outer;
         input = std::shared_ptr<const void>(marked, marked->input.get());  // so it lives as long as the attempt
     }
     const auto attempt =
-        std::make_shared<Attempt>(run_.core().shared_from_this(), *action, std::move(input), context, run_.runStop(), limits);
+        std::make_shared<Attempt>(env_.core().shared_from_this(), *action, std::move(input), context, env_.stop, limits);
     takeAttempt(*attempt, attempt->run(), context, limits);
 }
 
 void Execution::takeAttempt(Attempt& attempt, Attempt::End end, TaskContext& context, const AttemptLimits& limits) {
-    if (end != Attempt::End::returned) run_.leaveState();
+    if (end != Attempt::End::returned) env_.state.leave();
     switch (end) {
         case Attempt::End::returned:
             context.calls = attempt.calls();
@@ -144,25 +144,25 @@ void Execution::takeAttempt(Attempt& attempt, Attempt::End end, TaskContext& con
             return;
         case Attempt::End::stopped: throw StopSignal{};
         case Attempt::End::timed_out:
-            throw NodeTimeoutError(NodeTimeoutError::Kind::run, *limits.timeout, {.node = node_.name, .step = run_.step()});
+            throw NodeTimeoutError(NodeTimeoutError::Kind::run, *limits.timeout, {.node = node_.name, .step = env_.place.step});
         case Attempt::End::idle:
-            throw NodeTimeoutError(NodeTimeoutError::Kind::idle, *limits.idle_timeout, {.node = node_.name, .step = run_.step()});
+            throw NodeTimeoutError(NodeTimeoutError::Kind::idle, *limits.idle_timeout, {.node = node_.name, .step = env_.place.step});
     }
 }
 
 void Execution::callSubgraph(int number) {
     detail::RunInput input = inputInside();
     const ParentLink link = linkInside(number);
-    Run child(*node_.subgraph->spec.core, run_.shared(), &link);
+    Run child(*node_.subgraph->spec.core, env_.shared, &link);
     endInside(child, [&]() -> auto& { return child.drive(std::move(input)); });
 }
 
 // A later attempt goes on where the one before it failed.
 ParentLink Execution::linkInside(int number) const {
     const bool is_first = number == 1 && !task_.progress.wasLeft();
-    ParentLink link{&run_, &task_, run_.inner_resuming_ || !is_first, run_.inner_replaying_ && is_first, run_.inner_bound_,
+    ParentLink link{&env_, &task_, env_.startInside(is_first),
                     task_.extra().visit ? std::string_view(task_.extra().visit->key) : std::string_view(), nullptr};
-    if (is_first) link.stop = run_.nextStop(task_, link.key);
+    if (is_first) link.stop = env_.nextStop(task_, link.key);
     return link;
 }
 
@@ -173,12 +173,12 @@ detail::RunInput Execution::inputInside() {
             if (task_.extra().visit->failure) std::rethrow_exception(task_.extra().visit->failure);
             input.writes = detail::Writes(task_.extra().visit->input);
         } else {
-            makeInput(run_.core().schema(), node_, run_.state(), run_.sendOf(task_), input.writes);
+            makeInput(env_.core().schema(), node_, env_.state.values, env_.sendOf(task_), input.writes);
         }
     } catch (const VisitFailure& failure) {
         throw nodeError(failure.what, failure.original);
     }
-    if (run_.hasSaver()) checkVisits();
+    if (env_.hasSaver()) checkVisits();
     return input;
 }
 
@@ -186,14 +186,13 @@ bool Execution::isVisitedTwice() const {
     if (task_.extra().visit) return task_.extra().visit->is_doubled;
     if (!livesWithThread(*node_.subgraph->spec.core)) return false;
     const auto isHere = [this](const Task* task) { return task->planned.node == task_.planned.node; };
-    const auto first = std::find_if(run_.current_.begin(), run_.current_.end(), isHere);
-    return std::find_if(first + 1, run_.current_.end(), isHere) != run_.current_.end();
+    return std::ranges::count_if(env_.superstep->tasks(), isHere) > 1;
 }
 
 // One log takes one visit at a time.
 void Execution::checkVisits() const {
     if (!isVisitedTwice()) return;
-    const ErrorContext context{.node = node_.name, .step = run_.step()};
+    const ErrorContext context{.node = node_.name, .step = env_.place.step};
     if (task_.extra().visit) {
         throw InvalidUpdateError("the log '" + task_.extra().visit->key + "' of the subgraph '" + node_.name +
                                      "' is to be visited several times in one superstep, and takes one visit at a time: make keys that differ, or "
@@ -219,7 +218,7 @@ void Execution::takeInside(Run& child) {
     const detail::Schema& inner = child.core().schema();
     for (const SharedChannel& shared : subgraph.out) {
         if (!child.state().has(shared.inner)) continue;
-        const auto& channel = run_.core().schema().channel(shared.outer);
+        const auto& channel = env_.core().schema().channel(shared.outer);
         channel.behaviour->write(channel, child.state().value(inner.channel(shared.inner)), task_.result.writes);
     }
 }
@@ -247,7 +246,7 @@ void adoptCommand(ParentCommandSignal& signal, const detail::Schema& own, const 
 
 // What a task inside wrote for this graph.
 void Execution::takeParentCommand(ParentCommandSignal& signal) {
-    adoptCommand(signal, run_.core().schema(), node_);
+    adoptCommand(signal, env_.core().schema(), node_);
     task_.result.writes = std::move(signal.result.writes);
     task_.result.go_to = std::move(signal.result.go_to);
     task_.result.to_parent = false;
@@ -255,7 +254,7 @@ void Execution::takeParentCommand(ParentCommandSignal& signal) {
 }
 
 void Execution::takeResult() {
-    const detail::Schema& schema = run_.core().schema();
+    const detail::Schema& schema = env_.core().schema();
     try {
         if (task_.result.written != nullptr) {
             throw InvalidUpdateError("node '" + node_.name + "' returned a Command whose update is of another state than its graph's, and not for the "
@@ -265,12 +264,12 @@ void Execution::takeResult() {
         std::size_t index = 0;
         for (detail::Op& op : task_.result.writes) {
             const auto& channel = schema.channel(op.channel);
-            if (channel.behaviour->prepare != nullptr) channel.behaviour->prepare(channel, op, run_.idOf(task_), index);
+            if (channel.behaviour->prepare != nullptr) channel.behaviour->prepare(channel, op, env_.idOf(task_), index);
             ++index;
         }
-        for (const Target& target : task_.result.go_to) resolveTarget(run_.topology(), target, node_.name, task_.routes);
+        for (const Target& target : task_.result.go_to) resolveTarget(env_.topology(), target, node_.name, task_.routes);
     } catch (Error& error) {
-        error.addContext({.node = node_.name, .step = run_.step()});
+        error.addContext({.node = node_.name, .step = env_.place.step});
         throw;
     }
 }
@@ -283,7 +282,7 @@ void Execution::route(Runtime& runtime) {
             routeBeside(runtime);
         }
     } catch (Error& error) {
-        error.addContext({.node = node_.name, .step = run_.step()});
+        error.addContext({.node = node_.name, .step = env_.place.step});
         throw;
     } catch (const InterruptSignal&) {
         throw;
@@ -301,51 +300,42 @@ void Execution::route(Runtime& runtime) {
 // The only task of its superstep: its writes go into the state itself, where the routers see them, and come out again if one
 // of them fails.
 void Execution::routeAlone(Runtime& runtime) {
-    WriteSet& writes = run_.writes_;
+    WriteSet& writes = env_.superstep->memory().writes;
     writes.clear();
-    writes.add(run_.core().schema(), task_.result.writes, node_.name);
+    writes.add(env_.core().schema(), task_.result.writes, node_.name);
     try {
-        writes.close(run_.core().schema());
+        writes.close(env_.core().schema());
     } catch (const InvalidUpdateError&) {
         return;  // the end of the superstep will say so
     }
-    run_.prepareSingle(task_);
-    run_.present_before_ = run_.state_.present();
-    run_.applyTasksWrites();
-    run_.applied_ = true;
+    env_.prepareSingle(task_);
+    env_.superstep->memory().present_before = env_.state.values.present();
+    env_.applyTasksWrites();
     try {
-        routeBranches(node_, run_.topology(), run_.state_.object(), runtime, task_.routes);
+        routeBranches(node_, env_.topology(), env_.state.values.object(), runtime, task_.routes);
     } catch (...) {
-        takeBack();
+        env_.takeBackWrites();
         throw;
     }
 }
 
-void Execution::takeBack() {
-    undoWrites(run_.state_, run_.writes_, run_.present_before_);
-    run_.log_.operations().clear();
-    run_.drafts_.clear();
-    run_.applied_ = false;
-    run_.ahead_ = false;
-}
-
 // Beside others: the routers see a copy.
 void Execution::routeBeside(Runtime& runtime) {
-    State seen(run_.state_);
+    State seen(env_.state.values);
     detail::Writes copy(task_.result.writes);
     WriteSet writes;
-    writes.add(run_.core().schema(), copy, node_.name);
+    writes.add(env_.core().schema(), copy, node_.name);
     try {
-        writes.close(run_.core().schema());
+        writes.close(env_.core().schema());
     } catch (const InvalidUpdateError&) {
         return;
     }
     applyWrites(seen, writes, {}, nullptr);
-    routeBranches(node_, run_.topology(), seen.object(), runtime, task_.routes);
+    routeBranches(node_, env_.topology(), seen.object(), runtime, task_.routes);
 }
 
 void Execution::finish() {
-    run_.taskFinished(task_);
+    env_.taskFinished(task_);
     task_.progress.end(TaskStatus::finished);
 }
 
@@ -355,13 +345,13 @@ void Execution::nameSend(const std::exception_ptr& error) const noexcept {
     try {
         std::string payload;
         Encoder out(payload);
-        run_.encodeSend(task_, out);
+        encodeSend(*env_.sendOf(task_), out);
         try {
             std::rethrow_exception(error);
         } catch (NodeError& node_error) {
-            if (node_error.taskId() == run_.idOf(task_).toString()) node_error.setSend(task_.planned.send, Value::fromCbor(std::move(payload)));
+            if (node_error.taskId() == env_.idOf(task_).toString()) node_error.setSend(task_.planned.send, Value::fromCbor(std::move(payload)));
         } catch (Error& own) {
-            if (own.context().node == node_.name && own.context().step == run_.step()) own.addContext({.send = task_.planned.send});
+            if (own.context().node == node_.name && own.context().step == env_.place.step) own.addContext({.send = task_.planned.send});
         }
     } catch (...) {
         // It is the failure that matters.
@@ -369,7 +359,7 @@ void Execution::nameSend(const std::exception_ptr& error) const noexcept {
 }
 
 void Execution::failed(std::exception_ptr error) noexcept {
-    run_.any_failed_.store(true, std::memory_order_relaxed);
+    env_.superstep->noteFailure();
     nameSend(error);
     task_.progress.end(TaskStatus::failed);
     task_.useExtra().failure = std::move(error);
@@ -388,12 +378,12 @@ void Execution::failed(std::exception_ptr error) noexcept {
     } catch (...) {
         task_.record.error = "out of memory";  // short enough to need none
     }
-    run_.taskStopped(task_);
+    env_.taskStopped(task_);
 }
 
 void Execution::couldNotRun(const std::exception_ptr& why) noexcept {
     if (task_.progress.hasEnded()) return;
-    if (run_.stopStatus()) return stopped();
+    if (env_.stopStatus()) return stopped();
     try {
         std::rethrow_exception(why);
     } catch (const std::system_error&) {  // no thread
@@ -412,7 +402,7 @@ void Execution::stopped() noexcept {
     task_.progress.end(TaskStatus::stopped);
     task_.result.writes.clear();
     task_.routes.clear();
-    if (isAlone()) run_.drafts_.clear();
+    if (isAlone()) env_.superstep->drafts().clear();
 }
 
 void Execution::interrupted(std::vector<Interrupt> asked) {
@@ -421,7 +411,7 @@ void Execution::interrupted(std::vector<Interrupt> asked) {
     task_.result.writes.clear();
     task_.routes.clear();
     if (!task_.extra().asked.empty()) task_.record.interrupts = task_.extra().asked;
-    run_.taskStopped(task_);
+    env_.taskStopped(task_);
 }
 
 }  // namespace stategraph::engine

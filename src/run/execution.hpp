@@ -10,6 +10,7 @@
 #include "src/run/cached_task.hpp"
 #include "src/run/observation.hpp"
 #include "src/run/run.hpp"
+#include "src/run/task_questions.hpp"
 #include "src/superstep/routes.hpp"
 
 namespace stategraph::engine {
@@ -17,7 +18,7 @@ namespace stategraph::engine {
 /// Runs one task, all its attempts, and stores its record where one is due. Called on the thread that runs the task.
 class Execution {
 public:
-    Execution(Run& run, Task& task) noexcept : run_(run), task_(task), node_(run.nodeOf(task)) {}
+    Execution(TaskEnv& env, Task& task) noexcept : env_(env), task_(task), node_(env.nodeOf(task)) {}
     void operator()() noexcept;
     /// One attempt. False: it is to be tried again, after a wait.
     bool once(int number) noexcept;
@@ -66,7 +67,6 @@ private:
     void route(Runtime& runtime);
     void routeAlone(Runtime& runtime);
     void routeBeside(Runtime& runtime);
-    void takeBack();  // what routeAlone put into the state
     void finish();
     void failed(std::exception_ptr error) noexcept;
     // error_handler.cpp
@@ -76,9 +76,9 @@ private:
     void interrupted(std::vector<Interrupt> asked);
     void stopped() noexcept;
     bool isWorthAnother(const std::exception_ptr& error, int attempt) const noexcept;
-    bool isAlone() const noexcept { return run_.current_.size() == 1; }
+    bool isAlone() const noexcept { return env_.superstep->hasOneTask(); }
 
-    Run& run_;
+    TaskEnv& env_;
     Task& task_;
     const Node& node_;
 };
@@ -86,11 +86,11 @@ private:
 // Whether the attempt is to be made: not if the run is to end, nor if it starts no more tasks.
 inline bool Execution::mayBegin(int number) noexcept {
     task_.attempt = number;
-    if (run_.stopStatus()) {
+    if (env_.stopStatus()) {
         stopped();
         return false;
     }
-    if (number == 1 && run_.startsNoMore()) return false;  // it stays due
+    if (number == 1 && env_.startsNoMore()) return false;  // it stays due
     if (number > 1 || task_.progress.wasLeft()) {  // else it is as it was planned
         TaskExtra& extra = task_.useExtra();
         extra.asked_with_key.clear();
@@ -108,7 +108,7 @@ inline detail::TaskContext Execution::beginAttempt(int number) {
         task_.result.written = nullptr;
         task_.routes.clear();
     }
-    return {.run = &run_, .task = &task_, .attempt = number, .calls = 0, .has_payload = task_.planned.is_send};
+    return {.env = &env_, .task = &task_, .attempt = number, .calls = 0, .has_payload = task_.planned.is_send};
 }
 
 inline void Execution::endAttempt(detail::TaskContext& context, CachedTask& cached) {
@@ -127,7 +127,7 @@ inline void Execution::endAttempt(detail::TaskContext& context, CachedTask& cach
     try {
         finish();
     } catch (...) {
-        if (run_.applied_) takeBack();
+        if (env_.superstep->isApplied()) env_.takeBackWrites();  // what routeAlone put into the state
         throw;
     }
     cached.store();
@@ -140,22 +140,22 @@ bool Execution::settle(int number, TaskWatch& watch, F rest) noexcept {
         try {
             rest();
         } catch (detail::InterruptSignal& signal) {
-            interrupted(run_.takeAsked(task_, &signal.interrupt));
+            interrupted(TaskQuestions(env_, task_).takeAsked(&signal.interrupt));
         } catch (const InnerPause& pause) {
             task_.useExtra().wake_unix_ms = pause.wake_unix_ms;
-            interrupted(task_.extra().calls.empty() ? pause.interrupts : run_.takeAsked(task_, nullptr));
+            interrupted(task_.extra().calls.empty() ? pause.interrupts : TaskQuestions(env_, task_).takeAsked(nullptr));
         } catch (const detail::SleepSignal& sleep) {
             task_.useExtra().wake_unix_ms = sleep.wake_unix_ms;
-            interrupted(run_.takeAsked(task_, nullptr));
+            interrupted(TaskQuestions(env_, task_).takeAsked(nullptr));
         } catch (const detail::StopSignal&) {
             stopped();
         } catch (const detail::RefusedAnswerSignal& refused) {
-            run_.withdrawAnswer(task_, refused.id, refused.index);
+            TaskQuestions(env_, task_).withdrawAnswer(refused.id, refused.index);
             throw WrongTypeError(refused.why, {.node = node_.name});
         }
     } catch (...) {
         const std::exception_ptr error = std::current_exception();
-        if (run_.stopStatus()) {  // what fails then fails of being stopped, and was not the node's fault
+        if (env_.stopStatus()) {  // what fails then fails of being stopped, and was not the node's fault
             stopped();
             return true;
         }
@@ -202,8 +202,8 @@ void Execution::asNode(F call) {
 template <class F>
 void Execution::endInside(Run& child, F drive) {
     const auto leave = [&] {
-        task_.useExtra().inner_ids = child.ids_;
-        if (child.isPerThread()) task_.useExtra().inner_end = child.log_.stored();
+        task_.useExtra().inner_ids = child.env().ids;
+        if (child.env().isPerThread()) task_.useExtra().inner_end = child.env().log.stored();
     };
     try {
         const detail::RunOutcome& outcome = drive();

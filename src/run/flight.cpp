@@ -50,9 +50,9 @@ FlightMark::~FlightMark() { --marks; }
 std::uint64_t FlightSeat::ended() noexcept { return flights().ended.load(); }
 const std::string& FlightSeat::result() const noexcept { return flight_->result; }
 
-FlightSeat::Answer FlightSeat::join(Run& run, Task& task, const BaseCache& cache, std::string_view ns, std::string_view key, std::uint64_t seen) {
+FlightSeat::Answer FlightSeat::join(TaskEnv& env, Task& task, const BaseCache& cache, std::string_view ns, std::string_view key, std::uint64_t seen) {
     Flights& all = flights();
-    RunShared& shared = run.shared();
+    RunShared& shared = env.shared;
     Flight::Name name(&cache, ns, key);
     auto own = std::make_shared<Flight>(shared);
     std::unique_lock lock(all.mutex);
@@ -67,7 +67,7 @@ FlightSeat::Answer FlightSeat::join(Run& run, Task& task, const BaseCache& cache
         return Answer::leads;
     }
     const std::shared_ptr<Flight> other = found->second;
-    if (run.isInsideFlight() || (other->run != &shared && other->is_read)) return Answer::alone;
+    if (env.isInsideFlight() || (other->run != &shared && other->is_read)) return Answer::alone;
     const auto is_over = [&] { return other->state != Flight::State::under_way; };
     if (shared.stop == nullptr) {
         other->changed.wait(lock, is_over);

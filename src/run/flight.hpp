@@ -7,7 +7,7 @@
 
 #include <stategraph/cache.hpp>
 
-#include "src/run/run.hpp"
+#include "src/run/task_env.hpp"
 
 // Of equal cached tasks that begin at once in this process one runs, and the others wait for what it comes to.
 //
@@ -53,7 +53,7 @@ public:
     /// How many flights have ended. What one came to is in the cache before it counts.
     static std::uint64_t ended() noexcept;
     /// `seen`: what `ended` was before the cache was asked in vain. Waits if there is somebody to wait for. Errors: StopSignal.
-    Answer join(Run& run, Task& task, const BaseCache& cache, std::string_view ns, std::string_view key, std::uint64_t seen);
+    Answer join(TaskEnv& env, Task& task, const BaseCache& cache, std::string_view ns, std::string_view key, std::uint64_t seen);
     const std::string& result() const noexcept;
 
     /// To those who wait; without any, one of them goes on as the leader.

@@ -16,7 +16,7 @@
 #include "src/run/attempt.hpp"
 #include "src/run/flight.hpp"
 #include "src/run/questions.hpp"
-#include "src/run/run.hpp"
+#include "src/run/task_env.hpp"
 #include "src/times.hpp"
 
 namespace stategraph::detail {
@@ -55,7 +55,7 @@ std::string digestOf(std::string_view key) {
 
 const Core& coreOf(Runtime& runtime) {
     TaskContext& context = runtime.taskContext();
-    return context.attempt_apart != nullptr ? context.attempt_apart->core() : context.run->core();
+    return context.attempt_apart != nullptr ? context.attempt_apart->core() : context.env->core();
 }
 
 // A call that asks or sleeps has not failed.
@@ -132,8 +132,8 @@ void FlowThreads::start(const std::shared_ptr<FlowCall>& call) {
 
 CallReport::CallReport(Runtime& runtime, std::string_view name, std::string_view key) : runtime_(runtime), name_(name), key_(key) {
     const auto held = engine::enter(runtime.taskContext());
-    engine::Run* const run = runtime.taskContext().run;
-    is_wanted_ = run != nullptr && run->shared().events->wants(StreamMode::calls, *run);
+    engine::TaskEnv* const env = runtime.taskContext().env;
+    is_wanted_ = env != nullptr && env->teller.wants(StreamMode::calls);
 }
 
 CallReport::~CallReport() {
@@ -147,8 +147,8 @@ CallReport::~CallReport() {
 
 void CallReport::tell(std::string_view event, std::optional<std::string> error) {
     const auto held = engine::enter(runtime_.taskContext());
-    engine::Run& run = *runtime_.taskContext().run;
-    run.shared().events->call(run, *runtime_.taskContext().task,
+    engine::TaskEnv& env = *runtime_.taskContext().env;
+    env.teller.call(*runtime_.taskContext().task,
                               {.name = name_, .key = key_, .event = event, .attempt = attempt_, .error = std::move(error)});
 }
 

@@ -56,7 +56,7 @@ void decodeOutput(const detail::Core& core, std::string_view cbor, void* values)
 GraphCall::GraphCall(Runtime& runtime, std::shared_ptr<const detail::Core> core, std::string_view key)
     : runtime_(runtime), context_(runtime.taskContext()), core_(std::move(core)), key_(key) {
     const auto held = enter(context_);
-    if (context_.run == nullptr) throw InvalidUpdateError("a router cannot call a graph while its node's state is edited");
+    if (context_.env == nullptr) throw InvalidUpdateError("a router cannot call a graph while its node's state is edited");
     check();
     const TaskId task = runtime.taskId();
     called_.caller = context_.failure == nullptr ? task : idOfCall(task, {});  // an error handler is not its node
@@ -84,13 +84,13 @@ void GraphCall::check() const {
 
 GraphCall::~GraphCall() {
     if (is_listed_) {
-        const std::lock_guard lock(context_.run->shared().answers_mutex);
+        const std::lock_guard lock(context_.env->shared.answers_mutex);
         if (child_) {
             std::optional<IdSequence>& ids = context_.task->useExtra().inner_ids;
             if (ids) {
-                ids->observe(child_->ids_);
+                ids->observe(child_->env().ids);
             } else {
-                ids = child_->ids_;
+                ids = child_->env().ids;
             }
         }
         find()->is_under_way = false;
@@ -107,7 +107,7 @@ NodeCall* GraphCall::find() noexcept {
 
 bool GraphCall::restore(void* values) {
     const auto held = enter(context_);
-    const Effects::Entry entry = context_.run->shared().effects.find(path_);
+    const Effects::Entry entry = context_.env->shared.effects.find(path_);
     if (!entry.result) return false;
     try {
         decodeOutput(*core_, *entry.result, values);
@@ -120,16 +120,16 @@ bool GraphCall::restore(void* values) {
 
 Run& GraphCall::begin() {
     const auto held = enter(context_);
-    Run& run = *context_.run;
+    TaskEnv& env = *context_.env;
     Task& task = *context_.task;
     bool is_first = context_.attempt == 1 && !task.progress.wasLeft();
     {
-        const std::lock_guard lock(run.shared().answers_mutex);
+        const std::lock_guard lock(env.shared.answers_mutex);
         NodeCall* known = find();
         if (known != nullptr && known->is_under_way) {
             throw InvalidUpdateError("node '" + std::string(runtime_.node()) + "' calls a graph with the key '" + key_ +
                                          "' while its call with that key is under way: give calls that run at the same time keys that differ",
-                                     {.node = std::string(runtime_.node()), .step = run.step()});
+                                     {.node = std::string(runtime_.node()), .step = env.place.step});
         }
         if (known != nullptr) {
             is_first = false;
@@ -147,33 +147,31 @@ Run& GraphCall::begin() {
         called_.stop = context_.attempt_apart->beginCall();
         is_inside_attempt_ = true;
     } else {
-        called_.stop = run.runStop();
+        called_.stop = env.stop;
     }
     // As a subgraph's (Execution::linkInside).
-    link_.emplace(ParentLink{.run = &run,
+    link_.emplace(ParentLink{.env = &env,
                              .task = &task,
-                             .resuming = run.inner_resuming_ || !is_first,
-                             .replaying = run.inner_replaying_ && is_first,
-                             .bound = run.inner_bound_,
+                             .start = env.startInside(is_first),
                              .call = &called_});
-    return child_.emplace(*core_, run.shared(), &*link_);
+    return child_.emplace(*core_, env.shared, &*link_);
 }
 
 void GraphCall::pause(const detail::RunOutcome& outcome) {
     {
-        const std::lock_guard lock(context_.run->shared().answers_mutex);
+        const std::lock_guard lock(context_.env->shared.answers_mutex);
         NodeCall& call = *find();
         call.asked = outcome.interrupts;
         call.wake_unix_ms = outcome.wake_unix_ms;
     }
     // Whoever waits for the attempt may see this before the time: the thread that would tell is the one that drove the call.
-    const bool is_late = is_inside_attempt_ && called_.stop != nullptr && called_.stop->requested() && !context_.run->stopStatus();
+    const bool is_late = is_inside_attempt_ && called_.stop != nullptr && called_.stop->requested() && !context_.env->stopStatus();
     if (is_late) context_.attempt_apart->callTimedOut();
     throw InnerPause{outcome.interrupts, outcome.wake_unix_ms};
 }
 
 void GraphCall::keep(void* values) {
-    context_.run->storeEffect(path_, {.begun = 0, .result = encodeOutput(*core_, child_->state())});
+    context_.env->storeEffect(path_, {.begun = 0, .result = encodeOutput(*core_, child_->state())});
     giveValues(*child_, values, nullptr);
     const detail::Schema& schema = core_->schema();
     for (const auto& channel : schema.channels()) {

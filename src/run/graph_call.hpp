@@ -35,7 +35,7 @@ public:
             const detail::RunOutcome& outcome = markingFailures(drive);
             if (outcome.status != Status::done) pause(outcome);
         } catch (ParentCommandSignal& signal) {
-            adoptCommand(signal, context_.run->core().schema(), context_.run->nodeOf(*context_.task));
+            adoptCommand(signal, context_.env->core().schema(), context_.env->nodeOf(*context_.task));
             throw;
         }
         markingFailures([&] { keep(values); });

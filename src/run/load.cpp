@@ -11,9 +11,9 @@ using detail::RunInput;
 
 // Where each of the runs begins if the config names a checkpoint of a subgraph.
 void Run::planTravels(const RunInput& input) {
-    const RunConfig& config = *shared_.config;
+    const RunConfig& config = *env_.shared.config;
     const ErrorContext context{.thread_id = config.thread_id.toString(), .checkpoint_ns = config.checkpoint_ns};
-    if (!log_.hasSaver()) {
+    if (!env_.log.hasSaver()) {
         throw MissingCheckpointerError("the run is to begin inside the subgraph '" + config.checkpoint_ns + "', and the graph was compiled without a checkpointer",
                                        context);
     }
@@ -22,61 +22,49 @@ void Run::planTravels(const RunInput& input) {
                                        "' goes on from there: give it RESUME, and input, answers and Commands to the thread itself",
                                    context);
     }
-    shared_.stops = planTravel(core_, *shared_.saver, config);
-    stop_ = shared_.stops.data();
+    env_.shared.stops = planTravel(core(), *env_.shared.saver, config);
+    start_->stop = env_.shared.stops.data();
 }
-
-// The stop of the run inside a task, if the way of this run leads into it.
-const TravelStop* Run::nextStop(const Task& task, std::string_view key) const {
-    if (stop_ == nullptr || !first_ || stop_ == &shared_.stops.back()) return nullptr;
-    const Node& node = nodeOf(task);
-    const TaskId then = makeTaskId({stop_->id, stop_->ns, loaded_->commit.step + 1, node.stored_name, pathOf(topology(), task.planned)});
-    const TravelStop* next = stop_ + 1;
-    return innerNamespace(stop_->ns, node, then, key) == next->ns ? next : nullptr;
-}
-
-bool Run::isPerThread() const noexcept { return parent_ != nullptr && livesWithThread(core_); }
 
 // Whether a root checkpoint that a visit names is in the log: not if the process died before it was stored.
 bool Run::wasStored(CheckpointId root_checkpoint) const noexcept {
-    const Run* root = this;
-    while (root->parent_ != nullptr) root = root->parent_->run;
-    return root_checkpoint <= root->head_at_begin_ || root->ids_.made(root_checkpoint);
+    const TaskEnv& root = env_.root();
+    return root_checkpoint <= root.place.head_at_begin || root.ids.made(root_checkpoint);
 }
 
 // What an earlier version stored does not say where the logs of subgraphs were.
 void Run::completeVisits() {
-    if (!topology().has_lasting || !has_state_ || schedule_.knows_all_visits) return;
-    CheckpointId bound = travelling_ ? inner_bound_ : CheckpointId();
-    if (bound.empty() && parent_ != nullptr && parent_->replaying) bound = parent_->bound;
-    engine::completeVisits(*shared_.saver, {shared_.config->thread_id.view(), ns_}, bound, schedule_,
+    if (!topology().has_lasting || !start_->from || env_.schedule.knows_all_visits) return;
+    CheckpointId bound = start_->travels() ? start_->inside.bound : CheckpointId();
+    if (bound.empty() && env_.link != nullptr && env_.link->start.replaying) bound = env_.link->start.bound;
+    engine::completeVisits(*env_.shared.saver, env_.place.log(), bound, env_.schedule,
                            [this](CheckpointId root) { return wasStored(root); });
 }
 
 // The checkpoint that a run begins at unless one is wanted, and the log's newest.
 std::optional<CheckpointTuple> Run::newestOf(const LogName& log, CheckpointId& head) const {
-    const bool resumes = parent_ != nullptr && parent_->resuming && !parent_->replaying;
-    if (isPerThread()) {
-        const Run& outer = *parent_->run;
+    const bool resumes = env_.link != nullptr && env_.link->start.resuming && !env_.link->start.replaying;
+    if (env_.isPerThread()) {
+        const TaskEnv& outer = *env_.link->env;
         if (resumes) {
-            if (auto visit = findVisit(*shared_.saver, log, outer.visitFrom(), head)) return visit;
+            if (auto visit = findVisit(*env_.shared.saver, log, outer.visitFrom(), head)) return visit;
         }
-        const CheckpointId last = outer.schedule_.lastVisit(lastingLog(outer.nodeOf(*parent_->task), parent_->key));
-        return findVisitStart(*shared_.saver, log, outer.visitFrom(), last, head);
+        const CheckpointId last = outer.schedule.lastVisit(lastingLog(outer.nodeOf(*env_.link->task), env_.link->key));
+        return findVisitStart(*env_.shared.saver, log, outer.visitFrom(), last, head);
     }
     // A fresh task's inner log cannot exist yet.
-    if (parent_ != nullptr && !resumes && !parent_->replaying) return std::nullopt;
-    auto tuple = shared_.saver->getTuple({.log = log});
+    if (env_.link != nullptr && !resumes && !env_.link->start.replaying) return std::nullopt;
+    auto tuple = env_.shared.saver->getTuple({.log = log});
     if (tuple) head = tuple->head;
-    if (parent_ != nullptr && parent_->replaying) return std::nullopt;  // travelling in time it begins afresh
+    if (env_.link != nullptr && env_.link->start.replaying) return std::nullopt;  // travelling in time it begins afresh
     return tuple;
 }
 
 // What a task's log that lives with the thread is called; none: it has none, or a function of the user's fails.
 std::optional<std::string> Run::lastingLogOf(const Task& task) const {
-    const Node& node = nodeOf(task);
+    const Node& node = env_.nodeOf(task);
     if (!node.subgraph || !livesWithThread(*node.subgraph->spec.core)) return std::nullopt;
-    const auto key = task.extra().visit ? std::optional(task.extra().visit->key) : findKey(core_.schema(), node, state_, sendOf(task));
+    const auto key = task.extra().visit ? std::optional(task.extra().visit->key) : findKey(core().schema(), node, env_.state.values, env_.sendOf(task));
     if (!key || (key->empty() && hasKeys(node))) return std::nullopt;
     return lastingLog(node, *key);
 }
@@ -84,97 +72,109 @@ std::optional<std::string> Run::lastingLogOf(const Task& task) const {
 // Where the visit that the superstep under way makes has left a log; none: it has not begun.
 CheckpointId Run::visitOf(const std::string& log) const {
     if (!hasSaver()) return {};
-    const std::string ns = ns_.empty() ? log : ns_ + '|' + log;
+    const std::string ns = env_.place.ns.empty() ? log : env_.place.ns + '|' + log;
     CheckpointId head;
-    const auto visit = findVisit(*shared_.saver, {shared_.config->thread_id.view(), ns}, visitFrom(), head);
+    const auto visit = findVisit(*env_.shared.saver, {env_.shared.config->thread_id.view(), ns}, env_.visitFrom(), head);
     return visit ? visit->id : CheckpointId();
 }
 
 // The superstep ends: what is visited next goes on from where its visits left their logs. Those of tasks that an earlier run finished
 // are found in the logs.
 void Run::findEndedVisits() {
-    ended_visits_.clear();
-    for (const Task* task : current_) {
+    std::vector<Schedule::LastVisit>& ended = env_.memory->superstep.ended_visits;
+    ended.clear();
+    for (const Task* task : env_.superstep->tasks()) {
         if (task->extra().inner_end.empty() && task->progress.status() != TaskStatus::restored) continue;
         const auto log = lastingLogOf(*task);
         if (!log) continue;
         const CheckpointId end = task->extra().inner_end ? task->extra().inner_end : visitOf(*log);
-        if (end) ended_visits_.push_back({*log, end});
+        if (end) ended.push_back({*log, end});
     }
 }
 
 // New input drops what is due; what a visit has stored by then stays in its log.
 void Run::noteAbandonedVisits() {
-    for (const PlannedTask& planned : *plan_) {
+    for (const PlannedTask& planned : env_.plan) {
         Task task;
         task.planned = planned;
         const auto log = lastingLogOf(task);
         const CheckpointId end = log ? visitOf(*log) : CheckpointId();
-        if (end) schedule_.setVisit(*log, end);
+        if (end) env_.schedule.setVisit(*log, end);
     }
 }
 
+// Whether a run inside goes on from what it has loaded; else it begins with its input.
+bool Run::goesOnInside(const checkpoint::Folded& from) const {
+    if (start_->stop != nullptr) return true;
+    if (!env_.link->start.resuming || env_.link->start.replaying) return false;
+    return !env_.isPerThread() || isOfVisit(from.commit, env_.link->env->place.ns, env_.link->env->place.checkpoint);
+}
+
 void Run::load(CheckpointId wanted, GoneNodes gone) {
-    if (!log_.hasSaver()) return;
-    const std::string_view thread_id = shared_.config->thread_id.view();
-    const LogName log{thread_id, stop_ != nullptr ? std::string_view(stop_->ns) : std::string_view(ns_)};
-    moved_ = stop_ != nullptr && stop_->ns != ns_;
+    if (!env_.log.hasSaver()) return;
+    Start& start = *start_;
+    const std::string_view thread_id = env_.shared.config->thread_id.view();
+    const bool is_elsewhere = start.isElsewhere(env_.place.ns);
+    const LogName log{thread_id, start.stop != nullptr ? std::string_view(start.stop->ns) : std::string_view(env_.place.ns)};
     // The checkpoint that a log inside belongs to is stored before anything of that log: else a failed put would leave it without.
-    if (parent_ != nullptr) parent_->run->log_.wait();
+    if (env_.link != nullptr) env_.link->env->log.wait();
     std::optional<CheckpointTuple> tuple;
     CheckpointId head;
     if (wanted) {
-        tuple = shared_.saver->getTuple({.log = log, .checkpoint_id = wanted});
+        tuple = env_.shared.saver->getTuple({.log = log, .checkpoint_id = wanted});
         if (!tuple) {
             throw InvalidArgumentError("there is no checkpoint " + wanted.toString() + " in thread '" + std::string(thread_id) + "'",
                                        {.thread_id = std::string(thread_id), .checkpoint_id = wanted.toString()});
         }
-        if (!moved_) head = tuple->head;
+        if (!is_elsewhere) head = tuple->head;
     } else {
         tuple = newestOf(log, head);
     }
     bool differs = false;
+    bool goes_on = env_.link == nullptr;
     if (tuple) {
-        loaded_ = checkpoint::fold(log, std::move(*tuple));
-        if (parent_ != nullptr && stop_ != nullptr) {
-            goes_on_inside_ = true;
-        } else if (parent_ != nullptr && parent_->resuming && !parent_->replaying) {
-            goes_on_inside_ = !isPerThread() || isOfVisit(loaded_->commit, parent_->run->ns_, parent_->run->checkpoint_);
-            if (!goes_on_inside_) gone = GoneNodes::skip;
-        }
-        restoreState(*loaded_, state_);
-        differs = restoreSchedule(topology(), core_.schema(), *loaded_, schedule_, gone);
-        checkpoint_ = loaded_->commit.id;
-        checkpoint_parent_ = loaded_->commit.parent;
-        source_ = loaded_->commit.source;
-        step_ = loaded_->commit.step + 1;
-        has_state_ = true;
-        std::vector<checkpoint::Records::Record> records;
-        for (const auto& write : loaded_->tuple.writes) {
-            auto record = checkpoint::readTask({log.thread_id, ns_, checkpoint_, write.path}, write.bytes);
-            if (record.effect) {
-                const auto result = record.effect->result;
-                shared_.effects.set(write.path, {record.effect->begun, result ? std::optional<std::string>(*result) : std::nullopt});
-                continue;
-            }
-            records.emplace_back(write.path, std::move(record));
-        }
-        stored_records_ = checkpoint::Records(std::move(records));
+        const checkpoint::Folded& from = start.from.emplace(checkpoint::fold(log, std::move(*tuple)));
+        if (env_.link != nullptr) goes_on = goesOnInside(from);
+        if (!goes_on && env_.link->start.resuming && !env_.link->start.replaying) gone = GoneNodes::skip;
+        restoreState(from, env_.state.values);
+        differs = restoreSchedule(topology(), core().schema(), from, env_.schedule, gone);
+        env_.place.checkpoint = from.commit.id;
+        env_.place.parent = from.commit.parent;
+        env_.place.source = from.commit.source;
+        env_.place.step = from.commit.step + 1;
+        takeRecords();
     }
-    ids_.observe(head);
-    head_at_begin_ = head;
-    if (!has_state_) checkpoint_ = ids_.next();
-    log_.open(head, loaded_ ? &*loaded_ : nullptr, core_.schema());
-    if (differs) log_.forceSnapshot();
-    if (moved_) {
-        log_.beginAnew();
-        schedule_.forgetVisits();  // they are of other logs
+    env_.ids.observe(head);
+    env_.place.head_at_begin = head;
+    if (!start.from) env_.place.checkpoint = env_.ids.next();
+    env_.log.open(head, start.from ? &*start.from : nullptr, core().schema());
+    if (differs) env_.log.forceSnapshot();
+    if (is_elsewhere) {
+        env_.log.beginAnew();
+        env_.schedule.forgetVisits();  // they are of other logs
     }
+    if (!wanted) {
+        if (goes_on) start.kind = Start::Kind::resume;
+        return;
+    }
+    const bool at_head = start.from && env_.place.checkpoint == head && !wasEdited();
+    const bool is_taken_along = env_.link != nullptr && env_.link->start.replaying;
+    start.kind = !at_head || is_taken_along ? Start::Kind::travel : Start::Kind::rerun;
+}
 
-    replay_ = static_cast<bool>(wanted);
-    const bool at_head = has_state_ && checkpoint_ == head && source_ != Source::update && source_ != Source::fork;
-    const bool is_taken_along = parent_ != nullptr && parent_->run->travelling_;
-    travelling_ = replay_ && (!at_head || is_taken_along);
+// The records of the loaded checkpoint's tasks, and what their effects have done.
+void Run::takeRecords() {
+    std::vector<checkpoint::Records::Record> records;
+    for (const auto& write : start_->from->tuple.writes) {
+        auto record = checkpoint::readTask({env_.place.thread_id, env_.place.ns, env_.place.checkpoint, write.path}, write.bytes);
+        if (record.effect) {
+            const auto result = record.effect->result;
+            env_.shared.effects.set(write.path, {record.effect->begun, result ? std::optional<std::string>(*result) : std::nullopt});
+            continue;
+        }
+        records.emplace_back(write.path, std::move(record));
+    }
+    start_->records = checkpoint::Records(std::move(records));
 }
 
 }  // namespace stategraph::engine

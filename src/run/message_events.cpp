@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "src/run/run.hpp"
+#include "src/run/teller.hpp"
 #include "src/stream/message_event.hpp"
 
 // What a run tells of messages: parts, as nodes emit them, and those that tasks wrote.
@@ -31,46 +31,32 @@ bool isRemoval(std::string_view message) {
 
 }  // namespace
 
-void Events::messagePart(Run& run, Task& task, int attempt, const Value& part) {
-    if (!wants(StreamMode::messages, run)) return;
-    const TaskId id = run.idOf(task);
+void Teller::messagePart(Task& task, int attempt, const Value& part) {
+    if (!wants(StreamMode::messages)) return;
+    const TaskId id = place_.idOf(task);
     const std::string_view message = stream::messageId(part.bytes());
-    if (!message.empty()) {
-        const std::lock_guard lock(mutex_);
-        const auto same = [&](const Emitted& each) { return each.task == id && each.message == message; };
-        if (std::none_of(emitted_.rbegin(), emitted_.rend(), same)) {
-            if (emitted_.size() == emitted_max) emitted_.erase(emitted_.begin());
-            emitted_.push_back({id, std::string(message)});
-        }
-    }
-    StreamEvent event = make(run, StreamMode::messages, &task);
+    if (!message.empty()) events_.noteMessage(id, message);
+    StreamEvent event = make(StreamMode::messages, &task);
     event.data = stream::toValue({.delta = true, .attempt = attempt, .message = part.bytes(), .task_id = id.toString()});
     emit(std::move(event));
 }
 
-std::vector<StreamEvent> Events::messages(Run& run, Task& task, int attempt) {
-    if (!wants(StreamMode::messages, run) || task.planned.node == run.topology().start) return {};
+std::vector<StreamEvent> Teller::messages(Task& task, int attempt) {
+    if (!wants(StreamMode::messages) || task.planned.node == place_.topology().start) return {};
     std::vector<StreamEvent> events;
-    const TaskId id = run.idOf(task);
-    std::vector<std::string> known;
-    {
-        const std::lock_guard lock(mutex_);
-        for (Emitted& each : emitted_) {
-            if (each.task == id) known.push_back(std::move(each.message));
-        }
-        std::erase_if(emitted_, [&](const Emitted& each) { return each.task == id; });
-    }
-    const detail::Schema& schema = run.core().schema();
+    const TaskId id = place_.idOf(task);
+    std::vector<std::string> known = events_.takeMessages(id);
+    const detail::Schema& schema = place_.core.schema();
     detail::ChannelSet read(schema.size());
     for (detail::Op& op : task.result.writes) {
         const detail::ChannelSpec& channel = schema.channel(op.channel);
         if (channel.reducer != "messages" || op.kind == checkpoint::WriteKind::clear) continue;
-        if (!run.path().empty() && !run.core().returns(op.channel)) continue;
-        if (!read.test(op.channel) && run.state().has(op.channel)) {
+        if (place_.isInside() && !place_.core.returns(op.channel)) continue;
+        if (!read.test(op.channel) && state_.has(op.channel)) {
             read.set(op.channel, true);
             std::string before;
             Encoder out(before);
-            channel.behaviour->encode(channel, run.state().value(channel), out);
+            channel.behaviour->encode(channel, state_.value(channel), out);
             forEachMessage(before, [&](std::string_view message) { known.emplace_back(stream::messageId(message)); });
         }
         std::string written;
@@ -80,7 +66,7 @@ std::vector<StreamEvent> Events::messages(Run& run, Task& task, int attempt) {
             const std::string_view name = stream::messageId(message);
             if (isRemoval(message) || std::find(known.begin(), known.end(), name) != known.end()) return;
             known.emplace_back(name);
-            StreamEvent event = make(run, StreamMode::messages, &task);
+            StreamEvent event = make(StreamMode::messages, &task);
             event.data = stream::toValue({.delta = false, .attempt = attempt, .message = message, .task_id = id.toString()});
             events.push_back(std::move(event));
         });

@@ -5,7 +5,8 @@
 
 #include <stategraph/error.hpp>
 
-#include "src/run/run.hpp"
+#include "src/run/place.hpp"
+#include "src/run/run_stop.hpp"
 
 // What observers are told: of a run, its supersteps, its tasks and what it stores.
 namespace stategraph {
@@ -84,85 +85,15 @@ void Observation::superstepEnds(Ending ending) noexcept {
     tell(&Observer::superstepEnds, SuperstepEnd{run_, step_, ending, Clock::now() - superstep_began_});
 }
 
-void Run::observeStart() noexcept {
-    static std::atomic<std::uint64_t> runs = 0;
-    ObservedRun run{.run_id = ++runs, .parent_run_id = 0, .parent_task_id = {}, .thread_id = shared_.config->thread_id.view(), .checkpoint_ns = ns_};
-    if (parent_ != nullptr) {
-        run.parent_run_id = parent_->run->observation_.run().run_id;
-        run.parent_task_id = parent_->task->id;
-    }
-    observation_.runStarts(run);
-}
-
-void Run::observeEnd(Status status) noexcept { observation_.runEnds(endingOf(status), ran_, {}); }
-
-void Run::observeFailure() noexcept {
-    try {
-        throw;
-    } catch (const ParentCommandSignal&) {
-        observation_.superstepEnds(Ending::done);
-        observation_.runEnds(Ending::done, ran_, {});
-    } catch (...) {
-        observation_.runEnds(Ending::failed, ran_, textOf(std::current_exception()));
-    }
-}
-
-// The root's, as the last thing that the run does: whoever is notified may begin the next run.
-void Run::tellEnd(Ending ending, const std::vector<Interrupt>& interrupts, std::string_view error) noexcept {
-    if (parent_ != nullptr) return;
-    shared_.claim.release();
-    if (shared_.events->any()) shared_.events->runEnds(*this, ending, interrupts, error);
-}
-
-void Run::tellFailure() noexcept {
-    if (parent_ != nullptr) return;
-    std::vector<Interrupt> interrupts;
-    std::string text;
-    if (shared_.events->any()) {
-        const std::exception_ptr failure = std::current_exception();
-        try {
-            try {
-                std::rethrow_exception(failure);
-            } catch (NodeError& error) {  // no dynamic_cast: a program without RTTI has errors of its own without it
-                error.addContext({.thread_id = shared_.config->thread_id.toString()});
-                interrupts = error.interrupts();
-            } catch (Error& error) {
-                error.addContext({.thread_id = shared_.config->thread_id.toString()});
-            }
-        } catch (...) {
-            // It is no error of this library, or there is no memory: the questions are in the log too.
-        }
-        text = textOf(failure);
-    }
-    tellEnd(Ending::failed, interrupts, text);
-}
-
-void Run::observeStored(CheckpointId before, std::int64_t step, Clock::time_point began) noexcept {
-    if (log_.stored() == before) return;
-    observation_.tell(&Observer::checkpointStored,
-                      CheckpointStored{observation_.run(), log_.stored(), step, log_.recordBytes(), Clock::now() - began});
-}
-
-void Run::observeQuestions(const Task& task) noexcept {
-    if (nodeOf(task).subgraph) return;  // the run inside told
-    for (const Interrupt& asked : task.extra().asked) {
-        observation_.tell(&Observer::interruptRaised, InterruptRaised{observation_.run(), step_, nodeOf(task).name, asked});
-    }
-}
-
-void Run::observeRetry(Task& task, int attempt, std::chrono::duration<double, std::milli> wait) noexcept {
-    observation_.tell(&Observer::taskRetries, TaskRetry{observation_.run(), nodeOf(task).name, task.id, attempt, wait});
-}
-
 void TaskWatch::start() noexcept {
     try {
-        (void)run_.idOf(task_);
+        (void)place_.idOf(task_);
     } catch (...) {
         // No memory for its name: it is told without.
     }
     began_ = Clock::now();
-    run_.observation().tell(&Observer::taskStarts,
-                            TaskStart{run_.observation().run(), run_.step(), run_.nodeOf(task_).name, task_.id, attempt_});
+    observation_.tell(&Observer::taskStarts,
+                            TaskStart{observation_.run(), place_.step, place_.nodeOf(task_).name, task_.id, attempt_});
 }
 
 void TaskWatch::retries(const std::exception_ptr& error) noexcept {
@@ -193,11 +124,11 @@ void TaskWatch::end() noexcept {
         const Ending silent = task_.extra().wake_unix_ms ? Ending::sleeping : Ending::breakpoint;
         ending = task_.extra().asked.empty() ? silent : Ending::interrupted;
     } else if (how == TaskStatus::stopped) {
-        ending = endingOf(run_.stopStatus().value_or(Status::cancelled));
+        ending = endingOf((stop_ != nullptr ? stop_->requested() : std::nullopt).value_or(Status::cancelled));
     } else if (!task_.progress.hasEnded()) {
         ending = Ending::left;
     }
-    run_.observation().tell(&Observer::taskEnds, TaskEnd{run_.observation().run(), run_.step(), run_.nodeOf(task_).name, task_.id, attempt_,
+    observation_.tell(&Observer::taskEnds, TaskEnd{observation_.run(), place_.step, place_.nodeOf(task_).name, task_.id, attempt_,
                                                          ending, Clock::now() - began_, error});
 }
 

@@ -10,7 +10,8 @@
 
 namespace stategraph::engine {
 
-class Run;
+struct Place;
+class RunStop;
 struct Task;
 
 /// For durations: it never jumps.
@@ -53,7 +54,11 @@ private:
 /// Tells of one attempt at a task, from its making to its end.
 class TaskWatch {
 public:
-    TaskWatch(Run& run, Task& task, int attempt) noexcept;
+    /// It refers to all of them. `stop`: what may end the run; null: nothing.
+    TaskWatch(const Observation& observation, const Place& place, RunStop* stop, Task& task, int attempt) noexcept
+        : observation_(observation), place_(place), stop_(stop), task_(task), attempt_(attempt), watches_(static_cast<bool>(observation)) {
+        if (watches_) start();
+    }
     TaskWatch(const TaskWatch&) = delete;
     TaskWatch& operator=(const TaskWatch&) = delete;
     ~TaskWatch() {
@@ -66,7 +71,9 @@ private:
     void start() noexcept;
     void end() noexcept;
 
-    Run& run_;
+    const Observation& observation_;
+    const Place& place_;
+    RunStop* stop_;
     Task& task_;
     const int attempt_;
     const bool watches_;

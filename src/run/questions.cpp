@@ -6,7 +6,7 @@
 #include "checkpoint/utf8.hpp"
 #include "src/run/attempt.hpp"
 #include "src/run/questions.hpp"
-#include "src/run/run.hpp"
+#include "src/run/task_questions.hpp"
 
 // What a node asks (interrupt), and which answer is whose.
 namespace stategraph {
@@ -75,7 +75,7 @@ struct Questions {
         if (in_started_call) return answer;
         const std::uint64_t before = context.calls + context.calls_inside++;
         if (answer || context.took_old_answer) return answer;
-        if (auto old = context.run->takeOldAnswer(*context.task, question, before, asked)) {
+        if (auto old = engine::TaskQuestions(*context.env, *context.task).takeOldAnswer(question, before, asked)) {
             context.took_old_answer = true;
             answer = GivenAnswer{std::move(*old), false};
         }
@@ -84,7 +84,7 @@ struct Questions {
 
     static std::optional<GivenAnswer> given(const TaskContext& context, const Interrupt& asked) {
         bool is_new = true;
-        auto answer = context.run->findAnswer(*context.task, asked.id, asked.index, &is_new);
+        auto answer = engine::TaskQuestions(*context.env, *context.task).findAnswer(asked.id, asked.index, &is_new);
         if (!answer) return {};
         return GivenAnswer{std::move(*answer), is_new};
     }
@@ -113,8 +113,8 @@ namespace {
 
 void checkMayAsk(Runtime& runtime) {
     const TaskContext& context = runtime.taskContext();
-    if (context.run == nullptr) throw InvalidUpdateError("a router cannot ask while its node's state is edited");
-    if (context.run->shared().saver == nullptr) {  // a subgraph without one asks all the same: the run around it keeps the question
+    if (context.env == nullptr) throw InvalidUpdateError("a router cannot ask while its node's state is edited");
+    if (context.env->shared.saver == nullptr) {  // a subgraph without one asks all the same: the run around it keeps the question
         throw MissingCheckpointerError("node '" + std::string(runtime.node()) +
                                        "' asks for an answer, and the graph has no checkpointer that could keep the run until it comes");
     }
@@ -140,7 +140,7 @@ GivenAnswer ask(Runtime& runtime, Value question, AnswerCheck check) {
     Interrupt asked;
     if (auto answer = Questions::find(context, runtime.taskId(), question, asked)) return std::move(*answer);
     asked.value = std::move(question);
-    context.run->noteCheck(asked, std::string(runtime.node()), check);
+    engine::TaskQuestions(*context.env, *context.task).noteCheck(asked, std::string(runtime.node()), check);
     throw InterruptSignal{std::move(asked)};
 }
 
@@ -152,8 +152,8 @@ std::optional<GivenAnswer> askAlso(Runtime& runtime, std::string_view key, Value
     Interrupt asked = Questions::withKey(context, runtime.taskId(), key);
     if (auto answer = Questions::given(context, asked)) return answer;
     asked.value = std::move(question);
-    context.run->noteCheck(asked, std::string(runtime.node()), check);
-    context.run->noteAsked(*context.task, asked);
+    engine::TaskQuestions(*context.env, *context.task).noteCheck(asked, std::string(runtime.node()), check);
+    engine::TaskQuestions(*context.env, *context.task).noteAsked(asked);
     return {};
 }
 
@@ -161,14 +161,14 @@ GivenAnswer ask(Runtime& runtime, std::string_view key, Value question, AnswerCh
     if (auto answer = askAlso(runtime, key, std::move(question), check)) return std::move(*answer);
     const TaskContext& context = runtime.taskContext();
     const auto held = engine::enter(runtime.taskContext());
-    throw InterruptSignal{context.run->askedOf(*context.task, Questions::withKey(context, runtime.taskId(), key).id)};
+    throw InterruptSignal{engine::TaskQuestions(*context.env, *context.task).askedOf(Questions::withKey(context, runtime.taskId(), key).id)};
 }
 
 std::optional<GivenAnswer> findAnswer(Runtime& runtime, const std::string_view* key) {
     const TaskContext& context = runtime.taskContext();
     const auto held = engine::enter(runtime.taskContext());
     if (key != nullptr) checkKey(runtime, *key);
-    if (context.run == nullptr) return {};
+    if (context.env == nullptr) return {};
     Questions::check(context, runtime);
     const Interrupt asked = key != nullptr ? Questions::withKey(context, runtime.taskId(), *key) : Questions::next(context, runtime.taskId());
     return Questions::given(context, asked);
@@ -199,7 +199,7 @@ void refuseAnswer(Runtime& runtime, const std::string_view* key, const WrongType
 void stopForAnswers(Runtime& runtime) {
     detail::TaskContext& context = runtime.taskContext();
     const auto held = engine::enter(context);
-    auto asked = context.run != nullptr ? context.run->firstAsked(*context.task) : std::nullopt;
+    auto asked = context.env != nullptr ? engine::TaskQuestions(*context.env, *context.task).firstAsked() : std::nullopt;
     if (!asked) {
         throw InvalidUpdateError("node '" + std::string(runtime.node()) + "' stops for answers, and has asked nothing: ask first (sg::ask)",
                                  {.node = std::string(runtime.node())});

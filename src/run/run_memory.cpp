@@ -36,37 +36,40 @@ std::size_t roomOf(const Task& task) noexcept {
 }
 
 std::size_t roomOf(const RunMemory& memory) noexcept {
-    const Drafts& drafts = memory.drafts;
-    return memory.schedule.roomBytes() + memory.writes.roomBytes() + memory.log.roomBytes() + roomOf(memory.plan) + roomOf(memory.next_plan) +
-           roomOf(memory.tasks) + roomOf(memory.current) + roomOf(memory.todo) + roomOf(memory.in_turn) + roomOf(memory.routed) +
-           roomOf(memory.ending) + roomOf(memory.ended_visits) + drafts.writes.capacity() + drafts.record.capacity() + roomOf(drafts.messages);
+    const SuperstepMemory& each = memory.superstep;
+    const Drafts& drafts = each.drafts;
+    return memory.schedule.roomBytes() + memory.log.roomBytes() + roomOf(memory.plan) + each.writes.roomBytes() + roomOf(each.tasks) +
+           roomOf(each.current) + roomOf(each.todo) + roomOf(each.in_turn) + roomOf(each.routed) + roomOf(each.ending) +
+           roomOf(each.ended_visits) + drafts.writes.capacity() + drafts.record.capacity() + roomOf(drafts.messages);
 }
 
 // False only if none of what a run without a saver can grow is large, which is cheaper to see than to measure everything. Call it before `forget`.
 bool mayBeTooLarge(const RunMemory& memory) noexcept {
     constexpr std::size_t few = 256;
-    return memory.tasks_used > 16 || memory.writes.room() > few || memory.schedule.sends.capacity() > few || memory.log.hasSaver() ||
-           memory.drafts.messages.capacity() > few;
+    return memory.superstep.tasks_used > 16 || memory.superstep.writes.room() > few || memory.schedule.sends.capacity() > few || memory.log.hasSaver() ||
+           memory.superstep.drafts.messages.capacity() > few;
 }
 
 // Users' values, and a wide superstep's room.
 void forget(RunMemory& memory) {
     memory.log.end();
-    memory.drafts.clear();
     memory.schedule.input.clear();
     memory.schedule.sends.clear();
-    memory.current.clear();
-    memory.todo.clear();
-    memory.routed.clear();
-    memory.writes.clear();
-    memory.ended_visits.clear();
-    if (memory.tasks.size() > kept_tasks_max) memory.tasks.resize(kept_tasks_max);
-    memory.tasks_used = std::min(memory.tasks_used, memory.tasks.size());
-    for (std::size_t i = memory.tasks_used; i-- > 0;) {
-        memory.tasks[i]->clear();
-        if (roomOf(*memory.tasks[i]) > kept_task_bytes_max) memory.tasks.erase(memory.tasks.begin() + static_cast<std::ptrdiff_t>(i));
+    memory.plan.clear();
+    SuperstepMemory& each = memory.superstep;
+    each.drafts.clear();
+    each.current.clear();
+    each.todo.clear();
+    each.routed.clear();
+    each.writes.clear();
+    each.ended_visits.clear();
+    if (each.tasks.size() > kept_tasks_max) each.tasks.resize(kept_tasks_max);
+    each.tasks_used = std::min(each.tasks_used, each.tasks.size());
+    for (std::size_t i = each.tasks_used; i-- > 0;) {
+        each.tasks[i]->clear();
+        if (roomOf(*each.tasks[i]) > kept_task_bytes_max) each.tasks.erase(each.tasks.begin() + static_cast<std::ptrdiff_t>(i));
     }
-    memory.tasks_used = 0;
+    each.tasks_used = 0;
 }
 
 }  // namespace

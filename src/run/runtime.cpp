@@ -8,7 +8,7 @@
 #include "checkpoint/paths.hpp"
 #include "src/lasting.hpp"
 #include "src/run/attempt.hpp"
-#include "src/run/run.hpp"
+#include "src/run/task_questions.hpp"
 #include "src/times.hpp"
 
 namespace stategraph {
@@ -20,48 +20,48 @@ using engine::enter;
 
 std::string_view Runtime::node() const noexcept {
     if (context_->attempt_apart) return context_->attempt_apart->info().node;
-    return context_->run ? std::string_view(context_->run->nodeOf(*context_->task).name) : context_->edited_node;
+    return context_->env ? std::string_view(context_->env->nodeOf(*context_->task).name) : context_->edited_node;
 }
 std::int64_t Runtime::step() const noexcept {
     if (context_->attempt_apart) return context_->attempt_apart->info().step;
-    return context_->run ? context_->run->step() : 0;
+    return context_->env ? context_->env->place.step : 0;
 }
 int Runtime::remainingSteps() const noexcept {
     if (context_->attempt_apart) return context_->attempt_apart->info().remaining_steps;
-    return context_->run ? context_->run->remainingSteps() : 0;
+    return context_->env ? context_->env->supersteps.remaining() : 0;
 }
 int Runtime::attempt() const noexcept { return context_->attempt; }
 TaskId Runtime::taskId() const {
     if (context_->attempt_apart) return context_->attempt_apart->info().task_id;
-    return context_->run ? context_->run->idOf(*context_->task) : TaskId();
+    return context_->env ? context_->env->idOf(*context_->task) : TaskId();
 }
 std::string_view Runtime::threadId() const noexcept {
     if (context_->attempt_apart) return context_->attempt_apart->info().thread_id;
-    return context_->run ? context_->run->shared().config->thread_id.view() : std::string_view();
+    return context_->env ? context_->env->shared.config->thread_id.view() : std::string_view();
 }
 CheckpointId Runtime::checkpointId() const noexcept {
     if (context_->attempt_apart) return context_->attempt_apart->info().checkpoint_id;
-    return context_->run ? context_->run->checkpointId() : CheckpointId();
+    return context_->env ? context_->env->place.checkpoint : CheckpointId();
 }
 std::string_view Runtime::checkpointNs() const noexcept {
     if (context_->attempt_apart) return context_->attempt_apart->info().checkpoint_ns;
-    return context_->run ? std::string_view(context_->run->checkpointNs()) : std::string_view();
+    return context_->env ? std::string_view(context_->env->place.ns) : std::string_view();
 }
 
 const RunContext& Runtime::runContext() const noexcept {
     static const engine::Lasting<RunContext> none;
     if (context_->attempt_apart) return context_->attempt_apart->info().context;
-    return context_->run ? context_->run->shared().config->context : *none;
+    return context_->env ? context_->env->shared.config->context : *none;
 }
 
 const void* Runtime::graphState(const void* type) const {
     const auto refuse = [this](const std::string& why) {
         throw InvalidArgumentError("node '" + std::string(node()) + "' asks for its graph's state, " + why, {.node = std::string(node())});
     };
-    if (context_->run == nullptr) refuse("and no run is under way");
+    if (context_->env == nullptr) refuse("and no run is under way");
     const auto held = enter(*context_);
     if (type != detail::graphSchema(const_cast<Runtime&>(*this)).state().type) refuse("which is of another type than the one it asks for");
-    return context_->attempt_apart ? context_->attempt_apart->info().state.get() : context_->run->state().object();
+    return context_->attempt_apart ? context_->attempt_apart->info().state.get() : context_->env->state.values.object();
 }
 
 void Runtime::refuseContext() const {
@@ -73,12 +73,12 @@ void Runtime::refuseContext() const {
 
 bool Runtime::stopRequested() const {
     if (context_->attempt_apart) return context_->attempt_apart->isStopping();
-    return context_->run && context_->run->stopStatus();
+    return context_->env && context_->env->stopStatus();
 }
 
 bool Runtime::drainRequested() const {
     const auto held = enter(*context_);
-    return context_->run && context_->run->runStop() && context_->run->runStop()->drains();
+    return context_->env && context_->env->stop && context_->env->stop->drains();
 }
 
 void Runtime::heartbeat() {
@@ -103,12 +103,12 @@ void Runtime::sleepUntil(std::chrono::system_clock::time_point time, std::string
     std::int64_t now_ms = 0;
     {
         const auto held = enter(*context_);
-        if (context_->run == nullptr) throw InvalidUpdateError("a router cannot sleep while its node's state is edited");
-        if (context_->run->shared().saver == nullptr) {
+        if (context_->env == nullptr) throw InvalidUpdateError("a router cannot sleep while its node's state is edited");
+        if (context_->env->shared.saver == nullptr) {
             throw MissingCheckpointerError("node '" + std::string(node()) +
                                            "' sleeps until a time, and the graph has no checkpointer that could keep the thread until then");
         }
-        now_ms = times::nowMs(context_->run->idSource());
+        now_ms = times::nowMs(context_->env->ids.source());
     }
     detail::Effect effect(*this, "sleep:" + std::string(key));
     if (!effect.result()) effect.finish(Value(times::unixMs(time)));
@@ -118,17 +118,17 @@ void Runtime::sleepUntil(std::chrono::system_clock::time_point time, std::string
 
 void Runtime::write(const Value& data) {
     const auto held = enter(*context_);
-    if (context_->run) context_->run->shared().events->custom(*context_->run, *context_->task, data);
+    if (context_->env) context_->env->teller.custom(*context_->task, data);
 }
 
 void Runtime::emitMessage(const Value& part) {
     const auto held = enter(*context_);
-    if (context_->run) context_->run->shared().events->messagePart(*context_->run, *context_->task, context_->attempt, part);
+    if (context_->env) context_->env->teller.messagePart(*context_->task, context_->attempt, part);
 }
 
 bool Runtime::wantsMessages() const {
     const auto held = enter(*context_);
-    return context_->run && context_->run->shared().events->wants(StreamMode::messages, *context_->run);
+    return context_->env && context_->env->teller.wants(StreamMode::messages);
 }
 
 BaseStore& Runtime::store() const {
@@ -136,8 +136,8 @@ BaseStore& Runtime::store() const {
     if (context_->attempt_apart) {
         const auto held = enter(*context_);
         found = context_->attempt_apart->info().store.get();
-    } else if (context_->run) {
-        found = context_->run->store().get();
+    } else if (context_->env) {
+        found = context_->env->store().get();
     }
     if (found != nullptr) return *found;
     throw MissingStoreError("node '" + std::string(node()) + "' uses the store, and the graph has none; give it one with "
@@ -146,16 +146,16 @@ BaseStore& Runtime::store() const {
 
 std::string Runtime::idempotencyKey(std::string_view key) const {
     const auto held = enter(*context_);
-    if (context_->run == nullptr) throw InvalidUpdateError("a router has no idempotency key while its node's state is edited");
-    TaskId id = context_->run->idOf(*context_->task);
+    if (context_->env == nullptr) throw InvalidUpdateError("a router has no idempotency key while its node's state is edited");
+    TaskId id = context_->env->idOf(*context_->task);
     // Without a saver nothing but the run tells its tasks from those of others.
-    if (context_->run->shared().saver == nullptr) {
-        std::atomic<std::uint64_t>& bits = context_->run->shared().run_bits;
+    if (context_->env->shared.saver == nullptr) {
+        std::atomic<std::uint64_t>& bits = context_->env->shared.run_bits;
         std::uint64_t none = 0;
-        if (bits.load() == 0) bits.compare_exchange_strong(none, context_->run->core().ids().uniqueBits() | 1U);
+        if (bits.load() == 0) bits.compare_exchange_strong(none, context_->env->core().ids().uniqueBits() | 1U);
         id = engine::nameWithin(id, std::to_string(bits.load()));
     } else {
-        id = engine::nameWithin(id, context_->run->shared().config->thread_id.view());  // a copied thread has tasks of the same ids
+        id = engine::nameWithin(id, context_->env->shared.config->thread_id.view());  // a copied thread has tasks of the same ids
     }
     std::string text = id.toString();
     if (!key.empty()) text += ":" + std::string(key);
@@ -166,13 +166,13 @@ namespace detail {
 
 Effect::Effect(Runtime& runtime, std::string_view key) : runtime_(runtime), key_(key) {
     const auto held = enter(runtime.taskContext());
-    if (runtime.taskContext().run == nullptr) throw InvalidUpdateError("a router can have no effects while its node's state is edited");
+    if (runtime.taskContext().env == nullptr) throw InvalidUpdateError("a router can have no effects while its node's state is edited");
     if (key.empty() || key.size() > 200) {
         throw InvalidArgumentError("node '" + std::string(runtime.node()) + "' calls once with a key of " + std::to_string(key.size()) +
                                    " bytes; give each effect a name of 1 to 200");
     }
     path_ = checkpoint::effectPath(runtime.taskId(), key);
-    engine::Effects::Entry entry = runtime.taskContext().run->shared().effects.find(path_);
+    engine::Effects::Entry entry = runtime.taskContext().env->shared.effects.find(path_);
     begun_ = entry.begun;
     if (entry.result) result_ = Value::fromCbor(std::move(*entry.result));
 }
@@ -183,11 +183,11 @@ TaskId Effect::questionId() const { return engine::nameWithin(runtime_.taskId(),
 std::optional<Value> Effect::ask() {
     TaskContext& context = runtime_.taskContext();
     const auto held = enter(context);
-    if (context.run->shared().saver == nullptr) {
+    if (context.env->shared.saver == nullptr) {
         throw MissingCheckpointerError("node '" + std::string(runtime_.node()) + "' asks about the effect '" + key_ +
                                        "', and the graph has no checkpointer that could keep the run until an answer comes");
     }
-    const auto answer = context.run->findAnswer(*context.task, questionId(), begun_);
+    const auto answer = engine::TaskQuestions(*context.env, *context.task).findAnswer(questionId(), begun_);
     if (!answer) {
         std::string cbor;
         Encoder out(cbor);
@@ -211,12 +211,12 @@ std::optional<Value> Effect::ask() {
 
 void Effect::begin() {
     const auto held = enter(runtime_.taskContext());
-    runtime_.taskContext().run->storeEffect(path_, {.begun = ++begun_, .result = {}});
+    runtime_.taskContext().env->storeEffect(path_, {.begun = ++begun_, .result = {}});
 }
 
 void Effect::finish(Value result) {
     const auto held = enter(runtime_.taskContext());
-    runtime_.taskContext().run->storeEffect(path_, {.begun = begun_, .result = std::string(result.bytes())});
+    runtime_.taskContext().env->storeEffect(path_, {.begun = begun_, .result = std::string(result.bytes())});
     result_ = std::move(result);
 }
 
@@ -235,7 +235,7 @@ bool hasPayload(Runtime& runtime) noexcept { return runtime.taskContext().has_pa
 
 const Schema& graphSchema(Runtime& runtime) noexcept {
     const TaskContext& context = runtime.taskContext();
-    return context.attempt_apart ? context.attempt_apart->core().schema() : context.run->core().schema();
+    return context.attempt_apart ? context.attempt_apart->core().schema() : context.env->core().schema();
 }
 
 }  // namespace detail
@@ -243,7 +243,7 @@ const Schema& graphSchema(Runtime& runtime) noexcept {
 std::stop_token stopToken(Runtime& runtime) {
     const detail::TaskContext& context = runtime.taskContext();
     if (context.attempt_apart) return context.attempt_apart->token();
-    return context.run && context.run->runStop() ? context.run->runStop()->token() : std::stop_token();
+    return context.env && context.env->stop ? context.env->stop->token() : std::stop_token();
 }
 
 }  // namespace stategraph

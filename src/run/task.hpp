@@ -18,8 +18,6 @@
 
 namespace stategraph::engine {
 
-class Run;
-
 /// What is kept of a task beside what it wrote; it outlives attempts, pauses and processes.
 struct TaskRecord {
     std::optional<std::string> error;
@@ -137,5 +135,12 @@ private:
     TaskExtra extra_;
     bool has_extra_ = false;  // it has been changed since the task was cleared
 };
+
+/// The Send that made the task; null: another did.
+inline const PendingSend* sendOf(const Schedule& schedule, const Task& task) noexcept {
+    return task.planned.is_send ? &schedule.sends[task.planned.send] : nullptr;
+}
+/// Its payload.
+void encodeSend(const PendingSend& send, Encoder& out);
 
 }  // namespace stategraph::engine

@@ -2,27 +2,27 @@
 
 namespace stategraph::engine {
 
-TaskInput::TaskInput(Run& run, const Task& task, bool takes_state) : object_(run.state().object()) {
+TaskInput::TaskInput(TaskEnv& env, const Task& task, bool takes_state) : object_(env.state.values.object()) {
     if (takes_state) return;
-    const Node& node = run.nodeOf(task);
+    const Node& node = env.nodeOf(task);
     if (task.planned.is_send) {
-        const PendingSend& send = run.schedule_.sends[task.planned.send];
+        const PendingSend& send = *env.sendOf(task);
         payload_ = send.payload.empty() ? restorePayload(node, send.stored) : send.payload;
         object_ = payload_.get();
     } else if (node.projects) {
         part_.emplace(*node.action.input.schema);
         for (const SharedChannel& shared : node.projection) {
-            const auto& outer = run.core().schema().channel(shared.outer);
+            const auto& outer = env.core().schema().channel(shared.outer);
             const auto& inner = part_->schema().channel(shared.inner);
-            outer.behaviour->copy(part_->value(inner), run.state().value(outer));
+            outer.behaviour->copy(part_->value(inner), env.state.values.value(outer));
         }
         object_ = part_->object();
     }
 }
 
-std::shared_ptr<const void> TaskInput::shared(Run& run, const Task& task, bool takes_state) {
-    if (takes_state || (!task.planned.is_send && !run.nodeOf(task).projects)) return run.state().share();
-    const auto input = std::make_shared<TaskInput>(run, task, false);
+std::shared_ptr<const void> TaskInput::shared(TaskEnv& env, const Task& task, bool takes_state) {
+    if (takes_state || (!task.planned.is_send && !env.nodeOf(task).projects)) return env.state.values.share();
+    const auto input = std::make_shared<TaskInput>(env, task, false);
     return {input, input->get()};
 }
 

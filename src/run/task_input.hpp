@@ -2,7 +2,7 @@
 #include <memory>
 #include <optional>
 
-#include "src/run/run.hpp"
+#include "src/run/task_env.hpp"
 
 namespace stategraph::engine {
 
@@ -11,10 +11,10 @@ namespace stategraph::engine {
 class TaskInput {
 public:
     /// `takes_state`: the state in any case.
-    TaskInput(Run& run, const Task& task, bool takes_state);
+    TaskInput(TaskEnv& env, const Task& task, bool takes_state);
     const void* get() const noexcept { return object_; }
     /// The same for a call that may outlive the run.
-    static std::shared_ptr<const void> shared(Run& run, const Task& task, bool takes_state = false);
+    static std::shared_ptr<const void> shared(TaskEnv& env, const Task& task, bool takes_state = false);
 
 private:
     std::optional<State> part_;

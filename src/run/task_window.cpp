@@ -2,12 +2,9 @@
 
 #include <algorithm>
 
-#include "src/run/run.hpp"
-
 namespace stategraph::engine {
 
-TaskWindow::TaskWindow(const Run& run) : todo_(run.todo()), lines_(1) {
-    const Topology& topology = run.topology();
+TaskWindow::TaskWindow(const Topology& topology, std::span<Task* const> todo) : todo_(todo), lines_(1) {
     if (topology.has_seats) line_of_.resize(topology.nodes.size());
     lines_.front().free = hands_ = todo_.size();
     is_one_line_ = !topology.has_seats;

@@ -17,7 +17,7 @@ namespace stategraph::engine {
 /// task takes the next one.
 class TaskWindow {
 public:
-    explicit TaskWindow(const Run& run);
+    TaskWindow(const Topology& topology, std::span<Task* const> todo);
     TaskWindow(const TaskWindow&) = delete;
     TaskWindow& operator=(const TaskWindow&) = delete;
 

@@ -12,7 +12,7 @@ class BaseStore;
 
 namespace stategraph::engine {
 class Attempt;
-class Run;
+class TaskEnv;
 struct Task;
 }  // namespace stategraph::engine
 
@@ -22,17 +22,17 @@ class CallQuestions;
 
 /// Behind Runtime: one attempt of one task.
 struct TaskContext {
-    engine::Run* run = nullptr;  // null: no run, a router is asked on behalf of an edit
+    engine::TaskEnv* env = nullptr;  // null: no run, a router is asked on behalf of an edit
     engine::Task* task = nullptr;
     std::string_view edited_node = {};
     BaseStore* edited_store = nullptr;
     int attempt = 1;
     std::uint64_t calls = 0;   // of interrupt, in this attempt; not those in functions that `once` calls
     std::uint64_t calls_inside = 0;  // those, but for what Flow::start began
-    bool took_old_answer = false;    // Run::takeOldAnswer
+    bool took_old_answer = false;    // TaskQuestions::takeOldAnswer
     CallQuestions* awaited_calls = nullptr;  // functions that are coroutines, the one that began last first
     bool has_payload = false;  // the input is a Send's payload
-    engine::Attempt* attempt_apart = nullptr;  // the node may be given up: then `run` and `task` may be gone
+    engine::Attempt* attempt_apart = nullptr;  // the node may be given up: then `env` and `task` may be gone
     const NodeFailure* failure = nullptr;  // of an error handler: why it is called
 };
 

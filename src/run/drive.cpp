@@ -1,0 +1,79 @@
+#include "src/run/execution.hpp"
+#include "src/run/run.hpp"
+#include "src/run/task_window.hpp"
+
+// A run driven on the calling thread, with the executor's help.
+namespace stategraph::engine {
+
+void Run::execute(Task& task) noexcept { Execution(env_, task)(); }
+
+void Run::executeAll() noexcept {
+    const std::vector<Task*>& todo = env_.superstep->todo();
+    if (todo.size() == 1) {
+        execute(*todo.front());
+    } else if (env_.shared.concurrency == 1) {
+        executeInTurn();
+    } else if (!todo.empty()) {
+        try {
+            if (topology().has_seats) {
+                TaskWindow window(topology(), todo);
+                executeWithin(window);
+                return;
+            }
+            const auto run = [](void* self, std::size_t i) {
+                auto& driven = *static_cast<Run*>(self);
+                driven.execute(*driven.env_.superstep->todo()[i]);
+            };
+            env_.shared.executor->forEach(todo.size(), env_.shared.concurrency, run, this);
+        } catch (...) {
+            executeInTurn();  // no memory for helpers, and nothing has begun
+        }
+    }
+}
+
+// By as many hands as tasks may run at once.
+void Run::executeWithin(TaskWindow& window) {
+    struct Both {
+        Run& run;
+        TaskWindow& window;
+    } both{*this, window};
+    const auto run = [](void* of, std::size_t) {
+        auto& [driven, tasks] = *static_cast<Both*>(of);
+        for (Task* task = tasks.take(nullptr); task != nullptr; task = tasks.take(task)) driven.execute(*task);
+    };
+    env_.shared.executor->forEach(window.hands(), env_.shared.concurrency, run, &both);
+}
+
+// One task at a time: one that is to be tried again lets the others go first.
+void Run::executeInTurn() noexcept {
+    std::vector<Task*>& in_turn = env_.memory->superstep.in_turn;
+    in_turn = env_.superstep->todo();  // allocates nothing: prepareTasks made room
+    for (int number = 1; !in_turn.empty(); ++number) {
+        std::erase_if(in_turn, [&](Task* task) {
+            Execution execution(env_, *task);
+            try {
+                if (number > 1) execution.waitAfter(number - 1);
+            } catch (...) {  // it cannot wait: no memory
+                execution.couldNotRun(std::current_exception());
+            }
+            return task->progress.hasEnded() || execution.once(number);
+        });
+    }
+}
+
+detail::RunOutcome& Run::drive(detail::RunInput&& input) {
+    try {
+        begin(std::move(input));
+        while (next()) {
+            executeAll();
+            endSuperstep();
+            if (isPaused()) break;
+        }
+    } catch (...) {
+        fail();
+        throw;
+    }
+    return finish();
+}
+
+}  // namespace stategraph::engine

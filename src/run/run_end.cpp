@@ -1,0 +1,202 @@
+#include <algorithm>
+#include <chrono>
+
+#include <stategraph/error.hpp>
+
+#include "src/run/run.hpp"
+
+// What a run stores, and how it ends: done, in a pause, failed, or left.
+namespace stategraph::engine {
+
+CommitStep Run::commitStep(Source source, std::int64_t step) {
+    return {.id = env_.place.checkpoint,
+            .step = step,
+            .source = source,
+            .topology = &topology(),
+            .state = &env_.state.values,
+            .schedule = &env_.schedule,
+            .next = env_.plan,
+            .writes = env_.memory->superstep.drafts.writes};
+}
+
+void Run::commit(Source source) {
+    plan(topology(), env_.schedule, env_.plan);
+    if (hasSaver()) {
+        const CheckpointId before = env_.log.stored();
+        const auto began = env_.observation ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
+        {
+            const auto storing = env_.link == nullptr ? env_.shared.claim.storing() : ThreadClaim::Storing();
+            env_.place.checkpoint = env_.ids.next();
+            env_.place.parent = before;
+            end_row_.has_due = !env_.plan.empty();
+            if (env_.link == nullptr && end_row_.has_due && env_.shared.claim.isCancelled()) {
+                env_.log.putTaskWithCommit(env_.place.checkpoint, std::string(checkpoint::run_path), noteRecord(checkpoint::thread_cancelled));
+            }
+            env_.log.commit(commitStep(source, env_.place.step));
+        }
+        if (env_.observation) observeStored(before, env_.place.step, began);
+        env_.memory->superstep.drafts.writes.clear();
+        if (env_.link == nullptr && env_.log.stored() != before) env_.shared.events->committed(env_.log.stored());
+        if (start_) start_->records.clear();
+    }
+    end_row_.says_running = false;
+    env_.place.source = source;
+    ++env_.place.step;
+}
+
+void Run::pause(Status status, std::vector<Interrupt> interrupts) {
+    outcome_.status = status;
+    outcome_.interrupts = std::move(interrupts);
+}
+
+// Puts what the finished tasks wrote into the superstep's writes, to be closed. False: none is finished.
+bool Run::collectFinished() {
+    bool any = false;
+    env_.memory->superstep.writes.clear();
+    for (Task* task : env_.superstep->tasks()) {
+        if (!task->isDone()) continue;
+        any = true;
+        env_.memory->superstep.writes.add(core().schema(), task->result.writes, env_.nodeOf(*task).name);
+    }
+    return any;
+}
+
+// A paused run shows what its finished tasks wrote; nothing of it is stored again.
+void Run::showPause() {
+    if (env_.superstep && collectFinished()) {
+        WriteSet& writes = env_.memory->superstep.writes;
+        env_.state.own();
+        const bool shows = touchesOutput(env_.superstep->tasks());
+        try {
+            writes.close(core().schema());
+            applyWrites(env_.state.values, writes, {}, nullptr);
+        } catch (const InvalidUpdateError&) {
+            return;  // they conflict: what is stored is shown
+        }
+        if (shows) env_.teller.values();
+    }
+    if (outcome_.status == Status::breakpoint) env_.teller.breakpoint();
+}
+
+// Why a thread with tasks due stays as it is, for who looks for unfinished ones. What was drained, or replaced, is for another run to go on with.
+void Run::noteEnd() {
+    if (env_.link != nullptr || !isPaused() || env_.plan.empty()) return;
+    if (outcome_.status == Status::timed_out) {
+        note(checkpoint::run_timed_out);
+    } else if (outcome_.status == Status::cancelled && env_.stopStatus()) {
+        note(checkpoint::run_cancelled);  // also if a task of it sleeps: nobody wakes a cancelled thread
+    } else if (outcome_.wake_unix_ms) {
+        note(checkpoint::sleepingUntil(*outcome_.wake_unix_ms));
+    } else if (outcome_.status == Status::breakpoint) {
+        note(checkpoint::run_at_breakpoint);
+    }
+}
+
+void Run::storeEnd() {
+    noteEnd();
+    const bool keeps = env_.link == nullptr || isPaused() || env_.isPerThread();
+    const CheckpointId before = env_.log.stored();
+    const auto began = env_.observation ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
+    if (keeps) flush();
+    env_.log.wait();
+    if (env_.observation) observeStored(before, env_.place.step - 1, began);
+}
+
+detail::RunOutcome& Run::finish() {
+    if (hasSaver()) storeEnd();
+    if (env_.link == nullptr) env_.shared.events->changed();
+    if (isPaused() && env_.link == nullptr) showPause();
+    outcome_.config = {.thread_id = env_.shared.config->thread_id, .checkpoint_id = env_.log.stored(), .checkpoint_ns = env_.place.ns};
+    if (env_.observation) observeEnd(outcome_.status);
+    tellEnd(endingOf(outcome_.status), outcome_.interrupts, {});
+    return outcome_;
+}
+
+// After a failure: whether tasks were not started, of which no record tells why.
+bool Run::leftSome() const noexcept {
+    if (!env_.superstep || !env_.superstep->hasFailed()) return false;
+    return std::ranges::any_of(env_.superstep->tasks(), [](const Task* task) { return !task->progress.hasEnded(); });
+}
+
+void Run::fail() noexcept {
+    try {
+        if (env_.link == nullptr && (end_row_.says_running || end_row_.if_it_throws == checkpoint::run_at_limit || leftSome())) {
+            note(end_row_.if_it_throws);
+        }
+    } catch (...) {
+        // The failure that is on its way out matters more; the thread counts as in flight.
+    }
+    flushQuietly();
+    if (env_.observation) observeFailure();
+    tellFailure();
+}
+
+void Run::leave() noexcept {
+    flushQuietly();
+    if (env_.observation) env_.observation.runEnds(Ending::left, env_.supersteps.begun, {});
+    tellEnd(Ending::left, {}, {});
+}
+
+void Run::flush() {
+    const auto storing = env_.link == nullptr ? env_.shared.claim.storing() : ThreadClaim::Storing();
+    env_.log.flush(commitStep(env_.place.source, env_.place.step - 1));
+}
+
+void Run::flushQuietly() noexcept {
+    try {
+        // A state with half a superstep in it is nothing to go on from.
+        const CheckpointId before = env_.log.stored();
+        const auto began = env_.observation ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
+        if (!env_.superstep || !env_.superstep->isApplied()) flush();
+        if (env_.observation) observeStored(before, env_.place.step - 1, began);
+    } catch (...) {
+    }
+    try {
+        env_.log.wait();
+        if (env_.link == nullptr) env_.shared.events->changed();
+    } catch (...) {
+    }
+}
+
+// How this run ended, or that it went on over such an end: for who looks for unfinished threads.
+void Run::note(std::string_view end) {
+    if (!hasSaver()) return;
+    const auto storing = env_.shared.claim.storing();
+    if (env_.shared.claim.isCancelled()) end = checkpoint::thread_cancelled;
+    env_.log.putTask(env_.place.checkpoint, checkpoint::run_path, noteRecord(end));
+    end_row_.says_running = end == checkpoint::run_goes_on;
+}
+
+std::string Run::noteRecord(std::string_view end) const {
+    checkpoint::TaskFields fields;
+    fields.node = end;
+    std::string record;
+    checkpoint::writeTask(env_.place.checkpoint, fields, record);
+    return record;
+}
+
+// From the first superstep on: before it there may be nothing that could be cancelled.
+void Run::takeCancels() {
+    {
+        const auto storing = env_.shared.claim.storing();
+        end_row_.has_due = !env_.plan.empty();
+    }
+    env_.shared.claim.takeCancels([](void* run) { return static_cast<Run*>(run)->storeCancel(); }, this);
+}
+
+// On the thread of whoever cancels, while tasks may run. False: nothing is due, so the run has ended by itself.
+bool Run::storeCancel() {
+    if (end_row_.has_due) env_.log.putTask(env_.place.checkpoint, checkpoint::run_path, noteRecord(checkpoint::thread_cancelled));
+    return end_row_.has_due;
+}
+
+// Whether what is stored says that the thread stopped, which is no longer so.
+bool Run::mustNoteGoingOn() const {
+    if (env_.link != nullptr) return false;
+    return std::any_of(start_->records.begin(), start_->records.end(), [](const auto& stored) {
+        const auto& [path, record] = stored;
+        return path == checkpoint::run_path ? record.node != checkpoint::run_goes_on : record.error && !record.writes;
+    });
+}
+
+}  // namespace stategraph::engine

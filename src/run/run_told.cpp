@@ -1,0 +1,81 @@
+#include <atomic>
+
+#include <stategraph/error.hpp>
+
+#include "src/run/run.hpp"
+
+// What a run tells observers and those who read its events: its beginning, its end, what it stores.
+namespace stategraph::engine {
+namespace {
+
+std::string textOf(const std::exception_ptr& error) noexcept {
+    try {
+        return detail::describe(error);
+    } catch (...) {
+        return {};
+    }
+}
+
+}  // namespace
+
+void Run::observeStart() noexcept {
+    static std::atomic<std::uint64_t> runs = 0;
+    ObservedRun run{.run_id = ++runs, .parent_run_id = 0, .parent_task_id = {}, .thread_id = env_.shared.config->thread_id.view(), .checkpoint_ns = env_.place.ns};
+    if (env_.link != nullptr) {
+        run.parent_run_id = env_.link->env->observation.run().run_id;
+        run.parent_task_id = env_.link->task->id;
+    }
+    env_.observation.runStarts(run);
+}
+
+void Run::observeEnd(Status status) noexcept { env_.observation.runEnds(endingOf(status), env_.supersteps.begun, {}); }
+
+void Run::observeFailure() noexcept {
+    try {
+        throw;
+    } catch (const ParentCommandSignal&) {
+        env_.observation.superstepEnds(Ending::done);
+        env_.observation.runEnds(Ending::done, env_.supersteps.begun, {});
+    } catch (...) {
+        env_.observation.runEnds(Ending::failed, env_.supersteps.begun, textOf(std::current_exception()));
+    }
+}
+
+// The root's, as the last thing that the run does: whoever is notified may begin the next run.
+void Run::tellEnd(Ending ending, const std::vector<Interrupt>& interrupts, std::string_view error) noexcept {
+    if (env_.link != nullptr) return;
+    env_.shared.claim.release();
+    if (!env_.teller.any()) return;
+    env_.teller.runEnds({.ending = ending, .interrupts = interrupts, .error = error, .wake_unix_ms = outcome_.wake_unix_ms, .stored = env_.log.stored()});
+}
+
+void Run::tellFailure() noexcept {
+    if (env_.link != nullptr) return;
+    std::vector<Interrupt> interrupts;
+    std::string text;
+    if (env_.teller.any()) {
+        const std::exception_ptr failure = std::current_exception();
+        try {
+            try {
+                std::rethrow_exception(failure);
+            } catch (NodeError& error) {  // no dynamic_cast: a program without RTTI has errors of its own without it
+                error.addContext({.thread_id = env_.shared.config->thread_id.toString()});
+                interrupts = error.interrupts();
+            } catch (Error& error) {
+                error.addContext({.thread_id = env_.shared.config->thread_id.toString()});
+            }
+        } catch (...) {
+            // It is no error of this library, or there is no memory: the questions are in the log too.
+        }
+        text = textOf(failure);
+    }
+    tellEnd(Ending::failed, interrupts, text);
+}
+
+void Run::observeStored(CheckpointId before, std::int64_t step, Clock::time_point began) noexcept {
+    if (env_.log.stored() == before) return;
+    env_.observation.tell(&Observer::checkpointStored,
+                      CheckpointStored{env_.observation.run(), env_.log.stored(), step, env_.log.recordBytes(), Clock::now() - began});
+}
+
+}  // namespace stategraph::engine

@@ -1,0 +1,169 @@
+#include <algorithm>
+
+#include <stategraph/error.hpp>
+
+#include "src/run/run.hpp"
+
+// How a superstep ends: in a commit, a pause or a failure.
+namespace stategraph::engine {
+
+void Run::endSuperstep() {
+    for (Task* task : env_.superstep->todo()) {
+        if (task->extra().inner_ids) env_.ids.observe(*task->extra().inner_ids);
+    }
+    if (endUnfinished()) {
+        if (env_.observation) env_.observation.superstepEnds(endingOf(outcome_.status));
+        return;
+    }
+    const bool has_lasting = topology().has_lasting;
+    if (has_lasting) findEndedVisits();  // before the state changes, which their keys are made of
+    if (!env_.superstep->isApplied()) {
+        WriteSet& writes = env_.memory->superstep.writes;
+        writes.clear();
+        for (Task* task : env_.superstep->tasks()) writes.add(core().schema(), task->result.writes, env_.nodeOf(*task).name);
+        writes.close(core().schema());
+        env_.applyTasksWrites();
+    }
+    advanceAll();
+    if (has_lasting) {
+        for (const auto& visit : env_.memory->superstep.ended_visits) env_.schedule.setVisit(visit.log, visit.at);
+    }
+    commit(Source::loop);
+    env_.superstep->setApplied(false);
+    if (env_.observation) env_.observation.superstepEnds(Ending::done);
+    if (env_.teller.any() && touchesOutput(env_.superstep->tasks())) env_.teller.values();
+    if (env_.link == nullptr) env_.shared.effects.clear();
+    const bool stops = breakpoints_.after().any() && stopsAt(breakpoints_.after());
+    env_.superstep.reset();
+    start_.reset();
+    if (stops) pause(Status::breakpoint, {});
+}
+
+// The writes are in the state: the tasks' edges and routes fire.
+void Run::advanceAll() {
+    SuperstepMemory& memory = env_.memory->superstep;
+    if (!memory.ending.empty()) endChannels(env_.state.values, memory.ending);
+    memory.routed.clear();
+    // A handled task leads only where its handler says.
+    for (Task* task : env_.superstep->tasks()) memory.routed.push_back({task->record.failure ? no_node : task->planned.node, &task->routes});
+    advance(topology(), env_.schedule, {.consumed = env_.plan, .routed = memory.routed, .is_step = true});
+}
+
+std::vector<std::exception_ptr> Run::otherFailures(const Task& than) const {
+    std::vector<std::exception_ptr> others;
+    for (const Task* task : env_.superstep->tasks()) {
+        if (task != &than && task->progress.status() == TaskStatus::failed) others.push_back(task->extra().failure);
+    }
+    return others;
+}
+
+void Run::addOthers(Error& error, const Task& failed) const {
+    if (core().options().on_failure == FailurePolicy::collect) error.addOthers(otherFailures(failed));
+}
+
+namespace {
+
+// How the tasks of a superstep ended that cannot end itself: the first of each kind.
+struct Unfinished {
+    const Task* failed = nullptr;
+    const Task* to_parent = nullptr;
+    const Task* lost = nullptr;
+    bool is_stopped = false;
+    std::vector<Interrupt> interrupts = {};
+    std::optional<std::int64_t> wake_unix_ms = {};
+
+    explicit Unfinished(const std::vector<Task*>& tasks) {
+        const auto first = [](const Task*& place, const Task* task) {
+            if (place == nullptr) place = task;
+        };
+        for (const Task* task : tasks) {
+            switch (task->progress.status()) {
+                case TaskStatus::restored:
+                case TaskStatus::finished: break;
+                case TaskStatus::due:
+                case TaskStatus::under_way: first(lost, task); break;
+                case TaskStatus::failed: first(failed, task); break;
+                case TaskStatus::to_parent: first(to_parent, task); break;
+                case TaskStatus::stopped: is_stopped = true; break;
+                case TaskStatus::interrupted: take(task->extra()); break;
+            }
+        }
+    }
+
+private:
+    void take(const TaskExtra& extra) {
+        is_stopped = true;
+        if (extra.wake_unix_ms && (!wake_unix_ms || *extra.wake_unix_ms < *wake_unix_ms)) wake_unix_ms = extra.wake_unix_ms;
+        interrupts.insert(interrupts.end(), extra.asked.begin(), extra.asked.end());
+    }
+};
+
+}  // namespace
+
+// Whether the superstep cannot end, because a task failed, asked, or speaks for another graph. A failure comes first, then pauses.
+// A superstep with a task of which no end is known does not end either: its driver was lost.
+bool Run::endUnfinished() {
+    if (std::ranges::all_of(env_.superstep->tasks(), [](const Task* task) { return task->isDone(); })) return false;
+    Unfinished left(env_.superstep->tasks());
+    outcome_.wake_unix_ms = left.wake_unix_ms;
+    if (left.failed != nullptr) throwFailure(*left.failed, std::move(left.interrupts));
+    if (left.lost != nullptr) {
+        const std::string& node = env_.nodeOf(*left.lost).name;
+        throw CancelledError("node '" + node + "' has not come to an end, and nobody runs it any more. Its superstep is not committed; "
+                             "what is finished of it is kept, and RESUME runs the rest",
+                             {.node = node, .step = env_.place.step});
+    }
+    if (left.is_stopped) {
+        const Status status = left.interrupts.empty() ? pauseWithoutQuestions() : Status::interrupted;  // before the move
+        const bool paused_itself = status == Status::interrupted || status == Status::breakpoint || status == Status::sleeping;
+        // What is finished can only conflict again: no answer mends that. A run inside says so when it resumes, as in LangGraph.
+        if (env_.link == nullptr && paused_itself && collectFinished()) env_.memory->superstep.writes.close(core().schema());
+        pause(status, std::move(left.interrupts));
+        return true;
+    }
+    if (left.to_parent != nullptr) throwToParent(const_cast<Task&>(*left.to_parent));
+    return false;
+}
+
+void Run::throwFailure(const Task& failed, std::vector<Interrupt> interrupts) const {
+    try {
+        std::rethrow_exception(failed.extra().failure);
+    } catch (NodeError& error) {  // no dynamic_cast: a program without RTTI has errors of its own without it
+        error.setInterrupts(std::move(interrupts));
+        addOthers(error, failed);
+        throw;
+    } catch (Error& error) {
+        addOthers(error, failed);
+        throw;
+    }
+}
+
+void Run::throwToParent(Task& task) const {
+    if (env_.link == nullptr) {
+        throw InvalidUpdateError("node '" + env_.nodeOf(task).name + "' returned a Command for the parent graph, and there is none",
+                                 {.node = env_.nodeOf(task).name, .step = env_.place.step});
+    }
+    const detail::Schema* written = task.result.written;
+    throw ParentCommandSignal{std::move(task.result), written != nullptr ? written : &core().schema(), written != nullptr};
+}
+
+// Of a superstep that nobody asked in: what the runs inside stopped at, or what stopped all of them.
+Status Run::pauseWithoutQuestions() const {
+    if (const auto status = env_.stopStatus()) return *status;
+    if (outcome_.wake_unix_ms) return Status::sleeping;
+    if (env_.shared.claim.isReplaced()) return Status::cancelled;
+    return env_.stop && env_.stop->drains() ? Status::drained : Status::breakpoint;
+}
+
+bool Run::touchesOutput(std::span<Task* const> tasks) const {
+    if (!env_.teller.wants(StreamMode::values)) return false;
+    return std::any_of(tasks.begin(), tasks.end(), [this](Task* task) {
+        if (task->progress.status() == TaskStatus::to_parent) return false;  // it writes to the graph around
+        for (const detail::Op& op : task->result.writes) {       // none unless it is done
+            if (!env_.place.isInside() || core().returns(op.channel)) return true;
+        }
+        return false;
+    });
+}
+
+}  // namespace stategraph::engine
