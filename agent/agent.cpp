@@ -146,8 +146,9 @@ std::vector<OpenCall> Agent::openCalls(const ThreadId& thread) const {
 WaitingPage Agent::waiting(const WaitingQuery& query) const {
     const auto& saver = plan_->options.compile.checkpointer.saver();
     if (!saver) {
-        throw MissingCheckpointerError("an agent without a checkpointer has no threads that wait; set "
-                                       "Options::compile.checkpointer");
+        throw MissingCheckpointerError(
+            "an agent without a checkpointer has no threads that wait; set "
+            "Options::compile.checkpointer");
     }
     if (query.limit < 1) throw InvalidArgumentError("WaitingQuery::limit is 0, and must be at least 1");
     UnfinishedQuery unfinished{.reason = Unfinished::interrupted,

@@ -61,14 +61,13 @@ TEST_CASE("a tool is tried again as its own policy says, and its last failure is
             CAPTURE(driver.name);
             for (const int failures : {2, 3}) {
                 const auto ledger = std::make_shared<Ledger>();
-                const agent::Agent helper(twoAnswers({call("c1", "dig"), call("c2", "rake", "plain")},
-                                                     {flaky(ledger, failures, {.retry = attempts(3)}, awaited),
-                                                      work(ledger, "plain")}));
+                const agent::Agent helper(
+                    twoAnswers({call("c1", "dig"), call("c2", "rake", "plain")},
+                               {flaky(ledger, failures, {.retry = attempts(3)}, awaited), work(ledger, "plain")}));
                 const auto end = driver.run(helper.graph(), agent::said("go"), {.thread_id = "t"});
                 REQUIRE(end.what() == "");
                 const agent::State state = helper.graph().getState({.thread_id = "t"}).values;
-                CHECK(results(state) ==
-                      Texts{failures == 2 ? "did dig" : "Error: the line is busy", "did rake"});
+                CHECK(results(state) == Texts{failures == 2 ? "did dig" : "Error: the line is busy", "did rake"});
                 CHECK(ledger->count("dig") == 3);
                 CHECK(ledger->count("rake") == 1);
                 CHECK(state.text() == "done");
@@ -84,18 +83,20 @@ TEST_CASE("a retry of an approved call does not ask again, nor run after its suc
             CAPTURE(awaited);
             CAPTURE(driver.name);
             const auto ledger = std::make_shared<Ledger>();
-            const agent::Agent helper(twoAnswers(
-                {call("c1", "dig"), call("c2", "rake")},
-                {flaky(ledger, 2, {.approval = true, .timeout = 1min, .retry = attempts(3)}, awaited)}));
+            const agent::Agent helper(
+                twoAnswers({call("c1", "dig"), call("c2", "rake")},
+                           {flaky(ledger, 2, {.approval = true, .timeout = 1min, .retry = attempts(3)}, awaited)}));
             REQUIRE(driver.run(helper.graph(), agent::said("go"), {.thread_id = "t"}).what() == "");
             CHECK(helper.openCalls("t").size() == 2);
             CHECK(ledger->count("dig") == 0);
-            REQUIRE(driver.run(helper.graph(), helper.decide("t", "c1", {.approved = true}), {.thread_id = "t"})
-                        .what() == "");
+            REQUIRE(
+                driver.run(helper.graph(), helper.decide("t", "c1", {.approved = true}), {.thread_id = "t"}).what() ==
+                "");
             CHECK(ledger->count("dig") == 3);
             CHECK(helper.openCalls("t").size() == 1);
-            REQUIRE(driver.run(helper.graph(), helper.decide("t", "c2", {.approved = true}), {.thread_id = "t"})
-                        .what() == "");
+            REQUIRE(
+                driver.run(helper.graph(), helper.decide("t", "c2", {.approved = true}), {.thread_id = "t"}).what() ==
+                "");
             CHECK(ledger->count("dig") == 3);
             CHECK(ledger->count("rake") == 3);
             CHECK(results(helper.graph().getState({.thread_id = "t"}).values) == Texts{"did dig", "did rake"});
@@ -161,7 +162,8 @@ TEST_CASE("a cached result serves a call with equal arguments, under the call's 
     for (const bool awaited : {false, true}) {
         CAPTURE(awaited);
         const auto ledger = std::make_shared<Ledger>();
-        agent::Options options = twoAnswers({call("c1", "dig")}, {flaky(ledger, 0, {.cache = sg::CallCache{}}, awaited)});
+        agent::Options options =
+            twoAnswers({call("c1", "dig")}, {flaky(ledger, 0, {.cache = sg::CallCache{}}, awaited)});
         options.compile.cache = std::make_shared<sg::MemoryCache>();
         options.approval = [](std::string_view, const sg::Value&) { return true; };
         const agent::Agent helper(options);
@@ -170,8 +172,8 @@ TEST_CASE("a cached result serves a call with equal arguments, under the call's 
             REQUIRE((helper.say("go", {.thread_id = thread}).status == sg::Status::interrupted));
             const auto open = helper.openCalls(thread);
             REQUIRE(open.size() == 1);
-            const auto end = helper.graph().invoke(helper.decide(thread, "c1", {.approved = true}),
-                                                   {.thread_id = thread});
+            const auto end =
+                helper.graph().invoke(helper.decide(thread, "c1", {.approved = true}), {.thread_id = thread});
             CHECK(results(end.values) == Texts{"did dig"});
             for (const auto& message : end.values.messages) {
                 if (message.result) CHECK(message.result->call_id == open[0].id);
@@ -192,8 +194,9 @@ TEST_CASE("a failure is not cached") {
 
 TEST_CASE("a result that is too long is cut between characters, and says so") {
     const auto longAnswer = [](agent::ToolOptions options, const sg::Value& output) {
-        return agent::Agent(twoAnswers({call("c1", "dig")}, {agent::tool<Job>("work", std::move(options),
-                                                                            [output](const Job&) { return output; })}));
+        return agent::Agent(
+            twoAnswers({call("c1", "dig")},
+                       {agent::tool<Job>("work", std::move(options), [output](const Job&) { return output; })}));
     };
     std::string text;
     for (int i = 0; i < 50; ++i) text += "€";  // three bytes each
@@ -204,7 +207,8 @@ TEST_CASE("a result that is too long is cut between characters, and says so") {
           Texts{text});
     const sg::Value list(std::vector<std::string>(10, std::string(10, '\x01')));  // its JSON is much longer
     CHECK(results(longAnswer({.result_max = 130}, list).say("go", {.thread_id = "t"}).values)[0].size() < 300);
-    const auto huge = results(longAnswer({}, sg::Value(std::string(10'000'000, 'a'))).say("go", {.thread_id = "t"}).values);
+    const auto huge =
+        results(longAnswer({}, sg::Value(std::string(10'000'000, 'a'))).say("go", {.thread_id = "t"}).values);
     CHECK(huge[0].size() < 66'000);
 }
 
@@ -215,9 +219,10 @@ TEST_CASE("the check of a tool that takes a Value refuses, fills in, and holds f
         if (arguments.toJson() == R"({"what":"dig"})") return sg::parseJson(R"({"what":"dig","times":1})");
         throw std::invalid_argument("what: it must be dig");
     };
-    const agent::Agent helper(twoAnswers(
-        {call("c1", "dig"), call("c2", "sing")},
-        {agent::tool<sg::Value>("work", options, [seen](const sg::Value& arguments) { seen->note(arguments.toJson()); })}));
+    const agent::Agent helper(twoAnswers({call("c1", "dig"), call("c2", "sing")},
+                                         {agent::tool<sg::Value>("work", options, [seen](const sg::Value& arguments) {
+                                             seen->note(arguments.toJson());
+                                         })}));
     REQUIRE((helper.say("go", {.thread_id = "t"}).status == sg::Status::interrupted));
     REQUIRE(helper.openCalls("t").size() == 1);
     CHECK(helper.openCalls("t")[0].arguments.toJson() == R"({"what":"dig","times":1})");

@@ -11,8 +11,8 @@ agent::Agent asking(const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
     agent::ToolOptions gated;
     gated.approval = true;
     const auto ledger = std::make_shared<Ledger>();
-    return agent::Agent({.model = model::scripted({model::assistant({call("c1", "dig"), call("c2", "rake")}),
-                                                   model::assistant("done")}),
+    return agent::Agent({.model = model::scripted(
+                             {model::assistant({call("c1", "dig"), call("c2", "rake")}), model::assistant("done")}),
                          .tools = {work(ledger, "work", gated)},
                          .compile = saver ? stored(saver) : sg::CompileOptions{}});
 }
@@ -54,8 +54,8 @@ TEST_CASE("all threads that wait are listed in pages, with their open calls") {
 TEST_CASE("a thread that waits inside of a sub-agent is listed, and one that waits for something else is not") {
     const auto saver = std::make_shared<sg::MemorySaver>();
     const agent::Agent outer(
-        {.model = model::scripted({model::assistant({{{}, "o1", "ask", R"({"request":"tidy up"})"}}),
-                                   model::assistant("done")}),
+        {.model = model::scripted(
+             {model::assistant({{{}, "o1", "ask", R"({"request":"tidy up"})"}}), model::assistant("done")}),
          .tools = {agent::agentTool("ask", {}, asking(nullptr)),
                    agent::tool<Job>("poll", {},
                                     [](const Job&, agent::ToolContext& context) {
@@ -63,13 +63,13 @@ TEST_CASE("a thread that waits inside of a sub-agent is listed, and one that wai
                                     })},
          .compile = stored(saver)});
     (void)outer.say("go", {.thread_id = "t"});
-    const agent::Agent polling(
-        {.model = model::scripted({model::assistant({call("p1", "dig", "poll")})}),
-         .tools = {agent::tool<Job>("poll", {},
-                                    [](const Job&, agent::ToolContext& context) {
-                                        return sg::interrupt<std::string>(context.runtime(), sg::Value("which?"));
-                                    })},
-         .compile = stored(saver)});
+    const agent::Agent polling({.model = model::scripted({model::assistant({call("p1", "dig", "poll")})}),
+                                .tools = {agent::tool<Job>("poll", {},
+                                                           [](const Job&, agent::ToolContext& context) {
+                                                               return sg::interrupt<std::string>(context.runtime(),
+                                                                                                 sg::Value("which?"));
+                                                           })},
+                                .compile = stored(saver)});
     CHECK((polling.say("go", {.thread_id = "s"}).status == sg::Status::interrupted));
     const auto page = outer.waiting({.limit = 1});
     REQUIRE(namesOf(page) == Texts{"t"});
@@ -80,6 +80,5 @@ TEST_CASE("a thread that waits inside of a sub-agent is listed, and one that wai
 TEST_CASE("a list without a checkpointer, or of no threads, is refused") {
     const agent::Agent helper({.model = model::scripted({model::assistant("done")})});
     CHECK_THROWS_AS((void)helper.waiting(), sg::MissingCheckpointerError);
-    CHECK_THROWS_AS((void)asking(std::make_shared<sg::MemorySaver>()).waiting({.limit = 0}),
-                    sg::InvalidArgumentError);
+    CHECK_THROWS_AS((void)asking(std::make_shared<sg::MemorySaver>()).waiting({.limit = 0}), sg::InvalidArgumentError);
 }

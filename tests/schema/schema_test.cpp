@@ -23,9 +23,9 @@ TEST_CASE("a check by a schema names the member and what is wrong, and fills in 
 
 TEST_CASE("schemas that cannot be used are refused when the check is made") {
     for (const char* text :
-         {"", "{", "5", R"({"$ref": "http://example.com/schema"})", R"({"$ref": "#"})",
-          R"({"allOf": [{"$ref": "#"}]})", R"({"$ref": "#/nowhere"})", R"({"pattern": "("})", R"({"enum": 5})",
-          R"({"pattern": "^(a+)\\1$"})", R"({"patternProperties": {"^(a+)+$": {}}})",
+         {"", "{", "5", R"({"$ref": "http://example.com/schema"})", R"({"$ref": "#"})", R"({"allOf": [{"$ref": "#"}]})",
+          R"({"$ref": "#/nowhere"})", R"({"pattern": "("})", R"({"enum": 5})", R"({"pattern": "^(a+)\\1$"})",
+          R"({"patternProperties": {"^(a+)+$": {}}})",
           R"({"properties": {"x": {"patternProperties": {"^((a|a))*$": {}}}}})"}) {
         CAPTURE(text);
         CHECK_THROWS_AS(sg::schemaCheck(text), sg::InvalidArgumentError);
