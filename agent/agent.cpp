@@ -4,6 +4,8 @@
 
 #include <stategraph/async.hpp>
 #include <stategraph/command.hpp>
+#include <stategraph/error.hpp>
+#include <stategraph/unfinished.hpp>
 #include <stategraph/update.hpp>
 
 #include "agent/calls.hpp"
@@ -14,6 +16,7 @@ namespace stategraph::agent {
 
 namespace {
 
+using detail::OnFailure;
 using detail::Plan;
 
 /// A budget that is the agent's own ends turns (stop_when); this one is for conditions that never do.
@@ -24,6 +27,34 @@ RetryPolicy retryOf(const Options& options) {
     return {.max_attempts = 3, .retry_on = [](const model::ModelError& error) { return error.isRetryable(); }};
 }
 
+/// A node for each tool with limits of its own, so that they are those of a node.
+void addToolNodes(StateGraph<State>& graph, const std::shared_ptr<const Plan>& plan) {
+    for (const Tool& tool : plan->options.tools) {
+        if (!tool.hasOwnNode()) continue;
+        const std::string name = detail::nodeFor(&tool);
+        NodeOptions limits;
+        limits.timeout = tool.timeout ? tool.timeout : plan->options.tool_timeout;
+        limits.retry = tool.retry.value_or(RetryPolicy{});
+        limits.max_concurrency = plan->options.tool_concurrency;
+        if (tool.async_call) {
+            const auto await = [plan](const model::ToolCall& wanted, Runtime& runtime) {
+                return detail::awaitTool(plan, wanted, runtime, OnFailure::throw_);
+            };
+            graph.addNode(NodeId<model::ToolCall>{name.c_str()}, await, limits);
+        } else {
+            const auto call = [plan](const model::ToolCall& wanted, Runtime& runtime) {
+                return detail::callTool(*plan, wanted, runtime, OnFailure::throw_);
+            };
+            graph.addNode(NodeId<model::ToolCall>{name.c_str()}, call, limits);
+        }
+        const auto failed = [](const model::ToolCall& wanted, const NodeFailure& failure) {
+            return Command<State>{.update = detail::failedCall(wanted, failure.error), .go_to = detail::model_node};
+        };
+        graph.onError(name, failed, {detail::model_node});
+        graph.addEdge(name, detail::model_node);
+    }
+}
+
 CompiledGraph<State> graphOf(const std::shared_ptr<const Plan>& plan) {
     const Options& options = plan->options;
     StateGraph<State> graph;
@@ -31,18 +62,23 @@ CompiledGraph<State> graphOf(const std::shared_ptr<const Plan>& plan) {
     NodeOptions asks;
     asks.retry = retryOf(options);
     asks.timeout = options.model_timeout;
-    asks.ends = {detail::model_node, detail::tool_node, detail::awaited_tool_node, END};
+    std::vector<std::string> ends{detail::model_node, detail::tool_node, detail::awaited_tool_node, END};
+    for (const Tool& tool : options.tools) {
+        if (tool.hasOwnNode()) ends.push_back(detail::nodeFor(&tool));
+    }
+    asks.ends = NodeNames(ends);
     const auto ask = [plan](const State& state, Runtime& runtime) { return detail::callModel(plan, state, runtime); };
     graph.addNode(detail::model_node, ask, asks);
+    addToolNodes(graph, plan);
     NodeOptions calls;
     calls.timeout = options.tool_timeout;
     calls.max_concurrency = options.tool_concurrency;
     const auto call = [plan](const model::ToolCall& wanted, Runtime& runtime) {
-        return detail::callTool(*plan, wanted, runtime);
+        return detail::callTool(*plan, wanted, runtime, OnFailure::tell);
     };
     graph.addNode(NodeId<model::ToolCall>{detail::tool_node}, call, calls);
     const auto await = [plan](const model::ToolCall& wanted, Runtime& runtime) {
-        return detail::awaitTool(plan, wanted, runtime);
+        return detail::awaitTool(plan, wanted, runtime, OnFailure::tell);
     };
     graph.addNode(NodeId<model::ToolCall>{detail::awaited_tool_node}, await, calls);
     graph.addEdge(START, detail::begin_node).addEdge(detail::begin_node, detail::model_node);
@@ -105,6 +141,38 @@ std::vector<OpenCall> Agent::openCalls(const ThreadId& thread) const {
         if (auto call = openCallOf(open)) calls.push_back(std::move(*call));
     }
     return calls;
+}
+
+WaitingPage Agent::waiting(const WaitingQuery& query) const {
+    const auto& saver = plan_->options.compile.checkpointer.saver();
+    if (!saver) {
+        throw MissingCheckpointerError(
+            "an agent without a checkpointer has no threads that wait; set "
+            "Options::compile.checkpointer");
+    }
+    if (query.limit < 1) throw InvalidArgumentError("WaitingQuery::limit is 0, and must be at least 1");
+    UnfinishedQuery unfinished{.reason = Unfinished::interrupted,
+                               .after_thread_id = query.after_thread_id,
+                               .limit = query.limit,
+                               .metadata = query.metadata};
+    WaitingPage page;
+    for (;;) {
+        const std::vector<UnfinishedThread> found = saver->unfinishedThreads(unfinished);
+        for (const UnfinishedThread& thread : found) {
+            WaitingThread waiting{.thread_id = thread.thread_id, .calls = {}};
+            for (const Interrupt& open : thread.interrupts) {
+                if (auto call = openCallOf(open)) waiting.calls.push_back(std::move(*call));
+            }
+            if (waiting.calls.empty()) continue;  // it waits for something else
+            page.threads.push_back(std::move(waiting));
+            if (page.threads.size() == query.limit) {
+                page.next = thread.thread_id;
+                return page;
+            }
+        }
+        if (found.size() < query.limit) return page;
+        unfinished.after_thread_id = found.back().thread_id;
+    }
 }
 
 Command<> Agent::decide(const ThreadId& thread, std::string_view call_id, Decision decision) const {

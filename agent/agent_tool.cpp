@@ -25,7 +25,7 @@ Task<Value> askAgent(const CompiledGraph<State> graph, const std::string request
 
 Tool agentTool(std::string name, ToolOptions options, const Agent& agent) {
     Tool made = detail::describedTool(std::move(name), std::move(options), jsonSchema<Asked>());
-    made.check = [](const Value& arguments) { (void)arguments.asStrict<Asked>(); };
+    made.check = detail::checkedAs<Asked>(std::move(made.check));
     made.async_call = [graph = agent.graph()](const Value& arguments, ToolContext& context) {
         return askAgent(graph, arguments.as<Asked>().request, context.runtime());
     };

@@ -7,6 +7,7 @@
 
 #include <stategraph/async.hpp>
 #include <stategraph/error.hpp>
+#include <stategraph/functional.hpp>
 #include <stategraph/update.hpp>
 
 namespace stategraph::agent::detail {
@@ -18,13 +19,32 @@ using model::ToolCall;
 
 constexpr std::size_t error_text_max = 4096;
 
+/// At most so many bytes, and no part of a character.
+std::string beginningOf(const std::string& text, std::size_t bytes) {
+    std::size_t end = bytes;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+    return text.substr(0, end);
+}
+
 Message failure(const ToolCall& call, std::string text) {
-    if (text.size() > error_text_max) {
-        std::size_t end = error_text_max;
-        while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;  // not within a character
-        text = text.substr(0, end) + "…";
-    }
+    if (text.size() > error_text_max) text = beginningOf(text, error_text_max) + "…";
     return model::toolResult(call, Value("Error: " + text), true);
+}
+
+// A value's JSON is at most so many times as long as its bytes.
+constexpr std::size_t json_growth_max = 8;
+
+/// A result that the model can take.
+Message outputOf(const Tool& tool, const ToolCall& call, Value output, bool is_error = false) {
+    Message message = model::toolResult(call, std::move(output), is_error);
+    if (message.result->output.bytes().size() <= tool.result_max / json_growth_max) return message;
+    const std::string text = message.result->text();
+    if (text.size() <= tool.result_max) return message;
+    std::string kept = beginningOf(text, tool.result_max);
+    kept += "\n[The result was cut: these are the first " + std::to_string(kept.size()) + " of its " +
+            std::to_string(text.size()) + " bytes. Ask for less.]";
+    message.result->output = Value(std::move(kept));
+    return message;
 }
 
 Update<State> resultOf(Message&& message) { return {add(&State::messages, std::move(message))}; }
@@ -63,8 +83,7 @@ Message failureUnderWay(const ToolCall& call) {
 Value readArguments(const Tool& tool, const ToolCall& call) {
     const bool is_blank = call.arguments.find_first_not_of(" \t\r\n") == std::string::npos;
     Value arguments = parseJson(is_blank ? "{}" : call.arguments);
-    if (tool.check) tool.check(arguments);
-    return arguments;
+    return tool.check ? tool.check(std::move(arguments)) : arguments;
 }
 
 /// A call that is to be executed.
@@ -84,7 +103,7 @@ Begun askForApproval(Ready ready, const ToolCall& call, Runtime& runtime) {
     }
     if (decision.arguments) {
         ready.arguments = std::move(*decision.arguments);
-        if (ready.tool->check) ready.tool->check(ready.arguments);
+        if (ready.tool->check) ready.arguments = ready.tool->check(std::move(ready.arguments));
     }
     return ready;
 }
@@ -92,7 +111,7 @@ Begun askForApproval(Ready ready, const ToolCall& call, Runtime& runtime) {
 Message askClient(const Ready& ready, const ToolCall& call, Runtime& runtime) {
     const Question question = ClientRequest{call.id, call.provider_id, call.name, ready.arguments};
     ClientResult result = interrupt<ClientResult>(runtime, "result", Value(question));
-    return model::toolResult(call, std::move(result.output), result.is_error);
+    return outputOf(*ready.tool, call, std::move(result.output), result.is_error);
 }
 
 /// All of a call that comes before its execution.
@@ -112,35 +131,77 @@ Begun begin(const Plan& plan, const ToolCall& call, Runtime& runtime) {
     }
 }
 
+/// What the cache has of a call; always empty for a tool without one.
+class Kept {
+public:
+    Kept(const Ready& ready, Runtime& runtime) {
+        if (!ready.tool->cache) return;
+        cached_.emplace(runtime, ready.tool->name(), *ready.tool->cache, std::string(ready.arguments.bytes()));
+    }
+    std::optional<Value> find() {
+        auto bytes = cached_ ? cached_->find() : std::nullopt;
+        if (!bytes) return {};
+        return Value::fromCbor(std::move(*bytes));
+    }
+    void keep(const Value& output) {
+        if (cached_) cached_->keep(output.bytes());
+    }
+
+private:
+    std::optional<stategraph::detail::CachedCall> cached_;
+};
+
+Value execute(const Ready& ready, ToolContext& context) {
+    Kept kept(ready, context.runtime());
+    if (auto found = kept.find()) return std::move(*found);
+    Value output = ready.tool->call(ready.arguments, context);
+    kept.keep(output);
+    return output;
+}
+
+Task<Value> executeAsync(const Ready& ready, ToolContext& context) {
+    Kept kept(ready, context.runtime());
+    if (auto found = kept.find()) co_return std::move(*found);
+    Task<Value> asked = ready.tool->async_call(ready.arguments, context);
+    Value output = co_await std::move(asked);
+    kept.keep(output);
+    co_return output;
+}
+
 }  // namespace
 
-Update<State> callTool(const Plan& plan, const ToolCall& call, Runtime& runtime) {
+Update<State> failedCall(const ToolCall& call, const std::string& error) { return resultOf(failure(call, error)); }
+
+Update<State> callTool(const Plan& plan, const ToolCall& call, Runtime& runtime, OnFailure on_failure) {
     Begun begun = begin(plan, call, runtime);
     if (auto* const done = std::get_if<Message>(&begun)) return resultOf(std::move(*done));
     const Ready& ready = std::get<Ready>(begun);
     ToolContext context(runtime, call);
     try {
-        const auto execute = [&] { return ready.tool->call(ready.arguments, context); };
-        Value output = ready.tool->is_effect ? runtime.once("execute", execute, ready.tool->on_doubt) : execute();
-        return resultOf(model::toolResult(call, std::move(output)));
+        const auto made = [&] { return execute(ready, context); };
+        Value output = ready.tool->is_effect ? runtime.once("execute", made, ready.tool->on_doubt) : made();
+        return resultOf(outputOf(*ready.tool, call, std::move(output)));
     } catch (const std::exception&) {
+        if (on_failure == OnFailure::throw_) throw;
         return resultOf(failureUnderWay(call));
     }
 }
 
-Task<Update<State>> awaitTool(std::shared_ptr<const Plan> plan, const ToolCall& call, Runtime& runtime) {
+Task<Update<State>> awaitTool(std::shared_ptr<const Plan> plan, const ToolCall& call, Runtime& runtime,
+                              OnFailure on_failure) {
     Begun begun = begin(*plan, call, runtime);
     if (auto* const done = std::get_if<Message>(&begun)) co_return resultOf(std::move(*done));
     const Ready& ready = std::get<Ready>(begun);
     ToolContext context(runtime, call);
     std::optional<Message> result;
     try {
-        const auto execute = [&ready, &context] { return ready.tool->async_call(ready.arguments, context); };
+        const auto made = [&ready, &context] { return executeAsync(ready, context); };
         Task<Value> executed =
-            ready.tool->is_effect ? onceAsync(runtime, "execute", execute, ready.tool->on_doubt) : execute();
+            ready.tool->is_effect ? onceAsync(runtime, "execute", made, ready.tool->on_doubt) : made();
         Value output = co_await std::move(executed);
-        result = model::toolResult(call, std::move(output));
+        result = outputOf(*ready.tool, call, std::move(output));
     } catch (const std::exception&) {
+        if (on_failure == OnFailure::throw_) throw;
         result = failureUnderWay(call);
     }
     co_return resultOf(std::move(*result));

@@ -10,6 +10,22 @@ namespace stategraph::agent::detail {
 
 namespace {
 
+constexpr std::size_t result_max_least = 64;
+
+void checkLimits(const Tool& tool, std::vector<std::string>& faults) {
+    const std::string at = "the tool '" + tool.name() + "' ";
+    if (tool.isForClient() && (tool.hasOwnNode() || tool.cache)) {
+        faults.push_back(at + "is executed by a client, and takes no timeout, retry or cache");
+    }
+    if (tool.timeout && tool.timeout->count() < 1) faults.push_back(at + "has a timeout of less than 1 ms");
+    if (tool.cache && tool.cache->ttl && tool.cache->ttl->count() < 1)
+        faults.push_back(at + "has a cache.ttl of less than 1 ms");
+    if (tool.result_max < result_max_least) {
+        faults.push_back(at + "has a result_max of " + std::to_string(tool.result_max) + " bytes; at least " +
+                         std::to_string(result_max_least) + " are needed");
+    }
+}
+
 void checkTool(const Tool& tool, std::vector<std::string>& names, std::vector<std::string>& faults) {
     const std::string& name = tool.name();
     if (!stategraph::detail::isPlainName(name)) {
@@ -24,6 +40,7 @@ void checkTool(const Tool& tool, std::vector<std::string>& names, std::vector<st
     } catch (const Error& why) {
         faults.push_back("the parameters of the tool '" + name + "' are no JSON Schema: " + why.message());
     }
+    checkLimits(tool, faults);
     names.push_back(name);
 }
 

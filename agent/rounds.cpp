@@ -151,8 +151,7 @@ private:
     Targets sends(const Message& message) const {
         Targets to;
         for (const model::ToolCall& call : message.calls) {
-            const Tool* const tool = plan_.find(call.name);
-            to.add(Send(tool != nullptr && tool->async_call ? awaited_tool_node : tool_node, call));
+            to.add(Send(nodeFor(plan_.find(call.name)), call));
         }
         return to;
     }
@@ -195,6 +194,11 @@ private:
 };
 
 }  // namespace
+
+std::string nodeFor(const Tool* tool) {
+    if (tool != nullptr && tool->hasOwnNode()) return "tool." + tool->name();
+    return tool != nullptr && tool->async_call ? awaited_tool_node : tool_node;
+}
 
 Update<State> beginTurn() {
     return {set(&State::steps, 0), set(&State::usage, {}), set(&State::stop_reason, {}), set(&State::output, {}),

@@ -12,6 +12,9 @@ inline constexpr const char* model_node = "model";
 inline constexpr const char* tool_node = "tool";
 inline constexpr const char* awaited_tool_node = "awaited_tool";
 
+/// Where the calls of a tool go; null: of a tool that there is not.
+std::string nodeFor(const Tool* tool);
+
 /// A turn begins: what was counted and found in the last one is gone.
 Update<State> beginTurn();
 /// One call of the model: asks the stop conditions, calls it, and sends its calls to the tools.

@@ -24,6 +24,11 @@ Tool detail::describedTool(std::string name, ToolOptions&& options, std::string 
     if (made.description.parameters.empty()) made.description.parameters = model::ToolDescription().parameters;
     made.approval = std::move(options.approval);
     made.on_doubt = options.on_doubt;
+    made.check = std::move(options.check);
+    made.timeout = options.timeout;
+    made.retry = std::move(options.retry);
+    made.cache = std::move(options.cache);
+    made.result_max = options.result_max;
     return made;
 }
 

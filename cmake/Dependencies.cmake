@@ -86,7 +86,7 @@ function(stategraph_require_openssl_ssl)
   endif()
 endfunction()
 
-# Workflows from JSON: valijson, headers that the library's own files use. Debian's package depends on some seventy others that they do not need, so
+# JSON Schemas: valijson, headers that the library's own files use. Debian's package depends on some seventy others that they do not need, so
 # the scripts unpack it into build/valijson.
 find_path(VALIJSON_INCLUDE_DIR valijson/validator.hpp PATHS "${PROJECT_SOURCE_DIR}/build/valijson/usr/include" DOC "The folder of valijson/")
 mark_as_advanced(VALIJSON_INCLUDE_DIR)
@@ -94,14 +94,14 @@ if(VALIJSON_INCLUDE_DIR)
   set(STATEGRAPH_VALIJSON_FOUND ON)
 else()
   set(STATEGRAPH_VALIJSON_FOUND OFF)
-  if(NOT DEFINED STATEGRAPH_WITH_WORKFLOW_JSON)
-    message(STATUS "valijson was not found: stategraph::workflow_json is left out (Debian: libvalijson-dev)")
+  if(NOT DEFINED STATEGRAPH_WITH_SCHEMA)
+    message(STATUS "valijson was not found: stategraph::schema and stategraph::workflow_json are left out (Debian: libvalijson-dev)")
   endif()
 endif()
 
-function(stategraph_require_valijson)
+function(stategraph_require_valijson option)
   if(NOT STATEGRAPH_VALIJSON_FOUND)
-    message(FATAL_ERROR "STATEGRAPH_WITH_WORKFLOW_JSON is on, and valijson was not found. On Debian: apt-get install libvalijson-dev, or "
-                        "unpack it and set VALIJSON_INCLUDE_DIR. Without it: -DSTATEGRAPH_WITH_WORKFLOW_JSON=OFF.")
+    message(FATAL_ERROR "${option} is on, and valijson was not found. On Debian: apt-get install libvalijson-dev, or "
+                        "unpack it and set VALIJSON_INCLUDE_DIR. Without it: -DSTATEGRAPH_WITH_SCHEMA=OFF -DSTATEGRAPH_WITH_WORKFLOW_JSON=OFF.")
   endif()
 endfunction()

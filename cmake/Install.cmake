@@ -6,7 +6,7 @@ set(_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/stategraph")
 # Each component has an export set of its own, so that the package can be used where RocksDB or OpenSSL is not installed.
 install(TARGETS stategraph EXPORT stategraphTargets FILE_SET HEADERS FILE_SET kit)
 install(EXPORT stategraphTargets NAMESPACE stategraph:: DESTINATION "${_package_dir}")
-foreach(_component IN ITEMS workflow workflow_json model model_http agent serve rocksdb encryption)
+foreach(_component IN ITEMS schema workflow workflow_json model model_http agent serve rocksdb encryption)
   if(TARGET stategraph_${_component})
     install(TARGETS stategraph_${_component} EXPORT stategraph_${_component}_targets FILE_SET HEADERS)
     install(EXPORT stategraph_${_component}_targets NAMESPACE stategraph:: DESTINATION "${_package_dir}")

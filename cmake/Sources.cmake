@@ -5,6 +5,7 @@
 #                                 stategraph::encryption
 #   workflow/*.cpp                stategraph::workflow, with include/stategraph/workflow/*.hpp
 #   workflow/from_json/*.cpp      stategraph::workflow_json, with include/stategraph/workflow/from_json.hpp
+#   schema/*.cpp                  stategraph::schema, with include/stategraph/schema.hpp
 #   model/*.cpp                   stategraph::model, with include/stategraph/model/*.hpp; model/http/*.cpp: stategraph::model_http, with
 #                                 include/stategraph/model/{openai,anthropic,http_options}.hpp
 #   agent/*.cpp                   stategraph::agent, with include/stategraph/agent/*.hpp
@@ -35,6 +36,7 @@ stategraph_move(STATEGRAPH_ROCKSDB_HEADERS STATEGRAPH_HEADERS "/rocksdb_(saver|s
 # They need doctest, which a build without tests does without; the tests include each of them.
 stategraph_move(STATEGRAPH_KIT_HEADERS STATEGRAPH_HEADERS "/testing/saver_contract")
 stategraph_move(STATEGRAPH_ENCRYPTION_HEADERS STATEGRAPH_HEADERS "/encrypted_(saver|store)[.]hpp$")
+stategraph_move(STATEGRAPH_SCHEMA_HEADERS STATEGRAPH_HEADERS "/include/stategraph/schema[.]hpp$")
 stategraph_move(STATEGRAPH_WORKFLOW_HEADERS STATEGRAPH_HEADERS "/include/stategraph/workflow/")
 stategraph_move(STATEGRAPH_WORKFLOW_JSON_HEADERS STATEGRAPH_WORKFLOW_HEADERS "/from_json[.]hpp$")
 stategraph_move(STATEGRAPH_MODEL_HEADERS STATEGRAPH_HEADERS "/include/stategraph/model/")
@@ -49,6 +51,7 @@ stategraph_move(STATEGRAPH_ENCRYPTION_SOURCES STATEGRAPH_SOURCES "/checkpoint/en
 
 file(GLOB STATEGRAPH_WORKFLOW_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/workflow/*.cpp")
 file(GLOB STATEGRAPH_WORKFLOW_JSON_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/workflow/from_json/*.cpp")
+file(GLOB STATEGRAPH_SCHEMA_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/schema/*.cpp")
 file(GLOB STATEGRAPH_MODEL_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/model/*.cpp")
 file(GLOB STATEGRAPH_MODEL_HTTP_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/model/http/*.cpp")
 file(GLOB STATEGRAPH_AGENT_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/agent/*.cpp")
@@ -68,6 +71,9 @@ if(STATEGRAPH_BUILD_TESTS)
   endif()
   if(NOT STATEGRAPH_WITH_WORKFLOW_JSON)
     list(FILTER STATEGRAPH_TEST_SOURCES EXCLUDE REGEX "/from_json_test\\.cpp$")
+  endif()
+  if(NOT STATEGRAPH_WITH_SCHEMA)
+    list(FILTER STATEGRAPH_TEST_SOURCES EXCLUDE REGEX "/(tests/schema/[^/]*|foreign_schema)_test\\.cpp$")
   endif()
   file(GLOB_RECURSE STATEGRAPH_TEST_SUPPORT CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.cpp")
   if(NOT STATEGRAPH_WITH_SERVE)

@@ -56,6 +56,9 @@ if(STATEGRAPH_TEST_PRECOMPILED AND NOT CMAKE_CXX_COMPILER_LAUNCHER MATCHES ccach
   target_precompile_headers(stategraph-tests PRIVATE tests/support/precompiled.hpp)
   set_source_files_properties(tests/main.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON) # it includes doctest in its own way
 endif()
+if(STATEGRAPH_WITH_SCHEMA)
+  target_link_libraries(stategraph-tests PRIVATE stategraph_schema)
+endif()
 if(STATEGRAPH_WITH_WORKFLOW_JSON)
   target_link_libraries(stategraph-tests PRIVATE stategraph_workflow_json)
 endif()
@@ -296,7 +299,7 @@ set(_consumer_cache "${PROJECT_BINARY_DIR}/tests/consumer_cache.cmake")
 set(_lines "")
 foreach(variable CMAKE_CXX_COMPILER CMAKE_CXX_COMPILER_LAUNCHER CMAKE_PREFIX_PATH BUILD_SHARED_LIBS Boost_DIR RocksDB_DIR
                  Cbor_INCLUDE_DIR Cbor_LIBRARY XXHASH_INCLUDE_DIR OPENSSL_ROOT_DIR STATEGRAPH_WITH_ROCKSDB STATEGRAPH_WITH_ENCRYPTION
-                 STATEGRAPH_WITH_MODEL_HTTP VALIJSON_INCLUDE_DIR STATEGRAPH_WITH_WORKFLOW_JSON)
+                 STATEGRAPH_WITH_MODEL_HTTP VALIJSON_INCLUDE_DIR STATEGRAPH_WITH_SCHEMA STATEGRAPH_WITH_WORKFLOW_JSON)
   if(DEFINED ${variable} AND NOT "${${variable}}" STREQUAL "")
     string(APPEND _lines "set(${variable} [==[${${variable}}]==] CACHE STRING \"\")\n")
   endif()

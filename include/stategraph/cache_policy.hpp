@@ -70,4 +70,12 @@ struct CachePolicy {
     CacheUse use = CacheUse::on;
 };
 
+/// That a call need not be made again for arguments it was made with, in whichever run and thread: its result is a function of them.
+struct CallCache {
+    /// How long a result is good for; at least 1 ms. None: until it makes room for others, or is cleared.
+    std::optional<std::chrono::milliseconds> ttl = {};
+    /// Keeps apart what must not be mixed up, such as versions of the function.
+    std::string ns = {};
+};
+
 }  // namespace stategraph

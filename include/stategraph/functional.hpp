@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <stategraph/cache.hpp>
+#include <stategraph/cache_policy.hpp>
 #include <stategraph/detail/chrono.hpp>
 #include <stategraph/graph.hpp>
 #include <stategraph/interrupt.hpp>
@@ -23,14 +24,6 @@
 namespace stategraph {
 
 class Flow;
-
-/// That a call need not be made again for arguments it was made with, in whichever run and thread: its result is a function of them.
-struct CallCache {
-    /// How long a result is good for; at least 1 ms. None: until it makes room for others, or is cleared.
-    std::optional<std::chrono::milliseconds> ttl = {};
-    /// Keeps apart what must not be mixed up, such as versions of the function.
-    std::string ns = {};
-};
 
 /// How one call of a Flow is done.
 struct CallOptions {

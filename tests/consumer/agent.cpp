@@ -2,6 +2,9 @@
 #include <stategraph/agent/agent.hpp>
 #include <stategraph/memory_saver.hpp>
 #include <stategraph/model/scripted_model.hpp>
+#if HAS_SCHEMA
+#include <stategraph/schema.hpp>
+#endif
 #if HAS_SERVE
 #include <stategraph/serve/agent_endpoint.hpp>
 #include <stategraph/serve/server.hpp>
@@ -17,6 +20,9 @@ struct Number {
 };
 
 int main() {
+#if HAS_SCHEMA
+    if (sg::schemaCheck(R"({"properties":{"n":{"default":2}}})")(sg::parseJson("{}")).as<Number>().n != 2) return 3;
+#endif
     const agent::Agent helper({.model = model::scripted({model::assistant({{{}, "c", "twice", R"({"n":2})"}}), model::assistant("four")}),
                                .tools = {agent::tool<Number>("twice", {}, [](const Number& number) { return 2 * number.n; })},
                                .compile = {.checkpointer = std::make_shared<sg::MemorySaver>()}});

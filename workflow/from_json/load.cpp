@@ -6,11 +6,11 @@
 
 #include <stategraph/error.hpp>
 #include <stategraph/json.hpp>
+#include <stategraph/schema.hpp>
 #include <stategraph/workflow/from_json.hpp>
 
 #include "workflow/from_json/instant.hpp"
 #include "workflow/from_json/predicate.hpp"
-#include "workflow/from_json/schema.hpp"
 #include "workflow/from_json/template.hpp"
 
 namespace stategraph::workflow {
@@ -74,7 +74,9 @@ private:
         }
     }
     Check checkAt(const json::object& object, std::string_view name, const std::string& where) {
-        return madeOf(object, name, where, schemaCheckOf);
+        return madeOf(object, name, where, [](const json::value& schema) -> Check {
+            return stategraph::schemaCheck(json::serialize(schema));
+        });
     }
     template <class F>
     F functionNamed(const std::map<std::string, F>& functions, const std::string& name, const std::string& where) {
@@ -304,7 +306,7 @@ Definition fromJson(std::string_view text, const Functions& functions) {
     return from_json::Loader(functions).load(json);
 }
 
-Check schemaCheck(std::string_view schema) { return from_json::schemaCheckOf(from_json::parsed(schema, "the schema")); }
+Check schemaCheck(std::string_view schema) { return stategraph::schemaCheck(schema); }
 
 Transform fromTemplate(std::string_view json) {
     return [filled = from_json::Template(from_json::parsed(json, "the template"))](const Scope& scope) {

@@ -12,6 +12,7 @@
 #include <stategraph/graph.hpp>
 #include <stategraph/json_schema.hpp>
 #include <stategraph/model/model.hpp>
+#include <stategraph/saver.hpp>
 
 // Agents: a model and its tools, called in turn until there is an answer. An agent is a compiled graph, and a
 // conversation is a thread of it.
@@ -98,6 +99,25 @@ struct OpenCall {
     bool is_for_client = false;
 };
 
+/// A thread with calls that wait for somebody, in the order in which they were asked.
+struct WaitingThread {
+    std::string thread_id;
+    std::vector<OpenCall> calls;
+};
+struct WaitingQuery {
+    /// Only threads behind this one in the order of listings.
+    std::optional<std::string> after_thread_id = {};
+    /// At most so many threads; at least 1.
+    std::size_t limit = 100;
+    /// As UnfinishedQuery::metadata: of the run that last stopped there, such as whose thread it is.
+    Metadata metadata = {};
+};
+struct WaitingPage {
+    std::vector<WaitingThread> threads;
+    /// For WaitingQuery::after_thread_id, if there may be more.
+    std::optional<std::string> next = {};
+};
+
 /// An agent, ready to run. It never changes; copies are cheap and share it; safe from any thread.
 class Agent {
 public:
@@ -105,7 +125,8 @@ public:
     /// JSON Schema of an object.
     explicit Agent(Options options);
 
-    /// Drives runs in all the ways of any graph. Nodes: "begin", "model", and "tool" or "awaited_tool" for each call.
+    /// Drives runs in all the ways of any graph. Nodes: "begin", "model", and "tool", "awaited_tool" or,
+    /// for a tool with a timeout or a retry of its own, "tool.NAME" for each call.
     const CompiledGraph<State>& graph() const noexcept { return graph_; }
 
     /// Says something and runs the turn: until there is an answer, a budget is used up, or somebody is asked. Errors:
@@ -115,6 +136,11 @@ public:
     /// The calls of a thread that wait for somebody, those of its sub-agents too, in the order in which they were
     /// asked.
     std::vector<OpenCall> openCalls(const ThreadId& thread) const;
+    /// All threads of the agent's saver with calls that wait for somebody, a page at a time: those of other agents with
+    /// the same saver too. Threads that a run drives at the moment are left out. Errors: MissingCheckpointerError;
+    /// InvalidArgumentError for a limit of 0; what the saver throws. Cost: reads the heads of threads until the page is
+    /// full.
+    WaitingPage waiting(const WaitingQuery& query = {}) const;
     /// Approves or declines a call, named by its id or, if only one open call has it, by its provider's. Give it to
     /// any way of running: `graph().invoke(agent.decide("t", id, {.approved = true}), {.thread_id = "t"})`. One answer
     /// of several for a call counts; the others are refused when they run. Errors: InvalidArgumentError that lists the

@@ -1,15 +1,20 @@
 #pragma once
+#include <chrono>
 #include <concepts>
+#include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
+#include <stategraph/cache_policy.hpp>
 #include <stategraph/detail/node.hpp>
 #include <stategraph/json_schema.hpp>
 #include <stategraph/model/message.hpp>
 #include <stategraph/model/model.hpp>
+#include <stategraph/retry.hpp>
 #include <stategraph/runtime.hpp>
 #include <stategraph/task.hpp>
 #include <stategraph/value.hpp>
@@ -61,6 +66,10 @@ private:
     std::function<bool(const Value&)> needs_;
 };
 
+/// What the arguments of a call become before anybody is asked and the tool is called: checked, and with what is
+/// missing filled in. It throws what is wrong with them, which the model is told. Called from several threads at once.
+using ArgumentCheck = std::function<Value(Value arguments)>;
+
 struct ToolOptions {
     /// What the model is told about it.
     std::string description = {};
@@ -70,6 +79,20 @@ struct ToolOptions {
     OnDoubt on_doubt = OnDoubt::repeat;
     /// JSON Schema of the arguments of a tool that takes a Value; else it is made from the type.
     std::string parameters = {};
+    /// What else is checked, such as those parameters: `.check = sg::schemaCheck(text)` (stategraph/schema.hpp). After
+    /// the check by the type.
+    ArgumentCheck check = {};
+    /// How long one attempt may take, at least 1 ms; none: Options::tool_timeout. How a call that failed is tried
+    /// again. With either, the last attempt's failure is a result for the model, the passing of its time too, and the
+    /// tool has a node of its own, "tool.NAME". Not for tools that a client executes.
+    std::optional<std::chrono::milliseconds> timeout = {};
+    std::optional<RetryPolicy> retry = {};
+    /// Kept in CompileOptions::cache (without one, not) by the tool's name and the arguments. A cached result needs
+    /// approval as any call. Failures are not kept. Not for tools that a client executes.
+    std::optional<CallCache> cache = {};
+    /// How many bytes of a result the model receives; at least 64. Of a longer one the beginning is stored and sent,
+    /// as text, with a note of what was cut.
+    std::size_t result_max = 64U << 10U;
 };
 
 /// A tool as an agent takes it; `tool` makes it.
@@ -77,17 +100,24 @@ struct Tool {
     model::ToolDescription description;
     ApprovalRule approval = {};
     OnDoubt on_doubt = OnDoubt::repeat;
-    /// Throws what is wrong with the arguments. None: they are taken as they are.
-    std::function<void(const Value& arguments)> check = {};
+    /// None: the arguments are taken as they are.
+    ArgumentCheck check = {};
     /// One of these, or neither: then whoever resumes the run does what is asked, and answers with the result.
     std::function<Value(const Value& arguments, ToolContext& context)> call = {};
     std::function<Task<Value>(const Value& arguments, ToolContext& context)> async_call = {};
     /// Whether its result is stored as soon as it is there, and the function not called again. Off for what does so
     /// itself, such as a graph.
     bool is_effect = true;
+    /// As in ToolOptions.
+    std::optional<std::chrono::milliseconds> timeout = {};
+    std::optional<RetryPolicy> retry = {};
+    std::optional<CallCache> cache = {};
+    std::size_t result_max = 64U << 10U;
 
     const std::string& name() const noexcept { return description.name; }
     bool isForClient() const noexcept { return !call && !async_call; }
+    /// Whether its calls are tasks of a node of its own.
+    bool hasOwnNode() const noexcept { return timeout || retry; }
 };
 
 namespace detail {
@@ -131,6 +161,15 @@ decltype(auto) callTool(const F& f, const Args& arguments, ToolContext& context)
     }
 }
 
+/// Strict reading as a T, then the tool's own check.
+template <class T>
+ArgumentCheck checkedAs(ArgumentCheck own) {
+    return [own = std::move(own)](Value arguments) -> Value {
+        (void)arguments.asStrict<T>();
+        return own ? own(std::move(arguments)) : arguments;
+    };
+}
+
 Tool describedTool(std::string name, ToolOptions&& options, std::string parameters);
 
 }  // namespace detail
@@ -148,7 +187,7 @@ Tool tool(std::string name, ToolOptions options, F f) {
     if constexpr (!std::same_as<Args, Value>) parameters = jsonSchema<Args>();
     Tool made = detail::describedTool(std::move(name), std::move(options), std::move(parameters));
     if constexpr (!std::same_as<Args, Value>) {
-        made.check = [](const Value& arguments) { (void)arguments.asStrict<Args>(); };
+        made.check = detail::checkedAs<Args>(std::move(made.check));
     }
     using R = decltype(detail::callTool<Args>(std::declval<const F&>(), std::declval<const Args&>(),
                                               std::declval<ToolContext&>()));
@@ -177,7 +216,7 @@ Tool clientTool(std::string name, ToolOptions options = {}) {
     if constexpr (!std::same_as<Args, Value>) parameters = jsonSchema<Args>();
     Tool made = detail::describedTool(std::move(name), std::move(options), std::move(parameters));
     if constexpr (!std::same_as<Args, Value>) {
-        made.check = [](const Value& arguments) { (void)arguments.asStrict<Args>(); };
+        made.check = detail::checkedAs<Args>(std::move(made.check));
     }
     return made;
 }

@@ -1,10 +1,11 @@
-#include "workflow/from_json/schema.hpp"
+#include <stategraph/schema.hpp>
 
 #include <algorithm>
 #include <memory>
 #include <regex>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include <stategraph/error.hpp>
@@ -16,9 +17,9 @@
 #include <valijson/schema.hpp>
 #include <valijson/schema_parser.hpp>
 #include <valijson/validation_results.hpp>
-#include <valijson/validator.hpp>
+#include <valijson/validation_visitor.hpp>
 
-namespace stategraph::workflow::from_json {
+namespace stategraph {
 namespace {
 
 namespace json = boost::json;
@@ -26,6 +27,7 @@ using Adapter = valijson::adapters::BoostJsonAdapter;
 
 // std::regex uses the stack for each byte that it looks at.
 constexpr std::size_t pattern_text_max = 4096;
+constexpr std::size_t pattern_max = 1024;
 constexpr std::size_t faults_shown_max = 20;
 
 bool hasPatterns(const json::value& schema) {
@@ -43,6 +45,43 @@ bool hasLongText(const json::value& value) {
     return object != nullptr && std::ranges::any_of(*object, [](const auto& member) {
                return member.key().size() > pattern_text_max || hasLongText(member.value());
            });
+}
+
+using Patterns = std::unordered_map<std::string, std::regex>;
+
+// The standard library's own matcher tries every way, of which there may be exponentially many.
+#ifdef __GLIBCXX__
+constexpr auto pattern_flags = std::regex_constants::ECMAScript | std::regex_constants::__polynomial;
+#else
+constexpr auto pattern_flags = std::regex_constants::ECMAScript;
+#endif
+
+bool repeats(char c) noexcept { return c == '*' || c == '+' || c == '{'; }
+
+// Whether a group that is repeated has a repetition or alternatives inside.
+bool hasRepeatedChoice(std::string_view pattern) {
+    std::vector<bool> has_choice{false};
+    bool is_in_class = false;
+    for (std::size_t i = 0; i < pattern.size(); ++i) {
+        const char c = pattern[i];
+        if (c == '\\') {
+            ++i;
+        } else if (is_in_class) {
+            is_in_class = c != ']';
+        } else if (c == '[') {
+            is_in_class = true;
+        } else if (c == '(') {
+            has_choice.push_back(false);
+        } else if (c == ')' && has_choice.size() > 1) {
+            const bool inside = has_choice.back();
+            has_choice.pop_back();
+            if (inside && i + 1 < pattern.size() && repeats(pattern[i + 1])) return true;
+            has_choice.back() = has_choice.back() || inside;
+        } else if (repeats(c) || c == '|' || (c == '?' && i > 0 && pattern[i - 1] != '(')) {
+            has_choice.back() = true;
+        }
+    }
+    return false;
 }
 
 // Properties that a value lacks and whose schema has a default; in lists too.
@@ -72,6 +111,7 @@ void fillDefaults(const json::value& schema, json::value& value) {
 class Refusals {
 public:
     explicit Refusals(const json::value& schema) : schema_(schema) { visitAll(schema); }
+    Patterns takePatterns() { return std::move(patterns_); }
 
 private:
     void visitAll(const json::value& value) {
@@ -81,16 +121,32 @@ private:
         if (object == nullptr) return;
         follow(value);
         for (const auto& [name, member] : *object) {
-            if (name == "pattern" && member.is_string()) checkPattern(member.get_string());
+            if (name == "pattern" && member.is_string()) addPattern(member.get_string());
+            if (name == "patternProperties" && member.is_object()) {
+                for (const auto& [pattern, rule] : member.get_object()) checkNames(pattern);
+            }
             visitAll(member);
         }
     }
-    static void checkPattern(std::string_view pattern) {
+    void addPattern(std::string_view pattern) {
+        if (pattern.size() > pattern_max) {
+            throw InvalidArgumentError("a pattern has " + std::to_string(pattern.size()) + " bytes, and may have " +
+                                       std::to_string(pattern_max));
+        }
         try {
-            (void)std::regex(pattern.begin(), pattern.end());
+            patterns_.try_emplace(std::string(pattern), pattern.begin(), pattern.end(), pattern_flags);
         } catch (const std::regex_error& error) {
             throw InvalidArgumentError("the pattern '" + std::string(pattern) +
-                                       "' is no regular expression: " + error.what());
+                                       "' is no regular expression that can be used: " + error.what());
+        }
+    }
+    // The validator matches these by itself, in whatever time it takes.
+    void checkNames(std::string_view pattern) {
+        addPattern(pattern);
+        if (hasRepeatedChoice(pattern)) {
+            throw InvalidArgumentError("the pattern '" + std::string(pattern) +
+                                       "' of names repeats a group that has repetitions or alternatives inside, which "
+                                       "may take for ever; write it without");
         }
     }
     // To schemas of the same value: a way from one of them back to itself has no end.
@@ -127,6 +183,7 @@ private:
     }
 
     const json::value& schema_;
+    Patterns patterns_;
     std::set<const json::value*> under_way_;
     std::set<const json::value*> done_;
 };
@@ -152,26 +209,32 @@ private:
 
 struct Schema {
     json::value json;
+    Patterns patterns = {};
     valijson::Schema rules = {};
     bool has_patterns = false;
 };
 
-}  // namespace
-
-Check schemaCheckOf(const json::value& json) {
-    if (!json.is_object() && !json.is_bool()) {
-        throw InvalidArgumentError("a JSON Schema is an object or a boolean, not " + json::serialize(json));
-    }
-    (void)Refusals(json);
+std::shared_ptr<const Schema> schemaOf(std::string_view text) {
     const auto schema = std::make_shared<Schema>();
-    schema->json = json;
-    schema->has_patterns = hasPatterns(json);
+    boost::system::error_code error;
+    schema->json = json::parse(text, error);
+    if (error) throw InvalidArgumentError("the schema is no JSON: " + error.message());
+    if (!schema->json.is_object() && !schema->json.is_bool())
+        throw InvalidArgumentError("a JSON Schema is an object or a boolean, not " + json::serialize(schema->json));
+    schema->patterns = Refusals(schema->json).takePatterns();
+    schema->has_patterns = hasPatterns(schema->json);
     try {
         valijson::SchemaParser(valijson::SchemaParser::kDraft7).populateSchema(Adapter(schema->json), schema->rules);
-    } catch (const std::exception& error) {
-        throw InvalidArgumentError(std::string("no JSON Schema that can be used: ") + error.what());
+    } catch (const std::exception& why) {
+        throw InvalidArgumentError(std::string("no JSON Schema that can be used: ") + why.what());
     }
-    return [schema = std::shared_ptr<const Schema>(schema)](const Value& given) -> Value {
+    return schema;
+}
+
+}  // namespace
+
+ValueCheck schemaCheck(std::string_view text) {
+    return [schema = schemaOf(text)](const Value& given) -> Value {
         json::value value = toJsonValue(given);
         if (schema->has_patterns && hasLongText(value)) {
             throw InvalidArgumentError("a text of more than " + std::to_string(pattern_text_max) +
@@ -179,10 +242,11 @@ Check schemaCheckOf(const json::value& json) {
         }
         fillDefaults(schema->json, value);
         valijson::ValidationResults results;
-        valijson::Validator validator(valijson::Validator::kStrongTypes);
-        if (!validator.validate(schema->rules, Adapter(value), &results)) refuse(results);
+        Patterns patterns = schema->patterns;  // the copies share what was compiled
+        valijson::ValidationVisitor<Adapter> visitor(Adapter(value), {"<root>"}, true, &results, patterns);
+        if (!visitor.validateSchema(schema->rules)) refuse(results);
         return Value(value);
     };
 }
 
-}  // namespace stategraph::workflow::from_json
+}  // namespace stategraph
