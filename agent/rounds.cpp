@@ -57,8 +57,8 @@ class Round {
 public:
     Round(const Plan& plan, const State& state, Runtime& runtime)
         : plan_(plan), state_(state), task_(runtime.taskId().toString()), id_("answer-" + task_), runtime_(runtime) {
-        // Only where the turn would continue after results of tools: not in the first call of a turn, nor in one that is
-        // to mend an answer.
+        // Only where the turn would continue after results of tools: not in the first call of a turn, nor in one that
+        // is to mend an answer.
         if (!state.messages.empty() && state.messages.back().role == Role::tool) stopped_ = stopReason(plan, state);
         if (isOver()) return;
         if (plan.options.prepare_step) prepare();

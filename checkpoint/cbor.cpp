@@ -28,7 +28,8 @@ template <class Write, class... Value>
 
 // The head of what has a length. That of the commonest, the short, is one byte and costs no call.
 template <class Write>
-[[gnu::always_inline]] inline void appendLength(std::string& out, unsigned char major, Write write, std::size_t length) {
+[[gnu::always_inline]] inline void appendLength(std::string& out, unsigned char major, Write write,
+                                                std::size_t length) {
     if (length < 24) return out.push_back(static_cast<char>(major | length));
     appendHead(out, write, length);
 }
@@ -185,7 +186,8 @@ constexpr std::array<Type, 256> types = makeTypes();
 [[noreturn]] void failLead(unsigned lead) {
     if (lead >= 0xe0U) failWith("a value", "a simple value that is not true, false or null");
     if (lead >= 0xc0U) failWith("a value", "a tag, which this library does not write");
-    if ((lead & 0x1fU) == 31 && lead >= 0x40U) failWith("a value", "an indefinite length, which this library does not write");
+    if ((lead & 0x1fU) == 31 && lead >= 0x40U)
+        failWith("a value", "an indefinite length, which this library does not write");
     failWith("a value", "malformed bytes");
 }
 
@@ -193,7 +195,8 @@ inline Type typeOf(std::string_view rest) {
     if (rest.empty()) return Type::end;
     const unsigned lead = static_cast<unsigned char>(rest.front());
     const Type type = types[lead];
-    if (type == Type::end) [[unlikely]] failLead(lead);
+    if (type == Type::end) [[unlikely]]
+        failLead(lead);
     return type;
 }
 
@@ -387,7 +390,8 @@ bool isDeeperThan(std::string_view cbor, int levels) {
 
 std::string tooDeepText() {
     return "nested deeper than " + std::to_string(value_depth_max) +
-           " levels of arrays and maps, which is more than can be stored; make it flatter: a list whose items name each "
+           " levels of arrays and maps, which is more than can be stored; make it flatter: a list whose items name "
+           "each "
            "other by index or key";
 }
 

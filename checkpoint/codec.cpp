@@ -75,7 +75,8 @@ std::string fromBase64Url(std::string_view text) {
         held -= 8;
         bytes += static_cast<char>(bits >> held & 0xffU);
     }
-    if (held >= 6 || (bits & ((1U << held) - 1U)) != 0) throw WrongTypeError("expected bytes as base64url, found text that is cut off");
+    if (held >= 6 || (bits & ((1U << held) - 1U)) != 0)
+        throw WrongTypeError("expected bytes as base64url, found text that is cut off");
     return bytes;
 }
 
@@ -173,7 +174,8 @@ void decodeStrictly(Decoder& decoder, TableView table, unsigned char* seen, Deco
     }
     for (std::size_t i = 0; i < table.names_size; ++i) {
         const TableName& each = table.names[i];
-        if (!each.former && each.required && seen[each.index] == 0) faults.add("member " + quoted(each.name) + " is missing");
+        if (!each.former && each.required && seen[each.index] == 0)
+            faults.add("member " + quoted(each.name) + " is missing");
     }
     faults.raise();
 }
@@ -245,7 +247,8 @@ void readUpdate(const Schema& schema, std::string_view cbor, Writes& writes) {
         decodeEntries(decoder, {names.data(), names.size(), nullptr}, seen.data(), [&](std::size_t index) {
             const ChannelSpec& channel = channels.channel(index);
             const bool reduces = channel.kind == ChannelKind::reduced || channel.kind == ChannelKind::topic;
-            channel.behaviour->decodeWrite(channel, reduces ? checkpoint::WriteKind::add : checkpoint::WriteKind::set, decoder, into);
+            channel.behaviour->decodeWrite(channel, reduces ? checkpoint::WriteKind::add : checkpoint::WriteKind::set,
+                                           decoder, into);
         });
     });
 }
@@ -355,7 +358,8 @@ std::size_t findTag(Decoder& decoder, const Tags& tags) {
                 if (is_strict) decoder.strict()->tag = tags.member;
                 return i;
             }
-            throw WrongTypeError("member " + quoted(tags.member) + ": expected one of " + list + ", found " + quoted(tag));
+            throw WrongTypeError("member " + quoted(tags.member) + ": expected one of " + list + ", found " +
+                                 quoted(tag));
         }
         in.skip();
     }

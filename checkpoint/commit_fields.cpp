@@ -14,10 +14,14 @@ namespace stategraph {
 
 const char* toString(Source source) noexcept {
     switch (source) {
-        case Source::input: return "input";
-        case Source::loop: return "loop";
-        case Source::update: return "update";
-        case Source::fork: return "fork";
+        case Source::input:
+            return "input";
+        case Source::loop:
+            return "loop";
+        case Source::update:
+            return "update";
+        case Source::fork:
+            return "fork";
     }
     return "?";
 }
@@ -107,7 +111,8 @@ void readParents(std::string_view ns, Decoder& in, std::vector<LoggedParent>& pa
     parents.resize(in.array());
     std::size_t end = 0;  // of the namespace of the graph that is next
     for (auto& parent : parents) {
-        if (end == std::string_view::npos) throw WrongTypeError("its namespace is nested less deeply than it has parents");
+        if (end == std::string_view::npos)
+            throw WrongTypeError("its namespace is nested less deeply than it has parents");
         parent.checkpoint_ns = ns.substr(0, end);
         parent.id = readId(in);
         end = ns.find('|', end == 0 ? 0 : end + 1);
@@ -151,7 +156,9 @@ void readHeaderField(std::string_view ns, std::string_view key, Decoder& in, Com
     } else if (is(key, "source")) {
         commit.source = readSource(in);
     } else if (is(key, "visits")) {
-        commit.has_all_visits = readVisits(in, [&commit](std::string_view log, CheckpointId id) { commit.visits.push_back({log, id}); });
+        commit.has_all_visits = readVisits(in, [&commit](std::string_view log, CheckpointId id) {
+            commit.visits.push_back({log, id});
+        });
     } else if (is(key, "parents")) {
         readParents(ns, in, commit.parents);
     } else if (is(key, "deferred")) {
@@ -197,9 +204,11 @@ std::string_view readOperations(Decoder& in, std::vector<LoggedOp>& operations) 
 }
 
 std::string_view loggedValue(const LoggedWrite& write, std::span<const LoggedOp> operations) {
-    const auto said = std::find_if(operations.begin(), operations.end(), [&](const LoggedOp& op) { return op.channel == write.channel; });
+    const auto said = std::find_if(operations.begin(), operations.end(),
+                                   [&](const LoggedOp& op) { return op.channel == write.channel; });
     if (said == operations.end() || said->op == LogOp::clear) {
-        throw WrongTypeError("a write to channel '" + std::string(write.channel) + "' stands for an operation that is not there");
+        throw WrongTypeError("a write to channel '" + std::string(write.channel) +
+                             "' stands for an operation that is not there");
     }
     return said->value;
 }
@@ -223,10 +232,11 @@ void writeCommit(const CommitFields& c, std::string& out) {
     e.array(c.writes ? 3 : 2);
 
     const bool has_base = c.base && c.base != c.id;
-    const std::size_t count = (c.ran.kind != Ran::Kind::unchanged) + has_base + !c.next.empty() + 1 + c.edges.has_value() +
-                              (c.folds != 1) + c.graph.has_value() + c.input.has_value() + !c.joins.empty() +
-                              !c.sends.empty() + !c.parent.empty() + c.schema.has_value() + (c.source != Source::loop) +
-                              !c.parents.empty() + (c.has_all_visits || !c.visits.empty()) + !c.deferred.empty() + !c.metadata.empty();
+    const std::size_t count = (c.ran.kind != Ran::Kind::unchanged) + has_base + !c.next.empty() + 1 +
+                              c.edges.has_value() + (c.folds != 1) + c.graph.has_value() + c.input.has_value() +
+                              !c.joins.empty() + !c.sends.empty() + !c.parent.empty() + c.schema.has_value() +
+                              (c.source != Source::loop) + !c.parents.empty() +
+                              (c.has_all_visits || !c.visits.empty()) + !c.deferred.empty() + !c.metadata.empty();
     e.map(count);
     if (c.ran.kind != Ran::Kind::unchanged) {
         e.text("ran");
@@ -417,8 +427,13 @@ namespace stategraph {
 
 CommitHeader readHeader(const RowKey& key, std::string_view bytes) {
     const checkpoint::CommitFields fields = checkpoint::readCommit(key, bytes, true);
-    CommitHeader header{.id = key.id, .parent = fields.parent, .base = fields.base, .step = fields.step,
-                        .source = fields.source, .next = {}, .metadata = std::string(fields.metadata)};
+    CommitHeader header{.id = key.id,
+                        .parent = fields.parent,
+                        .base = fields.base,
+                        .step = fields.step,
+                        .source = fields.source,
+                        .next = {},
+                        .metadata = std::string(fields.metadata)};
     header.next.reserve(fields.next.size() + fields.sends.size() + 1);
     if (fields.input) header.next.emplace_back("__start__");
     for (const auto name : fields.next) header.next.emplace_back(name);

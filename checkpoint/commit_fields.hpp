@@ -63,22 +63,23 @@ struct CommitFields {
     bool has_all_visits = false;  // what `visits` does not name was never visited; else: is as in the parent
     std::optional<std::uint64_t> graph = {};
     std::optional<std::uint64_t> schema = {};
-    std::string_view metadata = {};           // a CBOR map
+    std::string_view metadata = {};               // a CBOR map
     std::optional<std::string_view> input = {};   // writes: a CBOR array
     std::optional<std::string_view> writes = {};  // writes: a CBOR array
-    std::string_view operations = {};         // a CBOR map
-    bool says_more = false;                   // as read: its header has fields of a later minor version, which are not here
+    std::string_view operations = {};             // a CBOR map
+    bool says_more = false;  // as read: its header has fields of a later minor version, which are not here
 
     /// All but the id as in one that was just made; lists keep their memory.
     void clear();
 };
 
-/// Appends the record of a commit to `out`. More than a few parents are written without their namespaces if those are views of the beginnings of one
-/// text, as `readCommit` and runs make them: else the records of subgraphs in subgraphs would grow with the square of the depth.
+/// Appends the record of a commit to `out`. More than a few parents are written without their namespaces if those are
+/// views of the beginnings of one text, as `readCommit` and runs make them: else the records of subgraphs in subgraphs
+/// would grow with the square of the depth.
 void writeCommit(const CommitFields& commit, std::string& out);
 
-/// Reads a commit's record; the key's namespace must outlive what is read. With `header_only`, `operations` and `writes` stay empty.
-/// Errors: CorruptCheckpointError naming the key.
+/// Reads a commit's record; the key's namespace must outlive what is read. With `header_only`, `operations` and
+/// `writes` stay empty. Errors: CorruptCheckpointError naming the key.
 CommitFields readCommit(const RowKey& key, std::string_view bytes, bool header_only = false);
 
 /// Reads one commit's record after the other in one pass each, its operations too, without allocating for each of them.

@@ -10,14 +10,16 @@ namespace stategraph::checkpoint {
 Records::Records(std::vector<Record>&& records) : records_(std::move(records)) {
     const auto by_path = [](const Record& a, const Record& b) { return a.first < b.first; };
     // Savers list them in this order.
-    if (!std::is_sorted(records_.begin(), records_.end(), by_path)) std::stable_sort(records_.begin(), records_.end(), by_path);
+    if (!std::is_sorted(records_.begin(), records_.end(), by_path))
+        std::stable_sort(records_.begin(), records_.end(), by_path);
 }
 
 TaskFields* Records::find(std::string_view path) noexcept {
-    const auto found = std::lower_bound(records_.begin(), records_.end(), path, [](const Record& each, std::string_view wanted) {
-        ++comparisons;
-        return each.first < wanted;
-    });
+    const auto found =
+        std::lower_bound(records_.begin(), records_.end(), path, [](const Record& each, std::string_view wanted) {
+            ++comparisons;
+            return each.first < wanted;
+        });
     return found == records_.end() || found->first != path ? nullptr : &found->second;
 }
 
@@ -47,7 +49,8 @@ std::vector<DueTask> dueTasks(const CommitFields& commit, const Records& records
     names.erase(std::unique(names.begin(), names.end()), names.end());
     std::vector<DueTask> tasks;
     const auto add = [&](std::string_view name, std::string path, std::optional<std::string_view> payload) {
-        DueTask task{.name = std::string(name), .shown_name = std::string(name), .path = std::move(path), .payload = payload};
+        DueTask task{
+            .name = std::string(name), .shown_name = std::string(name), .path = std::move(path), .payload = payload};
         task.record = findRecord(records, task.path);
         task.finished = task.record != nullptr && task.record->writes.has_value();
         tasks.push_back(std::move(task));

@@ -8,7 +8,8 @@
 
 #include "checkpoint/record.hpp"
 
-// The tasks of a stored checkpoint's superstep by name, with their records. It needs no graph, so threads of other programs can be read.
+// The tasks of a stored checkpoint's superstep by name, with their records. It needs no graph, so threads of other
+// programs can be read.
 namespace stategraph::checkpoint {
 
 /// A task that was due at a checkpoint.
@@ -46,7 +47,9 @@ private:
 };
 
 Records readRecords(const LogName& log, CheckpointId id, const std::vector<StoredWrite>& writes);
-inline const TaskFields* findRecord(const Records& records, std::string_view path) noexcept { return records.find(path); }
+inline const TaskFields* findRecord(const Records& records, std::string_view path) noexcept {
+    return records.find(path);
+}
 
 /// Whether they say that the thread was cancelled at this checkpoint (CompiledGraph::cancelThread).
 bool saysCancelled(const Records& records) noexcept;

@@ -13,8 +13,8 @@ namespace stategraph::checkpoint {
 /// Throws InvalidArgumentError for a key that cannot be meant: an id of a wrong size, bytes that nobody filled.
 void checkKey(const EncryptionKey& key);
 
-/// The keys that were found, at most about `capacity`. Each of a few parts belongs to some threads of the process, so that readers do
-/// not meet at one lock; the function that finds is called without any.
+/// The keys that were found, at most about `capacity`. Each of a few parts belongs to some threads of the process, so
+/// that readers do not meet at one lock; the function that finds is called without any.
 class KeyRing {
 public:
     using Find = std::function<std::optional<EncryptionKey>(std::string_view)>;

@@ -54,7 +54,8 @@ public:
     }
 
     std::string open(std::string_view key, std::string_view sealed) override {
-        if (sealed.empty() || sealed[0] != row_version) throw WrongTypeError("it is not encrypted, and anyone could have written it");
+        if (sealed.empty() || sealed[0] != row_version)
+            throw WrongTypeError("it is not encrypted, and anyone could have written it");
         Decoder in(sealed.substr(1));
         if (in.array() != 2) throw WrongTypeError("expected a sealed row's head");
         const std::string_view key_id = in.text();
@@ -64,14 +65,15 @@ public:
         const std::string_view head = sealed.substr(1, sealed.size() - 1 - in.rest().size());
         const std::optional<EncryptionKey> with = keys_.find(key_id);
         if (!with) {
-            throw WrongTypeError("it is encrypted with the key '" + std::string(key_id) + "', which find_key does not know; give it that key");
+            throw WrongTypeError("it is encrypted with the key '" + std::string(key_id) +
+                                 "', which find_key does not know; give it that key");
         }
         Aes256Gcm::Work work(algorithm_);
         work.useToDecrypt(*with);
         std::string plain;
         if (!work.decrypt(nonce, boundTo(key, head), in.rest(), plain)) {
-            throw WrongTypeError("its authentication failed: it was altered, it belongs to another row, or the key '" + std::string(key_id) +
-                                 "' is not the one it was written with");
+            throw WrongTypeError("its authentication failed: it was altered, it belongs to another row, or the key '" +
+                                 std::string(key_id) + "' is not the one it was written with");
         }
         return plain;
     }
@@ -93,14 +95,16 @@ std::string entryKey(std::string_view ns, std::string_view key) {
 
 std::shared_ptr<RowCipher> encryptRows(EncryptionOptions options) {
     if (!options.current_key || !options.find_key) {
-        throw InvalidArgumentError("encryptRows: current_key or find_key is not set; set both, or use EncryptionOptions::withKey");
+        throw InvalidArgumentError(
+            "encryptRows: current_key or find_key is not set; set both, or use EncryptionOptions::withKey");
     }
     return std::make_shared<Cipher>(std::move(options));
 }
 
 EncryptedCache::EncryptedCache(std::shared_ptr<BaseCache> inner, EncryptionOptions options)
     : inner_(std::move(inner)), cipher_(encryptRows(std::move(options))) {
-    if (!inner_) throw InvalidArgumentError("EncryptedCache: the inner cache is null; give it the cache that keeps entries");
+    if (!inner_)
+        throw InvalidArgumentError("EncryptedCache: the inner cache is null; give it the cache that keeps entries");
 }
 EncryptedCache::~EncryptedCache() = default;
 
@@ -114,7 +118,8 @@ std::optional<std::string> EncryptedCache::get(std::string_view ns, std::string_
     }
 }
 
-void EncryptedCache::set(std::string_view ns, std::string_view key, std::string_view value, std::optional<std::chrono::milliseconds> ttl) {
+void EncryptedCache::set(std::string_view ns, std::string_view key, std::string_view value,
+                         std::optional<std::chrono::milliseconds> ttl) {
     inner_->set(ns, key, cipher_->seal(entryKey(ns, key), value), ttl);
 }
 

@@ -117,13 +117,15 @@ private:
 // Rewrites commits for the saver inside, which stores them sealed.
 class Rewriter final : public CommitRewriter {
 public:
-    Rewriter(const Aes256Gcm& algorithm, checkpoint::KeyRing& keys, const std::function<EncryptionKey()>& current_key, CommitRewriter* outer)
+    Rewriter(const Aes256Gcm& algorithm, checkpoint::KeyRing& keys, const std::function<EncryptionKey()>& current_key,
+             CommitRewriter* outer)
         : algorithm_(algorithm), opener_(algorithm, keys), current_key_(current_key), outer_(outer) {}
 
     std::string wholeCommit(const LogName& log, CheckpointTuple tuple) override {
         opener_.open(log, tuple.commits);
         const RowKey key = keyOf(log, tuple.id);
-        const std::string whole = outer_ != nullptr ? outer_->wholeCommit(log, std::move(tuple)) : checkpoint::wholeCommit(log, std::move(tuple));
+        const std::string whole = outer_ != nullptr ? outer_->wholeCommit(log, std::move(tuple))
+                                                    : checkpoint::wholeCommit(log, std::move(tuple));
         const EncryptionKey current = current_key_();
         checkpoint::checkKey(current);
         return Sealer(algorithm_, current, 1).seal(key, RowKind::commit, whole);
@@ -179,7 +181,9 @@ EncryptedSaver::EncryptedSaver(std::shared_ptr<BaseCheckpointSaver> inner, Encry
 
 EncryptedSaver::~EncryptedSaver() { impl_->retention.reset(); }  // it calls prune
 
-RetentionReport EncryptedSaver::retentionReport() const { return impl_->retention ? impl_->retention->report() : RetentionReport(); }
+RetentionReport EncryptedSaver::retentionReport() const {
+    return impl_->retention ? impl_->retention->report() : RetentionReport();
+}
 
 EncryptedSaver::Impl::HeldWrites EncryptedSaver::Impl::readExpected(const PutRequest& request) {
     HeldWrites held;
@@ -194,8 +198,8 @@ EncryptedSaver::Impl::HeldWrites EncryptedSaver::Impl::readExpected(const PutReq
     return held;
 }
 
-// The same content never has the same ciphertext, so what the caller expects is compared here, and the inner saver makes sure that the
-// row is still the one that was compared.
+// The same content never has the same ciphertext, so what the caller expects is compared here, and the inner saver
+// makes sure that the row is still the one that was compared.
 std::string_view EncryptedSaver::Impl::findExpected(const PutRequest& request, const WriteRow& row,
                                                     const HeldWrites& held, Opener& opener) {
     const auto& writes = held.at(row.checkpoint_id);

@@ -10,9 +10,9 @@
 namespace stategraph::checkpoint {
 namespace {
 
-// Gives the commits that lead to the tuple's checkpoint to `take(const CommitReader&)`, newest first; those of other branches are left out. One
-// that is its own base needs none before it, whatever base those above it name: a prune may have written it whole, and that base is gone.
-// Returns the id of the last.
+// Gives the commits that lead to the tuple's checkpoint to `take(const CommitReader&)`, newest first; those of other
+// branches are left out. One that is its own base needs none before it, whatever base those above it name: a prune may
+// have written it whole, and that base is gone. Returns the id of the last.
 template <class Take>
 CheckpointId walkBack(const LogName& log, const CheckpointTuple& tuple, Take take) {
     CommitReader commit;
@@ -95,7 +95,8 @@ private:
             if (isNew(into_.joins, join->key)) into_.joins.push_back({join->key, join->arrived, commit.step});
         }
         for (auto deferral = commit.deferred.rbegin(); deferral != commit.deferred.rend(); ++deferral) {
-            if (isNew(into_.deferred, deferral->key)) into_.deferred.push_back({deferral->key, deferral->state, commit.step});
+            if (isNew(into_.deferred, deferral->key))
+                into_.deferred.push_back({deferral->key, deferral->state, commit.step});
         }
         if (!into_.has_all_visits) {
             for (auto visit = commit.visits.rbegin(); visit != commit.visits.rend(); ++visit) {
@@ -105,7 +106,8 @@ private:
         }
         if (commit.ran.kind != Ran::Kind::unchanged && into_.ran.kind == FoldedRan::Kind::nobody) {
             const bool is_one = commit.ran.kind == Ran::Kind::one;
-            into_.ran = {is_one ? FoldedRan::Kind::one : FoldedRan::Kind::several, is_one ? commit.ran.node : std::string_view()};
+            into_.ran = {is_one ? FoldedRan::Kind::one : FoldedRan::Kind::several,
+                         is_one ? commit.ran.node : std::string_view()};
         }
         if (!has_graph_ && commit.graph) into_.graph = *commit.graph;
         if (!has_schema_ && commit.schema) into_.schema = *commit.schema;
@@ -125,8 +127,9 @@ private:
 }  // namespace
 
 const FoldedChannel* Folded::find(std::string_view channel) const noexcept {
-    const auto found = std::lower_bound(channels.begin(), channels.end(), channel,
-                                        [](const FoldedChannel& each, std::string_view name) { return each.name < name; });
+    const auto found =
+        std::lower_bound(channels.begin(), channels.end(), channel,
+                         [](const FoldedChannel& each, std::string_view name) { return each.name < name; });
     return found != channels.end() && found->name == channel ? &*found : nullptr;
 }
 
@@ -179,12 +182,14 @@ std::optional<std::span<const ChannelPieces>> Lineage::channelsOf(CheckpointId i
     if (commit == commits_.end() || commit->id != id) return {};
     // Folding it would end where this one ended: at a commit that needs none before it, or at the base that both name.
     const Commit& oldest = commits_.front();
-    const bool ends_alike = commit->base == commits_.back().base || (oldest.base == oldest.id && commit->base <= oldest.id);
+    const bool ends_alike =
+        commit->base == commits_.back().base || (oldest.base == oldest.id && commit->base <= oldest.id);
     if (!ends_alike) return {};
     const auto place = static_cast<std::uint32_t>(commit - commits_.begin());
     found_.clear();
     for (const Channel& channel : channels_) {
-        const auto end = static_cast<std::size_t>(std::upper_bound(channel.commits.begin(), channel.commits.end(), place) - channel.commits.begin());
+        const auto end = static_cast<std::size_t>(
+            std::upper_bound(channel.commits.begin(), channel.commits.end(), place) - channel.commits.begin());
         if (end == 0) continue;
         const std::size_t begin = channel.begins[end - 1];
         if (begin < end) found_.push_back({channel.name, std::span(channel.pieces).subspan(begin, end - begin)});

@@ -11,8 +11,8 @@
 
 #include "checkpoint/commit_fields.hpp"
 
-// Reading a checkpoint: a fold over the commits from its base to it. It runs no user code and knows no types: what comes out are
-// the operations each channel's value is made of, and the schedule.
+// Reading a checkpoint: a fold over the commits from its base to it. It runs no user code and knows no types: what
+// comes out are the operations each channel's value is made of, and the schedule.
 namespace stategraph::checkpoint {
 
 struct FoldedChannel {
@@ -50,7 +50,8 @@ struct Folded {
     Folded& operator=(Folded&&) = default;
 
     CheckpointTuple tuple;
-    /// Its base is the oldest commit that it was read from: that is there, also if the one that the record names was pruned.
+    /// Its base is the oldest commit that it was read from: that is there, also if the one that the record names was
+    /// pruned.
     CommitFields commit;
     std::vector<FoldedChannel> channels;  // by name, those that are set
     std::vector<FoldedJoin> joins;        // those with arrivals
@@ -71,8 +72,8 @@ struct Folded {
 /// Errors: CorruptCheckpointError naming the key of the record that cannot be read, or that is missing.
 Folded fold(const LogName& log, CheckpointTuple tuple);
 
-/// The values of a checkpoint and of all that it was read from, without folding anew for each: as many reads as it has commits cost what
-/// decoding their values costs. Memory: the tuple's bytes, and a few words for each operation.
+/// The values of a checkpoint and of all that it was read from, without folding anew for each: as many reads as it has
+/// commits cost what decoding their values costs. Memory: the tuple's bytes, and a few words for each operation.
 class Lineage {
 public:
     /// Errors: as `fold`.
@@ -80,8 +81,8 @@ public:
     Lineage(Lineage&&) = default;
     Lineage& operator=(Lineage&&) = default;
 
-    /// The set channels of a checkpoint, by name, as folding it would give them, until the next call; none if it would be read from other
-    /// commits than these.
+    /// The set channels of a checkpoint, by name, as folding it would give them, until the next call; none if it would
+    /// be read from other commits than these.
     std::optional<std::span<const ChannelPieces>> channelsOf(CheckpointId id);
 
 private:

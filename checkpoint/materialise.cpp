@@ -36,7 +36,8 @@ void readEntries(Decoder& in, std::vector<Entry>& entries) {
     for (std::size_t count = in.map(); count > 0; --count) {
         const std::string_view key = in.raw();
         const std::string_view value = in.raw();
-        const auto found = std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) { return entry.first == key; });
+        const auto found =
+            std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) { return entry.first == key; });
         if (found == entries.end()) {
             entries.emplace_back(key, value);
         } else {
@@ -73,7 +74,8 @@ std::string materialise(std::span<const LogPiece> pieces) {
     if (last == LogOp::put) {
         std::vector<Entry> entries;
         for (const LogPiece& piece : pieces) {
-            if (piece.op != LogOp::put && piece.op != LogOp::set) throw WrongTypeError("operations of a list and of a map");
+            if (piece.op != LogOp::put && piece.op != LogOp::set)
+                throw WrongTypeError("operations of a list and of a map");
             Decoder in(piece.value);
             readEntries(in, entries);
         }
@@ -104,9 +106,11 @@ std::string materialise(std::span<const LogPiece> pieces) {
 
 void writeWhole(std::string_view channel, std::span<const LogPiece> pieces, Encoder& out) {
     const LogOp first = pieces.front().op;
-    const bool all_alike = std::all_of(pieces.begin(), pieces.end(), [&](const LogPiece& piece) { return piece.op == first; });
+    const bool all_alike =
+        std::all_of(pieces.begin(), pieces.end(), [&](const LogPiece& piece) { return piece.op == first; });
     if (first != LogOp::set && !all_alike) {
-        throw WrongTypeError("channel '" + std::string(channel) + "' was never set, and its operations are of several kinds");
+        throw WrongTypeError("channel '" + std::string(channel) +
+                             "' was never set, and its operations are of several kinds");
     }
     writeLoggedOp(out, channel, first);
     out.raw(first == LogOp::edit ? joinEdits(pieces) : materialise(pieces));

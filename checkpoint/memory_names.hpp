@@ -20,12 +20,14 @@ struct alignas(64) MemoryShard {
     std::size_t bytes = 0;  // of its threads
 };
 
-/// Walks the names of all shards in the order of listings. It reads some of each shard at a time, under that shard's lock, so that a page of many
-/// threads costs what the page holds. Threads that are stored or deleted meanwhile may be walked or not.
+/// Walks the names of all shards in the order of listings. It reads some of each shard at a time, under that shard's
+/// lock, so that a page of many threads costs what the page holds. Threads that are stored or deleted meanwhile may be
+/// walked or not.
 class ThreadNames {
 public:
     /// `at_once`: how many names of a shard to read, at least 1. The shards must outlive it.
-    ThreadNames(std::span<MemoryShard> shards, const std::optional<std::string>& after, std::size_t at_once) : at_once_(at_once) {
+    ThreadNames(std::span<MemoryShard> shards, const std::optional<std::string>& after, std::size_t at_once)
+        : at_once_(at_once) {
         sources_.reserve(shards.size());
         heap_.reserve(shards.size());
         for (MemoryShard& shard : shards) {
@@ -53,7 +55,7 @@ public:
 private:
     struct Source {
         MemoryShard* shard;
-        std::vector<std::string> names;  // the first one is at the back
+        std::vector<std::string> names;   // the first one is at the back
         std::optional<std::string> last;  // that was read
         bool is_at_end = false;
     };

@@ -20,7 +20,8 @@ LogPrune planPrune(std::string_view thread_id, std::string_view ns, Log& log, Th
     links.commits.reserve(log.commits.size());
     for (const auto& commit : log.commits) {
         RecordLinks record = readLinks({thread_id, ns, commit.id}, commit.bytes());
-        links.commits.push_back({commit.id, record.parent, record.base, record.root, commit.size, std::move(record.visits), record.has_all_visits});
+        links.commits.push_back({commit.id, record.parent, record.base, record.root, commit.size,
+                                 std::move(record.visits), record.has_all_visits});
     }
     for (const auto& [key, bytes] : log.pending) {
         if (hasOpenInterrupt({thread_id, ns, key.id, key.path}, bytes)) links.interrupted.push_back(key.id);
@@ -34,7 +35,9 @@ void pruneLog(const LogPrune& prune) {
     Log& log = prune.log;
     const auto& [dropped, rewritten] = prune.plan;
     if (dropped.empty()) return;
-    const auto is_dropped = [&ids = dropped](CheckpointId id) { return std::binary_search(ids.begin(), ids.end(), id); };
+    const auto is_dropped = [&ids = dropped](CheckpointId id) {
+        return std::binary_search(ids.begin(), ids.end(), id);
+    };
     Log kept;  // the old bytes go with the old log
     if (dropped.size() < log.commits.size()) {
         kept.reserve(log.commits.size() - dropped.size());

@@ -24,7 +24,8 @@ struct LogPrune {
 
 /// Reads all that a prune needs to know; nothing has changed yet.
 std::vector<LogPrune> planThread(Thread& thread, const PruneRequest& request);
-/// By how many bytes the thread grows at most: whole commits of several branches may hold more than what they were read from.
+/// By how many bytes the thread grows at most: whole commits of several branches may hold more than what they were read
+/// from.
 std::size_t growthOf(const std::vector<LogPrune>& plans);
 /// Does it. Returns how many commits went.
 std::size_t applyPrune(Thread& thread, const std::vector<LogPrune>& plans);

@@ -65,7 +65,8 @@ void checkExpected(const PutRequest& request, const Log* log) {
     }
 }
 
-// The commits from a checkpoint's base to the checkpoint, oldest first; without those of other branches where there may be many.
+// The commits from a checkpoint's base to the checkpoint, oldest first; without those of other branches where there may
+// be many.
 std::vector<std::size_t> placesToRead(const LogName& name, const Log& log, std::size_t place) {
     const std::size_t base = place - log.commits[place].to_base;
     std::size_t bytes = 0;
@@ -73,13 +74,16 @@ std::vector<std::size_t> placesToRead(const LogName& name, const Log& log, std::
     std::vector<std::size_t> places;
     if (place - base >= checkpoint::unseen_rows_max || bytes > checkpoint::unseen_bytes_max) {
         try {
-            checkpoint::walkToBase(name, log.commits[place].id, [&](CheckpointId id) -> std::optional<std::string_view> {
-                const std::size_t at = !places.empty() && places.back() > 0 && log.commits[places.back() - 1].id == id ? places.back() - 1
-                                                                                                                      : log.placeOf(id);
-                if (at == log.commits.size() || log.commits[at].id != id) return {};
-                places.push_back(at);
-                return log.commits[at].bytes();
-            });
+            checkpoint::walkToBase(
+                name, log.commits[place].id, [&](CheckpointId id) -> std::optional<std::string_view> {
+                    const std::size_t at =
+                        !places.empty() && places.back() > 0 && log.commits[places.back() - 1].id == id
+                            ? places.back() - 1
+                            : log.placeOf(id);
+                    if (at == log.commits.size() || log.commits[at].id != id) return {};
+                    places.push_back(at);
+                    return log.commits[at].bytes();
+                });
             std::reverse(places.begin(), places.end());
             return places;
         } catch (const CorruptCheckpointError&) {
@@ -178,8 +182,8 @@ std::unique_ptr<Thread> MemorySaver::Impl::extract(Shard& shard, const HashedNam
 void MemorySaver::Impl::refuseFull(std::size_t bytes, std::string_view thread_id) const {
     const bool evicts = options.when_full == WhenFull::evict;
     throw SaverError("the memory saver is full: it keeps " + std::to_string(limit.taken()) + " of at most " +
-                         std::to_string(limit.bytesMax()) + " bytes, and " + std::to_string(bytes) + " more do not fit" +
-                         (evicts ? ", nor is there enough in finished threads to evict" : "") +
+                         std::to_string(limit.bytesMax()) + " bytes, and " + std::to_string(bytes) +
+                         " more do not fit" + (evicts ? ", nor is there enough in finished threads to evict" : "") +
                          "; nothing of it was stored. Prune or delete threads, set retention" +
                          (evicts ? "" : ", set when_full to evict") + ", or raise bytes_max",
                      {.thread_id = std::string(thread_id)});
@@ -193,8 +197,8 @@ checkpoint::Room MemorySaver::Impl::takeRoom(std::size_t bytes, std::array<std::
     return {limit, bytes};
 }
 
-// Whether there is or was room afterwards. Candidates are collected some at a time, so that memory is bounded, and looked at one by one,
-// each under its shard's lock: whoever writes meanwhile waits for one thread's check at most.
+// Whether there is or was room afterwards. Candidates are collected some at a time, so that memory is bounded, and
+// looked at one by one, each under its shard's lock: whoever writes meanwhile waits for one thread's check at most.
 bool MemorySaver::Impl::evict(std::size_t bytes, const std::array<std::string_view, 2>& spared) {
     constexpr std::size_t candidates_max = 4096;
     using Candidate = std::pair<CheckpointId, std::string>;
@@ -244,7 +248,8 @@ bool MemorySaver::Impl::evictOne(const HashedName& name, CheckpointId newest) {
 
 MemorySaver::MemorySaver(const MemorySaverOptions& options) : impl_(new Impl(options)) {
     if (options.bytes_max == std::size_t{0}) {
-        throw InvalidArgumentError("the memory saver's bytes_max is 0, so nothing would fit; leave it out for no limit");
+        throw InvalidArgumentError(
+            "the memory saver's bytes_max is 0, so nothing would fit; leave it out for no limit");
     }
     if (options.retention) impl_->retention = std::make_unique<checkpoint::Retention>(*this, *options.retention);
 }
@@ -254,8 +259,12 @@ MemorySaver::~MemorySaver() {
     impl_->retention.reset();  // it calls prune
 }
 
-RetentionReport MemorySaver::retentionReport() const { return impl_->retention ? impl_->retention->report() : RetentionReport(); }
-std::uint64_t MemorySaver::evictedThreads() const noexcept { return impl_->evicted_threads.load(std::memory_order_relaxed); }
+RetentionReport MemorySaver::retentionReport() const {
+    return impl_->retention ? impl_->retention->report() : RetentionReport();
+}
+std::uint64_t MemorySaver::evictedThreads() const noexcept {
+    return impl_->evicted_threads.load(std::memory_order_relaxed);
+}
 
 std::optional<std::uint64_t> MemorySaver::storedBytes() {
     if (impl_->limit.isSet()) return impl_->limit.taken();
@@ -286,7 +295,8 @@ void MemorySaver::put(const PutRequest& request) {
     std::size_t added = total + request.commits.size() * checkpoint::commit_cost;
     for (const auto& write : staged) added += checkpoint::sizeOf(write);
     const std::size_t thread_size = checkpoint::sizeOfThreadNamed(request.log.thread_id);
-    const std::size_t log_size = request.log.checkpoint_ns.empty() ? 0 : checkpoint::sizeOfLogNamed(request.log.checkpoint_ns);
+    const std::size_t log_size =
+        request.log.checkpoint_ns.empty() ? 0 : checkpoint::sizeOfLogNamed(request.log.checkpoint_ns);
     checkpoint::Room room = impl_->takeRoom(added + thread_size + log_size, {request.log.thread_id, {}});
 
     const HashedName name(request.log.thread_id);
@@ -354,7 +364,8 @@ std::optional<CheckpointTuple> MemorySaver::getTuple(const TupleQuery& query) {
         .id = wanted.id, .head = log->head(), .commits = {}, .writes = log->writesOf(wanted.id), .next = {}};
     const std::vector<std::size_t> places = placesToRead(query.log, *log, place);
     tuple.commits.reserve(places.size());
-    for (const std::size_t each : places) tuple.commits.push_back({log->commits[each].id, std::string(log->commits[each].bytes())});
+    for (const std::size_t each : places)
+        tuple.commits.push_back({log->commits[each].id, std::string(log->commits[each].bytes())});
     if (place + 1 < log->commits.size()) {
         const auto& next = log->commits[place + 1];
         tuple.next = StoredCommit{next.id, std::string(next.bytes())};
@@ -371,12 +382,14 @@ std::vector<ListedCheckpoint> MemorySaver::list(const ListQuery& query) {
         if (Thread* const thread = shard.threads.find(name)) listThread(thread_id, *thread, query, listed);
     };
     if (query.thread_id) {
-        if (!query.after_thread_id || BySizeThenText()(*query.after_thread_id, *query.thread_id)) listOne(*query.thread_id);
+        if (!query.after_thread_id || BySizeThenText()(*query.after_thread_id, *query.thread_id))
+            listOne(*query.thread_id);
         return listed;
     }
     // Shards have about equally many: twice a shard's share of the page hardly ever has to be read again.
     constexpr std::size_t names_min = 8;
-    const std::size_t share = query.limit ? *query.limit / Impl::shard_count : std::numeric_limits<std::size_t>::max() / 2;
+    const std::size_t share =
+        query.limit ? *query.limit / Impl::shard_count : std::numeric_limits<std::size_t>::max() / 2;
     checkpoint::ThreadNames names(impl_->shards, query.after_thread_id, std::max(names_min, 2 * share));
     while (!query.limit || listed.size() < *query.limit) {
         const std::optional<std::string> name = names.next();

@@ -9,7 +9,8 @@
 // What rows count for in the memory saver, and its limit. Nothing here locks.
 namespace stategraph::checkpoint {
 
-// Besides bytes and names: about what finding them takes. A short thread's share is mostly its first chunk and first places.
+// Besides bytes and names: about what finding them takes. A short thread's share is mostly its first chunk and first
+// places.
 inline constexpr std::size_t commit_cost = sizeof(Log::Commit) + 16;
 inline constexpr std::size_t write_cost = sizeof(PendingWrites::value_type) + 64;
 inline constexpr std::size_t log_cost = sizeof(Log) + 512;
@@ -45,7 +46,8 @@ inline CheckpointId newestOf(const Thread& thread) noexcept {
     return newest;
 }
 
-/// A number of bytes that several threads take from and give back. Without a limit it counts nothing, so that cores share nothing.
+/// A number of bytes that several threads take from and give back. Without a limit it counts nothing, so that cores
+/// share nothing.
 class ByteLimit {
 public:
     explicit ByteLimit(std::optional<std::size_t> bytes_max) noexcept : bytes_max_(bytes_max) {}

@@ -255,8 +255,9 @@ public:
         }
     }
 
-    /// Threads in the order of listings, from the first one after `name` (null: from the beginning), until `f` returns false. Cost: log n to find the
-    /// first one; n log n once for the threads that are new since the last call, so that storing a thread costs nothing for its order.
+    /// Threads in the order of listings, from the first one after `name` (null: from the beginning), until `f` returns
+    /// false. Cost: log n to find the first one; n log n once for the threads that are new since the last call, so that
+    /// storing a thread costs nothing for its order.
     template <typename F>
     void forEachAfter(const std::string* name, F&& f) {
         while (!unordered_.empty()) {
@@ -264,7 +265,8 @@ public:
             unordered_.back()->unordered_at = is_ordered;
             unordered_.pop_back();
         }
-        for (auto at = name ? ordered_.upper_bound(std::string_view(*name)) : ordered_.begin(); at != ordered_.end(); ++at) {
+        for (auto at = name ? ordered_.upper_bound(std::string_view(*name)) : ordered_.begin(); at != ordered_.end();
+             ++at) {
             if (!f(static_cast<const Thread&>(**at))) return;
         }
     }

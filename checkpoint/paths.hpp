@@ -10,7 +10,8 @@
 // The paths that pending writes are keyed by within a checkpoint.
 namespace stategraph::checkpoint {
 
-/// A task's place in its superstep: "pull:NAME", or "push:INDEX" with ten digits, so that the order of paths is the order of tasks.
+/// A task's place in its superstep: "pull:NAME", or "push:INDEX" with ten digits, so that the order of paths is the
+/// order of tasks.
 std::string pullPath(std::string_view node);
 std::string pushPath(std::size_t index);
 

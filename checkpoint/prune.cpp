@@ -30,11 +30,13 @@ std::size_t parentOf(std::span<const CommitLinks> log, std::size_t place) noexce
     if (parent.empty()) return log.size();
     if (place > 0 && log[place - 1].id == parent) return place - 1;
     const auto end = log.begin() + static_cast<std::ptrdiff_t>(place);
-    const auto at = std::lower_bound(log.begin(), end, parent, [](const CommitLinks& c, CheckpointId id) { return c.id < id; });
+    const auto at =
+        std::lower_bound(log.begin(), end, parent, [](const CommitLinks& c, CheckpointId id) { return c.id < id; });
     return at != end && at->id == parent ? static_cast<std::size_t>(at - log.begin()) : log.size();
 }
 
-std::vector<Mark> markAll(std::span<const CommitLinks> log, std::span<const CheckpointId> interrupted, const PruneRequest& request) {
+std::vector<Mark> markAll(std::span<const CommitLinks> log, std::span<const CheckpointId> interrupted,
+                          const PruneRequest& request) {
     std::vector<CheckpointId> waiting(interrupted.begin(), interrupted.end());
     std::sort(waiting.begin(), waiting.end());
     std::vector<Mark> marks(log.size());
@@ -142,7 +144,8 @@ LogPlan ThreadPrune::plan(const LogLinks& log, const ReadRecord& read) {
     return plan;
 }
 
-// What visits from checkpoints that stay begin with: of each log the nearest one that the branch says, from the checkpoint back.
+// What visits from checkpoints that stay begin with: of each log the nearest one that the branch says, from the
+// checkpoint back.
 void ThreadPrune::rememberVisits(const LogLinks& log, const LogPlan& plan) {
     const std::vector<CommitLinks>& commits = log.commits;
     if (std::ranges::none_of(commits, [](const CommitLinks& commit) { return !commit.visits.empty(); })) return;
@@ -170,7 +173,8 @@ void ThreadPrune::rememberVisits(const LogLinks& log, const LogPlan& plan) {
 LogPlan ThreadPrune::planCommits(const LogLinks& log, std::span<const CheckpointId> waiting, const ReadRecord& read) {
     const std::vector<CommitLinks>& commits = log.commits;
     const std::vector<Mark> marks = markAll(commits, waiting, request_);
-    LogPlan as_it_is{.dropped = idsWhere(commits, [&](std::size_t i) { return !marks[i].wanted && !marks[i].linked; }), .rewritten = {}};
+    LogPlan as_it_is{.dropped = idsWhere(commits, [&](std::size_t i) { return !marks[i].wanted && !marks[i].linked; }),
+                     .rewritten = {}};
     if (request_.rewrite == Rewrite::never || !read) return as_it_is;
 
     // Those whose parent goes are rewritten; what stays above them is read from them.
@@ -195,7 +199,8 @@ LogPlan ThreadPrune::planCommits(const LogLinks& log, std::span<const Checkpoint
     try {
         for (const std::size_t at : to_rewrite) {
             const CheckpointId base = commits[at].base;
-            CheckpointTuple tuple{.id = commits[at].id, .head = commits.back().id, .commits = {}, .writes = {}, .next = {}};
+            CheckpointTuple tuple{
+                .id = commits[at].id, .head = commits.back().id, .commits = {}, .writes = {}, .next = {}};
             for (std::size_t i = at; i < commits.size(); i = parentOf(commits, i)) {
                 std::string record = read(commits[i].id);
                 if (record.size() > left) return as_it_is;
@@ -205,8 +210,9 @@ LogPlan ThreadPrune::planCommits(const LogLinks& log, std::span<const Checkpoint
             }
             std::reverse(tuple.commits.begin(), tuple.commits.end());
             const LogName name{.thread_id = log.thread_id, .checkpoint_ns = log.checkpoint_ns};
-            plan.rewritten.push_back({commits[at].id, request_.rewriter != nullptr ? request_.rewriter->wholeCommit(name, std::move(tuple))
-                                                                                  : wholeCommit(name, std::move(tuple))});
+            plan.rewritten.push_back({commits[at].id, request_.rewriter != nullptr
+                                                          ? request_.rewriter->wholeCommit(name, std::move(tuple))
+                                                          : wholeCommit(name, std::move(tuple))});
             rewritten_bytes += plan.rewritten.back().bytes.size();
         }
     } catch (const CorruptCheckpointError&) {

@@ -2,8 +2,8 @@
 #include "checkpoint/commit_fields.hpp"
 #include "checkpoint/task_fields.hpp"
 
-// The records of the log. Grammar (CBOR, deterministic encoding; maps list their keys in encoded order, and a key is left
-// out where its value is what "absent" says):
+// The records of the log. Grammar (CBOR, deterministic encoding; maps list their keys in encoded order, and a key is
+// left out where its value is what "absent" says):
 //
 //   record      := version checksum body          version: one byte, 1
 //                                                 checksum: XXH3-64 of the body, seeded with the checkpoint's id, big endian
@@ -59,7 +59,8 @@
 //   do not tell: "running" (it went on), "failed", "breakpoint", "limit", "cancelled", "timed_out", "sleeping:UNIX_MS", "edited" (no run made
 //   the checkpoint) or "thread_cancelled" (the thread is cancelled for good: what is due is not to be resumed).
 //
-// A sealed record is one of the above, encrypted (stategraph/encrypted_saver.hpp). What savers need of it is in the clear:
+// A sealed record is one of the above, encrypted (stategraph/encrypted_saver.hpp). What savers need of it is in the
+// clear:
 //
 //   sealed record := version checksum head box     version: one byte, 2; the checksum is that of head and box
 //   head        := [clear, key id, bytes(12)]      the key's id: text; the nonce

@@ -9,7 +9,8 @@
 
 #include "checkpoint/record_frame.hpp"
 
-// What records of commits and of tasks have in common. The grammar is in record.hpp. Errors of all that reads: WrongTypeError.
+// What records of commits and of tasks have in common. The grammar is in record.hpp. Errors of all that reads:
+// WrongTypeError.
 namespace stategraph::checkpoint {
 
 struct LoggedWrite {

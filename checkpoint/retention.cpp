@@ -26,10 +26,12 @@ void checkAge(const char* option, const std::optional<std::chrono::milliseconds>
 
 void checkRetention(const RetentionOptions& options) {
     if (!options.keep_last && !options.older_than && !options.threads_unused_for) {
-        throw InvalidArgumentError("retention: none of keep_last, older_than and threads_unused_for is given; say what may be dropped");
+        throw InvalidArgumentError(
+            "retention: none of keep_last, older_than and threads_unused_for is given; say what may be dropped");
     }
     if (options.keep_last && *options.keep_last < 1) {
-        throw InvalidArgumentError("retention: keep_last is 0, but a log's newest checkpoint is never dropped; use at least 1");
+        throw InvalidArgumentError(
+            "retention: keep_last is 0, but a log's newest checkpoint is never dropped; use at least 1");
     }
     checkAge("older_than", options.older_than);
     checkAge("threads_unused_for", options.threads_unused_for);

@@ -18,8 +18,9 @@ PruneRequest pruneAt(const RetentionOptions& options, std::chrono::system_clock:
 
 /// A thread that prunes a saver until this object goes.
 ///
-/// Nothing that `prune` throws gets out of it. The destructor waits for a prune that is under way: a saver destroys this first, while all that
-/// its prune needs is still there. Errors: as `checkRetention`; SaverError if no thread can be started.
+/// Nothing that `prune` throws gets out of it. The destructor waits for a prune that is under way: a saver destroys
+/// this first, while all that its prune needs is still there. Errors: as `checkRetention`; SaverError if no thread can
+/// be started.
 class Retention {
 public:
     /// The saver must outlive this.

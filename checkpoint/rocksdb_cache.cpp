@@ -47,7 +47,8 @@ std::string numberRow(std::uint64_t number) {
 
 struct RocksDBCache::Impl {
     Impl(const std::string& folder, const RocksDBCacheOptions& chosen)
-        : options(checked(chosen)), database(folder, {.format = {.key = cache_format_key, .version = 1}, .drop_damaged_log = true}) {
+        : options(checked(chosen)),
+          database(folder, {.format = {.key = cache_format_key, .version = 1}, .drop_damaged_log = true}) {
         checkpoint::Cursor rows = numbers();
         for (rows.seekToFirst(); rows.valid(); rows.next()) {
             if (rows.key().size() != 9 || rows.value().size() < 8) {
@@ -59,7 +60,8 @@ struct RocksDBCache::Impl {
     }
 
     static const RocksDBCacheOptions& checked(const RocksDBCacheOptions& options) {
-        if (options.bytes_max < 1) throw InvalidArgumentError("RocksDBCacheOptions::bytes_max is 0; it must be at least 1");
+        if (options.bytes_max < 1)
+            throw InvalidArgumentError("RocksDBCacheOptions::bytes_max is 0; it must be at least 1");
         return options;
     }
 
@@ -74,7 +76,9 @@ struct RocksDBCache::Impl {
         batch.Delete(numberRow(getNumber(stored.substr(8))));
         return sizeOf(row, stored);
     }
-    static std::uint64_t sizeOf(std::string_view row, std::string_view stored) { return 2 * row.size() + stored.size() + 17; }
+    static std::uint64_t sizeOf(std::string_view row, std::string_view stored) {
+        return 2 * row.size() + stored.size() + 17;
+    }
     void write(rocksdb::WriteBatch& batch, std::uint64_t freed, std::uint64_t added) {
         database.write(batch, false, "write to it");
         bytes = bytes + added - std::min(freed, bytes + added);
@@ -107,12 +111,14 @@ struct RocksDBCache::Impl {
         while (rows.valid()) {
             rocksdb::WriteBatch batch;
             std::uint64_t freed = 0;
-            for (int i = 0; i < 1000 && rows.valid(); ++i, rows.next()) freed += drop(std::string(rows.key()), rows.value(), batch);
+            for (int i = 0; i < 1000 && rows.valid(); ++i, rows.next())
+                freed += drop(std::string(rows.key()), rows.value(), batch);
             write(batch, freed, 0);
         }
     }
     // Notes in the batch that the oldest entries go, until no more than `left` bytes stay.
-    std::uint64_t makeRoom(std::uint64_t left, std::uint64_t already_freed, std::string_view spared, rocksdb::WriteBatch& batch) {
+    std::uint64_t makeRoom(std::uint64_t left, std::uint64_t already_freed, std::string_view spared,
+                           rocksdb::WriteBatch& batch) {
         std::uint64_t freed = 0;
         checkpoint::Cursor rows = numbers();
         for (rows.seekToFirst(); rows.valid() && bytes > left + freed + already_freed; rows.next()) {
@@ -135,7 +141,8 @@ struct RocksDBCache::Impl {
     std::atomic<std::uint64_t> stores = 0;
 };
 
-RocksDBCache::RocksDBCache(const std::string& path, const RocksDBCacheOptions& options) : impl_(std::make_unique<Impl>(path, options)) {}
+RocksDBCache::RocksDBCache(const std::string& path, const RocksDBCacheOptions& options)
+    : impl_(std::make_unique<Impl>(path, options)) {}
 RocksDBCache::~RocksDBCache() = default;
 
 std::optional<std::string> RocksDBCache::get(std::string_view ns, std::string_view key) {
@@ -157,7 +164,8 @@ std::optional<std::string> RocksDBCache::get(std::string_view ns, std::string_vi
     return stored;
 }
 
-void RocksDBCache::set(std::string_view ns, std::string_view key, std::string_view value, std::optional<std::chrono::milliseconds> ttl) {
+void RocksDBCache::set(std::string_view ns, std::string_view key, std::string_view value,
+                       std::optional<std::chrono::milliseconds> ttl) {
     const std::string row = rowOf(ns, key);
     std::uint64_t expires = 0;
     if (ttl) expires = static_cast<std::uint64_t>(times::expiryUs(impl_->now(), *ttl).value_or(0));

@@ -8,8 +8,8 @@ namespace stategraph::checkpoint {
 
 /// The right of one object of this process to write to a database's folder, however its path is spelt.
 ///
-/// RocksDB knows only the spelling, and POSIX locks do not help: a process that closes a second descriptor of the lock file releases
-/// the lock that its first one holds. So a second opening must not get as far as that file.
+/// RocksDB knows only the spelling, and POSIX locks do not help: a process that closes a second descriptor of the lock
+/// file releases the lock that its first one holds. So a second opening must not get as far as that file.
 class FolderClaim {
 public:
     /// Throws an error that says which path has the folder open, if one has. The folder exists.

@@ -39,10 +39,11 @@ struct DatabaseSettings {
     const rocksdb::Options* rocksdb_options = nullptr;
 };
 
-/// An open RocksDB database of this library's formats: what savers, stores and caches share of opening, locking, writing and errors.
+/// An open RocksDB database of this library's formats: what savers, stores and caches share of opening, locking,
+/// writing and errors.
 ///
-/// Thread-safe. A write that fails stops RocksDB; the next write starts it again once the obstacle is gone. All errors are of the owner's
-/// kind and name the path.
+/// Thread-safe. A write that fails stops RocksDB; the next write starts it again once the obstacle is gone. All errors
+/// are of the owner's kind and name the path.
 class Database {
 public:
     /// Keeps the database open.

@@ -6,8 +6,8 @@
 
 namespace stategraph::checkpoint {
 
-/// RocksDB's warnings, in the file LOG of the database's folder, or nowhere. It never fails: RocksDB's own log asserts when the disk is full,
-/// in builds with assertions such as Debian's, and that ends the process. Thread-safe.
+/// RocksDB's warnings, in the file LOG of the database's folder, or nowhere. It never fails: RocksDB's own log asserts
+/// when the disk is full, in builds with assertions such as Debian's, and that ends the process. Thread-safe.
 class EventLog final : public rocksdb::Logger {
 public:
     /// Into no file.

@@ -6,8 +6,8 @@ namespace stategraph::checkpoint {
 void Health::OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status* error) {
     using Severity = rocksdb::Status::Severity;
     if (!error->IsIOError() || error->IsIOFenced() || error->severity() == Severity::kUnrecoverableError) return;
-    // RocksDB calls a full disk an error that it can recover from, any other failure of a write fatal. The cure is the same: what is in
-    // memory is written to a table, and a new log begins.
+    // RocksDB calls a full disk an error that it can recover from, any other failure of a write fatal. The cure is the
+    // same: what is in memory is written to a table, and a new log begins.
     if (error->severity() == Severity::kFatalError) *error = rocksdb::Status(*error, Severity::kHardError);
     if (error->severity() < Severity::kHardError) return;  // writes still succeed
     if (reason == rocksdb::BackgroundErrorReason::kWriteCallback) log_failed_.store(true, std::memory_order_release);

@@ -18,8 +18,9 @@
 #include "checkpoint/rocksdb_database.hpp"
 #include "checkpoint/rocksdb_keys.hpp"
 
-// What the RocksDB saver's two files share. Rows are those of rocksdb_keys.cpp. All that a call stores or removes goes through one
-// WriteBatch (a prune: one a thread); what a call reads comes from one iterator or one snapshot, so it is of one moment.
+// What the RocksDB saver's two files share. Rows are those of rocksdb_keys.cpp. All that a call stores or removes goes
+// through one WriteBatch (a prune: one a thread); what a call reads comes from one iterator or one snapshot, so it is
+// of one moment.
 namespace stategraph::checkpoint {
 
 inline CheckpointId idAt(const Cursor& rows, std::size_t prefix_size) {
@@ -52,8 +53,8 @@ struct RocksDBSaver::Impl {
     void listLog(checkpoint::Cursor& rows, checkpoint::Cursor* writes, const LogName& log, const ListQuery& query,
                  std::vector<ListedCheckpoint>& out);
     void pruneThread(std::string_view thread_id, const PruneRequest& request, Dropped& total);
-    void pruneLog(checkpoint::Cursor& rows, checkpoint::Cursor& write_rows, const LogName& log, checkpoint::ThreadPrune& prune,
-                  rocksdb::WriteBatch& batch, Dropped& total);
+    void pruneLog(checkpoint::Cursor& rows, checkpoint::Cursor& write_rows, const LogName& log,
+                  checkpoint::ThreadPrune& prune, rocksdb::WriteBatch& batch, Dropped& total);
     bool isUnused(std::string_view thread_id, std::chrono::system_clock::time_point since);
     void drop(const std::string& key, std::size_t bytes, rocksdb::WriteBatch& batch, Dropped& total);
     void dropRanges(std::string_view thread_id, rocksdb::WriteBatch& batch);
@@ -63,7 +64,7 @@ struct RocksDBSaver::Impl {
     void compact(const std::optional<std::string>& thread_id);
 
     checkpoint::Database database;
-    checkpoint::LogGate gate{100'000};  // heads that are known
+    checkpoint::LogGate gate{100'000};          // heads that are known
     std::atomic<std::size_t> dropped_bytes{0};  // since the last compaction of everything
     std::atomic<bool> is_closing{false};
     std::unique_ptr<checkpoint::Retention> retention;

@@ -4,9 +4,10 @@
 #include <array>
 #include <fstream>
 
-// A log file is blocks of 32 KiB. A record is checksum (4 bytes, of all that follows), length (2), type (1), in recycled files the number
-// of the log (4), and the bytes; it never crosses the end of a block. A batch of rows is one record, or a first, middle ones and a last.
-// It begins with its first row's sequence number (8) and the number of rows (4). All numbers are little endian.
+// A log file is blocks of 32 KiB. A record is checksum (4 bytes, of all that follows), length (2), type (1), in
+// recycled files the number of the log (4), and the bytes; it never crosses the end of a block. A batch of rows is one
+// record, or a first, middle ones and a last. It begins with its first row's sequence number (8) and the number of rows
+// (4). All numbers are little endian.
 namespace stategraph::checkpoint {
 namespace {
 
@@ -67,7 +68,8 @@ std::uint32_t unmasked(std::uint32_t stored) {
     return rotated >> 17U | rotated << 15U;
 }
 
-/// Whether altering one of the `size` bytes changes their checksum by `difference`: the checksum is linear, so it is followed backwards.
+/// Whether altering one of the `size` bytes changes their checksum by `difference`: the checksum is linear, so it is
+/// followed backwards.
 bool isOneByteOff(std::uint32_t difference, std::size_t size) {
     for (; size > 0; --size) {
         const std::uint8_t index = reverse[difference >> 24U];
@@ -188,14 +190,16 @@ private:
         return true;
     }
 
-    // Looks for whole records after the damage, at any byte. RocksDB drops the rest of a damaged block, and what comes later.
+    // Looks for whole records after the damage, at any byte. RocksDB drops the rest of a damaged block, and what comes
+    // later.
     std::size_t search(std::string_view rest) {
         const Header header = headerAt(rest);
         const bool is_type = header.type >= full && header.type <= recycled_last;
         if (!is_type || header.length == 0 || !isWhole(rest, header, header.length)) return 1;
         const std::uint8_t kind = kindOf(header);
         if ((kind == full || kind == first) && header.length >= batch_header_size) {
-            // A write that failed and was tried again has the number that follows; after a lost one numbers are greater.
+            // A write that failed and was tried again has the number that follows; after a lost one numbers are
+            // greater.
             const std::uint64_t sequence = number(rest, header.size, 8);
             if (sequence > scan_.next || !scan_.first)
                 scan_.lost_rows += std::max<std::uint64_t>(1, number(rest, header.size + 8, 4));

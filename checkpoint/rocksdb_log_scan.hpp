@@ -12,7 +12,8 @@
 // Reads the write-ahead log of a closed database, to find what RocksDB's recovery would drop without a word.
 namespace stategraph::checkpoint {
 
-/// One file of the log. Rows are counted by RocksDB's sequence numbers: each row that is put or deleted has the next one.
+/// One file of the log. Rows are counted by RocksDB's sequence numbers: each row that is put or deleted has the next
+/// one.
 struct LogScan {
     enum class Damage : std::uint8_t {
         none,

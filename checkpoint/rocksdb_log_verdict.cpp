@@ -122,7 +122,8 @@ LogVerdict judge(const std::vector<LogScan>& scans) {
         if (scan.damage == LogScan::Damage::none) continue;
         const auto later = std::find_if(scans.begin() + static_cast<std::ptrdiff_t>(i) + 1, scans.end(),
                                         [](const LogScan& each) { return each.first.has_value(); });
-        // The next file continues where this one is readable: what follows the damage was dropped at an earlier opening, or never acknowledged.
+        // The next file continues where this one is readable: what follows the damage was dropped at an earlier
+        // opening, or never acknowledged.
         if (later != scans.end() && scan.first && *later->first == scan.next) continue;
         std::uint64_t lost_later = 0;
         for (auto each = later; each != scans.end(); ++each) lost_later += each->first ? each->next - *each->first : 0;

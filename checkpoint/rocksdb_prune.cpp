@@ -17,8 +17,9 @@ using checkpoint::slice;
 using checkpoint::Table;
 
 constexpr std::size_t deleted_rows_max = 20'000;
-// Dropped rows are removed from the files at once if one thread's are that many, or if all that were dropped lately are a good part of
-// what there is; else when RocksDB gets to it. So what is rewritten is in proportion to what is dropped, however often one prunes.
+// Dropped rows are removed from the files at once if one thread's are that many, or if all that were dropped lately are
+// a good part of what there is; else when RocksDB gets to it. So what is rewritten is in proportion to what is dropped,
+// however often one prunes.
 constexpr std::size_t compaction_rows_min = 50'000;
 constexpr std::size_t compaction_bytes_min = std::size_t{64} << 20U;
 constexpr std::size_t compaction_share = 4;
@@ -158,8 +159,8 @@ bool RocksDBSaver::Impl::isUnused(std::string_view thread_id, std::chrono::syste
     return !use.isUsed();
 }
 
-// For a thread of very many rows. Else row by row: marks of whole ranges make every later search slower until RocksDB compacts them away, and
-// pile up where many threads come and go.
+// For a thread of very many rows. Else row by row: marks of whole ranges make every later search slower until RocksDB
+// compacts them away, and pile up where many threads come and go.
 void RocksDBSaver::Impl::dropRanges(std::string_view thread_id, rocksdb::WriteBatch& batch) {
     for (const Table table : {Table::commits, Table::writes}) {
         const std::string prefix = checkpoint::threadPrefix(table, thread_id);
@@ -184,11 +185,13 @@ void RocksDBSaver::Impl::pruneLog(Cursor& rows, Cursor& write_rows, const LogNam
     const std::string prefix = checkpoint::logPrefix(Table::commits, log);
     const std::string writes_prefix = checkpoint::logPrefix(Table::writes, log);
 
-    checkpoint::LogLinks links{.checkpoint_ns = log.checkpoint_ns, .commits = {}, .interrupted = {}, .thread_id = log.thread_id};
+    checkpoint::LogLinks links{
+        .checkpoint_ns = log.checkpoint_ns, .commits = {}, .interrupted = {}, .thread_id = log.thread_id};
     for (; rows.isIn(prefix); rows.next()) {
         const CheckpointId id = idAt(rows, prefix.size());
         RecordLinks record = readLinks({log.thread_id, log.checkpoint_ns, id}, rows.value());
-        links.commits.push_back({id, record.parent, record.base, record.root, rows.value().size(), std::move(record.visits), record.has_all_visits});
+        links.commits.push_back({id, record.parent, record.base, record.root, rows.value().size(),
+                                 std::move(record.visits), record.has_all_visits});
     }
     for (write_rows.seek(writes_prefix); write_rows.isIn(writes_prefix); write_rows.next()) {
         const checkpoint::ParsedKey key = write_rows.parsed();
@@ -211,7 +214,8 @@ void RocksDBSaver::Impl::pruneLog(Cursor& rows, Cursor& write_rows, const LogNam
         drop(checkpoint::rowKey(Table::commits, log, id), size(id), batch, total);
     }
     for (auto size = sizeOf; const StoredCommit& commit : rewritten) {
-        check(batch.Put(slice(checkpoint::rowKey(Table::commits, log, commit.id)), slice(commit.bytes)), "prune a thread");
+        check(batch.Put(slice(checkpoint::rowKey(Table::commits, log, commit.id)), slice(commit.bytes)),
+              "prune a thread");
         total.bytes += size(commit.id);  // of the old row
     }
     for (write_rows.seek(writes_prefix); write_rows.isIn(writes_prefix); write_rows.next()) {

@@ -22,7 +22,8 @@ constexpr std::size_t copy_bytes_max = std::size_t{1} << 30U;
 const RocksDBSaverOptions& checked(const RocksDBSaverOptions& options) {
     if (!options.retention) return options;
     checkpoint::checkRetention(*options.retention);
-    if (options.read_only) throw InvalidArgumentError("retention: a read_only database cannot be pruned; set one of them only");
+    if (options.read_only)
+        throw InvalidArgumentError("retention: a read_only database cannot be pruned; set one of them only");
     return options;
 }
 
@@ -35,8 +36,8 @@ std::vector<StoredWrite> readWrites(Cursor& rows, const LogName& log, Checkpoint
     return writes;
 }
 
-// The commits that lead to the tuple's checkpoint, without those of other branches. False, and nothing has changed, if a header on the way
-// cannot be read: the fold reports it.
+// The commits that lead to the tuple's checkpoint, without those of other branches. False, and nothing has changed, if
+// a header on the way cannot be read: the fold reports it.
 bool readBranch(Cursor& rows, const LogName& log, CheckpointTuple& tuple) {
     std::vector<StoredCommit> commits;
     try {
@@ -55,7 +56,8 @@ bool readBranch(Cursor& rows, const LogName& log, CheckpointTuple& tuple) {
     return true;
 }
 
-// Gives rows of one log, newest first, their pending writes: one walk over all of these, which are in the order of ids too.
+// Gives rows of one log, newest first, their pending writes: one walk over all of these, which are in the order of ids
+// too.
 void addWrites(Cursor& rows, const LogName& log, std::span<ListedCheckpoint> listed) {
     if (listed.empty()) return;
     const std::string prefix = checkpoint::logPrefix(Table::writes, log);
@@ -98,7 +100,9 @@ RocksDBSaver::~RocksDBSaver() {
 }
 
 std::string RocksDBSaver::droppedAtOpening() const { return impl_->database.dropped(); }
-RetentionReport RocksDBSaver::retentionReport() const { return impl_->retention ? impl_->retention->report() : RetentionReport(); }
+RetentionReport RocksDBSaver::retentionReport() const {
+    return impl_->retention ? impl_->retention->report() : RetentionReport();
+}
 
 void RocksDBSaver::put(const PutRequest& request) {
     impl_->database.checkWritable();
@@ -155,8 +159,7 @@ std::optional<CheckpointTuple> RocksDBSaver::getTuple(const TupleQuery& query) {
     const std::string prefix = checkpoint::logPrefix(Table::commits, query.log);
     const std::string commits_end = checkpoint::prefixEnd(prefix);
     // One iterator over both tables: all it reads is of one moment.
-    Cursor rows(impl_->database, prefix,
-                checkpoint::prefixEnd(checkpoint::logPrefix(Table::writes, query.log)));
+    Cursor rows(impl_->database, prefix, checkpoint::prefixEnd(checkpoint::logPrefix(Table::writes, query.log)));
     const auto keyOf = [&](CheckpointId id) { return checkpoint::rowKey(Table::commits, query.log, id); };
 
     rows.seekBack(commits_end);
@@ -179,7 +182,8 @@ std::optional<CheckpointTuple> RocksDBSaver::getTuple(const TupleQuery& query) {
     for (bool is_in = rows.isIn(prefix); is_in; is_in = rows.nextIn(prefix)) {
         const CheckpointId id = idAt(rows, prefix.size());
         bytes += rows.value().size();
-        if (may_skip && id < tuple.id && (tuple.commits.size() >= checkpoint::unseen_rows_max || bytes > checkpoint::unseen_bytes_max)) {
+        if (may_skip && id < tuple.id &&
+            (tuple.commits.size() >= checkpoint::unseen_rows_max || bytes > checkpoint::unseen_bytes_max)) {
             may_skip = false;
             if (readBranch(rows, query.log, tuple)) {
                 if (tuple.id == tuple.head) break;
@@ -211,7 +215,8 @@ void RocksDBSaver::Impl::listLog(Cursor& rows, Cursor* writes, const LogName& lo
     const auto finish = [&] {
         if (writes) addWrites(*writes, log, std::span(out).subspan(others));
     };
-    // Where logs are walked over, the cursor stands on this one's oldest row. A log of one row is common, and needs no seek.
+    // Where logs are walked over, the cursor stands on this one's oldest row. A log of one row is common, and needs no
+    // seek.
     const bool is_at_oldest = rows.isIn(prefix);
     const CheckpointId first = is_at_oldest ? idAt(rows, prefix.size()) : CheckpointId();
     if (is_at_oldest && !query.before.empty() && first >= query.before) return;
@@ -250,8 +255,7 @@ std::vector<ListedCheckpoint> RocksDBSaver::list(const ListQuery& query) {
         const std::string writes_lower = lowerKey(Table::writes);
         writes.emplace(impl_->database, writes_lower, checkpoint::prefixEnd(writes_lower), snapshot->get());
     }
-    Cursor rows(impl_->database, lower, checkpoint::prefixEnd(lower),
-                snapshot ? snapshot->get() : nullptr);
+    Cursor rows(impl_->database, lower, checkpoint::prefixEnd(lower), snapshot ? snapshot->get() : nullptr);
 
     if (query.thread_id && query.checkpoint_ns && !query.after_thread_id) {
         impl_->listLog(rows, writes ? &*writes : nullptr, {*query.thread_id, *query.checkpoint_ns}, query, listed);
@@ -302,7 +306,8 @@ void RocksDBSaver::copyThread(std::string_view from, std::string_view to) {
             key.append(rows.key().substr(prefix.size()));
             impl_->check(batch.Put(slice(key), slice(rows.value())), "copy a thread");
             if (batch.GetDataSize() > copy_bytes_max) {
-                impl_->database.errors().fail("cannot copy thread '" + std::string(from) + "': it has more than 1 GiB; prune it first");
+                impl_->database.errors().fail("cannot copy thread '" + std::string(from) +
+                                              "': it has more than 1 GiB; prune it first");
             }
         }
     }

@@ -14,11 +14,13 @@ void BaseCheckpointSaver::putWrites(const LogName& log, CheckpointId expected_he
 
 void BaseCheckpointSaver::nextPage(ListQuery& query, const std::vector<ListedCheckpoint>& page) {
     const std::string& last = page.back().thread_id;
-    const bool repeats = query.after_thread_id == last || (query.after_thread_id && page.front().thread_id == *query.after_thread_id) ||
+    const bool repeats = query.after_thread_id == last ||
+                         (query.after_thread_id && page.front().thread_id == *query.after_thread_id) ||
                          (page.size() > 1 && page.front().thread_id == last);
     if (repeats) {
-        throw SaverError("the saver's list does not give threads in pages: it must take after_thread_id and heads as ListQuery says",
-                         {.thread_id = last});
+        throw SaverError(
+            "the saver's list does not give threads in pages: it must take after_thread_id and heads as ListQuery says",
+            {.thread_id = last});
     }
     query.after_thread_id = last;
 }
@@ -71,11 +73,12 @@ void refuseHead(const LogName& log, CheckpointId expected, CheckpointId actual) 
 }
 
 void refuseAncestor(const LogName& log, CheckpointId id, CheckpointId gone) {
-    throw ConcurrentUpdateError("checkpoint " + show(id) + " builds on " + show(gone) +
-                                    ", which was pruned meanwhile; nothing of it was stored. Begin at a checkpoint that the thread still has",
-                                {.thread_id = std::string(log.thread_id),
-                                 .checkpoint_ns = std::string(log.checkpoint_ns),
-                                 .checkpoint_id = id.toString()});
+    throw ConcurrentUpdateError(
+        "checkpoint " + show(id) + " builds on " + show(gone) +
+            ", which was pruned meanwhile; nothing of it was stored. Begin at a checkpoint that the thread still has",
+        {.thread_id = std::string(log.thread_id),
+         .checkpoint_ns = std::string(log.checkpoint_ns),
+         .checkpoint_id = id.toString()});
 }
 
 void refuseWrite(const LogName& log, const WriteRow& row) {

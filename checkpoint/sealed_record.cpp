@@ -105,8 +105,9 @@ RecordLinks readSealedLinks(const RowKey& key, std::string_view bytes) {
             } else if (field == "parent") {
                 links.parent = readRef(in, key.id);
             } else if (field == "visits") {
-                links.has_all_visits =
-                    readVisits(in, [&links](std::string_view log, CheckpointId id) { links.visits.push_back({std::string(log), id}); });
+                links.has_all_visits = readVisits(in, [&links](std::string_view log, CheckpointId id) {
+                    links.visits.push_back({std::string(log), id});
+                });
             } else {
                 in.skip();  // of a later minor version
             }

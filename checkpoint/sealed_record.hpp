@@ -6,7 +6,8 @@
 #include <stategraph/ids.hpp>
 #include <stategraph/record.hpp>
 
-// Sealed records as far as they can be read without keys; the grammar is in record.hpp. Encrypting is encrypted_box.hpp's.
+// Sealed records as far as they can be read without keys; the grammar is in record.hpp. Encrypting is
+// encrypted_box.hpp's.
 namespace stategraph::checkpoint {
 
 inline constexpr std::size_t nonce_size = 12;

@@ -24,7 +24,8 @@ public:
         const RowKey key{commit.thread_id, commit.checkpoint_ns, commit.id};
         try {
             addCommit(key, commit.bytes);
-            for (const StoredWrite& write : commit.writes) addPendingWrite({key.thread_id, key.checkpoint_ns, key.id, write.path}, write.bytes);
+            for (const StoredWrite& write : commit.writes)
+                addPendingWrite({key.thread_id, key.checkpoint_ns, key.id, write.path}, write.bytes);
         } catch (const WrongTypeError& error) {
             throw CorruptCheckpointError("the record " + key.toString() + " cannot be read: " + error.message());
         }
@@ -59,7 +60,8 @@ private:
         ++bytes_.commits;
         std::uint64_t& operations = commit.base == key.id ? bytes_.snapshot_bytes : bytes_.operation_bytes;
         operations += commit.operations.size();
-        for (const auto& operation : checkpoint::readOperations(commit.operations)) count(operation.channel, operation.value);
+        for (const auto& operation : checkpoint::readOperations(commit.operations))
+            count(operation.channel, operation.value);
         bytes_.metadata_bytes += commit.metadata.size();
         bytes_.input_bytes += addWrites(commit.input);
         for (const auto& write : checkpoint::readCommitWrites(commit)) {
@@ -166,8 +168,11 @@ private:
         CheckpointId newest;
         CheckpointId before;
         for (;;) {
-            const std::vector<ListedCheckpoint> commits =
-                saver_.list({.thread_id = thread_id, .checkpoint_ns = ns, .before = before, .limit = commit_page, .with_writes = true});
+            const std::vector<ListedCheckpoint> commits = saver_.list({.thread_id = thread_id,
+                                                                       .checkpoint_ns = ns,
+                                                                       .before = before,
+                                                                       .limit = commit_page,
+                                                                       .with_writes = true});
             for (const auto& commit : commits) counter.add(commit);
             if (!commits.empty()) newest = std::max(newest, commits.front().id);
             if (commits.size() < commit_page) return newest;

@@ -108,7 +108,8 @@ void Decoder::leave(std::string_view container, std::size_t left) const noexcept
         if (left == 0 || left > count) return;
         for (std::size_t i = 0; i < 2 * (count - left); ++i) in.skip();
         const bool is_text = in.peek() == Type::text;
-        strict_->trail.insert(0, "entry " + detail::quoted(is_text ? std::string(in.text()) : cborToJson(in.raw())) + ": ");
+        strict_->trail.insert(
+            0, "entry " + detail::quoted(is_text ? std::string(in.text()) : cborToJson(in.raw())) + ": ");
     } catch (...) {  // the path stays shorter
     }
 }

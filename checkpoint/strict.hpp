@@ -11,10 +11,10 @@ namespace stategraph::detail {
 
 /// One strict reading.
 struct StrictReading {
-    int exceptions = 0;            // that were under way before it
-    std::string trail;             // where in lists and maps the error on its way was thrown: "item 2: "
-    std::string_view tag;          // the member that the next table leaves to a variant
-    bool in_key = false;           // a number may be written as text
+    int exceptions = 0;    // that were under way before it
+    std::string trail;     // where in lists and maps the error on its way was thrown: "item 2: "
+    std::string_view tag;  // the member that the next table leaves to a variant
+    bool in_key = false;   // a number may be written as text
 };
 
 /// What is wrong with a value, fault by fault, each with its path.

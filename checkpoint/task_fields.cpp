@@ -87,12 +87,13 @@ std::vector<const LoggedInterrupt*> openQuestions(const TaskFields& task) {
 void writeTask(CheckpointId id, const TaskFields& task, std::string& out) {
     constexpr std::size_t keys_and_numbers = 64;
     const std::size_t result_size = task.effect && task.effect->result ? task.effect->result->size() : 0;
-    out.reserve(out.size() + keys_and_numbers + task.node.size() + result_size + (task.writes ? task.writes->size() : 0));
+    out.reserve(out.size() + keys_and_numbers + task.node.size() + result_size +
+                (task.writes ? task.writes->size() : 0));
     const std::size_t start = openFrame(out, format_version);
     Encoder e(out);
     const bool have_keys = haveKeys(task.interrupts);
-    e.map(!task.to.empty() + have_keys + 1 + task.error.has_value() + !task.sends.empty() + task.effect.has_value() + task.writes.has_value() +
-          !task.answers.empty() + task.failure.has_value() + !task.interrupts.empty());
+    e.map(!task.to.empty() + have_keys + 1 + task.error.has_value() + !task.sends.empty() + task.effect.has_value() +
+          task.writes.has_value() + !task.answers.empty() + task.failure.has_value() + !task.interrupts.empty());
     if (!task.to.empty()) {
         e.text("to");
         writeNames(e, task.to);
@@ -173,7 +174,8 @@ TaskFields readTask(const RowKey& key, std::string_view bytes) {
         }
         if (!in.atEnd()) throw WrongTypeError("there are bytes after its end");
         if (task.writes) readWrites(*task.writes);
-        if (!keys.empty() && keys.size() != task.interrupts.size()) throw WrongTypeError("expected a key for each interrupt");
+        if (!keys.empty() && keys.size() != task.interrupts.size())
+            throw WrongTypeError("expected a key for each interrupt");
         for (std::size_t i = 0; i < keys.size(); ++i) task.interrupts[i].key = keys[i];
     } catch (const WrongTypeError& error) {
         corrupt(key, error.message());

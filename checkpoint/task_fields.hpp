@@ -44,7 +44,8 @@ struct TaskFields {
     std::vector<LoggedInterrupt> interrupts = {};
 };
 
-/// Which questions of a task have an answer. The record of a subgraph's task has those of all tasks inside, which can be many.
+/// Which questions of a task have an answer. The record of a subgraph's task has those of all tasks inside, which can
+/// be many.
 class AnsweredQuestions {
 public:
     /// The record must outlive it.

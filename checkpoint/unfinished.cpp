@@ -43,7 +43,8 @@ bool hasMetadata(std::string_view stored, const Metadata& filter) {
         for (std::size_t count = in.map(); count > 0; --count) {
             const std::string_view key = in.text();
             const std::string_view value = in.raw();
-            found += std::ranges::any_of(filter, [&](const MetadataEntry& entry) { return entry.key == key && entry.value.bytes() == value; });
+            found += std::ranges::any_of(
+                filter, [&](const MetadataEntry& entry) { return entry.key == key && entry.value.bytes() == value; });
         }
     }
     return found == filter.size();
@@ -59,7 +60,14 @@ std::optional<UnfinishedThread> examine(const ListedCheckpoint& head, const Meta
     const auto due = checkpoint::dueTasks(commit, records, true);
     if (due.empty()) return {};
 
-    UnfinishedThread thread{.thread_id = head.thread_id, .checkpoint_id = head.id, .step = commit.step, .reason = {}, .next = {}, .interrupts = {}, .error = {}, .wake_at = {}};
+    UnfinishedThread thread{.thread_id = head.thread_id,
+                            .checkpoint_id = head.id,
+                            .step = commit.step,
+                            .reason = {},
+                            .next = {},
+                            .interrupts = {},
+                            .error = {},
+                            .wake_at = {}};
     const auto* run = checkpoint::findRecord(records, checkpoint::run_path);
     const bool went_on = run != nullptr && run->node == checkpoint::run_goes_on;
     bool any_open = false;
@@ -120,16 +128,26 @@ std::optional<UnfinishedThread> examineOrReport(const ListedCheckpoint& head, co
 
 const char* toString(Unfinished reason) noexcept {
     switch (reason) {
-        case Unfinished::in_flight: return "in_flight";
-        case Unfinished::interrupted: return "interrupted";
-        case Unfinished::failed: return "failed";
-        case Unfinished::breakpoint: return "breakpoint";
-        case Unfinished::limit: return "limit";
-        case Unfinished::cancelled: return "cancelled";
-        case Unfinished::timed_out: return "timed_out";
-        case Unfinished::sleeping: return "sleeping";
-        case Unfinished::edited: return "edited";
-        case Unfinished::damaged: return "damaged";
+        case Unfinished::in_flight:
+            return "in_flight";
+        case Unfinished::interrupted:
+            return "interrupted";
+        case Unfinished::failed:
+            return "failed";
+        case Unfinished::breakpoint:
+            return "breakpoint";
+        case Unfinished::limit:
+            return "limit";
+        case Unfinished::cancelled:
+            return "cancelled";
+        case Unfinished::timed_out:
+            return "timed_out";
+        case Unfinished::sleeping:
+            return "sleeping";
+        case Unfinished::edited:
+            return "edited";
+        case Unfinished::damaged:
+            return "damaged";
     }
     return "?";
 }
@@ -137,18 +155,22 @@ const char* toString(Unfinished reason) noexcept {
 std::vector<UnfinishedThread> BaseCheckpointSaver::unfinishedThreads() { return unfinishedThreads({}); }
 
 std::vector<UnfinishedThread> BaseCheckpointSaver::unfinishedThreads(const UnfinishedQuery& query) {
-    if (query.limit && *query.limit < 1) throw InvalidArgumentError("unfinishedThreads: limit is 0; it must be at least 1");
+    if (query.limit && *query.limit < 1)
+        throw InvalidArgumentError("unfinishedThreads: limit is 0; it must be at least 1");
     for (const MetadataEntry& entry : query.metadata) {
         const auto isSame = [&](const MetadataEntry& other) { return other.key == entry.key; };
         if (std::ranges::count_if(query.metadata, isSame) == 1) continue;
-        throw InvalidArgumentError("unfinishedThreads: the filter names the metadata key '" + entry.key + "' twice; name each key once");
+        throw InvalidArgumentError("unfinishedThreads: the filter names the metadata key '" + entry.key +
+                                   "' twice; name each key once");
     }
     std::vector<UnfinishedThread> found;
-    forEachHead({.after_thread_id = query.after_thread_id, .with_writes = true}, page_size, [&](const ListedCheckpoint& head) {
-        auto thread = examineOrReport(head, query.metadata);
-        if (thread && (!query.reason || thread->reason == *query.reason)) found.push_back(std::move(*thread));
-        return !query.limit || found.size() < *query.limit;
-    });
+    forEachHead({.after_thread_id = query.after_thread_id, .with_writes = true}, page_size,
+                [&](const ListedCheckpoint& head) {
+                    auto thread = examineOrReport(head, query.metadata);
+                    if (thread && (!query.reason || thread->reason == *query.reason))
+                        found.push_back(std::move(*thread));
+                    return !query.limit || found.size() < *query.limit;
+                });
     return found;
 }
 

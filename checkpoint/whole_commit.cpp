@@ -12,7 +12,9 @@ namespace stategraph::checkpoint {
 namespace {
 
 // The order of keys in a CBOR map.
-bool isBefore(std::string_view a, std::string_view b) noexcept { return a.size() != b.size() ? a.size() < b.size() : a < b; }
+bool isBefore(std::string_view a, std::string_view b) noexcept {
+    return a.size() != b.size() ? a.size() < b.size() : a < b;
+}
 
 // What makes every channel's value.
 std::string operationsOf(const Folded& folded) {
@@ -39,9 +41,15 @@ void fillSchedule(const Folded& folded, CommitFields& whole) {
     whole.visits = folded.visits;
     whole.has_all_visits = folded.has_all_visits;
     switch (folded.ran.kind) {
-        case FoldedRan::Kind::nobody: whole.ran = {}; break;
-        case FoldedRan::Kind::several: whole.ran = {Ran::Kind::several, {}}; break;
-        case FoldedRan::Kind::one: whole.ran = {Ran::Kind::one, folded.ran.node}; break;
+        case FoldedRan::Kind::nobody:
+            whole.ran = {};
+            break;
+        case FoldedRan::Kind::several:
+            whole.ran = {Ran::Kind::several, {}};
+            break;
+        case FoldedRan::Kind::one:
+            whole.ran = {Ran::Kind::one, folded.ran.node};
+            break;
     }
     // Absent would be "as in the parent", of which there is none any more: 0 either way.
     whole.graph = folded.graph != 0 ? std::optional(folded.graph) : std::nullopt;
@@ -54,8 +62,9 @@ std::string wholeCommit(const LogName& log, CheckpointTuple tuple) {
     const Folded folded = fold(log, std::move(tuple));
     const RowKey key{log.thread_id, log.checkpoint_ns, folded.commit.id};
     if (folded.says_more) {
-        throw CorruptCheckpointError("the record " + key.toString() +
-                                     " cannot be written anew: it, or one that it is read from, is of a later version that says more");
+        throw CorruptCheckpointError(
+            "the record " + key.toString() +
+            " cannot be written anew: it, or one that it is read from, is of a later version that says more");
     }
     CommitFields whole = folded.commit;
     whole.base = whole.id;

@@ -2,8 +2,8 @@
 //
 //     order ──► approval ∥ audit ──► totals ──► half, as long as it is above 15 ──► small | odd
 //
-// `approval` asks a question. The run is then a snapshot in the store, which anybody can read as JSON; the answer may come from
-// another process, and is checked against the type that the step takes.
+// `approval` asks a question. The run is then a snapshot in the store, which anybody can read as JSON; the answer may
+// come from another process, and is checked against the type that the step takes.
 #include <iostream>
 #include <memory>
 #include <string>

@@ -2,7 +2,8 @@
 //
 //     START ──► fetch ──► summarise ──► END        fetch, summarise: wait for somebody far away
 //
-// A run is awaited like anything else. Here a coroutine awaits one, reads another event by event, and a hundred are spawned at once.
+// A run is awaited like anything else. Here a coroutine awaits one, reads another event by event, and a hundred are
+// spawned at once.
 #include <chrono>
 #include <iostream>
 #include <memory>
@@ -19,9 +20,7 @@ struct Page {
     std::string address = {};
     std::string text = {};
     std::string summary = {};
-    static constexpr auto channels() {
-        return sg::channels<&Page::address, &Page::text, &Page::summary>();
-    }
+    static constexpr auto channels() { return sg::channels<&Page::address, &Page::text, &Page::summary>(); }
 };
 
 // As a client of some service would: it waits without a thread.
@@ -45,7 +44,8 @@ sg::Task<> reads(sg::CompiledGraph<Page> app) {
     auto result = co_await app.asyncInvoke({sg::set<&Page::address>("example.org/a")}, {.thread_id = "a"});
     std::cout << result.values.summary << "\n";
 
-    auto events = app.asyncStream({sg::set<&Page::address>("example.org/b")}, {.thread_id = "b"}, {.modes = sg::StreamMode::updates});
+    auto events = app.asyncStream({sg::set<&Page::address>("example.org/b")}, {.thread_id = "b"},
+                                  {.modes = sg::StreamMode::updates});
     for (;;) {
         auto event = co_await events.next();
         if (!event) break;
@@ -70,7 +70,8 @@ int main() {
     std::vector<sg::Spawning<sg::Result<Page>>> runs;
     for (int i = 0; i < 100; ++i) {
         const std::string number = std::to_string(i);
-        runs.push_back(sg::spawn(executor, app.asyncInvoke({sg::set<&Page::address>("page " + number)}, {.thread_id = number})));
+        runs.push_back(
+            sg::spawn(executor, app.asyncInvoke({sg::set<&Page::address>("page " + number)}, {.thread_id = number})));
     }
     std::size_t letters = 0;
     for (auto& run : runs) letters += run.get().values.summary.size();

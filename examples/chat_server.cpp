@@ -1,9 +1,10 @@
-// A chat server on Boost.Asio and Beast: a request is a run, and its answer the run's events, a line of JSON each, while the model speaks.
-// When a client hangs up, its run is stopped.
+// A chat server on Boost.Asio and Beast: a request is a run, and its answer the run's events, a line of JSON each,
+// while the model speaks. When a client hangs up, its run is stopped.
 //
 //     START ──► answer ──► END        answer: asks a model, and passes its tokens on as they come
 //
-// Everything is on one thread: sessions, runs, nodes and what they share. The clients are in this program too, and talk to the server over sockets.
+// Everything is on one thread: sessions, runs, nodes and what they share. The clients are in this program too, and talk
+// to the server over sockets.
 #include <chrono>
 #include <iostream>
 #include <map>
@@ -30,8 +31,8 @@
 namespace sg = stategraph;
 namespace asio = boost::asio;
 namespace http = boost::beast::http;
-using asio::ip::tcp;
 using asio::use_awaitable;
+using asio::ip::tcp;
 using namespace std::chrono_literals;
 
 struct State {
@@ -47,7 +48,8 @@ public:
     asio::awaitable<std::string> complete(const std::vector<sg::Message>& messages, const Take& take) {
         std::string text;
         asio::steady_timer timer(co_await asio::this_coro::executor);
-        std::istringstream words("You said " + std::to_string(messages.size()) + " thing(s), the last was: " + messages.back().content);
+        std::istringstream words("You said " + std::to_string(messages.size()) +
+                                 " thing(s), the last was: " + messages.back().content);
         for (std::string word; words >> word;) {
             timer.expires_after(2ms);
             co_await timer.async_wait(use_awaitable);
@@ -68,7 +70,9 @@ sg::CompiledGraph<State> makeGraph(Model& model) {
     sg::StateGraph<State> graph;
     graph.addNode("answer", [&model](const State& state, sg::Runtime& runtime) -> asio::awaitable<sg::Update<State>> {
         sg::Message reply{"assistant", "", "reply-" + std::to_string(state.messages.size())};
-        const auto passOn = [&](const std::string& token) { runtime.emitMessage(sg::Message{"assistant", token, reply.id}); };
+        const auto passOn = [&](const std::string& token) {
+            runtime.emitMessage(sg::Message{"assistant", token, reply.id});
+        };
         reply.content = co_await model.complete(state.messages, passOn);
         co_return sg::Update<State>{sg::add<&State::messages>(reply)};
     });
@@ -76,7 +80,7 @@ sg::CompiledGraph<State> makeGraph(Model& model) {
     return graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
 }
 
-// ------------------------------------------------------------------------------------------------------------------- server
+// -------------------------------------------------------------------------------------------------------------- server
 struct Server {
     sg::CompiledGraph<State> app;
     std::map<std::string, std::string> log = {};  // how each thread's runs ended
@@ -111,10 +115,13 @@ asio::awaitable<void> serve(Server& server, tcp::socket socket) {
 
     const std::string thread(request.target().substr(std::string_view("/chat/").size()));
     const sg::Message said{"user", request.body(), ""};
-    auto events = sg::asyncStreamOn(executor, server.app, {sg::add<&State::messages>(said)}, {.thread_id = thread, .on_busy = sg::OnBusy::wait},
+    auto events = sg::asyncStreamOn(executor, server.app, {sg::add<&State::messages>(said)},
+                                    {.thread_id = thread, .on_busy = sg::OnBusy::wait},
                                     {.modes = {sg::StreamMode::messages, sg::StreamMode::runs}});
-    // Whichever ends first cancels the other: a client that hangs up makes its socket readable, and the reader of the events stops the run.
-    const auto first = co_await (sendEvents(events, socket) || socket.async_wait(tcp::socket::wait_read, use_awaitable));
+    // Whichever ends first cancels the other: a client that hangs up makes its socket readable, and the reader of the
+    // events stops the run.
+    const auto first =
+        co_await (sendEvents(events, socket) || socket.async_wait(tcp::socket::wait_read, use_awaitable));
     if (first.index() == 1) {
         for (;;) {  // to the run's end, for nobody
             const auto event = co_await events.next();
@@ -132,7 +139,7 @@ asio::awaitable<void> accept(Server& server, tcp::acceptor& acceptor) {
     }
 }
 
-// ------------------------------------------------------------------------------------------------------------------ clients
+// ------------------------------------------------------------------------------------------------------------- clients
 // Prints an event; whether it was a token.
 bool show(const std::string& line) {
     std::istringstream text(line);
@@ -161,7 +168,8 @@ asio::awaitable<void> say(tcp::endpoint server, std::string thread, std::string 
     int tokens = 0;
     while (!parser.is_done() && tokens < tokens_max) {
         co_await http::async_read_some(socket, buffer, parser, use_awaitable);
-        for (std::size_t end = body.find('\n'); end != std::string::npos && tokens < tokens_max; end = body.find('\n')) {
+        for (std::size_t end = body.find('\n'); end != std::string::npos && tokens < tokens_max;
+             end = body.find('\n')) {
             tokens += show(body.substr(0, end));
             body.erase(0, end + 1);
         }
@@ -175,7 +183,8 @@ asio::awaitable<void> clients(tcp::acceptor& acceptor) {
     co_await say(server, "ada", "good morning", all);
     co_await say(server, "ada", "tell me a very long story about checkpoints", 4);
     co_await say(server, "bob", "hello", all);
-    co_await say(server, "ada", "are you still there?", all);  // the question that was cut short is in the thread, its answer is not
+    co_await say(server, "ada", "are you still there?",
+                 all);  // the question that was cut short is in the thread, its answer is not
     acceptor.close();
 }
 
@@ -190,5 +199,6 @@ int main() {
 
     std::cout << "\nThe server's log\n";
     for (const auto& [thread, runs] : server.log) std::cout << "  " << thread << ":" << runs << "\n";
-    std::cout << "ada's thread has " << server.app.getState({.thread_id = "ada"}).values.messages.size() << " messages\n";
+    std::cout << "ada's thread has " << server.app.getState({.thread_id = "ada"}).values.messages.size()
+              << " messages\n";
 }

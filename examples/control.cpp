@@ -1,4 +1,5 @@
-// Ending runs from outside: a stop that does not wait for a stuck node, a drain for a process that is to go, a node's time limit, a sleep.
+// Ending runs from outside: a stop that does not wait for a stuck node, a drain for a process that is to go, a node's
+// time limit, a sleep.
 #include <chrono>
 #include <future>
 #include <iostream>

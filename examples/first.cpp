@@ -11,17 +11,22 @@ namespace sg = stategraph;
 struct Trip {
     std::string city = {};
     std::vector<std::string> log = {};
-    static constexpr auto channels() { return sg::channels(sg::channel<&Trip::city>(), sg::channel<&Trip::log>(sg::append)); }
+    static constexpr auto channels() {
+        return sg::channels(sg::channel<&Trip::city>(), sg::channel<&Trip::log>(sg::append));
+    }
 };
 
 int main() {
     sg::StateGraph<Trip> graph;
     graph.addSequence(
-        "search", [](const Trip& trip) { return sg::add<&Trip::log>("found a flight to " + trip.city); },
-        "approve", [](const Trip&, sg::Runtime& runtime) {
+        "search",  // a name, and a function of the state
+        [](const Trip& trip) { return sg::add<&Trip::log>("found a flight to " + trip.city); },
+        "approve",  // stops the run until somebody answers
+        [](const Trip&, sg::Runtime& runtime) {
             return sg::add<&Trip::log>(sg::interrupt<bool>(runtime, "Book it?") ? "approved" : "refused");
         },
-        "book", [](const Trip& trip) { return sg::add<&Trip::log>("booked " + trip.city); });
+        "book",  // runs in the process that has the answer
+        [](const Trip& trip) { return sg::add<&Trip::log>("booked " + trip.city); });
     graph.setEntryPoint("search");
     const auto app = graph.compile({.checkpointer = std::make_shared<sg::RocksDBSaver>("trips")});
 

@@ -1,4 +1,5 @@
-// Ordinary functions as a durable run: what calls returned is stored, so a run that stopped goes on without making them again.
+// Ordinary functions as a durable run: what calls returned is stored, so a run that stopped goes on without making them
+// again.
 #include <iostream>
 #include <memory>
 #include <string>
@@ -14,15 +15,17 @@ int fetch(const std::string& page) {
 }
 
 int main() {
-    const auto report = sg::entrypoint("report", [](const std::string& topic, sg::Flow& flow) {
-        // Two calls at once, each stored when it returns.
-        auto news = flow.start("fetch", fetch, topic + "/news");
-        const int news_size = news.get();
-        const int wiki_size = flow.call("fetch", fetch, topic + "/wiki");
+    const auto report = sg::entrypoint("report",
+                                       [](const std::string& topic, sg::Flow& flow) {
+                                           // Two calls at once, each stored when it returns.
+                                           auto news = flow.start("fetch", fetch, topic + "/news");
+                                           const int news_size = news.get();
+                                           const int wiki_size = flow.call("fetch", fetch, topic + "/wiki");
 
-        const auto title = flow.interrupt<std::string>("What is it to be called?");
-        return title + ": " + std::to_string(news_size + wiki_size) + " bytes read";
-    }, {.checkpointer = std::make_shared<sg::MemorySaver>()});
+                                           const auto title = flow.interrupt<std::string>("What is it to be called?");
+                                           return title + ": " + std::to_string(news_size + wiki_size) + " bytes read";
+                                       },
+                                       {.checkpointer = std::make_shared<sg::MemorySaver>()});
 
     const sg::Config thread{.thread_id = "report-1"};
     std::cout << "first run\n";

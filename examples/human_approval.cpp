@@ -4,8 +4,8 @@
 //                              │                     ▲
 //                              └──────► cancel ──────┘
 //
-// `approve` stops the run with a question. The question is a part of the thread's state, so whoever has the saver can show
-// it and answer it.
+// `approve` stops the run with a question. The question is a part of the thread's state, so whoever has the saver can
+// show it and answer it.
 #include <iostream>
 #include <memory>
 #include <string>
@@ -19,24 +19,19 @@ namespace sg = stategraph;
 struct Question {
     std::string text = {};
     int amount = 0;
-    static constexpr auto fields() {
-        return sg::fields<&Question::text, &Question::amount>();
-    }
+    static constexpr auto fields() { return sg::fields<&Question::text, &Question::amount>(); }
 };
 struct Decision {
     bool approved = false;
     std::string by = {};
-    static constexpr auto fields() {
-        return sg::fields<&Decision::approved, &Decision::by>();
-    }
+    static constexpr auto fields() { return sg::fields<&Decision::approved, &Decision::by>(); }
 };
 
 struct Payment {
     int amount = 0;
     std::vector<std::string> log = {};
     static constexpr auto channels() {
-        return sg::channels(sg::channel<&Payment::amount>(),
-                            sg::channel<&Payment::log>(sg::append));
+        return sg::channels(sg::channel<&Payment::amount>(), sg::channel<&Payment::log>(sg::append));
     }
 };
 
@@ -91,8 +86,7 @@ int main() {
     const auto waiting = elsewhere.getState({.thread_id = "B"});
     std::cout << "  next: " << waiting.next.at(0) << ", question: " << waiting.interrupts().at(0).value << "\n";
     const auto question = waiting.interrupts().at(0).value.as<Question>();
-    const auto declined = elsewhere.invoke(sg::resume(Decision{question.amount < 1000, "Bob"}),
-                                           {.thread_id = "B"});
+    const auto declined = elsewhere.invoke(sg::resume(Decision{question.amount < 1000, "Bob"}), {.thread_id = "B"});
     std::cout << "  status: " << toString(declined.status) << "\n";
     print(declined.values.log);
 

@@ -29,10 +29,8 @@ struct State {
     std::string report = {};
 
     static constexpr auto channels() {
-        return sg::channels(sg::channel<&State::text>(),
-                            sg::channel<&State::letters>(sg::merge),
-                            sg::channel<&State::total>(sg::sum),
-                            sg::channel<&State::order>(sg::append),
+        return sg::channels(sg::channel<&State::text>(), sg::channel<&State::letters>(sg::merge),
+                            sg::channel<&State::total>(sg::sum), sg::channel<&State::order>(sg::append),
                             sg::channel<&State::report>());
     }
 };
@@ -60,8 +58,8 @@ int main() {
     };
     graph.addConditionalEdges(sg::START, eachWord, {count.name});
 
-    // It sees its word and not the state. Shorter words take longer, so that the tasks finish in another order than they
-    // were sent in.
+    // It sees its word and not the state. Shorter words take longer, so that the tasks finish in another order than
+    // they were sent in.
     graph.addNode(count, [](const Word& word) -> sg::Update<State> {
         {
             const std::lock_guard lock(mutex);
@@ -79,8 +77,8 @@ int main() {
 
     // Reduce: the channels' reducers have done it when this runs, once, after the last task.
     graph.addNode("report", [](const State& state) -> sg::Update<State> {
-        return {sg::set<&State::report>(std::to_string(state.letters.size()) + " words, " + std::to_string(state.total) +
-                                            " letters")};
+        return {sg::set<&State::report>(std::to_string(state.letters.size()) + " words, " +
+                                        std::to_string(state.total) + " letters")};
     });
     graph.addEdge(count.name, "report").addEdge("report", sg::END);
 

@@ -41,8 +41,8 @@ struct Order {
     static constexpr auto fields() { return sg::fields<&Order::customer, &Order::items>(); }
 };
 
-// The pipeline, in a process that writes its name to the journal. In the first process two reservations never return: the process is killed
-// as soon as both have begun.
+// The pipeline, in a process that writes its name to the journal. In the first process two reservations never return:
+// the process is killed as soon as both have begun.
 wf::Workflow<Order, std::string> makePipeline(const std::string& folder, const std::string& process) {
     const auto note = [folder, process](const std::string& what) {
         std::ofstream(folder + "/journal.txt", std::ios::app) << process << ' ' << what << '\n';

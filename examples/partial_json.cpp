@@ -17,16 +17,17 @@ struct Report {
     std::string title = {};
     std::vector<std::string> findings = {};
     int confidence = 0;
-    static constexpr auto fields() {
-        return sg::fields<&Report::title, &Report::findings, &Report::confidence>();
-    }
+    static constexpr auto fields() { return sg::fields<&Report::title, &Report::findings, &Report::confidence>(); }
 };
 
 void showReport() {
     // As a model sends it: split anywhere, in a code fence.
-    const std::string_view deltas[] = {"Here you are:\n```json\n{\"title\": \"Tea ",  "and coff",
-                                       "ee\", \"findings\": [\"Tea is h", "ot\", \"Coffee\\u0020",
-                                       "is hot\"], \"confidence\": 9",        "7}\n```\n"};
+    const std::string_view deltas[] = {"Here you are:\n```json\n{\"title\": \"Tea ",
+                                       "and coff",
+                                       "ee\", \"findings\": [\"Tea is h",
+                                       "ot\", \"Coffee\\u0020",
+                                       "is hot\"], \"confidence\": 9",
+                                       "7}\n```\n"};
     sg::Partial<Report> report({.clean = true});
     for (const std::string_view delta : deltas) {
         report.feed(delta);

@@ -1,4 +1,5 @@
-// What a node does beside its work: it is tried again, its results are kept, and something else takes over when it fails for good.
+// What a node does beside its work: it is tried again, its results are kept, and something else takes over when it
+// fails for good.
 //
 //     START ──► translate ──► send ──► END        `translate` is cached: the second run does not ask the service again
 //                              ┊
@@ -46,26 +47,33 @@ int main() {
     graph.setNodeDefaults({.retry = {.max_attempts = 3, .initial_interval = 1ms}});
 
     // Its result depends on the text alone, and is good for a day.
-    graph.addNode("translate", translate, {.cache = {.key = [](const State& state) { return state.text; }, .ttl = 24h}});
+    graph.addNode("translate", translate,
+                  {.cache = {.key = [](const State& state) { return state.text; }, .ttl = 24h}});
     graph.addNode("send", sendMail);
-    graph.addNode("by_hand", [](const State& state) -> sg::Update<State> { return {sg::add<&State::log>("a letter to " + state.customer)}; });
+    graph.addNode("by_hand", [](const State& state) -> sg::Update<State> {
+        return {sg::add<&State::log>("a letter to " + state.customer)};
+    });
     graph.addEdge(sg::START, "translate").addEdge("translate", "send");
 
     const auto onFailedMail = [](const State&, const sg::NodeFailure& failure) -> sg::Command<State> {
-        return {.update = {sg::add<&State::log>(failure.node + " failed after " + std::to_string(failure.attempts) + " attempts: " + failure.error)},
+        return {.update = {sg::add<&State::log>(failure.node + " failed after " + std::to_string(failure.attempts) +
+                                                " attempts: " + failure.error)},
                 .go_to = {"by_hand"}};
     };
     graph.onError("send", onFailedMail, {"by_hand"});
 
-    const auto app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>(), .cache = std::make_shared<sg::MemoryCache>()});
+    const auto app = graph.compile(
+        {.checkpointer = std::make_shared<sg::MemorySaver>(), .cache = std::make_shared<sg::MemoryCache>()});
     const auto print = [](const auto& result) {
         for (const auto& line : result.values.log) std::cout << "  " << line << '\n';
     };
 
     std::cout << "Ada:\n";
-    print(app.invoke({sg::set<&State::text>("hello"), sg::set<&State::customer>("ada@example.org")}, {.thread_id = "1"}));
+    print(
+        app.invoke({sg::set<&State::text>("hello"), sg::set<&State::customer>("ada@example.org")}, {.thread_id = "1"}));
     std::cout << "Nobody:\n";
-    print(app.invoke({sg::set<&State::text>("hello"), sg::set<&State::customer>("nobody@example.org")}, {.thread_id = "2"}));
+    print(app.invoke({sg::set<&State::text>("hello"), sg::set<&State::customer>("nobody@example.org")},
+                     {.thread_id = "2"}));
     std::cout << "The service was asked " << asked << " time(s).\n";
 
     app.clearCache({"translate"});
@@ -75,7 +83,9 @@ int main() {
     // Two nodes of one superstep that both fail: with `collect` the error carries both.
     sg::StateGraph<State> pair;
     for (const char* name : {"left", "right"}) {
-        pair.addNode(name, [name](const State&) -> sg::Update<State> { throw std::runtime_error(std::string(name) + " is broken"); });
+        pair.addNode(name, [name](const State&) -> sg::Update<State> {
+            throw std::runtime_error(std::string(name) + " is broken");
+        });
         pair.addEdge(sg::START, name);
     }
     try {

@@ -1,5 +1,5 @@
-// Watching a run: an observer prints progress as things happen, and a subscriber of the thread gets the run's events, over an
-// interrupt and a restart, each exactly once. The events go to a file as a line of JSON each.
+// Watching a run: an observer prints progress as things happen, and a subscriber of the thread gets the run's events,
+// over an interrupt and a restart, each exactly once. The events go to a file as a line of JSON each.
 //
 //     START ── fetch ──► approve ──► publish ──► END       `fetch` fails once; `approve` asks
 #include <chrono>
@@ -28,12 +28,17 @@ struct State {
 class Progress final : public sg::Observer {
     void superstepStarts(const sg::SuperstepStart& start) override { supersteps_ += start.step > 0; }
     void taskEnds(const sg::TaskEnd& end) override {
-        if (end.step > 0) std::cout << "  [" << supersteps_ << "] " << end.node << ", attempt " << end.attempt << ": " << toString(end.ending) << "\n";
+        if (end.step > 0)
+            std::cout << "  [" << supersteps_ << "] " << end.node << ", attempt " << end.attempt << ": "
+                      << toString(end.ending) << "\n";
     }
-    void taskRetries(const sg::TaskRetry& retry) override { std::cout << "      again in " << retry.wait.count() << " ms\n"; }
+    void taskRetries(const sg::TaskRetry& retry) override {
+        std::cout << "      again in " << retry.wait.count() << " ms\n";
+    }
     void checkpointStored(const sg::CheckpointStored&) override { ++checkpoints_; }
     void runEnds(const sg::RunEnd& end) override {
-        std::cout << "  run " << toString(end.ending) << " after " << end.supersteps << " supersteps, " << checkpoints_ << " checkpoints stored\n";
+        std::cout << "  run " << toString(end.ending) << " after " << end.supersteps << " supersteps, " << checkpoints_
+                  << " checkpoints stored\n";
     }
     int supersteps_ = 0;
     int checkpoints_ = 0;
@@ -63,7 +68,8 @@ int main() {
         const auto app = makeGraph(saver);
         sg::StreamHub hub(app);
         Progress progress;
-        auto subscription = hub.subscribe("report", {.modes = {sg::StreamMode::updates, sg::StreamMode::custom}, .until = sg::Until::run_end});
+        auto subscription = hub.subscribe(
+            "report", {.modes = {sg::StreamMode::updates, sg::StreamMode::custom}, .until = sg::Until::run_end});
         std::cout << "First process\n";
         app.invoke({}, {.thread_id = "report", .hub = &hub, .observer = &progress});
         std::cout << "It told its subscriber\n";
@@ -78,7 +84,8 @@ int main() {
     const auto app = makeGraph(saver);
     sg::StreamHub hub(app);
     Progress progress;
-    auto subscription = hub.subscribe("report", {.from = sg::StreamPosition::parse(last_seen), .until = sg::Until::run_end});
+    auto subscription =
+        hub.subscribe("report", {.from = sg::StreamPosition::parse(last_seen), .until = sg::Until::run_end});
     std::cout << "Second process\n";
     app.invoke(sg::Command<State>{.resume = "Ada"}, {.thread_id = "report", .hub = &hub, .observer = &progress});
     {

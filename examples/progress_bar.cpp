@@ -1,4 +1,5 @@
-// A bar for people: two hundred pages are fetched, eight at a time, and a line in the terminal says how far it is. Some pages fail at first.
+// A bar for people: two hundred pages are fetched, eight at a time, and a line in the terminal says how far it is. Some
+// pages fail at first.
 //
 //     START ── list ──(a Send for each page)──► fetch ──► report ──► END
 //
@@ -36,7 +37,8 @@ int main() {
                       if (page % 50 == 7 && runtime.attempt() == 1) throw std::runtime_error("the line is down");
                       return {sg::add<&State::pages>(1), sg::add<&State::words>(100 + page)};
                   },
-                  {.retry = {.max_attempts = 3, .initial_interval = std::chrono::milliseconds(1), .jitter = false}, .max_concurrency = 8});
+                  {.retry = {.max_attempts = 3, .initial_interval = std::chrono::milliseconds(1), .jitter = false},
+                   .max_concurrency = 8});
     graph.addNode("report", [](const State& state) -> sg::Update<State> {
         std::cout << state.pages << " pages, " << state.words << " words\n";
         return {};

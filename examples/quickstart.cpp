@@ -20,8 +20,7 @@ struct State {
 
     // Every member is a channel. `foo` keeps its last value, `bar` appends what is written to it.
     static constexpr auto channels() {
-        return sg::channels(sg::channel<&State::foo>(),
-                            sg::channel<&State::bar>(sg::append));
+        return sg::channels(sg::channel<&State::foo>(), sg::channel<&State::bar>(sg::append));
     }
 };
 

@@ -2,7 +2,8 @@
 //
 //     START ──► recall ──► reply ──► learn ──► END
 //
-// `recall` looks in the user's namespace for what fits the message, `learn` puts there what the user says of themselves.
+// `recall` looks in the user's namespace for what fits the message, `learn` puts there what the user says of
+// themselves.
 #include <algorithm>
 #include <chrono>
 #include <iostream>
@@ -21,9 +22,7 @@ namespace sg = stategraph;
 struct Memory {
     std::string text = {};
     std::string kind = {};
-    static constexpr auto fields() {
-        return sg::fields<&Memory::text, &Memory::kind>();
-    }
+    static constexpr auto fields() { return sg::fields<&Memory::text, &Memory::kind>(); }
 };
 
 struct Conversation {
@@ -33,15 +32,15 @@ struct Conversation {
     std::vector<std::string> replies = {};
     static constexpr auto channels() {
         return sg::channels(sg::channel<&Conversation::user>(), sg::channel<&Conversation::message>(),
-                            sg::channel<&Conversation::known>(),
-                            sg::channel<&Conversation::replies>(sg::append));
+                            sg::channel<&Conversation::known>(), sg::channel<&Conversation::replies>(sg::append));
     }
 };
 
 // In place of a model: how often a text speaks of each topic. Anything that makes vectors of texts does.
 std::vector<std::vector<float>> embed(std::span<const std::string> texts) {
-    static const std::vector<std::vector<std::string>> topics = {
-        {"eat", "food", "vegetarian", "dinner", "cook"}, {"live", "city", "Rome", "home", "weather"}, {"work", "job", "office"}};
+    static const std::vector<std::vector<std::string>> topics = {{"eat", "food", "vegetarian", "dinner", "cook"},
+                                                                 {"live", "city", "Rome", "home", "weather"},
+                                                                 {"work", "job", "office"}};
     std::vector<std::vector<float>> vectors;
     for (const auto& text : texts) {
         auto& vector = vectors.emplace_back(topics.size(), 0.0F);
@@ -58,9 +57,9 @@ std::vector<std::vector<float>> embed(std::span<const std::string> texts) {
 sg::Update<Conversation> recall(const Conversation& state, sg::Runtime& runtime) {
     std::vector<std::string> known;
     for (const auto& item : runtime.store().search({.namespace_prefix = {"users", state.user},
-                                                    .filter = sg::where("kind").eq("fact"),
-                                                    .query = state.message,
-                                                    .limit = 2})) {
+                            .filter = sg::where("kind").eq("fact"),
+                            .query = state.message,
+                            .limit = 2})) {
         if (item.score.value_or(0) > 0.5) known.push_back(item.as<Memory>().text);
     }
     return {sg::set<&Conversation::known>(known)};
@@ -87,12 +86,14 @@ int main() {
     {
         sg::StoreOptions options;
         options.index = sg::IndexConfig{.dims = 3, .embed = embed, .fields = {"text"}};
-        const auto store = std::make_shared<sg::RocksDBStore>("memories", options);  // a folder; made if it is not there
+        const auto store =
+            std::make_shared<sg::RocksDBStore>("memories", options);  // a folder; made if it is not there
         const auto app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>(), .store = store});
         const auto say = [&](const std::string& thread, const std::string& user, const std::string& message) {
             const auto result = app.invoke(
                 {sg::set<&Conversation::user>(user), sg::set<&Conversation::message>(message)}, {.thread_id = thread});
-            std::cout << "[" << thread << "] " << user << ": " << message << "\n     " << result.values.replies.back() << "\n";
+            std::cout << "[" << thread << "] " << user << ": " << message << "\n     " << result.values.replies.back()
+                      << "\n";
         };
         say("thread 1", "Alice", "I eat vegetarian food");
         say("thread 1", "Alice", "I live in Rome");
@@ -111,7 +112,8 @@ int main() {
     std::cout << "\nA store within Bob's namespace cannot name what is Alice's:\n";
     const auto bobs = sg::storeWithin(store, {"users", "Bob"});
     bobs->put({"facts"}, "1", Memory{"I work at night", "fact"}, {.ttl = std::chrono::hours(30 * 24)});
-    for (const auto& item : bobs->search({})) std::cout << "  " << item.ns.at(0) << "/" << item.key << " " << item.value << "\n";
+    for (const auto& item : bobs->search({}))
+        std::cout << "  " << item.ns.at(0) << "/" << item.key << " " << item.value << "\n";
     try {
         bobs->search({.filter = sg::StoreFilter::parse(std::map<std::string, sg::Value>{{"$where", "1 == 1"}})});
     } catch (const sg::InvalidArgumentError& error) {

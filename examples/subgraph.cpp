@@ -4,8 +4,8 @@
 //                 │                 │
 //        trim ──► lower      mark ──► upper
 //
-// `clean` has a channel `text` as the outer graph has: it takes it and gives it back. `shout` has a state of its own: one
-// function makes its input, one takes its result.
+// `clean` has a channel `text` as the outer graph has: it takes it and gives it back. `shout` has a state of its own:
+// one function makes its input, one takes its result.
 #include <algorithm>
 #include <cctype>
 #include <iostream>
@@ -20,9 +20,7 @@ namespace sg = stategraph;
 struct Outer {
     std::string text = {};
     std::string headline = {};
-    static constexpr auto channels() {
-        return sg::channels<&Outer::text, &Outer::headline>();
-    }
+    static constexpr auto channels() { return sg::channels<&Outer::text, &Outer::headline>(); }
 };
 
 struct Cleaning {
@@ -74,7 +72,8 @@ std::string nodeOf(const std::string& segment) { return segment.substr(0, segmen
 int main() {
     sg::StateGraph<Outer> graph;
     graph.addNode("clean", makeCleaning());
-    graph.addNode("shout", makeShouting(),
+    graph.addNode(
+        "shout", makeShouting(),
         [](const Outer& outer) -> sg::Update<Shouting> { return {sg::set<&Shouting::words>(outer.text)}; },
         [](const Shouting& inner) -> sg::Update<Outer> { return {sg::set<&Outer::headline>(inner.words)}; });
     graph.addEdge(sg::START, "clean").addEdge("clean", "shout").addEdge("shout", sg::END);
@@ -84,7 +83,8 @@ int main() {
 
     std::cout << "Updates, those inside subgraphs too:\n";
     const sg::Update<Outer> input = {sg::set<&Outer::text>("   Hello World")};
-    for (const auto& event : app.stream(input, {.thread_id = "1"}, {.modes = sg::StreamMode::updates, .subgraphs = true})) {
+    for (const auto& event :
+         app.stream(input, {.thread_id = "1"}, {.modes = sg::StreamMode::updates, .subgraphs = true})) {
         std::cout << "  [" << (event.ns.empty() ? "" : nodeOf(event.ns.front())) << "] " << event.data << "\n";
     }
 

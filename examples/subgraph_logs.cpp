@@ -54,15 +54,16 @@ std::vector<sg::Send> visits(const Lobby& lobby) {
 
 int main() {
     sg::StateGraph<Lobby> graph;
-    graph.addNode("desk", makeDesk(),
-        [](const Lobby&) -> sg::Update<Desk> { return {}; },
+    graph.addNode(
+        "desk", makeDesk(), [](const Lobby&) -> sg::Update<Desk> { return {}; },
         [](const Desk& desk) -> sg::Update<Lobby> {
             return {sg::add<&Lobby::answers>(desk.customer + " has " + std::to_string(desk.notes.size()) + " notes")};
         });
     graph.addConditionalEdges(sg::START, visits, {"desk"});
     const auto app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
     const auto come = [&app](std::vector<std::string> wishes) {
-        app.invoke(sg::Update<Lobby>{sg::set<&Lobby::wishes>(std::move(wishes))}, {.thread_id = "1", .max_concurrency = 1});
+        app.invoke(sg::Update<Lobby>{sg::set<&Lobby::wishes>(std::move(wishes))},
+                   {.thread_id = "1", .max_concurrency = 1});
     };
 
     std::cout << "Monday:\n";
@@ -79,7 +80,8 @@ int main() {
     }
 
     std::cout << "\nMonday once more, with another note of bob's, from inside his visit on:\n";
-    const sg::Config edited = app.updateState(before_thanks, sg::Update<Desk>{sg::add<&Desk::notes>("sugar")}, {.as_node = "note"});
+    const sg::Config edited =
+        app.updateState(before_thanks, sg::Update<Desk>{sg::add<&Desk::notes>("sugar")}, {.as_node = "note"});
     sg::RunConfig again = edited;
     again.max_concurrency = 1;  // so that they speak one after the other
     const auto result = app.invoke(sg::RESUME, again);

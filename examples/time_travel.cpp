@@ -81,7 +81,8 @@ int main() {
     std::cout << "\n2. Replay from the checkpoint before book: what is behind it runs again, plan does not\n";
     app.invoke(sg::RESUME, before_book);
 
-    std::cout << "\n3. Fork: edit the state at that checkpoint, as if plan had chosen otherwise, and go on from there\n";
+    std::cout
+        << "\n3. Fork: edit the state at that checkpoint, as if plan had chosen otherwise, and go on from there\n";
     const sg::Config fork = app.updateState(before_book, {sg::set<&Trip::city>("Lima")}, {.as_node = "plan"});
     app.invoke(sg::RESUME, fork);
 

@@ -1,4 +1,5 @@
-// A workflow that is a file: its steps are functions of the program, its order, conditions, maps and JSON Schemas are data.
+// A workflow that is a file: its steps are functions of the program, its order, conditions, maps and JSON Schemas are
+// data.
 #include <iostream>
 
 #include <stategraph/memory_saver.hpp>

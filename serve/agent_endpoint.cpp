@@ -82,7 +82,8 @@ private:
         if (given.approved.has_value() == given.output.has_value()) {
             throw InvalidArgumentError("give either \"approved\" or \"output\"");
         }
-        if (given.approved) return agent_.decide(thread, given.call_id, {*given.approved, given.reason, given.arguments});
+        if (given.approved)
+            return agent_.decide(thread, given.call_id, {*given.approved, given.reason, given.arguments});
         return agent_.give(thread, given.call_id, {*given.output, given.is_error});
     }
 

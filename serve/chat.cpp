@@ -57,7 +57,8 @@ ChatRequest readChat(const Value& body) {
         if (!is_users) readToolPart(*part, decisions);
     }
     if (is_users && request.text.empty()) throw InvalidArgumentError("the last message has no text");
-    if (!is_users && decisions.empty()) throw InvalidArgumentError("the last message is the assistant's, and decides nothing");
+    if (!is_users && decisions.empty())
+        throw InvalidArgumentError("the last message is the assistant's, and decides nothing");
     if (!decisions.empty()) request.decisions = Value(json::value{{"decisions", std::move(decisions)}});
     return request;
 }

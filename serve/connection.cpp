@@ -316,8 +316,7 @@ Connection::Reply Connection::lookOf(const Request& request, const Route& route,
 Connection::Reply Connection::schemaOf(const Request& request, const Route& route, const Endpoint& endpoint) const {
     static const Protocol own = ownEvents();
     const std::string_view as = route.parameter("as");
-    if (!as.empty() && as != "json" && as != "typescript")
-        throw InvalidArgumentError("as must be json or typescript");
+    if (!as.empty() && as != "json" && as != "typescript") throw InvalidArgumentError("as must be json or typescript");
     const std::vector<Protocol>& given = endpoint.options().protocols;
     std::vector<const Protocol*> protocols;
     for (const Protocol& each : given) protocols.push_back(&each);
@@ -325,7 +324,8 @@ Connection::Reply Connection::schemaOf(const Request& request, const Route& rout
     std::string text;
     if (as == "typescript") {
         text = typeScript("State", endpoint.stateSchema()) + typeScript("Input", endpoint.inputSchema());
-        for (const Protocol* const each : protocols) text += typeScript(identifierOf("Line_" + each->name), lineSchema(*each));
+        for (const Protocol* const each : protocols)
+            text += typeScript(identifierOf("Line_" + each->name), lineSchema(*each));
         return textAnswer(request, http::status::ok, "text/plain; charset=utf-8", text);
     }
     text = "{\"state\":" + endpoint.stateSchema() + ",\"input\":" + endpoint.inputSchema() + ",\"protocols\":{";

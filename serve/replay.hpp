@@ -40,7 +40,7 @@ public:
     /// Where a reader is.
     struct Place {
         std::size_t part = 0;
-        std::size_t offset = 0;  // within a text that grows
+        std::size_t offset = 0;           // within a text that grows
         std::size_t first_transient = 0;  // earlier transient parts are not for this reader
     };
 

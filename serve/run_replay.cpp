@@ -151,8 +151,8 @@ asio::awaitable<void> record(Recording recording, std::shared_ptr<Replay> replay
     replay->end(is_whole ? Replay::State::ended : Replay::State::too_long);
 }
 
-asio::awaitable<bool> replay(std::shared_ptr<Shared> shared, std::shared_ptr<Socket> socket,
-                             const Protocol& protocol, std::shared_ptr<ActiveRun> run, const Request& request) {
+asio::awaitable<bool> replay(std::shared_ptr<Shared> shared, std::shared_ptr<Socket> socket, const Protocol& protocol,
+                             std::shared_ptr<ActiveRun> run, const Request& request) {
     EventWriter writer(shared, socket, protocol, request);
     const auto reader = std::make_shared<ReplayReader>(socket);
     const Replay::Place place = run->replay()->join(reader);

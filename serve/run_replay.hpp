@@ -39,7 +39,7 @@ asio::awaitable<void> record(Recording recording, std::shared_ptr<Replay> replay
 /// A response that begins with what a run has told so far and continues until its end: for a client that comes back.
 /// True: the connection can be used again. Await it on the socket's executor. The protocol and the request must outlive
 /// it.
-asio::awaitable<bool> replay(std::shared_ptr<Shared> shared, std::shared_ptr<Socket> socket,
-                             const Protocol& protocol, std::shared_ptr<ActiveRun> run, const Request& request);
+asio::awaitable<bool> replay(std::shared_ptr<Shared> shared, std::shared_ptr<Socket> socket, const Protocol& protocol,
+                             std::shared_ptr<ActiveRun> run, const Request& request);
 
 }  // namespace stategraph::serve

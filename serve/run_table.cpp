@@ -72,8 +72,10 @@ std::shared_ptr<ActiveRun> RunTable::Place::begin(const Begin& work) {
     config.thread_id = thread_;
     config.hub = &endpoint_->hub();
     config.control = run_->control();
-    spawn(table_->executor_, work(std::move(config)), [table = table_, key = key_, endpoint = endpoint_](
-                                                          Outcome<void> outcome) { table->end(key, outcome.error()); });
+    spawn(table_->executor_, work(std::move(config)),
+          [table = table_, key = key_, endpoint = endpoint_](Outcome<void> outcome) {
+              table->end(key, outcome.error());
+          });
     return std::move(run_);
 }
 

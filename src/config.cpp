@@ -13,13 +13,20 @@ namespace stategraph {
 
 const char* toString(Status status) noexcept {
     switch (status) {
-        case Status::done: return "done";
-        case Status::interrupted: return "interrupted";
-        case Status::breakpoint: return "breakpoint";
-        case Status::cancelled: return "cancelled";
-        case Status::timed_out: return "timed_out";
-        case Status::drained: return "drained";
-        case Status::sleeping: return "sleeping";
+        case Status::done:
+            return "done";
+        case Status::interrupted:
+            return "interrupted";
+        case Status::breakpoint:
+            return "breakpoint";
+        case Status::cancelled:
+            return "cancelled";
+        case Status::timed_out:
+            return "timed_out";
+        case Status::drained:
+            return "drained";
+        case Status::sleeping:
+            return "sleeping";
     }
     return "?";
 }
@@ -29,7 +36,9 @@ const RunConfig& RunConfig::defaults() noexcept {
     return *config;
 }
 
-RunConfig::operator Config() const { return {.thread_id = thread_id, .checkpoint_id = checkpoint_id, .checkpoint_ns = checkpoint_ns}; }
+RunConfig::operator Config() const {
+    return {.thread_id = thread_id, .checkpoint_id = checkpoint_id, .checkpoint_ns = checkpoint_ns};
+}
 
 Config::operator RunConfig() const {
     return {.thread_id = thread_id, .checkpoint_id = checkpoint_id, .checkpoint_ns = checkpoint_ns};

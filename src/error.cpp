@@ -75,10 +75,13 @@ std::string messageOf(const std::exception_ptr& error) {
 
 // Whether `known` has all that `context` says.
 bool isWithin(const ErrorContext& known, const ErrorContext& context) {
-    const auto is = [](const auto& mine, const auto& theirs) { return mine == std::decay_t<decltype(mine)>() || mine == theirs; };
+    const auto is = [](const auto& mine, const auto& theirs) {
+        return mine == std::decay_t<decltype(mine)>() || mine == theirs;
+    };
     return is(context.thread_id, known.thread_id) && is(context.checkpoint_ns, known.checkpoint_ns) &&
-           is(context.checkpoint_id, known.checkpoint_id) && is(context.node, known.node) && is(context.channel, known.channel) &&
-           is(context.step, known.step) && is(context.send, known.send) && is(context.input, known.input);
+           is(context.checkpoint_id, known.checkpoint_id) && is(context.node, known.node) &&
+           is(context.channel, known.channel) && is(context.step, known.step) && is(context.send, known.send) &&
+           is(context.input, known.input);
 }
 
 // JSON that is read by people: at most this many bytes, cut between characters.
@@ -135,10 +138,12 @@ const char* toString(Errc code) noexcept {
 
 NodeTimeoutError::NodeTimeoutError(Kind kind, std::chrono::milliseconds limit, ErrorContext context)
     : Error(Errc::node_timeout,
-            (kind == Kind::run ? "the attempt took longer than its timeout of " : "the attempt gave no sign for its idle timeout of ") +
+            (kind == Kind::run ? "the attempt took longer than its timeout of "
+                               : "the attempt gave no sign for its idle timeout of ") +
                 times::textOf(limit) + " and was given up",
             std::move(context)),
-      kind_(kind), limit_(limit) {}
+      kind_(kind),
+      limit_(limit) {}
 
 Error::Error(Errc code, std::string message, ErrorContext context)
     : std::runtime_error(std::string()),  // what() is ours, the base's copy would only cost memory

@@ -100,7 +100,9 @@ CheckpointId::CheckpointId(std::string_view text) {
     low_ = halves.low;
 }
 
-std::chrono::system_clock::time_point CheckpointId::time() const noexcept { return times::ofUnixMs(times::unixMs(*this)); }
+std::chrono::system_clock::time_point CheckpointId::time() const noexcept {
+    return times::ofUnixMs(times::unixMs(*this));
+}
 std::string CheckpointId::toString() const { return print(uuid_shape, {high_, low_}); }
 
 void CheckpointId::toBytes(char* out) const noexcept {

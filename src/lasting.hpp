@@ -4,7 +4,8 @@
 
 namespace stategraph::engine {
 
-/// A static object that is never destroyed: threads of this library and runs in users' destructors may use it while the process ends.
+/// A static object that is never destroyed: threads of this library and runs in users' destructors may use it while the
+/// process ends.
 ///
 ///     static Lasting<Table> table;
 template <class T>

@@ -4,7 +4,8 @@
 
 namespace stategraph::detail {
 
-void printResult(std::ostream& out, Status status, std::string_view values_json, const std::vector<Interrupt>& interrupts) {
+void printResult(std::ostream& out, Status status, std::string_view values_json,
+                 const std::vector<Interrupt>& interrupts) {
     out << R"({"status":")" << status << R"(","values":)" << values_json;
     if (!interrupts.empty()) {
         out << R"(,"interrupts":[)";

@@ -10,8 +10,8 @@
 #include <stategraph/id_source.hpp>
 #include <stategraph/ids.hpp>
 
-// Between the times of public interfaces and the integers that are stored. No conversion overflows: what a type cannot hold becomes its
-// first or last value.
+// Between the times of public interfaces and the integers that are stored. No conversion overflows: what a type cannot
+// hold becomes its first or last value.
 namespace stategraph::times {
 
 using std::chrono::microseconds;
@@ -30,20 +30,29 @@ constexpr Moment ofUnixMs(std::int64_t ms) noexcept { return momentOf(millisecon
 constexpr Moment ofUnixUs(std::int64_t us) noexcept { return momentOf(microseconds(us)); }
 
 /// Rounded up: what is to happen at a time does not happen before it.
-constexpr std::int64_t unixMs(Moment time) noexcept { return std::chrono::ceil<milliseconds>(time.time_since_epoch()).count(); }
+constexpr std::int64_t unixMs(Moment time) noexcept {
+    return std::chrono::ceil<milliseconds>(time.time_since_epoch()).count();
+}
 /// The same of a checkpoint, without the limits of a Moment.
 constexpr std::int64_t unixMs(CheckpointId id) noexcept { return static_cast<std::int64_t>(id.high() >> 16U); }
-constexpr std::int64_t unixUs(Moment time) noexcept { return std::chrono::floor<microseconds>(time.time_since_epoch()).count(); }
+constexpr std::int64_t unixUs(Moment time) noexcept {
+    return std::chrono::floor<microseconds>(time.time_since_epoch()).count();
+}
 
 /// Microseconds since 1970.
 inline std::int64_t nowUs(IdSource& source) { return unixUs(source.now()); }
-inline std::int64_t nowMs(IdSource& source) { return std::chrono::floor<milliseconds>(source.now().time_since_epoch()).count(); }
+inline std::int64_t nowMs(IdSource& source) {
+    return std::chrono::floor<milliseconds>(source.now().time_since_epoch()).count();
+}
 
-/// As good as for ever. What is longer has no place in a clock, nor in what the standard library adds to one while it waits.
+/// As good as for ever. What is longer has no place in a clock, nor in what the standard library adds to one while it
+/// waits.
 inline constexpr milliseconds century{3'155'760'000'000};
 
 /// `begin` + `duration`, of which a century counts.
-constexpr SteadyMoment after(SteadyMoment begin, milliseconds duration) noexcept { return begin + std::min(duration, century); }
+constexpr SteadyMoment after(SteadyMoment begin, milliseconds duration) noexcept {
+    return begin + std::min(duration, century);
+}
 /// `end` - `age`, which must not be negative.
 constexpr Moment before(Moment end, milliseconds age) noexcept {
     constexpr auto first = std::chrono::ceil<milliseconds>(Moment::min().time_since_epoch());

@@ -21,7 +21,9 @@ struct Number {
     double real = 0;
 };
 
-bool isNumber(Type type) { return type == Type::unsigned_integer || type == Type::negative_integer || type == Type::real; }
+bool isNumber(Type type) {
+    return type == Type::unsigned_integer || type == Type::negative_integer || type == Type::real;
+}
 bool isText(Type type) { return type == Type::text || type == Type::bytes; }
 
 // A negative number may be less than any std::int64_t, so its head is read here.
@@ -34,12 +36,14 @@ std::uint64_t headOf(std::string_view item) {
 }
 
 Number readNumber(std::string_view item, Type type) {
-    if (type == Type::real) return {.is_real = true, .is_negative = false, .magnitude = 0, .real = Decoder(item).real()};
+    if (type == Type::real)
+        return {.is_real = true, .is_negative = false, .magnitude = 0, .real = Decoder(item).real()};
     return {.is_real = false, .is_negative = type == Type::negative_integer, .magnitude = headOf(item), .real = 0};
 }
 
 std::partial_ordering compareWhole(const Number& a, const Number& b) {
-    if (a.is_negative != b.is_negative) return a.is_negative ? std::partial_ordering::less : std::partial_ordering::greater;
+    if (a.is_negative != b.is_negative)
+        return a.is_negative ? std::partial_ordering::less : std::partial_ordering::greater;
     return a.is_negative ? b.magnitude <=> a.magnitude : a.magnitude <=> b.magnitude;
 }
 
@@ -54,7 +58,8 @@ std::partial_ordering compareMixed(const Number& whole, double real) {
     if (!other.is_negative) {
         other.magnitude = static_cast<std::uint64_t>(cut);
     } else {
-        other.magnitude = -cut >= two_to_64 ? std::numeric_limits<std::uint64_t>::max() : static_cast<std::uint64_t>(-cut) - 1;
+        other.magnitude =
+            -cut >= two_to_64 ? std::numeric_limits<std::uint64_t>::max() : static_cast<std::uint64_t>(-cut) - 1;
     }
     const auto order = compareWhole(whole, other);
     return order != std::partial_ordering::equivalent ? order : cut <=> real;
@@ -128,12 +133,17 @@ bool equalItems(std::string_view a, std::string_view b) {
     if (left != right) return false;
     if (a == b) return true;
     switch (left) {
-        case Type::array: return equalArrays(a, b);
-        case Type::map: return equalMaps(a, b);
+        case Type::array:
+            return equalArrays(a, b);
+        case Type::map:
+            return equalMaps(a, b);
         case Type::text:
-        case Type::bytes: return Decoder(a).text() == Decoder(b).text();
-        case Type::boolean: return Decoder(a).boolean() == Decoder(b).boolean();
-        default: return true;
+        case Type::bytes:
+            return Decoder(a).text() == Decoder(b).text();
+        case Type::boolean:
+            return Decoder(a).boolean() == Decoder(b).boolean();
+        default:
+            return true;
     }
 }
 

@@ -8,7 +8,8 @@ namespace stategraph::stores {
 
 inline constexpr std::string_view null_item = "\xf6";
 
-/// Two numbers by value, exactly, or two texts (or two byte strings) by their bytes; unordered for anything else and for NaN.
+/// Two numbers by value, exactly, or two texts (or two byte strings) by their bytes; unordered for anything else and
+/// for NaN.
 std::partial_ordering compareItems(std::string_view a, std::string_view b);
 
 /// Equal by value: numbers as above, maps in any order of their entries.

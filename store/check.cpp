@@ -18,30 +18,33 @@ using namespace store_limits;
 // What is wrong in every call; a label with a dot or without a byte is in no store, so looking for it is a mistake too.
 void checkLabels(const StoreNamespace& ns) {
     if (ns.size() > labels_max) {
-        refuse("the namespace has " + std::to_string(ns.size()) + " labels; at most " + std::to_string(labels_max) + " are possible");
+        refuse("the namespace has " + std::to_string(ns.size()) + " labels; at most " + std::to_string(labels_max) +
+               " are possible");
     }
     for (const std::string& label : ns) {
         if (label.empty()) refuse("a label of the namespace is empty; name it, or leave it out");
         if (label.find('.') != std::string::npos) {
-            refuse("the label '" + label + "' has a dot; give each part of the namespace a label of its own: {\"users\", \"alice\"}");
+            refuse("the label '" + label +
+                   "' has a dot; give each part of the namespace a label of its own: {\"users\", \"alice\"}");
         }
         if (label.size() > label_bytes_max) {
-            refuse("a label of the namespace has " + std::to_string(label.size()) + " bytes; at most " + std::to_string(label_bytes_max) +
-                   " are possible");
+            refuse("a label of the namespace has " + std::to_string(label.size()) + " bytes; at most " +
+                   std::to_string(label_bytes_max) + " are possible");
         }
     }
 }
 
 void checkKey(const std::string& key) {
     if (key.empty() || key.size() > key_bytes_max) {
-        refuse("the key has " + std::to_string(key.size()) + " bytes; it must have 1 to " + std::to_string(key_bytes_max));
+        refuse("the key has " + std::to_string(key.size()) + " bytes; it must have 1 to " +
+               std::to_string(key_bytes_max));
     }
 }
 
 void checkTtl(std::chrono::milliseconds ttl, const char* name) {
     if (ttl.count() < 0 || ttl > ttl_max) {
-        refuse(std::string(name) + " is " + times::textOf(ttl) + "; it must be 0 (for ever) to " + times::textOf(ttl_max) +
-               " (a hundred years)");
+        refuse(std::string(name) + " is " + times::textOf(ttl) + "; it must be 0 (for ever) to " +
+               times::textOf(ttl_max) + " (a hundred years)");
     }
 }
 
@@ -53,15 +56,16 @@ void checkLimit(std::size_t limit) {
 
 void checkValue(const Value& value) {
     if (value.bytes().size() > value_bytes_max) {
-        refuse("the value has " + std::to_string(value.bytes().size()) + " bytes; at most " + std::to_string(value_bytes_max) +
-               " are possible");
+        refuse("the value has " + std::to_string(value.bytes().size()) + " bytes; at most " +
+               std::to_string(value_bytes_max) + " are possible");
     }
     Decoder in(value.bytes());
     if (in.peek() != Decoder::Type::map) {
         refuse("the value is no map; put a struct with a fields() table, a std::map with text keys or a JSON object");
     }
     for (std::size_t count = in.map(); count > 0; --count) {
-        if (in.peek() != Decoder::Type::text) refuse("the value is a map with a key that is not text; fields have names");
+        if (in.peek() != Decoder::Type::text)
+            refuse("the value is a map with a key that is not text; fields have names");
         in.skip();
         in.skip();
     }
@@ -110,14 +114,16 @@ void checkNamespace(const StoreNamespace& ns) {
 
 void checkOps(std::span<const StoreOp> ops) {
     if (ops.size() > batch_max) {
-        refuse("the batch has " + std::to_string(ops.size()) + " operations; at most " + std::to_string(batch_max) + " are possible");
+        refuse("the batch has " + std::to_string(ops.size()) + " operations; at most " + std::to_string(batch_max) +
+               " are possible");
     }
     for (std::size_t i = 0; i < ops.size(); ++i) {
         try {
             std::visit([](const auto& op) { check(op); }, ops[i]);
         } catch (const InvalidArgumentError& error) {
             if (ops.size() == 1) throw;
-            refuse("operation " + std::to_string(i + 1) + " of " + std::to_string(ops.size()) + " in the batch: " + error.message());
+            refuse("operation " + std::to_string(i + 1) + " of " + std::to_string(ops.size()) +
+                   " in the batch: " + error.message());
         }
     }
 }

@@ -17,8 +17,8 @@
 namespace stategraph::stores {
 namespace {
 
-// With every batch of puts so many items go whose time is over, and two more for each put: a store that is written to does not fill up
-// with them.
+// With every batch of puts so many items go whose time is over, and two more for each put: a store that is written to
+// does not fill up with them.
 constexpr std::size_t over_with_each_batch = 16;
 constexpr std::size_t sweep_at_once = 256;
 
@@ -47,10 +47,12 @@ class Engine::Edit {
 public:
     Edit(View& view, std::int64_t now_unix_us) : view_(view), now_(now_unix_us) {}
 
-    void put(const std::string& name, const PutOp& op, std::int64_t ttl_ms, std::span<const float> floats, std::size_t dims) {
+    void put(const std::string& name, const PutOp& op, std::int64_t ttl_ms, std::span<const float> floats,
+             std::size_t dims) {
         const std::string key = rowKey(Table::items, name);
         const auto bytes = getOrDamaged(key);
-        ItemRecord made{.created_at_unix_us = now_, .updated_at_unix_us = now_, .ttl_ms = ttl_ms, .value = op.value->bytes()};
+        ItemRecord made{
+            .created_at_unix_us = now_, .updated_at_unix_us = now_, .ttl_ms = ttl_ms, .value = op.value->bytes()};
         if (const auto known = bytes ? readOrNone(key, *bytes) : std::nullopt) {
             const ItemRecord& old = *known;
             if (!old.isOver(now_)) made.created_at_unix_us = old.created_at_unix_us;
@@ -89,8 +91,8 @@ public:
         storeItem(name, record);
     }
 
-    // Whether an item went. An expiry that is not, or no longer, an item's goes alone, and so does that of an item that cannot be read: get
-    // still reports the damage.
+    // Whether an item went. An expiry that is not, or no longer, an item's goes alone, and so does that of an item that
+    // cannot be read: get still reports the damage.
     bool removeOver(const std::string& expiry_key) {
         const std::string name(nameInExpiry(expiry_key));
         const std::string key = rowKey(Table::items, name);
@@ -146,7 +148,10 @@ private:
 };
 
 Engine::Engine(const StoreOptions& options, Rows& rows)
-    : options_(options), sealed_rows_(sealed(options, rows)), rows_(sealed_rows_ ? *sealed_rows_ : rows), clock_(options_.clock ? options_.clock.get() : &IdSource::system()) {
+    : options_(options),
+      sealed_rows_(sealed(options, rows)),
+      rows_(sealed_rows_ ? *sealed_rows_ : rows),
+      clock_(options_.clock ? options_.clock.get() : &IdSource::system()) {
     checkOptions(options_);
     if (options_.index) {
         for (const std::string& path : options_.index->fields) fields_.push_back(parsePath(path));
@@ -160,7 +165,8 @@ std::vector<StoreResult> Engine::apply(std::span<const StoreOp> ops) {
             plan.puts[itemName(put->ns, put->key)].op = put;
             if (!options_.index && put->value && put->options.index && !put->options.index->empty()) {
                 throw InvalidArgumentError(
-                    "a put names what to index, and the store has no index; make the store with one (StoreOptions::index)");
+                    "a put names what to index, and the store has no index; make the store with one "
+                    "(StoreOptions::index)");
             }
         } else if (const auto* search = std::get_if<SearchQuery>(&op); search != nullptr && search->query) {
             if (!options_.index) {
@@ -205,7 +211,8 @@ void Engine::readAll(std::span<const StoreOp> ops, Plan& plan, std::vector<Store
             results[i].item = reader.get(*get, refreshes(get->refresh_ttl));
         } else if (const auto* search = std::get_if<SearchQuery>(&ops[i])) {
             const auto place = plan.queries.find(search);
-            const auto vector = place == plan.queries.end() ? std::span<const float>() : plan.embedding.vectors(place->second);
+            const auto vector =
+                place == plan.queries.end() ? std::span<const float>() : plan.embedding.vectors(place->second);
             results[i].items = reader.search(*search, vector, refreshes(search->refresh_ttl));
         } else if (const auto* list = std::get_if<NamespaceQuery>(&ops[i])) {
             results[i].namespaces = reader.list(*list);
@@ -230,7 +237,8 @@ void Engine::write(const Plan& plan) {
             edit.remove(name);
             continue;
         }
-        const std::int64_t ttl_ms = put.op->options.ttl.value_or(options_.default_ttl.value_or(std::chrono::milliseconds(0))).count();
+        const std::int64_t ttl_ms =
+            put.op->options.ttl.value_or(options_.default_ttl.value_or(std::chrono::milliseconds(0))).count();
         const auto floats = options_.index ? plan.embedding.vectors(put.vectors) : std::span<const float>();
         edit.put(name, *put.op, ttl_ms, floats, options_.index ? options_.index->dims : 0);
     }

@@ -38,7 +38,9 @@ private:
     class Edit;
 
     std::int64_t now() const { return times::nowUs(*clock_); }
-    bool refreshes(const std::optional<bool>& wanted) const { return wanted.value_or(options_.refresh_on_read) && rows_.isWritable(); }
+    bool refreshes(const std::optional<bool>& wanted) const {
+        return wanted.value_or(options_.refresh_on_read) && rows_.isWritable();
+    }
     void readAll(std::span<const StoreOp> ops, Plan& plan, std::vector<StoreResult>& results);
     void write(const Plan& plan);
     void refresh(const std::vector<std::string>& names, std::int64_t now_unix_us);
@@ -50,7 +52,8 @@ private:
     Rows& rows_;
     IdSource* clock_;  // the options keep it
     std::vector<TextPath> fields_;
-    // Whoever reads an item in order to write it holds its mutex, found by its name; those of several in the order of this array.
+    // Whoever reads an item in order to write it holds its mutex, found by its name; those of several in the order of
+    // this array.
     std::array<std::mutex, 32> mutexes_;
 };
 

@@ -22,15 +22,18 @@ Kind kindOf(std::string_view operation) {
     if (operation == "$gte") return Kind::greater_or_equal;
     if (operation == "$lt") return Kind::less;
     if (operation == "$lte") return Kind::less_or_equal;
-    throw InvalidArgumentError("the filter has the operator " + quoted(operation) +
-                               ", and there is none; take one of $eq $ne $gt $gte $lt $lte (names of fields do not begin with $)");
+    throw InvalidArgumentError(
+        "the filter has the operator " + quoted(operation) +
+        ", and there is none; take one of $eq $ne $gt $gte $lt $lte (names of fields do not begin with $)");
 }
 
 void checkName(std::string_view name) {
-    if (name.empty()) throw InvalidArgumentError("the filter names a field with an empty name; name it, or drop the dot too many");
+    if (name.empty())
+        throw InvalidArgumentError("the filter names a field with an empty name; name it, or drop the dot too many");
     if (name.front() == '$') {
-        throw InvalidArgumentError("the filter has " + quoted(name) +
-                                   " where the name of a field belongs; operators stand inside a field: {\"field\": {\"$gt\": 1}}");
+        throw InvalidArgumentError(
+            "the filter has " + quoted(name) +
+            " where the name of a field belongs; operators stand inside a field: {\"field\": {\"$gt\": 1}}");
     }
 }
 
@@ -39,7 +42,8 @@ FilterNode makeCondition(std::vector<std::string> path, std::string_view operati
     if (kind != Kind::equal && kind != Kind::not_equal) {
         const Decoder::Type type = Decoder(operand.bytes()).peek();
         const bool has_order = type == Decoder::Type::unsigned_integer || type == Decoder::Type::negative_integer ||
-                               type == Decoder::Type::real || type == Decoder::Type::text || type == Decoder::Type::bytes;
+                               type == Decoder::Type::real || type == Decoder::Type::text ||
+                               type == Decoder::Type::bytes;
         if (!has_order) {
             throw InvalidArgumentError("the filter compares with " + std::string(operation) +
                                        " to something that is neither a number nor a text; those alone have an order");
@@ -68,26 +72,33 @@ private:
 
     void count() {
         if (++conditions_ > StoreFilter::conditions_max) {
-            throw InvalidArgumentError("the filter has more than " + std::to_string(StoreFilter::conditions_max) + " conditions");
+            throw InvalidArgumentError("the filter has more than " + std::to_string(StoreFilter::conditions_max) +
+                                       " conditions");
         }
     }
 
     FilterNode pattern(std::vector<std::string> path, std::string_view item, int depth) {
         if (depth > StoreFilter::depth_max) {
-            throw InvalidArgumentError("the filter is nested deeper than " + std::to_string(StoreFilter::depth_max) + " levels");
+            throw InvalidArgumentError("the filter is nested deeper than " + std::to_string(StoreFilter::depth_max) +
+                                       " levels");
         }
         count();
         Decoder in(item);
         if (in.peek() == Decoder::Type::map) {
-            if (hasOperators(item)) return {.path = std::move(path), .kind = Kind::all_of, .operand = {}, .children = operators(in)};
+            if (hasOperators(item))
+                return {.path = std::move(path), .kind = Kind::all_of, .operand = {}, .children = operators(in)};
             return {.path = std::move(path), .kind = Kind::map_of, .operand = {}, .children = entries(in, depth + 1)};
         }
         if (in.peek() == Decoder::Type::array) {
             FilterNode node{.path = std::move(path), .kind = Kind::array_of, .operand = {}, .children = {}};
-            for (std::size_t left = in.array(); left > 0; --left) node.children.push_back(pattern({}, in.raw(), depth + 1));
+            for (std::size_t left = in.array(); left > 0; --left)
+                node.children.push_back(pattern({}, in.raw(), depth + 1));
             return node;
         }
-        return {.path = std::move(path), .kind = Kind::equal, .operand = Value::fromCbor(std::string(item)), .children = {}};
+        return {.path = std::move(path),
+                .kind = Kind::equal,
+                .operand = Value::fromCbor(std::string(item)),
+                .children = {}};
     }
 
     // All of a map's names are operators, or none.
@@ -100,7 +111,8 @@ private:
             in.skip();
         }
         if (operators > 0 && operators < count) {
-            throw InvalidArgumentError("the filter has operators and names of fields in one map; give the fields a map of their own");
+            throw InvalidArgumentError(
+                "the filter has operators and names of fields in one map; give the fields a map of their own");
         }
         return operators > 0;
     }
@@ -121,12 +133,18 @@ private:
 bool holds(const FilterNode& node, std::string_view item) {
     for (const std::string& name : node.path) item = findEntry(item, name).value_or(null_item);
     switch (node.kind) {
-        case Kind::equal: return equalItems(item, node.operand.bytes());
-        case Kind::not_equal: return !equalItems(item, node.operand.bytes());
-        case Kind::greater: return compareItems(item, node.operand.bytes()) > 0;
-        case Kind::greater_or_equal: return compareItems(item, node.operand.bytes()) >= 0;
-        case Kind::less: return compareItems(item, node.operand.bytes()) < 0;
-        case Kind::less_or_equal: return compareItems(item, node.operand.bytes()) <= 0;
+        case Kind::equal:
+            return equalItems(item, node.operand.bytes());
+        case Kind::not_equal:
+            return !equalItems(item, node.operand.bytes());
+        case Kind::greater:
+            return compareItems(item, node.operand.bytes()) > 0;
+        case Kind::greater_or_equal:
+            return compareItems(item, node.operand.bytes()) >= 0;
+        case Kind::less:
+            return compareItems(item, node.operand.bytes()) < 0;
+        case Kind::less_or_equal:
+            return compareItems(item, node.operand.bytes()) <= 0;
         case Kind::array_of: {
             Decoder in(item);
             if (in.peek() != Decoder::Type::array || in.array() != node.children.size()) return false;
@@ -138,7 +156,8 @@ bool holds(const FilterNode& node, std::string_view item) {
         case Kind::map_of:
             if (Decoder(item).peek() != Decoder::Type::map) return false;
             break;
-        case Kind::all_of: break;
+        case Kind::all_of:
+            break;
     }
     for (const FilterNode& child : node.children) {
         if (!holds(child, item)) return false;
@@ -158,7 +177,8 @@ std::size_t countConditions(const FilterNode& node) {
 
 StoreFilter StoreFilter::parse(const Value& filter) {
     Decoder in(filter.bytes());
-    if (in.peek() != Decoder::Type::map) throw InvalidArgumentError("a filter is a map from names of fields to what they must be");
+    if (in.peek() != Decoder::Type::map)
+        throw InvalidArgumentError("a filter is a map from names of fields to what they must be");
     StoreFilter made;
     for (auto& node : stores::Parser().entries(in, 1)) {
         made.nodes_.push_back(std::make_shared<const stores::FilterNode>(std::move(node)));
@@ -179,7 +199,8 @@ StoreFilter operator&&(const StoreFilter& a, const StoreFilter& b) {
     std::size_t count = 0;
     for (const auto& node : both.nodes_) count += stores::countConditions(*node);
     if (count > StoreFilter::conditions_max) {
-        throw InvalidArgumentError("the filter has more than " + std::to_string(StoreFilter::conditions_max) + " conditions");
+        throw InvalidArgumentError("the filter has more than " + std::to_string(StoreFilter::conditions_max) +
+                                   " conditions");
     }
     return both;
 }
@@ -187,14 +208,16 @@ StoreFilter operator&&(const StoreFilter& a, const StoreFilter& b) {
 FilterField::FilterField(std::vector<std::string> names) : names_(std::move(names)) {
     if (names_.empty()) throw InvalidArgumentError("the filter names no field; give where() at least one name");
     if (names_.size() > static_cast<std::size_t>(StoreFilter::depth_max)) {
-        throw InvalidArgumentError("the filter is nested deeper than " + std::to_string(StoreFilter::depth_max) + " levels");
+        throw InvalidArgumentError("the filter is nested deeper than " + std::to_string(StoreFilter::depth_max) +
+                                   " levels");
     }
     for (const std::string& name : names_) stores::checkName(name);
 }
 
 StoreFilter FilterField::make(std::string_view operation, const Value& operand) const {
     StoreFilter made;
-    made.nodes_.push_back(std::make_shared<const stores::FilterNode>(stores::makeCondition(names_, operation, operand)));
+    made.nodes_.push_back(
+        std::make_shared<const stores::FilterNode>(stores::makeCondition(names_, operation, operand)));
     return made;
 }
 StoreFilter FilterField::eq(const Value& operand) const { return make("$eq", operand); }

@@ -37,10 +37,11 @@ std::string closeFrame(std::string_view row_key, std::string record) {
 std::string_view readFrame(std::string_view row_key, std::string_view bytes) {
     if (bytes.size() <= frame_size) corrupt(row_key, "its record is too short");
     const auto version = static_cast<unsigned char>(bytes[0]);
-    if (version == sealed_version) corrupt(row_key, "it is encrypted; give the store the cipher that it was put with (StoreOptions::cipher)");
+    if (version == sealed_version)
+        corrupt(row_key, "it is encrypted; give the store the cipher that it was put with (StoreOptions::cipher)");
     if (version > format_version) {
-        corrupt(row_key, "its format " + std::to_string(version) + " is newer than this library's " + std::to_string(format_version) +
-                             " (use a newer stategraph)");
+        corrupt(row_key, "its format " + std::to_string(version) + " is newer than this library's " +
+                             std::to_string(format_version) + " (use a newer stategraph)");
     }
     std::uint64_t stored = 0;
     for (std::size_t i = 1; i < frame_size; ++i) stored = stored << 8U | static_cast<unsigned char>(bytes[i]);
@@ -65,7 +66,8 @@ auto readBody(std::string_view row_key, std::string_view bytes, Read read) {
 }  // namespace
 
 void corrupt(std::string_view row_key, const std::string& why) {
-    throw CorruptStoreError(describeName(row_key.substr(1)) + " is damaged: " + why + "; remove it, or restore the store from a copy");
+    throw CorruptStoreError(describeName(row_key.substr(1)) + " is damaged: " + why +
+                            "; remove it, or restore the store from a copy");
 }
 
 std::string writeItem(std::string_view row_key, const ItemRecord& record) {
@@ -90,7 +92,8 @@ ItemRecord readItem(std::string_view row_key, std::string_view bytes) {
         record.ttl_ms = in.integer();
         record.expires_at_unix_us = in.integer();
         record.vectors = in.unsignedInteger();
-        if (record.ttl_ms < 0 || record.ttl_ms > store_limits::ttl_max.count()) corrupt(row_key, "its time to live is impossible");
+        if (record.ttl_ms < 0 || record.ttl_ms > store_limits::ttl_max.count())
+            corrupt(row_key, "its time to live is impossible");
         if (in.peek() != Decoder::Type::map) corrupt(row_key, "its value is no map");
         record.value = in.raw();
         return record;
@@ -111,14 +114,16 @@ std::string writeVectors(std::string_view row_key, std::size_t dims, std::span<c
     return closeFrame(row_key, std::move(out));
 }
 
-void readVectors(std::string_view row_key, std::string_view bytes, std::size_t dims, std::uint64_t count, std::vector<float>& floats) {
+void readVectors(std::string_view row_key, std::string_view bytes, std::size_t dims, std::uint64_t count,
+                 std::vector<float>& floats) {
     const std::string_view raw = readBody(row_key, bytes, [&](Decoder& in) {
         if (in.array() != 2) corrupt(row_key, "its vectors have another shape");
         const std::uint64_t stored_dims = in.unsignedInteger();
         const std::string_view found = in.bytes();
         if (stored_dims != dims) {
             throw StoreError(describeName(row_key.substr(1)) + " has vectors of " + std::to_string(stored_dims) +
-                             " numbers, and the index of " + std::to_string(dims) + "; put it again, or open the store with the index that it was put with");
+                             " numbers, and the index of " + std::to_string(dims) +
+                             "; put it again, or open the store with the index that it was put with");
         }
         if (dims == 0 || found.size() % (4 * dims) != 0 || found.size() / (4 * dims) != count) {
             corrupt(row_key, "its vectors are not as many as it says");
@@ -132,7 +137,8 @@ void readVectors(std::string_view row_key, std::string_view bytes, std::size_t d
     }
     for (std::size_t i = 0; i < floats.size(); ++i) {
         std::uint32_t bits = 0;
-        for (std::size_t b = 0; b < 4; ++b) bits |= static_cast<std::uint32_t>(static_cast<unsigned char>(raw[4 * i + b])) << (8 * b);
+        for (std::size_t b = 0; b < 4; ++b)
+            bits |= static_cast<std::uint32_t>(static_cast<unsigned char>(raw[4 * i + b])) << (8 * b);
         floats[i] = std::bit_cast<float>(bits);
     }
 }

@@ -25,7 +25,9 @@ struct ItemRecord {
     std::uint64_t vectors = 0;  // how many are stored beside it
     std::string_view value;
 
-    bool isOver(std::int64_t now_unix_us) const noexcept { return expires_at_unix_us != 0 && expires_at_unix_us <= now_unix_us; }
+    bool isOver(std::int64_t now_unix_us) const noexcept {
+        return expires_at_unix_us != 0 && expires_at_unix_us <= now_unix_us;
+    }
 };
 
 std::string writeItem(std::string_view row_key, const ItemRecord& record);
@@ -34,8 +36,10 @@ ItemRecord readItem(std::string_view row_key, std::string_view bytes);
 
 /// `floats` are whole vectors of `dims`.
 std::string writeVectors(std::string_view row_key, std::size_t dims, std::span<const float> floats);
-/// Replaces `floats`. Errors: CorruptStoreError naming the item; StoreError if the vectors are of another size than the index's.
-void readVectors(std::string_view row_key, std::string_view bytes, std::size_t dims, std::uint64_t count, std::vector<float>& floats);
+/// Replaces `floats`. Errors: CorruptStoreError naming the item; StoreError if the vectors are of another size than the
+/// index's.
+void readVectors(std::string_view row_key, std::string_view bytes, std::size_t dims, std::uint64_t count,
+                 std::vector<float>& floats);
 
 /// Throws CorruptStoreError naming the item.
 [[noreturn]] void corrupt(std::string_view row_key, const std::string& why);

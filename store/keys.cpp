@@ -13,8 +13,8 @@
 //   end     := 00 00
 //   time    := microseconds since 1970, 8 bytes, big endian
 //
-// 00 00 < 00 01 < 00 FF, and no label is empty, so the order of bytes is that of namespaces label by label, a shorter one before those that
-// it begins, and within one that of keys. Labels and keys may hold any byte.
+// 00 00 < 00 01 < 00 FF, and no label is empty, so the order of bytes is that of namespaces label by label, a shorter
+// one before those that it begins, and within one that of keys. Labels and keys may hold any byte.
 namespace stategraph::stores {
 namespace {
 

@@ -15,7 +15,8 @@ enum class Table : char { items = 'i', vectors = 'v', expiries = 'e' };
 inline constexpr std::string_view format_key = "stategraph.store.format";
 inline constexpr int key_format_version = 1;
 
-/// An item's name, which its rows' keys end with. The order of names is that of namespaces, label by label, and then of keys.
+/// An item's name, which its rows' keys end with. The order of names is that of namespaces, label by label, and then of
+/// keys.
 std::string itemName(const StoreNamespace& ns, std::string_view key);
 /// What the names of all items of a namespace and below it begin with; the empty namespace: nothing.
 std::string namespacePrefix(const StoreNamespace& ns);

@@ -79,8 +79,8 @@ public:
         const std::unique_lock lock(mutex_);
         const std::size_t after = sizeAfter(changes, made);
         if (bytes_max_ && after > *bytes_max_ && after > bytes_) {
-            throw StoreError("the memory store is full: the put needs " + std::to_string(after - bytes_) + " bytes more, " +
-                             std::to_string(bytes_) + " of " + std::to_string(*bytes_max_) +
+            throw StoreError("the memory store is full: the put needs " + std::to_string(after - bytes_) +
+                             " bytes more, " + std::to_string(bytes_) + " of " + std::to_string(*bytes_max_) +
                              " are taken; remove items, call sweep(), or raise bytes_max");
         }
         for (const stores::Change& change : changes) {
@@ -123,20 +123,23 @@ private:
 };
 
 std::optional<std::size_t> checked(std::optional<std::size_t> bytes_max) {
-    if (bytes_max && *bytes_max < 1) throw InvalidArgumentError("bytes_max is 0; give the memory store at least 1, or no limit");
+    if (bytes_max && *bytes_max < 1)
+        throw InvalidArgumentError("bytes_max is 0; give the memory store at least 1, or no limit");
     return bytes_max;
 }
 
 }  // namespace
 
 struct MemoryStore::Impl {
-    Impl(const StoreOptions& options, const MemoryStoreOptions& memory) : rows(checked(memory.bytes_max)), engine(options, rows) {}
+    Impl(const StoreOptions& options, const MemoryStoreOptions& memory)
+        : rows(checked(memory.bytes_max)), engine(options, rows) {}
 
     MemoryRows rows;
     stores::Engine engine;
 };
 
-MemoryStore::MemoryStore(const StoreOptions& options, const MemoryStoreOptions& memory) : impl_(std::make_unique<Impl>(options, memory)) {}
+MemoryStore::MemoryStore(const StoreOptions& options, const MemoryStoreOptions& memory)
+    : impl_(std::make_unique<Impl>(options, memory)) {}
 MemoryStore::~MemoryStore() = default;
 
 std::vector<StoreResult> MemoryStore::apply(std::span<const StoreOp> ops) { return impl_->engine.apply(ops); }

@@ -52,7 +52,8 @@ private:
             add({.kind = StepKind::name, .name = std::string(name), .index = 0});
         }
         while (!rest_.empty() && rest_.front() == '[') index();
-        if (!rest_.empty() && rest_.front() != '.') refuse("it has " + std::string(1, rest_.front()) + " where a dot or the end belongs");
+        if (!rest_.empty() && rest_.front() != '.')
+            refuse("it has " + std::string(1, rest_.front()) + " where a dot or the end belongs");
     }
 
     void index() {

@@ -26,8 +26,8 @@ using TextPath = std::vector<PathStep>;
 /// Errors: InvalidArgumentError that quotes the path.
 TextPath parsePath(std::string_view path);
 
-/// The texts that the path leads to, in their order: text as it is, other values as JSON, null not at all. At most `most`, and one more if
-/// there were more.
+/// The texts that the path leads to, in their order: text as it is, other values as JSON, null not at all. At most
+/// `most`, and one more if there were more.
 void collectTexts(const TextPath& path, const Value& value, std::size_t most, std::vector<std::string>& out);
 
 }  // namespace stategraph::stores

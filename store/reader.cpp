@@ -34,7 +34,9 @@ struct Candidate {
     std::string name;
 };
 // The better one first; names are unique, so the order is total.
-bool isBetter(const Candidate& a, const Candidate& b) { return a.score != b.score ? a.score > b.score : a.name < b.name; }
+bool isBetter(const Candidate& a, const Candidate& b) {
+    return a.score != b.score ? a.score > b.score : a.name < b.name;
+}
 
 // The best candidates, at most `most` of them: a heap with the worst on top.
 class Best {
@@ -62,10 +64,14 @@ private:
 };
 
 bool fits(const StoreNamespace& ns, const NamespaceQuery& query) {
-    const auto same = [](const std::string& label, const std::string& pattern) { return pattern == "*" || label == pattern; };
+    const auto same = [](const std::string& label, const std::string& pattern) {
+        return pattern == "*" || label == pattern;
+    };
     return ns.size() >= query.prefix.size() && ns.size() >= query.suffix.size() &&
-           std::equal(query.prefix.begin(), query.prefix.end(), ns.begin(), [&](const auto& a, const auto& b) { return same(b, a); }) &&
-           std::equal(query.suffix.rbegin(), query.suffix.rend(), ns.rbegin(), [&](const auto& a, const auto& b) { return same(b, a); });
+           std::equal(query.prefix.begin(), query.prefix.end(), ns.begin(),
+                      [&](const auto& a, const auto& b) { return same(b, a); }) &&
+           std::equal(query.suffix.rbegin(), query.suffix.rend(), ns.rbegin(),
+                      [&](const auto& a, const auto& b) { return same(b, a); });
 }
 
 }  // namespace
@@ -186,7 +192,9 @@ std::vector<StoreNamespace> Reader::list(const NamespaceQuery& query) {
     for (bool more = rows->seek(prefix); more;) {
         auto name = parseName(rows->key().substr(1));
         if (!name) {
-            damaged_.push_back({{}, std::string(rows->key().substr(1)), "the store has a key that cannot be read: " + describeName(rows->key().substr(1))});
+            damaged_.push_back({{},
+                                std::string(rows->key().substr(1)),
+                                "the store has a key that cannot be read: " + describeName(rows->key().substr(1))});
             more = rows->next();
             continue;
         }

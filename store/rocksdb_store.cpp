@@ -12,7 +12,8 @@ namespace {
 
 class RocksDBCursor final : public stores::Cursor {
 public:
-    RocksDBCursor(checkpoint::Database& database, const rocksdb::Snapshot* snapshot, std::string lower, std::string upper)
+    RocksDBCursor(checkpoint::Database& database, const rocksdb::Snapshot* snapshot, std::string lower,
+                  std::string upper)
         : rows_(database, std::move(lower), std::move(upper), snapshot) {}
 
     bool seek(std::string_view key) override { return rows_.seek(key); }
@@ -28,7 +29,9 @@ class RocksDBView final : public stores::View {
 public:
     explicit RocksDBView(checkpoint::Database& database) : database_(database), snapshot_(database) {}
 
-    std::optional<std::string> get(std::string_view key) override { return database_.get(key, "read an item", snapshot_.get()); }
+    std::optional<std::string> get(std::string_view key) override {
+        return database_.get(key, "read an item", snapshot_.get());
+    }
     std::unique_ptr<stores::Cursor> rows(std::string lower, std::string upper) override {
         return std::make_unique<RocksDBCursor>(database_, snapshot_.get(), std::move(lower), std::move(upper));
     }
@@ -56,7 +59,8 @@ public:
         rocksdb::WriteBatch batch;
         for (const stores::Change& change : changes) {
             const rocksdb::Slice key = checkpoint::slice(change.key);
-            database_.errors().check(change.value ? batch.Put(key, checkpoint::slice(*change.value)) : batch.Delete(key), "store an item");
+            database_.errors().check(
+                change.value ? batch.Put(key, checkpoint::slice(*change.value)) : batch.Delete(key), "store an item");
         }
         database_.write(batch, sync_ && lasting, "store items");
     }

@@ -38,7 +38,8 @@ class Rows {
 public:
     virtual ~Rows() = default;
     virtual std::unique_ptr<View> view() = 0;
-    /// All of them or, if it throws, none. `lasting`: as durable as the store's options say; else it may get lost with the machine.
+    /// All of them or, if it throws, none. `lasting`: as durable as the store's options say; else it may get lost with
+    /// the machine.
     virtual void write(std::span<const Change> changes, bool lasting) = 0;
     /// Throws StoreError if rows can only be read.
     virtual void checkWritable() const {}

@@ -11,10 +11,11 @@ namespace stategraph::stores {
 
 void checkIndex(const IndexConfig& index) {
     if (index.dims < 1 || index.dims > store_limits::dims_max) {
-        throw InvalidArgumentError("the index has dims " + std::to_string(index.dims) + "; give it the size of the vectors, 1 to " +
-                                   std::to_string(store_limits::dims_max));
+        throw InvalidArgumentError("the index has dims " + std::to_string(index.dims) +
+                                   "; give it the size of the vectors, 1 to " + std::to_string(store_limits::dims_max));
     }
-    if (!index.embed) throw InvalidArgumentError("the index has no embed function; give it one that turns texts into vectors");
+    if (!index.embed)
+        throw InvalidArgumentError("the index has no embed function; give it one that turns texts into vectors");
     for (const std::string& path : index.fields) (void)parsePath(path);
 }
 
@@ -50,7 +51,8 @@ Products multiply(std::span<const float> query, std::span<const float> vector) {
 
 }  // namespace
 
-Query::Query(std::span<const float> vector) : vector_(vector), length_(std::sqrt(multiply(vector, vector).with_itself)) {}
+Query::Query(std::span<const float> vector)
+    : vector_(vector), length_(std::sqrt(multiply(vector, vector).with_itself)) {}
 
 double Query::bestCosine(std::span<const float> vectors) const {
     double best = -1;
@@ -84,18 +86,21 @@ void Embedding::embed() {
     if (texts_.empty()) return;
     const auto made = index_->embed(texts_);
     if (made.size() != texts_.size()) {
-        throw InvalidArgumentError("the index's embed function returned " + std::to_string(made.size()) + " vectors for " +
-                                   std::to_string(texts_.size()) + " texts; it must return one for each");
+        throw InvalidArgumentError("the index's embed function returned " + std::to_string(made.size()) +
+                                   " vectors for " + std::to_string(texts_.size()) +
+                                   " texts; it must return one for each");
     }
     floats_.reserve(made.size() * index_->dims);
     for (const auto& vector : made) {
         if (vector.size() != index_->dims) {
-            throw InvalidArgumentError("the index's embed function returned a vector of " + std::to_string(vector.size()) +
-                                       " numbers, and the index has dims " + std::to_string(index_->dims));
+            throw InvalidArgumentError("the index's embed function returned a vector of " +
+                                       std::to_string(vector.size()) + " numbers, and the index has dims " +
+                                       std::to_string(index_->dims));
         }
         for (const float number : vector) {
             if (!std::isfinite(number)) {
-                throw InvalidArgumentError("the index's embed function returned a vector with a number that is not finite");
+                throw InvalidArgumentError(
+                    "the index's embed function returned a vector with a number that is not finite");
             }
         }
         floats_.insert(floats_.end(), vector.begin(), vector.end());

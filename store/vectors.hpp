@@ -17,7 +17,8 @@ void checkIndex(const IndexConfig& index);
 class Query {
 public:
     explicit Query(std::span<const float> vector);
-    /// The highest cosine with any of several vectors of its size, one after the other: in [-1, 1], and 0 with one that has no length.
+    /// The highest cosine with any of several vectors of its size, one after the other: in [-1, 1], and 0 with one that
+    /// has no length.
     double bestCosine(std::span<const float> vectors) const;
 
 private:
@@ -30,10 +31,12 @@ class Embedding {
 public:
     explicit Embedding(const IndexConfig* index) : index_(index) {}
 
-    /// A place to ask for the vectors of what was added. Errors: InvalidArgumentError for more than vectors_max texts of one item.
+    /// A place to ask for the vectors of what was added. Errors: InvalidArgumentError for more than vectors_max texts
+    /// of one item.
     std::size_t addItem(const Value& value, const std::vector<TextPath>& paths);
     std::size_t addQuery(const std::string& text);
-    /// Calls the user's function, if there is a text. Errors: its own; InvalidArgumentError if what it returns is not what it must.
+    /// Calls the user's function, if there is a text. Errors: its own; InvalidArgumentError if what it returns is not
+    /// what it must.
     void embed();
     /// Whole vectors, one after the other.
     std::span<const float> vectors(std::size_t place) const;

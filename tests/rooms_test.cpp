@@ -35,7 +35,8 @@ fs::path includedFile(const std::string& line, const fs::path& from) {
 // From each arrow to the first include that makes it.
 std::map<Arrow, std::string> arrowsOfTheCode() {
     std::map<Arrow, std::string> arrows;
-    for (const char* root : {"include", "src", "checkpoint", "store", "workflow", "schema", "model", "agent", "serve"}) {
+    for (const char* root :
+         {"include", "src", "checkpoint", "store", "workflow", "schema", "model", "agent", "serve"}) {
         if (!fs::exists(project() / root)) continue;
         for (const auto& entry : fs::recursive_directory_iterator(project() / root)) {
             if (entry.path().extension() != ".cpp" && entry.path().extension() != ".hpp") continue;

@@ -8,7 +8,8 @@
 #include "workflow/reducing.hpp"
 #include "workflow/scope.hpp"
 
-// What decides and computes between steps: joins of blocks, conditions, maps and sleeps. What their functions throw fails the run; it is not retried.
+// What decides and computes between steps: joins of blocks, conditions, maps and sleeps. What their functions throw
+// fails the run; it is not retried.
 namespace stategraph::workflow {
 namespace {
 

@@ -9,8 +9,8 @@
 
 namespace stategraph::workflow {
 
-/// One call of start, resume or restart while it drives its run, blocking or awaited. The run is known as long as it is under way, so that it can be
-/// cancelled.
+/// One call of start, resume or restart while it drives its run, blocking or awaited. The run is known as long as it is
+/// under way, so that it can be cancelled.
 class Drive {
 public:
     /// `claims`: somebody else may do the same at the same time, and one of them is refused.

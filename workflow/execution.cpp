@@ -74,7 +74,8 @@ public:
     }
     void cancel() override { is_canceled_ = true; }
 
-    /// Completes the record of an execution that has asked or bailed, also if it has caught what it should have left through.
+    /// Completes the record of an execution that has asked or bailed, also if it has caught what it should have left
+    /// through.
     bool takeEnding(Record& record) {
         if (auto* const suspended = std::get_if<Suspended>(&ending_)) {
             record.status = Word::suspended;

@@ -19,7 +19,8 @@
 namespace stategraph::workflow {
 namespace {
 
-// What the caller of a run that is resumed changes of it. Answers that time travel left for steps it did not reach are dropped.
+// What the caller of a run that is resumed changes of it. Answers that time travel left for steps it did not reach are
+// dropped.
 Update<State> goingOnWith(const State& state, const RunOptions& options) {
     Update<State> update;
     if (!options.context.empty()) update.with(merge(&State::context, options.context));

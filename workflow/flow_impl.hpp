@@ -52,7 +52,8 @@ struct Flow::Impl {
     RunInput resumeInput(const std::string& run_id, const ResumeTarget& target, Value data,
                          const RunOptions& options) const;
     std::variant<RunView, RunInput> restartInput(const std::string& run_id, const RunOptions& options) const;
-    /// Ends the run of this process that is under way; none if there is none. True: it is stored that the run is canceled.
+    /// Ends the run of this process that is under way; none if there is none. True: it is stored that the run is
+    /// canceled.
     std::optional<bool> cancelLive(const std::string& run_id) const;
     /// `ends_success`: also of a run that has succeeded meanwhile.
     void end(const std::string& run_id, bool ends_success = false) const;

@@ -116,7 +116,8 @@ struct State {
     /// Of the foreach under way, by index.
     std::map<std::int64_t, Record> items = {};
     Values shared = {};
-    /// Of members of the block under way, or elements of the foreach, by their place: to be reduced, in this order, when it ends or suspends.
+    /// Of members of the block under way, or elements of the foreach, by their place: to be reduced, in this order,
+    /// when it ends or suspends.
     std::map<std::int64_t, Additions> additions = {};
     /// Of a nested workflow: all that has been reduced since it began or was resumed, for the workflow around it.
     Additions reduced = {};

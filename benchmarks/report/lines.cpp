@@ -29,7 +29,8 @@ const Figure* figureOf(const Measurements& measurements, const std::string& name
     if (found == measurements.end() || !found->second.error.empty()) return nullptr;
     if (counter.empty()) return &found->second.time;
     const auto at = found->second.counters.find(counter);
-    if (at == found->second.counters.end()) throw std::runtime_error("the budget names the counter " + counter + " of " + name + ", which has none");
+    if (at == found->second.counters.end())
+        throw std::runtime_error("the budget names the counter " + counter + " of " + name + ", which has none");
     return &at->second;
 }
 
@@ -65,7 +66,9 @@ void compareWithFastest(Line& line, const Figure* figure, const std::vector<Peer
 Line budgetLine(const json::object& row, const Measurements& measurements, const PeerFigures& peers) {
     const std::string name = textOf(row, "case");
     const std::string counter = textOf(row, "counter");
-    Line line{.name = counter.empty() ? name : name + ":" + counter, .what = textOf(row, "what"), .unit = textOf(row, "unit")};
+    Line line{.name = counter.empty() ? name : name + ":" + counter,
+              .what = textOf(row, "what"),
+              .unit = textOf(row, "unit")};
     line.at_least = row.contains("at_least");
     if (const auto* budget = row.if_contains(line.at_least ? "at_least" : "at_most")) line.budget = numberOf(*budget);
     if (const auto found = measurements.find(name); found != measurements.end()) line.error = found->second.error;
@@ -79,7 +82,8 @@ Line budgetLine(const json::object& row, const Measurements& measurements, const
     if (published || row.contains("relative_to_peer")) {
         const std::string named = published && published->is_string() ? std::string(published->as_string()) : "";
         const auto found = peers.find(name);
-        if (found == peers.end() && published) throw std::runtime_error("the budget compares " + name + " with published.json, which has no figure of it");
+        if (found == peers.end() && published)
+            throw std::runtime_error("the budget compares " + name + " with published.json, which has no figure of it");
         if (found == peers.end()) return line;
         compareWithFastest(line, figure, found->second, [&](const PeerFigure& peer) {
             return published ? !peer.is_measured && peer.peer.starts_with(named) : peer.is_measured;
@@ -111,7 +115,9 @@ std::optional<double> Line::ratioToFloor() const {
 std::optional<double> Line::peer() const {
     if (measured_peer) return measured_peer->value;
     if (published_peers.empty()) return std::nullopt;
-    return std::min_element(published_peers.begin(), published_peers.end(), [](const auto& a, const auto& b) { return a.value < b.value; })->value;
+    return std::min_element(published_peers.begin(), published_peers.end(),
+                            [](const auto& a, const auto& b) { return a.value < b.value; })
+        ->value;
 }
 
 std::optional<double> Line::ratioToPeer() const {
@@ -122,7 +128,8 @@ std::optional<double> Line::ratioToPeer() const {
 std::vector<Line> budgetLines(const std::string& path, const Measurements& measurements, const PeerFigures& peers) {
     std::vector<Line> lines;
     const json::value file = readJson(path);
-    for (const auto& row : file.as_object().at("lines").as_array()) lines.push_back(budgetLine(row.as_object(), measurements, peers));
+    for (const auto& row : file.as_object().at("lines").as_array())
+        lines.push_back(budgetLine(row.as_object(), measurements, peers));
     return lines;
 }
 

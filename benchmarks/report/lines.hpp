@@ -31,8 +31,8 @@ struct Line {
     std::optional<double> peer() const;
 };
 
-/// The lines of the budget (benchmarks/budget.json), in its order. One that was not measured has neither a value nor an error. Throws
-/// std::runtime_error for a budget that cannot be read.
+/// The lines of the budget (benchmarks/budget.json), in its order. One that was not measured has neither a value nor an
+/// error. Throws std::runtime_error for a budget that cannot be read.
 std::vector<Line> budgetLines(const std::string& path, const Measurements& measurements, const PeerFigures& peers);
 
 /// A line for each case that was measured.

@@ -1,9 +1,11 @@
-// Reads what the workloads and the peers' programs wrote into a folder, and prints how it compares with floors, peers and the budget.
+// Reads what the workloads and the peers' programs wrote into a folder, and prints how it compares with floors, peers
+// and the budget.
 //
 //   stategraph-bench-report RESULTS BENCHMARKS OUT.json
 //
-// RESULTS: workload-*.json (Google Benchmark), peer-*.json, facts (lines of KEY=VALUE). BENCHMARKS: this folder of the source tree, for
-// budget.json, charts.json and peers/published.json. Scripts for charts go to RESULTS/charts. Exit code 1 if something cannot be read.
+// RESULTS: workload-*.json (Google Benchmark), peer-*.json, facts (lines of KEY=VALUE). BENCHMARKS: this folder of the
+// source tree, for budget.json, charts.json and peers/published.json. Scripts for charts go to RESULTS/charts. Exit
+// code 1 if something cannot be read.
 #include <algorithm>
 #include <exception>
 #include <filesystem>
@@ -46,7 +48,8 @@ void writeReport(const fs::path& results, const fs::path& benchmarks, const std:
 
     const auto cases = report::caseLines(measurements, peers);
     auto budget = report::budgetLines((benchmarks / "budget.json").string(), measurements, peers);
-    std::erase_if(budget, [](const report::Line& line) { return !line.value && line.error.empty(); });  // left out by --only
+    std::erase_if(budget,
+                  [](const report::Line& line) { return !line.value && line.error.empty(); });  // left out by --only
 
     const auto charts = report::readCharts((benchmarks / "charts.json").string(), measurements, peers);
 

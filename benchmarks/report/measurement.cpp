@@ -10,10 +10,12 @@ namespace {
 
 namespace json = boost::json;
 
-// CPU time where a case is one thread that computes, which neighbours on the machine disturb less; real time where it says so.
+// CPU time where a case is one thread that computes, which neighbours on the machine disturb less; real time where it
+// says so.
 const char* timeOf(const json::object& row) {
     const std::string name = textOf(row, "run_name");
-    const bool is_real = name.find("/real_time") != std::string::npos || name.find("/manual_time") != std::string::npos || !row.contains("cpu_time");
+    const bool is_real = name.find("/real_time") != std::string::npos ||
+                         name.find("/manual_time") != std::string::npos || !row.contains("cpu_time");
     return is_real ? "real_time" : "cpu_time";
 }
 
@@ -24,10 +26,25 @@ double nanoseconds(const json::object& row) {
 }
 
 bool isCounter(std::string_view name) {
-    static const std::set<std::string_view> own = {"name", "family_index", "per_family_instance_index", "run_name", "run_type", "repetitions",
-                                                   "repetition_index", "threads", "aggregate_name", "aggregate_unit", "iterations",
-                                                   "real_time", "cpu_time", "time_unit", "error_occurred", "error_message", "items",
-                                                   "items_per_second", "label"};
+    static const std::set<std::string_view> own = {"name",
+                                                   "family_index",
+                                                   "per_family_instance_index",
+                                                   "run_name",
+                                                   "run_type",
+                                                   "repetitions",
+                                                   "repetition_index",
+                                                   "threads",
+                                                   "aggregate_name",
+                                                   "aggregate_unit",
+                                                   "iterations",
+                                                   "real_time",
+                                                   "cpu_time",
+                                                   "time_unit",
+                                                   "error_occurred",
+                                                   "error_message",
+                                                   "items",
+                                                   "items_per_second",
+                                                   "label"};
     return !own.contains(name);
 }
 
@@ -35,14 +52,16 @@ void readMedian(const json::object& row, Measurement& into) {
     const auto* items = row.if_contains("items");
     into.time.value = nanoseconds(row) / (items && numberOf(*items) > 0 ? numberOf(*items) : 1.0);
     for (const auto& member : row) {
-        if (isCounter(member.key()) && member.value().is_number()) into.counters[std::string(member.key())].value = numberOf(member.value());
+        if (isCounter(member.key()) && member.value().is_number())
+            into.counters[std::string(member.key())].value = numberOf(member.value());
     }
 }
 
 void readSpread(const json::object& row, Measurement& into) {
     into.time.spread = numberOf(row.at(timeOf(row)));
     for (const auto& member : row) {
-        if (isCounter(member.key()) && member.value().is_number()) into.counters[std::string(member.key())].spread = numberOf(member.value());
+        if (isCounter(member.key()) && member.value().is_number())
+            into.counters[std::string(member.key())].spread = numberOf(member.value());
     }
 }
 
@@ -54,7 +73,8 @@ std::string plainName(const std::string& run_name) {
     while (begin <= run_name.size()) {
         const std::size_t end = std::min(run_name.find('/', begin), run_name.size());
         const std::string part = run_name.substr(begin, end - begin);
-        const bool is_added = part == "manual_time" || part == "real_time" || part == "process_time" || part.find(':') != std::string::npos;
+        const bool is_added = part == "manual_time" || part == "real_time" || part == "process_time" ||
+                              part.find(':') != std::string::npos;
         if (!is_added) plain += (plain.empty() ? "" : "/") + part;
         begin = end + 1;
     }

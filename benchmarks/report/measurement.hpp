@@ -25,8 +25,8 @@ struct Measurement {
 /// By `<workload>/<case>[/size][/floor]`.
 using Measurements = std::map<std::string, Measurement>;
 
-/// Adds what a Google Benchmark program printed as JSON. Throws std::runtime_error for a file that is none, or that a Debug build or
-/// another program made.
+/// Adds what a Google Benchmark program printed as JSON. Throws std::runtime_error for a file that is none, or that a
+/// Debug build or another program made.
 void readMeasurements(const std::string& path, Measurements& into);
 
 /// The name without what Google Benchmark adds to it ("/manual_time", "/iterations:1", …).

@@ -32,8 +32,8 @@ boost::json::array growthToJson(const std::vector<Chart>& charts);
 /// JSON with each element of the members that are arrays on a line of its own, so that differences can be read.
 void writeJson(std::ostream& out, const boost::json::object& object);
 
-/// For each chart a script for gnuplot, `<folder>/<name>.gp`, that draws it into `<folder>/<name>.svg`. Throws std::runtime_error if it
-/// cannot be written.
+/// For each chart a script for gnuplot, `<folder>/<name>.gp`, that draws it into `<folder>/<name>.svg`. Throws
+/// std::runtime_error if it cannot be written.
 void writeCharts(const std::string& folder, const std::vector<Chart>& charts);
 
 }  // namespace bench::report

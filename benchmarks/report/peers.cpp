@@ -12,9 +12,7 @@ namespace {
 namespace json = boost::json;
 
 // In the unit of ours: nanoseconds where it is a time.
-double factorOf(const std::string& unit) {
-    return unit == "us" ? 1e3 : unit == "ms" ? 1e6 : unit == "s" ? 1e9 : 1.0;
-}
+double factorOf(const std::string& unit) { return unit == "us" ? 1e3 : unit == "ms" ? 1e6 : unit == "s" ? 1e9 : 1.0; }
 
 }  // namespace
 
@@ -24,13 +22,15 @@ void readMeasuredPeers(const std::string& path, PeerFigures& into) {
     for (const auto& entry : file.as_object().at("figures").as_array()) {
         const auto& row = entry.as_object();
         std::vector<double> samples;
-        for (const auto& sample : row.at("samples").as_array()) samples.push_back(numberOf(sample) * factorOf(textOf(row, "unit")));
+        for (const auto& sample : row.at("samples").as_array())
+            samples.push_back(numberOf(sample) * factorOf(textOf(row, "unit")));
         if (samples.empty()) throw std::runtime_error(path + ": no samples of " + textOf(row, "name"));
         std::sort(samples.begin(), samples.end());
         double mean = 0;
         for (const double sample : samples) mean += sample / static_cast<double>(samples.size());
         double variance = 0;
-        for (const double sample : samples) variance += (sample - mean) * (sample - mean) / static_cast<double>(samples.size());
+        for (const double sample : samples)
+            variance += (sample - mean) * (sample - mean) / static_cast<double>(samples.size());
         into[textOf(row, "name")].push_back({.peer = peer,
                                              .value = samples[samples.size() / 2],
                                              .spread = mean > 0 ? std::sqrt(variance) / mean : 0,

@@ -17,8 +17,8 @@ struct PeerFigure {
 /// By the case's name.
 using PeerFigures = std::map<std::string, std::vector<PeerFigure>>;
 
-/// Adds what peers' programs wrote: `{"peer": …, "figures": [{"name": …, "unit": …, "samples": […]}]}`; the median counts. Throws
-/// std::runtime_error.
+/// Adds what peers' programs wrote: `{"peer": …, "figures": [{"name": …, "unit": …, "samples": […]}]}`; the median
+/// counts. Throws std::runtime_error.
 void readMeasuredPeers(const std::string& path, PeerFigures& into);
 /// Adds quoted figures: benchmarks/peers/published.json.
 void readPublishedPeers(const std::string& path, PeerFigures& into);

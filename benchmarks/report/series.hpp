@@ -29,8 +29,8 @@ struct Chart {
     std::vector<Series> series = {};
 };
 
-/// The charts of benchmarks/charts.json (its top says the grammar) with what was measured; those without a curve of two sizes are left out.
-/// Throws std::runtime_error for a file that cannot be read.
+/// The charts of benchmarks/charts.json (its top says the grammar) with what was measured; those without a curve of two
+/// sizes are left out. Throws std::runtime_error for a file that cannot be read.
 std::vector<Chart> readCharts(const std::string& path, const Measurements& measurements, const PeerFigures& peers);
 
 }  // namespace bench::report

@@ -36,7 +36,9 @@ std::vector<std::string> cellsOf(const Line& line) {
     std::string budget;
     if (line.budget) budget = (line.at_least ? "≥ " : "≤ ") + readable(*line.budget, line.unit);
     return {line.what.empty() ? line.name : line.what,
-            line.value ? readable(*line.value, line.unit) : !line.error.empty() ? "FAILED: " + line.error : "not measured",
+            line.value            ? readable(*line.value, line.unit)
+            : !line.error.empty() ? "FAILED: " + line.error
+                                  : "not measured",
             line.spread ? "±" + threeDigits(*line.spread * 100) + " %" : "",
             line.floor ? times(*line.ratioToFloor()) : "",
             peerText(line),
@@ -82,7 +84,8 @@ std::string readable(double value, const std::string& unit) {
 }
 
 void printFacts(std::ostream& out, const boost::json::object& facts) {
-    for (const auto& fact : facts) out << "- " << std::string_view(fact.key()) << ": " << std::string_view(fact.value().as_string()) << "\n";
+    for (const auto& fact : facts)
+        out << "- " << std::string_view(fact.key()) << ": " << std::string_view(fact.value().as_string()) << "\n";
 }
 
 void printTable(std::ostream& out, const std::string& title, const std::vector<Line>& lines) {
@@ -102,7 +105,8 @@ void printGrowth(std::ostream& out, const std::vector<Chart>& charts) {
             char law[32];
             std::snprintf(law, sizeof law, "n^%.2f", *series.exponent());
             rows.push_back({chart.name, series.label, grouped(first_size), grouped(last_size) + " " + chart.size,
-                            readable(first * 1e3, "ns") + " to " + readable(last * 1e3, "ns"), times(last / first), law});
+                            readable(first * 1e3, "ns") + " to " + readable(last * 1e3, "ns"), times(last / first),
+                            law});
         }
     }
     if (rows.size() > 1) printRows(out, "Growth", rows);

@@ -13,7 +13,8 @@
 
 namespace bench {
 
-/// A database without a saver, for floors; with the saver's sizes of buffers and caches, so that it does the same work in the background.
+/// A database without a saver, for floors; with the saver's sizes of buffers and caches, so that it does the same work
+/// in the background.
 class BareRocksDB {
 public:
     BareRocksDB() {

@@ -14,9 +14,9 @@ inline stategraph::Update<Counter> countOne(const Counter& s) { return {stategra
 /// One node that counts, and goes round until `limit`.
 inline stategraph::StateGraph<Counter> loopGraph(int limit) {
     stategraph::StateGraph<Counter> graph;
-    graph.addNode("a", countOne)
-        .addEdge(stategraph::START, "a")
-        .addConditionalEdges("a", [limit](const Counter& s) { return s.n < limit ? "a" : stategraph::END; });
+    graph.addNode("a", countOne).addEdge(stategraph::START, "a").addConditionalEdges("a", [limit](const Counter& s) {
+        return s.n < limit ? "a" : stategraph::END;
+    });
     return graph;
 }
 

@@ -10,7 +10,9 @@ namespace bench {
 
 using Clock = std::chrono::steady_clock;
 
-inline double secondsSince(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+inline double secondsSince(Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+}
 
 /// The middle one of some figures; 0 of none.
 inline double median(std::vector<double> figures) {
@@ -23,7 +25,8 @@ inline double median(std::vector<double> figures) {
 /// The median gap between the moments [first, last].
 inline double medianGap(const std::vector<Clock::time_point>& moments, std::size_t first, std::size_t last) {
     std::vector<double> gaps;
-    for (std::size_t i = first; i < last; ++i) gaps.push_back(std::chrono::duration<double>(moments[i + 1] - moments[i]).count());
+    for (std::size_t i = first; i < last; ++i)
+        gaps.push_back(std::chrono::duration<double>(moments[i + 1] - moments[i]).count());
     return median(std::move(gaps));
 }
 

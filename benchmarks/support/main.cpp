@@ -1,4 +1,5 @@
-// The main function of every workload: refuses builds whose figures would mean nothing, and writes what was built into the output.
+// The main function of every workload: refuses builds whose figures would mean nothing, and writes what was built into
+// the output.
 #include <cstdio>
 #include <string>
 
@@ -11,7 +12,8 @@
 int main(int argc, char** argv) {
 #if !defined(NDEBUG) || !defined(__OPTIMIZE__)
     std::fprintf(stderr,
-                 "%s: REFUSED: this is not a Release build (assertions are on, or optimisation is off), and its figures would mean nothing.\n"
+                 "%s: REFUSED: this is not a Release build (assertions are on, or optimisation is off), and its "
+                 "figures would mean nothing.\n"
                  "Build with: cmake --preset release && cmake --build --preset release, or use benchmarks/run.sh\n",
                  argv[0]);
     return 2;
@@ -21,8 +23,9 @@ int main(int argc, char** argv) {
     return 2;
 #endif
     benchmark::AddCustomContext("stategraph_build", "Release");
-    benchmark::AddCustomContext("stategraph_version", std::to_string(STATEGRAPH_VERSION_MAJOR) + "." + std::to_string(STATEGRAPH_VERSION_MINOR) + "." +
-                                                       std::to_string(STATEGRAPH_VERSION_PATCH));
+    benchmark::AddCustomContext("stategraph_version", std::to_string(STATEGRAPH_VERSION_MAJOR) + "." +
+                                                          std::to_string(STATEGRAPH_VERSION_MINOR) + "." +
+                                                          std::to_string(STATEGRAPH_VERSION_PATCH));
     benchmark::AddCustomContext("compiler", __VERSION__);
     benchmark::AddCustomContext("quick", bench::quick() ? "yes" : "no");
     bench::registerCases();

@@ -25,7 +25,9 @@ std::size_t heapBytes() {
 std::size_t openFiles() {
     std::error_code error;
     std::size_t count = 0;
-    for (auto file = std::filesystem::directory_iterator("/proc/self/fd", error); file != std::filesystem::directory_iterator(); ++file) ++count;
+    for (auto file = std::filesystem::directory_iterator("/proc/self/fd", error);
+         file != std::filesystem::directory_iterator(); ++file)
+        ++count;
     return count == 0 ? 0 : count - 1;  // the folder itself was open
 }
 

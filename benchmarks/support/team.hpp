@@ -10,11 +10,14 @@ struct Team {
     std::vector<int> done = {};
     int count = 0;
     static constexpr auto channels() {
-        return stategraph::channels(stategraph::channel("done", &Team::done, stategraph::append), stategraph::channel("count", &Team::count));
+        return stategraph::channels(stategraph::channel("done", &Team::done, stategraph::append),
+                                    stategraph::channel("count", &Team::count));
     }
 };
 
-inline stategraph::Update<Team> countDone(const Team& s) { return {stategraph::set(&Team::count, static_cast<int>(s.done.size()))}; }
+inline stategraph::Update<Team> countDone(const Team& s) {
+    return {stategraph::set(&Team::count, static_cast<int>(s.done.size()))};
+}
 
 /// By hand: functions in a vector, each gives its result, all go into a list.
 using Worker = int (*)(const Team&, int);

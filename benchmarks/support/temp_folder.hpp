@@ -27,7 +27,8 @@ public:
 
     std::string path() const { return path_.string(); }
 
-    /// Bytes of RocksDB's tables and write-ahead logs in it: what the data takes, without the texts that RocksDB writes about itself.
+    /// Bytes of RocksDB's tables and write-ahead logs in it: what the data takes, without the texts that RocksDB writes
+    /// about itself.
     std::uint64_t databaseBytes() const {
         std::uint64_t bytes = 0;
         for (const auto& file : std::filesystem::directory_iterator(path_)) {

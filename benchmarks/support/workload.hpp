@@ -6,7 +6,8 @@
 
 #include <benchmark/benchmark.h>
 
-/// What every workload uses to register its cases. A workload is a folder of benchmarks/workloads and defines `registerCases`.
+/// What every workload uses to register its cases. A workload is a folder of benchmarks/workloads and defines
+/// `registerCases`.
 namespace bench {
 
 /// Called once by benchmarks/support/main.cpp.
@@ -15,7 +16,8 @@ void registerCases();
 /// Whether sizes are to be small: for trying out, not for figures. The harness sets it for --quick.
 inline bool quick() { return std::getenv("STATEGRAPH_BENCH_QUICK") != nullptr; }
 
-/// Registers `f(benchmark::State&)` as `<workload>/<case>[/size]`, or with a further `/floor` for the same work by hand.
+/// Registers `f(benchmark::State&)` as `<workload>/<case>[/size]`, or with a further `/floor` for the same work by
+/// hand.
 template <class F>
 benchmark::internal::Benchmark* add(const std::string& name, F f) {
     return benchmark::RegisterBenchmark(name.c_str(), std::move(f));

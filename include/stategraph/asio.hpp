@@ -1,6 +1,7 @@
 #pragma once
-/// Runs and nodes on Boost.Asio: nodes that are `boost::asio::awaitable<sg::Update<State>>`, and runs that live on an executor of Asio's,
-/// with their timers. Includes Boost.Asio, which costs a file more than a second; nothing else of the library does.
+/// Runs and nodes on Boost.Asio: nodes that are `boost::asio::awaitable<sg::Update<State>>`, and runs that live on an
+/// executor of Asio's, with their timers. Includes Boost.Asio, which costs a file more than a second; nothing else of
+/// the library does.
 ///
 ///     boost::asio::awaitable<void> serve(sg::CompiledGraph<State> app) {
 ///         const auto executor = co_await boost::asio::this_coro::executor;
@@ -30,18 +31,19 @@
 
 namespace stategraph {
 
-/// Awaits a task in a coroutine of Asio's. The task, its sleeps and all that it awaits go on on `executor`. Cancelling the awaiting coroutine
-/// does not reach the task, whatever it is (of a run it does: `asyncInvokeOn`); destroying the execution context of both destroys both.
-/// Errors: what the task throws.
+/// Awaits a task in a coroutine of Asio's. The task, its sleeps and all that it awaits go on on `executor`. Cancelling
+/// the awaiting coroutine does not reach the task, whatever it is (of a run it does: `asyncInvokeOn`); destroying the
+/// execution context of both destroys both. Errors: what the task throws.
 template <class T>
 boost::asio::awaitable<T> awaitOn(boost::asio::any_io_executor executor, Task<T> task) {
-    // The handler waits with a timer: there the execution context finds it if it is destroyed. Who cancels the timer holds it meanwhile: the
-    // handler may run, and this be gone, before `cancel` returns.
+    // The handler waits with a timer: there the execution context finds it if it is destroyed. Who cancels the timer
+    // holds it meanwhile: the handler may run, and this be gone, before `cancel` returns.
     using Timer = boost::asio::steady_timer;
     std::shared_ptr<Timer> end = std::make_shared<Timer>(executor, Timer::time_point::max());
     detail::AsioPlace place(std::move(executor));
     auto start = [&](auto&& handler) {
-        end->async_wait([handler = std::move(handler)](const boost::system::error_code&) mutable { std::move(handler)(); });
+        end->async_wait(
+            [handler = std::move(handler)](const boost::system::error_code&) mutable { std::move(handler)(); });
         const auto coroutine = task.handle();
         const auto isOver = [](void* timer) {
             const std::shared_ptr<Timer> held = *static_cast<std::shared_ptr<Timer>*>(timer);
@@ -49,7 +51,8 @@ boost::asio::awaitable<T> awaitOn(boost::asio::any_io_executor executor, Task<T>
         };
         coroutine.promise().startWith(coroutine, isOver, &end, place.home());
     };
-    co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void()>(start, boost::asio::use_awaitable);
+    co_await boost::asio::async_initiate<const boost::asio::use_awaitable_t<>&, void()>(start,
+                                                                                        boost::asio::use_awaitable);
     if constexpr (std::is_void_v<T>) {
         task.handle().promise().take();
     } else {
@@ -58,13 +61,15 @@ boost::asio::awaitable<T> awaitOn(boost::asio::any_io_executor executor, Task<T>
     }
 }
 
-/// Awaits a coroutine of Asio's in one of this library's: `auto reply = co_await sg::fromAsio(client.get(url), runtime);`. It runs on the Asio
-/// executor of the run (asyncInvokeOn, asyncStreamOn, awaitOn); elsewhere on Asio's system executor, or on the one that is given, which must live
-/// until it has ended. The task resumes where it lives. Errors: what the coroutine throws; boost::system::system_error (operation_aborted) if its
-/// execution context goes first.
+/// Awaits a coroutine of Asio's in one of this library's: `auto reply = co_await sg::fromAsio(client.get(url),
+/// runtime);`. It runs on the Asio executor of the run (asyncInvokeOn, asyncStreamOn, awaitOn); elsewhere on Asio's
+/// system executor, or on the one that is given, which must live until it has ended. The task resumes where it lives.
+/// Errors: what the coroutine throws; boost::system::system_error (operation_aborted) if its execution context goes
+/// first.
 ///
-/// In a node give its Runtime: the coroutine is cancelled (terminal) when the attempt is given up, and of runs that can be stopped what the node has
-/// stays until it has ended. Without, it may outlive the task that awaits it, where that is destroyed: let it refer to nothing of the task's.
+/// In a node give its Runtime: the coroutine is cancelled (terminal) when the attempt is given up, and of runs that can
+/// be stopped what the node has stays until it has ended. Without, it may outlive the task that awaits it, where that
+/// is destroyed: let it refer to nothing of the task's.
 template <class T>
 Task<T> fromAsio(boost::asio::awaitable<T> called, Runtime& runtime) {
     return detail::awaitAsio<T>(std::move(called), detail::asioOptionsOf(runtime));
@@ -119,36 +124,44 @@ boost::asio::awaitable<T> awaitRun(boost::asio::any_io_executor executor, Make m
 
 }  // namespace detail
 
-/// CompiledGraph::asyncInvoke on an executor of Asio's: coroutine nodes, retries' waits and sg::sleepFor are on it. What is given is copied
-/// before they return. Nodes that block, beside others, are on the graph's own executor.
+/// CompiledGraph::asyncInvoke on an executor of Asio's: coroutine nodes, retries' waits and sg::sleepFor are on it.
+/// What is given is copied before they return. Nodes that block, beside others, are on the graph's own executor.
 ///
-/// Cancelling the awaiting coroutine (terminal or partial) stops the run, as its control would: it ends with Status::cancelled and a result, and
-/// the thread has what was committed. Unless told otherwise (`this_coro::throw_if_cancelled`), Asio then throws operation_aborted at that
-/// coroutine's next `co_await`. Only a coroutine that has a cancellation slot pays for it, what a RunControl costs.
+/// Cancelling the awaiting coroutine (terminal or partial) stops the run, as its control would: it ends with
+/// Status::cancelled and a result, and the thread has what was committed. Unless told otherwise
+/// (`this_coro::throw_if_cancelled`), Asio then throws operation_aborted at that coroutine's next `co_await`. Only a
+/// coroutine that has a cancellation slot pays for it, what a RunControl costs.
 template <class S, class Input, class Output>
-boost::asio::awaitable<Result<Output>> asyncInvokeOn(boost::asio::any_io_executor executor, const CompiledGraph<S, Input, Output>& app,
+boost::asio::awaitable<Result<Output>> asyncInvokeOn(boost::asio::any_io_executor executor,
+                                                     const CompiledGraph<S, Input, Output>& app,
                                                      std::type_identity_t<Update<Input>> input,
                                                      const RunConfig& config = RunConfig::defaults()) {
-    auto make = [app, input = std::move(input)](const RunConfig& with) mutable { return app.asyncInvoke(std::move(input), with); };
+    auto make = [app, input = std::move(input)](const RunConfig& with) mutable {
+        return app.asyncInvoke(std::move(input), with);
+    };
     return detail::awaitRun(std::move(executor), std::move(make), config);
 }
 template <class S, class Input, class Output>
-boost::asio::awaitable<Result<Output>> asyncInvokeOn(boost::asio::any_io_executor executor, const CompiledGraph<S, Input, Output>& app,
-                                                     ResumeTag resume, const RunConfig& config) {
-    return detail::awaitRun(std::move(executor), [app, resume](const RunConfig& with) { return app.asyncInvoke(resume, with); }, config);
+boost::asio::awaitable<Result<Output>> asyncInvokeOn(boost::asio::any_io_executor executor,
+                                                     const CompiledGraph<S, Input, Output>& app, ResumeTag resume,
+                                                     const RunConfig& config) {
+    return detail::awaitRun(
+        std::move(executor), [app, resume](const RunConfig& with) { return app.asyncInvoke(resume, with); }, config);
 }
 template <class S, class Input, class Output, class C>
-boost::asio::awaitable<Result<Output>> asyncInvokeOn(boost::asio::any_io_executor executor, const CompiledGraph<S, Input, Output>& app,
+boost::asio::awaitable<Result<Output>> asyncInvokeOn(boost::asio::any_io_executor executor,
+                                                     const CompiledGraph<S, Input, Output>& app,
                                                      const Command<C>& command, const RunConfig& config) {
-    return detail::awaitRun(std::move(executor), [app, command](const RunConfig& with) { return app.asyncInvoke(command, with); }, config);
+    return detail::awaitRun(
+        std::move(executor), [app, command](const RunConfig& with) { return app.asyncInvoke(command, with); }, config);
 }
 
 namespace detail {
 
 /// Behind an AsioStream. The control is what its reader's cancellation stops.
 struct AsioStreamRun {
-    AsioStreamRun(boost::asio::any_io_executor executor, std::shared_ptr<const Core> core, RunInput&& input, RunConfig config,
-                  const StreamOptions& options)
+    AsioStreamRun(boost::asio::any_io_executor executor, std::shared_ptr<const Core> core, RunInput&& input,
+                  RunConfig config, const StreamOptions& options)
         : place(std::move(executor)),
           control(std::make_shared<RunControl>(std::shared_ptr<const RunControl>(config.control))),
           run(std::move(core), std::move(input), controlled(std::move(config)), options, place.home()) {}
@@ -173,10 +186,12 @@ class AsioEvents {
 public:
     explicit AsioEvents(std::unique_ptr<AsioStreamRun> run) noexcept : run_(std::move(run)) {}
 
-    /// None when the run is over. Await it on the stream's executor. Errors: what the run fails with, after the events before it.
+    /// None when the run is over. Await it on the stream's executor. Errors: what the run fails with, after the events
+    /// before it.
     ///
-    /// Cancelling the awaiting coroutine (terminal or partial) stops the run, as its control would. It then gives what is left, and its outcome is
-    /// Status::cancelled. As with asyncInvokeOn, Asio throws operation_aborted at the coroutine's next `co_await`, unless told otherwise.
+    /// Cancelling the awaiting coroutine (terminal or partial) stops the run, as its control would. It then gives what
+    /// is left, and its outcome is Status::cancelled. As with asyncInvokeOn, Asio throws operation_aborted at the
+    /// coroutine's next `co_await`, unless told otherwise.
     boost::asio::awaitable<std::optional<StreamEvent>> next() {
         const boost::asio::cancellation_state cancellation = co_await boost::asio::this_coro::cancellation_state;
         boost::asio::cancellation_slot slot = cancellation.slot();
@@ -200,45 +215,55 @@ private:
 
 }  // namespace detail
 
-/// The events of a run on an executor of Asio's, for coroutines of Asio's: `while (auto event = co_await stream.next()) …`. `asyncStreamOn` makes it.
-/// One `next` at a time. It may be moved and destroyed where none is awaited; destroying it ends the run, and the thread can be resumed immediately:
-/// nodes are destroyed where they wait, and those that await a coroutine of Asio's are abandoned, and cancelled.
+/// The events of a run on an executor of Asio's, for coroutines of Asio's: `while (auto event = co_await stream.next())
+/// …`. `asyncStreamOn` makes it. One `next` at a time. It may be moved and destroyed where none is awaited; destroying
+/// it ends the run, and the thread can be resumed immediately: nodes are destroyed where they wait, and those that
+/// await a coroutine of Asio's are abandoned, and cancelled.
 template <class Output, class S>
 class AsioStream : public detail::AsioEvents {
 public:
     using AsioEvents::AsioEvents;
-    /// How the run ended, and the state that it left. Errors: InvalidArgumentError before the last event; it can be read once.
+    /// How the run ended, and the state that it left. Errors: InvalidArgumentError before the last event; it can be
+    /// read once.
     Result<Output> outcome() { return detail::streamResult<Output, S>(run()); }
 };
 
-/// CompiledGraph::asyncStream on an executor of Asio's: coroutine nodes, what they await, and events are on it, whatever modes are asked for. What a
-/// node shares with others is then safe without a lock on a single-threaded io_context or a strand. Nodes that block are on threads of the graph's
-/// executor. What is given is copied before it returns. `input` is an Update, RESUME or a Command. The executor's context must outlive the stream.
+/// CompiledGraph::asyncStream on an executor of Asio's: coroutine nodes, what they await, and events are on it,
+/// whatever modes are asked for. What a node shares with others is then safe without a lock on a single-threaded
+/// io_context or a strand. Nodes that block are on threads of the graph's executor. What is given is copied before it
+/// returns. `input` is an Update, RESUME or a Command. The executor's context must outlive the stream.
 ///
 ///     auto events = sg::asyncStreamOn(executor, app, {sg::set<&State::x>(1)}, {.thread_id = "1"}, {.modes = sg::StreamMode::messages});
 ///     while (auto event = co_await events.next()) …
 ///
-/// Errors: as `asyncInvoke`, from `next`; InvalidArgumentError for a configuration that is refused. Cost beside asyncStream: a RunControl.
+/// Errors: as `asyncInvoke`, from `next`; InvalidArgumentError for a configuration that is refused. Cost beside
+/// asyncStream: a RunControl.
 template <class S, class Input, class Output>
-AsioStream<Output, S> asyncStreamOn(boost::asio::any_io_executor executor, const CompiledGraph<S, Input, Output>& app, std::type_identity_t<Update<Input>> input,
-                         const RunConfig& config, const StreamOptions& options = {}) {
-    return AsioStream<Output, S>(std::make_unique<detail::AsioStreamRun>(std::move(executor), app.core(), detail::inputOf<S>(std::move(input)), config, options));
+AsioStream<Output, S> asyncStreamOn(boost::asio::any_io_executor executor, const CompiledGraph<S, Input, Output>& app,
+                                    std::type_identity_t<Update<Input>> input, const RunConfig& config,
+                                    const StreamOptions& options = {}) {
+    return AsioStream<Output, S>(std::make_unique<detail::AsioStreamRun>(
+        std::move(executor), app.core(), detail::inputOf<S>(std::move(input)), config, options));
 }
 template <class S, class Input, class Output>
-AsioStream<Output, S> asyncStreamOn(boost::asio::any_io_executor executor, const CompiledGraph<S, Input, Output>& app, ResumeTag resume, const RunConfig& config,
-                         const StreamOptions& options = {}) {
-    return AsioStream<Output, S>(std::make_unique<detail::AsioStreamRun>(std::move(executor), app.core(), detail::toRunInput<S, Input>(resume), config, options));
+AsioStream<Output, S> asyncStreamOn(boost::asio::any_io_executor executor, const CompiledGraph<S, Input, Output>& app,
+                                    ResumeTag resume, const RunConfig& config, const StreamOptions& options = {}) {
+    return AsioStream<Output, S>(std::make_unique<detail::AsioStreamRun>(
+        std::move(executor), app.core(), detail::toRunInput<S, Input>(resume), config, options));
 }
 template <class S, class Input, class Output, class C>
-AsioStream<Output, S> asyncStreamOn(boost::asio::any_io_executor executor, const CompiledGraph<S, Input, Output>& app, const Command<C>& command,
-                         const RunConfig& config, const StreamOptions& options = {}) {
-    return AsioStream<Output, S>(
-        std::make_unique<detail::AsioStreamRun>(std::move(executor), app.core(), detail::commandOf<S>(Command<C>(command)), config, options));
+AsioStream<Output, S> asyncStreamOn(boost::asio::any_io_executor executor, const CompiledGraph<S, Input, Output>& app,
+                                    const Command<C>& command, const RunConfig& config,
+                                    const StreamOptions& options = {}) {
+    return AsioStream<Output, S>(std::make_unique<detail::AsioStreamRun>(
+        std::move(executor), app.core(), detail::commandOf<S>(Command<C>(command)), config, options));
 }
 
-/// A subscriber's next event, in a coroutine of Asio's: `auto event = co_await sg::asyncNextOn(executor, subscription);`. None: the subscription has
-/// ended, or the awaiting coroutine was cancelled (terminal or partial); the subscription stays then. Errors: as Subscription::next.
-inline boost::asio::awaitable<std::optional<HubEvent>> asyncNextOn(boost::asio::any_io_executor executor, Subscription& subscription) {
+/// A subscriber's next event, in a coroutine of Asio's: `auto event = co_await sg::asyncNextOn(executor,
+/// subscription);`. None: the subscription has ended, or the awaiting coroutine was cancelled (terminal or partial);
+/// the subscription stays then. Errors: as Subscription::next.
+inline boost::asio::awaitable<std::optional<HubEvent>> asyncNextOn(boost::asio::any_io_executor executor,
+                                                                   Subscription& subscription) {
     const boost::asio::cancellation_state cancellation = co_await boost::asio::this_coro::cancellation_state;
     boost::asio::cancellation_slot slot = cancellation.slot();
     if (slot.is_connected()) {

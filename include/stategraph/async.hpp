@@ -1,5 +1,6 @@
 #pragma once
-/// Coroutines: nodes that `co_await`, and runs that are awaited. What users' files pay for it is why it is not in stategraph.hpp.
+/// Coroutines: nodes that `co_await`, and runs that are awaited. What users' files pay for it is why it is not in
+/// stategraph.hpp.
 ///
 ///     graph.addNode("ask", [](const State& s) -> sg::Task<sg::Update<State>> {
 ///         std::string text = co_await model.complete(s.prompt);
@@ -24,20 +25,20 @@
 
 namespace stategraph {
 
-/// Runs a task to its end on the calling thread, which waits while the task does. Gives what the task gives, or throws what it throws.
-/// What it awaits goes on on this thread too, unless it says otherwise. Not for use inside coroutines: it blocks.
+/// Runs a task to its end on the calling thread, which waits while the task does. Gives what the task gives, or throws
+/// what it throws. What it awaits goes on on this thread too, unless it says otherwise. Not for use inside coroutines:
+/// it blocks.
 template <class T>
 T syncWait(Task<T> task) {
     detail::waitFor(task.handle(), task.handle().promise());
     return task.handle().promise().take();
 }
 
-/// `co_await sg::sleepFor(50ms)`: goes on after that time at the earliest, where the coroutine lives (in a run: on the run's executor). No
-/// thread waits meanwhile. Errors: std::bad_alloc. Cost: one allocation; all sleepers share one timer thread.
+/// `co_await sg::sleepFor(50ms)`: goes on after that time at the earliest, where the coroutine lives (in a run: on the
+/// run's executor). No thread waits meanwhile. Errors: std::bad_alloc. Cost: one allocation; all sleepers share one
+/// timer thread.
 inline detail::Sleep sleepFor(std::chrono::nanoseconds time) { return detail::Sleep(detail::after(time)); }
-inline detail::Sleep sleepUntil(std::chrono::steady_clock::time_point time) {
-    return detail::Sleep(time);
-}
+inline detail::Sleep sleepUntil(std::chrono::steady_clock::time_point time) { return detail::Sleep(time); }
 /// The same in a node: it ends early, with CancelledError, when the run is stopped or the attempt's time is up.
 Task<> sleepFor(Runtime& runtime, std::chrono::nanoseconds time);
 
@@ -50,10 +51,10 @@ struct TaskValue<Task<T>> {
 };
 }  // namespace detail
 
-/// `Runtime::once` for an effect that is awaited: `fn()` returns a Task of the result. Its promises are the same; an effect of which only the
-/// beginning is known is begun anew, or somebody is asked. Of the effects of one task that are awaited at the same time, or inside each other,
-/// none may ask (`interrupt`). `fn` is kept until the effect ends: on g++ 12 give a lambda that captures a name, and
-/// move it here.
+/// `Runtime::once` for an effect that is awaited: `fn()` returns a Task of the result. Its promises are the same; an
+/// effect of which only the beginning is known is begun anew, or somebody is asked. Of the effects of one task that are
+/// awaited at the same time, or inside each other, none may ask (`interrupt`). `fn` is kept until the effect ends: on
+/// g++ 12 give a lambda that captures a name, and move it here.
 template <class F>
 std::invoke_result_t<F&> onceAsync(Runtime& runtime, std::string key, F fn, OnDoubt on_doubt = OnDoubt::repeat) {
     using T = typename detail::TaskValue<std::invoke_result_t<F&>>::Type;
@@ -83,12 +84,13 @@ std::invoke_result_t<F&> onceAsync(Runtime& runtime, std::string key, F fn, OnDo
     }
 }
 
-/// `co_await sg::schedule(executor)`: goes on on one of the executor's threads, there and after all that this coroutine awaits later. The
-/// executor must outlive the coroutine.
+/// `co_await sg::schedule(executor)`: goes on on one of the executor's threads, there and after all that this coroutine
+/// awaits later. The executor must outlive the coroutine.
 inline detail::Schedule schedule(Executor& executor) { return detail::Schedule(executor); }
 
-/// `co_await sg::whenAll(std::move(tasks))`: runs the tasks at the same time, where the awaiting coroutine lives, and gives their values in
-/// order. When all have ended it throws what the first of those that failed threw. Errors: also std::bad_alloc.
+/// `co_await sg::whenAll(std::move(tasks))`: runs the tasks at the same time, where the awaiting coroutine lives, and
+/// gives their values in order. When all have ended it throws what the first of those that failed threw. Errors: also
+/// std::bad_alloc.
 template <class T>
 Task<std::vector<T>> whenAll(std::vector<Task<T>> tasks) {
     detail::Together all = detail::together(tasks);
@@ -136,8 +138,9 @@ private:
     std::optional<std::conditional_t<std::is_void_v<T>, Nothing, T>> value_;
 };
 
-/// Starts a task on an executor's threads; nobody awaits it. At its end `done(Outcome<T>)` is called there, once; it must not throw.
-/// The executor is kept alive until then. Errors: std::bad_alloc, std::system_error if it has no thread and none can be started.
+/// Starts a task on an executor's threads; nobody awaits it. At its end `done(Outcome<T>)` is called there, once; it
+/// must not throw. The executor is kept alive until then. Errors: std::bad_alloc, std::system_error if it has no thread
+/// and none can be started.
 template <class T, class F>
 void spawn(std::shared_ptr<Executor> executor, Task<T> task, F done) {
     struct Spawn final : detail::Spawned {
@@ -193,8 +196,9 @@ template <class T>
     return spawning;
 }
 
-/// The events of a run, for coroutines: `while (auto event = co_await stream.next()) …`. The run advances while it is read; whoever stops early
-/// stops it, and the thread can go on from there. One `next` at a time. Not to be moved or destroyed while one is awaited.
+/// The events of a run, for coroutines: `while (auto event = co_await stream.next()) …`. The run advances while it is
+/// read; whoever stops early stops it, and the thread can go on from there. One `next` at a time. Not to be moved or
+/// destroyed while one is awaited.
 template <class Output, class S>
 class AsyncStream<Output, S, void> {
 public:
@@ -202,7 +206,8 @@ public:
 
     /// None when the run is over. Errors: what the run fails with, after the events before it.
     Task<std::optional<StreamEvent>> next() { return run_->next(); }
-    /// How the run ended, and the state that it left. Errors: InvalidArgumentError before the last event; it can be read once.
+    /// How the run ended, and the state that it left. Errors: InvalidArgumentError before the last event; it can be
+    /// read once.
     Result<Output> outcome() { return detail::streamResult<Output, S>(*run_); }
 
 private:
@@ -225,7 +230,8 @@ Task<Result<Output>> asyncResult(Owned<AsyncRun> run) {
 
 template <class S, class Input, class Output>
 Task<Result<Output>> CompiledGraph<S, Input, Output>::asyncInvoke(Update<Input> input, const RunConfig& config) const {
-    return detail::asyncResult<Output, S>(detail::Owned(new detail::AsyncRun(core_, detail::inputOf<S>(std::move(input)), config)));
+    return detail::asyncResult<Output, S>(
+        detail::Owned(new detail::AsyncRun(core_, detail::inputOf<S>(std::move(input)), config)));
 }
 
 template <class S, class Input, class Output>
@@ -237,20 +243,25 @@ Task<Result<Output>> CompiledGraph<S, Input, Output>::asyncInvoke(ResumeTag, con
 
 template <class S, class Input, class Output>
 template <class C>
-Task<Result<Output>> CompiledGraph<S, Input, Output>::asyncInvoke(const Command<C>& command, const RunConfig& config) const {
-    return detail::asyncResult<Output, S>(detail::Owned(new detail::AsyncRun(core_, detail::commandOf<S>(Command<C>(command)), config)));
+Task<Result<Output>> CompiledGraph<S, Input, Output>::asyncInvoke(const Command<C>& command,
+                                                                  const RunConfig& config) const {
+    return detail::asyncResult<Output, S>(
+        detail::Owned(new detail::AsyncRun(core_, detail::commandOf<S>(Command<C>(command)), config)));
 }
 
 template <class S, class Input, class Output>
 template <class In>
-AsyncStream<Output, S> CompiledGraph<S, Input, Output>::asyncStream(const In& input, const RunConfig& config, const StreamOptions& options) const {
-    return AsyncStream<Output, S>(new detail::AsyncStreamRun(core_, detail::toRunInput<S, Input>(In(input)), config, options));
+AsyncStream<Output, S> CompiledGraph<S, Input, Output>::asyncStream(const In& input, const RunConfig& config,
+                                                                    const StreamOptions& options) const {
+    return AsyncStream<Output, S>(
+        new detail::AsyncStreamRun(core_, detail::toRunInput<S, Input>(In(input)), config, options));
 }
 
 template <class S, class Input, class Output>
 AsyncStream<Output, S> CompiledGraph<S, Input, Output>::asyncStream(Update<Input> input, const RunConfig& config,
-                                                                  const StreamOptions& options) const {
-    return AsyncStream<Output, S>(new detail::AsyncStreamRun(core_, detail::inputOf<S>(std::move(input)), config, options));
+                                                                    const StreamOptions& options) const {
+    return AsyncStream<Output, S>(
+        new detail::AsyncStreamRun(core_, detail::inputOf<S>(std::move(input)), config, options));
 }
 
 namespace detail {

@@ -16,8 +16,9 @@
 //         std::string by = {};
 //     };
 //
-// The names are the identity on disk: whoever renames a member writes a fields() table with formerly(). Such a struct is an aggregate at
-// namespace scope of at most 32 members, without base classes or C arrays. It costs the compiler about as much as a table.
+// The names are the identity on disk: whoever renames a member writes a fields() table with formerly(). Such a struct
+// is an aggregate at namespace scope of at most 32 members, without base classes or C arrays. It costs the compiler
+// about as much as a table.
 namespace stategraph::detail {
 
 inline constexpr std::size_t by_name_members_max = 32;
@@ -100,42 +101,64 @@ constexpr decltype(auto) withMembers(T& object, F f) {
         auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20] = object;
         return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20);
     } else if constexpr (N == 22) {
-        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21] = object;
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21] =
+            object;
         return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21);
     } else if constexpr (N == 23) {
-        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22] = object;
-        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22);
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21,
+               m22] = object;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21,
+                 m22);
     } else if constexpr (N == 24) {
-        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23] = object;
-        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23);
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22,
+               m23] = object;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21,
+                 m22, m23);
     } else if constexpr (N == 25) {
-        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24] = object;
-        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24);
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22,
+               m23, m24] = object;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21,
+                 m22, m23, m24);
     } else if constexpr (N == 26) {
-        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25] = object;
-        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25);
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22,
+               m23, m24, m25] = object;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21,
+                 m22, m23, m24, m25);
     } else if constexpr (N == 27) {
-        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26] = object;
-        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26);
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22,
+               m23, m24, m25, m26] = object;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21,
+                 m22, m23, m24, m25, m26);
     } else if constexpr (N == 28) {
-        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26, m27] = object;
-        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26, m27);
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22,
+               m23, m24, m25, m26, m27] = object;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21,
+                 m22, m23, m24, m25, m26, m27);
     } else if constexpr (N == 29) {
-        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26, m27, m28] = object;
-        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26, m27, m28);
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22,
+               m23, m24, m25, m26, m27, m28] = object;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21,
+                 m22, m23, m24, m25, m26, m27, m28);
     } else if constexpr (N == 30) {
-        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26, m27, m28, m29] = object;
-        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26, m27, m28, m29);
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22,
+               m23, m24, m25, m26, m27, m28, m29] = object;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21,
+                 m22, m23, m24, m25, m26, m27, m28, m29);
     } else if constexpr (N == 31) {
-        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26, m27, m28, m29, m30] = object;
-        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26, m27, m28, m29, m30);
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22,
+               m23, m24, m25, m26, m27, m28, m29, m30] = object;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21,
+                 m22, m23, m24, m25, m26, m27, m28, m29, m30);
     } else if constexpr (N == 32) {
-        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26, m27, m28, m29, m30, m31] = object;
-        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22, m23, m24, m25, m26, m27, m28, m29, m30, m31);
+        auto& [m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21, m22,
+               m23, m24, m25, m26, m27, m28, m29, m30, m31] = object;
+        return f(m0, m1, m2, m3, m4, m5, m6, m7, m8, m9, m10, m11, m12, m13, m14, m15, m16, m17, m18, m19, m20, m21,
+                 m22, m23, m24, m25, m26, m27, m28, m29, m30, m31);
     }
 }
 
-// A member of an object that exists for the compiler alone, as a template's argument: its name is in the text for the function.
+// A member of an object that exists for the compiler alone, as a template's argument: its name is in the text for the
+// function.
 template <class T>
 struct Shown {
     T value;
@@ -155,10 +178,12 @@ PointerTo(P) -> PointerTo<P>;
 
 template <class T, std::size_t I>
 consteval auto pointerAt() {
-    return withMembers<countMembers<T>()>(shown<T>.value, [](auto&... members) { return PointerTo{&std::get<I>(std::tie(members...))}; });
+    return withMembers<countMembers<T>()>(
+        shown<T>.value, [](auto&... members) { return PointerTo{&std::get<I>(std::tie(members...))}; });
 }
 
-/// "… = PointerTo<…>{&shown<T>.stategraph::detail::Shown<T>::value.T::foo}]" and the like: the name is the last identifier.
+/// "… = PointerTo<…>{&shown<T>.stategraph::detail::Shown<T>::value.T::foo}]" and the like: the name is the last
+/// identifier.
 template <PointerTo P>
 consteval auto textWithPointer() {
     return std::string_view(__PRETTY_FUNCTION__, sizeof(__PRETTY_FUNCTION__) - 1);
@@ -166,7 +191,9 @@ consteval auto textWithPointer() {
 template <PointerTo P>
 consteval std::string_view lastName() {
     constexpr std::string_view text = textWithPointer<P>();
-    const auto isWord = [](char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+    const auto isWord = [](char c) {
+        return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    };
     std::size_t end = text.rfind(']');
     while (end > 0 && !isWord(text[end - 1])) --end;
     std::size_t begin = end;
@@ -185,7 +212,8 @@ struct MemberAt {
 };
 template <class T, std::size_t I>
 constexpr auto& memberOf(T& object, MemberAt<std::remove_const_t<T>, I>) noexcept {
-    return withMembers<countMembers<std::remove_const_t<T>>()>(object, [](auto&... members) -> auto& { return std::get<I>(std::tie(members...)); });
+    return withMembers<countMembers<std::remove_const_t<T>>()>(
+        object, [](auto&... members) -> auto& { return std::get<I>(std::tie(members...)); });
 }
 
 template <class T, std::size_t... I>
@@ -196,8 +224,9 @@ consteval auto fieldsByName(std::index_sequence<I...>) {
 template <class T>
     requires requires { typename T::stored_by_name; }
 struct FieldsOf<T> {
-    static_assert(std::is_aggregate_v<T> && countMembers<T>() <= by_name_members_max,
-                  "stategraph: stored_by_name is for aggregates of at most 32 members; give the struct a fields() table");
+    static_assert(
+        std::is_aggregate_v<T> && countMembers<T>() <= by_name_members_max,
+        "stategraph: stored_by_name is for aggregates of at most 32 members; give the struct a fields() table");
     static constexpr auto table() { return fieldsByName<T>(std::make_index_sequence<countMembers<T>()>()); }
 };
 

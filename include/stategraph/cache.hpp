@@ -13,11 +13,12 @@ namespace stategraph {
 
 class IdSource;
 
-/// Where nodes' results are kept for tasks with the same input (NodeOptions::cache). Bytes under a namespace, which here is one node of one
-/// graph, and a key, which is 16 bytes.
+/// Where nodes' results are kept for tasks with the same input (NodeOptions::cache). Bytes under a namespace, which
+/// here is one node of one graph, and a key, which is 16 bytes.
 ///
-/// It may forget anything at any time; what it gives back is checked by whoever asked. All methods are called from several threads at once.
-/// What `get`, `set` or `remove` throws never fails a run: the node is then executed, or its result not kept.
+/// It may forget anything at any time; what it gives back is checked by whoever asked. All methods are called from
+/// several threads at once. What `get`, `set` or `remove` throws never fails a run: the node is then executed, or its
+/// result not kept.
 class BaseCache {
 public:
     virtual ~BaseCache() = default;
@@ -25,22 +26,24 @@ public:
     /// None if there is no such entry, or its time is over.
     virtual std::optional<std::string> get(std::string_view ns, std::string_view key) = 0;
     /// Replaces an entry. It is gone after `ttl` from now; none: it stays.
-    virtual void set(std::string_view ns, std::string_view key, std::string_view value, std::optional<std::chrono::milliseconds> ttl) = 0;
+    virtual void set(std::string_view ns, std::string_view key, std::string_view value,
+                     std::optional<std::chrono::milliseconds> ttl) = 0;
     virtual void remove(std::string_view ns, std::string_view key) = 0;
     /// Removes all entries of a namespace.
     virtual void clear(std::string_view ns) = 0;
     /// Removes all there are.
     virtual void clear() = 0;
 
-    /// For statistics alone: of a task that waited for an equal one, `lookups` calls of `get` found nothing and yet the task did not run for them.
+    /// For statistics alone: of a task that waited for an equal one, `lookups` calls of `get` found nothing and yet the
+    /// task did not run for them.
     /// `is_given`: it took the other task's result.
     virtual void waitedFor([[maybe_unused]] std::uint64_t lookups, [[maybe_unused]] bool is_given) noexcept {}
 };
 
 /// What was asked of a cache since it was made.
 struct CacheStats {
-    /// How often `get` found an entry, and how often none. A task that waited for an equal one and took its result counts as a hit, so each miss is
-    /// a node or a call that was executed.
+    /// How often `get` found an entry, and how often none. A task that waited for an equal one and took its result
+    /// counts as a hit, so each miss is a node or a call that was executed.
     std::uint64_t hits = 0;
     std::uint64_t misses = 0;
     /// How often `set` kept one: a value that is too large is not.
@@ -48,8 +51,8 @@ struct CacheStats {
 };
 
 struct MemoryCacheOptions {
-    /// At most this many bytes of values, names and bookkeeping (an estimate); at least 1. The entries not read or written for longest make
-    /// room; a value that is larger by itself is not kept.
+    /// At most this many bytes of values, names and bookkeeping (an estimate); at least 1. The entries not read or
+    /// written for longest make room; a value that is larger by itself is not kept.
     std::size_t bytes_max = 64U << 20U;
     /// For tests: where the time comes from (IdSource::now); none: the system's clock.
     std::shared_ptr<IdSource> clock = {};
@@ -57,14 +60,16 @@ struct MemoryCacheOptions {
 
 /// Keeps results in memory, the least recently used ones making room for new ones.
 ///
-/// Cost: a lookup in two hash tables and a copy of the value, under one lock. Errors of the constructor: InvalidArgumentError.
+/// Cost: a lookup in two hash tables and a copy of the value, under one lock. Errors of the constructor:
+/// InvalidArgumentError.
 class MemoryCache final : public BaseCache {
 public:
     explicit MemoryCache(const MemoryCacheOptions& options = {});
     ~MemoryCache() override;
 
     std::optional<std::string> get(std::string_view ns, std::string_view key) override;
-    void set(std::string_view ns, std::string_view key, std::string_view value, std::optional<std::chrono::milliseconds> ttl) override;
+    void set(std::string_view ns, std::string_view key, std::string_view value,
+             std::optional<std::chrono::milliseconds> ttl) override;
     void remove(std::string_view ns, std::string_view key) override;
     void clear(std::string_view ns) override;
     void clear() override;

@@ -12,8 +12,9 @@
 
 namespace stategraph {
 
-/// What of a task's input its result depends on: made of a callable `f(const In&)`, where `In` is what the node takes (for a subgraph, the
-/// state), that returns anything storable. Called on the task's thread, from several at once; what it throws is a failure of the node.
+/// What of a task's input its result depends on: made of a callable `f(const In&)`, where `In` is what the node takes
+/// (for a subgraph, the state), that returns anything storable. Called on the task's thread, from several at once; what
+/// it throws is a failure of the node.
 class CacheKey {
 public:
     using Call = void (*)(const void* callable, const void* input, Runtime& runtime, Encoder& out);
@@ -26,7 +27,9 @@ public:
     CacheKey(F&& f) : callable_(detail::own(std::forward<F>(f))) {
         using Stored = std::decay_t<F>;
         using In = typename detail::FirstParameter<Stored, void>::Type;
-        static_assert(!std::is_void_v<In>, "stategraph: a cache key must be callable as f(const In&), In being what the node takes, and not be generic");
+        static_assert(!std::is_void_v<In>,
+                      "stategraph: a cache key must be callable as f(const In&), In being what the node takes, and not "
+                      "be generic");
         if constexpr (!std::is_void_v<In>) {
             call_ = makeKey<In, Stored>;
             input_ = detail::NodeInput<void, In>::type();
@@ -35,7 +38,9 @@ public:
 
     bool empty() const noexcept { return call_ == nullptr; }
     const detail::InputType& input() const noexcept { return input_; }
-    void encode(const void* input, Runtime& runtime, Encoder& out) const { call_(callable_.get(), input, runtime, out); }
+    void encode(const void* input, Runtime& runtime, Encoder& out) const {
+        call_(callable_.get(), input, runtime, out);
+    }
 
 private:
     template <class In, class Stored>
@@ -43,7 +48,8 @@ private:
         auto&& holder = detail::NodeInput<void, In>::from(input, runtime);
         const In& in = holder;
         const auto key = (*static_cast<const Stored*>(callable))(in);
-        static_assert(Encodable<std::decay_t<decltype(key)>>, "stategraph: a cache key must return something storable, such as a std::string");
+        static_assert(Encodable<std::decay_t<decltype(key)>>,
+                      "stategraph: a cache key must return something storable, such as a std::string");
         if constexpr (Encodable<std::decay_t<decltype(key)>>) Codec<std::decay_t<decltype(key)>>::encode(out, key);
     }
 
@@ -59,8 +65,8 @@ enum class CacheUse : std::uint8_t {
     off,
 };
 
-/// That a node need not run again for an input it has seen (CompileOptions::cache says where results are kept): its result is a function of
-/// the key, and nothing else that it does matters. `.cache = {}` is enough.
+/// That a node need not run again for an input it has seen (CompileOptions::cache says where results are kept): its
+/// result is a function of the key, and nothing else that it does matters. `.cache = {}` is enough.
 struct CachePolicy {
     CacheKey key = {};
     /// How long a result is good for; at least 1 ms. None: until it makes room for others, or is cleared.
@@ -70,7 +76,8 @@ struct CachePolicy {
     CacheUse use = CacheUse::on;
 };
 
-/// That a call need not be made again for arguments it was made with, in whichever run and thread: its result is a function of them.
+/// That a call need not be made again for arguments it was made with, in whichever run and thread: its result is a
+/// function of them.
 struct CallCache {
     /// How long a result is good for; at least 1 ms. None: until it makes room for others, or is cleared.
     std::optional<std::chrono::milliseconds> ttl = {};

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include <stategraph/codec.hpp>
-#include <stategraph/fields.hpp>
 #include <stategraph/detail/arity.hpp>
 #include <stategraph/detail/behaviours.hpp>
 #include <stategraph/detail/member_name.hpp>
+#include <stategraph/fields.hpp>
 
 namespace stategraph {
 
@@ -55,8 +55,8 @@ struct Ephemeral : LastValue {
     static constexpr detail::ChannelKind kind = detail::ChannelKind::ephemeral;
 };
 
-/// Like a last value, but never stored: gone when the run ends. Of any type that can be copied, such as a std::shared_ptr to a lock or a
-/// socket, or a std::function; events and JSON show null for one that cannot be stored.
+/// Like a last value, but never stored: gone when the run ends. Of any type that can be copied, such as a
+/// std::shared_ptr to a lock or a socket, or a std::function; events and JSON show null for one that cannot be stored.
 struct Untracked : LastValue {
     static constexpr detail::ChannelKind kind = detail::ChannelKind::untracked;
     template <class T>
@@ -65,8 +65,10 @@ struct Untracked : LastValue {
     static constexpr bool fits = std::is_copy_constructible_v<T> && std::is_copy_assignable_v<T>;
     template <class T>
     static consteval void check() {
-        static_assert(fits<T>, "stategraph: the value of an untracked channel must be copyable, as tasks that run at once have a state each; hold what "
-                               "is not by a std::shared_ptr");
+        static_assert(fits<T>,
+                      "stategraph: the value of an untracked channel must be copyable, as tasks that run at once have "
+                      "a state each; hold what "
+                      "is not by a std::shared_ptr");
     }
 };
 
@@ -129,8 +131,9 @@ struct Binary : Reduced {
     static constexpr bool fits = std::is_invocable_r_v<T, const F&, const T&, const T&>;
     template <class T>
     static consteval void check() {
-        static_assert(fits<T>,
-                      "stategraph: a reducer must be callable as T f(const T& value, const T& written) for its member's type T");
+        static_assert(
+            fits<T>,
+            "stategraph: a reducer must be callable as T f(const T& value, const T& written) for its member's type T");
     }
 };
 
@@ -223,8 +226,8 @@ struct ChannelTable {
 
 }  // namespace detail
 
-/// A row of a state's table: the member `member` is the channel `name`. The name is its identity on disk: keep it when you
-/// rename the member, or list the old one with `formerly`.
+/// A row of a state's table: the member `member` is the channel `name`. The name is its identity on disk: keep it when
+/// you rename the member, or list the old one with `formerly`.
 template <class S, class T>
 constexpr auto channel(std::string_view name, T S::*member) {
     return detail::makeChannel(name, member, last_value, std::array<std::string_view, 0>{});
@@ -255,12 +258,14 @@ constexpr auto channel(std::string_view name, T S::*member, R reducer, TableNote
 }
 template <class S, class T, class R, std::size_t N, class... More>
     requires(!std::same_as<R, TableNote>)
-constexpr auto channel(std::string_view name, T S::*member, R reducer, Formerly<N> former, TableNote note, const More&... more) {
+constexpr auto channel(std::string_view name, T S::*member, R reducer, Formerly<N> former, TableNote note,
+                       const More&... more) {
     return detail::withNote(channel(name, member, std::move(reducer), former, more...), note);
 }
 
-/// The same with the member's own name as the channel's: `sg::channel<&State::foo>()`, `sg::channel<&State::bar>(sg::append)`. Whoever
-/// renames the member lists the old name with `formerly`, or gives the channel its name as text.
+/// The same with the member's own name as the channel's: `sg::channel<&State::foo>()`,
+/// `sg::channel<&State::bar>(sg::append)`. Whoever renames the member lists the old name with `formerly`, or gives the
+/// channel its name as text.
 template <auto Member, class... Options>
 constexpr auto channel(Options... options) {
     return channel(detail::memberName<Member>(), Member, std::move(options)...);
@@ -287,16 +292,19 @@ template <class S>
 const Schema& schemaOf();
 void encodeState(const Schema& schema, Encoder& encoder, const void* state);
 void decodeState(const Schema& schema, Decoder& decoder, void* state);
-/// A write for each entry of a map that comes from outside, through the channel's reducer. Errors: WrongTypeError with every fault.
+/// A write for each entry of a map that comes from outside, through the channel's reducer. Errors: WrongTypeError with
+/// every fault.
 void readUpdate(const Schema& schema, std::string_view cbor, Writes& writes);
 }  // namespace detail
 
-/// A state as a payload, as a struct with a fields() table is stored. It goes through the table that the state has at run time: one
-/// more of its own would be a third of what a state costs the compiler.
+/// A state as a payload, as a struct with a fields() table is stored. It goes through the table that the state has at
+/// run time: one more of its own would be a third of what a state costs the compiler.
 template <detail::HasChannels T>
     requires(!detail::HasFields<T>)
 struct Codec<T> {
-    static void encode(Encoder& encoder, const T& value) { detail::encodeState(detail::schemaOf<T>(), encoder, &value); }
+    static void encode(Encoder& encoder, const T& value) {
+        detail::encodeState(detail::schemaOf<T>(), encoder, &value);
+    }
     static void decode(Decoder& decoder, T& value) { detail::decodeState(detail::schemaOf<T>(), decoder, &value); }
 };
 

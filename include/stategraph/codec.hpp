@@ -25,15 +25,11 @@ struct Codec;
 
 /// Types that can be written: the storable ones, and views such as std::string_view.
 template <class T>
-concept Encodable = requires(Encoder& encoder, const T& value) {
-    Codec<T>::encode(encoder, value);
-};
+concept Encodable = requires(Encoder& encoder, const T& value) { Codec<T>::encode(encoder, value); };
 
 /// Types that can be written and read back. What a container, an optional or a table holds is checked when it is used.
 template <class T>
-concept Storable = Encodable<T> && requires(Decoder& decoder, T& value) {
-    Codec<T>::decode(decoder, value);
-};
+concept Storable = Encodable<T> && requires(Decoder& decoder, T& value) { Codec<T>::decode(decoder, value); };
 
 /// Fails to compile, in one sentence, unless T is storable.
 template <class T>
@@ -84,7 +80,8 @@ struct Codec<bool> {
 
 /// Integers and character types, up to 64 bits; a number that does not fit is a WrongTypeError.
 template <std::integral T>
-requires(sizeof(T) <= 8) struct Codec<T> {
+    requires(sizeof(T) <= 8)
+struct Codec<T> {
     static void encode(Encoder& encoder, T value) {
         if constexpr (std::is_signed_v<T>) {
             encoder.integer(value);
@@ -104,7 +101,8 @@ requires(sizeof(T) <= 8) struct Codec<T> {
 
 /// float and double. An integer is read as a number too; a double read as a float is rounded.
 template <std::floating_point T>
-requires(sizeof(T) <= 8) struct Codec<T> {
+    requires(sizeof(T) <= 8)
+struct Codec<T> {
     static void encode(Encoder& encoder, T value) { encoder.real(value); }
     static void decode(Decoder& decoder, T& value) {
         if constexpr (sizeof(T) < sizeof(double)) {
@@ -146,8 +144,8 @@ constexpr bool enumNamesDiffer(const EnumRow* rows, std::size_t size) noexcept {
 
 /// False, and nothing is written: the number has no name.
 bool encodeEnumName(Encoder& encoder, std::int64_t number, EnumRows names);
-/// None: a number comes next, as programs without the names have stored it. Errors: WrongTypeError that lists the names; a strict
-/// reading takes names alone.
+/// None: a number comes next, as programs without the names have stored it. Errors: WrongTypeError that lists the
+/// names; a strict reading takes names alone.
 std::optional<std::int64_t> decodeEnumName(Decoder& decoder, EnumRows names);
 
 }  // namespace detail
@@ -163,8 +161,9 @@ struct EnumNames {
 ///     enum class Colour { red, green };
 ///     constexpr auto enumNames(Colour) { return sg::enumNames<Colour>({{"red", Colour::red}, {"green", Colour::green}}); }
 ///
-/// Declare it before the enum is used in a graph; for one inside of a struct write `friend constexpr auto …`. Of several names of an
-/// enumerator the first is written and all are read. A value without a name is stored as its number.
+/// Declare it before the enum is used in a graph; for one inside of a struct write `friend constexpr auto …`. Of
+/// several names of an enumerator the first is written and all are read. A value without a name is stored as its
+/// number.
 template <class E, std::size_t N>
 constexpr EnumNames<E, N> enumNames(const EnumName<E> (&names)[N]) {
     EnumNames<E, N> made;
@@ -175,9 +174,8 @@ constexpr EnumNames<E, N> enumNames(const EnumName<E> (&names)[N]) {
 namespace detail {
 
 template <class T>
-concept NamedEnum = std::is_enum_v<T> && requires(T value) {
-    requires std::same_as<typename decltype(enumNames(value))::Enum, T>;
-};
+concept NamedEnum =
+    std::is_enum_v<T> && requires(T value) { requires std::same_as<typename decltype(enumNames(value))::Enum, T>; };
 
 template <class T>
 inline constexpr auto enum_names_of = enumNames(T{});
@@ -186,7 +184,7 @@ inline constexpr auto enum_names_of = enumNames(T{});
 
 /// Enums as their number, or by name (enumNames). A number is range-checked, but not checked against the enumerators.
 template <class T>
-requires std::is_enum_v<T>
+    requires std::is_enum_v<T>
 struct Codec<T> {
     using Number = std::underlying_type_t<T>;
     static void encode(Encoder& encoder, T value) {

@@ -18,7 +18,8 @@ inline constexpr std::string_view tag_member = "type";
 
 namespace detail {
 
-/// An alternative that is stored under a name: a struct with a fields() table and `static constexpr std::string_view tag = "circle";`.
+/// An alternative that is stored under a name: a struct with a fields() table and `static constexpr std::string_view
+/// tag = "circle";`.
 template <class T>
 concept Tagged = HasFields<T> && requires {
     { T::tag } -> std::convertible_to<std::string_view>;
@@ -50,8 +51,8 @@ consteval bool hasNoMember(std::string_view member) {
 
 /// Adds the tag to the map that begins at `begin` and ends the buffer.
 void insertTag(Encoder& encoder, std::size_t begin, std::string_view member, std::string_view tag);
-/// Which alternative comes next, without consuming anything; `tags.size`: it is stored with its index. Errors: WrongTypeError that lists the tags;
-/// a strict reading takes tags alone.
+/// Which alternative comes next, without consuming anything; `tags.size`: it is stored with its index. Errors:
+/// WrongTypeError that lists the tags; a strict reading takes tags alone.
 std::size_t findTag(Decoder& decoder, const Tags& tags);
 
 /// Where an entry of a map or set lies in a scratch buffer: entries are written in the order of their keys' bytes.
@@ -81,15 +82,11 @@ concept MapLike = Iterable<T> && requires(T& value, typename T::key_type key, ty
 };
 
 template <class T>
-concept SequenceLike = Iterable<T> && !requires {
-    typename T::mapped_type;
-}
-&&requires(T& value, typename T::value_type item) { value.insert(value.end(), std::move(item)); };
+concept SequenceLike = Iterable<T> && !requires { typename T::mapped_type; } &&
+                       requires(T& value, typename T::value_type item) { value.insert(value.end(), std::move(item)); };
 
 template <class T>
-concept UnorderedSetLike = SequenceLike<T> && requires {
-    typename T::hasher;
-};
+concept UnorderedSetLike = SequenceLike<T> && requires { typename T::hasher; };
 
 template <class T>
 concept DurationLike = requires(const T& value) {
@@ -151,9 +148,10 @@ struct Codec<std::monostate> {
     }
 };
 
-/// An array of the alternative's index and its value: new alternatives go at the end. Where every alternative is a struct with a fields()
-/// table and `static constexpr std::string_view tag = "name";` it is that struct's map, with the tag under "type" (tag_member) among its
-/// members; new alternatives then go anywhere, and what was stored with an index is still read.
+/// An array of the alternative's index and its value: new alternatives go at the end. Where every alternative is a
+/// struct with a fields() table and `static constexpr std::string_view tag = "name";` it is that struct's map, with the
+/// tag under "type" (tag_member) among its members; new alternatives then go anywhere, and what was stored with an
+/// index is still read.
 template <class... T>
 struct Codec<std::variant<T...>> {
     static constexpr bool of_parts = true;  // storable if these are
@@ -184,13 +182,16 @@ struct Codec<std::variant<T...>> {
         decodeValue(decoder, value, index, std::index_sequence_for<T...>());
     }
 
-    static detail::Tags tags() requires(is_tagged) {
+    static detail::Tags tags()
+        requires(is_tagged)
+    {
         static constexpr std::string_view all[] = {T::tag...};
         static constexpr std::string_view member = tag_member<Variant>;
         static_assert(detail::tagsDiffer(all, sizeof...(T)),
                       "stategraph: two alternatives of a variant have the same tag; give each its own");
         static_assert((detail::hasNoMember<T>(member) && ...),
-                      "stategraph: an alternative of a variant has a member of the tag's name; specialise stategraph::tag_member for the variant");
+                      "stategraph: an alternative of a variant has a member of the tag's name; specialise "
+                      "stategraph::tag_member for the variant");
         return {member, all, sizeof...(T)};
     }
 
@@ -323,7 +324,8 @@ struct Codec<T> {
         for (count = decoder.map(); count > 0; --count) {
             Key key{};
             if constexpr (std::is_arithmetic_v<Key> || std::is_enum_v<Key>) {
-                detail::decodeKey(decoder, &key, [](Decoder& in, void* to) { detail::decodeItem<Key>(in, *static_cast<Key*>(to)); });
+                detail::decodeKey(decoder, &key,
+                                  [](Decoder& in, void* to) { detail::decodeItem<Key>(in, *static_cast<Key*>(to)); });
             } else {
                 detail::decodeItem<Key>(decoder, key);
             }

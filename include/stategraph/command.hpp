@@ -21,8 +21,9 @@ inline constexpr const char* END = "__end__";
 
 /// As whom state may be edited beside nodes, START and END (StateUpdate::as_node).
 ///
-/// INPUT: the values wait as the graph's input, as if a process had died as soon as it had stored them; START is due, beside what was due.
-/// COPY: a sibling of the checkpoint, with its values and the same tasks due, of which nothing is finished or answered.
+/// INPUT: the values wait as the graph's input, as if a process had died as soon as it had stored them; START is due,
+/// beside what was due. COPY: a sibling of the checkpoint, with its values and the same tasks due, of which nothing is
+/// finished or answered.
 inline constexpr const char* INPUT = "__input__";
 inline constexpr const char* COPY = "__copy__";
 
@@ -36,9 +37,9 @@ public:
 };
 inline constexpr ResumeTag RESUME = ResumeTag::make();
 
-/// One task of the next superstep: runs `node` with exactly this payload as its input, beside other tasks of the same node. A payload that is
-/// a Value (or a boost::json::value) becomes what the node takes, as Value::asStrict reads it; one that does not fit is an InvalidUpdateError
-/// of the task that sends it.
+/// One task of the next superstep: runs `node` with exactly this payload as its input, beside other tasks of the same
+/// node. A payload that is a Value (or a boost::json::value) becomes what the node takes, as Value::asStrict reads it;
+/// one that does not fit is an InvalidUpdateError of the task that sends it.
 class Send {
 public:
     template <class P>
@@ -109,8 +110,8 @@ private:
 enum class CommandGraph : std::uint8_t { current, parent };
 inline constexpr CommandGraph PARENT = CommandGraph::parent;
 
-/// The answer to one open interrupt, named by its id (`{interrupt.id, value}`) or by its key (`{"approve", value}`). A key must be that of
-/// exactly one open interrupt: where several tasks ask with one key, name each by its id.
+/// The answer to one open interrupt, named by its id (`{interrupt.id, value}`) or by its key (`{"approve", value}`). A
+/// key must be that of exactly one open interrupt: where several tasks ask with one key, name each by its id.
 struct Answer {
     Answer(TaskId interrupt_id, Value value) : interrupt_id(interrupt_id), value(std::move(value)) {}
     Answer(std::string_view key, Value value) : value(std::move(value)), key(key) {}
@@ -136,10 +137,10 @@ public:
 
 /// Update and control flow in one.
 ///
-/// Returned by a node: `update` and `go_to` (beside the node's static edges), or with `graph = PARENT` both for the graph around
-/// this one. The update is then one of the parent's state (`Command<Parent>`), or of the node's own, whose channels the parent must have by
-/// name. Given to a run: `resume` answers the one interrupt that is open, `answers` several or named ones; `update`
-/// joins the superstep that waits; `go_to` adds tasks.
+/// Returned by a node: `update` and `go_to` (beside the node's static edges), or with `graph = PARENT` both for the
+/// graph around this one. The update is then one of the parent's state (`Command<Parent>`), or of the node's own, whose
+/// channels the parent must have by name. Given to a run: `resume` answers the one interrupt that is open, `answers`
+/// several or named ones; `update` joins the superstep that waits; `go_to` adds tasks.
 template <class S = detail::NoState>
 struct Command {
     detail::Member<Value> resume = {};
@@ -162,7 +163,8 @@ inline constexpr bool is_command = false;
 template <class C>
 inline constexpr bool is_command<Command<C>> = true;
 }  // namespace detail
-/// Answers the open question: `app.invoke(sg::resume(Decision{true, "Ada"}), {.thread_id = "A"})`. Several questions are answered with
+/// Answers the open question: `app.invoke(sg::resume(Decision{true, "Ada"}), {.thread_id = "A"})`. Several questions
+/// are answered with
 /// `sg::resume({{id, value}, …})`. Takes anything storable.
 template <class V>
     requires std::is_constructible_v<Value, V&&>
@@ -173,7 +175,8 @@ Command<> resume(V&& value) {
 }
 Command<> resume(std::vector<Answer> answers);
 
-/// Leads to a node, a Send or several of either, and writes: `return sg::go("pay", sg::add<&Payment::log>("approved"));`.
+/// Leads to a node, a Send or several of either, and writes: `return sg::go("pay",
+/// sg::add<&Payment::log>("approved"));`.
 Command<> go(Targets to);
 template <class S>
 Command<S> go(Targets to, Update<S> update) {

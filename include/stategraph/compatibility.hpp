@@ -28,16 +28,18 @@ struct CompatibilityOptions {
 };
 
 namespace detail {
-std::vector<IncompatibleThread> checkThreads(BaseCheckpointSaver& saver, const Core& core, const CompatibilityOptions& options);
+std::vector<IncompatibleThread> checkThreads(BaseCheckpointSaver& saver, const Core& core,
+                                             const CompatibilityOptions& options);
 }  // namespace detail
 
-/// Which stored threads RESUME would refuse with this graph, before a new version of a program meets them: nodes that are due and gone,
-/// stored channels of another type, results of finished tasks that nothing can take. It is decided by what a run itself asks before it writes.
-/// Subgraphs that are due are looked into. Nothing runs and nothing is stored.
-/// Safe while runs go on: each thread is seen as it is at one moment. Errors: SaverError. Cost: reads the newest state of every thread, a
-/// page of threads in memory at a time.
+/// Which stored threads RESUME would refuse with this graph, before a new version of a program meets them: nodes that
+/// are due and gone, stored channels of another type, results of finished tasks that nothing can take. It is decided by
+/// what a run itself asks before it writes. Subgraphs that are due are looked into. Nothing runs and nothing is stored.
+/// Safe while runs go on: each thread is seen as it is at one moment. Errors: SaverError. Cost: reads the newest state
+/// of every thread, a page of threads in memory at a time.
 template <class S, class Input, class Output>
-std::vector<IncompatibleThread> checkCompatibility(BaseCheckpointSaver& saver, const CompiledGraph<S, Input, Output>& graph,
+std::vector<IncompatibleThread> checkCompatibility(BaseCheckpointSaver& saver,
+                                                   const CompiledGraph<S, Input, Output>& graph,
                                                    const CompatibilityOptions& options = {}) {
     return detail::checkThreads(saver, *graph.core(), options);
 }

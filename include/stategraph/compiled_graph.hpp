@@ -37,10 +37,12 @@ struct Result {
 template <class S>
 struct StateUpdate {
     Update<S> values = {};
-    /// Whose writes these are, so that this node's edges fire. None: whoever ran last, if that is one node. START: the values are taken as the
-    /// graph's input, and what follows START is due. END: nothing is due any more; without values. INPUT, COPY: see there.
+    /// Whose writes these are, so that this node's edges fire. None: whoever ran last, if that is one node. START: the
+    /// values are taken as the graph's input, and what follows START is due. END: nothing is due any more; without
+    /// values. INPUT, COPY: see there.
     std::optional<std::string> as_node = {};
-    /// Where it leads beside the node's edges, as a node's Command would: names and Sends. Not with END, INPUT and COPY.
+    /// Where it leads beside the node's edges, as a node's Command would: names and Sends. Not with END, INPUT and
+    /// COPY.
     Targets go_to = {};
 };
 struct UpdateOptions {
@@ -55,8 +57,9 @@ struct UpdateOptions {
 
 /// How a thread is cancelled.
 struct CancelOptions {
-    /// Whether a run of this process that is under way on the thread is ended too, with Status::cancelled, before its next superstep. If not,
-    /// the run continues, and the thread counts as cancelled as long as the run leaves something due.
+    /// Whether a run of this process that is under way on the thread is ended too, with Status::cancelled, before its
+    /// next superstep. If not, the run continues, and the thread counts as cancelled as long as the run leaves
+    /// something due.
     bool ends_run = true;
     /// How long to wait for such a run, at least 0; then ThreadBusyError. The cancel is stored nevertheless.
     std::chrono::milliseconds busy_timeout = std::chrono::minutes(1);
@@ -119,8 +122,8 @@ Result<Output> streamResult(Run& run) {
 
 }  // namespace detail
 
-/// The events of a run, one after the other: a range to be walked once. The run advances while it is walked; whoever stops early stops the run after
-/// the superstep under way, and the thread can go on from there.
+/// The events of a run, one after the other: a range to be walked once. The run advances while it is walked; whoever
+/// stops early stops the run after the superstep under way, and the thread can go on from there.
 template <class Output, class S>
 class Stream {
 public:
@@ -143,7 +146,9 @@ public:
             return *this;
         }
         void operator++(int) { ++*this; }
-        bool operator==(std::default_sentinel_t) const { return stream_ == nullptr || stream_->run_->event() == nullptr; }
+        bool operator==(std::default_sentinel_t) const {
+            return stream_ == nullptr || stream_->run_->event() == nullptr;
+        }
 
     private:
         Stream* stream_ = nullptr;
@@ -151,7 +156,8 @@ public:
 
     Iterator begin() { return Iterator(this); }
     std::default_sentinel_t end() const { return {}; }
-    /// How the run ended, and the state that it left. Errors: InvalidArgumentError before the last event; it can be read once.
+    /// How the run ended, and the state that it left. Errors: InvalidArgumentError before the last event; it can be
+    /// read once.
     Result<Output> outcome() { return detail::streamResult<Output, S>(*run_); }
 
 private:
@@ -198,7 +204,8 @@ private:
         started_ = true;
         StateSnapshot<S> snapshot;
         detail::StateBox<S> box;
-        if (reader_->next(snapshot, {detail::typeKey<S>(), box.object(), &snapshot.present, detail::schemaIfOne<S>()})) {
+        if (reader_->next(snapshot,
+                          {detail::typeKey<S>(), box.object(), &snapshot.present, detail::schemaIfOne<S>()})) {
             snapshot.values = std::move(box.state);
             current_ = std::move(snapshot);
         } else {
@@ -211,12 +218,12 @@ private:
     bool started_ = false;
 };
 
-/// A graph that has been checked and can be run. It never changes; copies are cheap and share it; every method is safe from any
-/// thread. `S` is its state, `Input` and `Output` the parts it takes and returns.
+/// A graph that has been checked and can be run. It never changes; copies are cheap and share it; every method is safe
+/// from any thread. `S` is its state, `Input` and `Output` the parts it takes and returns.
 ///
-/// Errors of all methods, beside those they name: InvalidArgumentError (an unknown checkpoint, a limit below 1, no thread id where there is a saver),
-/// SaverError and CorruptCheckpointError. On an error the thread is as its last whole superstep left it, with the results of
-/// tasks that finished after it.
+/// Errors of all methods, beside those they name: InvalidArgumentError (an unknown checkpoint, a limit below 1, no
+/// thread id where there is a saver), SaverError and CorruptCheckpointError. On an error the thread is as its last
+/// whole superstep left it, with the results of tasks that finished after it.
 template <class S, class Input = S, class Output = S>
 class CompiledGraph {
 public:
@@ -224,15 +231,16 @@ public:
 
     explicit CompiledGraph(std::shared_ptr<const detail::Core> core) : core_(std::move(core)) {}
 
-    /// Runs until nothing is due, a breakpoint or an interrupt. A thread that has state goes on with the input added to it; tasks
-    /// that were due are dropped. With `config.checkpoint_id` it branches off there.
-    /// Errors: NodeError, InvalidUpdateError, GraphRecursionError, ConcurrentUpdateError.
+    /// Runs until nothing is due, a breakpoint or an interrupt. A thread that has state goes on with the input added to
+    /// it; tasks that were due are dropped. With `config.checkpoint_id` it branches off there. Errors: NodeError,
+    /// InvalidUpdateError, GraphRecursionError, ConcurrentUpdateError.
     Result<Output> invoke(Update<Input> input, const RunConfig& config = RunConfig::defaults()) const {
         return invokeWith(detail::widen<S>(std::move(input)), config);
     }
 
-    /// Goes on where the thread is: unfinished tasks run, finished ones are not repeated. With `config.checkpoint_id` it travels in
-    /// time: a fork is made there and everything after it runs again. Errors: also EmptyInputError on a thread without state.
+    /// Goes on where the thread is: unfinished tasks run, finished ones are not repeated. With `config.checkpoint_id`
+    /// it travels in time: a fork is made there and everything after it runs again. Errors: also EmptyInputError on a
+    /// thread without state.
     Result<Output> invoke(ResumeTag, const RunConfig& config) const {
         detail::RunInput input;
         input.kind = detail::RunInput::Kind::resume;
@@ -246,7 +254,8 @@ public:
         return invokeWith(detail::commandOf<S>(std::move(command)), config);
     }
 
-    /// The same runs, told event by event to `take(const StreamEvent&)` as they happen, on the thread where they happen.
+    /// The same runs, told event by event to `take(const StreamEvent&)` as they happen, on the thread where they
+    /// happen.
     template <class In, class F>
     Result<Output> stream(In input, const RunConfig& config, const StreamOptions& options, F take) const {
         struct Sink final : detail::EventSink {
@@ -256,7 +265,9 @@ public:
         } sink(take);
         Result<Output> result;
         detail::StateBox<S> box;
-        detail::takeOutcome(detail::run(*core_, detail::toRunInput<S, Input>(std::move(input)), config, options, sink, box.object()), result);
+        detail::takeOutcome(
+            detail::run(*core_, detail::toRunInput<S, Input>(std::move(input)), config, options, sink, box.object()),
+            result);
         result.values = detail::project<Output>(std::move(box.state));
         return result;
     }
@@ -268,15 +279,17 @@ public:
     /// The same runs as a range of events.
     template <class In>
     Stream<Output, S> stream(In input, const RunConfig& config, const StreamOptions& options) const {
-        return Stream<Output, S>(new detail::StreamRun(core_, detail::toRunInput<S, Input>(std::move(input)), config, options));
+        return Stream<Output, S>(
+            new detail::StreamRun(core_, detail::toRunInput<S, Input>(std::move(input)), config, options));
     }
     Stream<Output, S> stream(Update<Input> input, const RunConfig& config, const StreamOptions& options) const {
         return stream<Update<Input>>(std::move(input), config, options);
     }
 
-    /// The same runs for coroutines, with `#include <stategraph/async.hpp>`: `auto result = co_await app.asyncInvoke(…)`. What is given is copied
-    /// before they return, and may be written in the `co_await` itself. Blocking nodes of a superstep of several tasks run on the executor,
-    /// a lone one and the saver's work where the awaiting coroutine goes on. Errors: as `invoke`, when it is awaited.
+    /// The same runs for coroutines, with `#include <stategraph/async.hpp>`: `auto result = co_await
+    /// app.asyncInvoke(…)`. What is given is copied before they return, and may be written in the `co_await` itself.
+    /// Blocking nodes of a superstep of several tasks run on the executor, a lone one and the saver's work where the
+    /// awaiting coroutine goes on. Errors: as `invoke`, when it is awaited.
     Task<Result<Output>> asyncInvoke(Update<Input> input, const RunConfig& config = RunConfig::defaults()) const;
     Task<Result<Output>> asyncInvoke(ResumeTag, const RunConfig& config) const;
     template <class C>
@@ -284,10 +297,12 @@ public:
     /// The same as events, one after the other: `while (auto event = co_await stream.next())`.
     template <class In>
     AsyncStream<Output, S> asyncStream(const In& input, const RunConfig& config, const StreamOptions& options) const;
-    AsyncStream<Output, S> asyncStream(Update<Input> input, const RunConfig& config, const StreamOptions& options) const;
+    AsyncStream<Output, S> asyncStream(Update<Input> input, const RunConfig& config,
+                                       const StreamOptions& options) const;
 
-    /// The thread's state. Without `checkpoint_id` the newest, with what finished tasks of an unfinished superstep wrote; with it, the
-    /// checkpoint as stored. A RunConfig can be given as the config. `T` is the state of the subgraph that the config's
+    /// The thread's state. Without `checkpoint_id` the newest, with what finished tasks of an unfinished superstep
+    /// wrote; with it, the checkpoint as stored. A RunConfig can be given as the config. `T` is the state of the
+    /// subgraph that the config's
     /// `checkpoint_ns` names: of another type the snapshot's `values` are not filled, only `valuesAsJson`.
     /// Errors: MissingCheckpointerError.
     template <class T = S>
@@ -295,7 +310,8 @@ public:
         StateSnapshot<T> snapshot;
         detail::StateBox<T> box;
         static_cast<SnapshotData&>(snapshot) =
-            detail::readState(*core_, config, options.subgraphs, {detail::typeKey<T>(), box.object(), &snapshot.present, detail::schemaIfOne<T>()});
+            detail::readState(*core_, config, options.subgraphs,
+                              {detail::typeKey<T>(), box.object(), &snapshot.present, detail::schemaIfOne<T>()});
         snapshot.values = std::move(box.state);
         detail::keepPresent(snapshot.values, snapshot.present);
         return snapshot;
@@ -307,21 +323,24 @@ public:
         return StateHistory<T>(new detail::HistoryReader(core_, config, options));
     }
 
-    /// Writes state as if a node had: through the reducers, and the node's edges fire. Makes a checkpoint whose parent is the one
-    /// that `config` names, and returns its config; other tasks that were due no longer are. In a subgraph's log (`checkpoint_ns`) it is given an
-    /// update of that subgraph's state. An edit is no run: `recover()` leaves what is due after it alone unless asked (Unfinished::edited).
-    /// Errors: InvalidUpdateError (an unknown node, or none given and not clear which; an update of another type of state).
+    /// Writes state as if a node had: through the reducers, and the node's edges fire. Makes a checkpoint whose parent
+    /// is the one that `config` names, and returns its config; other tasks that were due no longer are. In a subgraph's
+    /// log (`checkpoint_ns`) it is given an update of that subgraph's state. An edit is no run: `recover()` leaves what
+    /// is due after it alone unless asked (Unfinished::edited). Errors: InvalidUpdateError (an unknown node, or none
+    /// given and not clear which; an update of another type of state).
     Config updateState(const Config& config, Update<S> values, const UpdateOptions& options = {}) const {
         return updateState<S>(config, std::move(values), options);
     }
     template <class T>
     Config updateState(const Config& config, Update<T> values, const UpdateOptions& options = {}) const {
-        return bulkUpdateState<T>(config, {{StateUpdate<T>{.values = std::move(values), .as_node = options.as_node, .go_to = options.go_to}}},
-                                  options);
+        return bulkUpdateState<T>(
+            config, {{StateUpdate<T>{.values = std::move(values), .as_node = options.as_node, .go_to = options.go_to}}},
+            options);
     }
 
-    /// Several edits, each inner list as one superstep: one checkpoint each. Where a superstep has several, each says as which node it acts; the
-    /// options' `as_node` and `go_to` are not looked at. Edits that follow a copy (COPY) give the results of the tasks that are due there.
+    /// Several edits, each inner list as one superstep: one checkpoint each. Where a superstep has several, each says
+    /// as which node it acts; the options' `as_node` and `go_to` are not looked at. Edits that follow a copy (COPY)
+    /// give the results of the tasks that are due there.
     Config bulkUpdateState(const Config& config, const std::vector<std::vector<StateUpdate<S>>>& supersteps,
                            const UpdateOptions& options = {}) const {
         return bulkUpdateState<S>(config, supersteps, options);
@@ -334,32 +353,34 @@ public:
             edits.beginSuperstep();
             for (const auto& update : superstep) edits.add(update.values, update.as_node, update.go_to);
         }
-        return detail::editState(*core_, config, edits,
-                                 {.durability = options.durability, .on_busy = options.on_busy, .busy_timeout = options.busy_timeout});
+        return detail::editState(
+            *core_, config, edits,
+            {.durability = options.durability, .on_busy = options.on_busy, .busy_timeout = options.busy_timeout});
     }
 
-    /// Cancels a thread for good: nothing of it is due any more and its questions are closed, whether it is suspended, sleeps, has failed, or was
-    /// left by a process that died. It is not listed as unfinished, `recover()` leaves it alone, and a run that would resume it is refused with
-    /// InvalidArgumentError. A new input, an edit, or a run that names a checkpoint_id revives it. False: nothing was due,
-    /// or the run that is under way ended by itself.
+    /// Cancels a thread for good: nothing of it is due any more and its questions are closed, whether it is suspended,
+    /// sleeps, has failed, or was left by a process that died. It is not listed as unfinished, `recover()` leaves it
+    /// alone, and a run that would resume it is refused with InvalidArgumentError. A new input, an edit, or a run that
+    /// names a checkpoint_id revives it. False: nothing was due, or the run that is under way ended by itself.
     ///
-    /// If a run of this process is under way on the thread, the cancel is stored with the checkpoint whose tasks run, before the run ends, so that
-    /// it outlives the process (not with durability `exit`). A run of another process fails with ConcurrentUpdateError at its next commit. A node
-    /// cannot wait for its own run: it gives `ends_run = false`.
-    /// Errors: MissingCheckpointerError, ThreadBusyError, ConcurrentUpdateError.
+    /// If a run of this process is under way on the thread, the cancel is stored with the checkpoint whose tasks run,
+    /// before the run ends, so that it outlives the process (not with durability `exit`). A run of another process
+    /// fails with ConcurrentUpdateError at its next commit. A node cannot wait for its own run: it gives `ends_run =
+    /// false`. Errors: MissingCheckpointerError, ThreadBusyError, ConcurrentUpdateError.
     bool cancelThread(const ThreadId& thread_id, const CancelOptions& options = {}) const {
-        return detail::cancelThread(*core_, thread_id, {options.durability, OnBusy::replace, options.busy_timeout}, options.ends_run);
+        return detail::cancelThread(*core_, thread_id, {options.durability, OnBusy::replace, options.busy_timeout},
+                                    options.ends_run);
     }
 
-    /// Goes on, as RESUME does, with every thread of the saver that is in flight (stategraph/unfinished.hpp): what a process that died left
-    /// behind. A thread on which this process has a run under way is left alone; another process must not be running threads of the saver
-    /// meanwhile, or both do the same work and one of them gets ConcurrentUpdateError. What a thread's run fails with is in the report; only
-    /// reading the saver's list throws.
+    /// Goes on, as RESUME does, with every thread of the saver that is in flight (stategraph/unfinished.hpp): what a
+    /// process that died left behind. A thread on which this process has a run under way is left alone; another process
+    /// must not be running threads of the saver meanwhile, or both do the same work and one of them gets
+    /// ConcurrentUpdateError. What a thread's run fails with is in the report; only reading the saver's list throws.
     RecoverReport recover(const RecoverOptions& options = {}) const { return detail::recover(*core_, options); }
 
-    /// Forgets what the cache has of these nodes ("*": of all that are cached), or of all, those in subgraphs too; results of tasks under way
-    /// may still be added. Errors: InvalidArgumentError for a graph that was compiled without a cache, or a node that is not cached; what the
-    /// cache throws.
+    /// Forgets what the cache has of these nodes ("*": of all that are cached), or of all, those in subgraphs too;
+    /// results of tasks under way may still be added. Errors: InvalidArgumentError for a graph that was compiled
+    /// without a cache, or a node that is not cached; what the cache throws.
     void clearCache() const { detail::clearCache(*core_, nullptr); }
     void clearCache(const NodeNames& nodes) const { detail::clearCache(*core_, &nodes); }
 
@@ -374,7 +395,8 @@ private:
     Result<Output> invokeWith(In&& input, const RunConfig& config) const {
         Result<Output> result;
         detail::StateBox<S> box;
-        detail::invoke(*core_, std::move(input), config, {result.status, result.interrupts, result.wake_at, result.config, box.object()});
+        detail::invoke(*core_, std::move(input), config,
+                       {result.status, result.interrupts, result.wake_at, result.config, box.object()});
         result.values = detail::project<Output>(std::move(box.state));
         return result;
     }

@@ -23,10 +23,12 @@ class StreamHub;
 
 /// When a run's checkpoints reach the saver, and so what a crash can lose.
 enum class Durability : std::uint8_t {
-    sync,   // each is on disk (fsync) before the next superstep begins: at most the superstep under way is repeated
-    async,  // each is written while the next superstep runs: a killed process loses at most the last one, never the input; only a
-            // failure of the machine can lose what the operating system had not yet written
-    exit,   // one, when the run ends, pauses or fails: the whole run
+    sync,  // each is on disk (fsync) before the next superstep begins: at most the superstep under way is repeated
+    // each is written while the next superstep runs: a killed process loses at most the last one, never the input; only
+    // a
+    async,
+    // failure of the machine can lose what the operating system had not yet written
+    exit,  // one, when the run ends, pauses or fails: the whole run
 };
 
 /// How a run ended, if it did not throw. Unless it is done, RESUME goes on with the thread.
@@ -34,15 +36,16 @@ enum class Status : std::uint8_t {
     done,
     interrupted,  // nodes asked (stategraph/interrupt.hpp)
     breakpoint,
-    cancelled,    // by its RunControl, or another run replaced it (OnBusy::replace)
-    timed_out,    // RunConfig::timeout passed
-    drained,      // by its RunControl, after a whole superstep
-    sleeping,     // every task that is due waits for its time (Runtime::sleepUntil)
+    cancelled,  // by its RunControl, or another run replaced it (OnBusy::replace)
+    timed_out,  // RunConfig::timeout passed
+    drained,    // by its RunControl, after a whole superstep
+    sleeping,   // every task that is due waits for its time (Runtime::sleepUntil)
 };
 const char* toString(Status status) noexcept;
 
-/// What a run, or an edit, does about another run that is under way on its thread in this process, through the same saver object. Between
-/// processes and savers the store decides at each commit: the second to write gets ConcurrentUpdateError.
+/// What a run, or an edit, does about another run that is under way on its thread in this process, through the same
+/// saver object. Between processes and savers the store decides at each commit: the second to write gets
+/// ConcurrentUpdateError.
 enum class OnBusy : std::uint8_t {
     reject,   // it is refused with ThreadBusyError
     wait,     // it waits for its turn, first come first served
@@ -62,8 +65,8 @@ template <class T>
 inline constexpr char context_type = 0;
 }
 
-/// A value that the nodes of a run can see (Runtime::context): settings, connections, who asked. Shared and never changed, and not
-/// stored: whoever resumes a thread gives it again. Made from any value, or from a shared_ptr to one.
+/// A value that the nodes of a run can see (Runtime::context): settings, connections, who asked. Shared and never
+/// changed, and not stored: whoever resumes a thread gives it again. Made from any value, or from a shared_ptr to one.
 class RunContext {
 public:
     RunContext() noexcept = default;
@@ -71,7 +74,8 @@ public:
         requires(!std::is_same_v<T, RunContext>)
     RunContext(T value) : RunContext(std::make_shared<const T>(std::move(value))) {}
     template <class T>
-    RunContext(std::shared_ptr<T> value) noexcept : value_(std::move(value)), type_(&detail::context_type<std::remove_cv_t<T>>) {}
+    RunContext(std::shared_ptr<T> value) noexcept
+        : value_(std::move(value)), type_(&detail::context_type<std::remove_cv_t<T>>) {}
 
     /// Null if it is none, or of another type.
     template <class T>
@@ -94,8 +98,8 @@ struct RunConfig {
     ThreadId thread_id = {};
     /// Start from this checkpoint instead of the newest.
     CheckpointId checkpoint_id = {};
-    /// The checkpoint is of this subgraph's log: the run, which must be RESUME, begins inside it. The graphs around it begin where they were
-    /// then, and go on when it is done.
+    /// The checkpoint is of this subgraph's log: the run, which must be RESUME, begins inside it. The graphs around it
+    /// begin where they were then, and go on when it is done.
     detail::Member<std::string> checkpoint_ns = {};
     Durability durability = Durability::async;
     OnBusy on_busy = OnBusy::reject;
@@ -111,12 +115,13 @@ struct RunConfig {
     detail::Member<NodeNames> interrupt_after = {};
     /// Stored with each checkpoint of the run. The keys "source", "step" and "parents" are taken.
     detail::Member<Metadata> metadata = {};
-    /// Hands the run's events to subscribers of its thread (stategraph/stream_hub.hpp). Not owned: it must outlive the run.
+    /// Hands the run's events to subscribers of its thread (stategraph/stream_hub.hpp). Not owned: it must outlive the
+    /// run.
     StreamHub* hub = nullptr;
     /// Is told what the run does (stategraph/observer.hpp), beside the graph's own. Not owned: it must outlive the run.
     Observer* observer = nullptr;
-    /// Ends the run from outside (stategraph/control.hpp); null: nobody does. With one, or with a timeout, each node is called on a thread of its
-    /// own, so that the run can end without it; that costs some 10 µs a call.
+    /// Ends the run from outside (stategraph/control.hpp); null: nobody does. With one, or with a timeout, each node is
+    /// called on a thread of its own, so that the run can end without it; that costs some 10 µs a call.
     detail::Member<std::shared_ptr<RunControl>> control = {};
     /// How long the run may take; at least 1 ms. It then ends with Status::timed_out, as if it had been stopped.
     std::optional<std::chrono::milliseconds> timeout = {};
@@ -142,7 +147,8 @@ struct Config {
     friend bool operator==(const Config&, const Config&) = default;
 };
 
-/// The namespace of the log that a subgraph of the root graph has for a key (perThread), for `Config::checkpoint_ns`. `node` is its stored name.
+/// The namespace of the log that a subgraph of the root graph has for a key (perThread), for `Config::checkpoint_ns`.
+/// `node` is its stored name.
 std::string keyedNamespace(std::string_view node, std::string_view key);
 
 }  // namespace stategraph

@@ -12,8 +12,8 @@ void linkStop(RunControlParts& control, const std::stop_token& outer, int);
 }  // namespace detail
 
 class Runtime;
-/// The token of the run that a node is in: stopped when the run's control is, or its deadline has passed, or this attempt's time is up. Of a
-/// run that nothing can stop: a token that never is.
+/// The token of the run that a node is in: stopped when the run's control is, or its deadline has passed, or this
+/// attempt's time is up. Of a run that nothing can stop: a token that never is.
 std::stop_token stopToken(Runtime& runtime);
 
 }  // namespace stategraph

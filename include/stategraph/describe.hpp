@@ -16,26 +16,30 @@ namespace stategraph {
 namespace detail {
 
 template <class T>
-concept Described = boost::describe::has_describe_members<T>::value && !requires { T::fields().entries; } && !requires { typename T::stored_by_name; };
+concept Described = boost::describe::has_describe_members<T>::value && !requires { T::fields().entries; } &&
+                    !requires { typename T::stored_by_name; };
 
 template <class T>
     requires Described<T>
 struct FieldsOf<T> {
     using Members = boost::describe::describe_members<T, boost::describe::mod_public | boost::describe::mod_inherited>;
     static constexpr auto table() {
-        return []<class... M>(boost::mp11::mp_list<M...>) { return stategraph::fields(field(M::name, M::pointer)...); }
-        (boost::mp11::mp_rename<Members, boost::mp11::mp_list>());
+        return []<class... M>(boost::mp11::mp_list<M...>) {
+            return stategraph::fields(field(M::name, M::pointer)...);
+        }(boost::mp11::mp_rename<Members, boost::mp11::mp_list>());
     }
 };
 
 }  // namespace detail
 
-/// The channels of a described state that has no reducers: `static constexpr auto channels() { return sg::describedChannels<State>(); }`.
+/// The channels of a described state that has no reducers: `static constexpr auto channels() { return
+/// sg::describedChannels<State>(); }`.
 template <class S>
 constexpr auto describedChannels() {
     using Members = boost::describe::describe_members<S, boost::describe::mod_public>;
-    return []<class... M>(boost::mp11::mp_list<M...>) { return channels(channel(M::name, M::pointer)...); }
-    (boost::mp11::mp_rename<Members, boost::mp11::mp_list>());
+    return []<class... M>(boost::mp11::mp_list<M...>) {
+        return channels(channel(M::name, M::pointer)...);
+    }(boost::mp11::mp_rename<Members, boost::mp11::mp_list>());
 }
 
 }  // namespace stategraph

@@ -13,7 +13,8 @@ namespace stategraph {
 class Encoder {
 public:
     explicit Encoder(std::string& out) noexcept : out_(&out) {}
-    /// Writes what is to be shown and not stored: the members of structs come in the order of their tables, a variant's tag comes first.
+    /// Writes what is to be shown and not stored: the members of structs come in the order of their tables, a variant's
+    /// tag comes first.
     static Encoder forPeople(std::string& out) noexcept {
         Encoder encoder(out);
         encoder.for_people_ = true;
@@ -50,15 +51,15 @@ private:
     bool for_people_ = false;
 };
 
-/// How deep arrays and maps may be nested in one value that is stored: a channel's, a question, a Send's payload, an item.
-/// What is deeper is refused when it is written, with an error that says what it is.
+/// How deep arrays and maps may be nested in one value that is stored: a channel's, a question, a Send's payload, an
+/// item. What is deeper is refused when it is written, with an error that says what it is.
 inline constexpr int value_depth_max = 256;
 
 namespace detail {
 bool isDeeperThan(std::string_view cbor, int levels);
 
-/// Whether a value, which is one CBOR item, is nested too deep to be stored. Cost: none for small ones, else one pass over its heads.
-/// Errors: WrongTypeError for bytes that are not CBOR.
+/// Whether a value, which is one CBOR item, is nested too deep to be stored. Cost: none for small ones, else one pass
+/// over its heads. Errors: WrongTypeError for bytes that are not CBOR.
 inline bool isTooDeep(std::string_view cbor, int more_levels = 0) {
     // A level takes at least one byte.
     const int levels = value_depth_max + more_levels;
@@ -77,8 +78,9 @@ struct StrictReading;
 /// tag, an item of another type, or nesting deeper than `depth_max` throw WrongTypeError; never undefined behaviour,
 /// and never an allocation larger than the input. Not thread-safe.
 ///
-/// What was stored is read leniently: the tables of structs decide what is passed over. What comes from outside is read strictly
-/// (Value::asStrict): members must be known and there, and a real number that is integral is read as an integer.
+/// What was stored is read leniently: the tables of structs decide what is passed over. What comes from outside is read
+/// strictly (Value::asStrict): members must be known and there, and a real number that is integral is read as an
+/// integer.
 class Decoder {
 public:
     /// Held by a codec while it reads what is inside an array or a map, so that hostile bytes cannot make a type that
@@ -89,8 +91,8 @@ public:
             if (decoder.depth_ >= depth_max) failDepth();
             ++decoder.depth_;
         }
-        /// Made before the head of an array or a map is read. `left` counts down to the last item or entry, so that the error of a strict
-        /// reading can say which one it is in.
+        /// Made before the head of an array or a map is read. `left` counts down to the last item or entry, so that the
+        /// error of a strict reading can say which one it is in.
         Nesting(Decoder& decoder, const std::size_t& left) : Nesting(decoder) {
             left_ = &left;
             begin_ = decoder.rest_;

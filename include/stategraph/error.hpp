@@ -47,7 +47,8 @@ struct ErrorContext {
     std::string node = {};
     std::string channel = {};
     std::optional<std::int64_t> step = {};
-    /// Of a task that a Send made: which Send of its superstep, from 0, and the payload as JSON, shortened to about 100 bytes.
+    /// Of a task that a Send made: which Send of its superstep, from 0, and the payload as JSON, shortened to about 100
+    /// bytes.
     std::optional<std::uint64_t> send = {};
     std::string input = {};
 };
@@ -67,7 +68,8 @@ public:
     /// Fills the fields of the context that are still unknown. Called in catch blocks on the way up.
     void addContext(const ErrorContext& context);
 
-    /// With FailurePolicy::collect: what the superstep's other failed tasks threw, in the order of tasks; `what()` lists the first ten.
+    /// With FailurePolicy::collect: what the superstep's other failed tasks threw, in the order of tasks; `what()`
+    /// lists the first ten.
     const std::vector<std::exception_ptr>& others() const noexcept;
     void addOthers(std::vector<std::exception_ptr> others);
 
@@ -127,10 +129,12 @@ public:
         : Error(Errc::concurrent_update, std::move(message), std::move(context)) {}
 
 protected:
-    ConcurrentUpdateError(Errc code, std::string message, ErrorContext context) : Error(code, std::move(message), std::move(context)) {}
+    ConcurrentUpdateError(Errc code, std::string message, ErrorContext context)
+        : Error(code, std::move(message), std::move(context)) {}
 };
 
-/// Another run is under way on the thread in this process, and was not waited for, or for too long (OnBusy). Nothing was done.
+/// Another run is under way on the thread in this process, and was not waited for, or for too long (OnBusy). Nothing
+/// was done.
 class ThreadBusyError : public ConcurrentUpdateError {
 public:
     explicit ThreadBusyError(std::string message, ErrorContext context = {})
@@ -172,7 +176,8 @@ public:
         : Error(Errc::store_failed, std::move(message), std::move(context)) {}
 
 protected:
-    StoreError(Errc code, std::string message, ErrorContext context) : Error(code, std::move(message), std::move(context)) {}
+    StoreError(Errc code, std::string message, ErrorContext context)
+        : Error(code, std::move(message), std::move(context)) {}
 };
 
 /// Stored bytes of a store that cannot be read; the message names the item.
@@ -194,7 +199,8 @@ class NodeError : public Error {
 public:
     NodeError(std::string message, std::exception_ptr original, std::string task_id, ErrorContext context);
     const std::exception_ptr& original() const noexcept { return original_; }
-    /// The text of the original exception alone. The context of an error of this library is a part of it only where it says more than this error's.
+    /// The text of the original exception alone. The context of an error of this library is a part of it only where it
+    /// says more than this error's.
     const std::string& reason() const noexcept { return reason_; }
     const std::string& taskId() const noexcept { return task_id_; }
     /// Which Send of its superstep made the task, from 0, in the order of tasks; none if an edge, a join or a goto did.
@@ -215,16 +221,16 @@ private:
     std::shared_ptr<const Value> input_;
 };
 
-/// What a node gets from its Runtime when its run is to end, or the attempt was given up: a reason to return. Let it through: it is not the
-/// node's failure.
+/// What a node gets from its Runtime when its run is to end, or the attempt was given up: a reason to return. Let it
+/// through: it is not the node's failure.
 class CancelledError : public Error {
 public:
     explicit CancelledError(std::string message, ErrorContext context = {})
         : Error(Errc::cancelled, std::move(message), std::move(context)) {}
 };
 
-/// An attempt of a node took too long (NodeOptions::timeout, idle_timeout) and was given up. The original exception of a NodeError;
-/// policies retry it.
+/// An attempt of a node took too long (NodeOptions::timeout, idle_timeout) and was given up. The original exception of
+/// a NodeError; policies retry it.
 class NodeTimeoutError : public Error {
 public:
     enum class Kind : std::uint8_t { run, idle };
@@ -240,7 +246,8 @@ private:
 namespace detail {
 /// The message of any exception, "unknown exception" if it is not a std::exception.
 std::string describe(const std::exception_ptr& error);
-/// The same for an error within another one, which says `known`: the context of an error of this library is left out if `known` has all of it.
+/// The same for an error within another one, which says `known`: the context of an error of this library is left out if
+/// `known` has all of it.
 std::string describeWithin(const ErrorContext& known, const std::exception_ptr& error);
 }  // namespace detail
 

@@ -7,7 +7,8 @@
 namespace stategraph {
 
 struct ExecutorOptions {
-    /// The most threads there may be, the callers' own not counted; at least 1. They are started when work waits and end after
+    /// The most threads there may be, the callers' own not counted; at least 1. They are started when work waits and
+    /// end after
     /// `idle`, which is at least 0, without any.
     std::size_t threads_max = 64;
     std::chrono::milliseconds idle = std::chrono::seconds(1);
@@ -15,8 +16,8 @@ struct ExecutorOptions {
 
 /// Threads that help with the tasks of supersteps. Safe from any thread; shared by any number of graphs.
 ///
-/// The thread that drives a run takes part in its tasks, so a run makes progress even if every thread is busy. A graph compiled
-/// without one uses a common executor that is made at first use.
+/// The thread that drives a run takes part in its tasks, so a run makes progress even if every thread is busy. A graph
+/// compiled without one uses a common executor that is made at first use.
 class Executor {
 public:
     explicit Executor(const ExecutorOptions& options = {});
@@ -24,17 +25,19 @@ public:
     Executor(const Executor&) = delete;
     Executor& operator=(const Executor&) = delete;
 
-    /// Calls `run(context, i)` for each i below `count`, at most `concurrency` at once, and returns when all have returned.
+    /// Calls `run(context, i)` for each i below `count`, at most `concurrency` at once, and returns when all have
+    /// returned.
     /// `run` must not throw. With `elsewhere`, the calling thread takes no part if another is free.
-    void forEach(std::size_t count, std::size_t concurrency, void (*run)(void* context, std::size_t index), void* context,
-                 bool elsewhere = false);
+    void forEach(std::size_t count, std::size_t concurrency, void (*run)(void* context, std::size_t index),
+                 void* context, bool elsewhere = false);
 
-    /// Calls `run(context)` on one of the threads, some time. `run` must not throw. Errors: std::bad_alloc, std::system_error if there is no
-    /// thread and none can be started; then it is not called.
+    /// Calls `run(context)` on one of the threads, some time. `run` must not throw. Errors: std::bad_alloc,
+    /// std::system_error if there is no thread and none can be started; then it is not called.
     void submit(void (*run)(void* context), void* context);
 
-    /// The same if a thread is free for it or can be started; otherwise false, and nothing is called. For work that its caller waits for:
-    /// a thread of the executor that waits for what only the others could do may wait for ever, so it does refused work itself.
+    /// The same if a thread is free for it or can be started; otherwise false, and nothing is called. For work that its
+    /// caller waits for: a thread of the executor that waits for what only the others could do may wait for ever, so it
+    /// does refused work itself.
     bool trySubmit(void (*run)(void* context), void* context);
 
     /// The common one.

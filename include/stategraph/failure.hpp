@@ -9,11 +9,13 @@
 
 namespace stategraph {
 
-/// What becomes of a superstep's other tasks when one has failed. Those that have begun always end, and what they finished is kept.
+/// What becomes of a superstep's other tasks when one has failed. Those that have begun always end, and what they
+/// finished is kept.
 enum class FailurePolicy : std::uint8_t {
-    wait,             // they run; the error is that of the first failed task, in the order of tasks
-    cancel_siblings,  // those that have not begun are not started; RESUME runs them. How many that are depends on timing
-    collect,          // they run; the error carries those of the other tasks that failed (Error::others)
+    wait,  // they run; the error is that of the first failed task, in the order of tasks
+    // those that have not begun are not started; RESUME runs them. How many that are depends on timing
+    cancel_siblings,
+    collect,  // they run; the error carries those of the other tasks that failed (Error::others)
 };
 
 /// Why an error handler is called (StateGraph::onError): the same after a crash.
@@ -30,7 +32,8 @@ namespace detail {
 const NodeFailure& failureOf(Runtime& runtime) noexcept;
 
 template <class Stored, class In>
-concept HandlesWithRuntime = requires(const Stored& f, const In& in, const NodeFailure& failure, Runtime& runtime) { f(in, failure, runtime); };
+concept HandlesWithRuntime =
+    requires(const Stored& f, const In& in, const NodeFailure& failure, Runtime& runtime) { f(in, failure, runtime); };
 template <class Stored, class In>
 concept Handles = requires(const Stored& f, const In& in, const NodeFailure& failure) { f(in, failure); };
 
@@ -61,11 +64,17 @@ NodeAction makeHandler(F&& f) {
     using Stored = std::decay_t<F>;
     using In = typename FirstParameter<Stored, S>::Type;
     constexpr bool callable = HandlesWithRuntime<Stored, In> || Handles<Stored, In>;
-    static_assert(callable, "stategraph: an error handler must be callable as f(const State&, const sg::NodeFailure&), or with a sg::Runtime& behind, and be const");
+    static_assert(callable,
+                  "stategraph: an error handler must be callable as f(const State&, const sg::NodeFailure&), or with a "
+                  "sg::Runtime& behind, and be const");
     if constexpr (callable) {
-        using Returned = std::remove_cvref_t<decltype(handleWith<In>(std::declval<const Stored&>(), std::declval<const In&>(), std::declval<Runtime&>()))>;
-        static_assert(NodeReturn<Returned, S>, "stategraph: an error handler must return sg::Update<State>, sg::Command<State>, one write, or nothing");
-        if constexpr (NodeReturn<Returned, S>) return {own(std::forward<F>(f)), callHandler<S, In, Stored>, NodeInput<S, In>::type()};
+        using Returned = std::remove_cvref_t<decltype(handleWith<In>(
+            std::declval<const Stored&>(), std::declval<const In&>(), std::declval<Runtime&>()))>;
+        static_assert(
+            NodeReturn<Returned, S>,
+            "stategraph: an error handler must return sg::Update<State>, sg::Command<State>, one write, or nothing");
+        if constexpr (NodeReturn<Returned, S>)
+            return {own(std::forward<F>(f)), callHandler<S, In, Stored>, NodeInput<S, In>::type()};
     }
     return {};
 }

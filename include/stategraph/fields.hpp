@@ -29,7 +29,8 @@ constexpr Formerly<sizeof...(Name)> formerly(const Name&... name) {
 
 /// What else an entry of a table says of its member, in fields() and in channels().
 struct TableNote {
-    /// JSON from outside may leave the member out: it is then as its initialiser says. Members that are std::optional may be left out anyway.
+    /// JSON from outside may leave the member out: it is then as its initialiser says. Members that are std::optional
+    /// may be left out anyway.
     bool defaulted = false;
     /// For the readers of jsonSchema().
     std::string_view description = {};
@@ -80,7 +81,8 @@ constexpr auto field(std::string_view name, T Struct::*member, TableNote note, c
     return detail::withNote(field(name, member, more...), note);
 }
 template <class T, class Struct, std::size_t N, class... More>
-constexpr auto field(std::string_view name, T Struct::*member, Formerly<N> former, TableNote note, const More&... more) {
+constexpr auto field(std::string_view name, T Struct::*member, Formerly<N> former, TableNote note,
+                     const More&... more) {
     return detail::withNote(field(name, member, former, more...), note);
 }
 
@@ -93,7 +95,8 @@ constexpr auto field(Options... options) {
 /// The table that makes a struct storable, returned by its `static constexpr auto fields()`. It lists every member
 /// once, in any order; the struct is an aggregate without base classes or C arrays, else a missing one goes unnoticed.
 ///
-/// What comes from outside (Value::asStrict, fromJson, answers to interrupts) must have every member that is neither optional nor
+/// What comes from outside (Value::asStrict, fromJson, answers to interrupts) must have every member that is neither
+/// optional nor
 /// `sg::defaulted`, and no other, unless the struct says `static constexpr bool allows_unknown_members = true;`.
 template <class... Entry>
 constexpr Fields<Entry...> fields(Entry... entry) {
@@ -106,8 +109,8 @@ constexpr auto fields() {
     return fields(field<Member>()...);
 }
 
-/// Structs with a table, as a CBOR map from name to value. Where it is read from the log, unknown keys are passed over and members without
-/// a key stay as they are, so members can be added and removed. Of equal keys the first counts.
+/// Structs with a table, as a CBOR map from name to value. Where it is read from the log, unknown keys are passed over
+/// and members without a key stay as they are, so members can be added and removed. Of equal keys the first counts.
 template <detail::HasFields T>
 struct Codec<T> {
     using Layout = detail::TableLayout<T>;
@@ -153,7 +156,9 @@ private:
         // One more than needed, so that an empty table is no special case.
         static constexpr detail::DecodeMember members[] = {&decodeMember<I>..., nullptr};
         unsigned char seen[sizeof...(I) + 1] = {};
-        detail::decodeTable(decoder, &value, {Layout::lookup.data(), Layout::lookup.size(), members, detail::allowsUnknownMembers<T>()}, seen);
+        detail::decodeTable(decoder, &value,
+                            {Layout::lookup.data(), Layout::lookup.size(), members, detail::allowsUnknownMembers<T>()},
+                            seen);
     }
 };
 

@@ -19,8 +19,8 @@
 #include <stategraph/graph.hpp>
 #include <stategraph/interrupt.hpp>
 
-// Ordinary functions as checkpointed runs: an entrypoint is a graph of one node whose function calls others through a Flow, and what those
-// return is stored. Not part of <stategraph/stategraph.hpp>.
+// Ordinary functions as checkpointed runs: an entrypoint is a graph of one node whose function calls others through a
+// Flow, and what those return is stored. Not part of <stategraph/stategraph.hpp>.
 namespace stategraph {
 
 class Flow;
@@ -34,8 +34,8 @@ struct CallOptions {
 
 namespace detail {
 
-/// A call that Flow::start began. A thread of the executor makes it or, if none has begun it, the thread that waits for it: so threads that
-/// all wait for such calls do not wait for each other.
+/// A call that Flow::start began. A thread of the executor makes it or, if none has begun it, the thread that waits for
+/// it: so threads that all wait for such calls do not wait for each other.
 class FlowCall {
 public:
     FlowCall() noexcept = default;
@@ -59,7 +59,8 @@ private:
     bool is_inside_flight_ = false;
 };
 
-/// The calls that a Flow started, all of which have ended before it goes; and where the Flow is, which its calls' keys are made of.
+/// The calls that a Flow started, all of which have ended before it goes; and where the Flow is, which its calls' keys
+/// are made of.
 class FlowThreads {
 public:
     /// `within`: the key of the call whose function the Flow is for; empty: it is the entrypoint's.
@@ -68,8 +69,8 @@ public:
     FlowThreads(const FlowThreads&) = delete;
     FlowThreads& operator=(const FlowThreads&) = delete;
     void start(const std::shared_ptr<FlowCall>& call);
-    /// "call:NAME#N", and within a call "call/CALL:NAME#N". Errors: InvalidArgumentError for a name that is empty or longer than 150 bytes, and
-    /// in a function that was started and has not been given this Flow.
+    /// "call:NAME#N", and within a call "call/CALL:NAME#N". Errors: InvalidArgumentError for a name that is empty or
+    /// longer than 150 bytes, and in a function that was started and has not been given this Flow.
     std::string callKey(Runtime& runtime, std::string_view name, std::size_t number) const;
 
     struct Impl;
@@ -107,7 +108,8 @@ private:
 void checkCall(const Runtime& runtime, std::string_view name, const CallOptions& options);
 /// Waits before attempt `attempt` + 1 of a call, if it is to have one; else throws what is under way.
 void retryCall(Runtime& runtime, const RetryPolicy& policy, int attempt, CallReport& report);
-/// Forgets what the cache has of the calls with a name. Errors: InvalidArgumentError if the entrypoint has no cache; what the cache throws.
+/// Forgets what the cache has of the calls with a name. Errors: InvalidArgumentError if the entrypoint has no cache;
+/// what the cache throws.
 void clearCalls(const Core& core, std::string_view name, std::string_view ns);
 
 /// What the cache has of one call. Errors: InvalidArgumentError for an impossible time to live.
@@ -130,7 +132,8 @@ private:
 
 /// `call()`, or what the cache has for these arguments.
 template <class R, class Call, class... A>
-R callCached(Runtime& runtime, std::string_view name, const CallCache& policy, CallReport& report, const Call& call, const A&... args) {
+R callCached(Runtime& runtime, std::string_view name, const CallCache& policy, CallReport& report, const Call& call,
+             const A&... args) {
     if constexpr (Storable<R> && (Encodable<std::decay_t<const A&>> && ...)) {
         std::string input;
         ((input += Value(args).bytes()), ...);
@@ -158,7 +161,9 @@ inline constexpr bool takes_flow = !std::is_invocable_v<F&, A&...> && std::is_in
 template <class F, class... A>
 consteval auto returnedByCall() {
     constexpr bool is_callable = std::is_invocable_v<F&, A&...> || std::is_invocable_v<F&, Flow&, A&...>;
-    static_assert(is_callable, "stategraph: the function of a call must be callable with the call's arguments, or with a sg::Flow& and these");
+    static_assert(
+        is_callable,
+        "stategraph: the function of a call must be callable with the call's arguments, or with a sg::Flow& and these");
     if constexpr (takes_flow<F, A...>) {
         return std::type_identity<std::decay_t<std::invoke_result_t<F&, Flow&, A&...>>>{};
     } else if constexpr (is_callable) {
@@ -195,12 +200,12 @@ private:
     std::shared_ptr<detail::CallResult<R>> result_;
 };
 
-/// What an entrypoint's function has beside its input, and the function of a call beside its arguments if it takes a `Flow&` first. Valid during
-/// the call, on the thread of the call.
+/// What an entrypoint's function has beside its input, and the function of a call beside its arguments if it takes a
+/// `Flow&` first. Valid during the call, on the thread of the call.
 ///
-/// When a run is resumed the function runs again from its beginning, and each call returns what it returned before without being made:
-/// so what the function does between calls must depend on nothing but its input and the calls' results. Calls are told apart by name, and
-/// those of one name by their order.
+/// When a run is resumed the function runs again from its beginning, and each call returns what it returned before
+/// without being made: so what the function does between calls must depend on nothing but its input and the calls'
+/// results. Calls are told apart by name, and those of one name by their order.
 class Flow {
 public:
     explicit Flow(Runtime& runtime, std::string_view within = {}) : runtime_(runtime), threads_(runtime, within) {}
@@ -209,11 +214,12 @@ public:
 
     Runtime& runtime() noexcept { return runtime_; }
 
-    /// Calls `fn(args…)` once for this run; the result (anything storable) is stored before this returns. What the last attempt throws
-    /// passes through, and nothing is stored of it. Errors: as Runtime::once; InvalidArgumentError for a name that is empty or too long.
+    /// Calls `fn(args…)` once for this run; the result (anything storable) is stored before this returns. What the last
+    /// attempt throws passes through, and nothing is stored of it. Errors: as Runtime::once; InvalidArgumentError for a
+    /// name that is empty or too long.
     ///
-    /// A function may make calls too: it takes a `Flow&` first, `fn(flow, args…)`, and is given one of its own, whose calls are told apart from
-    /// those of other functions.
+    /// A function may make calls too: it takes a `Flow&` first, `fn(flow, args…)`, and is given one of its own, whose
+    /// calls are told apart from those of other functions.
     template <class F, class... A>
     detail::Returned<F, A...> call(std::string_view name, F&& fn, A&&... args) {
         return callWith(name, CallOptions(), std::forward<F>(fn), std::forward<A>(args)...);
@@ -225,10 +231,11 @@ public:
         return make(name, key, options, fn, args...);
     }
 
-    /// The same on another thread, so that several run at once; `fn` and the arguments are copied. A call that no thread is free for is made
-    /// by the thread that waits for it. The Flow waits for all of them at its end.
-    /// Such a function may ask (`interrupt`): its question ends the run once `get()` is called for it. It makes calls, starts others and sleeps
-    /// on the Flow that it is given; on the one that it was started on these are an InvalidArgumentError.
+    /// The same on another thread, so that several run at once; `fn` and the arguments are copied. A call that no
+    /// thread is free for is made by the thread that waits for it. The Flow waits for all of them at its end. Such a
+    /// function may ask (`interrupt`): its question ends the run once `get()` is called for it. It makes calls, starts
+    /// others and sleeps on the Flow that it is given; on the one that it was started on these are an
+    /// InvalidArgumentError.
     template <class F, class... A>
     auto start(std::string_view name, F fn, A... args) {
         return startWith(name, CallOptions(), std::move(fn), std::move(args)...);
@@ -236,7 +243,8 @@ public:
     template <class F, class... A>
     auto startWith(std::string_view name, const CallOptions& options, F fn, A... args) {
         using R = detail::Returned<F, A...>;
-        static_assert(!std::is_void_v<R>, "stategraph: a function given to Flow::start must return something to wait for");
+        static_assert(!std::is_void_v<R>,
+                      "stategraph: a function given to Flow::start must return something to wait for");
         struct Call final : detail::CallResult<R> {
             struct Parts {
                 Flow* flow;
@@ -249,7 +257,9 @@ public:
             explicit Call(Parts&& given) : parts(std::move(given)) {}
             void make() noexcept override {
                 try {
-                    const auto call = [this](auto&... own) { return parts->flow->make(parts->name, parts->key, parts->options, parts->fn, own...); };
+                    const auto call = [this](auto&... own) {
+                        return parts->flow->make(parts->name, parts->key, parts->options, parts->fn, own...);
+                    };
                     this->value.emplace(std::apply(call, parts->args));
                 } catch (...) {
                     this->thrown = std::current_exception();
@@ -260,7 +270,8 @@ public:
         };
         detail::checkCall(runtime_, name, options);
         const std::string key = nextKey(name);
-        auto call = std::make_shared<Call>(typename Call::Parts{this, std::string(name), key, options, std::move(fn), {std::move(args)...}});
+        auto call = std::make_shared<Call>(
+            typename Call::Parts{this, std::string(name), key, options, std::move(fn), {std::move(args)...}});
         threads_.start(call);
         return FlowFuture<R>(std::move(call));
     }
@@ -284,7 +295,9 @@ public:
         return stategraph::answerOf<T>(runtime_);
     }
     /// As Runtime::sleepUntil, with calls told apart like others.
-    void sleepUntil(std::chrono::system_clock::time_point time, std::string_view name = "sleep") { runtime_.sleepUntil(time, nextKey(name)); }
+    void sleepUntil(std::chrono::system_clock::time_point time, std::string_view name = "sleep") {
+        runtime_.sleepUntil(time, nextKey(name));
+    }
 
 private:
     template <class F, class... A>
@@ -387,7 +400,8 @@ struct EntryTypes<R (*)(A...)> {
 
 }  // namespace detail
 
-/// A function as a run: what `entrypoint` returns. Never changes; copies are cheap; every method is safe from any thread.
+/// A function as a run: what `entrypoint` returns. Never changes; copies are cheap; every method is safe from any
+/// thread.
 template <class In, class Out, class Saved = Out>
 class Entrypoint {
 public:
@@ -395,20 +409,25 @@ public:
 
     explicit Entrypoint(CompiledGraph<State> graph) : graph_(std::move(graph)) {}
 
-    /// Runs the function; a thread's next run begins anew with its own input. `values` has a value if the status is done.
-    /// Errors: as CompiledGraph::invoke.
+    /// Runs the function; a thread's next run begins anew with its own input. `values` has a value if the status is
+    /// done. Errors: as CompiledGraph::invoke.
     Result<std::optional<Out>> invoke(In input, const RunConfig& config = RunConfig::defaults()) const {
         return resultOf(graph_.invoke({set(&State::input, std::move(input)), clear(&State::output)}, config));
     }
     /// Goes on with a run that stopped.
-    Result<std::optional<Out>> invoke(ResumeTag tag, const RunConfig& config) const { return resultOf(graph_.invoke(tag, config)); }
+    Result<std::optional<Out>> invoke(ResumeTag tag, const RunConfig& config) const {
+        return resultOf(graph_.invoke(tag, config));
+    }
     template <class C>
     Result<std::optional<Out>> invoke(Command<C> command, const RunConfig& config) const {
         return resultOf(graph_.invoke(std::move(command), config));
     }
-    /// Forgets what the cache (CompileOptions::cache) has of the calls named `call` that were cached with this `ns` (CallCache::ns), in all
-    /// threads; results of calls under way may still be added. Errors: InvalidArgumentError without a cache; what the cache throws.
-    void clearCache(std::string_view call, std::string_view ns = {}) const { detail::clearCalls(*graph_.core(), call, ns); }
+    /// Forgets what the cache (CompileOptions::cache) has of the calls named `call` that were cached with this `ns`
+    /// (CallCache::ns), in all threads; results of calls under way may still be added. Errors: InvalidArgumentError
+    /// without a cache; what the cache throws.
+    void clearCache(std::string_view call, std::string_view ns = {}) const {
+        detail::clearCalls(*graph_.core(), call, ns);
+    }
     /// The graph of one node that it is: for state, history, streams, recover.
     const CompiledGraph<State>& graph() const noexcept { return graph_; }
 
@@ -426,8 +445,9 @@ private:
     CompiledGraph<State> graph_;
 };
 
-/// Makes a run of `f(const In&, Flow&)`, or of `f(const In&, Flow&, const std::optional<Saved>& previous)` which also gets what the thread's
-/// last finished run returned. It returns a storable Out, or a Final<Out, Saved>. Errors: as StateGraph::compile.
+/// Makes a run of `f(const In&, Flow&)`, or of `f(const In&, Flow&, const std::optional<Saved>& previous)` which also
+/// gets what the thread's last finished run returned. It returns a storable Out, or a Final<Out, Saved>. Errors: as
+/// StateGraph::compile.
 template <class F>
 auto entrypoint(std::string name, F f, const CompileOptions& options = CompileOptions::defaults()) {
     using Types = typename detail::EntryTypes<F>::Types;

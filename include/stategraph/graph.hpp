@@ -32,31 +32,36 @@ struct NodeOptions {
     CachePolicy cache = {.use = CacheUse::by_default};
     /// Shown in drawings.
     Value metadata = {};
-    /// Where the node's Commands may lead. Declare them where no edge leads there, so that compile() can tell what is reachable.
+    /// Where the node's Commands may lead. Declare them where no edge leads there, so that compile() can tell what is
+    /// reachable.
     NodeNames ends = {};
-    /// The node's name in the log, if it had another when threads were first stored: a renamed node goes on with its threads. What is stored,
-    /// and what is derived from it (ids, task paths, namespaces, the order of tasks), has this name; all else has the node's own. No other
-    /// node may have it as either. None: the node's own name.
+    /// The node's name in the log, if it had another when threads were first stored: a renamed node goes on with its
+    /// threads. What is stored, and what is derived from it (ids, task paths, namespaces, the order of tasks), has this
+    /// name; all else has the node's own. No other node may have it as either. None: the node's own name.
     std::string stored_as = {};
-    /// How long one attempt may take, and how long it may give no sign (Runtime::heartbeat, write, once); at least 1 ms. Then it is given up: the
-    /// attempt failed with NodeTimeoutError, `retry` decides about another, and nothing that it still does lands. Not for subgraphs: give limits
-    /// to their nodes. Such a node is called on a thread of its own.
+    /// How long one attempt may take, and how long it may give no sign (Runtime::heartbeat, write, once); at least 1
+    /// ms. Then it is given up: the attempt failed with NodeTimeoutError, `retry` decides about another, and nothing
+    /// that it still does lands. Not for subgraphs: give limits to their nodes. Such a node is called on a thread of
+    /// its own.
     std::optional<std::chrono::milliseconds> timeout = {};
     std::optional<std::chrono::milliseconds> idle_timeout = {};
-    /// How many of its tasks may run at once in a superstep, such as the calls of one service in a fan-out of Sends; at least 1, none: as many
-    /// as the run lets (RunConfig::max_concurrency). Other nodes are not held up, and no thread waits. A task that waits for its next
-    /// attempt counts; an abandoned attempt does not. In a subgraph each visit counts for itself.
+    /// How many of its tasks may run at once in a superstep, such as the calls of one service in a fan-out of Sends; at
+    /// least 1, none: as many as the run lets (RunConfig::max_concurrency). Other nodes are not held up, and no thread
+    /// waits. A task that waits for its next attempt counts; an abandoned attempt does not. In a subgraph each visit
+    /// counts for itself.
     std::optional<int> max_concurrency = {};
 
     /// As {}, without a file of the caller's having to make one. Cost: none.
     static const NodeOptions& defaults() noexcept;
 };
 
-/// What nodes do that say nothing else themselves. A graph inside another is not concerned by those of the graph around it.
+/// What nodes do that say nothing else themselves. A graph inside another is not concerned by those of the graph around
+/// it.
 struct NodeDefaults {
     /// For nodes without `retry`; one with `.retry = {}` is not tried again.
     RetryPolicy retry = {};
-    /// For nodes without `cache`; one with `.cache = {.use = CacheUse::off}` is not cached. A key must then fit all the others.
+    /// For nodes without `cache`; one with `.cache = {.use = CacheUse::off}` is not cached. A key must then fit all the
+    /// others.
     CachePolicy cache = {.use = CacheUse::off};
 };
 
@@ -82,20 +87,26 @@ private:
 
 /// For a subgraph: never store anything; a pause inside runs it again from its beginning.
 extern const Checkpointer NO_CHECKPOINTER;
-/// For a subgraph: one log for all visits in a thread, so that its state accumulates. Visits in one superstep are refused.
+/// For a subgraph: one log for all visits in a thread, so that its state accumulates. Visits in one superstep are
+/// refused.
 extern const Checkpointer PER_THREAD;
-/// The same with a log for each key in a thread, such as one for each customer: visits with different keys may be made at once. `key(const S&)`
-/// is given the state as the visit's input alone makes it, and returns text: UTF-8, 1 to 256 bytes. It must depend on nothing else, as
-/// resuming and `getState` ask it again. What it throws is a failure of the node.
+/// The same with a log for each key in a thread, such as one for each customer: visits with different keys may be made
+/// at once. `key(const S&)` is given the state as the visit's input alone makes it, and returns text: UTF-8, 1 to 256
+/// bytes. It must depend on nothing else, as resuming and `getState` ask it again. What it throws is a failure of the
+/// node.
 template <class F>
 Checkpointer perThread(F&& key) {
     using Stored = std::decay_t<F>;
     using State = typename detail::FirstParameter<Stored, void>::Type;
-    static_assert(!std::is_void_v<State>, "stategraph: a key must be callable as f(const S&), S being the subgraph's state, and not be generic");
+    static_assert(
+        !std::is_void_v<State>,
+        "stategraph: a key must be callable as f(const S&), S being the subgraph's state, and not be generic");
     return Checkpointer(detail::LogKey{.callable = detail::own(std::forward<F>(key)),
-                                       .call = [](const void* callable, const void* state, std::string& text) {
-                                           text = (*static_cast<const Stored*>(callable))(*static_cast<const State*>(state));
-                                       },
+                                       .call =
+                                           [](const void* callable, const void* state, std::string& text) {
+                                               text = (*static_cast<const Stored*>(callable))(
+                                                   *static_cast<const State*>(state));
+                                           },
                                        .state = detail::typeKey<State>()});
 }
 template <class S>
@@ -116,11 +127,12 @@ struct CompileOptions {
     std::shared_ptr<Observer> observer = {};
     /// Memory across threads, for nodes (Runtime::store). None: in a subgraph, that of the graph around it.
     std::shared_ptr<BaseStore> store = {};
-    /// Where results of nodes with a cache policy are kept, also of those in subgraphs that have no cache themselves; none: nothing is cached.
+    /// Where results of nodes with a cache policy are kept, also of those in subgraphs that have no cache themselves;
+    /// none: nothing is cached.
     std::shared_ptr<BaseCache> cache = {};
     FailurePolicy on_failure = FailurePolicy::wait;
-    /// RunConfig::recursion_limit of runs that say nothing themselves; at least 1, none: 25. Also for this graph's visits where it is a subgraph;
-    /// there without one, the limit of the graph around it.
+    /// RunConfig::recursion_limit of runs that say nothing themselves; at least 1, none: 25. Also for this graph's
+    /// visits where it is a subgraph; there without one, the limit of the graph around it.
     std::optional<int> recursion_limit = {};
 
     /// As {}, without a file of the caller's having to make one. Cost: none.
@@ -153,16 +165,19 @@ struct StateDescription {
 
 }  // namespace detail
 
-/// A graph in the making: a value, to be filled, copied and compiled. Nothing is checked before `compile()`, which reports all faults at
-/// once. Not safe from several threads.
+/// A graph in the making: a value, to be filled, copied and compiled. Nothing is checked before `compile()`, which
+/// reports all faults at once. Not safe from several threads.
 ///
 /// `S` is the state; `Input` and `Output` are parts of it, structs whose channels have names and types of S's.
 template <class S, class Input = S, class Output = S>
 class StateGraph {
 public:
     StateGraph() { detail::StateDescription<S>::template describe<Input, Output>(builder_.spec()); }
-    /// For a state whose channels are named at run time (stategraph/json.hpp). Throws InvalidGraphError with every fault of the schema.
-    explicit StateGraph(const typename detail::StateDescription<S>::Schema& schema) { detail::StateDescription<S>::describe(schema, builder_.spec()); }
+    /// For a state whose channels are named at run time (stategraph/json.hpp). Throws InvalidGraphError with every
+    /// fault of the schema.
+    explicit StateGraph(const typename detail::StateDescription<S>::Schema& schema) {
+        detail::StateDescription<S>::describe(schema, builder_.spec());
+    }
 
     /// Adds a node: a callable `f(const In&)` or `f(const In&, Runtime&)` that returns Update<S> or Command<S>, or a
     /// coroutine that gives one (stategraph/async.hpp). `In` is the state, a part of
@@ -183,19 +198,21 @@ public:
         return *this;
     }
 
-    /// Adds a compiled graph as a node. It shares the channels that have the same name and type: they are its input, and what it returns
-    /// goes through this graph's reducers. Its checkpoints are stored beside this graph's.
+    /// Adds a compiled graph as a node. It shares the channels that have the same name and type: they are its input,
+    /// and what it returns goes through this graph's reducers. Its checkpoints are stored beside this graph's.
     template <class Inner, class InnerInput, class InnerOutput>
-    StateGraph& addNode(std::string name, const CompiledGraph<Inner, InnerInput, InnerOutput>& inner, const NodeOptions& options = NodeOptions::defaults()) {
+    StateGraph& addNode(std::string name, const CompiledGraph<Inner, InnerInput, InnerOutput>& inner,
+                        const NodeOptions& options = NodeOptions::defaults()) {
         builder_.addSubgraph(std::move(name), subgraphOf<Inner>(inner.core()), options);
         return *this;
     }
 
-    /// The same with two functions instead: `Update<InnerInput> to_inner(const S&)`, `Update<S> from_inner(const Inner&)`.
+    /// The same with two functions instead: `Update<InnerInput> to_inner(const S&)`, `Update<S> from_inner(const
+    /// Inner&)`.
     template <class Inner, class InnerInput, class InnerOutput, class To, class From>
         requires std::is_invocable_v<const To&, const S&>
-    StateGraph& addNode(std::string name, const CompiledGraph<Inner, InnerInput, InnerOutput>& inner, To to_inner, From from_inner,
-                        const NodeOptions& options = NodeOptions::defaults()) {
+    StateGraph& addNode(std::string name, const CompiledGraph<Inner, InnerInput, InnerOutput>& inner, To to_inner,
+                        From from_inner, const NodeOptions& options = NodeOptions::defaults()) {
         detail::SubgraphSpec spec = subgraphOf<Inner>(inner.core());
         spec.to_inner_callable = detail::own(std::move(to_inner));
         spec.to_inner = [](const void* callable, const void* state, detail::Writes& input) {
@@ -217,12 +234,14 @@ public:
         return *this;
     }
 
-    /// When `node` has failed for good, after its retries, `handler(const In&, const NodeFailure&)` (or with a Runtime& behind) makes the result of
-    /// its task, as a node would: an Update, or a Command that says where to go; the node's own edges do not fire. `In` is what the node
-    /// takes, or the state. What a handler throws fails the run. "*" is for all nodes without a handler of their own.
+    /// When `node` has failed for good, after its retries, `handler(const In&, const NodeFailure&)` (or with a Runtime&
+    /// behind) makes the result of its task, as a node would: an Update, or a Command that says where to go; the node's
+    /// own edges do not fire. `In` is what the node takes, or the state. What a handler throws fails the run. "*" is
+    /// for all nodes without a handler of their own.
     ///
-    /// The failure is stored before the handler is called, so that after a crash, or if the handler failed, RESUME runs the handler and not the
-    /// node. Interrupts are no failures, nor is what the library refuses (a write that no channel takes) or what a saver throws.
+    /// The failure is stored before the handler is called, so that after a crash, or if the handler failed, RESUME runs
+    /// the handler and not the node. Interrupts are no failures, nor is what the library refuses (a write that no
+    /// channel takes) or what a saver throws.
     ///
     /// `ends`: where its Commands may lead, as NodeOptions::ends.
     template <class F>
@@ -245,16 +264,16 @@ public:
         return *this;
     }
 
-    /// After `from`, `router(const S&)` (or with a Runtime&) says where to go: a node's name, a Send, several of either, or nothing. It sees the
-    /// state with `from`'s own writes. Without `ends` it may go anywhere.
+    /// After `from`, `router(const S&)` (or with a Runtime&) says where to go: a node's name, a Send, several of
+    /// either, or nothing. It sees the state with `from`'s own writes. Without `ends` it may go anywhere.
     template <class F>
     StateGraph& addConditionalEdges(std::string from, F&& router, PathMap ends = {}) {
         builder_.addBranch(std::move(from), detail::makeRouter<S>(std::forward<F>(router)), std::move(ends));
         return *this;
     }
 
-    /// Adds nodes and the edges between each and the next: addSequence("a", f, "b", g, …). A callable may be followed by the node's options:
-    /// addSequence("a", f, sg::NodeOptions{.defer = true}, "b", g).
+    /// Adds nodes and the edges between each and the next: addSequence("a", f, "b", g, …). A callable may be followed
+    /// by the node's options: addSequence("a", f, sg::NodeOptions{.defer = true}, "b", g).
     template <class F, class... Rest>
     StateGraph& addSequence(std::string name, F&& action, Rest&&... rest) {
         return addStep(std::move(name), std::forward<F>(action), std::forward<Rest>(rest)...);
@@ -282,7 +301,8 @@ private:
     }
     template <class F, class... Rest>
     StateGraph& addStep(std::string name, F&& action, const NodeOptions& options, std::string next, Rest&&... rest) {
-        static_assert(sizeof...(Rest) > 0, "stategraph: addSequence takes a name and a callable for each step, in turn");
+        static_assert(sizeof...(Rest) > 0,
+                      "stategraph: addSequence takes a name and a callable for each step, in turn");
         addNode(name, std::forward<F>(action), options).addEdge(std::move(name), next);
         if constexpr (sizeof...(Rest) > 0) addStep(std::move(next), std::forward<Rest>(rest)...);
         return *this;
@@ -290,7 +310,8 @@ private:
     template <class F, class... Rest>
         requires(sizeof...(Rest) > 0)
     StateGraph& addStep(std::string name, F&& action, std::string next, Rest&&... rest) {
-        return addStep(std::move(name), std::forward<F>(action), NodeOptions::defaults(), std::move(next), std::forward<Rest>(rest)...);
+        return addStep(std::move(name), std::forward<F>(action), NodeOptions::defaults(), std::move(next),
+                       std::forward<Rest>(rest)...);
     }
     template <class Inner>
     static detail::SubgraphSpec subgraphOf(std::shared_ptr<const detail::Core> core) {

@@ -5,8 +5,8 @@
 
 namespace stategraph {
 
-/// Where the ids of checkpoints get their time and their uniqueness. Replace it in tests, to make what is stored repeatable.
-/// Safe from any thread.
+/// Where the ids of checkpoints get their time and their uniqueness. Replace it in tests, to make what is stored
+/// repeatable. Safe from any thread.
 class IdSource {
 public:
     virtual ~IdSource() = default;

@@ -18,9 +18,9 @@
 
 namespace stategraph {
 
-/// JSON as CBOR. Integers are kept exactly, 64 bits signed or unsigned; an object's keys are written in encoded order, so an
-/// object that is read back lists them in that order. Reading what is not from JSON: bytes become a string of those bytes,
-/// a key that is not text its JSON text.
+/// JSON as CBOR. Integers are kept exactly, 64 bits signed or unsigned; an object's keys are written in encoded order,
+/// so an object that is read back lists them in that order. Reading what is not from JSON: bytes become a string of
+/// those bytes, a key that is not text its JSON text.
 template <>
 struct Codec<boost::json::value> {
     static constexpr std::string_view json_schema = R"({})";
@@ -79,7 +79,8 @@ boost::json::value toOwnJson(T&& value) {
 
 /// One operation on a channel that is known by its name.
 struct JsonWrite {
-    JsonWrite(std::string c, checkpoint::WriteKind k, boost::json::value v) : channel(std::move(c)), kind(k), value(std::move(v)) {}
+    JsonWrite(std::string c, checkpoint::WriteKind k, boost::json::value v)
+        : channel(std::move(c)), kind(k), value(std::move(v)) {}
     std::string channel;
     checkpoint::WriteKind kind;
     boost::json::value value;
@@ -90,7 +91,8 @@ struct JsonWrite {
 /// How a channel of a JsonState takes what tasks write to it.
 class JsonReducer {
 public:
-    using Function = std::function<boost::json::value(const boost::json::value& value, const boost::json::value& written)>;
+    using Function =
+        std::function<boost::json::value(const boost::json::value& value, const boost::json::value& written)>;
 
     /// One value a superstep; unset until written. What a channel is without a reducer.
     static JsonReducer lastValue();
@@ -110,8 +112,9 @@ public:
     static JsonReducer max(boost::json::value initial = 0);
     /// An object: written entries replace those of the same key, not deeper.
     static JsonReducer merge(boost::json::object initial = {});
-    /// A list of messages, objects with a string "id" (made where missing or null): a message whose id is there replaces that one, others are added at the end.
-    /// {"type": "remove", "id": …} takes one out; with the id "__remove_all__" all that came before.
+    /// A list of messages, objects with a string "id" (made where missing or null): a message whose id is there
+    /// replaces that one, others are added at the end. {"type": "remove", "id": …} takes one out; with the id
+    /// "__remove_all__" all that came before.
     static JsonReducer messages();
     /// Your own: `value = f(value, written)`. `name` is stored; change it when the operation changes. `f` is called on
     /// the thread that drives the run.
@@ -119,8 +122,8 @@ public:
 
 private:
     friend struct detail::JsonLayout;
-    JsonReducer(detail::ChannelKind kind, std::string name, const detail::Behaviour& behaviour, boost::json::value initial = nullptr,
-                std::shared_ptr<const void> context = nullptr);
+    JsonReducer(detail::ChannelKind kind, std::string name, const detail::Behaviour& behaviour,
+                boost::json::value initial = nullptr, std::shared_ptr<const void> context = nullptr);
 
     detail::ChannelKind kind_;
     std::string name_;
@@ -129,7 +132,8 @@ private:
     std::shared_ptr<const void> context_;
 };
 
-/// The channels of a JsonState. A value; copies share what they hold until one is changed. Nothing is checked before a graph is made of it.
+/// The channels of a JsonState. A value; copies share what they hold until one is changed. Nothing is checked before a
+/// graph is made of it.
 ///
 ///     sg::JsonSchema schema;
 ///     schema.channel("foo").channel("bar", sg::JsonReducer::append()).input({"foo"}).output({"bar"});
@@ -141,7 +145,8 @@ public:
     ~JsonSchema() = default;
 
     /// `formerly`: names under which older checkpoints know the channel.
-    JsonSchema& channel(std::string name, JsonReducer reducer = JsonReducer::lastValue(), std::vector<std::string> formerly = {});
+    JsonSchema& channel(std::string name, JsonReducer reducer = JsonReducer::lastValue(),
+                        std::vector<std::string> formerly = {});
     /// The channels that the graph accepts as input, and returns; without, all.
     JsonSchema& input(std::vector<std::string> channels);
     JsonSchema& output(std::vector<std::string> channels);
@@ -153,13 +158,14 @@ private:
     std::shared_ptr<Data> data_;
 };
 
-/// The values of channels by name; unset ones are absent. A value type: as costly to copy as its values. Safe from several threads as
-/// long as none changes it.
+/// The values of channels by name; unset ones are absent. A value type: as costly to copy as its values. Safe from
+/// several threads as long as none changes it.
 class JsonState {
 public:
     /// No channels: what an output is before it is assigned.
     JsonState() noexcept = default;
-    /// For tests of nodes: channels as before any write, then `values`. Errors: InvalidGraphError, InvalidArgumentError (an unknown channel).
+    /// For tests of nodes: channels as before any write, then `values`. Errors: InvalidGraphError, InvalidArgumentError
+    /// (an unknown channel).
     explicit JsonState(const JsonSchema& schema, const boost::json::object& values = {});
 
     bool has(std::string_view channel) const noexcept { return find(channel) != nullptr; }
@@ -195,10 +201,12 @@ detail::JsonWrite overwrite(std::string channel, T&& value) {
     return {std::move(channel), checkpoint::WriteKind::overwrite, detail::toOwnJson(std::forward<T>(value))};
 }
 /// Makes a channel what it was before any write. Counts as an overwrite.
-inline detail::JsonWrite clear(std::string channel) { return {std::move(channel), checkpoint::WriteKind::clear, nullptr}; }
+inline detail::JsonWrite clear(std::string channel) {
+    return {std::move(channel), checkpoint::WriteKind::clear, nullptr};
+}
 
-/// What a node of a JSON graph returns: operations on channels by name, applied in order when the superstep ends. A name that is no channel's
-/// is an InvalidUpdateError when the update is used.
+/// What a node of a JSON graph returns: operations on channels by name, applied in order when the superstep ends. A
+/// name that is no channel's is an InvalidUpdateError when the update is used.
 ///
 ///     return {sg::write("foo", 1), sg::write("bar", {"a", "b"})};
 template <>
@@ -243,8 +251,9 @@ struct StateDescription<JsonState> {
 
     template <class Input, class Output>
     static void describe(GraphSpec&) {
-        static_assert(!std::same_as<Input, Input>,
-                      "stategraph: a graph of JsonState needs a JsonSchema: sg::StateGraph<sg::JsonState> graph(schema)");
+        static_assert(
+            !std::same_as<Input, Input>,
+            "stategraph: a graph of JsonState needs a JsonSchema: sg::StateGraph<sg::JsonState> graph(schema)");
     }
     static void describePayload(SubgraphSpec& spec);
 };

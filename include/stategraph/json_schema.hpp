@@ -1,5 +1,6 @@
 #pragma once
-/// What a type looks like as JSON, for whoever is to send it: models that call tools, forms, validators. Needs no Boost.
+/// What a type looks like as JSON, for whoever is to send it: models that call tools, forms, validators. Needs no
+/// Boost.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -105,9 +106,9 @@ constexpr bool isRequired(const Entry& entry) noexcept {
 
 template <std::size_t... I, class... Entry>
 constexpr auto schemaMembers(const PackOf<std::index_sequence<I...>, Entry...>& entries) {
-    return std::array<SchemaMember, sizeof...(Entry)>{
-        SchemaMember{entries.PackItem<I, Entry>::value.name, isRequired(entries.PackItem<I, Entry>::value),
-                     entries.PackItem<I, Entry>::value.note.description, describeOf(entries.PackItem<I, Entry>::value.member)}...};
+    return std::array<SchemaMember, sizeof...(Entry)>{SchemaMember{
+        entries.PackItem<I, Entry>::value.name, isRequired(entries.PackItem<I, Entry>::value),
+        entries.PackItem<I, Entry>::value.note.description, describeOf(entries.PackItem<I, Entry>::value.member)}...};
 }
 
 template <class T>
@@ -201,7 +202,8 @@ void describeType(SchemaWriter& out) {
         DescribeTemplate<T>::describe(out);
     } else if constexpr (MapLike<T>) {
         using Key = typename T::key_type;
-        out.map(&describeType<typename T::mapped_type>, std::is_integral_v<Key> || (std::is_enum_v<Key> && !NamedEnum<Key>));
+        out.map(&describeType<typename T::mapped_type>,
+                std::is_integral_v<Key> || (std::is_enum_v<Key> && !NamedEnum<Key>));
     } else if constexpr (SequenceLike<T>) {
         out.list(&describeType<typename T::value_type>);
     } else if constexpr (DurationLike<T>) {
@@ -216,13 +218,14 @@ void describeType(SchemaWriter& out) {
 
 }  // namespace detail
 
-/// The JSON Schema (draft 2020-12) of what Value::asStrict and fromJson take for a T: objects with the members of their tables in the tables'
-/// order, `required` and `additionalProperties` as strict reading has them, enums and tagged variants by name, integers with their ranges,
-/// descriptions from `sg::describe`. A struct that contains itself is in `$defs`.
+/// The JSON Schema (draft 2020-12) of what Value::asStrict and fromJson take for a T: objects with the members of their
+/// tables in the tables' order, `required` and `additionalProperties` as strict reading has them, enums and tagged
+/// variants by name, integers with their ranges, descriptions from `sg::describe`. A struct that contains itself is in
+/// `$defs`.
 ///
-/// A Codec of your own may say its schema: `static constexpr std::string_view json_schema = R"({"type":"string"})";`; without, it is `{}`,
-/// which takes anything. Former names (formerly()) are read and not told. Cost: a walk over the types, a few microseconds; keep the text where it is
-/// needed often.
+/// A Codec of your own may say its schema: `static constexpr std::string_view json_schema = R"({"type":"string"})";`;
+/// without, it is `{}`, which takes anything. Former names (formerly()) are read and not told. Cost: a walk over the
+/// types, a few microseconds; keep the text where it is needed often.
 template <class T>
 std::string jsonSchema() {
     detail::SchemaWriter out;

@@ -14,15 +14,16 @@ namespace stategraph {
 enum class WhenFull : std::uint8_t {
     /// It throws SaverError; nothing of it is stored, and the thread stays as it was.
     refuse,
-    /// Drops whole threads until a tenth of the limit is free, those without a commit for longest first. Only threads in which nothing is
-    /// due and no question is open, and never the one that is written to; if that is not enough, it throws as `refuse` does.
-    /// A run that begins on a finished thread may find it dropped at its first commit: it gets ConcurrentUpdateError.
+    /// Drops whole threads until a tenth of the limit is free, those without a commit for longest first. Only threads
+    /// in which nothing is due and no question is open, and never the one that is written to; if that is not enough, it
+    /// throws as `refuse` does. A run that begins on a finished thread may find it dropped at its first commit: it gets
+    /// ConcurrentUpdateError.
     evict,
 };
 
 struct MemorySaverOptions {
-    /// At most this many bytes of rows, names and bookkeeping (an estimate, see storedBytes); at least 1. A `put` needs room for all of its
-    /// rows, for a moment also where they replace others.
+    /// At most this many bytes of rows, names and bookkeeping (an estimate, see storedBytes); at least 1. A `put` needs
+    /// room for all of its rows, for a moment also where they replace others.
     std::optional<std::size_t> bytes_max = {};
     WhenFull when_full = WhenFull::refuse;
     /// Prune in the background.
@@ -31,8 +32,8 @@ struct MemorySaverOptions {
 
 /// Keeps threads in memory, as the same bytes that the durable savers store.
 ///
-/// Cost: `put` copies the bytes once; about 100 bytes of bookkeeping a commit. One that evicts looks at every thread's newest commit.
-/// Errors of the constructor: InvalidArgumentError for options that make no sense.
+/// Cost: `put` copies the bytes once; about 100 bytes of bookkeeping a commit. One that evicts looks at every thread's
+/// newest commit. Errors of the constructor: InvalidArgumentError for options that make no sense.
 class MemorySaver final : public BaseCheckpointSaver {
 public:
     explicit MemorySaver(const MemorySaverOptions& options = {});
@@ -44,8 +45,8 @@ public:
     void deleteThread(std::string_view thread_id) override;
     void copyThread(std::string_view from, std::string_view to) override;
     std::size_t prune(const PruneRequest& request) override;
-    /// Rows and names exactly, and an estimate of what finding them takes; what the limit is about. The space that vectors and chunks have in
-    /// reserve is not in it.
+    /// Rows and names exactly, and an estimate of what finding them takes; what the limit is about. The space that
+    /// vectors and chunks have in reserve is not in it.
     std::optional<std::uint64_t> storedBytes() override;
     bool putIsSlow() const noexcept override { return false; }
 

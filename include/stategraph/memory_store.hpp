@@ -11,8 +11,8 @@
 namespace stategraph {
 
 struct MemoryStoreOptions {
-    /// At most this many bytes of rows and bookkeeping (an estimate, see storedBytes); at least 1. A batch of puts that needs more throws
-    /// StoreError and changes nothing. Items whose time is over count until they are removed.
+    /// At most this many bytes of rows and bookkeeping (an estimate, see storedBytes); at least 1. A batch of puts that
+    /// needs more throws StoreError and changes nothing. Items whose time is over count until they are removed.
     std::optional<std::size_t> bytes_max = {};
 };
 

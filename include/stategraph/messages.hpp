@@ -12,7 +12,8 @@
 
 namespace stategraph {
 
-/// One message of a conversation. A struct of your own does as well, if it has a `std::string id` and `bool isRemoval() const`.
+/// One message of a conversation. A struct of your own does as well, if it has a `std::string id` and `bool isRemoval()
+/// const`.
 struct Message {
     std::string role = {};
     std::string content = {};
@@ -21,7 +22,7 @@ struct Message {
 
     bool isRemoval() const { return role == "remove"; }
     static constexpr auto fields() {
-        return stategraph::fields(field("role", &Message::role), field("content", &Message::content), 
+        return stategraph::fields(field("role", &Message::role), field("content", &Message::content),
                                   field("id", &Message::id, defaulted));
     }
     friend bool operator==(const Message&, const Message&) = default;
@@ -30,7 +31,8 @@ struct Message {
 /// The id that stands for all messages before the removal.
 inline constexpr std::string_view REMOVE_ALL_MESSAGES = "__remove_all__";
 
-/// Written to a channel with `addMessages`, takes the message with this id away. An id that is not there is an InvalidUpdateError.
+/// Written to a channel with `addMessages`, takes the message with this id away. An id that is not there is an
+/// InvalidUpdateError.
 inline Message removeMessage(std::string id) { return {.role = "remove", .content = {}, .id = std::move(id)}; }
 
 namespace detail {
@@ -111,8 +113,8 @@ private:
         }
         return simple;
     }
-    // What a write removes goes when all of it has been seen: writing a message again keeps it, in its place. What is gone already in this
-    // superstep may be removed again.
+    // What a write removes goes when all of it has been seen: writing a message again keeps it, in its place. What is
+    // gone already in this superstep may be removed again.
     struct Removals {
         std::vector<std::string> pending = {};
         std::vector<std::string> gone = {};
@@ -150,10 +152,12 @@ private:
         } else if (at < value.size()) {
             if (!Removals::has(removals.pending, item.id)) removals.pending.push_back(item.id);
         } else if (!Removals::has(removals.gone, item.id)) {
-            throw InvalidUpdateError("there is no message with the id '" + item.id + "' to remove", {.channel = channel.name});
+            throw InvalidUpdateError("there is no message with the id '" + item.id + "' to remove",
+                                     {.channel = channel.name});
         }
     }
-    // As edits from the old list to the new: an element that is gone is erased, one that differs replaced, the rest appended.
+    // As edits from the old list to the new: an element that is gone is erased, one that differs replaced, the rest
+    // appended.
     static void logEdits(const ChannelSpec& channel, const T& before, const T& after, Encoder& log) {
         std::string edits;
         Encoder out(edits);
@@ -215,14 +219,17 @@ struct Messages : Reduced {
     };
     template <class T>
     static consteval void check() {
-        static_assert(fits<T>, "stategraph: sg::addMessages needs a list of structs with an `id` and an `isRemoval()`, such as std::vector<sg::Message>");
+        static_assert(fits<T>,
+                      "stategraph: sg::addMessages needs a list of structs with an `id` and an `isRemoval()`, such as "
+                      "std::vector<sg::Message>");
     }
 };
 
 }  // namespace reducers
 
-/// The reducer of a conversation: a written message replaces the one with the same id or comes last; a removal takes it away, and one
-/// of REMOVE_ALL_MESSAGES takes all before it. Commits store the edits. Cost: a scan over the ids for each written message.
+/// The reducer of a conversation: a written message replaces the one with the same id or comes last; a removal takes it
+/// away, and one of REMOVE_ALL_MESSAGES takes all before it. Commits store the edits. Cost: a scan over the ids for
+/// each written message.
 inline constexpr reducers::Messages addMessages{};
 
 }  // namespace stategraph

@@ -66,7 +66,8 @@ struct PathEntry {
     PathEntry(std::string name) : label(name), node(std::move(name)) {}
     template <class Payload>
     PathEntry(const NodeId<Payload>& id) : label(id.name), node(id.name) {}
-    PathEntry(std::string path_label, NodeName leads_to) : label(std::move(path_label)), node(std::move(leads_to).text()) {}
+    PathEntry(std::string path_label, NodeName leads_to)
+        : label(std::move(path_label)), node(std::move(leads_to).text()) {}
     std::string label;
     std::string node;
 };

@@ -14,9 +14,9 @@
 // Streams as newline-delimited JSON: one event a line, to be read in any language.
 namespace stategraph {
 
-/// What stands at the beginning of each line: "ns", "data", "mode", "node", "step"; "time" (milliseconds since 1970) and "attempt" where the event
-/// has them; of a HubEvent "durable" and "position" (StreamPosition::toString; text, because not every reader keeps integers of 53 bits).
-/// "interrupts" where there are some: [{"id", "index", "value"}…].
+/// What stands at the beginning of each line: "ns", "data", "mode", "node", "step"; "time" (milliseconds since 1970)
+/// and "attempt" where the event has them; of a HubEvent "durable" and "position" (StreamPosition::toString; text,
+/// because not every reader keeps integers of 53 bits). "interrupts" where there are some: [{"id", "index", "value"}…].
 struct NdjsonOptions {
     /// Only these events; none of a kind: all. A namespace stands for all inside it, "" for the root graph alone.
     StreamModes modes = {};
@@ -35,7 +35,8 @@ public:
     /// The stream must outlive it. Errors: InvalidArgumentError for a field that there is not, or two of one name.
     explicit NdjsonWriter(std::ostream& out, NdjsonOptions options = {});
 
-    /// True if the event was written, false if it was filtered out. Errors: SaverError if the stream fails, WrongTypeError if data is no JSON.
+    /// True if the event was written, false if it was filtered out. Errors: SaverError if the stream fails,
+    /// WrongTypeError if data is no JSON.
     bool write(const StreamEvent& event);
     bool write(const HubEvent& event);
     std::uint64_t lines() const noexcept { return lines_; }
@@ -57,15 +58,17 @@ struct NdjsonReaderOptions {
     std::vector<std::pair<std::string, std::string>> rename = {};
 };
 
-/// Reads them back. Blank lines are passed over, fields that it does not know ignored, fields that are missing stay as in an event just made;
-/// only "mode" must be there. What JSON cannot say (bytes, NaN) comes back as the writer wrote it. Not safe from several threads.
+/// Reads them back. Blank lines are passed over, fields that it does not know ignored, fields that are missing stay as
+/// in an event just made; only "mode" must be there. What JSON cannot say (bytes, NaN) comes back as the writer wrote
+/// it. Not safe from several threads.
 class NdjsonReader {
 public:
     explicit NdjsonReader(std::istream& in, NdjsonReaderOptions options = {});
 
     /// The next event; none at the end. `durable` is false and `position` the beginning where the line has none.
-    /// Errors: WrongTypeError naming the number of the line, and what is wrong with it: no JSON, nested deeper than 200, a field of another type,
-    /// an unknown mode, longer than allowed, or cut off in the middle. The next call reads the line after it.
+    /// Errors: WrongTypeError naming the number of the line, and what is wrong with it: no JSON, nested deeper than
+    /// 200, a field of another type, an unknown mode, longer than allowed, or cut off in the middle. The next call
+    /// reads the line after it.
     std::optional<HubEvent> next();
     /// Of the line read last, from 1.
     std::uint64_t line() const noexcept { return line_; }

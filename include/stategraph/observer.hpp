@@ -12,7 +12,8 @@ namespace stategraph {
 
 struct Interrupt;
 
-/// Which run an observer is told of. A subgraph's visit is a run inside a task of another. Views are valid during the call.
+/// Which run an observer is told of. A subgraph's visit is a run inside a task of another. Views are valid during the
+/// call.
 struct ObservedRun {
     /// Another for each run of the process, from 1.
     std::uint64_t run_id = 0;
@@ -48,8 +49,8 @@ struct SuperstepEnd {
     Ending ending;
     std::chrono::nanoseconds duration;
 };
-/// One attempt at a task. START's tasks are reported too. The call of the node's error handler (StateGraph::onError) is a part of the last attempt,
-/// or where that failed in an earlier run, an attempt of its own.
+/// One attempt at a task. START's tasks are reported too. The call of the node's error handler (StateGraph::onError) is
+/// a part of the last attempt, or where that failed in an earlier run, an attempt of its own.
 struct TaskStart {
     const ObservedRun& run;
     std::int64_t step;
@@ -94,11 +95,12 @@ struct InterruptRaised {
     const Interrupt& interrupt;
 };
 
-/// Is told what runs do, for logs, metrics and traces: override what matters. Given by RunConfig::observer or CompileOptions::observer.
+/// Is told what runs do, for logs, metrics and traces: override what matters. Given by RunConfig::observer or
+/// CompileOptions::observer.
 ///
-/// Called on the threads where things happen, several at once: every method must be safe from any thread, and quick, for the run waits. What
-/// a method throws is swallowed and counted, so that no observer can make a run fail. Cost without an observer: a branch at each place; with
-/// one, two readings of a clock for each thing that has a duration.
+/// Called on the threads where things happen, several at once: every method must be safe from any thread, and quick,
+/// for the run waits. What a method throws is swallowed and counted, so that no observer can make a run fail. Cost
+/// without an observer: a branch at each place; with one, two readings of a clock for each thing that has a duration.
 class Observer {
 public:
     Observer() = default;

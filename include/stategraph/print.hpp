@@ -11,7 +11,8 @@
 namespace stategraph {
 
 namespace detail {
-void printResult(std::ostream& out, Status status, std::string_view values_json, const std::vector<Interrupt>& interrupts);
+void printResult(std::ostream& out, Status status, std::string_view values_json,
+                 const std::vector<Interrupt>& interrupts);
 void printText(std::ostream& out, std::string_view text);
 }  // namespace detail
 
@@ -25,8 +26,8 @@ std::ostream& operator<<(std::ostream& out, const Result<Output>& result) {
 
 }  // namespace stategraph
 
-/// Prints a struct with a channels() or fields() table as JSON. Global, because such structs are in the namespaces of their users. A user's
-/// own operator for the struct is preferred.
+/// Prints a struct with a channels() or fields() table as JSON. Global, because such structs are in the namespaces of
+/// their users. A user's own operator for the struct is preferred.
 template <class T>
     requires stategraph::ChannelState<T> || stategraph::detail::HasFields<T>
 std::ostream& operator<<(std::ostream& out, const T& value) {

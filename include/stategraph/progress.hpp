@@ -38,13 +38,14 @@ struct ProgressOptions {
 ///     superstep 2 [########------------] 41/100 12.4/s 1 failed 2 retries 5 restored 0:05 left
 ///     done: 3 supersteps, 102 tasks in 0:09, 11.3/s, 2 retries, 5 restored
 ///
-/// The line is about the superstep with the most tasks of those under way, subgraphs' included: how many of its tasks have a result, how many a second
-/// get one, failed attempts that are not tried again, retries, results that an earlier run stored, and about how long it will take. When a
-/// run ends, a line in its place says what it came to, and is ended. START's tasks do not count. Where nothing happens nothing is drawn.
+/// The line is about the superstep with the most tasks of those under way, subgraphs' included: how many of its tasks
+/// have a result, how many a second get one, failed attempts that are not tried again, retries, results that an earlier
+/// run stored, and about how long it will take. When a run ends, a line in its place says what it came to, and is
+/// ended. START's tasks do not count. Where nothing happens nothing is drawn.
 ///
-/// One may watch several runs at once, up to 1,024 with those inside them; more are not shown. It is safe from any thread, and what fails in
-/// writing is ignored. Errors of the constructor: InvalidArgumentError for options out of range. Cost: a lock and two readings of a clock for each
-/// task's attempt, and a write of one line where it is drawn.
+/// One may watch several runs at once, up to 1,024 with those inside them; more are not shown. It is safe from any
+/// thread, and what fails in writing is ignored. Errors of the constructor: InvalidArgumentError for options out of
+/// range. Cost: a lock and two readings of a clock for each task's attempt, and a write of one line where it is drawn.
 class ProgressBar final : public Observer {
 public:
     explicit ProgressBar(const ProgressOptions& options = {});

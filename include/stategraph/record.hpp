@@ -50,8 +50,8 @@ struct VisitLink {
     CheckpointId id;
 };
 
-/// What a saver must know of a commit: how reading and pruning depend on others. It is in the clear even where the rest of a record is
-/// encrypted.
+/// What a saver must know of a commit: how reading and pruning depend on others. It is in the clear even where the rest
+/// of a record is encrypted.
 struct RecordLinks {
     CheckpointId parent;
     CheckpointId base;

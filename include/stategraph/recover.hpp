@@ -13,20 +13,24 @@
 
 namespace stategraph {
 
-/// Any callable `bool f(const UnfinishedThread&)`, or none. (A std::function's header would cost every file more than the rest of this one.)
+/// Any callable `bool f(const UnfinishedThread&)`, or none. (A std::function's header would cost every file more than
+/// the rest of this one.)
 class ThreadFilter {
 public:
     ThreadFilter() = default;
     ThreadFilter(std::nullptr_t) {}
     template <class F>
-        requires(!std::is_same_v<std::decay_t<F>, ThreadFilter> && std::is_invocable_r_v<bool, std::decay_t<F>&, const UnfinishedThread&>)
+        requires(!std::is_same_v<std::decay_t<F>, ThreadFilter> &&
+                 std::is_invocable_r_v<bool, std::decay_t<F>&, const UnfinishedThread&>)
     ThreadFilter(F&& f) {
         using Stored = std::decay_t<F>;
         if constexpr (std::is_constructible_v<Stored, std::nullptr_t>) {
             if (!f) return;
         }
         callable_ = std::make_shared<Stored>(std::forward<F>(f));
-        call_ = [](void* callable, const UnfinishedThread& thread) -> bool { return (*static_cast<Stored*>(callable))(thread); };
+        call_ = [](void* callable, const UnfinishedThread& thread) -> bool {
+            return (*static_cast<Stored*>(callable))(thread);
+        };
     }
 
     explicit operator bool() const noexcept { return call_ != nullptr; }
@@ -42,8 +46,8 @@ struct RecoverOptions {
     RunConfig run = {};
     /// Only those for which this is true; null: all. Called from one thread.
     ThreadFilter only = {};
-    /// Also threads whose newest checkpoint another version of this graph made, or another graph that shares the saver. Off: they are
-    /// reported as left alone.
+    /// Also threads whose newest checkpoint another version of this graph made, or another graph that shares the saver.
+    /// Off: they are reported as left alone.
     bool other_versions = false;
     /// Also threads that an edit left with tasks due (Unfinished::edited). Off: they wait for whoever edited them.
     bool edited = false;
@@ -51,12 +55,14 @@ struct RecoverOptions {
     std::size_t concurrency = 4;
 };
 
-/// What became of one thread that was in flight, or whose sleep was over, or that was edited if those were asked for, or that cannot be read.
+/// What became of one thread that was in flight, or whose sleep was over, or that was edited if those were asked for,
+/// or that cannot be read.
 struct RecoveredThread {
     std::string thread_id;
     /// How its run ended; none if it failed or was left alone.
     std::optional<Status> status;
-    /// What the run failed with, or a CorruptCheckpointError if the thread cannot be read; null if neither, or if it was left alone.
+    /// What the run failed with, or a CorruptCheckpointError if the thread cannot be read; null if neither, or if it
+    /// was left alone.
     std::exception_ptr error;
     /// The error's text, or why the thread was left alone.
     std::string why;
@@ -67,6 +73,6 @@ using RecoverReport = std::vector<RecoveredThread>;
 namespace detail {
 class Core;
 RecoverReport recover(const Core& core, const RecoverOptions& options);
-}
+}  // namespace detail
 
 }  // namespace stategraph

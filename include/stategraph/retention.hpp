@@ -10,10 +10,13 @@
 
 namespace stategraph {
 
-/// What a saver drops by itself, from a thread of its own that calls `prune` once at the start and then again and again.
+/// What a saver drops by itself, from a thread of its own that calls `prune` once at the start and then again and
+/// again.
 ///
-/// Ages are measured when a prune begins; the rules are those of PruneRequest (stategraph/saver.hpp). At least one of the first three must be
-/// given, and kept commits are written anew only where that pays (Rewrite::when_it_pays). Impossible values throw InvalidArgumentError when the saver is made. Cost of a prune: it reads every thread's commits.
+/// Ages are measured when a prune begins; the rules are those of PruneRequest (stategraph/saver.hpp). At least one of
+/// the first three must be given, and kept commits are written anew only where that pays (Rewrite::when_it_pays).
+/// Impossible values throw InvalidArgumentError when the saver is made. Cost of a prune: it reads every thread's
+/// commits.
 struct RetentionOptions {
     /// Keep this many of the newest commits of each log; at least 1.
     std::optional<std::size_t> keep_last = {};
@@ -25,7 +28,8 @@ struct RetentionOptions {
     std::chrono::milliseconds every = std::chrono::minutes(1);
 };
 
-/// What retention has done so far. A prune that fails is reported here and nowhere else; the next one is tried as usual.
+/// What retention has done so far. A prune that fails is reported here and nowhere else; the next one is tried as
+/// usual.
 struct RetentionReport {
     /// Prunes that ended, failed ones included.
     std::uint64_t runs = 0;

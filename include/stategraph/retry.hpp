@@ -12,8 +12,9 @@
 
 namespace stategraph {
 
-/// Whether a failed attempt is worth another: not for mistakes in code or calls (std::logic_error, this library's errors)
-/// or memory (std::bad_alloc), yes for the rest, and for an attempt that was abandoned because it took too long (NodeTimeoutError).
+/// Whether a failed attempt is worth another: not for mistakes in code or calls (std::logic_error, this library's
+/// errors) or memory (std::bad_alloc), yes for the rest, and for an attempt that was abandoned because it took too long
+/// (NodeTimeoutError).
 bool isRetryable(const std::exception_ptr& error);
 
 namespace detail {
@@ -44,22 +45,27 @@ concept CatchesOne = requires { caughtBy(&F::operator()); };
 }  // namespace detail
 
 /// Which errors a RetryPolicy is for: a function of the error, a closure that takes one type of exception
-/// (`[](const HttpError& e) { return e.status >= 500; }`), or types of exceptions, `sg::on<HttpError, Timeout>()`. A predicate that throws
-/// says no. It is called on the thread of the task; several tasks may call it at the same time.
+/// (`[](const HttpError& e) { return e.status >= 500; }`), or types of exceptions, `sg::on<HttpError, Timeout>()`. A
+/// predicate that throws says no. It is called on the thread of the task; several tasks may call it at the same time.
 class RetryOn {
 public:
     RetryOn() noexcept = default;
     RetryOn(bool (*predicate)(const std::exception_ptr&)) noexcept : function_(predicate) {}
     template <class F>
         requires std::is_class_v<F> && (!std::same_as<F, RetryOn>)
-    RetryOn(F predicate) : function_(nullptr), closure_(std::make_shared<const F>(std::move(predicate))), call_(call<F>) {
+    RetryOn(F predicate)
+        : function_(nullptr), closure_(std::make_shared<const F>(std::move(predicate))), call_(call<F>) {
         constexpr bool fits = std::is_invocable_r_v<bool, const F&, const std::exception_ptr&> || detail::CatchesOne<F>;
-        static_assert(fits, "stategraph: retry_on is a const bool f(const std::exception_ptr&) or bool f(const E&) for one type of exception E, or sg::on<E1, E2>()");
+        static_assert(fits,
+                      "stategraph: retry_on is a const bool f(const std::exception_ptr&) or bool f(const E&) for one "
+                      "type of exception E, or sg::on<E1, E2>()");
     }
 
     /// False for a null function, with which no graph compiles.
     bool isGiven() const noexcept { return function_ != nullptr || call_ != nullptr; }
-    bool operator()(const std::exception_ptr& error) const { return call_ != nullptr ? call_(closure_.get(), error) : function_(error); }
+    bool operator()(const std::exception_ptr& error) const {
+        return call_ != nullptr ? call_(closure_.get(), error) : function_(error);
+    }
     friend bool operator==(const RetryOn&, const RetryOn&) = default;
 
 private:
@@ -95,9 +101,9 @@ RetryOn on() {
     return RetryOn(&detail::isOneOf<E...>);
 }
 
-/// How often a node is tried. Attempts of a task follow each other within its superstep, on its thread; what a failed attempt wrote
-/// is dropped. The wait before attempt n + 1 is initial_interval × backoff_factor^(n − 1), at most max_interval, and with
-/// jitter up to as much again.
+/// How often a node is tried. Attempts of a task follow each other within its superstep, on its thread; what a failed
+/// attempt wrote is dropped. The wait before attempt n + 1 is initial_interval × backoff_factor^(n − 1), at most
+/// max_interval, and with jitter up to as much again.
 struct RetryPolicy {
     /// Attempts in all; at least 1. The default is not to retry.
     int max_attempts = 1;
@@ -106,18 +112,19 @@ struct RetryPolicy {
     std::chrono::duration<double, std::milli> max_interval = std::chrono::seconds(128);
     bool jitter = true;
     RetryOn retry_on = {};
-    /// Policies for errors that `retry_on` does not accept, in order: the first one that accepts an error decides about the next attempt
-    /// and its wait. Attempts of a task are counted together. Theirs are not looked at.
+    /// Policies for errors that `retry_on` does not accept, in order: the first one that accepts an error decides about
+    /// the next attempt and its wait. Attempts of a task are counted together. Theirs are not looked at.
     std::vector<RetryPolicy> otherwise = {};
-    /// Set in a node that does not say how it is retried (NodeOptions): if no other field is set, the graph's node defaults apply.
+    /// Set in a node that does not say how it is retried (NodeOptions): if no other field is set, the graph's node
+    /// defaults apply.
     bool by_default = false;
 
     friend bool operator==(const RetryPolicy&, const RetryPolicy&) = default;
 };
 
-/// For code that retries as nodes are retried. The policy by which another attempt follows the failed one, number `attempt`: `first`, or the first
-/// of its others that accepts the error. Null: none follows. Predicates are not called if no policy leaves an attempt. Throws what a predicate
-/// throws.
+/// For code that retries as nodes are retried. The policy by which another attempt follows the failed one, number
+/// `attempt`: `first`, or the first of its others that accepts the error. Null: none follows. Predicates are not called
+/// if no policy leaves an attempt. Throws what a predicate throws.
 const RetryPolicy* policyAfter(const RetryPolicy& first, const std::exception_ptr& error, int attempt);
 /// How long to wait before the attempt after `attempt`; with jitter, another time at each call.
 std::chrono::duration<double, std::milli> retryWait(const RetryPolicy& policy, int attempt);

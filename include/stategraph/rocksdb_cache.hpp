@@ -11,8 +11,8 @@
 namespace stategraph {
 
 struct RocksDBCacheOptions {
-    /// At most this many bytes of keys and values, as they are before RocksDB packs them; at least 1. The entries written longest ago make
-    /// room, until a tenth is free; one that is larger than that by itself is not kept.
+    /// At most this many bytes of keys and values, as they are before RocksDB packs them; at least 1. The entries
+    /// written longest ago make room, until a tenth is free; one that is larger than that by itself is not kept.
     std::uint64_t bytes_max = std::uint64_t{1} << 30U;
     /// For tests: where the time comes from (IdSource::now); none: the system's clock.
     std::shared_ptr<IdSource> clock = {};
@@ -20,17 +20,19 @@ struct RocksDBCacheOptions {
 
 /// Keeps results in a RocksDB database of its own (a folder), so that they outlive the process.
 ///
-/// One object of one process at a time may have it open, however the path is spelt. A write that fails throws SaverError, and the first one
-/// after the obstacle is gone succeeds. Nothing is synced: a failure of the machine loses the last entries. Opening reads one small row for
-/// each entry. Errors of the constructor: InvalidArgumentError, SaverError (missing rights, locked, a folder of something else, a saver's
-/// too), CorruptCheckpointError, with the path; a cache that is damaged can be deleted. Link `stategraph::rocksdb`.
+/// One object of one process at a time may have it open, however the path is spelt. A write that fails throws
+/// SaverError, and the first one after the obstacle is gone succeeds. Nothing is synced: a failure of the machine loses
+/// the last entries. Opening reads one small row for each entry. Errors of the constructor: InvalidArgumentError,
+/// SaverError (missing rights, locked, a folder of something else, a saver's too), CorruptCheckpointError, with the
+/// path; a cache that is damaged can be deleted. Link `stategraph::rocksdb`.
 class RocksDBCache final : public BaseCache {
 public:
     explicit RocksDBCache(const std::string& path, const RocksDBCacheOptions& options = {});
     ~RocksDBCache() override;
 
     std::optional<std::string> get(std::string_view ns, std::string_view key) override;
-    void set(std::string_view ns, std::string_view key, std::string_view value, std::optional<std::chrono::milliseconds> ttl) override;
+    void set(std::string_view ns, std::string_view key, std::string_view value,
+             std::optional<std::chrono::milliseconds> ttl) override;
     void remove(std::string_view ns, std::string_view key) override;
     void clear(std::string_view ns) override;
     void clear() override;

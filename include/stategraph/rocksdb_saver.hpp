@@ -16,30 +16,31 @@ namespace stategraph {
 struct RocksDBSaverOptions {
     /// Make the database if there is none. Off: a missing one is an error.
     bool create_if_missing = true;
-    /// Open for reading alone; every `put` then throws SaverError. Several processes may do so at once, beside a writer too.
-    /// Such a saver shows what was stored when it was opened and never what a writer adds later; make a new one to see that. While a
-    /// writer prunes or compacts, files that the reader has not opened yet disappear, and its reads may throw CorruptCheckpointError or
-    /// SaverError; make a new one then as well.
+    /// Open for reading alone; every `put` then throws SaverError. Several processes may do so at once, beside a writer
+    /// too. Such a saver shows what was stored when it was opened and never what a writer adds later; make a new one to
+    /// see that. While a writer prunes or compacts, files that the reader has not opened yet disappear, and its reads
+    /// may throw CorruptCheckpointError or SaverError; make a new one then as well.
     bool read_only = false;
-    /// Taken as they are, instead of the saver's own, if not null. Used during construction only. Set `info_log`: in builds of RocksDB with
-    /// assertions (Debian's is one) the log that it makes by itself ends the process when the disk is full.
+    /// Taken as they are, instead of the saver's own, if not null. Used during construction only. Set `info_log`: in
+    /// builds of RocksDB with assertions (Debian's is one) the log that it makes by itself ends the process when the
+    /// disk is full.
     const rocksdb::Options* rocksdb_options = nullptr;
     /// Prune in the background. Impossible with `read_only`.
     std::optional<RetentionOptions> retention = {};
-    /// Open a database whose log is damaged in its midst with what was stored before the damage, and drop the rest for good. Off: such a
-    /// database is a CorruptCheckpointError that says where the damage is and how much would be lost.
+    /// Open a database whose log is damaged in its midst with what was stored before the damage, and drop the rest for
+    /// good. Off: such a database is a CorruptCheckpointError that says where the damage is and how much would be lost.
     bool drop_damaged_log = false;
 };
 
 /// Keeps threads in a RocksDB database (a folder), one key a commit and one a pending write.
 ///
-/// One process at a time may write, through one object: a second one gets a SaverError that says so, however the path is spelt. Errors
-/// while opening (missing, locked, not a database, read-only, damaged, of a newer format) are SaverError or CorruptCheckpointError with
-/// the path.
+/// One process at a time may write, through one object: a second one gets a SaverError that says so, however the path
+/// is spelt. Errors while opening (missing, locked, not a database, read-only, damaged, of a newer format) are
+/// SaverError or CorruptCheckpointError with the path.
 ///
-/// A write that fails (disk full, I/O error) throws SaverError. Reading continues to work, and the first write after the obstacle is gone
-/// succeeds: no new object is needed. If the folder is deleted meanwhile, a put with `sync` throws, others do after at most 100 ms.
-/// Link `stategraph::rocksdb`.
+/// A write that fails (disk full, I/O error) throws SaverError. Reading continues to work, and the first write after
+/// the obstacle is gone succeeds: no new object is needed. If the folder is deleted meanwhile, a put with `sync`
+/// throws, others do after at most 100 ms. Link `stategraph::rocksdb`.
 class RocksDBSaver final : public BaseCheckpointSaver {
 public:
     explicit RocksDBSaver(const std::string& path, const RocksDBSaverOptions& options = {});
@@ -51,13 +52,14 @@ public:
     void deleteThread(std::string_view thread_id) override;
     void copyThread(std::string_view from, std::string_view to) override;
     std::size_t prune(const PruneRequest& request) override;
-    /// The sizes of the tables and log files on disk. What was dropped counts until RocksDB compacts it away: soon after a
-    /// large prune, else when it gets to it. Cost: the number of files.
+    /// The sizes of the tables and log files on disk. What was dropped counts until RocksDB compacts it away: soon
+    /// after a large prune, else when it gets to it. Cost: the number of files.
     std::optional<std::uint64_t> storedBytes() override;
     bool putIsSlow() const noexcept override { return false; }
 
-    /// What opening dropped from the end of the log because it could not be read, as a sentence with file and place; empty: nothing. A
-    /// record that a dying process or machine wrote in part is dropped so; what came before it is whole.
+    /// What opening dropped from the end of the log because it could not be read, as a sentence with file and place;
+    /// empty: nothing. A record that a dying process or machine wrote in part is dropped so; what came before it is
+    /// whole.
     std::string droppedAtOpening() const;
 
     /// What the background's prunes did; all zero without `retention`.

@@ -16,12 +16,14 @@ namespace stategraph {
 struct RocksDBStoreOptions {
     /// Make the database if there is none. Off: a missing one is an error.
     bool create_if_missing = true;
-    /// Open for reading alone; puts and sweep() then throw StoreError, and reads refresh nothing. Several processes may do so at once,
-    /// beside a writer too. Such a store shows what was stored when it was opened; make a new one to see what a writer has added.
+    /// Open for reading alone; puts and sweep() then throw StoreError, and reads refresh nothing. Several processes may
+    /// do so at once, beside a writer too. Such a store shows what was stored when it was opened; make a new one to see
+    /// what a writer has added.
     bool read_only = false;
     /// A put returns when it is on disk (fsync). Off: it survives the death of the process, not of the machine.
     bool sync = false;
-    /// Taken as they are, instead of the store's own, if not null. Used during construction only. Set `info_log`: see RocksDBSaverOptions.
+    /// Taken as they are, instead of the store's own, if not null. Used during construction only. Set `info_log`: see
+    /// RocksDBSaverOptions.
     const rocksdb::Options* rocksdb_options = nullptr;
     /// As RocksDBSaverOptions::drop_damaged_log; off: a CorruptStoreError.
     bool drop_damaged_log = false;
@@ -29,14 +31,17 @@ struct RocksDBStoreOptions {
 
 /// Keeps items in a RocksDB database, a folder of its own (not that of a saver). One batch of puts is one atomic write.
 ///
-/// One process at a time may write, through one object: a second one gets a StoreError that says so, however the path is spelt. Errors
-/// while opening (missing, locked, not a store, read-only, damaged, of a newer format) are StoreError or CorruptStoreError with the path.
+/// One process at a time may write, through one object: a second one gets a StoreError that says so, however the path
+/// is spelt. Errors while opening (missing, locked, not a store, read-only, damaged, of a newer format) are StoreError
+/// or CorruptStoreError with the path.
 ///
-/// A write that fails (disk full, I/O error) throws StoreError; reading continues to work, and the first write after the obstacle is gone
-/// succeeds. If the folder is deleted meanwhile, a put with `sync` throws, others do after at most 100 ms. Link `stategraph::rocksdb`.
+/// A write that fails (disk full, I/O error) throws StoreError; reading continues to work, and the first write after
+/// the obstacle is gone succeeds. If the folder is deleted meanwhile, a put with `sync` throws, others do after at most
+/// 100 ms. Link `stategraph::rocksdb`.
 class RocksDBStore final : public BaseStore {
 public:
-    explicit RocksDBStore(const std::string& path, const StoreOptions& options = {}, const RocksDBStoreOptions& database = {});
+    explicit RocksDBStore(const std::string& path, const StoreOptions& options = {},
+                          const RocksDBStoreOptions& database = {});
     ~RocksDBStore() override;
 
     std::size_t sweep() override;

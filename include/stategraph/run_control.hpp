@@ -18,13 +18,16 @@ void stopTokenOf(const RunControlParts&, T*) {
 }
 template <class Token>
 void linkStop(RunControlParts&, const Token&, long) {
-    static_assert(never<Token>, "stategraph: a RunControl is linked to a std::stop_token, with #include <stategraph/control.hpp>, or to another RunControl");
+    static_assert(never<Token>,
+                  "stategraph: a RunControl is linked to a std::stop_token, with #include <stategraph/control.hpp>, or "
+                  "to another RunControl");
 }
 
 }  // namespace detail
 
-/// Ends runs from outside: give it to them as `RunConfig::control` and keep it where you may want to end them. One control may be given to
-/// several runs, also after it was used: they then end immediately. Every method is safe from any thread. Creating one allocates.
+/// Ends runs from outside: give it to them as `RunConfig::control` and keep it where you may want to end them. One
+/// control may be given to several runs, also after it was used: they then end immediately. Every method is safe from
+/// any thread. Creating one allocates.
 class RunControl {
 public:
     RunControl();
@@ -39,19 +42,22 @@ public:
     RunControl(const RunControl&) = delete;
     RunControl& operator=(const RunControl&) = delete;
 
-    /// Ends the runs now, with Status::cancelled. What is committed, and what tasks of the current superstep have finished, is kept. Nodes
-    /// see it in `Runtime::stopRequested` and in `stopToken()`; no node is waited for, and its late results are discarded.
-    /// The thread counts as cancelled (Unfinished::cancelled): `recover()` leaves it alone, RESUME resumes it.
+    /// Ends the runs now, with Status::cancelled. What is committed, and what tasks of the current superstep have
+    /// finished, is kept. Nodes see it in `Runtime::stopRequested` and in `stopToken()`; no node is waited for, and its
+    /// late results are discarded. The thread counts as cancelled (Unfinished::cancelled): `recover()` leaves it alone,
+    /// RESUME resumes it.
     void requestStop() noexcept;
     bool stopRequested() const noexcept;
-    /// A std::stop_token (stategraph/control.hpp), for what a node waits on: sockets, condition variables, other libraries.
+    /// A std::stop_token (stategraph/control.hpp), for what a node waits on: sockets, condition variables, other
+    /// libraries.
     template <class Included = void>
     auto stopToken() const {
         return stopTokenOf(*parts_, static_cast<Included*>(nullptr));
     }
 
-    /// Ends the runs when the current superstep is done and committed, with Status::drained: for a process that is about to end, whose threads
-    /// another one takes over (`recover()`). `reason` is for the caller's logs; the first request counts.
+    /// Ends the runs when the current superstep is done and committed, with Status::drained: for a process that is
+    /// about to end, whose threads another one takes over (`recover()`). `reason` is for the caller's logs; the first
+    /// request counts.
     void requestDrain(std::string reason = "shutdown");
     bool drainRequested() const noexcept;
     /// Empty if it was not requested.

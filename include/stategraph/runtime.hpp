@@ -25,15 +25,17 @@ class Update;
 namespace detail {
 class Schema;
 struct TaskContext;
-}
+}  // namespace detail
 
-/// What to do about an effect that was begun and whose end is not known: the process died in between, or the function threw.
+/// What to do about an effect that was begun and whose end is not known: the process died in between, or the function
+/// threw.
 enum class OnDoubt : std::uint8_t {
     repeat,  // call the function again; for effects that may happen twice, or whose receiver knows the idempotency key
     ask,     // an interrupt: answer {"result": value} if it happened, "repeat" to have it done again
 };
 
-/// What a node may ask of the run around it. Valid during the node's call, on the thread of the call; a coroutine's until it ends.
+/// What a node may ask of the run around it. Valid during the node's call, on the thread of the call; a coroutine's
+/// until it ends.
 class Runtime {
 public:
     explicit Runtime(detail::TaskContext& context) noexcept : context_(&context) {}
@@ -62,79 +64,87 @@ public:
         return *found;
     }
 
-    /// The graph's state at the beginning of the superstep, for nodes that take a Send's payload or a part of the state: what its other tasks
-    /// write is not in it. Valid during the node's call. Errors: InvalidArgumentError for another type than the graph's state, or while no run
-    /// is under way (a router that an edit asks). Cost: none.
+    /// The graph's state at the beginning of the superstep, for nodes that take a Send's payload or a part of the
+    /// state: what its other tasks write is not in it. Valid during the node's call. Errors: InvalidArgumentError for
+    /// another type than the graph's state, or while no run is under way (a router that an edit asks). Cost: none.
     template <class S>
     const S& state() const {
         return *static_cast<const S*>(graphState(detail::typeKey<S>()));
     }
 
-    /// Whether the run is to end (RunControl::requestStop, RunConfig::timeout), or this attempt: whatever the node still does is in vain.
+    /// Whether the run is to end (RunControl::requestStop, RunConfig::timeout), or this attempt: whatever the node
+    /// still does is in vain.
     /// `stopToken(Runtime&)` of stategraph/control.hpp is the same for what a node waits on.
     bool stopRequested() const;
     /// Whether the run is to end after this superstep (RunControl::requestDrain).
     bool drainRequested() const;
-    /// A sign that the node is not stuck (NodeOptions::idle_timeout). Throws CancelledError if the attempt was given up.
+    /// A sign that the node is not stuck (NodeOptions::idle_timeout). Throws CancelledError if the attempt was given
+    /// up.
     void heartbeat();
-    /// Waits, and throws CancelledError when the run or the attempt is to end first. The thread is held meanwhile. Errors:
-    /// InvalidArgumentError for a negative time.
+    /// Waits, and throws CancelledError when the run or the attempt is to end first. The thread is held meanwhile.
+    /// Errors: InvalidArgumentError for a negative time.
     void waitFor(std::chrono::milliseconds time);
-    /// Parks the thread until a time: the first call stops the run with Status::sleeping and nothing stays in memory; `recover()` in any process
-    /// drives it on when the time has come, as does RESUME, and then the node runs again from its beginning and this returns. The time of the
-    /// first call counts, rounded up to whole milliseconds; several sleeps of a node have different keys.
-    /// Errors: MissingCheckpointerError without a saver; InvalidArgumentError for a key that is empty or longer than 190 bytes.
+    /// Parks the thread until a time: the first call stops the run with Status::sleeping and nothing stays in memory;
+    /// `recover()` in any process drives it on when the time has come, as does RESUME, and then the node runs again
+    /// from its beginning and this returns. The time of the first call counts, rounded up to whole milliseconds;
+    /// several sleeps of a node have different keys. Errors: MissingCheckpointerError without a saver;
+    /// InvalidArgumentError for a key that is empty or longer than 190 bytes.
     void sleepUntil(std::chrono::system_clock::time_point time, std::string_view key = "sleep");
 
     /// Puts a value into the run's stream, for those who asked for `custom`; else nothing happens.
     void write(const Value& data);
-    /// Puts a part of a message, such as a few tokens, into the run's stream, for those who asked for `messages`; else nothing happens. Give
-    /// a Message, or a Value that is a map, whose "id" is that of the whole message: what the node writes to a channel with `addMessages`
-    /// under this id is then not told again. Parts are never stored.
+    /// Puts a part of a message, such as a few tokens, into the run's stream, for those who asked for `messages`; else
+    /// nothing happens. Give a Message, or a Value that is a map, whose "id" is that of the whole message: what the
+    /// node writes to a channel with `addMessages` under this id is then not told again. Parts are never stored.
     void emitMessage(const Value& part);
-    /// Whether the run's stream has a reader of `messages` now. False: emitMessage would do nothing, so a part need not be created. A
-    /// reader may come later (StreamHub), so ask before each part. Cost: a few loads.
+    /// Whether the run's stream has a reader of `messages` now. False: emitMessage would do nothing, so a part need not
+    /// be created. A reader may come later (StreamHub), so ask before each part. Cost: a few loads.
     bool wantsMessages() const;
 
-    /// Calls `fn` once for this task and `key`, however often the node runs: in retries, when the run is resumed, after a crash. What it
-    /// returned (anything storable, or nothing) is stored before this returns, and is returned from then on.
+    /// Calls `fn` once for this task and `key`, however often the node runs: in retries, when the run is resumed, after
+    /// a crash. What it returned (anything storable, or nothing) is stored before this returns, and is returned from
+    /// then on.
     ///
-    /// Effects are told apart by their keys and not by their order, so a node's code may change meanwhile; a second call with a key returns the
-    /// first one's result. An effect of which only the beginning is known (OnDoubt) is never taken for done: exactly once needs the help of
-    /// whoever is at the other end, who can be given `idempotencyKey(key)`. With durability `exit`, or without a saver, results last as long as
-    /// the run. Errors: InvalidArgumentError for a key that is empty or longer than 200 bytes; WrongTypeError if the stored result is of
+    /// Effects are told apart by their keys and not by their order, so a node's code may change meanwhile; a second
+    /// call with a key returns the first one's result. An effect of which only the beginning is known (OnDoubt) is
+    /// never taken for done: exactly once needs the help of whoever is at the other end, who can be given
+    /// `idempotencyKey(key)`. With durability `exit`, or without a saver, results last as long as the run. Errors:
+    /// InvalidArgumentError for a key that is empty or longer than 200 bytes; WrongTypeError if the stored result is of
     /// another type; SaverError. Cost: one pending write, two unless `repeat`.
     template <class F>
     std::invoke_result_t<F&> once(std::string_view key, F&& fn, OnDoubt on_doubt = OnDoubt::repeat);
-    /// The same, and in doubt `check` finds out: it returns an optional of the result (for effects without one a bool), none if the effect did
-    /// not happen; then `fn` is called.
+    /// The same, and in doubt `check` finds out: it returns an optional of the result (for effects without one a bool),
+    /// none if the effect did not happen; then `fn` is called.
     template <class F, class Check>
         requires std::is_invocable_v<Check&>
     std::invoke_result_t<F&> once(std::string_view key, F&& fn, Check&& check);
 
-    /// Runs another graph inside this task, to its end, and returns its output. The run is part of this one, as that of a graph that is a node
-    /// is: its checkpoints are stored in a log of their own below the task, its questions are open questions of this thread, its events are
-    /// in this run's stream with their namespace, and stops, limits and durability reach it. A saver of its own is not used.
+    /// Runs another graph inside this task, to its end, and returns its output. The run is part of this one, as that of
+    /// a graph that is a node is: its checkpoints are stored in a log of their own below the task, its questions are
+    /// open questions of this thread, its events are in this run's stream with their namespace, and stops, limits and
+    /// durability reach it. A saver of its own is not used.
     ///
-    /// Calls are told apart by their keys: a loop gives each of its calls one. When the node runs again (a retry, a resume, after a crash),
-    /// a call that has ended returns its stored result without running, and one that has not goes on inside; so does a second call with a
-    /// key. What stands beside the calls in the node is done again. Where the graph inside pauses this does not return: the node is left
-    /// through an exception of the library's, which `catch (const std::exception&)` does not catch.
-    /// Errors: what the run fails with (NodeError, GraphRecursionError, …); InvalidArgumentError for a key that is not a text of 1 to 200
-    /// bytes of UTF-8, or a graph that was compiled with PER_THREAD or perThread; InvalidUpdateError while a call with the same key is
-    /// under way. Cost: that of the run, and one pending write that holds the output. It blocks; coroutines await `asyncInvoke`.
+    /// Calls are told apart by their keys: a loop gives each of its calls one. When the node runs again (a retry, a
+    /// resume, after a crash), a call that has ended returns its stored result without running, and one that has not
+    /// goes on inside; so does a second call with a key. What stands beside the calls in the node is done again. Where
+    /// the graph inside pauses this does not return: the node is left through an exception of the library's, which
+    /// `catch (const std::exception&)` does not catch. Errors: what the run fails with (NodeError, GraphRecursionError,
+    /// …); InvalidArgumentError for a key that is not a text of 1 to 200 bytes of UTF-8, or a graph that was compiled
+    /// with PER_THREAD or perThread; InvalidUpdateError while a call with the same key is under way. Cost: that of the
+    /// run, and one pending write that holds the output. It blocks; coroutines await `asyncInvoke`.
     template <class S, class Input, class Output>
     Output invoke(const CompiledGraph<S, Input, Output>& graph, Update<Input> input, std::string_view key);
     /// The same, awaited; with `#include <stategraph/async.hpp>`. Several at once: `sg::whenAll`.
     template <class S, class Input, class Output>
     Task<Output> asyncInvoke(const CompiledGraph<S, Input, Output>& graph, Update<Input> input, std::string key);
 
-    /// The graph's store (CompileOptions::store); in a subgraph without one of its own, that of the graph around it. What a node does to it
-    /// is an effect like any other: it is not undone if the node fails, and done again if the node runs again.
-    /// Throws MissingStoreError if there is none.
+    /// The graph's store (CompileOptions::store); in a subgraph without one of its own, that of the graph around it.
+    /// What a node does to it is an effect like any other: it is not undone if the node fails, and done again if the
+    /// node runs again. Throws MissingStoreError if there is none.
     BaseStore& store() const;
 
-    /// A text that names this task, or one effect of it: the same in every retry and every process, another one for every other task.
+    /// A text that names this task, or one effect of it: the same in every retry and every process, another one for
+    /// every other task.
     std::string idempotencyKey(std::string_view key = {}) const;
 
     detail::TaskContext& taskContext() noexcept { return *context_; }
@@ -178,14 +188,15 @@ struct GivenAnswer {
     }
 };
 
-/// The answer to the task's next question without a key. Throws a private type, through the node, if there is none yet. `check` is kept with
-/// the question, so that a wrong answer is refused before it is stored.
+/// The answer to the task's next question without a key. Throws a private type, through the node, if there is none yet.
+/// `check` is kept with the question, so that a wrong answer is refused before it is stored.
 GivenAnswer ask(Runtime& runtime, Value question, AnswerCheck check);
 /// The same for the question with this key.
 GivenAnswer ask(Runtime& runtime, std::string_view key, Value question, AnswerCheck check);
 /// The answer to the question with this key; none: it is open as soon as the node stops.
 std::optional<GivenAnswer> askAlso(Runtime& runtime, std::string_view key, Value question, AnswerCheck check);
-/// The answer to the question with this key (null: to the next one without), if there is one. Nothing is asked, or counted.
+/// The answer to the question with this key (null: to the next one without), if there is one. Nothing is asked, or
+/// counted.
 std::optional<GivenAnswer> findAnswer(Runtime& runtime, const std::string_view* key);
 /// Whether the node's input is a Send's payload, and not the state.
 bool hasPayload(Runtime& runtime) noexcept;
@@ -198,7 +209,8 @@ public:
     /// None if it is not known to have happened.
     const std::optional<Value>& result() const noexcept { return result_; }
     bool inDoubt() const noexcept { return begun_ > 0 && !result_; }
-    /// The answer of whoever was asked: the result, or none to repeat. Throws a private type, through the node, if there is none yet.
+    /// The answer of whoever was asked: the result, or none to repeat. Throws a private type, through the node, if
+    /// there is none yet.
     std::optional<Value> ask();
     /// Checks that an answer is a T; else it is withdrawn, the question stays open and the run ends with the error.
     template <class T>
@@ -225,8 +237,8 @@ private:
     std::optional<Value> result_;
 };
 
-/// While a function that `once` was given runs, on its thread: what it asks is counted by itself, as it is not called again once its
-/// result is known, and the questions behind it must keep their answers.
+/// While a function that `once` was given runs, on its thread: what it asks is counted by itself, as it is not called
+/// again once its result is known, and the questions behind it must keep their answers.
 class CallQuestions {
 public:
     enum class Of : std::uint8_t {
@@ -298,16 +310,18 @@ std::optional<T> answerAs(Runtime& runtime, const std::string_view* key) {
 }
 }  // namespace detail
 
-/// Asks a human, or whoever resumes the run. The first time it stops the run and `question` is shown as an open interrupt; when the
-/// run is resumed with an answer the node runs again from its beginning and the same call returns the answer.
+/// Asks a human, or whoever resumes the run. The first time it stops the run and `question` is shown as an open
+/// interrupt; when the run is resumed with an answer the node runs again from its beginning and the same call returns
+/// the answer.
 ///
-/// Calls are matched with answers by their order within the node; within a function that `Runtime::once` or `Flow::call` calls, by their
-/// order within that function. Code between them that changes between versions can so mismatch them: give questions keys (below) where it may.
-/// What the node did before is done again: keep it free of side effects, or ask `answerOf` first. Errors: MissingCheckpointerError without a
-/// saver.
+/// Calls are matched with answers by their order within the node; within a function that `Runtime::once` or
+/// `Flow::call` calls, by their order within that function. Code between them that changes between versions can so
+/// mismatch them: give questions keys (below) where it may. What the node did before is done again: keep it free of
+/// side effects, or ask `answerOf` first. Errors: MissingCheckpointerError without a saver.
 ///
-/// An answer must be a T as Value::asStrict reads it. Another one is a WrongTypeError of the call that resumes, and the interrupt stays
-/// open: where this process asked the question nothing is stored and nothing runs; else the node finds out, and the answer is withdrawn.
+/// An answer must be a T as Value::asStrict reads it. Another one is a WrongTypeError of the call that resumes, and the
+/// interrupt stays open: where this process asked the question nothing is stored and nothing runs; else the node finds
+/// out, and the answer is withdrawn.
 template <class T = Value>
 T interrupt(Runtime& runtime, const Value& question = {}) {
     detail::GivenAnswer answer = detail::ask(runtime, question, detail::answerCheck<T>());
@@ -318,10 +332,12 @@ T interrupt(Runtime& runtime, const Value& question = {}) {
     }
 }
 
-/// The same with a key, which the answer is matched by: the order of the calls does not matter, and questions with and without keys do not
-/// disturb each other. Two calls with one key in a task ask one question, and get the same answer; within a function that `Runtime::once` or
-/// `Flow::call` calls keys are that function's own. Of a task's questions with keys that are asked at the same time (by functions that
-/// `Flow::start` began) all are open. Errors: also InvalidArgumentError for a key that is not a text of 1 to 200 bytes of UTF-8.
+/// The same with a key, which the answer is matched by: the order of the calls does not matter, and questions with and
+/// without keys do not disturb each other. Two calls with one key in a task ask one question, and get the same answer;
+/// within a function that `Runtime::once` or
+/// `Flow::call` calls keys are that function's own. Of a task's questions with keys that are asked at the same time (by
+/// functions that `Flow::start` began) all are open. Errors: also InvalidArgumentError for a key that is not a text of
+/// 1 to 200 bytes of UTF-8.
 template <class T = Value>
 T interrupt(Runtime& runtime, std::string_view key, const Value& question) {
     detail::GivenAnswer answer = detail::ask(runtime, key, question, detail::answerCheck<T>());
@@ -332,9 +348,9 @@ T interrupt(Runtime& runtime, std::string_view key, const Value& question) {
     }
 }
 
-/// The answer to the question with this key, if it has come; nothing is asked. So a node can do and report once what belongs before the
-/// question: `if (!sg::answerOf<bool>(rt, "approve")) notify(…);`. Without a saver there is never one.
-/// Errors: as `interrupt`, but for MissingCheckpointerError.
+/// The answer to the question with this key, if it has come; nothing is asked. So a node can do and report once what
+/// belongs before the question: `if (!sg::answerOf<bool>(rt, "approve")) notify(…);`. Without a saver there is never
+/// one. Errors: as `interrupt`, but for MissingCheckpointerError.
 template <class T = Value>
 std::optional<T> answerOf(Runtime& runtime, std::string_view key) {
     return detail::answerAs<T>(runtime, &key);
@@ -345,9 +361,9 @@ std::optional<T> answerOf(Runtime& runtime) {
     return detail::answerAs<T>(runtime, nullptr);
 }
 
-/// Asks several questions at once: returns the answer to the one with this key if it has come; otherwise it asks the question and
-/// returns none. All questions asked in this way are open once the node stops, with `stopForAnswers` or at an `interrupt`. If the node returns
-/// instead, they are not asked.
+/// Asks several questions at once: returns the answer to the one with this key if it has come; otherwise it asks the
+/// question and returns none. All questions asked in this way are open once the node stops, with `stopForAnswers` or at
+/// an `interrupt`. If the node returns instead, they are not asked.
 ///
 ///     const auto legal = sg::ask<bool>(rt, "legal", "May we?");
 ///     const auto price = sg::ask<int>(rt, "price", "How much?");
@@ -364,7 +380,8 @@ std::optional<T> ask(Runtime& runtime, std::string_view key, const Value& questi
         detail::refuseAnswer(runtime, &key, why);
     }
 }
-/// Stops the node until one of the questions that it asked with `ask` is answered. Errors: InvalidUpdateError if none is open.
+/// Stops the node until one of the questions that it asked with `ask` is answered. Errors: InvalidUpdateError if none
+/// is open.
 [[noreturn]] void stopForAnswers(Runtime& runtime);
 
 template <class F>

@@ -20,8 +20,8 @@ struct LogName {
     std::string_view checkpoint_ns = {};
 };
 
-/// A commit as a saver sees it: a key and bytes. `parent` and `base` repeat what the bytes say, so that a saver can keep
-/// them in columns; `base` is the oldest commit that reading this one needs (itself, if it holds a full snapshot).
+/// A commit as a saver sees it: a key and bytes. `parent` and `base` repeat what the bytes say, so that a saver can
+/// keep them in columns; `base` is the oldest commit that reading this one needs (itself, if it holds a full snapshot).
 struct CommitRow {
     CheckpointId id;
     CheckpointId parent = {};
@@ -34,7 +34,8 @@ struct WriteRow {
     CheckpointId checkpoint_id;
     std::string_view path;
     std::string_view bytes;
-    /// If given, the request is refused with ConcurrentUpdateError unless the row holds these bytes now; empty: unless there is no such row.
+    /// If given, the request is refused with ConcurrentUpdateError unless the row holds these bytes now; empty: unless
+    /// there is no such row.
     std::optional<std::string_view> expected = {};
 };
 
@@ -73,8 +74,9 @@ struct CheckpointTuple {
     CheckpointId id;
     /// The log's newest commit.
     CheckpointId head;
-    /// The commits of the log from the checkpoint's base to the checkpoint, oldest first. Those of other branches, which lie in between, may be
-    /// among them or not. If the base was pruned, from the oldest one that is not older: a commit in between is whole then.
+    /// The commits of the log from the checkpoint's base to the checkpoint, oldest first. Those of other branches,
+    /// which lie in between, may be among them or not. If the base was pruned, from the oldest one that is not older: a
+    /// commit in between is whole then.
     std::vector<StoredCommit> commits;
     /// The pending writes of the checkpoint, ordered by path.
     std::vector<StoredWrite> writes;
@@ -106,18 +108,18 @@ struct ListedCheckpoint {
     /// The commit's record: `readHeader` (stategraph/record.hpp) reads its header.
     std::string bytes;
     std::vector<StoredWrite> writes;
-    /// In a list over every thread: why this record, or a pending write of it, cannot be opened; `bytes` and `writes` are empty then. Savers that
-    /// return bytes as they are stored never set it.
+    /// In a list over every thread: why this record, or a pending write of it, cannot be opened; `bytes` and `writes`
+    /// are empty then. Savers that return bytes as they are stored never set it.
     std::string damaged = {};
 };
 
-/// Whether a prune may write kept commits anew. A commit holds what changed, so a kept one may be read from many older ones, back to its base.
-/// Written whole, under the same id, it needs none of them; what it says does not change.
+/// Whether a prune may write kept commits anew. A commit holds what changed, so a kept one may be read from many older
+/// ones, back to its base. Written whole, under the same id, it needs none of them; what it says does not change.
 enum class Rewrite : std::uint8_t {
     /// Wherever that lets others go: of each log exactly those commits stay that the request's rules keep.
     always,
-    /// Where a log gets smaller by it and, since the last time, has grown by as much as is written anew. However often one prunes, at most
-    /// about twice the bytes are rewritten that were ever put.
+    /// Where a log gets smaller by it and, since the last time, has grown by as much as is written anew. However often
+    /// one prunes, at most about twice the bytes are rewritten that were ever put.
     when_it_pays,
     /// Older commits stay as long as a kept one is read from them.
     never,
@@ -127,8 +129,9 @@ enum class Rewrite : std::uint8_t {
 class CommitRewriter {
 public:
     virtual ~CommitRewriter() = default;
-    /// As `checkpoint::wholeCommit` (stategraph/saver_rules.hpp), but for records as they are stored, in the tuple and returned. Called while
-    /// the saver holds the thread: it must not call that saver. A CorruptCheckpointError means that this log is not rewritten.
+    /// As `checkpoint::wholeCommit` (stategraph/saver_rules.hpp), but for records as they are stored, in the tuple and
+    /// returned. Called while the saver holds the thread: it must not call that saver. A CorruptCheckpointError means
+    /// that this log is not rewritten.
     virtual std::string wholeCommit(const LogName& log, CheckpointTuple tuple) = 0;
 };
 
@@ -142,12 +145,13 @@ struct PruneRequest {
     /// Drop whole threads in which nothing is due and whose newest commit was made before this time. Given alone, it
     /// leaves other threads as they are.
     std::optional<std::chrono::system_clock::time_point> threads_unused_since = {};
-    /// A log whose records cannot be rewritten (they are sealed, and there is no `rewriter`), or whose rewritten ones would be too much for one atomic
-    /// write (1 GiB a thread, or a MemorySaver's limit), is pruned as with `never`.
+    /// A log whose records cannot be rewritten (they are sealed, and there is no `rewriter`), or whose rewritten ones
+    /// would be too much for one atomic write (1 GiB a thread, or a MemorySaver's limit), is pruned as with `never`.
     Rewrite rewrite = Rewrite::always;
     /// In place of `checkpoint::wholeCommit`; null: that one. An EncryptedSaver gives its own to the saver inside.
     CommitRewriter* rewriter = nullptr;
-    /// Of a request for every thread: those that could not be read are added here, and left as they are. Null: they are left as they are.
+    /// Of a request for every thread: those that could not be read are added here, and left as they are. Null: they are
+    /// left as they are.
     std::vector<DamagedThread>* damaged = nullptr;
 };
 
@@ -158,10 +162,10 @@ struct UnfinishedThread;
 
 /// Where threads are stored: bytes and order, nothing else. Anyone can write one.
 ///
-/// Contract of every method: safe from any thread; all or nothing; an unknown thread is not an error but empty; failures of
-/// the storage throw SaverError, unreadable bytes CorruptCheckpointError. What a commit says never changes after `put`; only a prune may write
-/// one anew, whole, so that it is read without others.
-/// A log's head is its greatest id. Each call may be a round trip over a network: callers batch.
+/// Contract of every method: safe from any thread; all or nothing; an unknown thread is not an error but empty;
+/// failures of the storage throw SaverError, unreadable bytes CorruptCheckpointError. What a commit says never changes
+/// after `put`; only a prune may write one anew, whole, so that it is read without others. A log's head is its greatest
+/// id. Each call may be a round trip over a network: callers batch.
 class BaseCheckpointSaver {
 public:
     BaseCheckpointSaver() = default;
@@ -169,8 +173,9 @@ public:
     BaseCheckpointSaver& operator=(const BaseCheckpointSaver&) = delete;
     virtual ~BaseCheckpointSaver();
 
-    /// Appends commits and stores pending writes if the log's head is still `expected_head`; throws ConcurrentUpdateError
-    /// and stores nothing if it is not, or if a commit builds on one that was pruned. One atomic write.
+    /// Appends commits and stores pending writes if the log's head is still `expected_head`; throws
+    /// ConcurrentUpdateError and stores nothing if it is not, or if a commit builds on one that was pruned. One atomic
+    /// write.
     virtual void put(const PutRequest& request) = 0;
 
     /// Stores pending writes alone, with the same check of the head.
@@ -179,8 +184,9 @@ public:
     /// One checkpoint with everything that reading it needs; none if it does not exist.
     virtual std::optional<CheckpointTuple> getTuple(const TupleQuery& query) = 0;
 
-    /// Checkpoints, newest first within each namespace of each thread. A saver that opens what it returns (an EncryptedSaver) throws for a
-    /// record of the query's thread that it cannot open, and marks it as `damaged` where the query is for every thread.
+    /// Checkpoints, newest first within each namespace of each thread. A saver that opens what it returns (an
+    /// EncryptedSaver) throws for a record of the query's thread that it cannot open, and marks it as `damaged` where
+    /// the query is for every thread.
     virtual std::vector<ListedCheckpoint> list(const ListQuery& query) = 0;
 
     /// Removes all of a thread, every namespace.
@@ -189,15 +195,17 @@ public:
     /// Copies all of a thread, every namespace, ids unchanged. Throws InvalidArgumentError if `to` has checkpoints.
     virtual void copyThread(std::string_view from, std::string_view to) = 0;
 
-    /// Drops old commits and their pending writes; returns how many commits. Never drops a head or a commit whose interrupts wait for an
-    /// answer; a subgraph's log that lived for one task goes with that task's checkpoint. At least one option must be given, and a commit that
-    /// either of the first two keeps is kept. What a kept commit is read from goes too if `rewrite` allows to write that one whole; else it
-    /// stays. Every kept checkpoint reads as before. All or nothing for each thread, not for all of them. A thread that cannot be read is left
-    /// as it is: asked for by name it is a CorruptCheckpointError, else the others are pruned (PruneRequest::damaged).
+    /// Drops old commits and their pending writes; returns how many commits. Never drops a head or a commit whose
+    /// interrupts wait for an answer; a subgraph's log that lived for one task goes with that task's checkpoint. At
+    /// least one option must be given, and a commit that either of the first two keeps is kept. What a kept commit is
+    /// read from goes too if `rewrite` allows to write that one whole; else it stays. Every kept checkpoint reads as
+    /// before. All or nothing for each thread, not for all of them. A thread that cannot be read is left as it is:
+    /// asked for by name it is a CorruptCheckpointError, else the others are pruned (PruneRequest::damaged).
     virtual std::size_t prune(const PruneRequest& request) = 0;
 
-    /// The heads of the root logs of many threads: calls `take(const ListedCheckpoint&)` for each until it returns false. Reads `page_size` at
-    /// a time. One that cannot be opened is marked as `damaged`. Throws SaverError if `list` does not give pages as it must.
+    /// The heads of the root logs of many threads: calls `take(const ListedCheckpoint&)` for each until it returns
+    /// false. Reads `page_size` at a time. One that cannot be opened is marked as `damaged`. Throws SaverError if
+    /// `list` does not give pages as it must.
     template <class Take>
     void forEachHead(ListQuery query, std::size_t page_size, Take take) {
         query.checkpoint_ns = "";
@@ -213,8 +221,8 @@ public:
         }
     }
 
-    /// Threads whose newest checkpoint has pending work, and why it pends (stategraph/unfinished.hpp). Reads every thread's head, in pages. A
-    /// thread that cannot be read is among them, as Unfinished::damaged, and stops nothing.
+    /// Threads whose newest checkpoint has pending work, and why it pends (stategraph/unfinished.hpp). Reads every
+    /// thread's head, in pages. A thread that cannot be read is among them, as Unfinished::damaged, and stops nothing.
     std::vector<UnfinishedThread> unfinishedThreads();
     std::vector<UnfinishedThread> unfinishedThreads(const UnfinishedQuery& query);
 
@@ -225,7 +233,8 @@ public:
     SaverStats stats(const StatsQuery& query);
     SaverStats stats();
 
-    /// Whether `put` without `sync` may take long enough (a network) that async durability should call it from another thread.
+    /// Whether `put` without `sync` may take long enough (a network) that async durability should call it from another
+    /// thread.
     virtual bool putIsSlow() const noexcept { return true; }
 
 private:

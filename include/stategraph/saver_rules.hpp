@@ -13,8 +13,8 @@
 #include <stategraph/record.hpp>
 #include <stategraph/saver.hpp>
 
-// For who writes a saver: what all of them check and refuse, and what a prune may drop. docs/savers.md shows how it is used. Functions may be
-// called from any thread; an object belongs to one at a time.
+// For who writes a saver: what all of them check and refuse, and what a prune may drop. docs/savers.md shows how it is
+// used. Functions may be called from any thread; an object belongs to one at a time.
 namespace stategraph::checkpoint {
 
 /// Throws InvalidArgumentError if the request breaks the contract: no thread, ids that do not ascend from the expected
@@ -27,9 +27,10 @@ void checkPut(const PutRequest& request);
 /// Throws ConcurrentUpdateError: the commit builds on `gone`, which the log does not have any more.
 [[noreturn]] void refuseAncestor(const LogName& log, CheckpointId id, CheckpointId gone);
 
-/// Refuses commits that could not be read: a run may have begun at an old checkpoint that was pruned since. `exists(CheckpointId)` tells
-/// whether the log has a commit; it is asked where a commit's parent is neither the head nor in the request, so hardly ever. A parent that
-/// is there can be read, and so what builds on it: if its base went, a prune has written it, or one before it, whole.
+/// Refuses commits that could not be read: a run may have begun at an old checkpoint that was pruned since.
+/// `exists(CheckpointId)` tells whether the log has a commit; it is asked where a commit's parent is neither the head
+/// nor in the request, so hardly ever. A parent that is there can be read, and so what builds on it: if its base went,
+/// a prune has written it, or one before it, whole.
 template <class Exists>
 void checkAncestors(const PutRequest& request, Exists exists) {
     CheckpointId before = request.expected_head;
@@ -57,9 +58,10 @@ struct CommitLinks {
     CheckpointId id;
     CheckpointId parent;
     CheckpointId base;
-    CheckpointId root = {};   // RecordLinks::root
-    std::size_t bytes = 0;    // of its record; for Rewrite::when_it_pays
-    /// RecordLinks: without them a kept checkpoint may find a subgraph's log, which lives with the thread, without what it remembers.
+    CheckpointId root = {};  // RecordLinks::root
+    std::size_t bytes = 0;   // of its record; for Rewrite::when_it_pays
+    /// RecordLinks: without them a kept checkpoint may find a subgraph's log, which lives with the thread, without what
+    /// it remembers.
     std::vector<VisitLink> visits = {};
     bool has_all_visits = false;
 };
@@ -78,15 +80,16 @@ struct LogLinks {
 /// Throws InvalidArgumentError if the request asks for nothing or for no commit at all to be kept.
 void checkPrune(const PruneRequest& request);
 
-/// A commit's record written anew so that no older one is needed to read it: the same id and everything as it was, but its operations make all
-/// channels' values, the schedule is complete, and the base is itself. What the task that led to it wrote is left
-/// out: this is for commits whose parent, which shows that, is about to go. `tuple` is as `getTuple` gives it; commits of other branches
-/// may be missing.
-/// Errors: CorruptCheckpointError if a record is missing, damaged, sealed, or of a later version that says more, or if a list that was never
-/// set was both appended to and edited: only the program knows what it holds at first. Cost: that of reading it.
+/// A commit's record written anew so that no older one is needed to read it: the same id and everything as it was, but
+/// its operations make all channels' values, the schedule is complete, and the base is itself. What the task that led
+/// to it wrote is left out: this is for commits whose parent, which shows that, is about to go. `tuple` is as
+/// `getTuple` gives it; commits of other branches may be missing. Errors: CorruptCheckpointError if a record is
+/// missing, damaged, sealed, or of a later version that says more, or if a list that was never set was both appended to
+/// and edited: only the program knows what it holds at first. Cost: that of reading it.
 std::string wholeCommit(const LogName& log, CheckpointTuple tuple);
 
-/// The commits of one log that the request's rules for commits (keep_last, older_than) may drop without any rewriting, oldest first.
+/// The commits of one log that the request's rules for commits (keep_last, older_than) may drop without any rewriting,
+/// oldest first.
 ///
 /// `log` is the whole log, oldest first; `interrupted` are the checkpoints whose pending writes hold an open interrupt,
 /// in any order. Kept is what any rule of the request keeps, the head, `interrupted`, and for each of them its
@@ -103,32 +106,33 @@ bool livesForOneTask(std::string_view checkpoint_ns) noexcept;
 struct LogPlan {
     /// The commits to drop, oldest first, with their pending writes. All of them: all pending writes of the log.
     std::vector<CheckpointId> dropped;
-    /// Commits to store anew in place of those of the same ids, oldest first, in the same atomic step. Empty if nothing is dropped.
+    /// Commits to store anew in place of those of the same ids, oldest first, in the same atomic step. Empty if nothing
+    /// is dropped.
     std::vector<StoredCommit> rewritten;
 };
 
-/// What a prune does to one thread, log by log: the root's first, if there is one, and each before those inside it ("a" before "a|b"), which
-/// the order of their names gives.
+/// What a prune does to one thread, log by log: the root's first, if there is one, and each before those inside it ("a"
+/// before "a|b"), which the order of their names gives.
 ///
-/// Of a log that lives with the thread the rules keep besides what visits from kept checkpoints of the graph around it begin with.
-/// A log that lived for one task goes whole, its head too, when the root's log has moved on and keeps that task's
-/// checkpoint no longer. All others: `droppable`, or with rewriting only what the rules keep. Answers are kept with the root's task alone,
-/// so a subgraph's question is open only while the root's checkpoint has one that is.
+/// Of a log that lives with the thread the rules keep besides what visits from kept checkpoints of the graph around it
+/// begin with. A log that lived for one task goes whole, its head too, when the root's log has moved on and keeps that
+/// task's checkpoint no longer. All others: `droppable`, or with rewriting only what the rules keep. Answers are kept
+/// with the root's task alone, so a subgraph's question is open only while the root's checkpoint has one that is.
 class ThreadPrune {
 public:
     /// The bytes of a commit of the log that is planned.
     using ReadRecord = std::function<std::string(CheckpointId)>;
     static constexpr std::size_t rewrite_bytes_max = std::size_t{1} << 30U;
 
-    /// The request must outlive it. Logs whose rewriting would make a thread's rewritten records be read from more than `bytes_max` bytes
-    /// are not rewritten: all of them are in memory, and in one atomic write.
+    /// The request must outlive it. Logs whose rewriting would make a thread's rewritten records be read from more than
+    /// `bytes_max` bytes are not rewritten: all of them are in memory, and in one atomic write.
     explicit ThreadPrune(const PruneRequest& request, std::size_t bytes_max = rewrite_bytes_max)
         : request_(request), rewrite_bytes_left_(bytes_max) {
         checkPrune(request);
     }
 
-    /// `read` is called for the commits that those to be rewritten are read from, if any; what it throws gets out, but a
-    /// CorruptCheckpointError means that this log is not rewritten. Without `read` none is.
+    /// `read` is called for the commits that those to be rewritten are read from, if any; what it throws gets out, but
+    /// a CorruptCheckpointError means that this log is not rewritten. Without `read` none is.
     LogPlan plan(const LogLinks& log, const ReadRecord& read);
 
 private:
@@ -141,12 +145,13 @@ private:
     CheckpointId root_head_;
     std::vector<CheckpointId> root_kept_;
     std::vector<CheckpointId> root_interrupted_;
-    std::map<std::string, std::vector<CheckpointId>, std::less<>> remembered_;  // by namespace: what kept checkpoints begin visits with
+    std::map<std::string, std::vector<CheckpointId>, std::less<>>
+        remembered_;  // by namespace: what kept checkpoints begin visits with
 };
 
 /// Whether a thread is in use, for threads_unused_since: something is due or asked in it, or its newest commit is
-/// not older. Told of every log, the root's first: it has all open questions, those of subgraphs too. What is left in a log
-/// whose task the root's log has left behind does not count.
+/// not older. Told of every log, the root's first: it has all open questions, those of subgraphs too. What is left in a
+/// log whose task the root's log has left behind does not count.
 class ThreadUse {
 public:
     explicit ThreadUse(std::chrono::system_clock::time_point since) noexcept : since_(since) {}

@@ -31,8 +31,8 @@ struct CallSnapshot {
 struct TaskSnapshot {
     TaskId id;
     std::string name;
-    /// "pull:NAME" for a triggered node, "push:INDEX" with ten digits for a Send. It is a part of the task's identity, so NAME is the one that
-    /// the log has (NodeOptions::stored_as).
+    /// "pull:NAME" for a triggered node, "push:INDEX" with ten digits for a Send. It is a part of the task's identity,
+    /// so NAME is the one that the log has (NodeOptions::stored_as).
     std::string path;
     /// The payload of the Send that made it; null for a triggered node, which takes the state.
     Value input;
@@ -64,7 +64,8 @@ struct SnapshotData {
     std::optional<std::chrono::system_clock::time_point> created_at = {};
     /// Names of the tasks that are due.
     std::vector<std::string> next;
-    /// Whether the thread was cancelled here (CompiledGraph::cancelThread). In its newest state `next` and the open questions are empty then.
+    /// Whether the thread was cancelled here (CompiledGraph::cancelThread). In its newest state `next` and the open
+    /// questions are empty then.
     bool cancelled = false;
     std::vector<TaskSnapshot> tasks;
     /// {channel: value}, set channels only.
@@ -99,7 +100,8 @@ struct StateSnapshot : SnapshotData {
     {
         return values.has(channel);
     }
-    /// The values as JSON text, unset channels left out; in the order of the state's table, unless the snapshot is of another type.
+    /// The values as JSON text, unset channels left out; in the order of the state's table, unless the snapshot is of
+    /// another type.
     std::string valuesAsJson() const {
         if constexpr (ChannelState<S>) {
             return detail::valuesAsJson(detail::schemaOf<S>(), &values, present, values_as_cbor);
@@ -123,8 +125,9 @@ struct HistoryOptions {
     CheckpointId before = {};
     /// Only those whose metadata has all of these; "source" and "step" count as metadata.
     Metadata filter = {};
-    /// Without them `values` and `values_as_cbor` stay empty, and the history is much cheaper. With them a walk costs what decoding each
-    /// checkpoint's values costs, and holds the records that the last one was read from, as many as `getState` reads at once.
+    /// Without them `values` and `values_as_cbor` stay empty, and the history is much cheaper. With them a walk costs
+    /// what decoding each checkpoint's values costs, and holds the records that the last one was read from, as many as
+    /// `getState` reads at once.
     bool values = true;
 };
 

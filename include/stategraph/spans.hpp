@@ -29,7 +29,8 @@ struct Span {
     std::string name = {};
     std::chrono::system_clock::time_point start = {};
     std::chrono::system_clock::time_point end = {};
-    /// Texts, integers and numbers: "stategraph.thread_id", "stategraph.step", "stategraph.attempt", "stategraph.ending", …
+    /// Texts, integers and numbers: "stategraph.thread_id", "stategraph.step", "stategraph.attempt",
+    /// "stategraph.ending", …
     std::vector<std::pair<std::string, Value>> attributes = {};
     /// What happened at a moment: "checkpoint", "interrupt", "retry".
     struct Event {
@@ -43,7 +44,8 @@ struct Span {
     std::string message = {};
 };
 
-/// Where spans go. Called on the threads of runs, several at once; must be quick. What it throws is counted by its observer.
+/// Where spans go. Called on the threads of runs, several at once; must be quick. What it throws is counted by its
+/// observer.
 class SpanExporter {
 public:
     virtual ~SpanExporter();
@@ -64,8 +66,9 @@ struct SpanObserverOptions {
     std::size_t events_max = 128;
 };
 
-/// Makes spans of what runs tell: one for each run, below it one for each superstep, below that one for each attempt at a task, below that
-/// what runs inside the task. A span is given out when it ends. Safe from any thread; one may serve any number of runs.
+/// Makes spans of what runs tell: one for each run, below it one for each superstep, below that one for each attempt at
+/// a task, below that what runs inside the task. A span is given out when it ends. Safe from any thread; one may serve
+/// any number of runs.
 class SpanObserver final : public Observer {
 public:
     /// Errors: InvalidArgumentError for a limit of 0.
@@ -90,7 +93,8 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// Writes each span as a line of OTLP/JSON, as OpenTelemetry's collector reads it from files (its otlpjsonfile receiver). Safe from any thread.
+/// Writes each span as a line of OTLP/JSON, as OpenTelemetry's collector reads it from files (its otlpjsonfile
+/// receiver). Safe from any thread.
 class OtlpJsonExporter final : public SpanExporter {
 public:
     /// The stream must outlive it. `service_name` is the resource's "service.name".

@@ -17,7 +17,8 @@ struct StatsQuery {
     bool threads = true;
 };
 
-/// Bytes that records hold for one channel: its name and its values, in operations, snapshots, inputs and writes of tasks.
+/// Bytes that records hold for one channel: its name and its values, in operations, snapshots, inputs and writes of
+/// tasks.
 struct ChannelBytes {
     std::string channel;
     std::uint64_t bytes = 0;
@@ -46,7 +47,8 @@ struct StorageBytes {
 
     /// All of it. Names, keys and the storage's own needs are not in it; SaverStats::stored_bytes has them.
     std::uint64_t bytes() const noexcept {
-        return schedule_bytes + metadata_bytes + input_bytes + operation_bytes + snapshot_bytes + task_write_bytes + pending_write_bytes;
+        return schedule_bytes + metadata_bytes + input_bytes + operation_bytes + snapshot_bytes + task_write_bytes +
+               pending_write_bytes;
     }
 };
 
@@ -58,9 +60,10 @@ struct ThreadStats : StorageBytes {
     std::chrono::system_clock::time_point newest_at = {};
 };
 
-/// What a saver stores, as `BaseCheckpointSaver::stats` counts it: by reading everything through `list`, at most 1,000 rows at a time, and
-/// of one thread with many subgraphs' logs the newest commit of each. Who writes meanwhile is neither stopped nor counted exactly.
-/// Errors: those of `list`; where one thread is asked for, CorruptCheckpointError, naming the record, for one that cannot be read.
+/// What a saver stores, as `BaseCheckpointSaver::stats` counts it: by reading everything through `list`, at most 1,000
+/// rows at a time, and of one thread with many subgraphs' logs the newest commit of each. Who writes meanwhile is
+/// neither stopped nor counted exactly. Errors: those of `list`; where one thread is asked for, CorruptCheckpointError,
+/// naming the record, for one that cannot be read.
 struct SaverStats {
     std::uint64_t threads = 0;
     StorageBytes total = {};

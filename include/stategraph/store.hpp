@@ -49,7 +49,8 @@ struct SearchItem : StoreItem {
 struct PutOptions {
     /// How long the item lives; 0: for ever; none: as the store's default_ttl says.
     std::optional<std::chrono::milliseconds> ttl = {};
-    /// Which parts of the value are embedded (IndexConfig::fields has the grammar); empty: nothing; none: the store's fields.
+    /// Which parts of the value are embedded (IndexConfig::fields has the grammar); empty: nothing; none: the store's
+    /// fields.
     std::optional<std::vector<std::string>> index = {};
 };
 
@@ -90,7 +91,8 @@ struct PutOp {
 };
 using StoreOp = std::variant<GetOp, PutOp, SearchQuery, NamespaceQuery>;
 
-/// An item that a search or a listing could not read, and so left out: it is damaged, of a later format, or sealed with a key that is not known.
+/// An item that a search or a listing could not read, and so left out: it is damaged, of a later format, or sealed with
+/// a key that is not known.
 struct DamagedItem {
     StoreNamespace ns = {};
     std::string key = {};
@@ -122,7 +124,8 @@ inline constexpr std::size_t dims_max = 65'536;
 inline constexpr std::chrono::milliseconds ttl_max{3'155'760'000'000};
 }  // namespace store_limits
 
-/// Makes one vector of each text; called without locks, from the thread of the call to the store, so it must be safe from several.
+/// Makes one vector of each text; called without locks, from the thread of the call to the store, so it must be safe
+/// from several.
 using EmbedFunction = std::function<std::vector<std::vector<float>>(std::span<const std::string> texts)>;
 
 /// How a store searches by meaning.
@@ -131,9 +134,9 @@ struct IndexConfig {
     std::size_t dims = 0;
     /// One call for all texts of a batch. What it throws leaves the batch undone.
     EmbedFunction embed = {};
-    /// Which parts of a value are embedded, each found text on its own: names joined by dots, "a.b"; "a[0]" and "a[-1]" for an element
-    /// from the front or back, "a[*]" for all; a name "*" for all entries of a map; "$" for the whole value. Text is taken as it is, other
-    /// values as JSON, null and what is not there not at all.
+    /// Which parts of a value are embedded, each found text on its own: names joined by dots, "a.b"; "a[0]" and "a[-1]"
+    /// for an element from the front or back, "a[*]" for all; a name "*" for all entries of a map; "$" for the whole
+    /// value. Text is taken as it is, other values as JSON, null and what is not there not at all.
     std::vector<std::string> fields = {"$"};
 };
 
@@ -143,24 +146,27 @@ struct StoreOptions {
     /// Whether get and search give an item its whole time to live anew. Each such read is a write of the item.
     bool refresh_on_read = true;
     std::optional<IndexConfig> index = {};
-    /// Called for each item that a search or a listing could not read and left out (StoreResult::damaged), by the thread of the call, without
-    /// locks; null: nobody is notified. What it throws ends the call.
+    /// Called for each item that a search or a listing could not read and left out (StoreResult::damaged), by the
+    /// thread of the call, without locks; null: nobody is notified. What it throws ends the call.
     std::function<void(const DamagedItem&)> on_damaged = {};
-    /// Encrypts what is stored: values, times, vectors. Namespaces, keys and when an item expires stay in the clear. Null: nothing is encrypted.
-    /// A store that was filled with one needs it from then on, and one that was filled without has no use for it.
+    /// Encrypts what is stored: values, times, vectors. Namespaces, keys and when an item expires stay in the clear.
+    /// Null: nothing is encrypted. A store that was filled with one needs it from then on, and one that was filled
+    /// without has no use for it.
     std::shared_ptr<RowCipher> cipher = {};
     /// For tests: where time comes from.
     std::shared_ptr<IdSource> clock = {};
 };
 
-/// Memory across threads: items that are CBOR maps, by namespace and key, with search, time to live and ranking by meaning.
+/// Memory across threads: items that are CBOR maps, by namespace and key, with search, time to live and ranking by
+/// meaning.
 ///
-/// Safe from any thread. Each operation sees one moment. An item whose time is over is never returned; it is removed by later puts, a few
-/// with each, and by sweep().
-/// A namespace has 1 to 32 labels of 1 to 256 bytes without "."; put refuses a first label "stategraph" or "langgraph". A key has 1 to
-/// 1,024 bytes, a value up to 16 MiB. Errors of all calls: InvalidArgumentError for a request that cannot be meant; StoreError if the store
-/// cannot do its work; CorruptStoreError, naming the item, where a get meets damaged bytes. Nothing is put or removed then. Searches and
-/// listings leave a damaged item out and report it (StoreOptions::on_damaged, StoreResult::damaged); put replaces it, remove removes it.
+/// Safe from any thread. Each operation sees one moment. An item whose time is over is never returned; it is removed by
+/// later puts, a few with each, and by sweep(). A namespace has 1 to 32 labels of 1 to 256 bytes without "."; put
+/// refuses a first label "stategraph" or "langgraph". A key has 1 to 1,024 bytes, a value up to 16 MiB. Errors of all
+/// calls: InvalidArgumentError for a request that cannot be meant; StoreError if the store cannot do its work;
+/// CorruptStoreError, naming the item, where a get meets damaged bytes. Nothing is put or removed then. Searches and
+/// listings leave a damaged item out and report it (StoreOptions::on_damaged, StoreResult::damaged); put replaces it,
+/// remove removes it.
 class BaseStore {
 public:
     virtual ~BaseStore() = default;
@@ -177,17 +183,21 @@ public:
     /// Nothing happens if there is no such item. A damaged one is removed too.
     void remove(StoreNamespace ns, std::string key);
 
-    /// Without a query in the order of namespaces, label by label, and then keys, both by bytes; with one by score, the highest first, then
-    /// in that order, and last, in that order, items without vectors. Cost: without a query items are read until enough match; with one,
-    /// all below the prefix are read, and the vectors of those that match (exact, no approximation).
+    /// Without a query in the order of namespaces, label by label, and then keys, both by bytes; with one by score, the
+    /// highest first, then in that order, and last, in that order, items without vectors. Cost: without a query items
+    /// are read until enough match; with one, all below the prefix are read, and the vectors of those that match
+    /// (exact, no approximation).
     std::vector<SearchItem> search(const SearchQuery& query);
-    /// Namespaces that have items, in their order. Cost: one seek for each namespace that fits the beginning of `prefix` without wildcards.
+    /// Namespaces that have items, in their order. Cost: one seek for each namespace that fits the beginning of
+    /// `prefix` without wildcards.
     std::vector<StoreNamespace> listNamespaces(const NamespaceQuery& query = {});
 
-    /// Does all, with a result for each. Reads see the store as it was before the batch; of several puts to one item the last counts. The
-    /// puts are one atomic write. If any operation is wrong, none is done.
+    /// Does all, with a result for each. Reads see the store as it was before the batch; of several puts to one item
+    /// the last counts. The puts are one atomic write. If any operation is wrong, none is done.
     std::vector<StoreResult> batch(std::span<const StoreOp> ops);
-    std::vector<StoreResult> batch(std::initializer_list<StoreOp> ops) { return batch(std::span(ops.begin(), ops.size())); }
+    std::vector<StoreResult> batch(std::initializer_list<StoreOp> ops) {
+        return batch(std::span(ops.begin(), ops.size()));
+    }
 
     /// Removes every item whose time is over, and returns how many. Cost: their number.
     virtual std::size_t sweep() = 0;
@@ -197,9 +207,9 @@ protected:
     virtual std::vector<StoreResult> apply(std::span<const StoreOp> ops) = 0;
 };
 
-/// A store that sees `inner` below a namespace only, and cannot name anything outside: for one tenant or user. `ns` is put before every
-/// namespace and taken off every result. Errors: InvalidArgumentError for a null store or a namespace that put refuses.
-/// sweep() sweeps all of `inner`.
+/// A store that sees `inner` below a namespace only, and cannot name anything outside: for one tenant or user. `ns` is
+/// put before every namespace and taken off every result. Errors: InvalidArgumentError for a null store or a namespace
+/// that put refuses. sweep() sweeps all of `inner`.
 std::shared_ptr<BaseStore> storeWithin(std::shared_ptr<BaseStore> inner, StoreNamespace ns);
 
 }  // namespace stategraph

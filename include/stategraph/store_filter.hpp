@@ -14,25 +14,29 @@ namespace stores {
 struct FilterNode;
 }
 
-/// Which items of a store a search wants: conditions on fields of their values, all of which must hold. The grammar is closed; names and
-/// operands are compared as they are and never read as patterns or code. Made empty, it lets every item through.
+/// Which items of a store a search wants: conditions on fields of their values, all of which must hold. The grammar is
+/// closed; names and operands are compared as they are and never read as patterns or code. Made empty, it lets every
+/// item through.
 ///
 ///     auto filter = where("kind").eq("food") && where("likes.count").gte(3);
 ///
-/// Numbers compare by value, whole and real ones alike; texts by their bytes. gt, gte, lt, lte hold only between two numbers or two texts.
-/// A field that is missing counts as null. A value type; copies are cheap, and reading one from several threads is safe.
+/// Numbers compare by value, whole and real ones alike; texts by their bytes. gt, gte, lt, lte hold only between two
+/// numbers or two texts. A field that is missing counts as null. A value type; copies are cheap, and reading one from
+/// several threads is safe.
 class StoreFilter {
 public:
     StoreFilter() = default;
 
-    /// Reads LangGraph's form, a map: {"kind": "food", "likes": {"count": {"$gte": 3}}}. A plain value means equality, a map that the field
-    /// is a map of which these entries match, an array the same length and matching elements. Operators: $eq $ne $gt $gte $lt $lte.
-    /// Names are taken whole: "a.b" is the one field "a.b". Errors: InvalidArgumentError for another operator, an operator where a name
-    /// belongs, both in one map, an operand that cannot be ordered, or more than the limits below.
+    /// Reads LangGraph's form, a map: {"kind": "food", "likes": {"count": {"$gte": 3}}}. A plain value means equality,
+    /// a map that the field is a map of which these entries match, an array the same length and matching elements.
+    /// Operators: $eq $ne $gt $gte $lt $lte. Names are taken whole: "a.b" is the one field "a.b". Errors:
+    /// InvalidArgumentError for another operator, an operator where a name belongs, both in one map, an operand that
+    /// cannot be ordered, or more than the limits below.
     static StoreFilter parse(const Value& filter);
 
     bool empty() const noexcept { return nodes_.empty(); }
-    /// Whether an item's value has all that is asked for. Cost: one pass over the maps that the paths lead through, for each condition.
+    /// Whether an item's value has all that is asked for. Cost: one pass over the maps that the paths lead through, for
+    /// each condition.
     bool matches(const Value& value) const { return matchesCbor(value.bytes()); }
     /// The same for one well-formed item.
     bool matchesCbor(std::string_view item) const;
@@ -48,7 +52,8 @@ private:
     std::vector<std::shared_ptr<const stores::FilterNode>> nodes_;
 };
 
-/// A field that a condition is made of; see where(). Each throws InvalidArgumentError for an operand that it cannot compare with.
+/// A field that a condition is made of; see where(). Each throws InvalidArgumentError for an operand that it cannot
+/// compare with.
 class FilterField {
 public:
     explicit FilterField(std::vector<std::string> names);
@@ -67,9 +72,9 @@ private:
     std::vector<std::string> names_;
 };
 
-/// The field at a path of names, "address.city". Names that hold a dot are given apart: where({"a.b", "c"}); those known at run time alone
-/// are a FilterField(names).
-/// Errors: InvalidArgumentError for an empty name or one that begins with "$".
+/// The field at a path of names, "address.city". Names that hold a dot are given apart: where({"a.b", "c"}); those
+/// known at run time alone are a FilterField(names). Errors: InvalidArgumentError for an empty name or one that begins
+/// with "$".
 FilterField where(std::string_view path);
 FilterField where(std::initializer_list<std::string> names);
 

@@ -52,7 +52,8 @@ struct StreamOptions {
     StreamModes modes = StreamMode::updates;
     /// Events of subgraphs too, with their namespace.
     bool subgraphs = false;
-    /// Whether a task's start, in `tasks` and `debug`, has the task's `input`: the whole state, unless a Send made the task.
+    /// Whether a task's start, in `tasks` and `debug`, has the task's `input`: the whole state, unless a Send made the
+    /// task.
     bool task_inputs = true;
 };
 
@@ -83,10 +84,11 @@ struct StreamEvent {
     Value data;
     /// Open questions, for the event that reports them.
     std::vector<Interrupt> interrupts;
-    /// When it happened, by the clock of the graph (CompileOptions::ids); of what a subscriber reads in the log, when its checkpoint was made.
+    /// When it happened, by the clock of the graph (CompileOptions::ids); of what a subscriber reads in the log, when
+    /// its checkpoint was made.
     std::chrono::system_clock::time_point time = {};
-    /// Which attempt of the task it is of, from 1. 0: it is of no task, or not known (results that were restored, came from a cache, or are read
-    /// in the log).
+    /// Which attempt of the task it is of, from 1. 0: it is of no task, or not known (results that were restored, came
+    /// from a cache, or are read in the log).
     int attempt = 0;
 };
 
@@ -108,7 +110,8 @@ struct EndOfRun {
 /// None if the event reports no end of a run.
 std::optional<EndOfRun> endOf(const StreamEvent& event);
 
-/// As one line of JSON: {"data", "mode", "node", "ns", "step"}. So it depends on nothing but the run; NdjsonWriter writes time and attempt too.
+/// As one line of JSON: {"data", "mode", "node", "ns", "step"}. So it depends on nothing but the run; NdjsonWriter
+/// writes time and attempt too.
 std::string toJson(const StreamEvent& event);
 std::ostream& operator<<(std::ostream& out, const StreamEvent& event);
 

@@ -6,18 +6,19 @@
 #include <string>
 #include <string_view>
 
-#include <stategraph/detail/print_enum.hpp>
 #include <stategraph/compiled_graph.hpp>
 #include <stategraph/detail/chrono.hpp>
 #include <stategraph/detail/opt_in.hpp>
+#include <stategraph/detail/print_enum.hpp>
 
 namespace stategraph {
 
 /// A place in a thread's stream of durable events: where a subscriber is, and what it gives to go on from there.
 ///
-/// `sequence` is the number of a checkpoint: the time in its id, in units of 1/4096 ms since 1970. It ascends from each checkpoint of a thread
-/// to the next, in every process, is never given twice, stays what it is when older checkpoints are pruned, and is below 2^53 until 2039. So
-/// numbers are not consecutive: what follows n is the smallest that is greater. `index` counts within what the checkpoint tells.
+/// `sequence` is the number of a checkpoint: the time in its id, in units of 1/4096 ms since 1970. It ascends from each
+/// checkpoint of a thread to the next, in every process, is never given twice, stays what it is when older checkpoints
+/// are pruned, and is below 2^53 until 2039. So numbers are not consecutive: what follows n is the smallest that is
+/// greater. `index` counts within what the checkpoint tells.
 struct StreamPosition {
     /// Everything that the checkpoint tells.
     static constexpr std::uint32_t whole = 0xFFFF'FFFF;
@@ -27,7 +28,8 @@ struct StreamPosition {
 
     /// Before everything.
     constexpr StreamPosition() noexcept = default;
-    constexpr StreamPosition(std::int64_t of_checkpoint, std::uint32_t within = whole) noexcept : sequence(of_checkpoint), index(within) {}
+    constexpr StreamPosition(std::int64_t of_checkpoint, std::uint32_t within = whole) noexcept
+        : sequence(of_checkpoint), index(within) {}
     /// Behind all that a checkpoint tells.
     explicit StreamPosition(CheckpointId id) noexcept;
     /// "SEQUENCE" or "SEQUENCE-INDEX", to be given to clients, and back. Errors: InvalidArgumentError.
@@ -36,13 +38,18 @@ struct StreamPosition {
     friend constexpr auto operator<=>(const StreamPosition&, const StreamPosition&) noexcept = default;
 };
 
-/// What happens when a subscriber takes events more slowly than a run makes them. No policy loses a durable event that it does not name.
+/// What happens when a subscriber takes events more slowly than a run makes them. No policy loses a durable event that
+/// it does not name.
 enum class OnFull : std::uint8_t {
     drop_ephemeral,  // new ephemeral events are dropped and counted (but for `runs`, the oldest); the run never waits
-    coalesce,        // parts of one message are joined, then the oldest ephemeral events dropped; values and checkpoints: only the newest there is
-    disconnect,      // the subscription ends; its position says where to begin again
-    block,           // the run waits, also past a node's time limit, until it is to end itself; events without room are then dropped and counted.
-                     // Never read such a subscription on the thread that runs the graph
+    // parts of one message are joined, then the oldest ephemeral events dropped; values and checkpoints: only the
+    // newest there is
+    coalesce,
+    disconnect,  // the subscription ends; its position says where to begin again
+    // the run waits, also past a node's time limit, until it is to end itself; events without room are then dropped and
+    // counted.
+    block,
+    // Never read such a subscription on the thread that runs the graph
 };
 const char* toString(OnFull policy) noexcept;
 
@@ -62,12 +69,14 @@ struct SubscribeOptions {
     bool subgraphs = false;
     /// As in StreamOptions.
     bool task_inputs = true;
-    /// At most so many ephemeral events wait, of at most so many bytes together (one larger event waits alone); and for `block` and
+    /// At most so many ephemeral events wait, of at most so many bytes together (one larger event waits alone); and for
+    /// `block` and
     /// `disconnect`, a run may be so many checkpoints ahead. At least 1 each.
     std::size_t capacity = 1024;
     std::size_t capacity_bytes = 8U << 20U;
     OnFull on_full = OnFull::drop_ephemeral;
-    /// Above 0: look into the log that often, for threads that other processes run or edit. 0: only when a run of this hub tells.
+    /// Above 0: look into the log that often, for threads that other processes run or edit. 0: only when a run of this
+    /// hub tells.
     std::chrono::milliseconds poll = {};
     /// When it ends by itself. `next` gives none then, and `isClosed` is true.
     Until until = Until::closed;
@@ -75,7 +84,8 @@ struct SubscribeOptions {
 
 /// An event as a subscriber gets it.
 struct HubEvent : StreamEvent {
-    /// Of a durable event its own place, of an ephemeral one that of the durable event before it: from there a new subscription goes on.
+    /// Of a durable event its own place, of an ephemeral one that of the durable event before it: from there a new
+    /// subscription goes on.
     StreamPosition position;
     bool durable = false;
 };
@@ -87,8 +97,8 @@ struct HubImpl;
 void wakeReader(const SubscriptionImpl& subscription) noexcept;
 }  // namespace detail
 
-/// One subscriber of a thread. Read by one reader at a time; `close` and `wake` from any thread. Ends at its destruction, which never waits for a
-/// run; a reader that awaits it then gets none.
+/// One subscriber of a thread. Read by one reader at a time; `close` and `wake` from any thread. Ends at its
+/// destruction, which never waits for a run; a reader that awaits it then gets none.
 class Subscription {
 public:
     explicit Subscription(std::shared_ptr<detail::SubscriptionImpl> impl) noexcept;
@@ -99,12 +109,13 @@ public:
     /// The next event; waits for one without end. None: the subscription has ended.
     /// Errors: SaverError, CorruptCheckpointError; the position is unchanged then, and the call can be made again.
     std::optional<HubEvent> next();
-    /// The same, but waits at most that long; 0: not at all. None: time is up, or the subscription has ended. Errors also: InvalidArgumentError
-    /// for a negative time.
+    /// The same, but waits at most that long; 0: not at all. None: time is up, or the subscription has ended. Errors
+    /// also: InvalidArgumentError for a negative time.
     std::optional<HubEvent> next(std::chrono::milliseconds timeout);
-    /// The same for coroutines, with `#include <stategraph/async.hpp>`: `auto event = co_await subscription.asyncNext()`. No thread waits meanwhile.
-    /// The log is read where the coroutine resumes, which takes as long as the saver takes. It may be destroyed while it waits: then nothing is
-    /// taken, and another reader can follow. Errors: as `next`; InvalidArgumentError if another reader awaits it.
+    /// The same for coroutines, with `#include <stategraph/async.hpp>`: `auto event = co_await
+    /// subscription.asyncNext()`. No thread waits meanwhile. The log is read where the coroutine resumes, which takes
+    /// as long as the saver takes. It may be destroyed while it waits: then nothing is taken, and another reader can
+    /// follow. Errors: as `next`; InvalidArgumentError if another reader awaits it.
     Task<std::optional<HubEvent>> asyncNext();
     /// It waits at most that long.
     Task<std::optional<HubEvent>> asyncNext(std::chrono::milliseconds timeout);
@@ -137,21 +148,26 @@ private:
 ///     app.invoke(input, {.thread_id = "thread", .hub = &hub});       // on another thread
 ///     while (auto event = subscription.next()) …                     // ends with the run
 ///
-/// A subscription follows its thread across runs, unless it is to end with one (`SubscribeOptions::until`): the mode `runs` reports each beginning and
-/// end, with the run's status and the questions that are open. These events are never dropped in favour of others.
+/// A subscription follows its thread across runs, unless it is to end with one (`SubscribeOptions::until`): the mode
+/// `runs` reports each beginning and end, with the run's status and the questions that are open. These events are never
+/// dropped in favour of others.
 ///
-/// What is told of committed supersteps is durable: a subscriber reads it from the saver, on its own thread, when it wants it. So nothing of
-/// it waits in memory, no subscriber slows the run down (unless it asks to, with OnFull::block), and whoever begins again from the position of
-/// the last event it has got each event behind it exactly once: after a lost connection, an interrupt or a restart alike. Durable are, of the
-/// root graph: `updates`, when their superstep is committed; `values`, after each commit that changed some; `checkpoints`. They are a function
-/// of the log, so what a prune took away is not told, and supersteps of a run with durability `exit` are told as far as that stored them.
+/// What is told of committed supersteps is durable: a subscriber reads it from the saver, on its own thread, when it
+/// wants it. So nothing of it waits in memory, no subscriber slows the run down (unless it asks to, with
+/// OnFull::block), and whoever begins again from the position of the last event it has got each event behind it exactly
+/// once: after a lost connection, an interrupt or a restart alike. Durable are, of the root graph: `updates`, when
+/// their superstep is committed; `values`, after each commit that changed some; `checkpoints`. They are a function of
+/// the log, so what a prune took away is not told, and supersteps of a run with durability `exit` are told as far as
+/// that stored them.
 ///
-/// All else is ephemeral: `tasks`, `debug`, `custom`, `messages`, `runs`, `calls`, and what subgraphs tell. It waits in a buffer with a limit, comes between the
-/// durable events where it happened, and is not told again. Open questions ("__interrupt__", under `updates` or `values`) are state and not
-/// past: each subscription is told once of each that is open when it has got everything before.
+/// All else is ephemeral: `tasks`, `debug`, `custom`, `messages`, `runs`, `calls`, and what subgraphs tell. It waits in
+/// a buffer with a limit, comes between the durable events where it happened, and is not told again. Open questions
+/// ("__interrupt__", under `updates` or `values`) are state and not past: each subscription is told once of each that
+/// is open when it has got everything before.
 ///
 /// Without a saver everything is ephemeral. Safe from any thread; must outlive its runs, not its subscriptions.
-/// Cost: a run whose thread nobody subscribed to pays a few branches a superstep; else waking each subscriber at each commit.
+/// Cost: a run whose thread nobody subscribed to pays a few branches a superstep; else waking each subscriber at each
+/// commit.
 class StreamHub {
 public:
     template <class S, class Input, class Output>
@@ -161,7 +177,8 @@ public:
     StreamHub& operator=(const StreamHub&) = delete;
     ~StreamHub();
 
-    /// Errors: InvalidArgumentError (no thread id, a limit of 0), MissingCheckpointerError (`from`, without a saver), SaverError.
+    /// Errors: InvalidArgumentError (no thread id, a limit of 0), MissingCheckpointerError (`from`, without a saver),
+    /// SaverError.
     Subscription subscribe(const ThreadId& thread_id, const SubscribeOptions& options = {});
     /// Has the subscribers of a thread look into the log: after an edit of its state, or a run without the hub.
     void notify(const ThreadId& thread_id);

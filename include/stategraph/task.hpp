@@ -1,5 +1,6 @@
 #pragma once
-/// `Task<T>`: a coroutine that nodes, runs and users' own code are written as. Needs nothing of graphs; stategraph/async.hpp has the rest.
+/// `Task<T>`: a coroutine that nodes, runs and users' own code are written as. Needs nothing of graphs;
+/// stategraph/async.hpp has the rest.
 #include <atomic>
 #include <coroutine>
 #include <exception>
@@ -24,13 +25,16 @@ struct Work {
 
 struct Home;
 
-/// How to get something called at a place where coroutines go on: an executor, a thread that waits, somebody's event loop.
+/// How to get something called at a place where coroutines go on: an executor, a thread that waits, somebody's event
+/// loop.
 struct HomeOps {
     /// Never calls it before it returns. If it throws, it neither calls nor drops it.
     void (*post)(void* place, const Work& work);
-    /// The same at a time of the steady clock. `timer` is set before anything can be called. Null: the library's timers.
+    /// The same at a time of the steady clock. `timer` is set before anything can be called. Null: the library's
+    /// timers.
     void (*startTimer)(void* place, std::chrono::steady_clock::time_point at, const Work& work, void*& timer) = nullptr;
-    /// From a thread that calls nothing of the place's at the same time: the work is not called any more; it is dropped, now or later.
+    /// From a thread that calls nothing of the place's at the same time: the work is not called any more; it is
+    /// dropped, now or later.
     void (*stopTimer)(void* timer) = nullptr;
     /// After the work was called or dropped.
     void (*endTimer)(void* timer) = nullptr;
@@ -54,8 +58,9 @@ class TaskPromiseBase {
 public:
     using Finished = void (*)(void* waiter);
 
-    // Whoever waits goes on from here, as an ordinary call: `startFor` sees to it that loops over tasks which are done at once do not
-    // nest. A handle to be resumed instead would live in the frame on some compilers, and the frame may be gone by then.
+    // Whoever waits goes on from here, as an ordinary call: `startFor` sees to it that loops over tasks which are done
+    // at once do not nest. A handle to be resumed instead would live in the frame on some compilers, and the frame may
+    // be gone by then.
     struct AtEnd {
         bool await_ready() const noexcept { return false; }
         template <class Promise>
@@ -80,7 +85,8 @@ public:
     Home home() const noexcept { return home_; }
     void setHome(Home home) noexcept { home_ = home; }
 
-    /// Runs it until it waits for something. True: it is done already, and its caller goes on at once instead of being resumed.
+    /// Runs it until it waits for something. True: it is done already, and its caller goes on at once instead of being
+    /// resumed.
     bool startFor(std::coroutine_handle<> self, std::coroutine_handle<> waiter, Home home) {
         begin(nullptr, waiter.address(), home);
         self.resume();
@@ -109,13 +115,13 @@ private:
     std::exception_ptr error_;
     Home home_;
     Finished finished_ = nullptr;
-    void* waiter_ = nullptr;  // or the address of the coroutine that waits
+    void* waiter_ = nullptr;         // or the address of the coroutine that waits
     std::atomic<bool> met_ = false;  // one of two was here: the end, or its waiter's suspension
     bool started_ = false;
 };
 
-/// The compilers take a coroutine's frame from an operator new that knows nothing of alignment; that of a promise with an over-aligned value
-/// is taken from this one.
+/// The compilers take a coroutine's frame from an operator new that knows nothing of alignment; that of a promise with
+/// an over-aligned value is taken from this one.
 template <std::size_t Alignment, bool IsOver = (Alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__)>
 struct FrameMemory {};
 template <std::size_t Alignment>
@@ -124,7 +130,8 @@ struct FrameMemory<Alignment, true> {
     static void operator delete(void* frame) noexcept { ::operator delete(frame, std::align_val_t(Alignment)); }
 };
 
-/// An object that lives as long as a coroutine, made by `make()`: in its frame, unless the frame's memory is not aligned for it.
+/// An object that lives as long as a coroutine, made by `make()`: in its frame, unless the frame's memory is not
+/// aligned for it.
 template <class T, bool IsOver = (alignof(T) > __STDCPP_DEFAULT_NEW_ALIGNMENT__)>
 class FrameLocal {
 public:
@@ -187,11 +194,12 @@ public:
 
 }  // namespace detail
 
-/// A coroutine that gives a T, or throws. Lazy: it does nothing until it is awaited (`co_await`), waited for (syncWait) or spawned, each of which
-/// may be done once. Move-only.
+/// A coroutine that gives a T, or throws. Lazy: it does nothing until it is awaited (`co_await`), waited for (syncWait)
+/// or spawned, each of which may be done once. Move-only.
 ///
-/// Destroying one that has not been started, or has ended, is always safe. One that waits for something may be destroyed, with all that it
-/// awaits, where nothing can resume it at the same time: on the one thread on which it would go on. Cost: one allocation.
+/// Destroying one that has not been started, or has ended, is always safe. One that waits for something may be
+/// destroyed, with all that it awaits, where nothing can resume it at the same time: on the one thread on which it
+/// would go on. Cost: one allocation.
 template <class T>
 class [[nodiscard("a Task does nothing until it is awaited")]] Task<T, void> {
     static_assert(std::is_void_v<T> || std::is_object_v<T>, "stategraph: a Task gives a value, not a reference");

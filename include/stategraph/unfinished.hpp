@@ -24,8 +24,9 @@ enum class Unfinished : std::uint8_t {
     cancelled,    // its run was stopped (RunControl)
     timed_out,    // its run took too long (RunConfig::timeout)
     sleeping,     // it waits for its time (Runtime::sleepUntil): `recover()` drives it on from then
-    edited,       // an edit left it so (updateState), and no run has gone on with it: `recover()` leaves it alone unless asked
-    damaged,      // its newest checkpoint cannot be read, so nobody knows; `recover()` leaves it alone
+    // an edit left it so (updateState), and no run has gone on with it: `recover()` leaves it alone unless asked
+    edited,
+    damaged,  // its newest checkpoint cannot be read, so nobody knows; `recover()` leaves it alone
 };
 const char* toString(Unfinished reason) noexcept;
 
@@ -38,7 +39,8 @@ struct UnfinishedThread {
     std::vector<std::string> next;
     /// Open questions.
     std::vector<Interrupt> interrupts;
-    /// Of the first task that failed; empty if none did. Of a damaged thread, why it cannot be read: a sentence that names the record.
+    /// Of the first task that failed; empty if none did. Of a damaged thread, why it cannot be read: a sentence that
+    /// names the record.
     std::string error;
     /// Until when it sleeps.
     std::optional<std::chrono::system_clock::time_point> wake_at = {};
@@ -51,8 +53,9 @@ struct UnfinishedQuery {
     std::optional<std::string> after_thread_id = {};
     /// At most this many; at least 1.
     std::optional<std::size_t> limit = {};
-    /// Only threads whose newest checkpoint has all of these entries in its metadata, with equal values: what the run that made it was given
-    /// (RunConfig::metadata). A checkpoint of an edit has none; that of `cancelThread` keeps those before it. A damaged thread has none either.
+    /// Only threads whose newest checkpoint has all of these entries in its metadata, with equal values: what the run
+    /// that made it was given (RunConfig::metadata). A checkpoint of an edit has none; that of `cancelThread` keeps
+    /// those before it. A damaged thread has none either.
     Metadata metadata = {};
 };
 

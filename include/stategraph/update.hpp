@@ -17,15 +17,14 @@ namespace detail {
 /// One operation on a member, before it is put into an Update. `V` is the member's type, or an element's.
 template <class S, class T, class V>
 struct MemberWrite {
-    MemberWrite(T S::*m, checkpoint::WriteKind k, V v, bool item = false) : member(m), kind(k), is_item(item), value(std::move(v)) {}
+    MemberWrite(T S::*m, checkpoint::WriteKind k, V v, bool item = false)
+        : member(m), kind(k), is_item(item), value(std::move(v)) {}
     T S::*member;
     checkpoint::WriteKind kind;
     bool is_item;
     V value;
 
-    void putInto(Writes& writes) && {
-        writes.add<V>(channelIndex(member), kind, std::move(value), is_item);
-    }
+    void putInto(Writes& writes) && { writes.add<V>(channelIndex(member), kind, std::move(value), is_item); }
 };
 
 template <class S, class T>
@@ -56,7 +55,8 @@ inline constexpr bool is_write_on = std::is_same_v<StateOfWrite<W>, S>;
 
 /// A list's element that is written by itself.
 template <class V, class T>
-concept ItemOf = reducers::List<T> && std::convertible_to<V, typename T::value_type> && !std::is_same_v<std::remove_cvref_t<V>, T>;
+concept ItemOf =
+    reducers::List<T> && std::convertible_to<V, typename T::value_type> && !std::is_same_v<std::remove_cvref_t<V>, T>;
 
 template <class T, class S>
 auto setMember(T S::*member, T&& value) {
@@ -80,15 +80,16 @@ auto set(detail::TypeOfMember<Member> value) {
     detail::checkSet<Member>();
     return detail::setMember(Member, std::move(value));
 }
-/// The same for a member that is chosen at run time: `sg::set(member, value)`. A channel with a reducer is an InvalidUpdateError when the
-/// update is applied, or does not compile if every channel of its type has one.
+/// The same for a member that is chosen at run time: `sg::set(member, value)`. A channel with a reducer is an
+/// InvalidUpdateError when the update is applied, or does not compile if every channel of its type has one.
 template <class S, class T>
 auto set(T S::*member, std::type_identity_t<T> value) {
     detail::checkSetOfType<S, T>();
     return detail::setMember(member, std::move(value));
 }
 
-/// Gives a value to a channel's reducer: elements to append, a number to sum, entries to merge, an operand. The compiler checks the channel.
+/// Gives a value to a channel's reducer: elements to append, a number to sum, entries to merge, an operand. The
+/// compiler checks the channel.
 template <auto Member>
 auto add(detail::TypeOfMember<Member> value) {
     detail::checkAdd<Member>();
@@ -114,18 +115,21 @@ auto add(T S::*member, V&& item) {
     return detail::addItem(member, std::forward<V>(item));
 }
 
-/// Replaces the value of any channel and ignores its reducer. It wins over the other writes of its superstep; two are an error.
+/// Replaces the value of any channel and ignores its reducer. It wins over the other writes of its superstep; two are
+/// an error.
 template <auto Member>
 auto overwrite(detail::TypeOfMember<Member> value) {
     using T = detail::TypeOfMember<Member>;
-    return detail::MemberWrite<detail::StateOfMember<Member>, T, T>(Member, checkpoint::WriteKind::overwrite, std::move(value));
+    return detail::MemberWrite<detail::StateOfMember<Member>, T, T>(Member, checkpoint::WriteKind::overwrite,
+                                                                    std::move(value));
 }
 template <class S, class T>
 auto overwrite(T S::*member, std::type_identity_t<T> value) {
     return detail::MemberWrite<S, T, T>(member, checkpoint::WriteKind::overwrite, std::move(value));
 }
 
-/// Resets a channel to what it was before any write: its initial value, or unset if it has no reducer. Counts as an overwrite.
+/// Resets a channel to what it was before any write: its initial value, or unset if it has no reducer. Counts as an
+/// overwrite.
 template <auto Member>
 auto clear() {
     return detail::MemberClear<detail::StateOfMember<Member>, detail::TypeOfMember<Member>>(Member);
@@ -146,13 +150,14 @@ namespace detail {
 struct NamedWrite {
     template <class V>
     NamedWrite(const char*, V&&) {
-        static_assert(never<V>, "stategraph: an update lists writes: {sg::set<&State::member>(value)}, not names with values");
+        static_assert(never<V>,
+                      "stategraph: an update lists writes: {sg::set<&State::member>(value)}, not names with values");
     }
 };
 }  // namespace detail
 
-/// What a node returns: operations on channels, applied in order when the superstep ends. Not an aggregate, so that one can be created
-/// in a `co_await` expression on g++ 12.
+/// What a node returns: operations on channels, applied in order when the superstep ends. Not an aggregate, so that one
+/// can be created in a `co_await` expression on g++ 12.
 ///
 ///     return {sg::set<&State::foo>("a"), sg::add<&State::bar>("a")};
 template <class S>
@@ -168,22 +173,25 @@ public:
 
     /// Not to be called, so that the compiler says what is wrong.
     template <class... W>
-        requires(sizeof...(W) > 0 && (!std::is_void_v<detail::StateOfWrite<W>> && ...) && !(detail::is_write_on<W, S> && ...))
+        requires(sizeof...(W) > 0 && (!std::is_void_v<detail::StateOfWrite<W>> && ...) &&
+                 !(detail::is_write_on<W, S> && ...))
     Update(W&&...) {
-        static_assert((detail::is_write_on<W, S> && ...), "stategraph: a write of this update is for a member of another state");
+        static_assert((detail::is_write_on<W, S> && ...),
+                      "stategraph: a write of this update is for a member of another state");
     }
     /// Not to be called, so that the compiler says the cure: the state itself does not say which channels are written.
     template <class T>
         requires std::is_same_v<T, S>
     Update(const T&) {
-        static_assert(detail::never<T>, "stategraph: an update lists writes: {sg::set<&State::member>(value)}, not a State");
+        static_assert(detail::never<T>,
+                      "stategraph: an update lists writes: {sg::set<&State::member>(value)}, not a State");
     }
     /// The same of `{{"channel", value}}`.
     Update(std::initializer_list<detail::NamedWrite>) {}
 
-    /// One write for each entry of an object that comes from outside, such as an edit sent as JSON: `Update<State>::of(sg::parseJson(text))`.
-    /// Channels with a reducer get it as `add` does. Errors: WrongTypeError with every fault: names that are no channels, values that
-    /// Value::asStrict refuses.
+    /// One write for each entry of an object that comes from outside, such as an edit sent as JSON:
+    /// `Update<State>::of(sg::parseJson(text))`. Channels with a reducer get it as `add` does. Errors: WrongTypeError
+    /// with every fault: names that are no channels, values that Value::asStrict refuses.
     static Update of(const Value& values) {
         Update update;
         detail::readUpdate(detail::schemaOf<S>(), values.bytes(), update);

@@ -24,7 +24,8 @@ public:
     Value() noexcept = default;
 
     template <class T>
-    requires(!std::same_as<std::remove_cvref_t<T>, Value> && Encodable<std::decay_t<T>>) Value(T&& value) {
+        requires(!std::same_as<std::remove_cvref_t<T>, Value> && Encodable<std::decay_t<T>>)
+    Value(T&& value) {
         Encoder encoder(bytes_);
         Codec<std::decay_t<T>>::encode(encoder, value);
         if (detail::isTooDeep(bytes_)) failDepth();
@@ -32,7 +33,8 @@ public:
 
     /// A struct without a codec: not to be called, so that the compiler says the cure.
     template <class T>
-    requires(std::is_aggregate_v<T> && std::is_class_v<T> && !Encodable<T> && !std::same_as<T, detail::Anything>) Value(const T&) {
+        requires(std::is_aggregate_v<T> && std::is_class_v<T> && !Encodable<T> && !std::same_as<T, detail::Anything>)
+    Value(const T&) {
         requireStorable<T>();
     }
 
@@ -50,23 +52,25 @@ public:
         return value;
     }
 
-    /// The same for what comes from outside, where T says what it must be: in structs no member may be missing that is neither optional nor
-    /// `sg::defaulted`, and none be there that their tables do not have (field()); enums and tagged variants are named; 3.0 is an integer.
-    /// Errors: WrongTypeError that lists what is wrong and where, all faults of an object at once. What was stored by earlier versions of a
-    /// program is read with `as`. Cost: that of `as`.
+    /// The same for what comes from outside, where T says what it must be: in structs no member may be missing that is
+    /// neither optional nor
+    /// `sg::defaulted`, and none be there that their tables do not have (field()); enums and tagged variants are named;
+    /// 3.0 is an integer. Errors: WrongTypeError that lists what is wrong and where, all faults of an object at once.
+    /// What was stored by earlier versions of a program is read with `as`. Cost: that of `as`.
     template <class T>
     T asStrict() const {
         requireStorable<T>();
         T value{};
-        detail::readStrictly(bytes(), &value, [](Decoder& in, void* to) { detail::decodeItem(in, *static_cast<T*>(to)); });
+        detail::readStrictly(bytes(), &value,
+                             [](Decoder& in, void* to) { detail::decodeItem(in, *static_cast<T*>(to)); });
         return value;
     }
 
     bool isNull() const noexcept { return bytes() == null_bytes; }
     /// One CBOR item, valid as long as this value is unchanged.
     std::string_view bytes() const noexcept { return bytes_.empty() ? null_bytes : std::string_view(bytes_); }
-    /// As JSON text; see cborToJson() for what JSON cannot say. Objects list their members as they are stored, shorter names first: for the
-    /// order of a struct's table use sg::toJson(value).
+    /// As JSON text; see cborToJson() for what JSON cannot say. Objects list their members as they are stored, shorter
+    /// names first: for the order of a struct's table use sg::toJson(value).
     std::string toJson() const { return cborToJson(bytes()); }
 
     friend bool operator==(const Value& a, const Value& b) noexcept { return a.bytes() == b.bytes(); }
@@ -85,16 +89,18 @@ private:
 /// From JSON text. Errors: InvalidArgumentError that says where the text is not JSON.
 Value parseJson(std::string_view text);
 
-/// A T from JSON text that comes from outside: the arguments of a tool, a request's body. Errors: InvalidArgumentError for text that is not
-/// JSON; WrongTypeError that lists every fault (Value::asStrict).
+/// A T from JSON text that comes from outside: the arguments of a tool, a request's body. Errors: InvalidArgumentError
+/// for text that is not JSON; WrongTypeError that lists every fault (Value::asStrict).
 template <class T>
 T fromJson(std::string_view text) {
     return parseJson(text).asStrict<T>();
 }
 
-/// JSON text for people: structs and states list their members in the order of their tables, tagged variants begin with the tag.
+/// JSON text for people: structs and states list their members in the order of their tables, tagged variants begin with
+/// the tag.
 template <class T>
-requires Encodable<T> std::string toJson(const T& value) {
+    requires Encodable<T>
+std::string toJson(const T& value) {
     std::string cbor;
     Encoder encoder = Encoder::forPeople(cbor);
     Codec<T>::encode(encoder, value);

@@ -13,8 +13,8 @@
 namespace stategraph::detail {
 namespace {
 
-// Events between the tasks' threads and the coroutine that reads. A coroutine cannot be made to wait in the middle of Runtime::write, so a
-// reader that falls too far behind is an error.
+// Events between the tasks' threads and the coroutine that reads. A coroutine cannot be made to wait in the middle of
+// Runtime::write, so a reader that falls too far behind is an error.
 class AwaitedEvents final : public EventSink {
 public:
     static constexpr std::size_t size_max = 65'536;
@@ -50,8 +50,9 @@ public:
         const std::lock_guard lock(mutex_);
         if (is_closed_) return;
         if (is_beside_ && queue_.size() == size_max) {
-            throw InvalidArgumentError("the stream's reader is " + std::to_string(size_max) +
-                                       " events behind the superstep under way; let the node wait in between, or write less");
+            throw InvalidArgumentError(
+                "the stream's reader is " + std::to_string(size_max) +
+                " events behind the superstep under way; let the node wait in between, or write less");
         }
         queue_.push_back(std::move(event));
         wake();
@@ -120,7 +121,8 @@ struct AsyncStreamRun::Impl {
     const std::shared_ptr<engine::ClosablePlace> place;  // where tasks run beside the reader
     Task<> running;  // the tasks of a superstep, beside the reader; destroyed before what it refers to
 
-    Impl(std::shared_ptr<const Core> graph, RunInput&& given, const RunConfig& run_config, const StreamOptions& options, Home beside)
+    Impl(std::shared_ptr<const Core> graph, RunInput&& given, const RunConfig& run_config, const StreamOptions& options,
+         Home beside)
         : core(std::move(graph)),
           input(std::move(given)),
           config(run_config),
@@ -128,9 +130,12 @@ struct AsyncStreamRun::Impl {
           events(queue, options),
           shared(engine::shareRun(*core, config, events)),
           run(*core, shared),
-          place(live ? std::make_shared<engine::ClosablePlace>(beside.ops != nullptr ? beside : homeOf(core->executor())) : nullptr) {}
+          place(live
+                    ? std::make_shared<engine::ClosablePlace>(beside.ops != nullptr ? beside : homeOf(core->executor()))
+                    : nullptr) {}
 
-    // Tasks that run beside the reader are destroyed where they wait. A superstep whose tasks have all ended is committed.
+    // Tasks that run beside the reader are destroyed where they wait. A superstep whose tasks have all ended is
+    // committed.
     ~Impl() {
         queue.close();
         if (live) place->close();
@@ -149,11 +154,12 @@ struct AsyncStreamRun::Impl {
         queue.begin();
         running = engine::executeAllAsync(run, engine::Spread::elsewhere);
         phase = Phase::running;
-        running.handle().promise().startWith(running.handle(), [](void* told) { static_cast<AwaitedEvents*>(told)->end(); }, &queue,
-                                             place->home());
+        running.handle().promise().startWith(
+            running.handle(), [](void* told) { static_cast<AwaitedEvents*>(told)->end(); }, &queue, place->home());
     }
 
-    // One step of the run without what is awaited. True: the tasks of a superstep are to be awaited. `beside`: they may run beside the reader.
+    // One step of the run without what is awaited. True: the tasks of a superstep are to be awaited. `beside`: they may
+    // run beside the reader.
     bool advance(bool beside) {
         switch (phase) {
             case Phase::begin:
@@ -195,10 +201,12 @@ struct AsyncStreamRun::Impl {
 
     Task<std::optional<StreamEvent>> next() {
         const Home home = co_await OwnHome(homeOf(core->executor()));
-        // A thread of an executor that waits for the reader runs the tasks too: the others may all wait in the same way.
+        // A thread of an executor that waits for the reader runs the tasks too: the others may all wait in the same
+        // way.
         const bool beside = !home.ops->may_block || !engine::servesExecutor();
         for (;;) {
-            const bool is_running = phase == Phase::running && !queue.isDone();  // before the look at the events: those are all
+            const bool is_running =
+                phase == Phase::running && !queue.isDone();  // before the look at the events: those are all
             std::optional<StreamEvent> event = queue.poll();
             if (event) co_return event;
             if (is_running) {
@@ -222,8 +230,8 @@ struct AsyncStreamRun::Impl {
     }
 };
 
-AsyncStreamRun::AsyncStreamRun(std::shared_ptr<const Core> core, RunInput&& input, const RunConfig& config, const StreamOptions& options,
-                               Home beside)
+AsyncStreamRun::AsyncStreamRun(std::shared_ptr<const Core> core, RunInput&& input, const RunConfig& config,
+                               const StreamOptions& options, Home beside)
     : impl_(new Impl(std::move(core), std::move(input), config, options, beside)) {}
 
 AsyncStreamRun::~AsyncStreamRun() = default;

@@ -35,7 +35,8 @@ public:
         {
             const std::lock_guard lock(attempt_.mutex_);
             const bool was_ending = attempt_.isEnding();
-            if (attempt_.outcome(limit) || was_ending != attempt_.isEnding()) return false;  // that is to be seen to first
+            if (attempt_.outcome(limit) || was_ending != attempt_.isEnding())
+                return false;  // that is to be seen to first
             is_ending_ = was_ending;
             attempt_.change_ = this;
         }
@@ -50,9 +51,7 @@ public:
         if (!is_ending_) watch_.watch(attempt_.runToken());
         return true;
     }
-    void await_resume() {
-        const std::lock_guard lock(suspending_);
-    }
+    void await_resume() { const std::lock_guard lock(suspending_); }
 
     /// Under the attempt's mutex.
     void wake() noexcept {
@@ -87,7 +86,8 @@ private:
 /// Where the node lives: at the run's home, until that is left.
 class AwaitedAttempt::Place : public std::enable_shared_from_this<Place> {
 public:
-    Place(AwaitedAttempt& attempt, Home home) : attempt_(attempt), home_(home), after_(detail::homeOf(attemptThreads())) {}
+    Place(AwaitedAttempt& attempt, Home home)
+        : attempt_(attempt), home_(home), after_(detail::homeOf(attemptThreads())) {}
     Home home() noexcept { return {this, &ops}; }
     void leave() noexcept;
     /// The node is gone, and what was to go on with it.

@@ -10,11 +10,14 @@
 
 namespace stategraph::engine {
 
-/// An attempt whose node is a coroutine, and which is awaited. The coroutine belongs to the attempt, and the attempt to itself until it ends.
+/// An attempt whose node is a coroutine, and which is awaited. The coroutine belongs to the attempt, and the attempt to
+/// itself until it ends.
 ///
-/// The node's home is the attempt, which stands in for the run's: what waits there, or was posted there and dropped, goes on on
-/// `attemptThreads` once the attempt was given up, as the run's home may then be gone. If whoever awaits it is destroyed, so is the node, unless
-/// a coroutine of others, which cannot be destroyed, may use what is the node's: then the attempt is given up.
+/// The node's home is the attempt, which stands in for the run's: what waits there, or was posted there and dropped,
+/// goes on on
+/// `attemptThreads` once the attempt was given up, as the run's home may then be gone. If whoever awaits it is
+/// destroyed, so is the node, unless a coroutine of others, which cannot be destroyed, may use what is the node's: then
+/// the attempt is given up.
 class AwaitedAttempt final : public Attempt {
 public:
     using Attempt::Attempt;

@@ -8,11 +8,11 @@
 
 namespace stategraph::engine {
 
-/// Awaits a call that blocks, made on a thread of an executor; then the coroutine resumes where it lives. Destroyed before, it waits for the
-/// call's end, or takes it back if nobody has begun it.
+/// Awaits a call that blocks, made on a thread of an executor; then the coroutine resumes where it lives. Destroyed
+/// before, it waits for the call's end, or takes it back if nobody has begun it.
 ///
-/// Where the coroutine lives on a thread that waits for it, and the executor has no thread free, that thread makes the call: if all threads of
-/// the executor wait in this way, no other will.
+/// Where the coroutine lives on a thread that waits for it, and the executor has no thread free, that thread makes the
+/// call: if all threads of the executor wait in this way, no other will.
 template <class F>
 class BlockingCall {
 public:

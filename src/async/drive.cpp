@@ -7,8 +7,8 @@
 #include "src/async/group.hpp"
 #include "src/async/stop_wait.hpp"
 #include "src/run/execution.hpp"
-#include "src/times.hpp"
 #include "src/run/task_window.hpp"
+#include "src/times.hpp"
 
 namespace stategraph::engine {
 namespace {
@@ -117,8 +117,8 @@ public:
 
     bool await_ready() {
         const RunConfig& config = *shared_.config;
-        const bool is_head =
-            shared_.claim.enterLine(*shared_.saver, config.thread_id.view(), config.on_busy, config.busy_timeout, come, this);
+        const bool is_head = shared_.claim.enterLine(*shared_.saver, config.thread_id.view(), config.on_busy,
+                                                     config.busy_timeout, come, this);
         is_in_line_ = true;
         return is_head;
     }
@@ -137,7 +137,9 @@ public:
         return shared_.claim.leaveLine();
     }
     /// Of one that did not get there.
-    bool endedWithRun() const noexcept { return run_ends_first_ || (shared_.stop != nullptr && shared_.stop->token().stop_requested()); }
+    bool endedWithRun() const noexcept {
+        return run_ends_first_ || (shared_.stop != nullptr && shared_.stop->token().stop_requested());
+    }
 
 private:
     static void come(void* context) {
@@ -170,7 +172,9 @@ Async<> awaitTurn(RunShared& shared) {
     ThreadClaim::refuse(config.thread_id.view(), config.busy_timeout);
 }
 
-bool isAllInline(Run& run) noexcept { return run.todo().empty() || (run.todo().size() == 1 && blocks(run, *run.todo().front())); }
+bool isAllInline(Run& run) noexcept {
+    return run.todo().empty() || (run.todo().size() == 1 && blocks(run, *run.todo().front()));
+}
 
 Async<> executeAllAsync(Run& run, Spread spread) {
     const std::span<Task* const> todo = run.todo();

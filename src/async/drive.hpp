@@ -21,7 +21,8 @@ Async<> awaitTurn(RunShared& shared);
 /// Runs to the end or a pause. Stores what is to be kept if it throws, or if it is destroyed half way.
 Async<detail::RunOutcome> driveAsync(Run& run, detail::RunInput input);
 
-/// All tasks of a superstep; each of them ends, and those that cannot be run fail. Those that are coroutines begin on this thread, one after the other.
+/// All tasks of a superstep; each of them ends, and those that cannot be run fail. Those that are coroutines begin on
+/// this thread, one after the other.
 Async<> executeAllAsync(Run& run, Spread spread);
 /// Whether that would do nothing but call Run::executeAll.
 bool isAllInline(Run& run) noexcept;

@@ -6,7 +6,8 @@
 #include "src/async/drive.hpp"
 #include "src/run/task_input.hpp"
 
-// An attempt of a task that is awaited: what Execution::once does, but for the node's or the inner run's own part in the middle.
+// An attempt of a task that is awaited: what Execution::once does, but for the node's or the inner run's own part in
+// the middle.
 namespace stategraph::engine {
 
 using detail::TaskContext;
@@ -36,8 +37,8 @@ stategraph::Task<bool> Execution::onceCalled(int number) {
         cached.emplace(env_, task_, context);
         is_known = cached->restore();
         if (!is_known && env_.callsApart(node_)) {
-            apart = std::make_shared<AwaitedAttempt>(env_.core().shared_from_this(), node_.action, TaskInput::shared(env_, task_), context,
-                                                     env_.stop, node_.limits);
+            apart = std::make_shared<AwaitedAttempt>(env_.core().shared_from_this(), node_.action,
+                                                     TaskInput::shared(env_, task_), context, env_.stop, node_.limits);
         } else if (!is_known) {
             input.emplace(env_, task_, false);
         }
@@ -49,7 +50,8 @@ stategraph::Task<bool> Execution::onceCalled(int number) {
             if (apart) {
                 end = co_await AwaitedAttempt::await(apart);
             } else {
-                stategraph::Task<void> node = node_.action.start(node_.action.callable.get(), input->get(), runtime, task_.result);
+                stategraph::Task<void> node =
+                    node_.action.start(node_.action.callable.get(), input->get(), runtime, task_.result);
                 co_await std::move(node);
             }
         } catch (...) {

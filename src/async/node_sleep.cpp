@@ -16,7 +16,8 @@ Task<> sleepFor(Runtime& runtime, std::chrono::nanoseconds time) {
     co_await wait;
     if (!stop.stop_requested()) co_return;
     const std::string node(runtime.node());
-    throw CancelledError("node '" + node + "' slept when its run was stopped, or its time was up", {.node = node, .step = runtime.step()});
+    throw CancelledError("node '" + node + "' slept when its run was stopped, or its time was up",
+                         {.node = node, .step = runtime.step()});
 }
 
 }  // namespace stategraph

@@ -12,9 +12,11 @@
 
 namespace stategraph::engine {
 
-/// Posts a wakeup when a run is stopped: beside a timer, or whatever else posts it; the first that comes counts. Its deadline is the timer's.
+/// Posts a wakeup when a run is stopped: beside a timer, or whatever else posts it; the first that comes counts. Its
+/// deadline is the timer's.
 ///
-/// A coroutine that waits so may be resumed on another thread before its `await_suspend` has returned: that holds `mutex`, and
+/// A coroutine that waits so may be resumed on another thread before its `await_suspend` has returned: that holds
+/// `mutex`, and
 /// `await_resume` takes it first.
 class StopWatch {
 public:
@@ -47,9 +49,7 @@ public:
         wakeup_.postAt(at_);
         if (token_.stop_possible()) watch_.watch(token_);
     }
-    void await_resume() {
-        const std::lock_guard lock(mutex_);
-    }
+    void await_resume() { const std::lock_guard lock(mutex_); }
 
 private:
     detail::SteadyTime at_;

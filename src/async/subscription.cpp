@@ -82,7 +82,8 @@ Task<std::optional<HubEvent>> nextInNode(std::shared_ptr<SubscriptionImpl> from,
     }
     if (event || !stop.stop_requested()) co_return event;
     const std::string node(runtime.node());
-    throw CancelledError("node '" + node + "' awaited an event when its run was stopped, or its time was up", {.node = node, .step = runtime.step()});
+    throw CancelledError("node '" + node + "' awaited an event when its run was stopped, or its time was up",
+                         {.node = node, .step = runtime.step()});
 }
 
 }  // namespace

@@ -62,7 +62,8 @@ private:
 
 void waitFor(std::coroutine_handle<> task, TaskPromiseBase& promise) {
     WaitingThread thread;
-    promise.startWith(task, [](void* waiter) { static_cast<WaitingThread*>(waiter)->end(); }, &thread, thread.home());
+    promise.startWith(
+        task, [](void* waiter) { static_cast<WaitingThread*>(waiter)->end(); }, &thread, thread.home());
     thread.serve();
 }
 

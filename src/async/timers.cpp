@@ -10,7 +10,8 @@
 namespace stategraph::engine {
 
 Timers& Timers::common() {
-    // Never destroyed: its thread and coroutines may outlive main. It needs no memory: who is to be woken asks for it without.
+    // Never destroyed: its thread and coroutines may outlive main. It needs no memory: who is to be woken asks for it
+    // without.
     alignas(Timers) static std::byte place[sizeof(Timers)];
     static auto* const timers = ::new (static_cast<void*>(place)) Timers();
     return *timers;
@@ -101,8 +102,10 @@ void Timers::serve() {
         } else if (heap_.empty()) {
             changed_.wait(lock);
         } else {
-            // An hour at a time: sleepers of centuries would overflow the clock of the wait. A copy, as the timer may go during the wait.
-            const std::chrono::steady_clock::time_point until = std::min(heap_.front()->at, now + std::chrono::hours(1));
+            // An hour at a time: sleepers of centuries would overflow the clock of the wait. A copy, as the timer may
+            // go during the wait.
+            const std::chrono::steady_clock::time_point until =
+                std::min(heap_.front()->at, now + std::chrono::hours(1));
             changed_.wait_until(lock, until);
         }
     }
@@ -112,7 +115,8 @@ void Timers::serve() {
 void Timers::restartInChild() noexcept {
     for (Timer* const timer : heap_) timer->place = Timer::none;
     heap_.clear();
-    for (Timer* timer = std::exchange(late_, nullptr); timer != nullptr; timer = timer->next_late) timer->place = Timer::none;
+    for (Timer* timer = std::exchange(late_, nullptr); timer != nullptr; timer = timer->next_late)
+        timer->place = Timer::none;
     is_served_ = false;
     ::new (&changed_) std::condition_variable();
     mutex_.unlock();

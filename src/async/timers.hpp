@@ -23,13 +23,15 @@ struct Timer {
     Timer* next_late = nullptr;
 };
 
-/// The timers of the process: one thread, started with the first, and a heap that holds a pointer for each coroutine that sleeps.
+/// The timers of the process: one thread, started with the first, and a heap that holds a pointer for each coroutine
+/// that sleeps.
 class Timers final : private ForkAware {
 public:
     Timers() : ForkAware(Rank::timers) {}
     /// Errors: std::bad_alloc, std::system_error if the thread cannot be started.
     void add(Timer& timer);
-    /// Posts the work now or, while that fails, again and again. False: there is no thread for that. Allocates nothing itself.
+    /// Posts the work now or, while that fails, again and again. False: there is no thread for that. Allocates nothing
+    /// itself.
     bool postAtAll(Timer& timer) noexcept;
     /// False if it has gone off: its work was posted.
     bool remove(Timer& timer) noexcept;

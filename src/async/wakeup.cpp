@@ -12,8 +12,9 @@
 namespace stategraph::detail {
 
 void refuseTask(bool is_empty) {
-    throw InvalidArgumentError(is_empty ? "the Task has been moved from: there is nothing to await"
-                                        : "the Task has been awaited, waited for or spawned before, which can be done once");
+    throw InvalidArgumentError(is_empty
+                                   ? "the Task has been moved from: there is nothing to await"
+                                   : "the Task has been awaited, waited for or spawned before, which can be done once");
 }
 
 namespace {
@@ -56,7 +57,8 @@ Wakeup::~Wakeup() {
     if (state_ == nullptr) return;
     state_->is_over.store(true, std::memory_order_release);
     if (state_->owners.load(std::memory_order_acquire) > 1) {
-        if (state_->is_woken.load(std::memory_order_acquire) && engine::Timers::common().remove(state_->waking)) state_->release();
+        if (state_->is_woken.load(std::memory_order_acquire) && engine::Timers::common().remove(state_->waking))
+            state_->release();
         if (state_->foreign_timer != nullptr) {
             state_->home.ops->stopTimer(state_->foreign_timer);
         } else if (engine::Timers::common().remove(state_->timer)) {
@@ -90,7 +92,8 @@ void Wakeup::wake() noexcept {
     state->waking.home = state->home;
     state->waking.work = state->work();
     // Neither memory nor any thread: who brings the news waits until there is.
-    while (!engine::Timers::common().postAtAll(state->waking)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    while (!engine::Timers::common().postAtAll(state->waking))
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 void Wakeup::postAt(SteadyTime at) {

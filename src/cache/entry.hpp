@@ -17,7 +17,8 @@ CacheName cacheNameOf(std::string_view input);
 
 /// An entry: a CBOR list of two byte strings, input and result.
 std::string makeEntry(std::string_view input, std::string_view result);
-/// The result of an entry; none if it is of another input, whose hash happens to be the same. Errors: WrongTypeError if it is damaged.
+/// The result of an entry; none if it is of another input, whose hash happens to be the same. Errors: WrongTypeError if
+/// it is damaged.
 std::optional<std::string_view> resultOf(std::string_view entry, std::string_view input);
 
 }  // namespace stategraph::engine

@@ -31,7 +31,8 @@ struct MemoryCache::Impl {
     using ByKey = std::unordered_map<std::string, Entries::iterator>;
 
     explicit Impl(const MemoryCacheOptions& chosen) : options(chosen) {
-        if (options.bytes_max < 1) throw InvalidArgumentError("MemoryCacheOptions::bytes_max is 0; it must be at least 1");
+        if (options.bytes_max < 1)
+            throw InvalidArgumentError("MemoryCacheOptions::bytes_max is 0; it must be at least 1");
     }
 
     std::int64_t now() const { return times::nowUs(options.clock ? *options.clock : IdSource::system()); }
@@ -78,7 +79,8 @@ std::optional<std::string> MemoryCache::get(std::string_view ns, std::string_vie
     return found->value;
 }
 
-void MemoryCache::set(std::string_view ns, std::string_view key, std::string_view value, std::optional<std::chrono::milliseconds> ttl) {
+void MemoryCache::set(std::string_view ns, std::string_view key, std::string_view value,
+                      std::optional<std::chrono::milliseconds> ttl) {
     const std::lock_guard lock(impl_->mutex);
     if (const auto before = impl_->find(ns, key); before != impl_->entries.end()) impl_->erase(before);
     Impl::Entry entry{std::string(ns), std::string(key), std::string(value), 0};
@@ -91,7 +93,8 @@ void MemoryCache::set(std::string_view ns, std::string_view key, std::string_vie
     try {
         impl_->by_ns[std::string(ns)].insert_or_assign(std::string(key), impl_->entries.begin());
     } catch (...) {
-        if (const auto space = impl_->by_ns.find(std::string(ns)); space != impl_->by_ns.end() && space->second.empty()) impl_->by_ns.erase(space);
+        if (const auto space = impl_->by_ns.find(std::string(ns)); space != impl_->by_ns.end() && space->second.empty())
+            impl_->by_ns.erase(space);
         impl_->entries.pop_front();
         impl_->bytes -= size;
         throw;

@@ -40,7 +40,8 @@ constexpr std::uint64_t variant(std::uint64_t bits) { return (bits & 0x3FFFFFFFF
 
 IdSequence::IdSequence(IdSource& source, std::uint64_t low_bits) noexcept : source_(&source), low_(variant(low_bits)) {}
 
-// What an id can tell of a clock: nothing before 1970, and of one that runs ahead no more than leaves ids that ascend for ever.
+// What an id can tell of a clock: nothing before 1970, and of one that runs ahead no more than leaves ids that ascend
+// for ever.
 CheckpointId IdSequence::next() {
     constexpr std::int64_t latest_us = (std::int64_t{1} << 47U) * 1000;  // of the 48 bits of milliseconds half
     const auto now_us = static_cast<std::uint64_t>(std::clamp<std::int64_t>(times::nowUs(*source_), 0, latest_us));
@@ -65,7 +66,8 @@ TaskId makeTaskId(const TaskKey& key) {
     constexpr std::size_t fixed_size = 24;
     char fixed[fixed_size];
     key.checkpoint_id.toBytes(fixed);
-    for (unsigned i = 0; i < 8; ++i) fixed[16 + i] = static_cast<char>(static_cast<std::uint64_t>(key.step) >> (8U * i));
+    for (unsigned i = 0; i < 8; ++i)
+        fixed[16 + i] = static_cast<char>(static_cast<std::uint64_t>(key.step) >> (8U * i));
     const auto parts = {key.checkpoint_ns, key.node, key.path};
     const auto hashOf = [](XXH128_hash_t hash) { return TaskId(hash.high64, hash.low64); };
 
@@ -95,15 +97,21 @@ TaskId makeTaskId(const TaskKey& key) {
 }
 
 TaskId nameWithin(TaskId task, std::string_view name) {
-    return makeTaskId({.checkpoint_id = {task.high(), task.low()}, .checkpoint_ns = {}, .step = 0, .node = {}, .path = name});
+    return makeTaskId(
+        {.checkpoint_id = {task.high(), task.low()}, .checkpoint_ns = {}, .step = 0, .node = {}, .path = name});
 }
 
 TaskId idOfQuestion(TaskId asker, std::string_view key) {
-    return makeTaskId({.checkpoint_id = {asker.high(), asker.low()}, .checkpoint_ns = {}, .step = 0, .node = "question", .path = key});
+    return makeTaskId({.checkpoint_id = {asker.high(), asker.low()},
+                       .checkpoint_ns = {},
+                       .step = 0,
+                       .node = "question",
+                       .path = key});
 }
 
 TaskId idOfCall(TaskId caller, std::string_view key) {
-    return makeTaskId({.checkpoint_id = {caller.high(), caller.low()}, .checkpoint_ns = {}, .step = 0, .node = "call", .path = key});
+    return makeTaskId(
+        {.checkpoint_id = {caller.high(), caller.low()}, .checkpoint_ns = {}, .step = 0, .node = "call", .path = key});
 }
 
 }  // namespace stategraph::engine

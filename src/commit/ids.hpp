@@ -7,7 +7,8 @@
 
 namespace stategraph::engine {
 
-/// Makes the checkpoint ids of one log within a run: UUIDs version 7 whose time has 12 bits below the millisecond and always ascends.
+/// Makes the checkpoint ids of one log within a run: UUIDs version 7 whose time has 12 bits below the millisecond and
+/// always ascends.
 class IdSequence {
 public:
     IdSequence(IdSource& source, std::uint64_t low_bits) noexcept;

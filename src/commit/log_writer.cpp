@@ -16,8 +16,8 @@ using checkpoint::LogOp;
 using detail::ChannelIndex;
 using detail::ChannelSpec;
 
-// A full snapshot is written when reading back costs more than this many times the state, and more than a page or so. Then at most
-// 1/3 of what is written is snapshots, and reading touches at most about 4 times the state.
+// A full snapshot is written when reading back costs more than this many times the state, and more than a page or so.
+// Then at most 1/3 of what is written is snapshots, and reading touches at most about 4 times the state.
 constexpr std::size_t replay_factor = 3;
 constexpr std::size_t replay_bytes_min = 4096;
 // Room that a buffer keeps for the next run.
@@ -100,7 +100,8 @@ bool LogWriter::snapshotIsDue() const noexcept {
     if (!hasSaver()) return false;
     if (stored_.empty()) return snapshot_forced_;
     // Input that START has yet to take is about to be state.
-    return snapshot_forced_ || (replay_bytes_ > replay_bytes_min && replay_bytes_ > replay_factor * (state_bytes_ + input_bytes_));
+    return snapshot_forced_ ||
+           (replay_bytes_ > replay_bytes_min && replay_bytes_ > replay_factor * (state_bytes_ + input_bytes_));
 }
 
 void LogWriter::noteChanges(const State& state, const WriteSet& writes, bool is_step) {
@@ -110,10 +111,11 @@ void LogWriter::noteChanges(const State& state, const WriteSet& writes, bool is_
     for (const auto& group : writes.groups()) {
         const ChannelSpec& channel = schema.channel(group.channel);
         const auto ops = writes.ops(group);
-        const bool appends = channel.reducer == "append" && channel.behaviour->length != nullptr &&
-                             std::all_of(ops.begin(), ops.end(), [](const detail::Op* op) {
-                                 return op->kind == checkpoint::WriteKind::add || op->kind == checkpoint::WriteKind::write;
-                             });
+        const bool appends =
+            channel.reducer == "append" && channel.behaviour->length != nullptr &&
+            std::all_of(ops.begin(), ops.end(), [](const detail::Op* op) {
+                return op->kind == checkpoint::WriteKind::add || op->kind == checkpoint::WriteKind::write;
+            });
         Changed& changed = changed_[group.channel];
         if (!changed.changed) {
             changed = {true, appends, appends ? channel.behaviour->length(state.value(channel)) : 0};
@@ -158,7 +160,8 @@ void LogWriter::fillSchedule(const CommitStep& step, bool everything) {
     if (!all_by_edge) {
         fields_.edges.emplace();
         for (const NodeIndex node : schedule.activeEdges()) {
-            if (schedule.edge(node).state == EdgeState::fired) fields_.edges->push_back(topology.nodes[node].stored_name);
+            if (schedule.edge(node).state == EdgeState::fired)
+                fields_.edges->push_back(topology.nodes[node].stored_name);
         }
     }
     const auto addDeferral = [&](std::string_view key, Deferral state) { fields_.deferred.push_back({key, state}); };
@@ -207,7 +210,8 @@ void LogWriter::fillSchedule(const CommitStep& step, bool everything) {
     if (schedule.has_input) {
         std::size_t count = 0;
         const detail::Schema& schema = step.state->schema();
-        for (const detail::Op& op : schedule.input) count += schema.channel(op.channel).kind != detail::ChannelKind::untracked;
+        for (const detail::Op& op : schedule.input)
+            count += schema.channel(op.channel).kind != detail::ChannelKind::untracked;
         encoder.array(count);
         for (const detail::Op& op : schedule.input) {
             const ChannelSpec& channel = schema.channel(op.channel);
@@ -233,7 +237,6 @@ void LogWriter::fillSchedule(const CommitStep& step, bool everything) {
     }
     logged_last_ = last;
 }
-
 
 std::string_view LogWriter::operationsMap(const CommitStep& step, bool snapshot) {
     const State& state = *step.state;
@@ -366,8 +369,8 @@ void LogWriter::countSizes(bool snapshot, std::size_t bytes) {
     }
 }
 
-// A list that was never set, and is edited, begins with a value that only the program knows: nothing else could fold it into one, so a prune
-// could drop none of its commits. The next commit says it whole.
+// A list that was never set, and is edited, begins with a value that only the program knows: nothing else could fold it
+// into one, so a prune could drop none of its commits. The next commit says it whole.
 void LogWriter::noteOperation(ChannelIndex channel, LogOp op) {
     if (op == LogOp::edit && channel_set_[channel] == 0) snapshot_forced_ = true;
     if (op == LogOp::set) channel_set_[channel] = 1;
@@ -417,11 +420,13 @@ void LogWriter::putTasks(std::span<const WriteRow> rows) {
     if (settings_.durability == Durability::exit) {
         const std::lock_guard lock(mutex_);
         keeps_rows_.store(true, std::memory_order_relaxed);
-        for (const WriteRow& row : rows) kept_rows_[row.checkpoint_id].insert_or_assign(std::string(row.path), row.bytes);
+        for (const WriteRow& row : rows)
+            kept_rows_[row.checkpoint_id].insert_or_assign(std::string(row.path), row.bytes);
         return;
     }
     if (queue_) queue_->wait();
-    // Under no lock: a saver lets pending writes overlap, so that tasks that finish together wait for the disk together.
+    // Under no lock: a saver lets pending writes overlap, so that tasks that finish together wait for the disk
+    // together.
     const bool is_sync = settings_.durability == Durability::sync;
     settings_.saver->putWrites({settings_.thread_id, settings_.checkpoint_ns}, head_, rows, is_sync);
 }
@@ -435,9 +440,11 @@ void LogWriter::putTaskWithCommit(CheckpointId checkpoint_id, std::string path, 
     }
 }
 
-// With exit, at a commit: the records of the superstep that it ends are never stored, unless they belong to the stored checkpoint.
+// With exit, at a commit: the records of the superstep that it ends are never stored, unless they belong to the stored
+// checkpoint.
 void LogWriter::dropKeptRows() {
-    // Most supersteps keep no rows. Tasks that kept some have ended; a row of an abandoned one may wait for the next commit.
+    // Most supersteps keep no rows. Tasks that kept some have ended; a row of an abandoned one may wait for the next
+    // commit.
     if (!keeps_rows_.load(std::memory_order_relaxed)) return;
     const std::lock_guard lock(mutex_);
     std::erase_if(kept_rows_, [this](const auto& kept) { return kept.first != stored_; });

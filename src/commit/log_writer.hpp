@@ -17,8 +17,8 @@
 #include "src/superstep/apply.hpp"
 #include "src/superstep/schedule.hpp"
 
-// From a superstep to the log: makes commits and pending writes into records and brings them to the saver as the run's durability
-// says. One for each namespace of a run.
+// From a superstep to the log: makes commits and pending writes into records and brings them to the saver as the run's
+// durability says. One for each namespace of a run.
 namespace stategraph::engine {
 
 /// What is the same for all commits of a run in one namespace.
@@ -41,9 +41,9 @@ struct CommitStep {
     Source source = Source::loop;
     const Topology* topology = nullptr;
     const State* state = nullptr;
-    Schedule* schedule = nullptr;              // its changes are logged, and then forgotten
+    Schedule* schedule = nullptr;            // its changes are logged, and then forgotten
     std::span<const PlannedTask> next = {};  // the plan of `schedule`
-    std::string_view writes = {};              // of the one task that led here, a CBOR list; empty: as the operations say
+    std::string_view writes = {};            // of the one task that led here, a CBOR list; empty: as the operations say
 };
 
 /// It is used for one run after another, as making one anew costs more than a superstep.
@@ -87,9 +87,10 @@ public:
     CheckpointId head() const noexcept { return head_; }
     /// What it keeps for the next run.
     std::size_t roomBytes() const noexcept {
-        return operations_.entries.capacity() + operations_.sizes.capacity() * sizeof(OperationLog::Size) + operations_map_.capacity() +
-               record_.capacity() + payloads_.capacity() + channel_bytes_.capacity() * sizeof(std::size_t) +
-               rows_with_commit_.capacity() * sizeof(Row) + changed_.capacity() * sizeof(Changed);
+        return operations_.entries.capacity() + operations_.sizes.capacity() * sizeof(OperationLog::Size) +
+               operations_map_.capacity() + record_.capacity() + payloads_.capacity() +
+               channel_bytes_.capacity() * sizeof(std::size_t) + rows_with_commit_.capacity() * sizeof(Row) +
+               changed_.capacity() * sizeof(Changed);
     }
     /// Of the last commit that was made into a record.
     std::size_t recordBytes() const noexcept { return record_.size(); }
@@ -167,8 +168,8 @@ private:
 
     std::vector<Row> rows_with_commit_;
     std::atomic<bool> keeps_rows_ = false;  // false: kept_rows_ is empty
-    std::mutex mutex_;  // over kept_rows_
-    std::optional<PutQueue> queue_;  // if the saver is slow
+    std::mutex mutex_;                      // over kept_rows_
+    std::optional<PutQueue> queue_;         // if the saver is slow
 };
 
 }  // namespace stategraph::engine

@@ -23,8 +23,12 @@ struct PutQueue::Job {
     std::vector<WriteRow> writes;
 
     Job(PutQueue& owner, BaseCheckpointSaver& to, const PutRequest& request)
-        : queue(&owner), saver(&to), thread_id(request.log.thread_id), checkpoint_ns(request.log.checkpoint_ns),
-          expected_head(request.expected_head), sync(request.sync) {
+        : queue(&owner),
+          saver(&to),
+          thread_id(request.log.thread_id),
+          checkpoint_ns(request.log.checkpoint_ns),
+          expected_head(request.expected_head),
+          sync(request.sync) {
         bytes.reserve(request.commits.size() + 2 * request.writes.size());
         paths.reserve(request.writes.size());
         for (const CommitRow& row : request.commits) {
@@ -50,7 +54,7 @@ struct PutQueue::Job {
         }
         const std::lock_guard lock(queue->mutex_);
         queue->busy_ = false;
-        queue->job_ = nullptr;  // whoever runs it holds it too
+        queue->job_ = nullptr;                             // whoever runs it holds it too
         if (failure) queue->failed_ = std::move(failure);  // all of it: the run's thread is the one to destroy it
         queue->idle_.notify_all();
     }
@@ -72,8 +76,11 @@ void PutQueue::put(Executor& executor, BaseCheckpointSaver& saver, const PutRequ
         job_ = job;
     }
     try {
-        executor.submit([](void* context) { (*std::unique_ptr<std::shared_ptr<Job>>(static_cast<std::shared_ptr<Job>*>(context)))->run(); },
-                        held.get());
+        executor.submit(
+            [](void* context) {
+                (*std::unique_ptr<std::shared_ptr<Job>>(static_cast<std::shared_ptr<Job>*>(context)))->run();
+            },
+            held.get());
     } catch (...) {
         const std::lock_guard lock(mutex_);
         busy_ = false;  // nobody has the job

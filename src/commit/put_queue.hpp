@@ -14,9 +14,9 @@ class Executor;
 
 namespace stategraph::engine {
 
-/// Async durability for savers that are slow: stores in order, one request at a time, on a thread of the executor. At most one request
-/// is under way; the next waits for it, so that a crash loses no more than that. Who waits for one that no thread has begun does it:
-/// all threads of the executor may be waiting.
+/// Async durability for savers that are slow: stores in order, one request at a time, on a thread of the executor. At
+/// most one request is under way; the next waits for it, so that a crash loses no more than that. Who waits for one
+/// that no thread has begun does it: all threads of the executor may be waiting.
 class PutQueue {
 public:
     PutQueue() = default;

@@ -13,7 +13,9 @@ namespace {
 std::string loggedNode(const Topology& topology, std::string_view name) {
     std::string text = "node '" + std::string(name) + "'";
     const NodeIndex namesake = topology.find(name);
-    if (namesake != no_node) text += " (of the log: the graph's node of that name is stored as '" + topology.nodes[namesake].stored_name + "')";
+    if (namesake != no_node)
+        text +=
+            " (of the log: the graph's node of that name is stored as '" + topology.nodes[namesake].stored_name + "')";
     return text;
 }
 
@@ -21,9 +23,11 @@ std::string loggedNode(const Topology& topology, std::string_view name) {
 NodeIndex findDue(const Topology& topology, std::string_view name, const checkpoint::Folded& from, GoneNodes gone) {
     const NodeIndex node = topology.findStored(name);
     if (gone == GoneNodes::skip) return node;
-    const ErrorContext context{.checkpoint_id = from.commit.id.toString(), .node = std::string(topology.shownName(name))};
+    const ErrorContext context{.checkpoint_id = from.commit.id.toString(),
+                               .node = std::string(topology.shownName(name))};
     if (node == no_node) {
-        throw InvalidArgumentError(loggedNode(topology, name) + " is due, and this graph has no such node: add it again, say what was renamed "
+        throw InvalidArgumentError(loggedNode(topology, name) +
+                                       " is due, and this graph has no such node: add it again, say what was renamed "
                                        "(NodeOptions::stored_as), or edit the thread's state as another node",
                                    context);
     }
@@ -35,10 +39,11 @@ NodeIndex findFired(const Topology& topology, std::string_view name, const check
     const NodeIndex node = findDue(topology, name, from, gone);
     if (node == no_node || !topology.nodes[node].payload_only) return node;
     if (gone == GoneNodes::skip) return no_node;
-    throw InvalidArgumentError("node '" + topology.nodes[node].name +
-                                   "' is due with the state, and takes a payload now: let it take the state, or edit the thread's state as "
-                                   "another node",
-                               {.checkpoint_id = from.commit.id.toString(), .node = topology.nodes[node].name});
+    throw InvalidArgumentError(
+        "node '" + topology.nodes[node].name +
+            "' is due with the state, and takes a payload now: let it take the state, or edit the thread's state as "
+            "another node",
+        {.checkpoint_id = from.commit.id.toString(), .node = topology.nodes[node].name});
 }
 
 // "join:a+b:c" in parts. A node's name has no ':'.
@@ -59,19 +64,21 @@ void arriveAt(const Topology& topology, JoinIndex index, const checkpoint::Folde
     for (const auto source : join.arrived) {
         const auto place = std::find(sources.begin(), sources.end(), topology.findStored(source));
         if (place == sources.end()) continue;
-        schedule.arrive(topology, {index, static_cast<std::uint32_t>(place - sources.begin())}, versionOfStep(join.step));
+        schedule.arrive(topology, {index, static_cast<std::uint32_t>(place - sources.begin())},
+                        versionOfStep(join.step));
     }
 }
 
-// Where the arrivals of a join that the graph does not have go on: the one join into the same node that waits for one of them and that
-// the checkpoint does not know by itself. no_node: nowhere.
+// Where the arrivals of a join that the graph does not have go on: the one join into the same node that waits for one
+// of them and that the checkpoint does not know by itself. no_node: nowhere.
 JoinIndex successorOf(const Topology& topology, const checkpoint::Folded& from, const checkpoint::FoldedJoin& gone) {
     const NodeIndex target = topology.findStored(targetOf(gone.key));
     JoinIndex found = no_node;
     for (JoinIndex index = 0; index < topology.joins.size() && target != no_node; ++index) {
         const Join& join = topology.joins[index];
         if (join.target != target) continue;
-        const bool is_stored = std::any_of(from.joins.begin(), from.joins.end(), [&](const auto& stored) { return stored.key == join.key; });
+        const bool is_stored = std::any_of(from.joins.begin(), from.joins.end(),
+                                           [&](const auto& stored) { return stored.key == join.key; });
         const bool waits = std::any_of(gone.arrived.begin(), gone.arrived.end(), [&](std::string_view source) {
             const NodeIndex node = topology.findStored(source);
             return node != no_node && std::find(join.sources.begin(), join.sources.end(), node) != join.sources.end();
@@ -114,7 +121,8 @@ void keepDue(const Topology& topology, const checkpoint::Folded& from, GoneNodes
     plan(topology, schedule, tasks);
     const auto sends = std::find_if(tasks.begin(), tasks.end(), [](const PlannedTask& task) { return task.is_send; });
     const auto isTriggered = [&, sends](NodeIndex node) {  // those that are no Sends come first, by node
-        const auto at = std::lower_bound(tasks.begin(), sends, node, [](const PlannedTask& task, NodeIndex wanted) { return task.node < wanted; });
+        const auto at = std::lower_bound(tasks.begin(), sends, node,
+                                         [](const PlannedTask& task, NodeIndex wanted) { return task.node < wanted; });
         return at != sends && at->node == node;
     };
     for (const auto name : from.commit.next) {
@@ -142,8 +150,9 @@ void restoreState(const checkpoint::Folded& from, State& state) {
 
 void restoreState(std::span<const checkpoint::ChannelPieces> channels, CheckpointId id, State& state) {
     const auto isStored = [channels](std::string_view name) {
-        const auto at = std::lower_bound(channels.begin(), channels.end(), name,
-                                         [](const checkpoint::ChannelPieces& each, std::string_view wanted) { return each.name < wanted; });
+        const auto at = std::lower_bound(
+            channels.begin(), channels.end(), name,
+            [](const checkpoint::ChannelPieces& each, std::string_view wanted) { return each.name < wanted; });
         return at != channels.end() && at->name == name;
     };
     state.reset();
@@ -154,9 +163,9 @@ void restoreState(std::span<const checkpoint::ChannelPieces> channels, Checkpoin
         try {
             channel->behaviour->load(*channel, state.value(*channel), stored.pieces);
         } catch (const WrongTypeError& error) {
-            throw CorruptCheckpointError("channel '" + channel->name + "' is stored as another type than it has now: " +
-                                             error.message(),
-                                         {.checkpoint_id = id.toString(), .channel = channel->name});
+            throw CorruptCheckpointError(
+                "channel '" + channel->name + "' is stored as another type than it has now: " + error.message(),
+                {.checkpoint_id = id.toString(), .channel = channel->name});
         }
         state.setPresent(channel->index, true);
     }
@@ -171,11 +180,12 @@ void applyCommand(detail::Writes& writes, State& state) {
 
 bool isOfVisit(const checkpoint::CommitFields& inner, std::string_view outer_ns, CheckpointId outer) {
     const auto& parents = inner.parents;
-    return std::any_of(parents.begin(), parents.end(), [&](const auto& each) { return each.checkpoint_ns == outer_ns && each.id == outer; });
+    return std::any_of(parents.begin(), parents.end(),
+                       [&](const auto& each) { return each.checkpoint_ns == outer_ns && each.id == outer; });
 }
 
-bool restoreSchedule(const Topology& topology, const detail::Schema& schema, const checkpoint::Folded& from, Schedule& schedule,
-                     GoneNodes gone) {
+bool restoreSchedule(const Topology& topology, const detail::Schema& schema, const checkpoint::Folded& from,
+                     Schedule& schedule, GoneNodes gone) {
     const auto& commit = from.commit;
     schedule.reset(topology);
     schedule.version = versionOfStep(commit.step);
@@ -212,8 +222,11 @@ bool restoreSchedule(const Topology& topology, const detail::Schema& schema, con
     schedule.knows_all_visits = from.has_all_visits;
     schedule.last.version = schedule.version - 2;
     switch (from.ran.kind) {
-        case checkpoint::FoldedRan::Kind::nobody: break;
-        case checkpoint::FoldedRan::Kind::several: schedule.last.kind = LastRan::Kind::several; break;
+        case checkpoint::FoldedRan::Kind::nobody:
+            break;
+        case checkpoint::FoldedRan::Kind::several:
+            schedule.last.kind = LastRan::Kind::several;
+            break;
         case checkpoint::FoldedRan::Kind::one:
             schedule.last.kind = LastRan::Kind::one;
             schedule.last.node = topology.findStored(from.ran.node);
@@ -225,41 +238,47 @@ bool restoreSchedule(const Topology& topology, const detail::Schema& schema, con
     return differs;
 }
 
-void restoreResult(const Topology& topology, const detail::Schema& schema, const checkpoint::TaskFields& record, detail::Writes& writes,
-                   Routes& routes, GoneNodes gone) {
+void restoreResult(const Topology& topology, const detail::Schema& schema, const checkpoint::TaskFields& record,
+                   detail::Writes& writes, Routes& routes, GoneNodes gone) {
     if (record.writes) readWritesInto(schema, *record.writes, writes);
     const auto find = [&](std::string_view name, bool is_send) {
         const NodeIndex node = topology.findStored(name);
         const bool is_reachable = node != no_node && (is_send || !topology.nodes[node].payload_only);
         if (is_reachable) return node;
         if (gone == GoneNodes::skip) return no_node;
-        throw InvalidArgumentError("what was already done in the unfinished superstep leads to " + loggedNode(topology, name) +
-                                       (node == no_node ? ", which this graph does not have: add it again, or say what was renamed "
-                                                          "(NodeOptions::stored_as)"
-                                                        : ", which takes a payload now: let it take the state"),
-                                   {.node = std::string(topology.shownName(name))});
+        throw InvalidArgumentError(
+            "what was already done in the unfinished superstep leads to " + loggedNode(topology, name) +
+                (node == no_node ? ", which this graph does not have: add it again, or say what was renamed "
+                                   "(NodeOptions::stored_as)"
+                                 : ", which takes a payload now: let it take the state"),
+            {.node = std::string(topology.shownName(name))});
     };
     for (const auto name : record.to) {
         if (const NodeIndex node = find(name, false); node != no_node) routes.to.push_back(node);
     }
     for (const auto& send : record.sends) {
-        if (const NodeIndex node = find(send.node, true); node != no_node) routes.sends.push_back({node, {}, std::string(send.payload)});
+        if (const NodeIndex node = find(send.node, true); node != no_node)
+            routes.sends.push_back({node, {}, std::string(send.payload)});
     }
 }
 
 detail::AnyValue restorePayload(const Node& node, std::string_view stored) {
     const detail::ValueOps* type = payloadOf(node);
-    if (type == nullptr) throw InvalidUpdateError("node '" + node.name + "' is due with a payload, and takes none now", {.node = node.name});
+    if (type == nullptr)
+        throw InvalidUpdateError("node '" + node.name + "' is due with a payload, and takes none now",
+                                 {.node = node.name});
     std::shared_ptr<void> place(type->allocate(), [type](void* p) { type->deallocate(p); });
     Decoder in(stored);
     try {
         type->decode(in, place.get());
     } catch (const WrongTypeError& error) {
-        throw WrongTypeError("the stored payload for node '" + node.name + "' is not what it takes now: " + error.message(),
-                             {.node = node.name});
+        throw WrongTypeError(
+            "the stored payload for node '" + node.name + "' is not what it takes now: " + error.message(),
+            {.node = node.name});
     }
     // The value is destroyed before its place.
-    std::shared_ptr<const void> value(place.get(), [place, destroy = type->destroy](const void* p) { destroy(const_cast<void*>(p)); });
+    std::shared_ptr<const void> value(
+        place.get(), [place, destroy = type->destroy](const void* p) { destroy(const_cast<void*>(p)); });
     return {*type, std::move(value)};
 }
 
@@ -275,8 +294,8 @@ void readWritesInto(const detail::Schema& schema, std::string_view cbor, detail:
             Decoder in(stored.value);
             channel->behaviour->decodeWrite(*channel, stored.kind, in, writes);
         } catch (const WrongTypeError& error) {
-            throw CorruptCheckpointError("a stored write to channel '" + channel->name + "' is of another type than it has now: " +
-                                             error.message(),
+            throw CorruptCheckpointError("a stored write to channel '" + channel->name +
+                                             "' is of another type than it has now: " + error.message(),
                                          {.channel = channel->name});
         }
     }

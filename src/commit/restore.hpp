@@ -28,17 +28,18 @@ bool isOfVisit(const checkpoint::CommitFields& inner, std::string_view outer_ns,
 /// What to do about nodes that are due and that the graph does not have (any more).
 enum class GoneNodes : std::uint8_t { refuse, skip };
 
-/// Fills `schedule` from a checkpoint. What was due then is due, whatever became of the edges that led there. What arrived at a join that
-/// the graph has with other sources now goes on there.
-/// Errors: InvalidArgumentError naming a node that is due and gone, or that only takes payloads now. With `skip` there are none: all that
-/// is due is about to be dropped. Returns whether the schedule is another than the log's, so that the next commit must hold all of it.
-bool restoreSchedule(const Topology& topology, const detail::Schema& schema, const checkpoint::Folded& from, Schedule& schedule,
-                     GoneNodes gone = GoneNodes::refuse);
+/// Fills `schedule` from a checkpoint. What was due then is due, whatever became of the edges that led there. What
+/// arrived at a join that the graph has with other sources now goes on there. Errors: InvalidArgumentError naming a
+/// node that is due and gone, or that only takes payloads now. With `skip` there are none: all that is due is about to
+/// be dropped. Returns whether the schedule is another than the log's, so that the next commit must hold all of it.
+bool restoreSchedule(const Topology& topology, const detail::Schema& schema, const checkpoint::Folded& from,
+                     Schedule& schedule, GoneNodes gone = GoneNodes::refuse);
 
 /// Reads what a task's record (or a Command's) says that it wrote and where it leads.
-/// Errors: those of `readWritesInto`; InvalidArgumentError naming a node that it leads to and that is gone, unless those are skipped.
-void restoreResult(const Topology& topology, const detail::Schema& schema, const checkpoint::TaskFields& record, detail::Writes& writes,
-                   Routes& routes, GoneNodes gone = GoneNodes::refuse);
+/// Errors: those of `readWritesInto`; InvalidArgumentError naming a node that it leads to and that is gone, unless
+/// those are skipped.
+void restoreResult(const Topology& topology, const detail::Schema& schema, const checkpoint::TaskFields& record,
+                   detail::Writes& writes, Routes& routes, GoneNodes gone = GoneNodes::refuse);
 
 /// A Send's stored payload as what its node takes now. Errors: InvalidUpdateError, WrongTypeError, naming the node.
 detail::AnyValue restorePayload(const Node& node, std::string_view stored);

@@ -30,7 +30,8 @@ struct LogCheck {
     bool reruns = false;
 };
 
-void checkTuple(const detail::Core& core, BaseCheckpointSaver& saver, const LogName& log, CheckpointTuple tuple, const LogCheck& check) {
+void checkTuple(const detail::Core& core, BaseCheckpointSaver& saver, const LogName& log, CheckpointTuple tuple,
+                const LogCheck& check) {
     const checkpoint::Folded folded = checkpoint::fold(log, std::move(tuple));
     const Topology& topology = core.topology();
     State state(core.schema());
@@ -63,8 +64,8 @@ void checkTuple(const detail::Core& core, BaseCheckpointSaver& saver, const LogN
 }
 
 // False: there is no such checkpoint.
-bool checkFound(const detail::Core& core, BaseCheckpointSaver& saver, const LogName& log, std::optional<CheckpointTuple> tuple,
-                const LogCheck& check) {
+bool checkFound(const detail::Core& core, BaseCheckpointSaver& saver, const LogName& log,
+                std::optional<CheckpointTuple> tuple, const LogCheck& check) {
     if (!tuple) return false;
     const CheckpointId id = tuple->id;
     try {
@@ -132,7 +133,8 @@ void checkResumption(const Resumption& resumption) {
     try {
         for (const PlannedTask& task : tasks) checkTask(resumption, task);
     } catch (Error& error) {
-        error.addContext({.checkpoint_ns = std::string(resumption.log.checkpoint_ns), .checkpoint_id = resumption.checkpoint_id.toString()});
+        error.addContext({.checkpoint_ns = std::string(resumption.log.checkpoint_ns),
+                          .checkpoint_id = resumption.checkpoint_id.toString()});
         throw;
     }
 }
@@ -141,6 +143,8 @@ bool checkStop(const detail::Core& core, BaseCheckpointSaver& saver, const LogNa
     return checkLog(core, saver, log, {.at = id, .reruns = true});
 }
 
-void checkNewest(const detail::Core& core, BaseCheckpointSaver& saver, const LogName& log) { (void)checkLog(core, saver, log, {}); }
+void checkNewest(const detail::Core& core, BaseCheckpointSaver& saver, const LogName& log) {
+    (void)checkLog(core, saver, log, {});
+}
 
 }  // namespace stategraph::engine

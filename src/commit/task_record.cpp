@@ -37,7 +37,8 @@ void encodePayload(const Topology& topology, const PendingSend& send, Encoder& o
     send.payload.encode(out);
     if (!detail::isTooDeep(std::string_view(out.out()).substr(start))) return;
     const std::string& node = topology.nodes[send.node].name;
-    throw InvalidUpdateError("the payload of a Send to node '" + node + "' is " + detail::tooDeepText(), {.node = node});
+    throw InvalidUpdateError("the payload of a Send to node '" + node + "' is " + detail::tooDeepText(),
+                             {.node = node});
 }
 
 std::vector<std::string> addRoutes(const Topology& topology, const Routes& routes, checkpoint::TaskFields& fields) {

@@ -14,7 +14,8 @@ using checkpoint::command_path;
 /// A task's place in its superstep, and the key of its record.
 std::string pathOf(const Topology& topology, const PlannedTask& task);
 
-/// A CBOR list of writes; those to untracked channels are left out. `before` are `count_before` encoded items to put first.
+/// A CBOR list of writes; those to untracked channels are left out. `before` are `count_before` encoded items to put
+/// first.
 std::string encodeWriteList(const detail::Schema& schema, detail::Writes& writes, const std::string* before = nullptr,
                             std::size_t count_before = 0);
 
@@ -24,8 +25,8 @@ void encodePayload(const Topology& topology, const PendingSend& send, Encoder& o
 /// Adds routes to a record's fields. The payloads returned must outlive them. Errors: as `encodePayload`.
 std::vector<std::string> addRoutes(const Topology& topology, const Routes& routes, checkpoint::TaskFields& fields);
 
-/// The writes of the one task that led to a commit, as the commit holds them: those that its operations say are only named. Empty: its
-/// operations say them all.
+/// The writes of the one task that led to a commit, as the commit holds them: those that its operations say are only
+/// named. Empty: its operations say them all.
 void encodeCommitWrites(const detail::Schema& schema, detail::Writes& writes, bool is_snapshot, std::string& list);
 
 }  // namespace stategraph::engine

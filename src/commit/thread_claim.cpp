@@ -17,8 +17,9 @@
 
 namespace stategraph::engine {
 
-// The lines of some threads, as lists that run through the claims themselves: entering and leaving allocate nothing, and cost the same however many
-// wait. A line's first claim is the thread's holder, and has what is known of the whole line.
+// The lines of some threads, as lists that run through the claims themselves: entering and leaving allocate nothing,
+// and cost the same however many wait. A line's first claim is the thread's holder, and has what is known of the whole
+// line.
 struct alignas(64) ThreadClaim::Shard {
     static constexpr std::size_t chain_count = 64;
     std::mutex mutex;
@@ -36,11 +37,13 @@ struct alignas(64) ThreadClaim::Shard {
     }
 };
 
-ThreadClaim::Shard& ThreadClaim::nameThread(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy) noexcept {
+ThreadClaim::Shard& ThreadClaim::nameThread(const BaseCheckpointSaver& saver, std::string_view thread_id,
+                                            OnBusy on_busy) noexcept {
     saver_ = &saver;
     thread_id_ = thread_id;
     replaces_ = on_busy == OnBusy::replace;
-    const std::size_t hash = (std::hash<const void*>()(&saver) ^ std::hash<std::string_view>()(thread_id)) * 0x9E3779B97F4A7C15ULL;
+    const std::size_t hash =
+        (std::hash<const void*>()(&saver) ^ std::hash<std::string_view>()(thread_id)) * 0x9E3779B97F4A7C15ULL;
     shard_ = static_cast<std::uint8_t>(hash >> 58U);
     chain_ = static_cast<std::uint8_t>(hash >> 52U & (Shard::chain_count - 1));
     return shard();
@@ -124,8 +127,8 @@ void ThreadClaim::giveTurn() noexcept {
     }
 }
 
-void ThreadClaim::acquire(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy, std::chrono::milliseconds timeout,
-                          const ClaimStop& stop) {
+void ThreadClaim::acquire(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy,
+                          std::chrono::milliseconds timeout, const ClaimStop& stop) {
     if (holds_) return;
     checkTimeout(timeout);
     Shard& shard = nameThread(saver, thread_id, on_busy);
@@ -134,8 +137,9 @@ void ThreadClaim::acquire(const BaseCheckpointSaver& saver, std::string_view thr
         enter(shard);
     } else {
         if (on_busy == OnBusy::reject) {
-            throw ThreadBusyError("another run is under way on the thread; wait for it to end, or choose OnBusy::wait or OnBusy::replace",
-                                  {.thread_id = std::string(thread_id)});
+            throw ThreadBusyError(
+                "another run is under way on the thread; wait for it to end, or choose OnBusy::wait or OnBusy::replace",
+                {.thread_id = std::string(thread_id)});
         }
         std::condition_variable_any comes;  // before it enters: this may throw
         enter(shard);
@@ -154,8 +158,8 @@ void ThreadClaim::acquire(const BaseCheckpointSaver& saver, std::string_view thr
     holds_ = true;
 }
 
-bool ThreadClaim::enterLine(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy, std::chrono::milliseconds timeout, Turn turn,
-                            void* context) {
+bool ThreadClaim::enterLine(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy,
+                            std::chrono::milliseconds timeout, Turn turn, void* context) {
     checkTimeout(timeout);
     Shard& shard = nameThread(saver, thread_id, on_busy);
     const std::lock_guard lock(shard.mutex);
@@ -176,12 +180,14 @@ bool ThreadClaim::leaveLine() noexcept {
 }
 
 void ThreadClaim::refuse(std::string_view thread_id, std::chrono::milliseconds timeout) {
-    throw ThreadBusyError("another run is under way on the thread, and did not end within " + times::textOf(timeout) + " (busy_timeout)",
-                          {.thread_id = std::string(thread_id)});
+    throw ThreadBusyError(
+        "another run is under way on the thread, and did not end within " + times::textOf(timeout) + " (busy_timeout)",
+        {.thread_id = std::string(thread_id)});
 }
 
 void ThreadClaim::refuseStopped(std::string_view thread_id) {
-    throw CancelledError("the run was to end before it had its turn on the thread; nothing was done", {.thread_id = std::string(thread_id)});
+    throw CancelledError("the run was to end before it had its turn on the thread; nothing was done",
+                         {.thread_id = std::string(thread_id)});
 }
 
 void ThreadClaim::release() noexcept {
@@ -202,7 +208,8 @@ void ThreadClaim::takeCancels(StoreCancel store, void* context) noexcept {
     if (store == nullptr) cancelled_ = false;
 }
 
-std::optional<bool> ThreadClaim::cancelHolder(const BaseCheckpointSaver& saver, std::string_view thread_id, std::chrono::steady_clock::time_point until) {
+std::optional<bool> ThreadClaim::cancelHolder(const BaseCheckpointSaver& saver, std::string_view thread_id,
+                                              std::chrono::steady_clock::time_point until) {
     constexpr std::chrono::microseconds nap(100);
     ThreadClaim wanted;
     Shard& shard = wanted.nameThread(saver, thread_id, OnBusy::reject);
@@ -219,8 +226,9 @@ std::optional<bool> ThreadClaim::cancelHolder(const BaseCheckpointSaver& saver, 
         }
         lock.unlock();
         if (std::chrono::steady_clock::now() >= until) {
-            throw ThreadBusyError("the run or the edit that is under way on the thread could not be cancelled in time (busy_timeout)",
-                                  {.thread_id = std::string(thread_id)});
+            throw ThreadBusyError(
+                "the run or the edit that is under way on the thread could not be cancelled in time (busy_timeout)",
+                {.thread_id = std::string(thread_id)});
         }
         std::this_thread::sleep_for(nap);
     }

@@ -25,11 +25,11 @@ struct ClaimStop {
     std::optional<std::chrono::steady_clock::time_point> deadline = {};
 };
 
-/// The right to write to a thread: one at a time in this process for each saver object, first come first served. It keeps two runs from
-/// doing the same work; that they never write over each other is the saver's part.
+/// The right to write to a thread: one at a time in this process for each saver object, first come first served. It
+/// keeps two runs from doing the same work; that they never write over each other is the saver's part.
 ///
-/// Cost: two short locks, one in 64 shared by all threads, and a look-up, however many runs wait. What waits is notified once, when it holds the
-/// thread.
+/// Cost: two short locks, one in 64 shared by all threads, and a look-up, however many runs wait. What waits is
+/// notified once, when it holds the thread.
 class ThreadClaim {
 public:
     ThreadClaim() noexcept {}  // not defaulted: `= {}` would zero all of it first
@@ -37,14 +37,18 @@ public:
     ThreadClaim& operator=(const ThreadClaim&) = delete;
     ~ThreadClaim() { release(); }
 
-    /// Both must outlive the claim. Errors: ThreadBusyError; CancelledError if `stop` says so first; InvalidArgumentError for a negative timeout.
-    void acquire(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy, std::chrono::milliseconds timeout, const ClaimStop& stop = {});
+    /// Both must outlive the claim. Errors: ThreadBusyError; CancelledError if `stop` says so first;
+    /// InvalidArgumentError for a negative timeout.
+    void acquire(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy,
+                 std::chrono::milliseconds timeout, const ClaimStop& stop = {});
     void release() noexcept;
 
-    /// For who cannot block: enters the line. True: it is at its head, and `acquire` returns at once. Else `turn(context)` is called, under a
-    /// lock, when it gets there; then, or to give up before, `leaveLine`. Errors: InvalidArgumentError, and std::bad_alloc.
+    /// For who cannot block: enters the line. True: it is at its head, and `acquire` returns at once. Else
+    /// `turn(context)` is called, under a lock, when it gets there; then, or to give up before, `leaveLine`. Errors:
+    /// InvalidArgumentError, and std::bad_alloc.
     using Turn = void (*)(void* context);
-    bool enterLine(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy, std::chrono::milliseconds timeout, Turn turn, void* context);
+    bool enterLine(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy,
+                   std::chrono::milliseconds timeout, Turn turn, void* context);
     /// Whether it got to the head, and so holds the thread; if not it is in no line any more.
     bool leaveLine() noexcept;
     /// What a run says that did not get its turn.
@@ -52,8 +56,9 @@ public:
     /// The same of one that was stopped first.
     [[noreturn]] static void refuseStopped(std::string_view thread_id);
 
-    /// From now on `cancelHolder` calls `store(context)` to store that the thread is cancelled; null: no longer. It is called by any thread, under
-    /// the lock of `storing`, while the claim holds the thread. It returns false if there is nothing that could be cancelled.
+    /// From now on `cancelHolder` calls `store(context)` to store that the thread is cancelled; null: no longer. It is
+    /// called by any thread, under the lock of `storing`, while the claim holds the thread. It returns false if there
+    /// is nothing that could be cancelled.
     using StoreCancel = bool (*)(void* context);
     void takeCancels(StoreCancel store, void* context) noexcept;
     /// Held by the holder while it stores, so that what it stores and a cancel come one after the other.
@@ -61,10 +66,11 @@ public:
     Storing storing() { return Storing(storing_); }
     /// Whether the thread has been cancelled; under the lock of `storing`.
     bool isCancelled() const noexcept { return cancelled_; }
-    /// Has the run that holds the thread store that it is cancelled, which it goes on to say of all that it stores. True: it is stored; false: it has
-    /// nothing due. None: nobody holds the thread.
-    /// Errors: ThreadBusyError if the holder is not ready for it before `until`; what storing throws.
-    static std::optional<bool> cancelHolder(const BaseCheckpointSaver& saver, std::string_view thread_id, std::chrono::steady_clock::time_point until);
+    /// Has the run that holds the thread store that it is cancelled, which it goes on to say of all that it stores.
+    /// True: it is stored; false: it has nothing due. None: nobody holds the thread. Errors: ThreadBusyError if the
+    /// holder is not ready for it before `until`; what storing throws.
+    static std::optional<bool> cancelHolder(const BaseCheckpointSaver& saver, std::string_view thread_id,
+                                            std::chrono::steady_clock::time_point until);
 
     /// Whether somebody waits who is to replace the holder. Safe from any thread.
     bool isReplaced() const noexcept { return replaced_.load(std::memory_order_relaxed); }
@@ -76,7 +82,9 @@ private:
     bool enter(Shard& shard) noexcept;
     void leave(Shard& shard) noexcept;
     void giveTurn() noexcept;
-    bool isFor(const ThreadClaim& other) const noexcept { return saver_ == other.saver_ && thread_id_ == other.thread_id_; }
+    bool isFor(const ThreadClaim& other) const noexcept {
+        return saver_ == other.saver_ && thread_id_ == other.thread_id_;
+    }
 
     const BaseCheckpointSaver* saver_ = nullptr;
     std::string_view thread_id_;

@@ -17,7 +17,8 @@ constexpr std::size_t key_bytes_max = 256;
 
 void checkKey(const Node& node, std::string_view key) {
     const auto refuse = [&](const std::string& why) {
-        throw InvalidUpdateError("the key that the subgraph of node '" + node.name + "' made from its input " + why, {.node = node.name});
+        throw InvalidUpdateError("the key that the subgraph of node '" + node.name + "' made from its input " + why,
+                                 {.node = node.name});
     };
     if (key.empty()) refuse("is empty: it must name a log");
     if (key.size() > key_bytes_max) {
@@ -39,7 +40,8 @@ std::string makeKey(const Node& node, const detail::Writes& input) {
     try {
         log_key.call(log_key.callable.get(), state.object(), key);
     } catch (...) {
-        throw VisitFailure{"the key function of the subgraph of node '" + node.name + "' failed: ", std::current_exception()};
+        throw VisitFailure{"the key function of the subgraph of node '" + node.name + "' failed: ",
+                           std::current_exception()};
     }
     checkKey(node, key);
     return key;
@@ -47,7 +49,8 @@ std::string makeKey(const Node& node, const detail::Writes& input) {
 
 }  // namespace
 
-void makeInput(const detail::Schema& outer, const Node& node, const State& state, const PendingSend* send, detail::Writes& input) {
+void makeInput(const detail::Schema& outer, const Node& node, const State& state, const PendingSend* send,
+               detail::Writes& input) {
     const Subgraph& subgraph = *node.subgraph;
     const detail::Schema& inner = subgraph.spec.core->schema();
     if (send != nullptr) {
@@ -57,7 +60,8 @@ void makeInput(const detail::Schema& outer, const Node& node, const State& state
         try {
             subgraph.spec.to_inner(subgraph.spec.to_inner_callable.get(), state.object(), input);
         } catch (...) {
-            throw VisitFailure{"the function that maps into the subgraph of node '" + node.name + "' failed: ", std::current_exception()};
+            throw VisitFailure{"the function that maps into the subgraph of node '" + node.name + "' failed: ",
+                               std::current_exception()};
         }
     } else {
         for (const SharedChannel& shared : subgraph.in) {
@@ -68,12 +72,14 @@ void makeInput(const detail::Schema& outer, const Node& node, const State& state
     }
 }
 
-void makeVisit(const detail::Schema& outer, const Node& node, const State& state, const PendingSend* send, Visit& visit) {
+void makeVisit(const detail::Schema& outer, const Node& node, const State& state, const PendingSend* send,
+               Visit& visit) {
     makeInput(outer, node, state, send, visit.input);
     visit.key = makeKey(node, visit.input);
 }
 
-std::optional<std::string> findKey(const detail::Schema& outer, const Node& node, const State& state, const PendingSend* send) {
+std::optional<std::string> findKey(const detail::Schema& outer, const Node& node, const State& state,
+                                   const PendingSend* send) {
     if (!hasKeys(node)) return std::string();
     try {
         Visit visit;
@@ -129,7 +135,10 @@ constexpr std::size_t page_rows = 64;
 template <class Take>
 void walkLog(BaseCheckpointSaver& saver, const LogName& log, CheckpointId before, Take take) {
     for (;;) {
-        auto page = saver.list({.thread_id = std::string(log.thread_id), .checkpoint_ns = std::string(log.checkpoint_ns), .before = before, .limit = page_rows});
+        auto page = saver.list({.thread_id = std::string(log.thread_id),
+                                .checkpoint_ns = std::string(log.checkpoint_ns),
+                                .before = before,
+                                .limit = page_rows});
         for (ListedCheckpoint& listed : page) {
             if (!take(listed)) return;
         }
@@ -138,7 +147,8 @@ void walkLog(BaseCheckpointSaver& saver, const LogName& log, CheckpointId before
     }
 }
 
-// Whether the log around was on this branch when one inside it was edited: its newest checkpoint then is one of the branch's.
+// Whether the log around was on this branch when one inside it was edited: its newest checkpoint then is one of the
+// branch's.
 bool wasOnBranch(BaseCheckpointSaver& saver, const LogName& outer, CheckpointId stored, CheckpointId edit) {
     CheckpointId newest;
     walkLog(saver, outer, edit, [&newest](const ListedCheckpoint& listed) {
@@ -163,7 +173,8 @@ CheckpointId findEdit(BaseCheckpointSaver& saver, const LogName& log, const Visi
     walkLog(saver, log, {}, [&](const ListedCheckpoint& listed) {
         if (listed.id <= last) return false;
         const CommitHeader header = readHeader({log.thread_id, log.checkpoint_ns, listed.id}, listed.bytes);
-        if (header.source == Source::update && wasOnBranch(saver, {log.thread_id, from.ns}, from.stored, listed.id)) found = listed.id;
+        if (header.source == Source::update && wasOnBranch(saver, {log.thread_id, from.ns}, from.stored, listed.id))
+            found = listed.id;
         return found.empty();
     });
     return found;
@@ -171,12 +182,14 @@ CheckpointId findEdit(BaseCheckpointSaver& saver, const LogName& log, const Visi
 
 }  // namespace
 
-std::optional<CheckpointTuple> findVisit(BaseCheckpointSaver& saver, const LogName& log, const VisitFrom& from, CheckpointId& head) {
+std::optional<CheckpointTuple> findVisit(BaseCheckpointSaver& saver, const LogName& log, const VisitFrom& from,
+                                         CheckpointId& head) {
     auto newest = saver.getTuple({.log = log});
     head = newest ? newest->head : CheckpointId();
     if (!newest) return std::nullopt;
     const auto isOurs = [&](CheckpointId id, std::string_view bytes) {
-        return isOfVisit(checkpoint::readCommit({log.thread_id, log.checkpoint_ns, id}, bytes, true), from.ns, from.checkpoint);
+        return isOfVisit(checkpoint::readCommit({log.thread_id, log.checkpoint_ns, id}, bytes, true), from.ns,
+                         from.checkpoint);
     };
     if (isOurs(newest->id, newest->commits.back().bytes)) return newest;
     if (from.checkpoint.empty()) return std::nullopt;
@@ -190,8 +203,8 @@ std::optional<CheckpointTuple> findVisit(BaseCheckpointSaver& saver, const LogNa
     return saver.getTuple({.log = log, .checkpoint_id = found});
 }
 
-std::optional<CheckpointTuple> findVisitStart(BaseCheckpointSaver& saver, const LogName& log, const VisitFrom& from, CheckpointId last,
-                                              CheckpointId& head) {
+std::optional<CheckpointTuple> findVisitStart(BaseCheckpointSaver& saver, const LogName& log, const VisitFrom& from,
+                                              CheckpointId last, CheckpointId& head) {
     auto newest = saver.getTuple({.log = log});
     head = newest ? newest->head : CheckpointId();
     if (!newest || newest->id == last) return newest;
@@ -202,8 +215,8 @@ std::optional<CheckpointTuple> findVisitStart(BaseCheckpointSaver& saver, const 
     return saver.getTuple({.log = log, .checkpoint_id = start});
 }
 
-std::optional<CheckpointTuple> findCurrent(BaseCheckpointSaver& saver, const LogName& outer, const checkpoint::Folded& at, std::string_view name,
-                                           CheckpointId& head) {
+std::optional<CheckpointTuple> findCurrent(BaseCheckpointSaver& saver, const LogName& outer,
+                                           const checkpoint::Folded& at, std::string_view name, CheckpointId& head) {
     std::string ns(outer.checkpoint_ns);
     if (!ns.empty()) ns += '|';
     ns += name;

@@ -7,15 +7,17 @@
 #include "src/commit/restore.hpp"
 #include "src/superstep/apply.hpp"
 
-// What a task's visit to a subgraph begins with, and which log it has. One answer for a run, for what checks whether it can go on, and
-// for what reads its state.
+// What a task's visit to a subgraph begins with, and which log it has. One answer for a run, for what checks whether it
+// can go on, and for what reads its state.
 namespace stategraph::engine {
 
-/// The newest checkpoint, below `before` if given, of each log of a subgraph right below a log that lives with the thread.
+/// The newest checkpoint, below `before` if given, of each log of a subgraph right below a log that lives with the
+/// thread.
 std::vector<ListedCheckpoint> listHeads(BaseCheckpointSaver& saver, const LogName& outer, CheckpointId before);
 CheckpointId rootOf(const ListedCheckpoint& listed);
 
-/// What a subgraph's visit begins with: `input`, and which of the subgraph's logs it goes on with (`key`; empty if there is one for all).
+/// What a subgraph's visit begins with: `input`, and which of the subgraph's logs it goes on with (`key`; empty if
+/// there is one for all).
 struct Visit {
     detail::Writes input;
     std::string key;
@@ -29,52 +31,65 @@ struct VisitFailure {
     std::exception_ptr original;
 };
 
-/// The input of a subgraph: from the state around it, or from the payload of the Send that visits it (null: no Send does).
-/// Errors: VisitFailure, and those of `restorePayload`.
-void makeInput(const detail::Schema& outer, const Node& node, const State& state, const PendingSend* send, detail::Writes& input);
+/// The input of a subgraph: from the state around it, or from the payload of the Send that visits it (null: no Send
+/// does). Errors: VisitFailure, and those of `restorePayload`.
+void makeInput(const detail::Schema& outer, const Node& node, const State& state, const PendingSend* send,
+               detail::Writes& input);
 /// Input and key. Errors: the same, and InvalidUpdateError for a key that cannot be one.
-void makeVisit(const detail::Schema& outer, const Node& node, const State& state, const PendingSend* send, Visit& visit);
+void makeVisit(const detail::Schema& outer, const Node& node, const State& state, const PendingSend* send,
+               Visit& visit);
 
-/// The key alone, empty if the subgraph's logs have none, for who looks at a visit without making it. None: the visit would fail.
-std::optional<std::string> findKey(const detail::Schema& outer, const Node& node, const State& state, const PendingSend* send);
+/// The key alone, empty if the subgraph's logs have none, for who looks at a visit without making it. None: the visit
+/// would fail.
+std::optional<std::string> findKey(const detail::Schema& outer, const Node& node, const State& state,
+                                   const PendingSend* send);
 
-/// What the namespace of a log that lives with the thread adds to that of the log around it: the node's stored name, and the key.
+/// What the namespace of a log that lives with the thread adds to that of the log around it: the node's stored name,
+/// and the key.
 std::string lastingLog(const Node& node, std::string_view key);
 
 /// The run, or the stored checkpoint, from which a subgraph is visited.
 struct VisitFrom {
-    std::string_view ns;       // of its log
-    CheckpointId checkpoint;   // whose task the visit is
-    CheckpointId stored;       // the newest stored one of its branch: the same, but for durability `exit`
+    std::string_view ns;      // of its log
+    CheckpointId checkpoint;  // whose task the visit is
+    CheckpointId stored;      // the newest stored one of its branch: the same, but for durability `exit`
 };
 
-/// The newest checkpoint of a log that was made by the visit from there: one that was interrupted or failed. None: it has not begun.
-/// `head`: the log's newest, none if it is empty. Cost: one read, and more where other branches went on after that visit.
-std::optional<CheckpointTuple> findVisit(BaseCheckpointSaver& saver, const LogName& log, const VisitFrom& from, CheckpointId& head);
+/// The newest checkpoint of a log that was made by the visit from there: one that was interrupted or failed. None: it
+/// has not begun.
+/// `head`: the log's newest, none if it is empty. Cost: one read, and more where other branches went on after that
+/// visit.
+std::optional<CheckpointTuple> findVisit(BaseCheckpointSaver& saver, const LogName& log, const VisitFrom& from,
+                                         CheckpointId& head);
 
-/// What a new visit of a log that lives with the thread goes on from: where the visit before it on this branch left the log (`last`; none:
-/// there was none), or what edits of the log have made of that. None: the visit begins anew.
-/// Cost: one read; two and a listing where the log went on in other branches since.
-std::optional<CheckpointTuple> findVisitStart(BaseCheckpointSaver& saver, const LogName& log, const VisitFrom& from, CheckpointId last,
-                                              CheckpointId& head);
+/// What a new visit of a log that lives with the thread goes on from: where the visit before it on this branch left the
+/// log (`last`; none: there was none), or what edits of the log have made of that. None: the visit begins anew. Cost:
+/// one read; two and a listing where the log went on in other branches since.
+std::optional<CheckpointTuple> findVisitStart(BaseCheckpointSaver& saver, const LogName& log, const VisitFrom& from,
+                                              CheckpointId last, CheckpointId& head);
 
-/// Where a thread is in a log: at its newest checkpoint, or in one that lives with the thread where the thread's branch has it: the visit
-/// under way, or what the next one goes on from. None: nowhere. Cost: a read for each graph around it besides.
+/// Where a thread is in a log: at its newest checkpoint, or in one that lives with the thread where the thread's branch
+/// has it: the visit under way, or what the next one goes on from. None: nowhere. Cost: a read for each graph around it
+/// besides.
 std::optional<CheckpointTuple> findCurrent(BaseCheckpointSaver& saver, const LogName& log, CheckpointId& head);
 /// The same from a checkpoint of the log around it. `name`: what the log's namespace adds to that one's.
-std::optional<CheckpointTuple> findCurrent(BaseCheckpointSaver& saver, const LogName& outer, const checkpoint::Folded& at, std::string_view name,
-                                           CheckpointId& head);
+std::optional<CheckpointTuple> findCurrent(BaseCheckpointSaver& saver, const LogName& outer,
+                                           const checkpoint::Folded& at, std::string_view name, CheckpointId& head);
 
-/// Of a checkpoint that an earlier version of the library stored, which does not say where the logs of its subgraphs were: takes the newest
-/// checkpoint of each, below `bound` (none: of all). `counts(root)`: whether that visit's root checkpoint was stored.
+/// Of a checkpoint that an earlier version of the library stored, which does not say where the logs of its subgraphs
+/// were: takes the newest checkpoint of each, below `bound` (none: of all). `counts(root)`: whether that visit's root
+/// checkpoint was stored.
 template <class Counts>
-void completeVisits(BaseCheckpointSaver& saver, const LogName& log, CheckpointId bound, Schedule& schedule, Counts counts) {
+void completeVisits(BaseCheckpointSaver& saver, const LogName& log, CheckpointId bound, Schedule& schedule,
+                    Counts counts) {
     for (ListedCheckpoint& each : listHeads(saver, log, bound)) {
         CheckpointId at = each.id;
         CheckpointId root = rootOf(each);
-        const std::string name = each.checkpoint_ns.substr(log.checkpoint_ns.empty() ? 0 : log.checkpoint_ns.size() + 1);
+        const std::string name =
+            each.checkpoint_ns.substr(log.checkpoint_ns.empty() ? 0 : log.checkpoint_ns.size() + 1);
         while (at && !counts(root)) {
-            const auto tuple = saver.getTuple({.log = {log.thread_id, each.checkpoint_ns}, .checkpoint_id = {}, .before = at});
+            const auto tuple =
+                saver.getTuple({.log = {log.thread_id, each.checkpoint_ns}, .checkpoint_id = {}, .before = at});
             at = tuple ? tuple->id : CheckpointId();
             if (tuple) root = readLinks({log.thread_id, each.checkpoint_ns, at}, tuple->commits.back().bytes).root;
         }
@@ -83,10 +98,11 @@ void completeVisits(BaseCheckpointSaver& saver, const LogName& log, CheckpointId
     schedule.tellAllVisits();
 }
 
-/// The log of a visit: below the log around it, by the node's stored name and the key or, if it does not live with the thread, the task.
+/// The log of a visit: below the log around it, by the node's stored name and the key or, if it does not live with the
+/// thread, the task.
 std::string innerNamespace(std::string_view outer, const Node& node, TaskId task, std::string_view key);
-/// The log of a graph that a node calls: below the log around it, by the node's stored name, the caller (the node's task, or what names its error
-/// handler) and the call's key.
+/// The log of a graph that a node calls: below the log around it, by the node's stored name, the caller (the node's
+/// task, or what names its error handler) and the call's key.
 std::string calledNamespace(std::string_view outer, const Node& node, TaskId caller, std::string_view key);
 
 }  // namespace stategraph::engine

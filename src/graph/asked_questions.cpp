@@ -5,7 +5,8 @@
 namespace stategraph::engine {
 
 std::string refusedAnswer(const std::string& node, const std::string& key, const WrongTypeError& why) {
-    return "the answer to node '" + node + "'" + (key.empty() ? "" : " for '" + key + "'") + " is of the wrong type: " + why.message() + "; the interrupt stays open";
+    return "the answer to node '" + node + "'" + (key.empty() ? "" : " for '" + key + "'") +
+           " is of the wrong type: " + why.message() + "; the interrupt stays open";
 }
 
 void AskedQuestions::add(Key key, Asked asked) {

@@ -8,14 +8,15 @@
 
 #include <stategraph/runtime.hpp>
 
-// Of which type answers must be, as far as this process asked the questions: so that a wrong answer is refused before it is stored.
+// Of which type answers must be, as far as this process asked the questions: so that a wrong answer is refused before
+// it is stored.
 namespace stategraph::engine {
 
 /// The text of the error that refuses an answer.
 std::string refusedAnswer(const std::string& node, const std::string& key, const WrongTypeError& why);
 
-/// The newest questions of a graph's runs. Older ones are forgotten: their answers are checked when the node takes them. Safe from several
-/// threads.
+/// The newest questions of a graph's runs. Older ones are forgotten: their answers are checked when the node takes
+/// them. Safe from several threads.
 class AskedQuestions {
 public:
     struct Key {

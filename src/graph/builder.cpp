@@ -133,7 +133,8 @@ void describeGraph(GraphSpec& spec, const Schema& state, const Schema& input, co
 }
 
 void payloadToInput(const Schema& inner, const void* payload, Writes& input) {
-    for (const auto& channel : inner.channels()) channel.behaviour->write(channel, inner.value(payload, channel), input);
+    for (const auto& channel : inner.channels())
+        channel.behaviour->write(channel, inner.value(payload, channel), input);
 }
 
 std::string toMermaid(const Core& core) { return toMermaid(specOf(core)); }

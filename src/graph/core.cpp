@@ -18,8 +18,8 @@ Breakpoints::Breakpoints(const Topology& topology, const std::vector<std::string
         }
         const NodeIndex node = topology.find(name);
         if (node == no_node || node == topology.start) {
-            throw InvalidArgumentError("interrupt_before or interrupt_after names '" + name + "', and there is no such node",
-                                       {.node = name});
+            throw InvalidArgumentError(
+                "interrupt_before or interrupt_after names '" + name + "', and there is no such node", {.node = name});
         }
         nodes.resize(topology.nodes.size());
         nodes[node] = true;
@@ -30,11 +30,11 @@ bool livesWithThread(const detail::Core& subgraph) noexcept {
     return subgraph.options().checkpointer == detail::CheckpointerKind::per_thread;
 }
 
-bool hasKeys(const Node& node) noexcept { return node.subgraph && !node.subgraph->spec.core->options().log_key.empty(); }
-
-CoreView viewOf(const detail::Core& core) {
-    return {&core.schema(), core.spec().input, core.spec().output};
+bool hasKeys(const Node& node) noexcept {
+    return node.subgraph && !node.subgraph->spec.core->options().log_key.empty();
 }
+
+CoreView viewOf(const detail::Core& core) { return {&core.schema(), core.spec().input, core.spec().output}; }
 
 }  // namespace stategraph::engine
 
@@ -50,7 +50,8 @@ Core::Core(GraphSpec spec, CompileSpec options)
       output_(spec_.state->size()) {
     for (const ChannelIndex channel : spec_.input) input_.set(channel);
     for (const ChannelIndex channel : spec_.output) output_.set(channel);
-    for (const ChannelSpec& channel : spec_.state->channels()) prepares_writes_ = prepares_writes_ || channel.behaviour->prepare != nullptr;
+    for (const ChannelSpec& channel : spec_.state->channels())
+        prepares_writes_ = prepares_writes_ || channel.behaviour->prepare != nullptr;
 }
 
 Core::~Core() = default;

@@ -33,7 +33,8 @@ bool hasKeys(const Node& node) noexcept;
 
 namespace stategraph::detail {
 
-/// A compiled graph: never changed after it is made, shared by all its handles, its runs and the graphs it is a node of.
+/// A compiled graph: never changed after it is made, shared by all its handles, its runs and the graphs it is a node
+/// of.
 class Core : public std::enable_shared_from_this<Core> {
 public:
     Core(GraphSpec spec, CompileSpec options);

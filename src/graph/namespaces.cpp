@@ -26,7 +26,9 @@ bool isOfCall(std::string_view checkpoint_ns) noexcept {
     while (!checkpoint_ns.empty()) {
         const std::string_view segment = checkpoint_ns.substr(0, checkpoint_ns.find('|'));
         const std::size_t colon = segment.find(':');
-        if (colon != std::string_view::npos && !segment.substr(colon).starts_with(":=") && segment.find(':', colon + 1) != std::string_view::npos) return true;
+        if (colon != std::string_view::npos && !segment.substr(colon).starts_with(":=") &&
+            segment.find(':', colon + 1) != std::string_view::npos)
+            return true;
         checkpoint_ns.remove_prefix(std::min(segment.size() + 1, checkpoint_ns.size()));
     }
     return false;
@@ -42,17 +44,20 @@ const detail::Core& resolveNamespace(const detail::Core& root, std::string_view 
         const Topology& topology = core->topology();
         const NodeIndex node = topology.findStored(name);
         if (isOfCall(segment)) {
-            throw InvalidArgumentError("the namespace '" + std::string(checkpoint_ns) + "' is of a graph that node '" + std::string(name) +
-                                           "' calls (Runtime::invoke), which is read with getState<T> and getStateHistory<T>, T being its state; "
+            throw InvalidArgumentError("the namespace '" + std::string(checkpoint_ns) + "' is of a graph that node '" +
+                                           std::string(name) +
+                                           "' calls (Runtime::invoke), which is read with getState<T> and "
+                                           "getStateHistory<T>, T being its state; "
                                            "edits and runs begin at checkpoints of the thread itself",
                                        {.checkpoint_ns = std::string(checkpoint_ns)});
         }
         if (node == no_node || !topology.nodes[node].subgraph) {
             const NodeIndex renamed = topology.find(name);
-            throw InvalidArgumentError("no subgraph has the namespace '" + std::string(checkpoint_ns) + "': there is no subgraph node '" +
-                                           std::string(name) + "'" +
-                                           (renamed == no_node ? "" : "; it is stored as '" + topology.nodes[renamed].stored_name + "'"),
-                                       {.checkpoint_ns = std::string(checkpoint_ns)});
+            throw InvalidArgumentError(
+                "no subgraph has the namespace '" + std::string(checkpoint_ns) + "': there is no subgraph node '" +
+                    std::string(name) + "'" +
+                    (renamed == no_node ? "" : "; it is stored as '" + topology.nodes[renamed].stored_name + "'"),
+                {.checkpoint_ns = std::string(checkpoint_ns)});
         }
         core = topology.nodes[node].subgraph->spec.core.get();
     }

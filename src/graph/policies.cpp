@@ -3,8 +3,8 @@
 #include <cmath>
 #include <cstdio>
 
-#include <stategraph/config.hpp>
 #include <stategraph/cache.hpp>
+#include <stategraph/config.hpp>
 #include <stategraph/error.hpp>
 
 #include "src/graph/core.hpp"
@@ -15,7 +15,8 @@ namespace {
 std::string cacheNamespace(const Topology& topology, const Node& node, const std::string& ns) {
     static constexpr char digits[] = "0123456789abcdef";
     std::string text;
-    for (int shift = 60; shift >= 0; shift -= 4) text += digits[topology.fingerprint >> static_cast<unsigned>(shift) & 15U];
+    for (int shift = 60; shift >= 0; shift -= 4)
+        text += digits[topology.fingerprint >> static_cast<unsigned>(shift) & 15U];
     return text + '|' + node.stored_name + '|' + ns;  // no node's name has a '|'
 }
 
@@ -29,14 +30,17 @@ void addFaults(const RetryPolicy& retry, const std::string& where, std::vector<s
     const auto check = [&](const char* option, double value, double least, const char* unit) {
         // Written so that what is not a number fails too.
         if (value >= least && std::isfinite(value)) return;
-        faults.push_back(where + option + " is " + numberText(value) + unit + ", but must be a number of at least " + numberText(least) + unit);
+        faults.push_back(where + option + " is " + numberText(value) + unit + ", but must be a number of at least " +
+                         numberText(least) + unit);
     };
     check("max_attempts", retry.max_attempts, 1, "");
     check("initial_interval", retry.initial_interval.count(), 0, " ms");
     check("backoff_factor", retry.backoff_factor, 1, "");
     check("max_interval", retry.max_interval.count(), 0, " ms");
-    if (!retry.retry_on.isGiven()) faults.push_back(where + "retry_on is null; give it a function, such as sg::isRetryable");
-    for (std::size_t i = 0; i < retry.otherwise.size(); ++i) addFaults(retry.otherwise[i], where + "otherwise[" + std::to_string(i) + "].", faults);
+    if (!retry.retry_on.isGiven())
+        faults.push_back(where + "retry_on is null; give it a function, such as sg::isRetryable");
+    for (std::size_t i = 0; i < retry.otherwise.size(); ++i)
+        addFaults(retry.otherwise[i], where + "otherwise[" + std::to_string(i) + "].", faults);
 }
 
 }  // namespace
@@ -67,7 +71,8 @@ const detail::HandlerSpec* handlerOf(const detail::NodeSpec& node, const detail:
 bool takesInputOf(const detail::NodeSpec& node, const detail::InputType& input) noexcept {
     if (node.subgraph) return false;
     const detail::InputType& own = node.action.input;
-    return input.type == own.type || (input.payload != nullptr && own.payload != nullptr && input.payload->type == own.payload->type);
+    return input.type == own.type ||
+           (input.payload != nullptr && own.payload != nullptr && input.payload->type == own.payload->type);
 }
 
 void addPolicies(Topology& topology, const detail::GraphSpec& graph) {
@@ -79,7 +84,8 @@ void addPolicies(Topology& topology, const detail::GraphSpec& graph) {
             node.cache = NodeCache{.key = cache.key, .ttl = cache.ttl, .ns = cacheNamespace(topology, node, cache.ns)};
         }
         if (const auto* handler = handlerOf(spec, graph)) {
-            node.on_error = ErrorHandler{.action = handler->action, .takes_state = !takesInputOf(spec, handler->action.input)};
+            node.on_error =
+                ErrorHandler{.action = handler->action, .takes_state = !takesInputOf(spec, handler->action.input)};
         }
     }
 }
@@ -101,14 +107,17 @@ void clearAll(const Core& core, BaseCache* outer) {
 
 void clearCache(const Core& core, const NodeNames* nodes) {
     BaseCache* const cache = core.options().cache.get();
-    if (cache == nullptr) throw InvalidArgumentError("clearCache: the graph was compiled without a cache (CompileOptions::cache)");
+    if (cache == nullptr)
+        throw InvalidArgumentError("clearCache: the graph was compiled without a cache (CompileOptions::cache)");
     const engine::Topology& topology = core.topology();
     const auto find = [&topology](const std::string& name) {
         const engine::NodeIndex found = topology.find(name);
         if (found == engine::no_node || !topology.nodes[found].cache) {
-            throw InvalidArgumentError("clearCache: " + std::string(found == engine::no_node ? "there is no node '" : "nothing is cached of node '") + name +
-                                           (found == engine::no_node ? "'" : "'; give it a cache policy, or do not name it"),
-                                       {.node = name});
+            throw InvalidArgumentError(
+                "clearCache: " +
+                    std::string(found == engine::no_node ? "there is no node '" : "nothing is cached of node '") +
+                    name + (found == engine::no_node ? "'" : "'; give it a cache policy, or do not name it"),
+                {.node = name});
         }
         return found;
     };

@@ -114,7 +114,8 @@ std::uint64_t fingerprintOf(const Topology& topology) {
             auto ends = branch.ends;
             for (auto& [label, target] : ends) {
                 // An end without a label of its own has its node's name.
-                if (target != no_node && label == topology.nodes[target].name) label = topology.nodes[target].stored_name;
+                if (target != no_node && label == topology.nodes[target].name)
+                    label = topology.nodes[target].stored_name;
             }
             std::ranges::sort(ends);
             for (const auto& [label, target] : ends) {
@@ -142,7 +143,8 @@ void Topology::index() {
     has_deferred = std::ranges::any_of(nodes, &Node::deferred);
     has_limits = std::ranges::any_of(nodes, [](const Node& node) { return node.limits.any(); });
     has_seats = std::ranges::any_of(nodes, [](const Node& node) { return node.seats > 0; });
-    has_lasting = std::ranges::any_of(nodes, [](const Node& node) { return node.subgraph && livesWithThread(*node.subgraph->spec.core); });
+    has_lasting = std::ranges::any_of(
+        nodes, [](const Node& node) { return node.subgraph && livesWithThread(*node.subgraph->spec.core); });
     has_keys = std::ranges::any_of(nodes, hasKeys);
 }
 

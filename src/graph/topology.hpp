@@ -9,11 +9,11 @@
 
 #include <stategraph/detail/graph_builder.hpp>
 
-// The compiled graph as the superstep needs it: arrays by index. Nodes are numbered in the order of their stored names, the virtual
-// start node among them, because that is the order in which tasks are planned and their writes applied.
+// The compiled graph as the superstep needs it: arrays by index. Nodes are numbered in the order of their stored names,
+// the virtual start node among them, because that is the order in which tasks are planned and their writes applied.
 //
-// A node has two names, which differ only if it was renamed: `name` is what users write and see, `stored_name` what the log and everything
-// derived from it has (NodeOptions::stored_as).
+// A node has two names, which differ only if it was renamed: `name` is what users write and see, `stored_name` what the
+// log and everything derived from it has (NodeOptions::stored_as).
 namespace stategraph::engine {
 
 using NodeIndex = std::uint32_t;

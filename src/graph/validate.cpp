@@ -54,7 +54,8 @@ public:
         for (const auto& node : graph_.nodes) checkEnds(node);
         checkRetry(graph_.default_retry, "the node defaults: retry.");
         if (options_.recursion_limit.value_or(1) < 1) {
-            fault("CompileOptions::recursion_limit is " + std::to_string(*options_.recursion_limit) + ", but must be at least 1; leave it out for the usual 25");
+            fault("CompileOptions::recursion_limit is " + std::to_string(*options_.recursion_limit) +
+                  ", but must be at least 1; leave it out for the usual 25");
         }
         checkHandlers();
         if (!options_.log_key.empty() && options_.log_key.state != graph_.state->state().type) {
@@ -153,7 +154,8 @@ private:
             fault("node " + name + " has a timeout below 1 ms; leave it out for none");
         }
         if (node.max_concurrency.value_or(1) < 1) {
-            fault("node " + name + ": max_concurrency is " + std::to_string(*node.max_concurrency) + ", but must be at least 1; leave it out for no limit");
+            fault("node " + name + ": max_concurrency is " + std::to_string(*node.max_concurrency) +
+                  ", but must be at least 1; leave it out for no limit");
         }
         if (!node.subgraph && node.action.call == nullptr) {
             fault("node " + name + " has neither a function nor a subgraph; add it with one");
@@ -170,7 +172,8 @@ private:
         const CachePolicy& cache = cacheOf(node, graph_);
         if (cache.use != CacheUse::on) return;
         const std::string where = "node " + quoted(node.name) + ": cache.";
-        if (cache.ttl && cache.ttl->count() < 1) fault(where + "ttl is " + times::textOf(*cache.ttl) + ", but must be at least 1 ms");
+        if (cache.ttl && cache.ttl->count() < 1)
+            fault(where + "ttl is " + times::textOf(*cache.ttl) + ", but must be at least 1 ms");
         if (cache.key.empty() || takesInputOf(node, cache.key.input())) return;
         if (node.subgraph && cache.key.input().type == graph_.state->state().type) return;
         fault(where + "key takes another type than the node" +
@@ -181,7 +184,8 @@ private:
         std::set<std::string_view> handled;
         for (const auto& handler : graph_.handlers) {
             const bool for_all = handler.node == "*";
-            const std::string where = for_all ? std::string("the error handler of all nodes") : "error handler of node " + quoted(handler.node);
+            const std::string where = for_all ? std::string("the error handler of all nodes")
+                                              : "error handler of node " + quoted(handler.node);
             if (!handled.insert(handler.node).second) fault(where + ": there are two; keep one");
             if (handler.action.call == nullptr) fault(where + " has no function; add it with one");
             const auto* input = &handler.action.input;
@@ -191,7 +195,8 @@ private:
                 if (handler.ends) {
                     for (const auto& name : *handler.ends) {
                         for (const auto& node : graph_.nodes) {
-                            if (handlerOf(node, graph_) == &handler) connectFailure(vertices_.at(node.name), resolveTarget(name, "ends of " + where));
+                            if (handlerOf(node, graph_) == &handler)
+                                connectFailure(vertices_.at(node.name), resolveTarget(name, "ends of " + where));
                         }
                     }
                 }
@@ -231,17 +236,21 @@ private:
             if (node.stored_as.empty()) continue;
             const std::string where = "node " + quoted(node.name) + ": stored_as is " + quoted(node.stored_as);
             const std::string_view name = node.stored_as;
-            if (name.starts_with("__") || name == "*" || name.find_first_of("|:") != std::string_view::npos || !detail::isUtf8(name)) {
-                fault(where + ", which no node can ever have been called; give the name it had when threads were first stored");
+            if (name.starts_with("__") || name == "*" || name.find_first_of("|:") != std::string_view::npos ||
+                !detail::isUtf8(name)) {
+                fault(where +
+                      ", which no node can ever have been called; give the name it had when threads were first stored");
             }
             const auto [same, added] = stored.emplace(name, &node);
             if (!added) {
-                fault("nodes " + quoted(same->second->name) + " and " + quoted(node.name) + " are both stored as " + quoted(name) +
-                      "; a thread goes on with one of them: take stored_as away from the other");
+                fault("nodes " + quoted(same->second->name) + " and " + quoted(node.name) + " are both stored as " +
+                      quoted(name) + "; a thread goes on with one of them: take stored_as away from the other");
             }
             const auto other = vertices_.find(name);
             if (name != node.name && other != vertices_.end() && other->second > end_vertex) {
-                fault(where + ", and another node has that name; its threads could not be told apart: choose another name for that node");
+                fault(where +
+                      ", and another node has that name; its threads could not be told apart: choose another name for "
+                      "that node");
             }
         }
     }

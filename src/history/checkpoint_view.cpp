@@ -56,8 +56,10 @@ Value resultOf(std::vector<LoggedWrite> writes) {
 }
 
 // What the one task of a superstep wrote, from the commit that it led to.
-std::optional<Value> resultFromCommit(const LogName& log, const checkpoint::CommitFields& commit, const StoredCommit& follower) {
-    const checkpoint::CommitFields next = checkpoint::readCommit({log.thread_id, log.checkpoint_ns, follower.id}, follower.bytes);
+std::optional<Value> resultFromCommit(const LogName& log, const checkpoint::CommitFields& commit,
+                                      const StoredCommit& follower) {
+    const checkpoint::CommitFields next =
+        checkpoint::readCommit({log.thread_id, log.checkpoint_ns, follower.id}, follower.bytes);
     if (next.parent != commit.id || next.source != Source::loop || next.folds != 1) return {};
     if (next.writes) return resultOf(checkpoint::readCommitWrites(next));
     std::vector<LoggedWrite> writes;
@@ -71,14 +73,15 @@ std::optional<Value> resultFromCommit(const LogName& log, const checkpoint::Comm
 
 }  // namespace
 
-std::vector<DueTask> dueTasks(const Topology& topology, const checkpoint::CommitFields& commit, const Records& records, bool latest) {
+std::vector<DueTask> dueTasks(const Topology& topology, const checkpoint::CommitFields& commit, const Records& records,
+                              bool latest) {
     std::vector<DueTask> tasks = checkpoint::dueTasks(commit, records, latest);
     for (DueTask& task : tasks) task.shown_name = topology.shownName(task.name);
     return tasks;
 }
 
-SnapshotData describe(const LogName& log, const checkpoint::CommitFields& commit, const std::vector<DueTask>& tasks, bool latest,
-                      const std::optional<StoredCommit>& follower) {
+SnapshotData describe(const LogName& log, const checkpoint::CommitFields& commit, const std::vector<DueTask>& tasks,
+                      bool latest, const std::optional<StoredCommit>& follower) {
     SnapshotData snapshot;
     const auto configOf = [&log](CheckpointId id) {
         return Config{.thread_id = log.thread_id, .checkpoint_id = id, .checkpoint_ns = std::string(log.checkpoint_ns)};
@@ -104,7 +107,8 @@ SnapshotData describe(const LogName& log, const checkpoint::CommitFields& commit
             }
             const checkpoint::AnsweredQuestions answered(*due.record);
             for (const auto& asked : due.record->interrupts) {
-                task.interrupts.push_back({asked.id, asked.index, Value::fromCbor(std::string(asked.value)), std::string(asked.key)});
+                task.interrupts.push_back(
+                    {asked.id, asked.index, Value::fromCbor(std::string(asked.value)), std::string(asked.key)});
                 if (!due.finished && !answered.has(asked)) task.open_interrupts.push_back(task.interrupts.back());
             }
             if (due.record->writes) task.result = resultOf(checkpoint::readWrites(*due.record->writes));
@@ -129,8 +133,10 @@ void showCancel(const Records& records, bool latest, SnapshotData& snapshot) {
     for (TaskSnapshot& task : snapshot.tasks) task.open_interrupts.clear();
 }
 
-void closeAnswered(BaseCheckpointSaver& saver, const LogName& log, const checkpoint::CommitFields& commit, SnapshotData& snapshot) {
-    const bool any = std::ranges::any_of(snapshot.tasks, [](const TaskSnapshot& task) { return !task.open_interrupts.empty(); });
+void closeAnswered(BaseCheckpointSaver& saver, const LogName& log, const checkpoint::CommitFields& commit,
+                   SnapshotData& snapshot) {
+    const bool any =
+        std::ranges::any_of(snapshot.tasks, [](const TaskSnapshot& task) { return !task.open_interrupts.empty(); });
     if (!any || commit.parents.empty() || !commit.parents.front().checkpoint_ns.empty()) return;
     const LogName root{log.thread_id, ""};
     const CheckpointId at = commit.parents.front().id;
@@ -142,7 +148,9 @@ void closeAnswered(BaseCheckpointSaver& saver, const LogName& log, const checkpo
         for (const auto* asked : checkpoint::openQuestions(record)) open.emplace(asked->id, asked->index);
     }
     for (TaskSnapshot& task : snapshot.tasks) {
-        std::erase_if(task.open_interrupts, [&open](const Interrupt& asked) { return !open.contains({asked.id, asked.index}); });
+        std::erase_if(task.open_interrupts, [&open](const Interrupt& asked) {
+            return !open.contains({asked.id, asked.index});
+        });
     }
 }
 

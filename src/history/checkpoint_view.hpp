@@ -10,8 +10,8 @@
 #include "src/graph/core.hpp"
 #include "src/superstep/apply.hpp"
 
-// A stored checkpoint as a snapshot shows it: its tasks by name, with what their records and the next commit say of them. It needs the
-// graph for nodes' names alone, so threads of other versions of a program can be read too.
+// A stored checkpoint as a snapshot shows it: its tasks by name, with what their records and the next commit say of
+// them. It needs the graph for nodes' names alone, so threads of other versions of a program can be read too.
 namespace stategraph::engine {
 
 using checkpoint::DueTask;
@@ -19,19 +19,23 @@ using checkpoint::findRecord;
 using checkpoint::readRecords;
 using checkpoint::Records;
 
-/// The tasks due at a checkpoint, triggered ones by name, then sends. `latest`: with those that a Command added. Nodes that the graph does not
-/// have keep the log's name.
-std::vector<DueTask> dueTasks(const Topology& topology, const checkpoint::CommitFields& commit, const Records& records, bool latest);
+/// The tasks due at a checkpoint, triggered ones by name, then sends. `latest`: with those that a Command added. Nodes
+/// that the graph does not have keep the log's name.
+std::vector<DueTask> dueTasks(const Topology& topology, const checkpoint::CommitFields& commit, const Records& records,
+                              bool latest);
 
 /// Everything of a snapshot but the values. `follower` is the commit behind it in the log, if known.
-SnapshotData describe(const LogName& log, const checkpoint::CommitFields& commit, const std::vector<DueTask>& tasks, bool latest,
-                      const std::optional<StoredCommit>& follower);
+SnapshotData describe(const LogName& log, const checkpoint::CommitFields& commit, const std::vector<DueTask>& tasks,
+                      bool latest, const std::optional<StoredCommit>& follower);
 
-/// Of a subgraph's checkpoint: leaves open only those questions that can be answered. Answers are kept with the root's task, so what is open
-/// there is; the subgraph's own record does not say that somebody answered. Reads the root's checkpoint if anything looks open.
-void closeAnswered(BaseCheckpointSaver& saver, const LogName& log, const checkpoint::CommitFields& commit, SnapshotData& snapshot);
+/// Of a subgraph's checkpoint: leaves open only those questions that can be answered. Answers are kept with the root's
+/// task, so what is open there is; the subgraph's own record does not say that somebody answered. Reads the root's
+/// checkpoint if anything looks open.
+void closeAnswered(BaseCheckpointSaver& saver, const LogName& log, const checkpoint::CommitFields& commit,
+                   SnapshotData& snapshot);
 
-/// Whether the thread was cancelled at the checkpoint; nothing is due and nothing asked then in what is shown as the `latest`.
+/// Whether the thread was cancelled at the checkpoint; nothing is due and nothing asked then in what is shown as the
+/// `latest`.
 void showCancel(const Records& records, bool latest, SnapshotData& snapshot);
 
 /// {channel: value} of what is set. `bytes_expected`: for how many to make room at once.

@@ -29,7 +29,8 @@ void checkThread(BaseCheckpointSaver& saver, const Core& core, const std::string
 
 }  // namespace
 
-std::vector<IncompatibleThread> checkThreads(BaseCheckpointSaver& saver, const Core& core, const CompatibilityOptions& options) {
+std::vector<IncompatibleThread> checkThreads(BaseCheckpointSaver& saver, const Core& core,
+                                             const CompatibilityOptions& options) {
     std::vector<IncompatibleThread> found;
     saver.forEachHead({.thread_id = options.thread_id}, page_size, [&](const ListedCheckpoint& head) {
         checkThread(saver, core, head.thread_id, head.id, found);

@@ -74,12 +74,13 @@ private:
     LogName log() const { return {config_.thread_id.view(), config_.checkpoint_ns}; }
 
     void load() {
-        auto tuple = latest_ ? findCurrent(saver_, log(), head_) : saver_.getTuple({.log = log(), .checkpoint_id = config_.checkpoint_id});
+        auto tuple = latest_ ? findCurrent(saver_, log(), head_)
+                             : saver_.getTuple({.log = log(), .checkpoint_id = config_.checkpoint_id});
         if (!tuple) {
             ids_.observe(head_);
             if (config_.checkpoint_id) {
-                throw InvalidArgumentError("there is no checkpoint " + config_.checkpoint_id.toString() + " in thread '" +
-                                               config_.thread_id.toString() + "'",
+                throw InvalidArgumentError("there is no checkpoint " + config_.checkpoint_id.toString() +
+                                               " in thread '" + config_.thread_id.toString() + "'",
                                            {.checkpoint_id = config_.checkpoint_id.toString()});
             }
             return;
@@ -88,7 +89,8 @@ private:
         ids_.observe(head_);
         loaded_ = checkpoint::fold(log(), std::move(*tuple));
         restoreState(*loaded_, state_);
-        whole_ = restoreSchedule(topology_, core_.schema(), *loaded_, schedule_, GoneNodes::skip);  // an edit drops what is due
+        whole_ = restoreSchedule(topology_, core_.schema(), *loaded_, schedule_,
+                                 GoneNodes::skip);  // an edit drops what is due
         if (topology_.has_lasting && !schedule_.knows_all_visits && latest_) {
             completeVisits(saver_, log(), {}, schedule_, [](CheckpointId) { return true; });
         }
@@ -128,12 +130,14 @@ private:
         for (const PlannedTask& task : tasks_) {
             const Node& node = topology_.nodes[task.node];
             if (!node.subgraph || !livesWithThread(*node.subgraph->spec.core)) continue;
-            const auto key = findKey(core_.schema(), node, state_, task.is_send ? &schedule_.sends[task.send] : nullptr);
+            const auto key =
+                findKey(core_.schema(), node, state_, task.is_send ? &schedule_.sends[task.send] : nullptr);
             if (!key) continue;
             const std::string ns = innerNamespace(config_.checkpoint_ns, node, {}, *key);
             const CheckpointId id = loaded_->commit.id;
             CheckpointId head;
-            if (const auto visit = findVisit(saver_, {config_.thread_id.view(), ns}, {config_.checkpoint_ns, id, id}, head)) {
+            if (const auto visit =
+                    findVisit(saver_, {config_.thread_id.view(), ns}, {config_.checkpoint_ns, id, id}, head)) {
                 schedule_.setVisit(lastingLog(node, *key), visit->id);
             }
         }
@@ -147,7 +151,8 @@ private:
     void fold(std::span<detail::Writes> writes, const std::vector<PlannedTask>& by, std::string_view writer) {
         WriteSet set;
         for (std::size_t i = 0; i < writes.size(); ++i) {
-            set.add(core_.schema(), writes[i], by.empty() ? writer : std::string_view(topology_.nodes[by[i].node].name));
+            set.add(core_.schema(), writes[i],
+                    by.empty() ? writer : std::string_view(topology_.nodes[by[i].node].name));
         }
         set.close(core_.schema());
         std::vector<detail::ChannelIndex> ending;
@@ -170,19 +175,25 @@ private:
         }
         const bool is_alone = edits.size() == 1 && edits.front().go_to.empty();
         if (special == Special::end && (!is_alone || !edits.front().writes.empty())) {
-            throw InvalidUpdateError("as_node END ends what is due, and can neither write nor lead anywhere nor stand beside other edits");
+            throw InvalidUpdateError(
+                "as_node END ends what is due, and can neither write nor lead anywhere nor stand beside other edits");
         }
         if (special == Special::copy && (!is_alone || !edits.front().writes.empty())) {
-            throw InvalidUpdateError("as_node COPY makes the same checkpoint once more, and can neither write nor lead anywhere nor stand beside other "
-                                     "edits; edit the copy in a superstep after it");
+            throw InvalidUpdateError(
+                "as_node COPY makes the same checkpoint once more, and can neither write nor lead anywhere nor stand "
+                "beside other "
+                "edits; edit the copy in a superstep after it");
         }
         if (special == Special::input && (!is_alone || edits.front().writes.empty())) {
-            throw InvalidUpdateError("as_node INPUT is the graph's input: it needs values, and can neither lead anywhere nor stand beside other edits");
+            throw InvalidUpdateError(
+                "as_node INPUT is the graph's input: it needs values, and can neither lead anywhere nor stand beside "
+                "other edits");
         }
         const bool is_inner = !config_.checkpoint_ns.empty();
         if (is_inner && (special == Special::copy || special == Special::input)) {
-            throw InvalidUpdateError("as_node " + std::string(special == Special::copy ? "COPY" : "INPUT") +
-                                     " is for the graph itself, and not for the log of a subgraph: leave checkpoint_ns out");
+            throw InvalidUpdateError(
+                "as_node " + std::string(special == Special::copy ? "COPY" : "INPUT") +
+                " is for the graph itself, and not for the log of a subgraph: leave checkpoint_ns out");
         }
         return special;
     }
@@ -195,7 +206,8 @@ private:
             }
             const NodeIndex node = edit.as_node ? topology_.find(*edit.as_node) : inferNode();
             if (node == no_node) {
-                throw InvalidUpdateError("as_node is '" + *edit.as_node + "', and the graph has no such node", {.node = *edit.as_node});
+                throw InvalidUpdateError("as_node is '" + *edit.as_node + "', and the graph has no such node",
+                                         {.node = *edit.as_node});
             }
             nodes_.push_back(node);
             core_.schema().check(edit.writes);
@@ -204,11 +216,15 @@ private:
 
     NodeIndex inferNode() const {
         switch (schedule_.last.kind) {
-            case LastRan::Kind::nobody: return topology_.start;
-            case LastRan::Kind::one: return schedule_.last.node;
-            case LastRan::Kind::several: break;
+            case LastRan::Kind::nobody:
+                return topology_.start;
+            case LastRan::Kind::one:
+                return schedule_.last.node;
+            case LastRan::Kind::several:
+                break;
         }
-        throw InvalidUpdateError("it is ambiguous as which node the state is edited: several tasks ran last. Say as_node");
+        throw InvalidUpdateError(
+            "it is ambiguous as which node the state is edited: several tasks ran last. Say as_node");
     }
 
     LogSettings logSettings() const {
@@ -246,8 +262,8 @@ private:
         return commit(std::move(operations));
     }
 
-    // The record of the task that was due at the edited checkpoint and that the edit stands for, if there is one: of several of a node, which
-    // Sends made, each edit stands for the next.
+    // The record of the task that was due at the edited checkpoint and that the edit stands for, if there is one: of
+    // several of a node, which Sends made, each edit stands for the next.
     void noteResult(const Node& node, detail::Writes& writes, const Routes& routes) {
         const Records records = readRecords(log(), loaded_->commit.id, loaded_->tuple.writes);
         for (const DueTask& due : dueTasks(topology_, loaded_->commit, records, false)) {
@@ -296,7 +312,8 @@ private:
         for (const detail::Op& op : writes) {
             if (core_.accepts(op.channel)) continue;
             const std::string& name = core_.schema().channel(op.channel).name;
-            throw InvalidUpdateError("channel '" + name + "' is not among those that the graph takes as input", {.channel = name});
+            throw InvalidUpdateError("channel '" + name + "' is not among those that the graph takes as input",
+                                     {.channel = name});
         }
         advance(topology_, schedule_, {.consumed = {}, .routed = {}, .is_step = false, .input = &writes});
         return commit({}, Source::input);
@@ -358,8 +375,8 @@ private:
     std::vector<PlannedTask> tasks_;
     std::vector<NodeIndex> nodes_;
     std::vector<std::pair<std::string, std::string>> results_;  // of tasks: path and record
-    std::string_view metadata_;  // of the checkpoint that is made: a CBOR map, or empty
-    std::string_view run_word_;  // how the thread is left; empty: nothing is due
+    std::string_view metadata_;                                 // of the checkpoint that is made: a CBOR map, or empty
+    std::string_view run_word_;                                 // how the thread is left; empty: nothing is due
     bool shows_ = false;
     bool whole_ = false;
 };
@@ -397,9 +414,11 @@ Config editState(const Core& root, const Config& config, Edits& given, const Edi
     engine::ThreadClaim claim;
     const Core& core = engine::resolveNamespace(root, config.checkpoint_ns);
     if (core.schema().state().type != given.data().state) {
-        const std::string whose = config.checkpoint_ns.empty() ? "the graph" : "the subgraph '" + std::string(config.checkpoint_ns) + "'";
-        throw InvalidUpdateError("the update is of another type of state than that of " + whose + ": give it an Update of its own state",
-                                 {.thread_id = config.thread_id.toString(), .checkpoint_ns = config.checkpoint_ns});
+        const std::string whose =
+            config.checkpoint_ns.empty() ? "the graph" : "the subgraph '" + std::string(config.checkpoint_ns) + "'";
+        throw InvalidUpdateError(
+            "the update is of another type of state than that of " + whose + ": give it an Update of its own state",
+            {.thread_id = config.thread_id.toString(), .checkpoint_ns = config.checkpoint_ns});
     }
     if (supersteps.empty()) throw InvalidArgumentError("bulkUpdateState was given no supersteps");
     Config at = config;
@@ -408,7 +427,8 @@ Config editState(const Core& root, const Config& config, Edits& given, const Edi
         claim.acquire(saver, config.thread_id.view(), options.on_busy, options.busy_timeout);
         for (auto& edits : supersteps) {
             if (edits.empty()) throw InvalidArgumentError("bulkUpdateState was given a superstep without updates");
-            at = engine::Editor(core, saver, engine::storeAt(root, config.checkpoint_ns), at, options.durability).apply(edits, is_bulk);
+            at = engine::Editor(core, saver, engine::storeAt(root, config.checkpoint_ns), at, options.durability)
+                     .apply(edits, is_bulk);
         }
     } catch (Error& error) {
         error.addContext({.thread_id = config.thread_id.toString(), .checkpoint_ns = config.checkpoint_ns});
@@ -419,8 +439,8 @@ Config editState(const Core& root, const Config& config, Edits& given, const Edi
 
 namespace {
 
-// Of a thread that no run holds: a record beside its newest checkpoint, without the thread's claim, which a run that begins now would find taken.
-// None: somebody has written to the thread meanwhile.
+// Of a thread that no run holds: a record beside its newest checkpoint, without the thread's claim, which a run that
+// begins now would find taken. None: somebody has written to the thread meanwhile.
 std::optional<bool> noteCancel(BaseCheckpointSaver& saver, const LogName& log, bool sync) {
     CheckpointId head;
     auto tuple = engine::findCurrent(saver, log, head);
@@ -442,11 +462,13 @@ std::optional<bool> noteCancel(BaseCheckpointSaver& saver, const LogName& log, b
 }
 
 // By the run that holds the thread, or in its place if none does.
-bool storeCancel(BaseCheckpointSaver& saver, const LogName& log, bool sync, std::chrono::steady_clock::time_point until) {
+bool storeCancel(BaseCheckpointSaver& saver, const LogName& log, bool sync,
+                 std::chrono::steady_clock::time_point until) {
     bool was_noted = false;
     for (;;) {
         // Also after the record has been put: a run that had begun before would not know of it.
-        if (const auto of_run = engine::ThreadClaim::cancelHolder(saver, log.thread_id, until)) return *of_run || was_noted;
+        if (const auto of_run = engine::ThreadClaim::cancelHolder(saver, log.thread_id, until))
+            return *of_run || was_noted;
         if (was_noted) return true;
         const std::optional<bool> noted = noteCancel(saver, log, sync);
         if (noted == false) return false;
@@ -468,7 +490,8 @@ bool cancelThread(const Core& core, const ThreadId& thread_id, const EditOptions
             const bool was_stored = of_run.has_value();
             engine::ThreadClaim claim;
             try {
-                claim.acquire(saver, thread_id.view(), was_stored ? options.on_busy : OnBusy::reject, options.busy_timeout);
+                claim.acquire(saver, thread_id.view(), was_stored ? options.on_busy : OnBusy::reject,
+                              options.busy_timeout);
             } catch (const ThreadBusyError&) {
                 if (was_stored) throw;
                 continue;  // a run has begun meanwhile

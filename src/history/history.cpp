@@ -39,7 +39,8 @@ struct HistoryReader::Impl {
     bool last_page = false;
     std::size_t given = 0;
     std::optional<StoredCommit> follower = {};  // of the next to be given
-    std::optional<checkpoint::Lineage> lineage = {};  // what the last values came from; most likely the next ones do too
+    std::optional<checkpoint::Lineage> lineage =
+        {};  // what the last values came from; most likely the next ones do too
 
     Impl(std::shared_ptr<const Core> graph, const Config& from, const HistoryOptions& with)
         : root(std::move(graph)),
@@ -57,8 +58,11 @@ struct HistoryReader::Impl {
         const CheckpointId before = page.empty() ? options.before : page.back().id;
         std::size_t rows = page_rows;
         if (options.limit && options.filter.empty()) rows = std::min(rows, *options.limit - given);
-        page = saver.list({.thread_id = config.thread_id.toString(), .checkpoint_ns = config.checkpoint_ns, .before = before,
-                           .limit = rows, .with_writes = true});
+        page = saver.list({.thread_id = config.thread_id.toString(),
+                           .checkpoint_ns = config.checkpoint_ns,
+                           .before = before,
+                           .limit = rows,
+                           .with_writes = true});
         at = 0;
         last_page = page.size() < rows;
         std::size_t bytes = 0;
@@ -77,8 +81,8 @@ struct HistoryReader::Impl {
             ListedCheckpoint& listed = page[at++];
             const checkpoint::CommitFields commit = checkpoint::readCommit(
                 {listed.thread_id, listed.checkpoint_ns, listed.id}, listed.bytes, !options.values);
-            const bool wanted = options.filter.empty() ||
-                                matches(options.filter, commit.source, commit.step, engine::readMetadata(commit.metadata));
+            const bool wanted = options.filter.empty() || matches(options.filter, commit.source, commit.step,
+                                                                  engine::readMetadata(commit.metadata));
             if (wanted) fill(commit, listed, snapshot, out);
             follower = StoredCommit{listed.id, std::move(listed.bytes)};
             if (!wanted) continue;
@@ -99,10 +103,12 @@ struct HistoryReader::Impl {
         return true;
     }
 
-    void fill(const checkpoint::CommitFields& commit, const ListedCheckpoint& listed, SnapshotData& snapshot, const ValuesOut& out) {
+    void fill(const checkpoint::CommitFields& commit, const ListedCheckpoint& listed, SnapshotData& snapshot,
+              const ValuesOut& out) {
         const engine::Records records = engine::readRecords(log(), commit.id, listed.writes);
-        const std::vector<engine::DueTask> due =
-            core != nullptr ? engine::dueTasks(core->topology(), commit, records, false) : engine::calledTasks(commit, records, false);
+        const std::vector<engine::DueTask> due = core != nullptr
+                                                     ? engine::dueTasks(core->topology(), commit, records, false)
+                                                     : engine::calledTasks(commit, records, false);
         std::optional<CheckpointTuple> tuple;
         if (!follower && options.before) {
             tuple = saver.getTuple({.log = log(), .checkpoint_id = commit.id});
@@ -130,7 +136,8 @@ struct HistoryReader::Impl {
     }
 
     // None if the checkpoint was pruned meanwhile. `tuple` if it was read already.
-    std::optional<std::span<const checkpoint::ChannelPieces>> channelsOf(CheckpointId id, std::optional<CheckpointTuple> tuple) {
+    std::optional<std::span<const checkpoint::ChannelPieces>> channelsOf(CheckpointId id,
+                                                                         std::optional<CheckpointTuple> tuple) {
         if (lineage) {
             if (const auto channels = lineage->channelsOf(id)) return channels;
             lineage.reset();  // not two of them at a time
@@ -151,7 +158,8 @@ bool HistoryReader::next(SnapshotData& snapshot, const ValuesOut& values) {
     try {
         return impl_->next(snapshot, values);
     } catch (Error& error) {
-        error.addContext({.thread_id = impl_->config.thread_id.toString(), .checkpoint_ns = impl_->config.checkpoint_ns});
+        error.addContext(
+            {.thread_id = impl_->config.thread_id.toString(), .checkpoint_ns = impl_->config.checkpoint_ns});
         throw;
     }
 }

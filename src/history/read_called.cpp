@@ -28,7 +28,8 @@ std::string keyOf(std::string_view escaped) {
 }
 
 // The logs right below a task: a subgraph's visit, and calls.
-void addLogs(BaseCheckpointSaver& saver, const Config& config, const std::vector<ListedCheckpoint>& heads, std::string_view name, TaskSnapshot& task) {
+void addLogs(BaseCheckpointSaver& saver, const Config& config, const std::vector<ListedCheckpoint>& heads,
+             std::string_view name, TaskSnapshot& task) {
     std::string visit = config.checkpoint_ns;
     if (!visit.empty()) visit += '|';
     visit += std::string(name) + ':' + task.id.toString();
@@ -59,8 +60,8 @@ std::vector<DueTask> calledTasks(const checkpoint::CommitFields& commit, const R
     return tasks;
 }
 
-void giveCalledValues(std::span<const checkpoint::ChannelPieces> channels, CheckpointId id, SnapshotData& snapshot, const detail::ValuesOut& out,
-                      detail::TypeKey root_type) {
+void giveCalledValues(std::span<const checkpoint::ChannelPieces> channels, CheckpointId id, SnapshotData& snapshot,
+                      const detail::ValuesOut& out, detail::TypeKey root_type) {
     std::vector<checkpoint::ChannelPieces> ordered(channels.begin(), channels.end());
     const auto place = [](const checkpoint::ChannelPieces& each) { return std::pair(each.name.size(), each.name); };
     std::ranges::sort(ordered, {}, place);
@@ -84,12 +85,14 @@ void giveCalledValues(std::span<const checkpoint::ChannelPieces> channels, Check
     out.schema->state().move(out.object, state.object());
 }
 
-SnapshotData readCalled(BaseCheckpointSaver& saver, const Config& config, std::optional<CheckpointTuple> tuple, bool subgraphs,
-                        const detail::ValuesOut& out, detail::TypeKey root_type) {
+SnapshotData readCalled(BaseCheckpointSaver& saver, const Config& config, std::optional<CheckpointTuple> tuple,
+                        bool subgraphs, const detail::ValuesOut& out, detail::TypeKey root_type) {
     if (!tuple) {
         if (config.checkpoint_id) {
-            throw InvalidArgumentError("there is no checkpoint " + config.checkpoint_id.toString() + " of the called graph '" + config.checkpoint_ns + "'",
-                                       {.thread_id = config.thread_id.toString(), .checkpoint_id = config.checkpoint_id.toString()});
+            throw InvalidArgumentError(
+                "there is no checkpoint " + config.checkpoint_id.toString() + " of the called graph '" +
+                    config.checkpoint_ns + "'",
+                {.thread_id = config.thread_id.toString(), .checkpoint_id = config.checkpoint_id.toString()});
         }
         SnapshotData nothing;
         nothing.config = config;
@@ -110,7 +113,8 @@ SnapshotData readCalled(BaseCheckpointSaver& saver, const Config& config, std::o
     return snapshot;
 }
 
-void addCalls(BaseCheckpointSaver& saver, const Config& config, const std::vector<DueTask>& due, SnapshotData& snapshot) {
+void addCalls(BaseCheckpointSaver& saver, const Config& config, const std::vector<DueTask>& due,
+              SnapshotData& snapshot) {
     const auto mayCall = [](const TaskSnapshot& task) { return !task.finished && !task.state_config; };
     if (std::ranges::none_of(snapshot.tasks, mayCall)) return;
     const auto heads = saver.list({.thread_id = config.thread_id.toString(), .heads = true});

@@ -23,8 +23,8 @@ void readInto(const detail::Schema& schema, const checkpoint::TaskFields& record
     if (record.writes) readWritesInto(schema, *record.writes, into);
 }
 
-// Applies what the finished tasks of the superstep that waits wrote. Writes that conflict are said on their tasks, and the stored values
-// stay.
+// Applies what the finished tasks of the superstep that waits wrote. Writes that conflict are said on their tasks, and
+// the stored values stay.
 void applyFinished(std::vector<DueTask>& due, SnapshotData& snapshot, State& state) {
     const detail::Schema& schema = state.schema();
     std::vector<detail::ChannelIndex> ending;
@@ -62,12 +62,13 @@ void applyFinished(std::vector<DueTask>& due, SnapshotData& snapshot, State& sta
     endChannels(state, ending);
 }
 
-SnapshotData read(const Core& root, const Core& core, BaseCheckpointSaver& saver, const Config& config, std::optional<CheckpointTuple> tuple,
-                  bool subgraphs, const ValuesOut& out);
+SnapshotData read(const Core& root, const Core& core, BaseCheckpointSaver& saver, const Config& config,
+                  std::optional<CheckpointTuple> tuple, bool subgraphs, const ValuesOut& out);
 
 // The logs of subgraphs that are due, `state` being as their tasks see it.
 void addSubgraphs(const Core& root, const Core& core, BaseCheckpointSaver& saver, const Config& config, bool subgraphs,
-                  const checkpoint::Folded& at, const std::vector<DueTask>& due, const State& state, SnapshotData& snapshot) {
+                  const checkpoint::Folded& at, const std::vector<DueTask>& due, const State& state,
+                  SnapshotData& snapshot) {
     for (std::size_t i = 0; i < due.size(); ++i) {
         TaskSnapshot& task = snapshot.tasks[i];
         const NodeIndex node = core.topology().findStored(due[i].name);
@@ -83,8 +84,10 @@ void addSubgraphs(const Core& root, const Core& core, BaseCheckpointSaver& saver
         task.state_config = Config{.thread_id = config.thread_id, .checkpoint_id = {}, .checkpoint_ns = ns};
         if (!subgraphs) continue;
         CheckpointId head;
-        auto tuple = findCurrent(saver, {config.thread_id.view(), config.checkpoint_ns}, at, ns.substr(outer + (outer > 0)), head);
-        task.state = std::make_shared<const SnapshotData>(read(root, inner, saver, *task.state_config, std::move(tuple), true, {}));
+        auto tuple = findCurrent(saver, {config.thread_id.view(), config.checkpoint_ns}, at,
+                                 ns.substr(outer + (outer > 0)), head);
+        task.state = std::make_shared<const SnapshotData>(
+            read(root, inner, saver, *task.state_config, std::move(tuple), true, {}));
     }
 }
 
@@ -95,17 +98,18 @@ std::optional<CheckpointTuple> find(BaseCheckpointSaver& saver, const Config& co
     return findCurrent(saver, log, head);
 }
 
-SnapshotData read(const Core& root, const Core& core, BaseCheckpointSaver& saver, const Config& config, std::optional<CheckpointTuple> tuple,
-                  bool subgraphs, const ValuesOut& out) {
+SnapshotData read(const Core& root, const Core& core, BaseCheckpointSaver& saver, const Config& config,
+                  std::optional<CheckpointTuple> tuple, bool subgraphs, const ValuesOut& out) {
     const LogName log{config.thread_id.view(), config.checkpoint_ns};
     State state(core.schema());
     SnapshotData snapshot;
     std::size_t bytes_expected = 0;
     if (!tuple) {
         if (config.checkpoint_id) {
-            throw InvalidArgumentError("there is no checkpoint " + config.checkpoint_id.toString() + " in thread '" +
-                                           config.thread_id.toString() + "'",
-                                       {.thread_id = config.thread_id.toString(), .checkpoint_id = config.checkpoint_id.toString()});
+            throw InvalidArgumentError(
+                "there is no checkpoint " + config.checkpoint_id.toString() + " in thread '" +
+                    config.thread_id.toString() + "'",
+                {.thread_id = config.thread_id.toString(), .checkpoint_id = config.checkpoint_id.toString()});
         }
         snapshot.config = config;
         state.reset();
@@ -158,9 +162,11 @@ SnapshotData readState(const Core& core, const Config& config, bool subgraphs, c
     BaseCheckpointSaver& saver = engine::historySaver(core, config);
     try {
         if (engine::isOfCall(config.checkpoint_ns)) {
-            return engine::readCalled(saver, config, engine::find(saver, config), subgraphs, values, core.schema().state().type);
+            return engine::readCalled(saver, config, engine::find(saver, config), subgraphs, values,
+                                      core.schema().state().type);
         }
-        return engine::read(core, engine::resolveNamespace(core, config.checkpoint_ns), saver, config, engine::find(saver, config), subgraphs, values);
+        return engine::read(core, engine::resolveNamespace(core, config.checkpoint_ns), saver, config,
+                            engine::find(saver, config), subgraphs, values);
     } catch (Error& error) {
         error.addContext({.thread_id = config.thread_id.toString(), .checkpoint_ns = config.checkpoint_ns});
         throw;

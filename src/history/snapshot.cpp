@@ -55,7 +55,8 @@ void encodeTask(const TaskSnapshot& task, Encoder& out) {
     out.text("interrupts");
     out.array(task.interrupts.size());
     for (const auto& interrupt : task.interrupts) {
-        const bool open = std::find(task.open_interrupts.begin(), task.open_interrupts.end(), interrupt) != task.open_interrupts.end();
+        const bool open = std::find(task.open_interrupts.begin(), task.open_interrupts.end(), interrupt) !=
+                          task.open_interrupts.end();
         engine::encodeInterrupt(interrupt, !open, out);
     }
     out.text("finished");
@@ -130,9 +131,11 @@ std::string SnapshotData::createdAt() const {
     return std::string(text, size) + "." + std::string(3 - milliseconds.size(), '0') + milliseconds + "Z";
 }
 
-std::string detail::valuesAsJson(const Schema& schema, const void* state, const ChannelSet& present, const Value& as_cbor) {
+std::string detail::valuesAsJson(const Schema& schema, const void* state, const ChannelSet& present,
+                                 const Value& as_cbor) {
     Decoder in(as_cbor.bytes());
-    if (present == ChannelSet() || present == ChannelSet(schema.size()) || in.peek() != Decoder::Type::map) return as_cbor.toJson();
+    if (present == ChannelSet() || present == ChannelSet(schema.size()) || in.peek() != Decoder::Type::map)
+        return as_cbor.toJson();
     std::vector<bool> is_shown(schema.size());
     const std::size_t count = in.map();
     for (std::size_t i = 0; i < count; ++i) {
@@ -160,7 +163,8 @@ std::string toJson(const SnapshotData& snapshot) {
 }
 
 std::ostream& operator<<(std::ostream& out, const SnapshotData& snapshot) {
-    out << "step " << snapshot.step << " (" << toString(snapshot.source) << ") " << snapshot.values_as_cbor << " next [";
+    out << "step " << snapshot.step << " (" << toString(snapshot.source) << ") " << snapshot.values_as_cbor
+        << " next [";
     for (std::size_t i = 0; i < snapshot.next.size(); ++i) out << (i == 0 ? "" : ", ") << snapshot.next[i];
     return out << "] " << snapshot.config.checkpoint_id.toString();
 }

@@ -37,14 +37,22 @@ void checkLevel(int level) {
 
 void encodeJson(Encoder& encoder, const json::value& value, int level) {
     switch (value.kind()) {
-        case json::kind::null: return encoder.null();
-        case json::kind::bool_: return encoder.boolean(value.get_bool());
-        case json::kind::int64: return encoder.integer(value.get_int64());
-        case json::kind::uint64: return encoder.unsignedInteger(value.get_uint64());
-        case json::kind::double_: return encoder.real(value.get_double());
-        case json::kind::string: return encoder.text(view(value.get_string()));
-        case json::kind::array: return encodeArray(encoder, value.get_array(), level);
-        case json::kind::object: return encodeObject(encoder, value.get_object(), level);
+        case json::kind::null:
+            return encoder.null();
+        case json::kind::bool_:
+            return encoder.boolean(value.get_bool());
+        case json::kind::int64:
+            return encoder.integer(value.get_int64());
+        case json::kind::uint64:
+            return encoder.unsignedInteger(value.get_uint64());
+        case json::kind::double_:
+            return encoder.real(value.get_double());
+        case json::kind::string:
+            return encoder.text(view(value.get_string()));
+        case json::kind::array:
+            return encodeArray(encoder, value.get_array(), level);
+        case json::kind::object:
+            return encodeObject(encoder, value.get_object(), level);
     }
 }
 
@@ -118,18 +126,28 @@ void Codec<json::value>::decode(Decoder& decoder, json::value& value) {
             }
             return;
         }
-        case Type::negative_integer: value = decoder.integer(); return;
+        case Type::negative_integer:
+            value = decoder.integer();
+            return;
         case Type::bytes:
-        case Type::text: return Codec<json::string>::decode(decoder, value.emplace_string());
-        case Type::array: return Codec<json::array>::decode(decoder, value.emplace_array());
-        case Type::map: return Codec<json::object>::decode(decoder, value.emplace_object());
-        case Type::boolean: value = decoder.boolean(); return;
+        case Type::text:
+            return Codec<json::string>::decode(decoder, value.emplace_string());
+        case Type::array:
+            return Codec<json::array>::decode(decoder, value.emplace_array());
+        case Type::map:
+            return Codec<json::object>::decode(decoder, value.emplace_object());
+        case Type::boolean:
+            value = decoder.boolean();
+            return;
         case Type::null:
             decoder.tryNull();
             value = nullptr;
             return;
-        case Type::real: value = decoder.real(); return;
-        case Type::end: Decoder::fail("a value", Type::end);
+        case Type::real:
+            value = decoder.real();
+            return;
+        case Type::end:
+            Decoder::fail("a value", Type::end);
     }
 }
 
@@ -148,8 +166,8 @@ Value parseJson(std::string_view text) {
     if (!error && read == text.size()) parser.finish(error);
     if (!error && read < text.size()) error = json::error::extra_data;
     if (error) {
-        throw InvalidArgumentError("not JSON at byte " + std::to_string(read) + " of " + std::to_string(text.size()) + ": " +
-                                   error.message());
+        throw InvalidArgumentError("not JSON at byte " + std::to_string(read) + " of " + std::to_string(text.size()) +
+                                   ": " + error.message());
     }
     return fromJson(parser.release());
 }

@@ -32,9 +32,10 @@ InputType inputType() {
 JsonState stateFrom(const json::value& payload, const Runtime& runtime, const JsonLayout& layout) {
     const json::object* values = payload.if_object();
     if (values == nullptr) {
-        throw InvalidUpdateError("a Send to node '" + std::string(runtime.node()) +
-                                     "' must carry an object of channels: the node takes the state. Or let it take a boost::json::value",
-                                 {.node = std::string(runtime.node())});
+        throw InvalidUpdateError(
+            "a Send to node '" + std::string(runtime.node()) +
+                "' must carry an object of channels: the node takes the state. Or let it take a boost::json::value",
+            {.node = std::string(runtime.node())});
     }
     // As the state's own channels would be without a value: a payload is all that the node sees.
     JsonState state = JsonLayout::makeState(layout);
@@ -43,8 +44,9 @@ JsonState stateFrom(const json::value& payload, const Runtime& runtime, const Js
         try {
             layout.assign(state, std::string_view(entry.key()), entry.value());
         } catch (const InvalidArgumentError& unknown) {
-            throw InvalidUpdateError("a Send to node '" + std::string(runtime.node()) + "' carries what is no channel: " + unknown.message(),
-                                     {.node = std::string(runtime.node()), .channel = std::string(entry.key())});
+            throw InvalidUpdateError(
+                "a Send to node '" + std::string(runtime.node()) + "' carries what is no channel: " + unknown.message(),
+                {.node = std::string(runtime.node()), .channel = std::string(entry.key())});
         }
     }
     return state;
@@ -80,7 +82,8 @@ InputType NodeInput<JsonState, json::value>::type() { return inputType(); }
 
 JsonInput<JsonState> NodeInput<JsonState, JsonState>::from(const void* input, Runtime& runtime) {
     if (!hasPayload(runtime)) return JsonInput<JsonState>(*static_cast<const JsonState*>(input));
-    return JsonInput<JsonState>(stateFrom(*static_cast<const json::value*>(input), runtime, JsonLayout::of(graphSchema(runtime))));
+    return JsonInput<JsonState>(
+        stateFrom(*static_cast<const json::value*>(input), runtime, JsonLayout::of(graphSchema(runtime))));
 }
 
 JsonInput<json::value> NodeInput<JsonState, json::value>::from(const void* input, Runtime& runtime) {

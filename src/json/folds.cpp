@@ -8,7 +8,9 @@ struct JsonReplace {
         std::swap(slot, ops.back()->as<JsonOperand>().slot);
         if (log != nullptr) logSet(channel, slot, *log);
     }
-    static void unfold(JsonSlot& slot, std::span<Op* const> ops) { std::swap(slot, ops.back()->as<JsonOperand>().slot); }
+    static void unfold(JsonSlot& slot, std::span<Op* const> ops) {
+        std::swap(slot, ops.back()->as<JsonOperand>().slot);
+    }
 };
 
 // Moves what was written to the end: the elements of a list, or any other value as one.
@@ -80,7 +82,8 @@ struct JsonMerge {
         for (Op* op : ops) requireObject(channel, writtenBy(op), "what was written");
         json::object changed = std::move(writtenBy(ops.front()).get_object());
         for (Op* op : ops.subspan(1)) {
-            for (auto& entry : writtenBy(op).get_object()) changed.insert_or_assign(entry.key(), std::move(entry.value()));
+            for (auto& entry : writtenBy(op).get_object())
+                changed.insert_or_assign(entry.key(), std::move(entry.value()));
         }
         if (log != nullptr) {
             writeLoggedOp(*log, channel.name, LogOp::put);

@@ -74,7 +74,8 @@ struct JsonBehaviour {
     static void write(const ChannelSpec& channel, const void* place, Writes& writes) {
         const auto& slot = *static_cast<const JsonSlot*>(place);
         const bool reduces = channel.kind == ChannelKind::reduced || channel.kind == ChannelKind::topic;
-        if (slot.set) writes.add<JsonOperand>(channel.index, reduces ? WriteKind::add : WriteKind::set, JsonOperand{slot, {}});
+        if (slot.set)
+            writes.add<JsonOperand>(channel.index, reduces ? WriteKind::add : WriteKind::set, JsonOperand{slot, {}});
     }
     static void decodeWrite(const ChannelSpec& channel, WriteKind kind, Decoder& in, Writes& writes) {
         if (kind == WriteKind::clear) {
@@ -85,8 +86,14 @@ struct JsonBehaviour {
     }
 
     static constexpr Behaviour make() {
-        Behaviour behaviour{.apply = apply, .undo = undo, .reset = reset, .encode = encode, .load = load, .copy = copy,
-                            .write = write, .decodeWrite = decodeWrite};
+        Behaviour behaviour{.apply = apply,
+                            .undo = undo,
+                            .reset = reset,
+                            .encode = encode,
+                            .load = load,
+                            .copy = copy,
+                            .write = write,
+                            .decodeWrite = decodeWrite};
         if constexpr (requires { Fold::encodeTail; }) {
             behaviour.length = Fold::length;
             behaviour.encodeTail = Fold::encodeTail;

@@ -86,7 +86,9 @@ std::vector<ChannelSpec> JsonLayout::channelSpecs(const JsonSchema::Data& data) 
 StateType JsonLayout::stateType(const JsonLayout& layout) {
     return {
         .type = typeKey<JsonState>(),
-        .create = [](const void* context) -> void* { return new JsonState(makeState(*static_cast<const JsonLayout*>(context))); },
+        .create = [](const void* context) -> void* {
+            return new JsonState(makeState(*static_cast<const JsonLayout*>(context)));
+        },
         .destroy = [](void* state) noexcept { delete static_cast<JsonState*>(state); },
         .copy = [](void* to, const void* from) { stateAt(to) = *static_cast<const JsonState*>(from); },
         .move = [](void* to, void* from) { stateAt(to) = std::move(stateAt(from)); },
@@ -95,7 +97,8 @@ StateType JsonLayout::stateType(const JsonLayout& layout) {
     };
 }
 
-std::vector<ChannelIndex> JsonLayout::indexes(const JsonSchema::Data& data, const std::optional<std::vector<std::string>>& names) const {
+std::vector<ChannelIndex> JsonLayout::indexes(const JsonSchema::Data& data,
+                                              const std::optional<std::vector<std::string>>& names) const {
     std::vector<ChannelIndex> found;
     if (names) {
         for (const auto& name : *names) found.push_back(schema.find(name)->index);
@@ -140,8 +143,9 @@ void failUnknownChannel(std::string_view channel, const Schema* schema) {
     if (schema != nullptr) {
         for (const auto& each : schema->channels()) known += (known.empty() ? "" : ", ") + each.name;
     }
-    throw InvalidArgumentError("there is no channel '" + std::string(channel) + "'; the state has " + (known.empty() ? "none" : known),
-                               {.channel = std::string(channel)});
+    throw InvalidArgumentError(
+        "there is no channel '" + std::string(channel) + "'; the state has " + (known.empty() ? "none" : known),
+        {.channel = std::string(channel)});
 }
 
 }  // namespace stategraph::detail

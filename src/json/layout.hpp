@@ -28,10 +28,13 @@ struct JsonLayout : std::enable_shared_from_this<JsonLayout> {
     std::vector<ChannelIndex> output;
 
     /// That of a state of JSON channels that the engine holds.
-    static const JsonLayout& of(const Schema& schema) { return *static_cast<const JsonLayout*>(schema.state().context); }
+    static const JsonLayout& of(const Schema& schema) {
+        return *static_cast<const JsonLayout*>(schema.state().context);
+    }
 
     static JsonState makeState(const JsonLayout& layout);
-    /// Gives a channel of a state a value, as the engine would. Errors: InvalidArgumentError for a name that is no channel's.
+    /// Gives a channel of a state a value, as the engine would. Errors: InvalidArgumentError for a name that is no
+    /// channel's.
     void assign(JsonState& state, std::string_view channel, const boost::json::value& value) const;
     static void keepOnly(JsonState& state, const std::vector<ChannelIndex>& channels);
     /// Leaves out what the graph does not return.
@@ -42,7 +45,8 @@ private:
     static std::vector<JsonSlot> initialSlots(const JsonSchema::Data& data);
     static std::vector<ChannelSpec> channelSpecs(const JsonSchema::Data& data);
     static StateType stateType(const JsonLayout& layout);
-    std::vector<ChannelIndex> indexes(const JsonSchema::Data& data, const std::optional<std::vector<std::string>>& names) const;
+    std::vector<ChannelIndex> indexes(const JsonSchema::Data& data,
+                                      const std::optional<std::vector<std::string>>& names) const;
     static void check(const JsonSchema::Data& data);
 };
 

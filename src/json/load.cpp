@@ -26,7 +26,8 @@ void edit(const ChannelSpec& channel, json::array& items, Decoder& in) {
             if (at == items.size()) items.emplace_back(nullptr);
             Codec<json::value>::decode(in, items[static_cast<std::size_t>(at)]);
         } else {
-            throw WrongTypeError("the log of channel '" + channel.name + "' edits outside its list", {.channel = channel.name});
+            throw WrongTypeError("the log of channel '" + channel.name + "' edits outside its list",
+                                 {.channel = channel.name});
         }
     }
 }
@@ -35,19 +36,25 @@ void edit(const ChannelSpec& channel, json::array& items, Decoder& in) {
 
 std::string_view kindName(const json::value& value) noexcept {
     switch (value.kind()) {
-        case json::kind::null: return "null";
-        case json::kind::bool_: return "a boolean";
-        case json::kind::string: return "a string";
-        case json::kind::array: return "an array";
-        case json::kind::object: return "an object";
-        default: return "a number";
+        case json::kind::null:
+            return "null";
+        case json::kind::bool_:
+            return "a boolean";
+        case json::kind::string:
+            return "a string";
+        case json::kind::array:
+            return "an array";
+        case json::kind::object:
+            return "an object";
+        default:
+            return "a number";
     }
 }
 
 json::array& requireArray(const ChannelSpec& channel, JsonSlot& slot) {
     if (json::array* items = slot.value.if_array()) return *items;
-    throw WrongTypeError("the reducer " + channel.reducer + " needs a list, and the channel holds " + std::string(kindName(slot.value)) +
-                         ": overwrite() it with a list");
+    throw WrongTypeError("the reducer " + channel.reducer + " needs a list, and the channel holds " +
+                         std::string(kindName(slot.value)) + ": overwrite() it with a list");
 }
 
 json::object& requireObject(const ChannelSpec& channel, json::value& value, std::string_view what) {
@@ -59,10 +66,13 @@ json::object& requireObject(const ChannelSpec& channel, json::value& value, std:
 void loadJson(const ChannelSpec& channel, JsonSlot& slot, const LogPiece& piece) {
     Decoder in(piece.value);
     switch (piece.op) {
-        case LogOp::set: Codec<json::value>::decode(in, slot.value); break;
+        case LogOp::set:
+            Codec<json::value>::decode(in, slot.value);
+            break;
         case LogOp::append: {
             json::array& items = arrayIn(channel, slot);
-            for (std::size_t count = in.array(); count > 0; --count) Codec<json::value>::decode(in, items.emplace_back(nullptr));
+            for (std::size_t count = in.array(); count > 0; --count)
+                Codec<json::value>::decode(in, items.emplace_back(nullptr));
             break;
         }
         case LogOp::put: {
@@ -73,8 +83,12 @@ void loadJson(const ChannelSpec& channel, JsonSlot& slot, const LogPiece& piece)
             for (auto& entry : entries) slot.value.get_object().insert_or_assign(entry.key(), std::move(entry.value()));
             break;
         }
-        case LogOp::edit: edit(channel, arrayIn(channel, slot), in); break;
-        case LogOp::clear: slot = {}; return;
+        case LogOp::edit:
+            edit(channel, arrayIn(channel, slot), in);
+            break;
+        case LogOp::clear:
+            slot = {};
+            return;
     }
     slot.set = true;
 }

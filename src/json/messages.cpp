@@ -56,12 +56,18 @@ struct Undo {
 void takeBack(json::array& items, std::vector<Change>& changes) {
     for (auto change = changes.rbegin(); change != changes.rend(); ++change) {
         switch (change->kind) {
-            case Change::Kind::replaced: items[change->at] = std::move(change->old); break;
-            case Change::Kind::added: items.pop_back(); break;
+            case Change::Kind::replaced:
+                items[change->at] = std::move(change->old);
+                break;
+            case Change::Kind::added:
+                items.pop_back();
+                break;
             case Change::Kind::removed:
                 items.insert(items.begin() + static_cast<std::ptrdiff_t>(change->at), std::move(change->old));
                 break;
-            case Change::Kind::emptied: items = std::move(change->old.get_array()); break;
+            case Change::Kind::emptied:
+                items = std::move(change->old.get_array());
+                break;
         }
     }
     changes.clear();
@@ -70,22 +76,27 @@ void takeBack(json::array& items, std::vector<Change>& changes) {
 class Merge {
 public:
     /// `gone`: what was removed in this superstep, and may be removed again.
-    Merge(json::array& items, std::vector<Change>& changes, std::set<std::string>& gone) : items_(items), changes_(changes), gone_(gone) { index(); }
+    Merge(json::array& items, std::vector<Change>& changes, std::set<std::string>& gone)
+        : items_(items), changes_(changes), gone_(gone) {
+        index();
+    }
 
     void take(json::value& message) {
         if (!message.is_object()) {
-            throw InvalidUpdateError("a message must be an object, and " + std::string(kindName(message)) + " was written");
+            throw InvalidUpdateError("a message must be an object, and " + std::string(kindName(message)) +
+                                     " was written");
         }
         if (hasOddId(message.get_object())) {
-            throw InvalidUpdateError("a message's id must be a string, and " + std::string(kindName(message.get_object().at("id"))) +
-                                     " was written");
+            throw InvalidUpdateError("a message's id must be a string, and " +
+                                     std::string(kindName(message.get_object().at("id"))) + " was written");
         }
         const std::string id(idOf(message));
         if (isRemoval(message)) {
             remove(id);
         } else if (const auto found = by_id_.find(id); !id.empty() && found != by_id_.end()) {
             removed_.erase(found->second);
-            changes_.push_back({Change::Kind::replaced, found->second, std::exchange(items_[found->second], std::move(message))});
+            changes_.push_back(
+                {Change::Kind::replaced, found->second, std::exchange(items_[found->second], std::move(message))});
         } else {
             changes_.push_back({Change::Kind::added, items_.size(), nullptr});
             items_.push_back(std::move(message));
@@ -156,14 +167,17 @@ struct JsonMessagesFold {
         ops.front()->keep(std::move(undo));
     }
 
-    static void unfold(JsonSlot& slot, std::span<Op* const> ops) { takeBack(slot.value.get_array(), ops.front()->as<Undo>().changes); }
+    static void unfold(JsonSlot& slot, std::span<Op* const> ops) {
+        takeBack(slot.value.get_array(), ops.front()->as<Undo>().changes);
+    }
 
     // A message without an id gets one that it has again when the task is repeated.
     static void prepare(const ChannelSpec&, Op& op, const TaskId& task, std::size_t index) {
         if (op.type == nullptr || !op.holds<JsonOperand>()) return;
         std::size_t place = 0;
         forEachMessage(writtenBy(&op), [&](json::value& message) {
-            if (json::object* entries = message.if_object(); entries != nullptr && idOf(message).empty() && !hasOddId(*entries)) {
+            if (json::object* entries = message.if_object();
+                entries != nullptr && idOf(message).empty() && !hasOddId(*entries)) {
                 (*entries)["id"] = task.toString() + "-" + std::to_string(index) + "-" + std::to_string(place);
             }
             ++place;
@@ -171,17 +185,18 @@ struct JsonMessagesFold {
     }
 
 private:
-    // Only what was added, where that is all; else the changes in order, which need what each left: so they are logged as the
-    // list is now, where a list was emptied or a place changed more than once.
-    static void writeLog(const ChannelSpec& channel, const JsonSlot& slot, std::size_t before, const std::vector<Change>& changes,
-                         Encoder& log) {
+    // Only what was added, where that is all; else the changes in order, which need what each left: so they are logged
+    // as the list is now, where a list was emptied or a place changed more than once.
+    static void writeLog(const ChannelSpec& channel, const JsonSlot& slot, std::size_t before,
+                         const std::vector<Change>& changes, Encoder& log) {
         const json::array& items = slot.value.get_array();
         bool added_only = true;
         bool emptied = false;
         bool removed = false;
         bool changed_after_removal = false;
         for (const Change& change : changes) {
-            added_only = added_only && (change.kind == Change::Kind::added || (change.kind == Change::Kind::replaced && change.at >= before));
+            added_only = added_only && (change.kind == Change::Kind::added ||
+                                        (change.kind == Change::Kind::replaced && change.at >= before));
             emptied = emptied || change.kind == Change::Kind::emptied;
             changed_after_removal = changed_after_removal || (removed && change.kind != Change::Kind::removed);
             removed = removed || change.kind == Change::Kind::removed;
@@ -204,8 +219,8 @@ private:
     }
 
     // Replacements and additions came first, at places that removals shifted since.
-    static void logEdits(const ChannelSpec& channel, const json::array& items, std::size_t before, const std::vector<Change>& changes,
-                         Encoder& log) {
+    static void logEdits(const ChannelSpec& channel, const json::array& items, std::size_t before,
+                         const std::vector<Change>& changes, Encoder& log) {
         std::size_t size = before;
         std::vector<std::size_t> places;
         std::vector<const Change*> removals;

@@ -12,7 +12,8 @@ using detail::ChannelKind;
 
 void requireNumbers(const json::value& value, const json::value& written) {
     for (const json::value* each : {&value, &written}) {
-        if (!each->is_number()) throw WrongTypeError("expected a number, found " + std::string(detail::kindName(*each)));
+        if (!each->is_number())
+            throw WrongTypeError("expected a number, found " + std::string(detail::kindName(*each)));
     }
 }
 
@@ -63,7 +64,11 @@ json::value greater(const json::value& value, const json::value& written) {
 
 JsonReducer::JsonReducer(ChannelKind kind, std::string name, const detail::Behaviour& behaviour, json::value initial,
                          std::shared_ptr<const void> context)
-    : kind_(kind), name_(std::move(name)), behaviour_(&behaviour), initial_(detail::ownJson(std::move(initial))), context_(std::move(context)) {}
+    : kind_(kind),
+      name_(std::move(name)),
+      behaviour_(&behaviour),
+      initial_(detail::ownJson(std::move(initial))),
+      context_(std::move(context)) {}
 
 JsonReducer JsonReducer::lastValue() { return {ChannelKind::last_value, "", detail::json_replace}; }
 JsonReducer JsonReducer::anyValue() { return {ChannelKind::any_value, "", detail::json_replace}; }
@@ -79,10 +84,13 @@ JsonReducer JsonReducer::max(json::value initial) { return binary("max", &greate
 JsonReducer JsonReducer::merge(json::object initial) {
     return {ChannelKind::reduced, "merge", detail::json_merge, json::value(std::move(initial))};
 }
-JsonReducer JsonReducer::messages() { return {ChannelKind::reduced, "messages", detail::json_messages, json::value(json::array())}; }
+JsonReducer JsonReducer::messages() {
+    return {ChannelKind::reduced, "messages", detail::json_messages, json::value(json::array())};
+}
 JsonReducer JsonReducer::binary(std::string name, Function f, json::value initial) {
     if (!f) throw InvalidArgumentError("the reducer '" + name + "' has no function");
-    return {ChannelKind::reduced, std::move(name), detail::json_binary, std::move(initial), std::make_shared<const Function>(std::move(f))};
+    return {ChannelKind::reduced, std::move(name), detail::json_binary, std::move(initial),
+            std::make_shared<const Function>(std::move(f))};
 }
 
 }  // namespace stategraph

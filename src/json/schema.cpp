@@ -22,7 +22,8 @@ bool isAlone(const std::shared_ptr<T>& data) noexcept {
 
 JsonSchema::JsonSchema() : data_(std::make_shared<Data>()) {}
 
-// What other schemas share is copied first; what is this one's alone is not, or a schema of n channels would cost n² to make.
+// What other schemas share is copied first; what is this one's alone is not, or a schema of n channels would cost n² to
+// make.
 JsonSchema::Data& JsonSchema::change() {
     if (!isAlone(data_)) data_ = std::make_shared<Data>(*data_);
     return *data_;

@@ -31,8 +31,14 @@ std::string unitOf(std::int64_t num, std::int64_t den) {
         std::int64_t den;
         std::string_view name;
     };
-    constexpr Unit units[] = {{1, 1'000'000'000, "nanoseconds"}, {1, 1'000'000, "microseconds"}, {1, 1000, "milliseconds"}, {1, 1, "seconds"},
-                              {60, 1, "minutes"},                {3600, 1, "hours"},             {86'400, 1, "days"},       {604'800, 1, "weeks"}};
+    constexpr Unit units[] = {{1, 1'000'000'000, "nanoseconds"},
+                              {1, 1'000'000, "microseconds"},
+                              {1, 1000, "milliseconds"},
+                              {1, 1, "seconds"},
+                              {60, 1, "minutes"},
+                              {3600, 1, "hours"},
+                              {86'400, 1, "days"},
+                              {604'800, 1, "weeks"}};
     for (const Unit& unit : units) {
         if (unit.num == num && unit.den == den) return std::string(unit.name);
     }
@@ -64,7 +70,8 @@ void SchemaWriter::optional(DescribeType value) {
         out_ += schema;
     } else if (schema.starts_with(type) && !schema.starts_with(R"({"type":"string","enum")")) {
         const std::size_t end = schema.find('"', type.size());
-        out_ += R"({"type":[")" + schema.substr(type.size(), end - type.size()) + R"(","null"])" + schema.substr(end + 1);
+        out_ +=
+            R"({"type":[")" + schema.substr(type.size(), end - type.size()) + R"(","null"])" + schema.substr(end + 1);
     } else {
         out_ += R"({"anyOf":[)" + schema + R"(,{"type":"null"}]})";
     }
@@ -73,7 +80,8 @@ void SchemaWriter::optional(DescribeType value) {
 void SchemaWriter::list(DescribeType item, const std::size_t* count) {
     out_ += R"({"type":"array","items":)";
     item(*this);
-    if (count != nullptr) out_ += R"(,"minItems":)" + std::to_string(*count) + R"(,"maxItems":)" + std::to_string(*count);
+    if (count != nullptr)
+        out_ += R"(,"minItems":)" + std::to_string(*count) + R"(,"maxItems":)" + std::to_string(*count);
     out_ += '}';
 }
 

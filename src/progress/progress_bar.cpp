@@ -63,7 +63,8 @@ struct ProgressBar::Impl {
 
     explicit Impl(const ProgressOptions& given) : options(given) {
         options.label = progress::cleaned(options.label);
-        draws = options.style == ProgressStyle::line || (options.style == ProgressStyle::automatic && options.out == nullptr && canRedraw(options.fd));
+        draws = options.style == ProgressStyle::line ||
+                (options.style == ProgressStyle::automatic && options.out == nullptr && canRedraw(options.fd));
     }
 
     // Whether anything is ever shown.
@@ -87,7 +88,8 @@ struct ProgressBar::Impl {
     std::size_t columns() const noexcept {
         if (options.width > 0) return static_cast<std::size_t>(options.width) - 1;
         winsize size = {};
-        if (options.out == nullptr && ioctl(options.fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col - 1U;
+        if (options.out == nullptr && ioctl(options.fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+            return size.ws_col - 1U;
         return usual_width - 1;
     }
 
@@ -164,9 +166,11 @@ struct ProgressBar::Impl {
 
 ProgressBar::ProgressBar(const ProgressOptions& options) {
     if (options.width != 0 && options.width < 20) {
-        throw InvalidArgumentError("ProgressOptions::width is " + std::to_string(options.width) + "; it must be at least 20, or 0 for the terminal's");
+        throw InvalidArgumentError("ProgressOptions::width is " + std::to_string(options.width) +
+                                   "; it must be at least 20, or 0 for the terminal's");
     }
-    if (options.redraw_every.count() < 0) throw InvalidArgumentError("ProgressOptions::redraw_every must not be negative");
+    if (options.redraw_every.count() < 0)
+        throw InvalidArgumentError("ProgressOptions::redraw_every must not be negative");
     impl_ = std::make_unique<Impl>(options);
 }
 

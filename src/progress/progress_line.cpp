@@ -47,8 +47,8 @@ std::string durationText(std::int64_t ns) {
     if (seconds < 3600) {
         std::snprintf(text, sizeof text, "%d:%02d", static_cast<int>(seconds / 60), static_cast<int>(seconds % 60));
     } else {
-        std::snprintf(text, sizeof text, "%lld:%02d:%02d", static_cast<long long>(seconds / 3600), static_cast<int>(seconds / 60 % 60),
-                      static_cast<int>(seconds % 60));
+        std::snprintf(text, sizeof text, "%lld:%02d:%02d", static_cast<long long>(seconds / 3600),
+                      static_cast<int>(seconds / 60 % 60), static_cast<int>(seconds % 60));
     }
     return text;
 }
@@ -95,7 +95,8 @@ std::string superstepLine(std::string_view label, std::uint64_t superstep, const
 std::string endLine(std::string_view label, std::string_view ending, int supersteps, const Counts& counts) {
     std::string line;
     if (!label.empty()) line += std::string(label) + ' ';
-    line += std::string(ending) + ": " + counted(static_cast<std::size_t>(std::max(supersteps, 0)), "superstep", "supersteps") + ", " +
+    line += std::string(ending) + ": " +
+            counted(static_cast<std::size_t>(std::max(supersteps, 0)), "superstep", "supersteps") + ", " +
             counted(counts.done, "task", "tasks") + " in " + durationText(counts.elapsed_ns);
     const auto add = [&line](const std::string& text) {
         if (!text.empty()) line += ", " + text;

@@ -16,8 +16,10 @@ namespace stategraph::engine {
 namespace {
 
 [[noreturn]] void refuse(const Attempt::Info& info) {
-    throw CancelledError("node '" + info.node + "' was given up: its run was stopped, or its time was up. Nothing that it does any more is kept",
-                         {.thread_id = info.thread_id, .node = info.node, .step = info.step});
+    throw CancelledError(
+        "node '" + info.node +
+            "' was given up: its run was stopped, or its time was up. Nothing that it does any more is kept",
+        {.thread_id = info.thread_id, .node = info.node, .step = info.step});
 }
 
 }  // namespace
@@ -27,10 +29,17 @@ Executor& attemptThreads() {
     return *executor;
 }
 
-Attempt::Attempt(std::shared_ptr<const detail::Core> core, const detail::NodeAction& action, std::shared_ptr<const void> input,
-                 const detail::TaskContext& context, std::shared_ptr<RunStop> stop, const AttemptLimits& limits)
-    : core_(std::move(core)), action_(action), input_(std::move(input)), context_(context), stop_(std::move(stop)), limits_(limits),
-      begun_(Clock::now()), last_sign_(begun_) {
+Attempt::Attempt(std::shared_ptr<const detail::Core> core, const detail::NodeAction& action,
+                 std::shared_ptr<const void> input, const detail::TaskContext& context, std::shared_ptr<RunStop> stop,
+                 const AttemptLimits& limits)
+    : core_(std::move(core)),
+      action_(action),
+      input_(std::move(input)),
+      context_(context),
+      stop_(std::move(stop)),
+      limits_(limits),
+      begun_(Clock::now()),
+      last_sign_(begun_) {
     TaskEnv& env = *context.env;
     info_ = {.node = env.nodeOf(*context.task).name,
              .thread_id = env.shared.config->thread_id.toString(),
@@ -56,7 +65,8 @@ std::optional<Clock::time_point> Attempt::nextLimit(End& end) const {
     };
     if (stop_ != nullptr && stop_->deadline()) consider(*stop_->deadline(), End::stopped);
     if (limits_.timeout) consider(times::after(begun_, *limits_.timeout), End::timed_out);
-    if (limits_.idle_timeout && graphs_inside_ == 0) consider(times::after(last_sign_, *limits_.idle_timeout), End::idle);
+    if (limits_.idle_timeout && graphs_inside_ == 0)
+        consider(times::after(last_sign_, *limits_.idle_timeout), End::idle);
     return next;
 }
 
@@ -68,8 +78,9 @@ Attempt::End Attempt::run() {
     };
     if (!attemptThreads().trySubmit(call, self.get())) {
         if (servesExecutor()) {
-            throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again),
-                                    "the node can be given up, so it is called on a thread of its own, and none can be had");
+            throw std::system_error(
+                std::make_error_code(std::errc::resource_unavailable_try_again),
+                "the node can be given up, so it is called on a thread of its own, and none can be had");
         }
         attemptThreads().submit(call, self.get());
     }
@@ -144,8 +155,8 @@ void Attempt::endCall() {
 
 void Attempt::giveUp() {
     source_.request_stop();
-    // What the node is doing with the run right now is let finish. What it returns from here on is dropped even if it looked at its token: nobody
-    // can tell a result from giving up.
+    // What the node is doing with the run right now is let finish. What it returns from here on is dropped even if it
+    // looked at its token: nobody can tell a result from giving up.
     const std::lock_guard entry(entry_);
     std::unique_lock lock(mutex_);
     // Nearly always they have ended. Where an attempt could not be waited for at all they are waited for here.
@@ -170,7 +181,8 @@ void Attempt::call() noexcept {
     end(std::move(result), std::move(thrown));
 }
 
-// When the run has ended, its caller may destroy the graph and open the saver's database again: no thread of ours may still hold them.
+// When the run has ended, its caller may destroy the graph and open the saver's database again: no thread of ours may
+// still hold them.
 void Attempt::releaseGraph() noexcept {
     input_.reset();
     info_.store.reset();

@@ -23,18 +23,20 @@ class Executor;
 
 namespace stategraph::engine {
 
-/// Where nodes that can be given up are called, and what was given up goes on. Attempts wait for each other's threads on no account: else those
-/// that sleep on would stop everything. Never destroyed, as its threads may outlive main.
+/// Where nodes that can be given up are called, and what was given up goes on. Attempts wait for each other's threads
+/// on no account: else those that sleep on would stop everything. Never destroyed, as its threads may outlive main.
 Executor& attemptThreads();
 
-/// One call of a node, or of its error handler, that may be given up while it runs. It is called on a thread of its own, and everything that it
-/// works on belongs to the attempt: so the run can go on, or end, without it. Once given up nothing of it lands: its result is dropped, and what
-/// it asks of its Runtime throws CancelledError. One of a coroutine that is awaited is an AwaitedAttempt.
+/// One call of a node, or of its error handler, that may be given up while it runs. It is called on a thread of its
+/// own, and everything that it works on belongs to the attempt: so the run can go on, or end, without it. Once given up
+/// nothing of it lands: its result is dropped, and what it asks of its Runtime throws CancelledError. One of a
+/// coroutine that is awaited is an AwaitedAttempt.
 class Attempt : public std::enable_shared_from_this<Attempt> {
 public:
     /// `input` keeps alive what the node reads; `core` the node itself.
-    Attempt(std::shared_ptr<const detail::Core> core, const detail::NodeAction& action, std::shared_ptr<const void> input,
-            const detail::TaskContext& context, std::shared_ptr<RunStop> stop, const AttemptLimits& limits);
+    Attempt(std::shared_ptr<const detail::Core> core, const detail::NodeAction& action,
+            std::shared_ptr<const void> input, const detail::TaskContext& context, std::shared_ptr<RunStop> stop,
+            const AttemptLimits& limits);
 
     enum class End : std::uint8_t {
         returned,   // `takeResult` has what came of it
@@ -55,8 +57,9 @@ public:
     /// While one is held the attempt is not given up, so that the run is there. Throws CancelledError if it has been.
     std::unique_lock<std::recursive_mutex> enter();
     void heartbeat();
-    /// A graph that the node calls begins, and ends: in between the run is there, and the attempt's idle time does not pass. Whoever gives up
-    /// the attempt first has the graph's run end. Gives what may end it. Errors: CancelledError if the attempt is given up.
+    /// A graph that the node calls begins, and ends: in between the run is there, and the attempt's idle time does not
+    /// pass. Whoever gives up the attempt first has the graph's run end. Gives what may end it. Errors: CancelledError
+    /// if the attempt is given up.
     std::shared_ptr<RunStop> beginCall();
     void endCall();
     /// Between them: the graph's run was ended by the attempt's time.
@@ -86,18 +89,19 @@ public:
     virtual std::shared_ptr<void> keepNode() { return nullptr; }
 
 protected:
-    /// Releases the graph, its store and the state. Call it on the node's thread, after the node has returned and before `end`: what `end` wakes
-    /// may expect to be their only owner.
+    /// Releases the graph, its store and the state. Call it on the node's thread, after the node has returned and
+    /// before `end`: what `end` wakes may expect to be their only owner.
     void releaseGraph() noexcept;
     /// The node has returned. By value: `result` may be what `result_` held.
     void end(detail::TaskResult result, std::exception_ptr thrown);
     /// Under `mutex_`: wakes who waits for the attempt.
     virtual void wake() noexcept { changed_.notify_all(); }
-    /// Under `mutex_`: what the attempt has come to; none: it is to be waited for, at most until `limit`, or where it `isEnding` until
+    /// Under `mutex_`: what the attempt has come to; none: it is to be waited for, at most until `limit`, or where it
+    /// `isEnding` until
     /// `hasNews`.
     std::optional<End> outcome(std::optional<Clock::time_point>& limit);
-    /// Under `mutex_`: whether it is over but for graphs that the node called, which are to end first; `source_` is to be stopped, without
-    /// the lock.
+    /// Under `mutex_`: whether it is over but for graphs that the node called, which are to end first; `source_` is to
+    /// be stopped, without the lock.
     bool isEnding() const noexcept { return ending_.has_value(); }
     bool hasNews() const noexcept { return ending_ ? graphs_inside_ == 0 : done_ || given_up_; }
     /// When it is not to be waited for any more.
@@ -132,7 +136,8 @@ protected:
     std::exception_ptr thrown_;
 };
 
-/// Holds the run while what a Runtime offers uses it, if the attempt may be abandoned. Throws CancelledError if it has been.
+/// Holds the run while what a Runtime offers uses it, if the attempt may be abandoned. Throws CancelledError if it has
+/// been.
 inline std::unique_lock<std::recursive_mutex> enter(detail::TaskContext& context) {
     return context.attempt_apart != nullptr ? context.attempt_apart->enter() : std::unique_lock<std::recursive_mutex>();
 }

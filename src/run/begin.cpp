@@ -21,7 +21,8 @@ using detail::RunInput;
 Run::Run(const detail::Core& core, RunShared& shared, const ParentLink* link, void* place)
     : env_(core, shared, link, place), breakpoints_(core, *shared.config, link == nullptr) {}
 
-RunBreakpoints::RunBreakpoints(const detail::Core& core, const RunConfig& config, bool is_root) : before_(&core.before()), after_(&core.after()) {
+RunBreakpoints::RunBreakpoints(const detail::Core& core, const RunConfig& config, bool is_root)
+    : before_(&core.before()), after_(&core.after()) {
     if (!is_root || !(config.interrupt_before.isGiven() || config.interrupt_after.isGiven())) return;
     overrides_ = std::make_unique<Overrides>();
     if (config.interrupt_before.isGiven()) {
@@ -37,7 +38,8 @@ RunBreakpoints::RunBreakpoints(const detail::Core& core, const RunConfig& config
 // Only a run whose end could not be stored is not told of yet.
 Run::~Run() {
     if (env_.link == nullptr && env_.log.hasSaver()) env_.shared.claim.takeCancels(nullptr, nullptr);
-    if (env_.observation.isOpen()) env_.observation.runEnds(Ending::failed, env_.supersteps.begun, "its end could not be stored");
+    if (env_.observation.isOpen())
+        env_.observation.runEnds(Ending::failed, env_.supersteps.begun, "its end could not be stored");
 }
 
 void Run::begin(RunInput&& input) {
@@ -48,20 +50,23 @@ void Run::begin(RunInput&& input) {
     if (env_.link == nullptr && !env_.shared.config->checkpoint_ns.empty()) planTravels(input);
     // New input drops what is due, so it does not matter whether that still exists.
     bool drops = input.kind == RunInput::Kind::update;
-    if (env_.link != nullptr) drops = start.stop == nullptr && (!env_.link->start.resuming || env_.link->start.replaying);
+    if (env_.link != nullptr)
+        drops = start.stop == nullptr && (!env_.link->start.resuming || env_.link->start.replaying);
     const GoneNodes gone = drops ? GoneNodes::skip : GoneNodes::refuse;
     CheckpointId wanted = env_.link ? CheckpointId() : env_.shared.config->checkpoint_id;
     if (start.stop != nullptr) wanted = start.stop->id;
     load(wanted, gone);
     if (env_.link == nullptr && env_.teller.any()) {
-        env_.shared.events->at(env_.place.head_at_begin);  // what is reported from here on comes after all that was stored before
+        env_.shared.events->at(
+            env_.place.head_at_begin);  // what is reported from here on comes after all that was stored before
         env_.teller.runBegins();
     }
     if (start.travels() && (input.answer || !input.answers.empty())) start.kind = Start::Kind::rerun;
     const bool travels = start.travels();
     if (travels) {
         // A bound for logs inside: what they were when this checkpoint was made.
-        start.inside.bound = wasEdited() && start.from->commit.parent ? start.from->commit.parent : env_.place.checkpoint;
+        start.inside.bound =
+            wasEdited() && start.from->commit.parent ? start.from->commit.parent : env_.place.checkpoint;
     }
     completeVisits();
     takeEarlierCommands(gone);
@@ -112,14 +117,16 @@ bool Run::beginWith(RunInput& input) {
         return false;
     }
     if (!start_->from) {
-        throw EmptyInputError("there is nothing to go on with: the thread has no checkpoint yet; give the run an input");
+        throw EmptyInputError(
+            "there is nothing to go on with: the thread has no checkpoint yet; give the run an input");
     }
     return true;
 }
 
 // Refuses what this graph cannot go on with, the logs of subgraphs included, while nothing is written yet.
 void Run::checkStored(const RunInput& input) const {
-    const bool goes_on = input.kind != RunInput::Kind::command || input.answer || !input.answers.empty() || input.go_to.empty();
+    const bool goes_on =
+        input.kind != RunInput::Kind::command || input.answer || !input.answers.empty() || input.go_to.empty();
     checkResumption({.core = core(),
                      .saver = *env_.shared.saver,
                      .log = env_.place.log(),
@@ -136,9 +143,10 @@ void Run::checkStored(const RunInput& input) const {
 // A run that names a checkpoint asks for it, whatever became of the thread.
 void Run::checkNotCancelled() const {
     if (!checkpoint::saysCancelled(start_->records)) return;
-    throw InvalidArgumentError("the thread was cancelled (cancelThread), so there is nothing to resume; give the run a new input, or name the "
-                               "checkpoint_id that it is to resume from",
-                               {.thread_id = env_.shared.config->thread_id.toString(), .checkpoint_id = env_.place.checkpoint.toString()});
+    throw InvalidArgumentError(
+        "the thread was cancelled (cancelThread), so there is nothing to resume; give the run a new input, or name the "
+        "checkpoint_id that it is to resume from",
+        {.thread_id = env_.shared.config->thread_id.toString(), .checkpoint_id = env_.place.checkpoint.toString()});
 }
 
 void Run::beginInput(detail::Writes& writes) {
@@ -146,7 +154,8 @@ void Run::beginInput(detail::Writes& writes) {
     for (const detail::Op& op : writes) {
         if (env_.link != nullptr || core().accepts(op.channel)) continue;
         const std::string& name = core().schema().channel(op.channel).name;
-        throw InvalidUpdateError("channel '" + name + "' is not among those that the graph takes as input", {.channel = name});
+        throw InvalidUpdateError("channel '" + name + "' is not among those that the graph takes as input",
+                                 {.channel = name});
     }
     WriteSet& dropped = env_.memory->superstep.writes;
     std::vector<detail::ChannelIndex>& ending = env_.memory->superstep.ending;
@@ -182,7 +191,8 @@ void Run::applyOutside(detail::Writes& writes, Routes& routes, OperationLog* log
 }
 
 void Run::takeAnswers(const RunInput& input) {
-    if (!env_.log.hasSaver()) throw MissingCheckpointerError("a resume value needs a graph that was compiled with a checkpointer");
+    if (!env_.log.hasSaver())
+        throw MissingCheckpointerError("a resume value needs a graph that was compiled with a checkpointer");
     struct Open {
         std::string_view path;
         checkpoint::TaskFields* record;
@@ -192,7 +202,10 @@ void Run::takeAnswers(const RunInput& input) {
     for (auto& [path, record] : start_->records) {
         if (record.writes) continue;
         for (const auto* asked : checkpoint::openQuestions(record)) {
-            open.push_back({path, &record, {asked->id, asked->index, Value::fromCbor(std::string(asked->value)), std::string(asked->key)}});
+            open.push_back(
+                {path,
+                 &record,
+                 {asked->id, asked->index, Value::fromCbor(std::string(asked->value)), std::string(asked->key)}});
         }
     }
     const auto refuse = [&](std::string why) {
@@ -204,7 +217,8 @@ void Run::takeAnswers(const RunInput& input) {
         throw InvalidArgumentError(std::move(why), {.thread_id = env_.shared.config->thread_id.toString()});
     };
     if (open.empty()) refuse("there is no open interrupt that the resume value could answer");
-    if (input.answer && open.size() > 1) refuse("several interrupts are open; say which one each answer is for (Command::answers):");
+    if (input.answer && open.size() > 1)
+        refuse("several interrupts are open; say which one each answer is for (Command::answers):");
     std::map<TaskId, const Open*> by_id;
     std::multimap<std::string_view, const Open*> by_key;
     for (const Open& each : open) {
@@ -218,15 +232,20 @@ void Run::takeAnswers(const RunInput& input) {
         if (!answer.key.empty() && answer.interrupt_id.empty()) {
             const std::size_t count = by_key.count(answer.key);
             if (count == 0) refuse("no open interrupt has the key '" + answer.key + "'; open are:");
-            if (count > 1) refuse(std::to_string(count) + " open interrupts have the key '" + answer.key + "'; name each by its id. Open are:");
+            if (count > 1)
+                refuse(std::to_string(count) + " open interrupts have the key '" + answer.key +
+                       "'; name each by its id. Open are:");
             answer.interrupt_id = by_key.find(answer.key)->second->interrupt.id;
         }
-        if (!by_id.contains(answer.interrupt_id)) refuse("no open interrupt has the id " + answer.interrupt_id.toString() + "; open are:");
-        if (!answered.insert(answer.interrupt_id).second) refuse("interrupt " + answer.interrupt_id.toString() + " is answered twice; open are:");
+        if (!by_id.contains(answer.interrupt_id))
+            refuse("no open interrupt has the id " + answer.interrupt_id.toString() + "; open are:");
+        if (!answered.insert(answer.interrupt_id).second)
+            refuse("interrupt " + answer.interrupt_id.toString() + " is answered twice; open are:");
     }
     for (const Answer& answer : answers) {
         const std::uint64_t index = by_id.find(answer.interrupt_id)->second->interrupt.index;
-        core().askedQuestions().check({env_.shared.config->thread_id.toString(), answer.interrupt_id, index}, answer.value);
+        core().askedQuestions().check({env_.shared.config->thread_id.toString(), answer.interrupt_id, index},
+                                      answer.value);
     }
     std::set<std::string_view> touched;
     for (const Answer& answer : answers) {
@@ -246,14 +265,18 @@ void Run::putAnswers(const std::set<std::string_view>& touched) {
     for (const StoredWrite& stored : start_->from->tuple.writes) {
         if (!touched.contains(stored.path)) continue;
         checkpoint::writeTask(env_.place.checkpoint, *start_->records.find(stored.path), records.emplace_back());
-        rows.push_back({.checkpoint_id = env_.place.checkpoint, .path = stored.path, .bytes = records.back(), .expected = stored.bytes});
+        rows.push_back({.checkpoint_id = env_.place.checkpoint,
+                        .path = stored.path,
+                        .bytes = records.back(),
+                        .expected = stored.bytes});
     }
     env_.log.putTasks(rows);
 }
 
 bool Run::beginCommand(RunInput& input) {
     const bool answers = input.answer || !input.answers.empty();
-    if (input.to_parent) throw InvalidUpdateError("a Command given to a run cannot address a parent graph: there is none");
+    if (input.to_parent)
+        throw InvalidUpdateError("a Command given to a run cannot address a parent graph: there is none");
     if (!answers && input.writes.empty() && input.go_to.empty()) {
         throw EmptyInputError("the Command has neither resume nor update nor go_to: there is nothing to do");
     }

@@ -47,7 +47,8 @@ std::string encodeInput(TaskEnv& env, Task& task, detail::TaskContext& context) 
         } catch (...) {
             const std::exception_ptr original = std::current_exception();
             ErrorContext where{.node = node.name, .step = env.place.step};
-            std::string text = "the cache key of node '" + node.name + "' failed: " + detail::describeWithin(where, original);
+            std::string text =
+                "the cache key of node '" + node.name + "' failed: " + detail::describeWithin(where, original);
             throw NodeError(std::move(text), original, env.idOf(task).toString(), std::move(where));
         }
     } else if (task.planned.is_send) {
@@ -64,14 +65,21 @@ std::string encodeInput(TaskEnv& env, Task& task, detail::TaskContext& context) 
 
 void CachedTask::open(TaskEnv& env, Task& task, detail::TaskContext& context) {
     BaseCache* cache = nullptr;
-    for (const TaskEnv* at = &env; at != nullptr && cache == nullptr; at = at->link != nullptr ? at->link->env : nullptr) {
+    for (const TaskEnv* at = &env; at != nullptr && cache == nullptr;
+         at = at->link != nullptr ? at->link->env : nullptr) {
         cache = at->core().options().cache.get();
     }
     if (cache == nullptr) return;
     if (TaskQuestions(env, task).hasAnswers()) return;  // what somebody answered is no function of the input
     std::string input = encodeInput(env, task, context);
     CacheName name = cacheNameOf(input);
-    entry_.emplace(Entry{.env = env, .task = task, .policy = *env.nodeOf(task).cache, .cache = *cache, .input = std::move(input), .hash = name.hash, .key = std::move(name.key)});
+    entry_.emplace(Entry{.env = env,
+                         .task = task,
+                         .policy = *env.nodeOf(task).cache,
+                         .cache = *cache,
+                         .input = std::move(input),
+                         .hash = name.hash,
+                         .key = std::move(name.key)});
 }
 
 bool CachedTask::restore() {
@@ -146,7 +154,8 @@ bool CachedTask::read(std::string_view stored) {
     const auto fields = checkpoint::readTask({"", entry_->policy.ns, entry_->hash, entry_->key}, *record);
     if (!fields.writes) throw WrongTypeError("expected a result");
     restoreResult(env.topology(), env.core().schema(), fields, task.result.writes, task.routes);
-    for (const PendingSend& send : task.routes.sends) (void)restorePayload(env.topology().nodes[send.node], send.stored);
+    for (const PendingSend& send : task.routes.sends)
+        (void)restorePayload(env.topology().nodes[send.node], send.stored);
     return true;
 }
 

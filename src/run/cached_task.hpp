@@ -11,8 +11,9 @@ namespace stategraph::engine {
 
 /// One attempt of a task and the cache. Of a node without a policy, or where no cache is, nothing here does anything.
 ///
-/// What is kept is what the node returned: its writes and where its Command leads. Its routers are asked each time: what they look at
-/// need not be what the node looks at. Damaged entries, and a cache that fails, are as if nothing were there.
+/// What is kept is what the node returned: its writes and where its Command leads. Its routers are asked each time:
+/// what they look at need not be what the node looks at. Damaged entries, and a cache that fails, are as if nothing
+/// were there.
 class CachedTask {
 public:
     /// Makes the key. Errors: NodeError if the policy's function throws.
@@ -22,7 +23,8 @@ public:
     }
     /// True: the task has its result.
     bool restore();
-    /// The same, and if an equal task is under way, waits for it; from then on equal ones may wait for this. Errors: StopSignal.
+    /// The same, and if an equal task is under way, waits for it; from then on equal ones may wait for this. Errors:
+    /// StopSignal.
     bool restoreOrLead() { return entry_ && restoreEntryOrLead(); }
     /// What the node returned, before anything is done with it, and the routes that this alone led to.
     void noteWrites() {

@@ -9,8 +9,8 @@
 
 namespace stategraph::engine {
 
-/// The effects (Runtime::once) of the root's superstep under way, those of subgraphs' tasks among them: what was begun, and what came of
-/// it. A mirror of their rows; where nothing is stored it is all there is. Safe from any thread.
+/// The effects (Runtime::once) of the root's superstep under way, those of subgraphs' tasks among them: what was begun,
+/// and what came of it. A mirror of their rows; where nothing is stored it is all there is. Safe from any thread.
 class Effects {
 public:
     Effects() noexcept {}  // not defaulted: `= {}` would fill it with zeros first, once a run

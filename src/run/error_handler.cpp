@@ -6,7 +6,8 @@
 #include "src/run/execution.hpp"
 #include "src/run/task_input.hpp"
 
-// What follows a node's failure: its error handler, within the same task, and what becomes of the superstep's other tasks.
+// What follows a node's failure: its error handler, within the same task, and what becomes of the superstep's other
+// tasks.
 namespace stategraph::detail {
 
 const NodeFailure& failureOf(Runtime& runtime) noexcept { return *runtime.taskContext().failure; }
@@ -33,7 +34,8 @@ std::string textOf(const std::exception_ptr& error) {
 
 }  // namespace
 
-// A failure of the node's own, its routers' and of what is inside a subgraph; not what the library refuses, nor a saver's.
+// A failure of the node's own, its routers' and of what is inside a subgraph; not what the library refuses, nor a
+// saver's.
 bool Execution::isHandled(const std::exception_ptr& error) const noexcept {
     if (!node_.on_error || task_.record.failure) return false;
     try {

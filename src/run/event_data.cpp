@@ -31,7 +31,8 @@ void encodeWritten(const detail::Op& op, Encoder& out) {
     }
 }
 
-// What the library says of a checkpoint and what its run does, in one map in the order of encoded keys; a run's keys are other ones.
+// What the library says of a checkpoint and what its run does, in one map in the order of encoded keys; a run's keys
+// are other ones.
 void encodeMetadata(const CheckpointEvent& event, Encoder& out) {
     struct Entry {
         std::string_view key;

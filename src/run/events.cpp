@@ -27,7 +27,8 @@ bool Events::sinkWants(StreamMode mode, bool inner) const noexcept {
 // What the log says is read there.
 bool Events::topicWants(StreamMode mode, bool inner) const noexcept {
     if (topic_ == nullptr || !topic_->wants(mode, inner)) return false;
-    return !stored_ || inner || (mode != StreamMode::values && mode != StreamMode::updates && mode != StreamMode::checkpoints);
+    return !stored_ || inner ||
+           (mode != StreamMode::values && mode != StreamMode::updates && mode != StreamMode::checkpoints);
 }
 
 bool Events::wants(StreamMode mode, bool inner) const noexcept {
@@ -51,14 +52,16 @@ void Events::changed() {
 void Events::emit(std::optional<StreamEvent>&& event, std::optional<bool> with_inputs) {
     if (!event) return;
     const bool inner = !event->ns.empty();
-    if (topicWants(event->mode, inner)) topic_->offer(*event, at_.load(std::memory_order_relaxed), stop_.get(), with_inputs);
+    if (topicWants(event->mode, inner))
+        topic_->offer(*event, at_.load(std::memory_order_relaxed), stop_.get(), with_inputs);
     const bool is_for_sink = !with_inputs || *with_inputs == options_.task_inputs;
     if (is_for_sink && sinkWants(event->mode, inner)) give(std::move(*event));
 }
 
 // Some may want those whom no event of a task is for: what is made for them is offered to nobody.
 bool Events::wantsInputs(bool with_inputs) const noexcept {
-    return (sink_ != nullptr && options_.task_inputs == with_inputs) || (topic_ != nullptr && topic_->wantsInputs(with_inputs));
+    return (sink_ != nullptr && options_.task_inputs == with_inputs) ||
+           (topic_ != nullptr && topic_->wantsInputs(with_inputs));
 }
 
 void Events::give(StreamEvent&& event) {
@@ -102,7 +105,8 @@ bool Events::closeRun(CheckpointId stored) noexcept {
 
 void Events::giveRunEnd(std::optional<StreamEvent>&& event) noexcept {
     const bool is_wanted = event && topicWants(StreamMode::runs, false);
-    if (topic_ != nullptr) topic_->runEnds(is_wanted ? &*event : nullptr, at_.load(std::memory_order_relaxed), stop_.get());
+    if (topic_ != nullptr)
+        topic_->runEnds(is_wanted ? &*event : nullptr, at_.load(std::memory_order_relaxed), stop_.get());
     try {
         if (event && sinkWants(StreamMode::runs, false)) give(std::move(*event));
     } catch (...) {

@@ -25,8 +25,8 @@ namespace stategraph::engine {
 
 class RunStop;
 
-/// Those who listen to a run and the runs inside it: who wants what, and how they get it. What they are told, each run's Teller makes.
-/// The functions may be called from several threads; events are handed on one at a time.
+/// Those who listen to a run and the runs inside it: who wants what, and how they get it. What they are told, each
+/// run's Teller makes. The functions may be called from several threads; events are handed on one at a time.
 class Events {
 public:
     Events() = default;
@@ -36,14 +36,16 @@ public:
     ~Events();
     /// For runs that nobody is told of, all at once: without a sink or a topic nothing in it is touched.
     static Events& nobody() noexcept;
-    /// Before the run begins: tell a hub's subscribers too. `stored`: they read in the log what that says of the root graph. `stop`: what may
-    /// end the run, if anything can.
+    /// Before the run begins: tell a hub's subscribers too. `stored`: they read in the log what that says of the root
+    /// graph. `stop`: what may end the run, if anything can.
     void attach(std::shared_ptr<stream::Topic> topic, bool stored, std::shared_ptr<const RunStop> stop);
 
     bool any() const noexcept { return sink_ != nullptr || topic_ != nullptr; }
     /// `inner`: of a run inside.
     bool wants(StreamMode mode, bool inner) const noexcept;
-    bool wantsDebug(bool inner) const noexcept { return sinkWants(StreamMode::debug, inner) || topicWants(StreamMode::debug, inner); }
+    bool wantsDebug(bool inner) const noexcept {
+        return sinkWants(StreamMode::debug, inner) || topicWants(StreamMode::debug, inner);
+    }
     /// Whether some want tasks' events with, or without, the tasks' inputs.
     bool wantsInputs(bool with_inputs) const noexcept;
     void emit(std::optional<StreamEvent>&& event) { emit(std::move(event), {}); }
@@ -96,7 +98,7 @@ struct CheckpointEvent {
     CheckpointId parent;  // none: the first
     Source source = Source::loop;
     std::int64_t step = 0;
-    std::string_view metadata;  // the run's, a CBOR map, or empty
+    std::string_view metadata;                          // the run's, a CBOR map, or empty
     std::vector<std::pair<TaskId, std::string>> tasks;  // that are due, with their nodes' names
 };
 /// `encodeValues`: appends the state.
@@ -104,6 +106,7 @@ Value checkpointData(const CheckpointEvent& event, const std::function<void(Enco
 
 /// {channel: written} of a task's writes; several writes to one channel as {"$writes": [...]}. Only to the channels of
 /// `only`, if given.
-void encodeResult(const detail::Schema& schema, detail::Writes& writes, Encoder& out, const detail::ChannelSet* only = nullptr);
+void encodeResult(const detail::Schema& schema, detail::Writes& writes, Encoder& out,
+                  const detail::ChannelSet* only = nullptr);
 
 }  // namespace stategraph::engine

@@ -106,9 +106,7 @@ NodeError Execution::nodeError(std::string text, std::exception_ptr original) {
 }
 
 // Of the exception under way, which is the user's.
-NodeError Execution::nodeError(std::string text) {
-    return nodeError(std::move(text), std::current_exception());
-}
+NodeError Execution::nodeError(std::string text) { return nodeError(std::move(text), std::current_exception()); }
 
 void Execution::callNode(Runtime& runtime, TaskContext& context) {
     const detail::NodeAction& action = node_.action;
@@ -130,8 +128,8 @@ void Execution::callApart(const detail::NodeAction& called, TaskContext& context
         action = &marked->outer;
         input = std::shared_ptr<const void>(marked, marked->input.get());  // so it lives as long as the attempt
     }
-    const auto attempt =
-        std::make_shared<Attempt>(env_.core().shared_from_this(), *action, std::move(input), context, env_.stop, limits);
+    const auto attempt = std::make_shared<Attempt>(env_.core().shared_from_this(), *action, std::move(input), context,
+                                                   env_.stop, limits);
     takeAttempt(*attempt, attempt->run(), context, limits);
 }
 
@@ -142,11 +140,14 @@ void Execution::takeAttempt(Attempt& attempt, Attempt::End end, TaskContext& con
             context.calls = attempt.calls();
             task_.result = attempt.takeResult();
             return;
-        case Attempt::End::stopped: throw StopSignal{};
+        case Attempt::End::stopped:
+            throw StopSignal{};
         case Attempt::End::timed_out:
-            throw NodeTimeoutError(NodeTimeoutError::Kind::run, *limits.timeout, {.node = node_.name, .step = env_.place.step});
+            throw NodeTimeoutError(NodeTimeoutError::Kind::run, *limits.timeout,
+                                   {.node = node_.name, .step = env_.place.step});
         case Attempt::End::idle:
-            throw NodeTimeoutError(NodeTimeoutError::Kind::idle, *limits.idle_timeout, {.node = node_.name, .step = env_.place.step});
+            throw NodeTimeoutError(NodeTimeoutError::Kind::idle, *limits.idle_timeout,
+                                   {.node = node_.name, .step = env_.place.step});
     }
 }
 
@@ -195,21 +196,24 @@ void Execution::checkVisits() const {
     const ErrorContext context{.node = node_.name, .step = env_.place.step};
     if (task_.extra().visit) {
         throw InvalidUpdateError("the log '" + task_.extra().visit->key + "' of the subgraph '" + node_.name +
-                                     "' is to be visited several times in one superstep, and takes one visit at a time: make keys that differ, or "
+                                     "' is to be visited several times in one superstep, and takes one visit at a "
+                                     "time: make keys that differ, or "
                                      "visit it in supersteps of their own",
                                  context);
     }
-    throw InvalidUpdateError("the PER_THREAD subgraph '" + node_.name +
-                                 "' is to be visited several times in one superstep, and its one log takes one visit at a time: compile it "
-                                 "with a key for each (perThread) or without PER_THREAD, or visit it in supersteps of their own",
-                             context);
+    throw InvalidUpdateError(
+        "the PER_THREAD subgraph '" + node_.name +
+            "' is to be visited several times in one superstep, and its one log takes one visit at a time: compile it "
+            "with a key for each (perThread) or without PER_THREAD, or visit it in supersteps of their own",
+        context);
 }
 
 void Execution::takeInside(Run& child) {
     const Subgraph& subgraph = *node_.subgraph;
     if (subgraph.spec.from_inner != nullptr) {
         try {
-            subgraph.spec.from_inner(subgraph.spec.from_inner_callable.get(), child.state().object(), task_.result.writes);
+            subgraph.spec.from_inner(subgraph.spec.from_inner_callable.get(), child.state().object(),
+                                     task_.result.writes);
         } catch (...) {
             throw nodeError("the function that maps out of the subgraph of node '" + node_.name + "' failed: ");
         }
@@ -226,8 +230,9 @@ void Execution::takeInside(Run& child) {
 void adoptCommand(ParentCommandSignal& signal, const detail::Schema& own, const Node& node) {
     if (signal.schema == &own) return;
     if (signal.is_typed && signal.schema->state().type != own.state().type) {
-        throw InvalidUpdateError("a node inside '" + node.name + "' returned a Command for the parent graph whose update is of another state than "
-                                 "that graph's: return a Command of the parent's state",
+        throw InvalidUpdateError("a node inside '" + node.name +
+                                     "' returned a Command for the parent graph whose update is of another state than "
+                                     "that graph's: return a Command of the parent's state",
                                  {.node = node.name});
     }
     for (detail::Op& op : signal.result.writes) {
@@ -257,8 +262,10 @@ void Execution::takeResult() {
     const detail::Schema& schema = env_.core().schema();
     try {
         if (task_.result.written != nullptr) {
-            throw InvalidUpdateError("node '" + node_.name + "' returned a Command whose update is of another state than its graph's, and not for the "
-                                     "parent graph: give it graph = PARENT, or an update of the graph's own state");
+            throw InvalidUpdateError(
+                "node '" + node_.name +
+                "' returned a Command whose update is of another state than its graph's, and not for the "
+                "parent graph: give it graph = PARENT, or an update of the graph's own state");
         }
         schema.check(task_.result.writes);
         std::size_t index = 0;
@@ -267,7 +274,8 @@ void Execution::takeResult() {
             if (channel.behaviour->prepare != nullptr) channel.behaviour->prepare(channel, op, env_.idOf(task_), index);
             ++index;
         }
-        for (const Target& target : task_.result.go_to) resolveTarget(env_.topology(), target, node_.name, task_.routes);
+        for (const Target& target : task_.result.go_to)
+            resolveTarget(env_.topology(), target, node_.name, task_.routes);
     } catch (Error& error) {
         error.addContext({.node = node_.name, .step = env_.place.step});
         throw;
@@ -297,8 +305,8 @@ void Execution::route(Runtime& runtime) {
     }
 }
 
-// The only task of its superstep: its writes go into the state itself, where the routers see them, and come out again if one
-// of them fails.
+// The only task of its superstep: its writes go into the state itself, where the routers see them, and come out again
+// if one of them fails.
 void Execution::routeAlone(Runtime& runtime) {
     WriteSet& writes = env_.superstep->memory().writes;
     writes.clear();
@@ -349,9 +357,11 @@ void Execution::nameSend(const std::exception_ptr& error) const noexcept {
         try {
             std::rethrow_exception(error);
         } catch (NodeError& node_error) {
-            if (node_error.taskId() == env_.idOf(task_).toString()) node_error.setSend(task_.planned.send, Value::fromCbor(std::move(payload)));
+            if (node_error.taskId() == env_.idOf(task_).toString())
+                node_error.setSend(task_.planned.send, Value::fromCbor(std::move(payload)));
         } catch (Error& own) {
-            if (own.context().node == node_.name && own.context().step == env_.place.step) own.addContext({.send = task_.planned.send});
+            if (own.context().node == node_.name && own.context().step == env_.place.step)
+                own.addContext({.send = task_.planned.send});
         }
     } catch (...) {
         // It is the failure that matters.
@@ -388,7 +398,8 @@ void Execution::couldNotRun(const std::exception_ptr& why) noexcept {
         std::rethrow_exception(why);
     } catch (const std::system_error&) {  // no thread
         try {
-            failed(std::make_exception_ptr(nodeError("node '" + node_.name + "' could not be run; RESUME runs it when threads can be started again: ")));
+            failed(std::make_exception_ptr(nodeError(
+                "node '" + node_.name + "' could not be run; RESUME runs it when threads can be started again: ")));
         } catch (...) {
             failed(why);
         }

@@ -5,9 +5,9 @@
 
 #include <stategraph/error.hpp>
 
-#include "src/run/call_failure.hpp"
 #include "src/run/attempt.hpp"
 #include "src/run/cached_task.hpp"
+#include "src/run/call_failure.hpp"
 #include "src/run/observation.hpp"
 #include "src/run/run.hpp"
 #include "src/run/task_questions.hpp"
@@ -29,7 +29,9 @@ public:
     /// Whether an attempt is to be awaited (`onceAsync`) where the run is: the node is a coroutine, or a graph.
     bool isAsync() const noexcept { return node_.action.start != nullptr || node_.subgraph.has_value(); }
     /// Whether it is not, and never waits between attempts either.
-    bool isPlain() const noexcept { return !isAsync() && node_.retry.max_attempts == 1 && node_.retry.otherwise.empty(); }
+    bool isPlain() const noexcept {
+        return !isAsync() && node_.retry.max_attempts == 1 && node_.retry.otherwise.empty();
+    }
     /// `once` for those, and the wait that `waitAfter` sleeps: src/async/execution.cpp.
     stategraph::Task<bool> onceAsync(int number);
     std::chrono::nanoseconds waitTime(int number) const;
@@ -91,7 +93,7 @@ inline bool Execution::mayBegin(int number) noexcept {
         return false;
     }
     if (number == 1 && env_.startsNoMore()) return false;  // it stays due
-    if (number > 1 || task_.progress.wasLeft()) {  // else it is as it was planned
+    if (number > 1 || task_.progress.wasLeft()) {          // else it is as it was planned
         TaskExtra& extra = task_.useExtra();
         extra.asked_with_key.clear();
         extra.calls.clear();

@@ -16,8 +16,9 @@
 namespace stategraph {
 namespace {
 
-// Waking a sleeping thread takes several microseconds, as much as dozens of tiny tasks. Who runs out of work therefore looks out for more
-// this long before it sleeps; one thread of an executor at a time, and where it would not take the only core.
+// Waking a sleeping thread takes several microseconds, as much as dozens of tiny tasks. Who runs out of work therefore
+// looks out for more this long before it sleeps; one thread of an executor at a time, and where it would not take the
+// only core.
 constexpr std::chrono::microseconds look_out_max{20};
 const bool has_cores = std::thread::hardware_concurrency() > 1;
 
@@ -90,9 +91,9 @@ struct Executor::Impl final : std::enable_shared_from_this<Impl>, engine::ForkAw
     std::deque<Work> queue;
     std::uint64_t pushed = 0;
     std::size_t threads = 0;
-    std::size_t starting = 0;  // of those, not there yet, and perhaps never
-    std::size_t idle = 0;  // asleep
-    bool looks_out = false;  // one thread does
+    std::size_t starting = 0;            // of those, not there yet, and perhaps never
+    std::size_t idle = 0;                // asleep
+    bool looks_out = false;              // one thread does
     std::atomic<std::size_t> queued{0};  // as many as `queue` has, or it is stopping
     bool stopping = false;
 
@@ -127,7 +128,8 @@ struct Executor::Impl final : std::enable_shared_from_this<Impl>, engine::ForkAw
             ended.notify_all();
             if (!at_once && threads > starting) return true;  // those that are there will come to it
             // Perhaps nobody will: the caller must know, or would wait for ever.
-            if (std::erase_if(queue, [&](const Work& each) { return each.number == number; }) == 0) return true;  // somebody has begun it
+            if (std::erase_if(queue, [&](const Work& each) { return each.number == number; }) == 0)
+                return true;  // somebody has begun it
             queued.store(queue.size(), std::memory_order_relaxed);
             if (at_once) return false;
             throw;
@@ -149,8 +151,8 @@ struct Executor::Impl final : std::enable_shared_from_this<Impl>, engine::ForkAw
         mutex.unlock();
     }
 
-    // One more helper, unless there are enough; a helper that finds more work asks for the next, so that a burst of tiny tasks
-    // wakes hardly anybody and blocking ones soon have a thread each.
+    // One more helper, unless there are enough; a helper that finds more work asks for the next, so that a burst of
+    // tiny tasks wakes hardly anybody and blocking ones soon have a thread each.
     void help(const std::shared_ptr<Batch>& batch) {
         if (batch->helpers.load() >= batch->helpers_max) return;
         if (batch->helpers.fetch_add(1) >= batch->helpers_max) return;
@@ -174,7 +176,7 @@ struct Executor::Impl final : std::enable_shared_from_this<Impl>, engine::ForkAw
                 }
                 ++idle;
                 const bool woken = wake.wait_until(lock, times::after(std::chrono::steady_clock::now(), options.idle),
-                                                 [this] { return !queue.empty() || stopping; });
+                                                   [this] { return !queue.empty() || stopping; });
                 --idle;
                 if (!woken) break;
                 continue;
@@ -203,7 +205,9 @@ struct Executor::Impl final : std::enable_shared_from_this<Impl>, engine::ForkAw
 
 Executor::Executor(const ExecutorOptions& options) : impl_(std::make_shared<Impl>()) {
     if (options.threads_max < 1) throw InvalidArgumentError("ExecutorOptions::threads_max must be at least 1");
-    if (options.idle.count() < 0) throw InvalidArgumentError("ExecutorOptions::idle is " + times::textOf(options.idle) + "; it must not be negative");
+    if (options.idle.count() < 0)
+        throw InvalidArgumentError("ExecutorOptions::idle is " + times::textOf(options.idle) +
+                                   "; it must not be negative");
     impl_->options = options;
 }
 
@@ -215,8 +219,8 @@ Executor::~Executor() {
     impl_->ended.wait(lock, [this] { return impl_->threads == 0; });
 }
 
-void Executor::forEach(std::size_t count, std::size_t concurrency, void (*run)(void* context, std::size_t index), void* context,
-                       bool elsewhere) {
+void Executor::forEach(std::size_t count, std::size_t concurrency, void (*run)(void* context, std::size_t index),
+                       void* context, bool elsewhere) {
     if (count == 0) return;
     const std::size_t hands = std::max<std::size_t>(1, std::min(count, concurrency));
     if (hands == 1 && !elsewhere) {
@@ -247,7 +251,9 @@ void Executor::forEach(std::size_t count, std::size_t concurrency, void (*run)(v
     batch->done.wait(lock, [&] { return batch->isDone(); });
 }
 
-void Executor::submit(void (*run)(void* context), void* context) { (void)impl_->push({.batch = {}, .run = run, .context = context}); }
+void Executor::submit(void (*run)(void* context), void* context) {
+    (void)impl_->push({.batch = {}, .run = run, .context = context});
+}
 
 bool Executor::trySubmit(void (*run)(void* context), void* context) {
     return impl_->push({.batch = {}, .run = run, .context = context}, true);

@@ -50,7 +50,8 @@ FlightMark::~FlightMark() { --marks; }
 std::uint64_t FlightSeat::ended() noexcept { return flights().ended.load(); }
 const std::string& FlightSeat::result() const noexcept { return flight_->result; }
 
-FlightSeat::Answer FlightSeat::join(TaskEnv& env, Task& task, const BaseCache& cache, std::string_view ns, std::string_view key, std::uint64_t seen) {
+FlightSeat::Answer FlightSeat::join(TaskEnv& env, Task& task, const BaseCache& cache, std::string_view ns,
+                                    std::string_view key, std::uint64_t seen) {
     Flights& all = flights();
     RunShared& shared = env.shared;
     Flight::Name name(&cache, ns, key);

@@ -12,12 +12,14 @@
 // Of equal cached tasks that begin at once in this process one runs, and the others wait for what it comes to.
 //
 // Why nobody waits for ever:
-// - Who is waited for waits for nobody: a task that is inside another that leads (its subgraph, or a run that its node began, on whatever thread of
-//   the library's) may lead and does not wait. So there is no circle, whatever threads there are.
-// - Who leads is under way on a thread of its own, and needs no thread of who waits: where it needs one of the executor's, so would the others, which
-//   are calls of the same node for the same input. Coroutines, which need a thread to go on, neither lead nor wait.
-// - What is particular to the leader's run is who reads its events, who may hold it up while waiting for a run that waits here. So tasks of other runs
-//   wait only where nobody reads.
+// - Who is waited for waits for nobody: a task that is inside another that leads (its subgraph, or a run that its node
+//   began, on whatever thread of the library's) may lead and does not wait. So there is no circle, whatever threads
+//   there are.
+// - Who leads is under way on a thread of its own, and needs no thread of who waits: where it needs one of the
+//   executor's, so would the others, which are calls of the same node for the same input. Coroutines, which need a
+//   thread to go on, neither lead nor wait.
+// - What is particular to the leader's run is who reads its events, who may hold it up while waiting for a run that
+//   waits here. So tasks of other runs wait only where nobody reads.
 // - A run that is to stop stops waiting.
 namespace stategraph::engine {
 
@@ -52,8 +54,10 @@ public:
 
     /// How many flights have ended. What one came to is in the cache before it counts.
     static std::uint64_t ended() noexcept;
-    /// `seen`: what `ended` was before the cache was asked in vain. Waits if there is somebody to wait for. Errors: StopSignal.
-    Answer join(TaskEnv& env, Task& task, const BaseCache& cache, std::string_view ns, std::string_view key, std::uint64_t seen);
+    /// `seen`: what `ended` was before the cache was asked in vain. Waits if there is somebody to wait for. Errors:
+    /// StopSignal.
+    Answer join(TaskEnv& env, Task& task, const BaseCache& cache, std::string_view ns, std::string_view key,
+                std::uint64_t seen);
     const std::string& result() const noexcept;
 
     /// To those who wait; without any, one of them goes on as the leader.

@@ -23,8 +23,8 @@ namespace stategraph::detail {
 
 struct FlowThreads::Impl {
     std::shared_ptr<Executor> executor;
-    std::string prefix;                    // of its calls' keys
-    const FlowCall* within = nullptr;      // the started call that it was made in
+    std::string prefix;                // of its calls' keys
+    const FlowCall* within = nullptr;  // the started call that it was made in
     std::vector<std::shared_ptr<FlowCall>> calls;
     std::size_t next_look = 64;  // for calls that have ended
 
@@ -41,7 +41,8 @@ thread_local const FlowCall* started_call = nullptr;  // the innermost on this t
 
 // Of a cache's entries. A node's name has no '|'; a call's may.
 std::string cacheNamespace(std::string_view node, std::string_view call, std::string_view ns) {
-    return "call|" + std::string(node) + '|' + std::to_string(call.size()) + '|' + std::string(call) + '|' + std::string(ns);
+    return "call|" + std::string(node) + '|' + std::to_string(call.size()) + '|' + std::string(call) + '|' +
+           std::string(ns);
 }
 
 // As long for every call, and so are keys as long at any depth.
@@ -122,7 +123,10 @@ void FlowThreads::start(const std::shared_ptr<FlowCall>& call) {
     try {
         auto held = std::make_unique<std::shared_ptr<FlowCall>>(call);
         impl_->executor->submit(
-            [](void* context) { (*std::unique_ptr<std::shared_ptr<FlowCall>>(static_cast<std::shared_ptr<FlowCall>*>(context)))->makeUnlessBegun(); },
+            [](void* context) {
+                (*std::unique_ptr<std::shared_ptr<FlowCall>>(static_cast<std::shared_ptr<FlowCall>*>(context)))
+                    ->makeUnlessBegun();
+            },
             held.get());
         (void)held.release();
     } catch (...) {
@@ -130,7 +134,8 @@ void FlowThreads::start(const std::shared_ptr<FlowCall>& call) {
     }
 }
 
-CallReport::CallReport(Runtime& runtime, std::string_view name, std::string_view key) : runtime_(runtime), name_(name), key_(key) {
+CallReport::CallReport(Runtime& runtime, std::string_view name, std::string_view key)
+    : runtime_(runtime), name_(name), key_(key) {
     const auto held = engine::enter(runtime.taskContext());
     engine::TaskEnv* const env = runtime.taskContext().env;
     is_wanted_ = env != nullptr && env->teller.wants(StreamMode::calls);
@@ -149,7 +154,7 @@ void CallReport::tell(std::string_view event, std::optional<std::string> error) 
     const auto held = engine::enter(runtime_.taskContext());
     engine::TaskEnv& env = *runtime_.taskContext().env;
     env.teller.call(*runtime_.taskContext().task,
-                              {.name = name_, .key = key_, .event = event, .attempt = attempt_, .error = std::move(error)});
+                    {.name = name_, .key = key_, .event = event, .attempt = attempt_, .error = std::move(error)});
 }
 
 void CallReport::begins(int attempt) {
@@ -181,7 +186,8 @@ void CallReport::ends() noexcept {
 void checkCall(const Runtime& runtime, std::string_view name, const CallOptions& options) {
     const std::vector<std::string> faults = engine::faultsOf(options.retry, "retry.");
     if (faults.empty()) return;
-    throw InvalidArgumentError("call '" + std::string(name) + "': " + faults.front(), {.node = std::string(runtime.node())});
+    throw InvalidArgumentError("call '" + std::string(name) + "': " + faults.front(),
+                               {.node = std::string(runtime.node())});
 }
 
 void retryCall(Runtime& runtime, const RetryPolicy& policy, int attempt, CallReport& report) {
@@ -197,29 +203,34 @@ void retryCall(Runtime& runtime, const RetryPolicy& policy, int attempt, CallRep
 
 std::string FlowThreads::callKey(Runtime& runtime, std::string_view name, std::size_t number) const {
     if (started_call != impl_->within) {
-        throw InvalidArgumentError("a function that '" + std::string(runtime.node()) + "' started makes the call '" + std::string(name) +
-                                       "' on the Flow that started it, where nobody could tell the order of calls: let it take a Flow& as its first "
+        throw InvalidArgumentError("a function that '" + std::string(runtime.node()) + "' started makes the call '" +
+                                       std::string(name) +
+                                       "' on the Flow that started it, where nobody could tell the order of calls: let "
+                                       "it take a Flow& as its first "
                                        "parameter, and make its calls on that",
                                    {.node = std::string(runtime.node())});
     }
     if (name.empty() || name.size() > 150) {
-        throw InvalidArgumentError("'" + std::string(runtime.node()) + "' makes a call with a name of " + std::to_string(name.size()) +
-                                   " bytes; give each a name of 1 to 150");
+        throw InvalidArgumentError("'" + std::string(runtime.node()) + "' makes a call with a name of " +
+                                   std::to_string(name.size()) + " bytes; give each a name of 1 to 150");
     }
     return impl_->prefix + std::string(name) + "#" + std::to_string(number);
 }
 
 void clearCalls(const Core& core, std::string_view name, std::string_view ns) {
     BaseCache* const cache = core.options().cache.get();
-    if (cache == nullptr) throw InvalidArgumentError("clearCache: the entrypoint was made without a cache (CompileOptions::cache)");
+    if (cache == nullptr)
+        throw InvalidArgumentError("clearCache: the entrypoint was made without a cache (CompileOptions::cache)");
     for (const auto& node : core.topology().nodes) {
         if (node.name != START) cache->clear(cacheNamespace(node.name, name, ns));
     }
 }
 
-CachedCall::CachedCall(Runtime& runtime, std::string_view name, const CallCache& policy, std::string input) : policy_(policy), input_(std::move(input)) {
+CachedCall::CachedCall(Runtime& runtime, std::string_view name, const CallCache& policy, std::string input)
+    : policy_(policy), input_(std::move(input)) {
     if (policy.ttl && policy.ttl->count() < 1) {
-        throw InvalidArgumentError("the call '" + std::string(name) + "' has a cache.ttl of " + times::textOf(*policy.ttl) + "; it must be at least 1 ms",
+        throw InvalidArgumentError("the call '" + std::string(name) + "' has a cache.ttl of " +
+                                       times::textOf(*policy.ttl) + "; it must be at least 1 ms",
                                    {.node = std::string(runtime.node())});
     }
     const Core& core = coreOf(runtime);
@@ -251,8 +262,9 @@ void CachedCall::keep(std::string_view value) noexcept {
 }
 
 void refuseCachedCall(Runtime& runtime, std::string_view name) {
-    throw InvalidArgumentError("the call '" + std::string(name) + "' is to be cached, and its arguments or its result cannot be stored: give it "
-                               "arguments that can, or no cache",
+    throw InvalidArgumentError("the call '" + std::string(name) +
+                                   "' is to be cached, and its arguments or its result cannot be stored: give it "
+                                   "arguments that can, or no cache",
                                {.node = std::string(runtime.node())});
 }
 

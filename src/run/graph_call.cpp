@@ -24,7 +24,9 @@ bool isKept(const detail::Core& core, const detail::ChannelSpec& channel) noexce
 // {channel: value} of what the graph returns.
 std::string encodeOutput(const detail::Core& core, const State& state) {
     const detail::Schema& schema = core.schema();
-    const auto isOne = [&](detail::ChannelIndex index) { return state.has(index) && isKept(core, schema.channel(index)); };
+    const auto isOne = [&](detail::ChannelIndex index) {
+        return state.has(index) && isKept(core, schema.channel(index));
+    };
     const auto order = schema.encodedOrder();
     std::string cbor;
     Encoder out(cbor);
@@ -56,7 +58,8 @@ void decodeOutput(const detail::Core& core, std::string_view cbor, void* values)
 GraphCall::GraphCall(Runtime& runtime, std::shared_ptr<const detail::Core> core, std::string_view key)
     : runtime_(runtime), context_(runtime.taskContext()), core_(std::move(core)), key_(key) {
     const auto held = enter(context_);
-    if (context_.env == nullptr) throw InvalidUpdateError("a router cannot call a graph while its node's state is edited");
+    if (context_.env == nullptr)
+        throw InvalidUpdateError("a router cannot call a graph while its node's state is edited");
     check();
     const TaskId task = runtime.taskId();
     called_.caller = context_.failure == nullptr ? task : idOfCall(task, {});  // an error handler is not its node
@@ -68,15 +71,16 @@ GraphCall::GraphCall(Runtime& runtime, std::shared_ptr<const detail::Core> core,
 void GraphCall::check() const {
     const ErrorContext where{.node = std::string(runtime_.node())};
     const auto refuse = [&](const std::string& why) {
-        throw InvalidArgumentError("node '" + where.node + "' calls a graph with a key that " + why + "; give each call a text of 1 to " +
-                                       std::to_string(key_bytes_max) + " bytes",
+        throw InvalidArgumentError("node '" + where.node + "' calls a graph with a key that " + why +
+                                       "; give each call a text of 1 to " + std::to_string(key_bytes_max) + " bytes",
                                    where);
     };
     if (key_.empty() || key_.size() > key_bytes_max) refuse("has " + std::to_string(key_.size()) + " bytes");
     if (!detail::isUtf8(key_)) refuse("is not UTF-8");
     if (livesWithThread(*core_)) {
         throw InvalidArgumentError("node '" + where.node + "' calls a graph (key '" + key_ +
-                                       "') that was compiled to remember its visits (PER_THREAD, perThread), and a call remembers nothing of others: "
+                                       "') that was compiled to remember its visits (PER_THREAD, perThread), and a "
+                                       "call remembers nothing of others: "
                                        "compile it without, or add it to the graph as a node",
                                    where);
     }
@@ -112,8 +116,8 @@ bool GraphCall::restore(void* values) {
     try {
         decodeOutput(*core_, *entry.result, values);
     } catch (const WrongTypeError& why) {
-        throw WrongTypeError("the stored result of the graph that node '" + std::string(runtime_.node()) + "' called with the key '" + key_ +
-                             "' is not what it returns now: " + why.message());
+        throw WrongTypeError("the stored result of the graph that node '" + std::string(runtime_.node()) +
+                             "' called with the key '" + key_ + "' is not what it returns now: " + why.message());
     }
     return true;
 }
@@ -128,7 +132,8 @@ Run& GraphCall::begin() {
         NodeCall* known = find();
         if (known != nullptr && known->is_under_way) {
             throw InvalidUpdateError("node '" + std::string(runtime_.node()) + "' calls a graph with the key '" + key_ +
-                                         "' while its call with that key is under way: give calls that run at the same time keys that differ",
+                                         "' while its call with that key is under way: give calls that run at the same "
+                                         "time keys that differ",
                                      {.node = std::string(runtime_.node()), .step = env.place.step});
         }
         if (known != nullptr) {
@@ -150,10 +155,7 @@ Run& GraphCall::begin() {
         called_.stop = env.stop;
     }
     // As a subgraph's (Execution::linkInside).
-    link_.emplace(ParentLink{.env = &env,
-                             .task = &task,
-                             .start = env.startInside(is_first),
-                             .call = &called_});
+    link_.emplace(ParentLink{.env = &env, .task = &task, .start = env.startInside(is_first), .call = &called_});
     return child_.emplace(*core_, env.shared, &*link_);
 }
 
@@ -164,8 +166,10 @@ void GraphCall::pause(const detail::RunOutcome& outcome) {
         call.asked = outcome.interrupts;
         call.wake_unix_ms = outcome.wake_unix_ms;
     }
-    // Whoever waits for the attempt may see this before the time: the thread that would tell is the one that drove the call.
-    const bool is_late = is_inside_attempt_ && called_.stop != nullptr && called_.stop->requested() && !context_.env->stopStatus();
+    // Whoever waits for the attempt may see this before the time: the thread that would tell is the one that drove the
+    // call.
+    const bool is_late =
+        is_inside_attempt_ && called_.stop != nullptr && called_.stop->requested() && !context_.env->stopStatus();
     if (is_late) context_.attempt_apart->callTimedOut();
     throw InnerPause{outcome.interrupts, outcome.wake_unix_ms};
 }
@@ -175,7 +179,8 @@ void GraphCall::keep(void* values) {
     giveValues(*child_, values, nullptr);
     const detail::Schema& schema = core_->schema();
     for (const auto& channel : schema.channels()) {
-        if (channel.kind == detail::ChannelKind::untracked) channel.behaviour->reset(channel, schema.value(values, channel));
+        if (channel.kind == detail::ChannelKind::untracked)
+            channel.behaviour->reset(channel, schema.value(values, channel));
     }
 }
 
@@ -183,7 +188,8 @@ void GraphCall::keep(void* values) {
 
 namespace stategraph::detail {
 
-void callGraph(Runtime& runtime, const std::shared_ptr<const Core>& core, Writes&& input, std::string_view key, void* values) {
+void callGraph(Runtime& runtime, const std::shared_ptr<const Core>& core, Writes&& input, std::string_view key,
+               void* values) {
     engine::GraphCall call(runtime, core, key);
     if (call.restore(values)) return;
     engine::Run& run = call.begin();

@@ -11,11 +11,13 @@
 
 namespace stategraph::engine {
 
-/// A graph that a node calls (Runtime::invoke): a run inside the node's task as a subgraph's visit is, beside others of the same task, from which
-/// its key tells it apart. Who makes it drives the run. Used on the node's threads, one at a time.
+/// A graph that a node calls (Runtime::invoke): a run inside the node's task as a subgraph's visit is, beside others of
+/// the same task, from which its key tells it apart. Who makes it drives the run. Used on the node's threads, one at a
+/// time.
 class GraphCall {
 public:
-    /// Errors: InvalidArgumentError for a key, or a graph, that cannot be; InvalidUpdateError while an edit asks a router; CancelledError.
+    /// Errors: InvalidArgumentError for a key, or a graph, that cannot be; InvalidUpdateError while an edit asks a
+    /// router; CancelledError.
     GraphCall(Runtime& runtime, std::shared_ptr<const detail::Core> core, std::string_view key);
     /// The run has ended, or was left.
     ~GraphCall();
@@ -27,8 +29,8 @@ public:
     bool restore(void* values);
     /// The run, to be driven. Errors: InvalidUpdateError if a call with this key is under way; CancelledError.
     Run& begin();
-    /// Takes what `drive()` (RunOutcome&) came to: its result is stored, and in `values`. Throws what the run threw, and on through the node
-    /// what it paused with.
+    /// Takes what `drive()` (RunOutcome&) came to: its result is stored, and in `values`. Throws what the run threw,
+    /// and on through the node what it paused with.
     template <class F>
     void end(void* values, F drive) {
         try {

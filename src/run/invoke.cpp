@@ -41,25 +41,30 @@ std::string encodeMetadata(const Metadata& metadata) {
 
 BaseCheckpointSaver* saverOf(const Core& core) {
     switch (core.options().checkpointer) {
-        case CheckpointerKind::own: return core.options().saver.get();
+        case CheckpointerKind::own:
+            return core.options().saver.get();
         case CheckpointerKind::per_thread:
             throw InvalidArgumentError("PER_THREAD is for graphs that are nodes of others; give this one a saver");
         case CheckpointerKind::none:
-        case CheckpointerKind::inherit: break;
+        case CheckpointerKind::inherit:
+            break;
     }
     return nullptr;
 }
 
 RunShared shareRun(const Core& core, const RunConfig& config, Events& events) {
     if (config.recursion_limit && *config.recursion_limit < 1) {
-        throw InvalidArgumentError("recursion_limit is " + std::to_string(*config.recursion_limit) + "; it must be at least 1");
+        throw InvalidArgumentError("recursion_limit is " + std::to_string(*config.recursion_limit) +
+                                   "; it must be at least 1");
     }
     if (config.max_concurrency && *config.max_concurrency < 1) {
-        throw InvalidArgumentError("max_concurrency is " + std::to_string(*config.max_concurrency) + "; it must be at least 1");
+        throw InvalidArgumentError("max_concurrency is " + std::to_string(*config.max_concurrency) +
+                                   "; it must be at least 1");
     }
     BaseCheckpointSaver* saver = saverOf(core);
     if (saver != nullptr && config.thread_id.empty()) {
-        throw InvalidArgumentError("the graph has a checkpointer, so the run needs a thread_id to keep its checkpoints under");
+        throw InvalidArgumentError(
+            "the graph has a checkpointer, so the run needs a thread_id to keep its checkpoints under");
     }
     if (saver == nullptr && config.checkpoint_id) {
         throw MissingCheckpointerError("a checkpoint_id was given, and the graph was compiled without a checkpointer",
@@ -68,7 +73,8 @@ RunShared shareRun(const Core& core, const RunConfig& config, Events& events) {
     std::shared_ptr<RunStop> stop;
     // Asked only where there is one: a result that is moved at once would stall on its stores.
     if (config.control != nullptr || config.timeout) stop = RunStop::of(config);
-    if (config.hub != nullptr) events.attach(stream::topicForRun(*config.hub, core, saver, config.thread_id), saver != nullptr, stop);
+    if (config.hub != nullptr)
+        events.attach(stream::topicForRun(*config.hub, core, saver, config.thread_id), saver != nullptr, stop);
     return {.config = &config,
             .saver = saver,
             .executor = &core.executor(),
@@ -96,7 +102,9 @@ void giveValues(Run& run, void* values, detail::ChannelSet* present) {
     }
 }
 
-void addRunContext(Error& error, const RunConfig& config) { error.addContext({.thread_id = config.thread_id.toString()}); }
+void addRunContext(Error& error, const RunConfig& config) {
+    error.addContext({.thread_id = config.thread_id.toString()});
+}
 
 }  // namespace stategraph::engine
 
@@ -105,7 +113,8 @@ namespace {
 
 // `take` is given what the run came to.
 template <class Take>
-void runWith(const Core& core, RunInput& input, const RunConfig& config, engine::Events& events, void* values, ChannelSet* present, Take take) {
+void runWith(const Core& core, RunInput& input, const RunConfig& config, engine::Events& events, void* values,
+             ChannelSet* present, Take take) {
     try {
         engine::RunShared shared = engine::shareRun(core, config, events);
         engine::Run run(core, shared, nullptr, engine::placeOf(core, shared, values));
@@ -119,7 +128,8 @@ void runWith(const Core& core, RunInput& input, const RunConfig& config, engine:
 }
 
 template <class Take>
-void runSilently(const Core& core, RunInput& input, const RunConfig& config, void* values, ChannelSet* present, Take take) {
+void runSilently(const Core& core, RunInput& input, const RunConfig& config, void* values, ChannelSet* present,
+                 Take take) {
     if (config.hub == nullptr) {
         runWith(core, input, config, engine::Events::nobody(), values, present, take);
     } else {
@@ -155,8 +165,8 @@ void invoke(const Core& core, Writes&& input, const RunConfig& config, const Res
     invoke(core, std::move(given), config, result);
 }
 
-RunOutcome run(const Core& core, RunInput input, const RunConfig& config, const StreamOptions& options, EventSink& sink, void* values,
-               ChannelSet* present) {
+RunOutcome run(const Core& core, RunInput input, const RunConfig& config, const StreamOptions& options, EventSink& sink,
+               void* values, ChannelSet* present) {
     engine::Events events(sink, options);
     RunOutcome came_to;
     runWith(core, input, config, events, values, present, [&](RunOutcome& outcome) { came_to = std::move(outcome); });

@@ -8,11 +8,12 @@ namespace stategraph::engine {
 /// The saver of a graph that is run at the root; null without one.
 BaseCheckpointSaver* saverOf(const detail::Core& core);
 
-/// Checks a call's configuration. It refers to `config` and `events`. Errors: InvalidArgumentError, MissingCheckpointerError.
+/// Checks a call's configuration. It refers to `config` and `events`. Errors: InvalidArgumentError,
+/// MissingCheckpointerError.
 RunShared shareRun(const detail::Core& core, const RunConfig& config, Events& events);
 
-/// Where a run can have its state: in its caller's object, if that is one that needs no context to be made, and no attempt may outlive the run; else
-/// null, an object of its own.
+/// Where a run can have its state: in its caller's object, if that is one that needs no context to be made, and no
+/// attempt may outlive the run; else null, an object of its own.
 void* placeOf(const detail::Core& core, const RunShared& shared, void* values) noexcept;
 
 /// Moves a finished run's output into the caller's object.

@@ -14,13 +14,15 @@ void Run::planTravels(const RunInput& input) {
     const RunConfig& config = *env_.shared.config;
     const ErrorContext context{.thread_id = config.thread_id.toString(), .checkpoint_ns = config.checkpoint_ns};
     if (!env_.log.hasSaver()) {
-        throw MissingCheckpointerError("the run is to begin inside the subgraph '" + config.checkpoint_ns + "', and the graph was compiled without a checkpointer",
+        throw MissingCheckpointerError("the run is to begin inside the subgraph '" + config.checkpoint_ns +
+                                           "', and the graph was compiled without a checkpointer",
                                        context);
     }
     if (input.kind != RunInput::Kind::resume) {
-        throw InvalidArgumentError("a run that begins inside the subgraph '" + config.checkpoint_ns +
-                                       "' goes on from there: give it RESUME, and input, answers and Commands to the thread itself",
-                                   context);
+        throw InvalidArgumentError(
+            "a run that begins inside the subgraph '" + config.checkpoint_ns +
+                "' goes on from there: give it RESUME, and input, answers and Commands to the thread itself",
+            context);
     }
     env_.shared.stops = planTravel(core(), *env_.shared.saver, config);
     start_->stop = env_.shared.stops.data();
@@ -64,7 +66,8 @@ std::optional<CheckpointTuple> Run::newestOf(const LogName& log, CheckpointId& h
 std::optional<std::string> Run::lastingLogOf(const Task& task) const {
     const Node& node = env_.nodeOf(task);
     if (!node.subgraph || !livesWithThread(*node.subgraph->spec.core)) return std::nullopt;
-    const auto key = task.extra().visit ? std::optional(task.extra().visit->key) : findKey(core().schema(), node, env_.state.values, env_.sendOf(task));
+    const auto key = task.extra().visit ? std::optional(task.extra().visit->key)
+                                        : findKey(core().schema(), node, env_.state.values, env_.sendOf(task));
     if (!key || (key->empty() && hasKeys(node))) return std::nullopt;
     return lastingLog(node, *key);
 }
@@ -74,12 +77,13 @@ CheckpointId Run::visitOf(const std::string& log) const {
     if (!hasSaver()) return {};
     const std::string ns = env_.place.ns.empty() ? log : env_.place.ns + '|' + log;
     CheckpointId head;
-    const auto visit = findVisit(*env_.shared.saver, {env_.shared.config->thread_id.view(), ns}, env_.visitFrom(), head);
+    const auto visit =
+        findVisit(*env_.shared.saver, {env_.shared.config->thread_id.view(), ns}, env_.visitFrom(), head);
     return visit ? visit->id : CheckpointId();
 }
 
-// The superstep ends: what is visited next goes on from where its visits left their logs. Those of tasks that an earlier run finished
-// are found in the logs.
+// The superstep ends: what is visited next goes on from where its visits left their logs. Those of tasks that an
+// earlier run finished are found in the logs.
 void Run::findEndedVisits() {
     std::vector<Schedule::LastVisit>& ended = env_.memory->superstep.ended_visits;
     ended.clear();
@@ -115,16 +119,19 @@ void Run::load(CheckpointId wanted, GoneNodes gone) {
     Start& start = *start_;
     const std::string_view thread_id = env_.shared.config->thread_id.view();
     const bool is_elsewhere = start.isElsewhere(env_.place.ns);
-    const LogName log{thread_id, start.stop != nullptr ? std::string_view(start.stop->ns) : std::string_view(env_.place.ns)};
-    // The checkpoint that a log inside belongs to is stored before anything of that log: else a failed put would leave it without.
+    const LogName log{thread_id,
+                      start.stop != nullptr ? std::string_view(start.stop->ns) : std::string_view(env_.place.ns)};
+    // The checkpoint that a log inside belongs to is stored before anything of that log: else a failed put would leave
+    // it without.
     if (env_.link != nullptr) env_.link->env->log.wait();
     std::optional<CheckpointTuple> tuple;
     CheckpointId head;
     if (wanted) {
         tuple = env_.shared.saver->getTuple({.log = log, .checkpoint_id = wanted});
         if (!tuple) {
-            throw InvalidArgumentError("there is no checkpoint " + wanted.toString() + " in thread '" + std::string(thread_id) + "'",
-                                       {.thread_id = std::string(thread_id), .checkpoint_id = wanted.toString()});
+            throw InvalidArgumentError(
+                "there is no checkpoint " + wanted.toString() + " in thread '" + std::string(thread_id) + "'",
+                {.thread_id = std::string(thread_id), .checkpoint_id = wanted.toString()});
         }
         if (!is_elsewhere) head = tuple->head;
     } else {
@@ -166,10 +173,12 @@ void Run::load(CheckpointId wanted, GoneNodes gone) {
 void Run::takeRecords() {
     std::vector<checkpoint::Records::Record> records;
     for (const auto& write : start_->from->tuple.writes) {
-        auto record = checkpoint::readTask({env_.place.thread_id, env_.place.ns, env_.place.checkpoint, write.path}, write.bytes);
+        auto record =
+            checkpoint::readTask({env_.place.thread_id, env_.place.ns, env_.place.checkpoint, write.path}, write.bytes);
         if (record.effect) {
             const auto result = record.effect->result;
-            env_.shared.effects.set(write.path, {record.effect->begun, result ? std::optional<std::string>(*result) : std::nullopt});
+            env_.shared.effects.set(
+                write.path, {record.effect->begun, result ? std::optional<std::string>(*result) : std::nullopt});
             continue;
         }
         records.emplace_back(write.path, std::move(record));

@@ -37,7 +37,8 @@ void Teller::messagePart(Task& task, int attempt, const Value& part) {
     const std::string_view message = stream::messageId(part.bytes());
     if (!message.empty()) events_.noteMessage(id, message);
     StreamEvent event = make(StreamMode::messages, &task);
-    event.data = stream::toValue({.delta = true, .attempt = attempt, .message = part.bytes(), .task_id = id.toString()});
+    event.data =
+        stream::toValue({.delta = true, .attempt = attempt, .message = part.bytes(), .task_id = id.toString()});
     emit(std::move(event));
 }
 
@@ -67,7 +68,8 @@ std::vector<StreamEvent> Teller::messages(Task& task, int attempt) {
             if (isRemoval(message) || std::find(known.begin(), known.end(), name) != known.end()) return;
             known.emplace_back(name);
             StreamEvent event = make(StreamMode::messages, &task);
-            event.data = stream::toValue({.delta = false, .attempt = attempt, .message = message, .task_id = id.toString()});
+            event.data =
+                stream::toValue({.delta = false, .attempt = attempt, .message = message, .task_id = id.toString()});
             events.push_back(std::move(event));
         });
     }

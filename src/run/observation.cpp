@@ -15,17 +15,28 @@ Observer::~Observer() = default;
 
 const char* toString(Ending ending) noexcept {
     switch (ending) {
-        case Ending::done: return "done";
-        case Ending::interrupted: return "interrupted";
-        case Ending::breakpoint: return "breakpoint";
-        case Ending::cancelled: return "cancelled";
-        case Ending::timed_out: return "timed_out";
-        case Ending::drained: return "drained";
-        case Ending::sleeping: return "sleeping";
-        case Ending::failed: return "failed";
-        case Ending::retried: return "retried";
-        case Ending::left: return "left";
-        case Ending::handled: return "handled";
+        case Ending::done:
+            return "done";
+        case Ending::interrupted:
+            return "interrupted";
+        case Ending::breakpoint:
+            return "breakpoint";
+        case Ending::cancelled:
+            return "cancelled";
+        case Ending::timed_out:
+            return "timed_out";
+        case Ending::drained:
+            return "drained";
+        case Ending::sleeping:
+            return "sleeping";
+        case Ending::failed:
+            return "failed";
+        case Ending::retried:
+            return "retried";
+        case Ending::left:
+            return "left";
+        case Ending::handled:
+            return "handled";
     }
     return "?";
 }
@@ -47,13 +58,20 @@ std::string textOf(const std::exception_ptr& error) noexcept {
 
 Ending endingOf(Status status) noexcept {
     switch (status) {
-        case Status::done: return Ending::done;
-        case Status::interrupted: return Ending::interrupted;
-        case Status::breakpoint: return Ending::breakpoint;
-        case Status::cancelled: return Ending::cancelled;
-        case Status::timed_out: return Ending::timed_out;
-        case Status::drained: return Ending::drained;
-        case Status::sleeping: return Ending::sleeping;
+        case Status::done:
+            return Ending::done;
+        case Status::interrupted:
+            return Ending::interrupted;
+        case Status::breakpoint:
+            return Ending::breakpoint;
+        case Status::cancelled:
+            return Ending::cancelled;
+        case Status::timed_out:
+            return Ending::timed_out;
+        case Status::drained:
+            return Ending::drained;
+        case Status::sleeping:
+            return Ending::sleeping;
     }
     return Ending::failed;
 }
@@ -93,7 +111,7 @@ void TaskWatch::start() noexcept {
     }
     began_ = Clock::now();
     observation_.tell(&Observer::taskStarts,
-                            TaskStart{observation_.run(), place_.step, place_.nodeOf(task_).name, task_.id, attempt_});
+                      TaskStart{observation_.run(), place_.step, place_.nodeOf(task_).name, task_.id, attempt_});
 }
 
 void TaskWatch::retries(const std::exception_ptr& error) noexcept {
@@ -128,8 +146,8 @@ void TaskWatch::end() noexcept {
     } else if (!task_.progress.hasEnded()) {
         ending = Ending::left;
     }
-    observation_.tell(&Observer::taskEnds, TaskEnd{observation_.run(), place_.step, place_.nodeOf(task_).name, task_.id, attempt_,
-                                                         ending, Clock::now() - began_, error});
+    observation_.tell(&Observer::taskEnds, TaskEnd{observation_.run(), place_.step, place_.nodeOf(task_).name, task_.id,
+                                                   attempt_, ending, Clock::now() - began_, error});
 }
 
 }  // namespace stategraph::engine

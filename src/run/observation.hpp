@@ -56,7 +56,12 @@ class TaskWatch {
 public:
     /// It refers to all of them. `stop`: what may end the run; null: nothing.
     TaskWatch(const Observation& observation, const Place& place, RunStop* stop, Task& task, int attempt) noexcept
-        : observation_(observation), place_(place), stop_(stop), task_(task), attempt_(attempt), watches_(static_cast<bool>(observation)) {
+        : observation_(observation),
+          place_(place),
+          stop_(stop),
+          task_(task),
+          attempt_(attempt),
+          watches_(static_cast<bool>(observation)) {
         if (watches_) start();
     }
     TaskWatch(const TaskWatch&) = delete;

@@ -13,19 +13,19 @@
 
 namespace stategraph::engine {
 
-/// Where a run is: in which graph and log, and at which checkpoint and step of it. The run alone changes it, while none of its tasks runs; so
-/// tasks, and those that report them, read it on any thread.
+/// Where a run is: in which graph and log, and at which checkpoint and step of it. The run alone changes it, while none
+/// of its tasks runs; so tasks, and those that report them, read it on any thread.
 struct Place {
-    const detail::Core& core;    // the graph
-    std::string_view thread_id;  // empty: the run has none
-    std::string ns;              // of the log
-    std::vector<std::string> path = {};  // the names in `ns`, as events have them
+    const detail::Core& core;                            // the graph
+    std::string_view thread_id;                          // empty: the run has none
+    std::string ns;                                      // of the log
+    std::vector<std::string> path = {};                  // the names in `ns`, as events have them
     std::vector<checkpoint::LoggedParent> parents = {};  // the checkpoints around; they refer to `ns`
-    CheckpointId checkpoint = {};  // whose tasks are next, stored or not
-    CheckpointId parent = {};      // the one before it in its lineage
-    Source source = Source::input;  // what made it
-    std::int64_t step = -1;         // of the next commit
-    CheckpointId head_at_begin = {};  // of the log
+    CheckpointId checkpoint = {};                        // whose tasks are next, stored or not
+    CheckpointId parent = {};                            // the one before it in its lineage
+    Source source = Source::input;                       // what made it
+    std::int64_t step = -1;                              // of the next commit
+    CheckpointId head_at_begin = {};                     // of the log
 
     Place(const detail::Core& graph, std::string_view thread) noexcept : core(graph), thread_id(thread) {}
     /// Inside a task of the graph around: its log is `log_ns`.

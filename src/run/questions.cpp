@@ -21,7 +21,9 @@ constexpr std::size_t key_bytes_max = 200;
 
 namespace engine {
 
-bool isRefusal(std::string_view error) noexcept { return error.find("the interrupt stays open") != std::string_view::npos; }
+bool isRefusal(std::string_view error) noexcept {
+    return error.find("the interrupt stays open") != std::string_view::npos;
+}
 
 StartedCall::StartedCall() noexcept : outer_(std::exchange(in_started_call, true)) {}
 StartedCall::~StartedCall() { in_started_call = outer_; }
@@ -38,7 +40,9 @@ CallQuestions::CallQuestions(const Effect& effect, Of part)
     (part_ == Of::awaited ? context_->awaited_calls : innermost_call) = this;
 }
 
-TaskId CallQuestions::id() const { return engine::nameWithin(effect_.questionId(), part_ == Of::check ? "check" : "call"); }
+TaskId CallQuestions::id() const {
+    return engine::nameWithin(effect_.questionId(), part_ == Of::check ? "check" : "call");
+}
 
 CallQuestions::~CallQuestions() {
     CallQuestions** place = part_ == Of::awaited ? &context_->awaited_calls : &innermost_call;
@@ -48,7 +52,8 @@ CallQuestions::~CallQuestions() {
 
 /// The next question of a task: whose it is, and where it is counted.
 struct Questions {
-    // The function that asks; null: the node itself does. A thread may wait in one task's function and do another one's work meanwhile.
+    // The function that asks; null: the node itself does. A thread may wait in one task's function and do another one's
+    // work meanwhile.
     static CallQuestions* callOf(const TaskContext& context) noexcept {
         CallQuestions* call = innermost_call;
         while (call != nullptr && call->context_ != &context) call = call->outer_;
@@ -60,11 +65,13 @@ struct Questions {
         const CallQuestions* const call = callOf(context);
         if (call == nullptr || call->part_ != CallQuestions::Of::awaited || call->outer_ == nullptr) return;
         throw InvalidUpdateError("node '" + std::string(runtime.node()) +
-                                     "' asks while it awaits several effects (onceAsync): await the effect that asks by itself, or ask outside of it",
+                                     "' asks while it awaits several effects (onceAsync): await the effect that asks "
+                                     "by itself, or ask outside of it",
                                  {.node = std::string(runtime.node())});
     }
 
-    static std::optional<GivenAnswer> find(TaskContext& context, const TaskId& task, const Value& question, Interrupt& asked) {
+    static std::optional<GivenAnswer> find(TaskContext& context, const TaskId& task, const Value& question,
+                                           Interrupt& asked) {
         CallQuestions* const call = callOf(context);
         if (call == nullptr) {
             asked = {task, context.calls++, {}};
@@ -98,7 +105,8 @@ struct Questions {
     static Interrupt withKey(const TaskContext& context, const TaskId& task, std::string_view key) {
         const CallQuestions* const call = callOf(context);
         TaskId asker = call == nullptr ? task : call->id();
-        if (call == nullptr && context.failure != nullptr) asker = engine::idOfQuestion(task, {});  // an error handler is not its node
+        if (call == nullptr && context.failure != nullptr)
+            asker = engine::idOfQuestion(task, {});  // an error handler is not its node
         return {engine::idOfQuestion(asker, key), 0, {}, std::string(key)};
     }
 
@@ -114,17 +122,20 @@ namespace {
 void checkMayAsk(Runtime& runtime) {
     const TaskContext& context = runtime.taskContext();
     if (context.env == nullptr) throw InvalidUpdateError("a router cannot ask while its node's state is edited");
-    if (context.env->shared.saver == nullptr) {  // a subgraph without one asks all the same: the run around it keeps the question
-        throw MissingCheckpointerError("node '" + std::string(runtime.node()) +
-                                       "' asks for an answer, and the graph has no checkpointer that could keep the run until it comes");
+    if (context.env->shared.saver ==
+        nullptr) {  // a subgraph without one asks all the same: the run around it keeps the question
+        throw MissingCheckpointerError(
+            "node '" + std::string(runtime.node()) +
+            "' asks for an answer, and the graph has no checkpointer that could keep the run until it comes");
     }
     Questions::check(context, runtime);
 }
 
 void checkKey(const Runtime& runtime, std::string_view key) {
     const auto refuse = [&](const std::string& why) {
-        throw InvalidArgumentError("node '" + std::string(runtime.node()) + "' asks with a key that " + why + "; give each question a text of 1 to " +
-                                       std::to_string(key_bytes_max) + " bytes",
+        throw InvalidArgumentError("node '" + std::string(runtime.node()) + "' asks with a key that " + why +
+                                       "; give each question a text of 1 to " + std::to_string(key_bytes_max) +
+                                       " bytes",
                                    {.node = std::string(runtime.node())});
     };
     if (key.empty() || key.size() > key_bytes_max) refuse("has " + std::to_string(key.size()) + " bytes");
@@ -161,7 +172,8 @@ GivenAnswer ask(Runtime& runtime, std::string_view key, Value question, AnswerCh
     if (auto answer = askAlso(runtime, key, std::move(question), check)) return std::move(*answer);
     const TaskContext& context = runtime.taskContext();
     const auto held = engine::enter(runtime.taskContext());
-    throw InterruptSignal{engine::TaskQuestions(*context.env, *context.task).askedOf(Questions::withKey(context, runtime.taskId(), key).id)};
+    throw InterruptSignal{engine::TaskQuestions(*context.env, *context.task)
+                              .askedOf(Questions::withKey(context, runtime.taskId(), key).id)};
 }
 
 std::optional<GivenAnswer> findAnswer(Runtime& runtime, const std::string_view* key) {
@@ -170,7 +182,8 @@ std::optional<GivenAnswer> findAnswer(Runtime& runtime, const std::string_view* 
     if (key != nullptr) checkKey(runtime, *key);
     if (context.env == nullptr) return {};
     Questions::check(context, runtime);
-    const Interrupt asked = key != nullptr ? Questions::withKey(context, runtime.taskId(), *key) : Questions::next(context, runtime.taskId());
+    const Interrupt asked = key != nullptr ? Questions::withKey(context, runtime.taskId(), *key)
+                                           : Questions::next(context, runtime.taskId());
     return Questions::given(context, asked);
 }
 
@@ -191,7 +204,10 @@ void refuseLastAnswer(Runtime& runtime, const WrongTypeError& why) {
 
 void refuseAnswer(Runtime& runtime, const std::string_view* key, const WrongTypeError& why) {
     const TaskContext& context = runtime.taskContext();
-    refuse(runtime, key != nullptr ? Questions::withKey(context, runtime.taskId(), *key) : Questions::next(context, runtime.taskId()), why);
+    refuse(runtime,
+           key != nullptr ? Questions::withKey(context, runtime.taskId(), *key)
+                          : Questions::next(context, runtime.taskId()),
+           why);
 }
 
 }  // namespace detail
@@ -199,10 +215,12 @@ void refuseAnswer(Runtime& runtime, const std::string_view* key, const WrongType
 void stopForAnswers(Runtime& runtime) {
     detail::TaskContext& context = runtime.taskContext();
     const auto held = engine::enter(context);
-    auto asked = context.env != nullptr ? engine::TaskQuestions(*context.env, *context.task).firstAsked() : std::nullopt;
+    auto asked =
+        context.env != nullptr ? engine::TaskQuestions(*context.env, *context.task).firstAsked() : std::nullopt;
     if (!asked) {
-        throw InvalidUpdateError("node '" + std::string(runtime.node()) + "' stops for answers, and has asked nothing: ask first (sg::ask)",
-                                 {.node = std::string(runtime.node())});
+        throw InvalidUpdateError(
+            "node '" + std::string(runtime.node()) + "' stops for answers, and has asked nothing: ask first (sg::ask)",
+            {.node = std::string(runtime.node())});
     }
     throw detail::InterruptSignal{std::move(*asked)};
 }

@@ -10,8 +10,8 @@ namespace stategraph::engine {
 /// Whether a task's error says that an answer was refused.
 bool isRefusal(std::string_view error) noexcept;
 
-/// While a function that Flow::start was given runs, on its thread: others of its task ask at the same time, so the order among them
-/// says nothing.
+/// While a function that Flow::start was given runs, on its thread: others of its task ask at the same time, so the
+/// order among them says nothing.
 class StartedCall {
 public:
     StartedCall() noexcept;

@@ -13,15 +13,17 @@ namespace stategraph::engine {
 
 void TaskRecord::sortAnswers() {
     const auto place = [](const Interrupt& answer) { return std::tie(answer.id, answer.index); };
-    std::stable_sort(answers.begin(), answers.end(), [&](const Interrupt& a, const Interrupt& b) { return place(a) < place(b); });
+    std::stable_sort(answers.begin(), answers.end(),
+                     [&](const Interrupt& a, const Interrupt& b) { return place(a) < place(b); });
 }
 
 const Interrupt* TaskRecord::findAnswer(TaskId question, std::uint64_t index) const noexcept {
     const std::pair wanted(question, index);
-    const auto found = std::lower_bound(answers.begin(), answers.end(), wanted, [](const Interrupt& each, const auto& place) {
-        ++checkpoint::comparisons;
-        return std::tie(each.id, each.index) < std::tie(place.first, place.second);
-    });
+    const auto found =
+        std::lower_bound(answers.begin(), answers.end(), wanted, [](const Interrupt& each, const auto& place) {
+            ++checkpoint::comparisons;
+            return std::tie(each.id, each.index) < std::tie(place.first, place.second);
+        });
     return found != answers.end() && found->id == question && found->index == index ? &*found : nullptr;
 }
 
@@ -59,7 +61,8 @@ std::string TaskEnv::encodeRecord(Task& task, bool finished) const {
     fields.node = nodeOf(task).stored_name;
     if (task.record.error) fields.error = *task.record.error;
     if (task.record.failure) {
-        fields.failure = checkpoint::LoggedFailure{static_cast<std::uint64_t>(task.record.failure->attempts), task.record.failure->error};
+        fields.failure = checkpoint::LoggedFailure{static_cast<std::uint64_t>(task.record.failure->attempts),
+                                                   task.record.failure->error};
     }
     fields.interrupts = view(task.record.interrupts);
     fields.answers = view(task.record.answers);
@@ -99,7 +102,8 @@ void TaskEnv::prepareSingle(Task& task) {
     Drafts& drafts = superstep->drafts();
     if (drafts.made || isQuiet()) return;
     drafts.made = true;
-    if (log.logsOperations()) encodeCommitWrites(core().schema(), task.result.writes, log.snapshotIsDue(), drafts.writes);
+    if (log.logsOperations())
+        encodeCommitWrites(core().schema(), task.result.writes, log.snapshotIsDue(), drafts.writes);
     // Its commit says what it wrote, unless that will not stand right behind this checkpoint in the log.
     const bool apart = log.logsOperations() ? log.stored() != log.head() : place.checkpoint == log.stored();
     if (hasSaver() && apart) drafts.record = encodeRecord(task, true);
@@ -152,7 +156,8 @@ void TaskEnv::taskStopped(Task& task) noexcept {
 void TaskEnv::observeQuestions(const Task& task) const noexcept {
     if (nodeOf(task).subgraph) return;  // the run inside told
     for (const Interrupt& asked : task.extra().asked) {
-        observation.tell(&Observer::interruptRaised, InterruptRaised{observation.run(), place.step, nodeOf(task).name, asked});
+        observation.tell(&Observer::interruptRaised,
+                         InterruptRaised{observation.run(), place.step, nodeOf(task).name, asked});
     }
 }
 

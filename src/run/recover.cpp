@@ -27,7 +27,8 @@ struct Recovery {
         auto tuple = saver.getTuple({.log = log});
         if (!tuple) return "it is gone";
         if (checkpoint::fold(log, std::move(*tuple)).graph == core.topology().fingerprint) return {};
-        return "its newest checkpoint was made by another graph or version; RecoverOptions::other_versions takes such threads too";
+        return "its newest checkpoint was made by another graph or version; RecoverOptions::other_versions takes such "
+               "threads too";
     }
 
     void runOne(RecoveredThread& thread) const noexcept {
@@ -55,7 +56,8 @@ struct Recovery {
 RecoverReport recover(const Core& core, const RecoverOptions& options) {
     if (options.concurrency < 1) throw InvalidArgumentError("RecoverOptions::concurrency is 0; it must be at least 1");
     BaseCheckpointSaver* const saver = engine::saverOf(core);
-    if (saver == nullptr) throw MissingCheckpointerError("there is nothing to recover: the graph was compiled without a checkpointer");
+    if (saver == nullptr)
+        throw MissingCheckpointerError("there is nothing to recover: the graph was compiled without a checkpointer");
     RecoverReport report;
     const std::chrono::system_clock::time_point now = core.ids().now();
     UnfinishedQuery query{.reason = {}, .after_thread_id = {}, .limit = page_size};
@@ -71,7 +73,10 @@ RecoverReport recover(const Core& core, const RecoverOptions& options) {
             if (is_damaged) {
                 CorruptCheckpointError error(thread.error);
                 std::string why = "it is left alone: " + thread.error;
-                report.push_back({.thread_id = thread.thread_id, .status = {}, .error = std::make_exception_ptr(std::move(error)), .why = std::move(why)});
+                report.push_back({.thread_id = thread.thread_id,
+                                  .status = {},
+                                  .error = std::make_exception_ptr(std::move(error)),
+                                  .why = std::move(why)});
                 continue;
             }
             recovery.threads.push_back({.thread_id = thread.thread_id, .status = {}, .error = {}, .why = {}});

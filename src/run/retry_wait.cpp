@@ -9,7 +9,9 @@
 namespace stategraph {
 
 const RetryPolicy* policyAfter(const RetryPolicy& first, const std::exception_ptr& error, int attempt) {
-    const auto ifItAllows = [attempt](const RetryPolicy& policy) { return attempt < policy.max_attempts ? &policy : nullptr; };
+    const auto ifItAllows = [attempt](const RetryPolicy& policy) {
+        return attempt < policy.max_attempts ? &policy : nullptr;
+    };
     if (first.otherwise.empty() && ifItAllows(first) == nullptr) return nullptr;
     if (first.retry_on(error)) return ifItAllows(first);
     for (const RetryPolicy& policy : first.otherwise) {

@@ -51,7 +51,8 @@ struct EndRow {
 ///     }
 ///     run.finish();
 ///
-/// Any of these may throw what the run fails with; then `fail()` stores what is to be kept. Only `execute` may be called from several threads.
+/// Any of these may throw what the run fails with; then `fail()` stores what is to be kept. Only `execute` may be
+/// called from several threads.
 class Run {
 public:
     /// `place`: where the state is to be (State); null: in an object of the run's own.
@@ -75,7 +76,8 @@ public:
     /// Instead of going on: nobody waits for the end any more.
     void leave() noexcept;
 
-    /// Runs to the end or a pause on the calling thread, with the executor's help. Stores what is to be kept if it throws.
+    /// Runs to the end or a pause on the calling thread, with the executor's help. Stores what is to be kept if it
+    /// throws.
     detail::RunOutcome& drive(detail::RunInput&& input);
 
     /// What its tasks work with.

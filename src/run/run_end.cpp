@@ -23,14 +23,16 @@ void Run::commit(Source source) {
     plan(topology(), env_.schedule, env_.plan);
     if (hasSaver()) {
         const CheckpointId before = env_.log.stored();
-        const auto began = env_.observation ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
+        const auto began =
+            env_.observation ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
         {
             const auto storing = env_.link == nullptr ? env_.shared.claim.storing() : ThreadClaim::Storing();
             env_.place.checkpoint = env_.ids.next();
             env_.place.parent = before;
             end_row_.has_due = !env_.plan.empty();
             if (env_.link == nullptr && end_row_.has_due && env_.shared.claim.isCancelled()) {
-                env_.log.putTaskWithCommit(env_.place.checkpoint, std::string(checkpoint::run_path), noteRecord(checkpoint::thread_cancelled));
+                env_.log.putTaskWithCommit(env_.place.checkpoint, std::string(checkpoint::run_path),
+                                           noteRecord(checkpoint::thread_cancelled));
             }
             env_.log.commit(commitStep(source, env_.place.step));
         }
@@ -78,7 +80,8 @@ void Run::showPause() {
     if (outcome_.status == Status::breakpoint) env_.teller.breakpoint();
 }
 
-// Why a thread with tasks due stays as it is, for who looks for unfinished ones. What was drained, or replaced, is for another run to go on with.
+// Why a thread with tasks due stays as it is, for who looks for unfinished ones. What was drained, or replaced, is for
+// another run to go on with.
 void Run::noteEnd() {
     if (env_.link != nullptr || !isPaused() || env_.plan.empty()) return;
     if (outcome_.status == Status::timed_out) {
@@ -106,7 +109,8 @@ detail::RunOutcome& Run::finish() {
     if (hasSaver()) storeEnd();
     if (env_.link == nullptr) env_.shared.events->changed();
     if (isPaused() && env_.link == nullptr) showPause();
-    outcome_.config = {.thread_id = env_.shared.config->thread_id, .checkpoint_id = env_.log.stored(), .checkpoint_ns = env_.place.ns};
+    outcome_.config = {
+        .thread_id = env_.shared.config->thread_id, .checkpoint_id = env_.log.stored(), .checkpoint_ns = env_.place.ns};
     if (env_.observation) observeEnd(outcome_.status);
     tellEnd(endingOf(outcome_.status), outcome_.interrupts, {});
     return outcome_;
@@ -120,7 +124,8 @@ bool Run::leftSome() const noexcept {
 
 void Run::fail() noexcept {
     try {
-        if (env_.link == nullptr && (end_row_.says_running || end_row_.if_it_throws == checkpoint::run_at_limit || leftSome())) {
+        if (env_.link == nullptr &&
+            (end_row_.says_running || end_row_.if_it_throws == checkpoint::run_at_limit || leftSome())) {
             note(end_row_.if_it_throws);
         }
     } catch (...) {
@@ -146,7 +151,8 @@ void Run::flushQuietly() noexcept {
     try {
         // A state with half a superstep in it is nothing to go on from.
         const CheckpointId before = env_.log.stored();
-        const auto began = env_.observation ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
+        const auto began =
+            env_.observation ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
         if (!env_.superstep || !env_.superstep->isApplied()) flush();
         if (env_.observation) observeStored(before, env_.place.step - 1, began);
     } catch (...) {
@@ -186,7 +192,8 @@ void Run::takeCancels() {
 
 // On the thread of whoever cancels, while tasks may run. False: nothing is due, so the run has ended by itself.
 bool Run::storeCancel() {
-    if (end_row_.has_due) env_.log.putTask(env_.place.checkpoint, checkpoint::run_path, noteRecord(checkpoint::thread_cancelled));
+    if (end_row_.has_due)
+        env_.log.putTask(env_.place.checkpoint, checkpoint::run_path, noteRecord(checkpoint::thread_cancelled));
     return end_row_.has_due;
 }
 

@@ -38,15 +38,18 @@ std::size_t roomOf(const Task& task) noexcept {
 std::size_t roomOf(const RunMemory& memory) noexcept {
     const SuperstepMemory& each = memory.superstep;
     const Drafts& drafts = each.drafts;
-    return memory.schedule.roomBytes() + memory.log.roomBytes() + roomOf(memory.plan) + each.writes.roomBytes() + roomOf(each.tasks) +
-           roomOf(each.current) + roomOf(each.todo) + roomOf(each.in_turn) + roomOf(each.routed) + roomOf(each.ending) +
-           roomOf(each.ended_visits) + drafts.writes.capacity() + drafts.record.capacity() + roomOf(drafts.messages);
+    return memory.schedule.roomBytes() + memory.log.roomBytes() + roomOf(memory.plan) + each.writes.roomBytes() +
+           roomOf(each.tasks) + roomOf(each.current) + roomOf(each.todo) + roomOf(each.in_turn) + roomOf(each.routed) +
+           roomOf(each.ending) + roomOf(each.ended_visits) + drafts.writes.capacity() + drafts.record.capacity() +
+           roomOf(drafts.messages);
 }
 
-// False only if none of what a run without a saver can grow is large, which is cheaper to see than to measure everything. Call it before `forget`.
+// False only if none of what a run without a saver can grow is large, which is cheaper to see than to measure
+// everything. Call it before `forget`.
 bool mayBeTooLarge(const RunMemory& memory) noexcept {
     constexpr std::size_t few = 256;
-    return memory.superstep.tasks_used > 16 || memory.superstep.writes.room() > few || memory.schedule.sends.capacity() > few || memory.log.hasSaver() ||
+    return memory.superstep.tasks_used > 16 || memory.superstep.writes.room() > few ||
+           memory.schedule.sends.capacity() > few || memory.log.hasSaver() ||
            memory.superstep.drafts.messages.capacity() > few;
 }
 
@@ -67,7 +70,8 @@ void forget(RunMemory& memory) {
     each.tasks_used = std::min(each.tasks_used, each.tasks.size());
     for (std::size_t i = each.tasks_used; i-- > 0;) {
         each.tasks[i]->clear();
-        if (roomOf(*each.tasks[i]) > kept_task_bytes_max) each.tasks.erase(each.tasks.begin() + static_cast<std::ptrdiff_t>(i));
+        if (roomOf(*each.tasks[i]) > kept_task_bytes_max)
+            each.tasks.erase(each.tasks.begin() + static_cast<std::ptrdiff_t>(i));
     }
     each.tasks_used = 0;
 }

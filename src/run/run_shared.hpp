@@ -28,15 +28,16 @@ struct RunShared {
     Executor* executor;
     std::size_t concurrency;
     Events* events;
-    std::string metadata;  // a CBOR map, or empty
-    std::mutex answers_mutex = {};  // over the answers in tasks' records
+    std::string metadata;                                            // a CBOR map, or empty
+    std::mutex answers_mutex = {};                                   // over the answers in tasks' records
     std::vector<std::pair<TaskId, std::uint64_t>> new_answers = {};  // given to this run
-    std::atomic<std::uint64_t> run_bits = 0;  // tells this run from others where nothing is stored; made when somebody asks
+    std::atomic<std::uint64_t> run_bits =
+        0;  // tells this run from others where nothing is stored; made when somebody asks
     Effects effects = {};
     ThreadClaim claim = {};
     std::shared_ptr<RunStop> stop = {};  // null: nothing can stop the run
     std::vector<TravelStop> stops = {};  // of a run that begins inside a subgraph: each graph's, the root's first
-    bool is_inside_flight = false;  // it was begun by a node that others may wait for
+    bool is_inside_flight = false;       // it was begun by a node that others may wait for
 };
 
 }  // namespace stategraph::engine

@@ -53,6 +53,8 @@ void RunStop::waitFor(std::chrono::duration<double, std::milli> duration) {
     waiting_.wait_until(lock, token(), until, [] { return false; });
 }
 
-bool RunStop::drains() const noexcept { return (control_ != nullptr && control_->drainRequested()) || (outer_ != nullptr && outer_->drains()); }
+bool RunStop::drains() const noexcept {
+    return (control_ != nullptr && control_->drainRequested()) || (outer_ != nullptr && outer_->drains());
+}
 
 }  // namespace stategraph::engine

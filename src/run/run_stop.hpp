@@ -18,16 +18,16 @@ namespace stategraph::engine {
 
 using Clock = std::chrono::steady_clock;
 
-/// What may end a run from outside before it is done: its control and its deadline. Most runs have neither, and pay nothing for it.
-/// Shared with attempts that outlive the run. Safe from any thread.
+/// What may end a run from outside before it is done: its control and its deadline. Most runs have neither, and pay
+/// nothing for it. Shared with attempts that outlive the run. Safe from any thread.
 class RunStop {
 public:
     /// Null if nothing can stop such a run. Errors: InvalidArgumentError for a timeout below 1 ms.
     static std::shared_ptr<RunStop> of(const RunConfig& config);
 
     explicit RunStop(const RunConfig& config);
-    /// Of a graph that a node calls whose attempt may end before the run does: `outer` (null: nothing else ends it), the attempt's token, or the
-    /// time until which it may take (none: any).
+    /// Of a graph that a node calls whose attempt may end before the run does: `outer` (null: nothing else ends it),
+    /// the attempt's token, or the time until which it may take (none: any).
     RunStop(std::shared_ptr<RunStop> outer, std::stop_token attempt, std::optional<Clock::time_point> until);
     RunStop(const RunStop&) = delete;
     RunStop& operator=(const RunStop&) = delete;
@@ -40,7 +40,8 @@ public:
     /// Until `is_ready`; returns earlier, with false, when the run is to end.
     template <class Ready>
     bool wait(std::condition_variable_any& changed, std::unique_lock<std::mutex>& lock, Ready is_ready) const {
-        return deadline_ ? changed.wait_until(lock, token(), *deadline_, is_ready) : changed.wait(lock, token(), is_ready);
+        return deadline_ ? changed.wait_until(lock, token(), *deadline_, is_ready)
+                         : changed.wait(lock, token(), is_ready);
     }
     /// Stopped when the control is; the deadline is to be looked at beside it.
     std::stop_token token() const noexcept { return source_.get_token(); }

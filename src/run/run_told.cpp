@@ -20,7 +20,11 @@ std::string textOf(const std::exception_ptr& error) noexcept {
 
 void Run::observeStart() noexcept {
     static std::atomic<std::uint64_t> runs = 0;
-    ObservedRun run{.run_id = ++runs, .parent_run_id = 0, .parent_task_id = {}, .thread_id = env_.shared.config->thread_id.view(), .checkpoint_ns = env_.place.ns};
+    ObservedRun run{.run_id = ++runs,
+                    .parent_run_id = 0,
+                    .parent_task_id = {},
+                    .thread_id = env_.shared.config->thread_id.view(),
+                    .checkpoint_ns = env_.place.ns};
     if (env_.link != nullptr) {
         run.parent_run_id = env_.link->env->observation.run().run_id;
         run.parent_task_id = env_.link->task->id;
@@ -46,7 +50,11 @@ void Run::tellEnd(Ending ending, const std::vector<Interrupt>& interrupts, std::
     if (env_.link != nullptr) return;
     env_.shared.claim.release();
     if (!env_.teller.any()) return;
-    env_.teller.runEnds({.ending = ending, .interrupts = interrupts, .error = error, .wake_unix_ms = outcome_.wake_unix_ms, .stored = env_.log.stored()});
+    env_.teller.runEnds({.ending = ending,
+                         .interrupts = interrupts,
+                         .error = error,
+                         .wake_unix_ms = outcome_.wake_unix_ms,
+                         .stored = env_.log.stored()});
 }
 
 void Run::tellFailure() noexcept {
@@ -74,8 +82,8 @@ void Run::tellFailure() noexcept {
 
 void Run::observeStored(CheckpointId before, std::int64_t step, Clock::time_point began) noexcept {
     if (env_.log.stored() == before) return;
-    env_.observation.tell(&Observer::checkpointStored,
-                      CheckpointStored{env_.observation.run(), env_.log.stored(), step, env_.log.recordBytes(), Clock::now() - began});
+    env_.observation.tell(&Observer::checkpointStored, CheckpointStored{env_.observation.run(), env_.log.stored(), step,
+                                                                        env_.log.recordBytes(), Clock::now() - began});
 }
 
 }  // namespace stategraph::engine

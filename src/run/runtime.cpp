@@ -15,7 +15,8 @@ namespace stategraph {
 
 // Without a run the context is that of a router whose node's state is being edited.
 
-// With a run of its own that may be gone (an Attempt), what Runtime tells was copied, and what it does holds the run first.
+// With a run of its own that may be gone (an Attempt), what Runtime tells was copied, and what it does holds the run
+// first.
 using engine::enter;
 
 std::string_view Runtime::node() const noexcept {
@@ -56,19 +57,22 @@ const RunContext& Runtime::runContext() const noexcept {
 
 const void* Runtime::graphState(const void* type) const {
     const auto refuse = [this](const std::string& why) {
-        throw InvalidArgumentError("node '" + std::string(node()) + "' asks for its graph's state, " + why, {.node = std::string(node())});
+        throw InvalidArgumentError("node '" + std::string(node()) + "' asks for its graph's state, " + why,
+                                   {.node = std::string(node())});
     };
     if (context_->env == nullptr) refuse("and no run is under way");
     const auto held = enter(*context_);
-    if (type != detail::graphSchema(const_cast<Runtime&>(*this)).state().type) refuse("which is of another type than the one it asks for");
+    if (type != detail::graphSchema(const_cast<Runtime&>(*this)).state().type)
+        refuse("which is of another type than the one it asks for");
     return context_->attempt_apart ? context_->attempt_apart->info().state.get() : context_->env->state.values.object();
 }
 
 void Runtime::refuseContext() const {
     const std::string who = "node '" + std::string(node()) + "' asks for the run's context, and ";
-    throw InvalidArgumentError(who + (runContext().empty() ? "the run was given none: set RunConfig::context"
-                                                           : "RunConfig::context is of another type than the one it asks for"),
-                               {.node = std::string(node())});
+    throw InvalidArgumentError(
+        who + (runContext().empty() ? "the run was given none: set RunConfig::context"
+                                    : "RunConfig::context is of another type than the one it asks for"),
+        {.node = std::string(node())});
 }
 
 bool Runtime::stopRequested() const {
@@ -86,7 +90,9 @@ void Runtime::heartbeat() {
 }
 
 void Runtime::waitFor(std::chrono::milliseconds time) {
-    if (time.count() < 0) throw InvalidArgumentError("waitFor(" + times::textOf(time) + "): a wait is at least 0 ms", {.node = std::string(node())});
+    if (time.count() < 0)
+        throw InvalidArgumentError("waitFor(" + times::textOf(time) + "): a wait is at least 0 ms",
+                                   {.node = std::string(node())});
     const auto until = times::after(engine::Clock::now(), time);
     if (context_->attempt_apart) {
         context_->attempt_apart->sleepUntil(until);
@@ -97,16 +103,18 @@ void Runtime::waitFor(std::chrono::milliseconds time) {
 
 void Runtime::sleepUntil(std::chrono::system_clock::time_point time, std::string_view key) {
     if (key.empty() || key.size() > 190) {
-        throw InvalidArgumentError("node '" + std::string(node()) + "' calls sleepUntil with a key of " + std::to_string(key.size()) +
-                                   " bytes; give each sleep a name of 1 to 190");
+        throw InvalidArgumentError("node '" + std::string(node()) + "' calls sleepUntil with a key of " +
+                                   std::to_string(key.size()) + " bytes; give each sleep a name of 1 to 190");
     }
     std::int64_t now_ms = 0;
     {
         const auto held = enter(*context_);
-        if (context_->env == nullptr) throw InvalidUpdateError("a router cannot sleep while its node's state is edited");
+        if (context_->env == nullptr)
+            throw InvalidUpdateError("a router cannot sleep while its node's state is edited");
         if (context_->env->shared.saver == nullptr) {
-            throw MissingCheckpointerError("node '" + std::string(node()) +
-                                           "' sleeps until a time, and the graph has no checkpointer that could keep the thread until then");
+            throw MissingCheckpointerError(
+                "node '" + std::string(node()) +
+                "' sleeps until a time, and the graph has no checkpointer that could keep the thread until then");
         }
         now_ms = times::nowMs(context_->env->ids.source());
     }
@@ -140,13 +148,15 @@ BaseStore& Runtime::store() const {
         found = context_->env->store().get();
     }
     if (found != nullptr) return *found;
-    throw MissingStoreError("node '" + std::string(node()) + "' uses the store, and the graph has none; give it one with "
+    throw MissingStoreError("node '" + std::string(node()) +
+                            "' uses the store, and the graph has none; give it one with "
                             "compile({.store = std::make_shared<MemoryStore>()})");
 }
 
 std::string Runtime::idempotencyKey(std::string_view key) const {
     const auto held = enter(*context_);
-    if (context_->env == nullptr) throw InvalidUpdateError("a router has no idempotency key while its node's state is edited");
+    if (context_->env == nullptr)
+        throw InvalidUpdateError("a router has no idempotency key while its node's state is edited");
     TaskId id = context_->env->idOf(*context_->task);
     // Without a saver nothing but the run tells its tasks from those of others.
     if (context_->env->shared.saver == nullptr) {
@@ -155,7 +165,8 @@ std::string Runtime::idempotencyKey(std::string_view key) const {
         if (bits.load() == 0) bits.compare_exchange_strong(none, context_->env->core().ids().uniqueBits() | 1U);
         id = engine::nameWithin(id, std::to_string(bits.load()));
     } else {
-        id = engine::nameWithin(id, context_->env->shared.config->thread_id.view());  // a copied thread has tasks of the same ids
+        id = engine::nameWithin(
+            id, context_->env->shared.config->thread_id.view());  // a copied thread has tasks of the same ids
     }
     std::string text = id.toString();
     if (!key.empty()) text += ":" + std::string(key);
@@ -166,10 +177,11 @@ namespace detail {
 
 Effect::Effect(Runtime& runtime, std::string_view key) : runtime_(runtime), key_(key) {
     const auto held = enter(runtime.taskContext());
-    if (runtime.taskContext().env == nullptr) throw InvalidUpdateError("a router can have no effects while its node's state is edited");
+    if (runtime.taskContext().env == nullptr)
+        throw InvalidUpdateError("a router can have no effects while its node's state is edited");
     if (key.empty() || key.size() > 200) {
-        throw InvalidArgumentError("node '" + std::string(runtime.node()) + "' calls once with a key of " + std::to_string(key.size()) +
-                                   " bytes; give each effect a name of 1 to 200");
+        throw InvalidArgumentError("node '" + std::string(runtime.node()) + "' calls once with a key of " +
+                                   std::to_string(key.size()) + " bytes; give each effect a name of 1 to 200");
     }
     path_ = checkpoint::effectPath(runtime.taskId(), key);
     engine::Effects::Entry entry = runtime.taskContext().env->shared.effects.find(path_);
@@ -184,8 +196,9 @@ std::optional<Value> Effect::ask() {
     TaskContext& context = runtime_.taskContext();
     const auto held = enter(context);
     if (context.env->shared.saver == nullptr) {
-        throw MissingCheckpointerError("node '" + std::string(runtime_.node()) + "' asks about the effect '" + key_ +
-                                       "', and the graph has no checkpointer that could keep the run until an answer comes");
+        throw MissingCheckpointerError(
+            "node '" + std::string(runtime_.node()) + "' asks about the effect '" + key_ +
+            "', and the graph has no checkpointer that could keep the run until an answer comes");
     }
     const auto answer = engine::TaskQuestions(*context.env, *context.task).findAnswer(questionId(), begun_);
     if (!answer) {
@@ -221,8 +234,8 @@ void Effect::finish(Value result) {
 }
 
 void Effect::wrongType(const WrongTypeError& why) const {
-    throw WrongTypeError("the stored result of the effect '" + key_ + "' is not what node '" + std::string(runtime_.node()) +
-                         "' takes now: " + why.message());
+    throw WrongTypeError("the stored result of the effect '" + key_ + "' is not what node '" +
+                         std::string(runtime_.node()) + "' takes now: " + why.message());
 }
 
 void Effect::refuse(const std::string& why) const {

@@ -116,7 +116,8 @@ struct SpanObserver::Impl {
     static Key taskKey(const ObservedRun& run, TaskId task) { return {run.run_id, Kind::task, task}; }
 };
 
-SpanObserver::SpanObserver(std::shared_ptr<SpanExporter> exporter, const SpanObserverOptions& options) : impl_(std::make_unique<Impl>()) {
+SpanObserver::SpanObserver(std::shared_ptr<SpanExporter> exporter, const SpanObserverOptions& options)
+    : impl_(std::make_unique<Impl>()) {
     if (options.open_max < 1 || options.events_max < 1) {
         throw InvalidArgumentError("SpanObserverOptions::open_max and events_max must be at least 1");
     }
@@ -127,7 +128,8 @@ SpanObserver::~SpanObserver() = default;
 
 void SpanObserver::runStarts(const RunStart& start) {
     std::optional<Impl::Key> parent;
-    if (start.run.parent_run_id != 0) parent = Impl::Key{start.run.parent_run_id, Impl::Kind::task, start.run.parent_task_id};
+    if (start.run.parent_run_id != 0)
+        parent = Impl::Key{start.run.parent_run_id, Impl::Kind::task, start.run.parent_task_id};
     Span span;
     span.name = "run";
     span.attributes.emplace_back("stategraph.thread_id", Value(start.run.thread_id));
@@ -136,7 +138,8 @@ void SpanObserver::runStarts(const RunStart& start) {
 }
 
 void SpanObserver::runEnds(const RunEnd& end) {
-    impl_->end(Impl::runKey(end.run), end.ending, end.duration, end.error, {{"stategraph.supersteps", Value(end.supersteps)}});
+    impl_->end(Impl::runKey(end.run), end.ending, end.duration, end.error,
+               {{"stategraph.supersteps", Value(end.supersteps)}});
 }
 
 void SpanObserver::superstepStarts(const SuperstepStart& start) {
@@ -147,7 +150,9 @@ void SpanObserver::superstepStarts(const SuperstepStart& start) {
     impl_->begin(Impl::superstepKey(start.run), Impl::runKey(start.run), std::move(span));
 }
 
-void SpanObserver::superstepEnds(const SuperstepEnd& end) { impl_->end(Impl::superstepKey(end.run), end.ending, end.duration, {}); }
+void SpanObserver::superstepEnds(const SuperstepEnd& end) {
+    impl_->end(Impl::superstepKey(end.run), end.ending, end.duration, {});
+}
 
 void SpanObserver::taskStarts(const TaskStart& start) {
     Span span;
@@ -158,7 +163,9 @@ void SpanObserver::taskStarts(const TaskStart& start) {
     impl_->begin(Impl::taskKey(start.run, start.task_id), Impl::superstepKey(start.run), std::move(span));
 }
 
-void SpanObserver::taskEnds(const TaskEnd& end) { impl_->end(Impl::taskKey(end.run, end.task_id), end.ending, end.duration, end.error); }
+void SpanObserver::taskEnds(const TaskEnd& end) {
+    impl_->end(Impl::taskKey(end.run, end.task_id), end.ending, end.duration, end.error);
+}
 
 void SpanObserver::taskRetries(const TaskRetry& retry) {
     impl_->event(Impl::superstepKey(retry.run), Impl::runKey(retry.run),
@@ -170,13 +177,14 @@ void SpanObserver::taskRetries(const TaskRetry& retry) {
 }
 
 void SpanObserver::checkpointStored(const CheckpointStored& stored) {
-    impl_->event(Impl::superstepKey(stored.run), Impl::runKey(stored.run),
-                 {.name = "checkpoint",
-                  .time = {},
-                  .attributes = {{"stategraph.checkpoint_id", Value(stored.id.toString())},
-                                 {"stategraph.step", Value(stored.step)},
-                                 {"stategraph.bytes", Value(static_cast<std::int64_t>(stored.bytes))},
-                                 {"stategraph.duration_ns", Value(static_cast<std::int64_t>(stored.duration.count()))}}});
+    impl_->event(
+        Impl::superstepKey(stored.run), Impl::runKey(stored.run),
+        {.name = "checkpoint",
+         .time = {},
+         .attributes = {{"stategraph.checkpoint_id", Value(stored.id.toString())},
+                        {"stategraph.step", Value(stored.step)},
+                        {"stategraph.bytes", Value(static_cast<std::int64_t>(stored.bytes))},
+                        {"stategraph.duration_ns", Value(static_cast<std::int64_t>(stored.duration.count()))}}});
 }
 
 void SpanObserver::interruptRaised(const InterruptRaised& raised) {
@@ -277,7 +285,8 @@ void encodeSpan(const Span& span, Encoder& out) {
 
 }  // namespace
 
-OtlpJsonExporter::OtlpJsonExporter(std::ostream& out, std::string service_name) : impl_(new Impl{out, std::move(service_name), {}}) {}
+OtlpJsonExporter::OtlpJsonExporter(std::ostream& out, std::string service_name)
+    : impl_(new Impl{out, std::move(service_name), {}}) {}
 OtlpJsonExporter::~OtlpJsonExporter() = default;
 
 void OtlpJsonExporter::take(Span&& span) {

@@ -21,8 +21,8 @@ struct InnerStart {
     CheckpointId bound = {};
 };
 
-/// What a run begins from. `Run::begin` makes it, and it is gone when the first superstep has ended: while it is there, the superstep under way is
-/// the first.
+/// What a run begins from. `Run::begin` makes it, and it is gone when the first superstep has ended: while it is there,
+/// the superstep under way is the first.
 struct Start {
     enum class Kind : std::uint8_t {
         input,    // with new input; what was due is dropped
@@ -37,7 +37,7 @@ struct Start {
     Start& operator=(const Start&) = delete;
 
     Kind kind = Kind::input;
-    const TravelStop* stop = nullptr;             // the checkpoint that it begins at; null: the config's, or its log's newest
+    const TravelStop* stop = nullptr;  // the checkpoint that it begins at; null: the config's, or its log's newest
     std::optional<checkpoint::Folded> from = {};  // the stored checkpoint; none: there is none
     checkpoint::Records records = {};             // those of its tasks; they refer to `from` and `answers`
     std::list<Value> answers = {};                // given to this run
@@ -46,7 +46,8 @@ struct Start {
     /// Whether all tasks of the first superstep run, whatever is stored of them.
     bool reruns() const noexcept { return kind == Kind::rerun || kind == Kind::travel; }
     bool travels() const noexcept { return kind == Kind::travel; }
-    /// Whether it goes on from where a run stopped or was stopped: then a breakpoint before the first superstep does not stop it again.
+    /// Whether it goes on from where a run stopped or was stopped: then a breakpoint before the first superstep does
+    /// not stop it again.
     bool goesOn() const noexcept { return kind != Kind::input; }
     /// Whether it begins at a checkpoint of another log than its own.
     bool isElsewhere(std::string_view ns) const noexcept { return stop != nullptr && stop->ns != ns; }

@@ -129,8 +129,8 @@ struct StreamRun::Impl {
         if (run.isPaused()) end.finish(run);
     }
 
-    // On a thread of the executor or, if all of them are busy and may wait for this very reader, on a spare one. False: there is none at all,
-    // and the reader runs the tasks.
+    // On a thread of the executor or, if all of them are busy and may wait for this very reader, on a spare one. False:
+    // there is none at all, and the reader runs the tasks.
     bool startTasks() {
         const auto run_all = [](void* self) {
             auto& impl = *static_cast<Impl*>(self);
@@ -140,7 +140,8 @@ struct StreamRun::Impl {
         superstep_done = false;
         queue.setBounded(true);
         try {
-            if (shared.executor->trySubmit(run_all, this) || engine::attemptThreads().trySubmit(run_all, this)) return true;
+            if (shared.executor->trySubmit(run_all, this) || engine::attemptThreads().trySubmit(run_all, this))
+                return true;
         } catch (...) {
             // No memory.
         }
@@ -181,7 +182,8 @@ struct StreamRun::Impl {
     }
 };
 
-StreamRun::StreamRun(std::shared_ptr<const Core> core, RunInput input, const RunConfig& config, const StreamOptions& options)
+StreamRun::StreamRun(std::shared_ptr<const Core> core, RunInput input, const RunConfig& config,
+                     const StreamOptions& options)
     : impl_(new Impl(std::move(core), std::move(input), config, options)) {}
 
 StreamRun::~StreamRun() = default;
@@ -200,22 +202,32 @@ Ending endingNamed(std::string_view name) {
     for (unsigned i = 0; i <= static_cast<unsigned>(Ending::handled); ++i) {
         if (name == toString(static_cast<Ending>(i))) return static_cast<Ending>(i);
     }
-    throw WrongTypeError("an event says that a run ended with '" + std::string(name.substr(0, 60)) + "', which is no way to end");
+    throw WrongTypeError("an event says that a run ended with '" + std::string(name.substr(0, 60)) +
+                         "', which is no way to end");
 }
 
 }  // namespace
 
 const char* toString(StreamMode mode) noexcept {
     switch (mode) {
-        case StreamMode::values: return "values";
-        case StreamMode::updates: return "updates";
-        case StreamMode::tasks: return "tasks";
-        case StreamMode::checkpoints: return "checkpoints";
-        case StreamMode::debug: return "debug";
-        case StreamMode::custom: return "custom";
-        case StreamMode::messages: return "messages";
-        case StreamMode::runs: return "runs";
-        case StreamMode::calls: return "calls";
+        case StreamMode::values:
+            return "values";
+        case StreamMode::updates:
+            return "updates";
+        case StreamMode::tasks:
+            return "tasks";
+        case StreamMode::checkpoints:
+            return "checkpoints";
+        case StreamMode::debug:
+            return "debug";
+        case StreamMode::custom:
+            return "custom";
+        case StreamMode::messages:
+            return "messages";
+        case StreamMode::runs:
+            return "runs";
+        case StreamMode::calls:
+            return "calls";
     }
     return "?";
 }
@@ -240,7 +252,8 @@ std::optional<EndOfRun> endOf(const StreamEvent& event) {
             end.error = in.text();
         } else if (key == "checkpoint_id" && is_text) {
             end.checkpoint_id = CheckpointId(in.text());
-        } else if (key == "wake_unix_ms" && (in.peek() == Decoder::Type::unsigned_integer || in.peek() == Decoder::Type::negative_integer)) {
+        } else if (key == "wake_unix_ms" &&
+                   (in.peek() == Decoder::Type::unsigned_integer || in.peek() == Decoder::Type::negative_integer)) {
             end.wake_time = std::chrono::system_clock::time_point(std::chrono::milliseconds(in.integer()));
         } else {
             in.skip();

@@ -12,8 +12,8 @@ namespace stategraph::engine {
 
 /// Whether events come from inside tasks, and are to be seen while those run.
 inline bool isLive(const StreamOptions& options) {
-    return options.modes.has(StreamMode::custom) || options.modes.has(StreamMode::messages) || options.modes.has(StreamMode::calls) ||
-           options.subgraphs;
+    return options.modes.has(StreamMode::custom) || options.modes.has(StreamMode::messages) ||
+           options.modes.has(StreamMode::calls) || options.subgraphs;
 }
 
 /// What the run behind a stream came to; the reader is told behind the last event.
@@ -23,8 +23,10 @@ public:
     /// What it came to and, in `values`, the state that it left. Once.
     detail::RunOutcome take(Run& run, void* values) {
         if (!has_outcome_) {
-            throw InvalidArgumentError("a stream's outcome was asked for before its last event, after its run failed, or twice; read all events first",
-                                       {.thread_id = run.shared().config->thread_id.toString()});
+            throw InvalidArgumentError(
+                "a stream's outcome was asked for before its last event, after its run failed, or twice; read all "
+                "events first",
+                {.thread_id = run.shared().config->thread_id.toString()});
         }
         has_outcome_ = false;
         giveValues(run, values, nullptr);

@@ -9,8 +9,8 @@
 // One superstep of a run: from the plan to the commit, or to the pause or failure it ends in.
 namespace stategraph::engine {
 
-// What is inside a run goes on where it was in the first superstep only. But a graph without a log that is run again begins from its beginning,
-// and each of its supersteps may be one that was there before.
+// What is inside a run goes on where it was in the first superstep only. But a graph without a log that is run again
+// begins from its beginning, and each of its supersteps may be one that was there before.
 InnerStart Run::startInside() const noexcept {
     if (start_) return start_->inside;
     return {.resuming = env_.link != nullptr && env_.link->start.resuming && !hasSaver()};
@@ -18,7 +18,9 @@ InnerStart Run::startInside() const noexcept {
 
 // Where nobody is told of START's superstep, or stores it, that is its input's writes and its edges: no task is needed.
 bool Run::startsQuietly() const noexcept {
-    if (!env_.schedule.has_input || env_.plan.size() != 1 || hasSaver() || env_.stop != nullptr || env_.teller.any() || env_.observation) return false;
+    if (!env_.schedule.has_input || env_.plan.size() != 1 || hasSaver() || env_.stop != nullptr || env_.teller.any() ||
+        env_.observation)
+        return false;
     return topology().nodes[topology().start].branches.empty() && !core().preparesWrites();
 }
 
@@ -46,7 +48,8 @@ bool Run::next() {
     if (env_.link == nullptr && env_.teller.any()) env_.shared.events->at(env_.place.checkpoint);
     env_.superstep.reset();
     if (startsQuietly()) startQuietly();
-    Superstep& superstep = env_.superstep.emplace(env_.memory->superstep, env_.plan, start_ ? &*start_ : nullptr, startInside());
+    Superstep& superstep =
+        env_.superstep.emplace(env_.memory->superstep, env_.plan, start_ ? &*start_ : nullptr, startInside());
     const std::vector<Task*>& tasks = superstep.tasks();
     if (hasSaver()) env_.teller.checkpoint(tasks, checkpointMetadata());
     if (start_ && env_.link == nullptr && hasSaver()) takeCancels();
@@ -67,7 +70,8 @@ bool Run::next() {
     if (env_.teller.any()) {
         for (Task* task : tasks) env_.teller.taskStarts(*task);
     }
-    if (env_.observation) env_.observation.superstepStarts(env_.place.step, tasks.size(), tasks.size() - superstep.todo().size());
+    if (env_.observation)
+        env_.observation.superstepStarts(env_.place.step, tasks.size(), tasks.size() - superstep.todo().size());
     if (env_.stop != nullptr || topology().has_limits) env_.state.values.share();
     return true;
 }
@@ -76,8 +80,10 @@ void Run::countSuperstep() {
     if (env_.supersteps.begun == env_.supersteps.limit) {
         end_row_.if_it_throws = checkpoint::run_at_limit;
         const std::string& next = env_.nodeOf(*env_.superstep->tasks().front()).name;
-        throw GraphRecursionError("the run took " + std::to_string(env_.supersteps.limit) + " supersteps and is not done; node '" + next +
-                                      "' is next. Raise recursion_limit, or find what goes round in circles; the thread can go on with RESUME",
+        throw GraphRecursionError("the run took " + std::to_string(env_.supersteps.limit) +
+                                      " supersteps and is not done; node '" + next +
+                                      "' is next. Raise recursion_limit, or find what goes round in circles; the "
+                                      "thread can go on with RESUME",
                                   {.node = next, .step = env_.place.step});
     }
     const bool only_start = env_.plan.size() == 1 && env_.plan.front().node == topology().start;
@@ -108,17 +114,21 @@ void Run::prepareTasks() {
             todo.push_back(task);
         }
     }
-    // They begin as in LangGraph: sends first, then triggered nodes; and subgraphs last, so that what single nodes have to say does
-    // not wait behind whole runs.
+    // They begin as in LangGraph: sends first, then triggered nodes; and subgraphs last, so that what single nodes have
+    // to say does not wait behind whole runs.
     if (todo.size() > 1) {
         env_.memory->superstep.in_turn.reserve(todo.size());
-        const auto place = [this](const Task* task) { return 2 * env_.nodeOf(*task).subgraph.has_value() + !task->planned.is_send; };
+        const auto place = [this](const Task* task) {
+            return 2 * env_.nodeOf(*task).subgraph.has_value() + !task->planned.is_send;
+        };
         const auto before = [&](const Task* a, const Task* b) { return place(a) < place(b); };
-        if (!std::is_sorted(todo.begin(), todo.end(), before)) std::stable_sort(todo.begin(), todo.end(), before);  // it allocates
+        if (!std::is_sorted(todo.begin(), todo.end(), before))
+            std::stable_sort(todo.begin(), todo.end(), before);  // it allocates
     }
 }
 
-// Which logs the subgraphs with keys are to go on with, found before the first of them begins, as no two may go on with the same.
+// Which logs the subgraphs with keys are to go on with, found before the first of them begins, as no two may go on with
+// the same.
 void Run::prepareVisits() {
     std::vector<Task*> visits;
     for (Task* task : env_.superstep->todo()) {
@@ -143,7 +153,8 @@ void Run::prepareVisits() {
 
 void Run::restoreTask(Task& task, const checkpoint::TaskFields& fields) {
     const auto copy = [](const std::vector<checkpoint::LoggedInterrupt>& from, std::vector<Interrupt>& to) {
-        for (const auto& each : from) to.push_back({each.id, each.index, Value::fromCbor(std::string(each.value)), std::string(each.key)});
+        for (const auto& each : from)
+            to.push_back({each.id, each.index, Value::fromCbor(std::string(each.value)), std::string(each.key)});
     };
     task.record.stored = true;
     if (fields.error) task.record.error = std::string(*fields.error);
@@ -170,11 +181,13 @@ void Run::restoreFailure(Task& task, const checkpoint::LoggedFailure& failure, b
     const Node& node = env_.nodeOf(task);
     constexpr std::uint64_t most = 1'000'000'000;
     if (!node.on_error && !is_done) return;
-    task.record.failure =
-        NodeFailure{.node = node.name, .error = std::string(failure.text), .attempts = static_cast<int>(std::min(failure.attempts, most))};
+    task.record.failure = NodeFailure{.node = node.name,
+                                      .error = std::string(failure.text),
+                                      .attempts = static_cast<int>(std::min(failure.attempts, most))};
 }
 
-// After a driver that was destroyed: tasks that were under way are due again, and those that have ended stay as they are.
+// After a driver that was destroyed: tasks that were under way are due again, and those that have ended stay as they
+// are.
 void Run::takeUpLeft() noexcept {
     std::erase_if(env_.superstep->todo(), [this](Task* task) {
         task->progress.leave();

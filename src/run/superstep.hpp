@@ -50,12 +50,13 @@ struct SuperstepMemory {
     Drafts drafts;
 };
 
-/// The superstep under way: `Run::next` makes it of a plan, and it is gone when it has been committed. The run changes it while none of its tasks
-/// runs; of a single task, that task does too. What is safe from several threads is said so.
+/// The superstep under way: `Run::next` makes it of a plan, and it is gone when it has been committed. The run changes
+/// it while none of its tasks runs; of a single task, that task does too. What is safe from several threads is said so.
 class Superstep {
 public:
     /// `start`: what the run began from, in its first superstep; null: it is another. It must outlive this.
-    Superstep(SuperstepMemory& memory, const std::vector<PlannedTask>& plan, const Start* start, const InnerStart& inside)
+    Superstep(SuperstepMemory& memory, const std::vector<PlannedTask>& plan, const Start* start,
+              const InnerStart& inside)
         : memory_(memory), start_(start), inside_(inside) {
         while (memory.tasks.size() < plan.size()) memory.tasks.push_back(std::make_unique<Task>());
         memory.tasks_used = std::max(memory.tasks_used, plan.size());

@@ -20,7 +20,8 @@ void Run::endSuperstep() {
     if (!env_.superstep->isApplied()) {
         WriteSet& writes = env_.memory->superstep.writes;
         writes.clear();
-        for (Task* task : env_.superstep->tasks()) writes.add(core().schema(), task->result.writes, env_.nodeOf(*task).name);
+        for (Task* task : env_.superstep->tasks())
+            writes.add(core().schema(), task->result.writes, env_.nodeOf(*task).name);
         writes.close(core().schema());
         env_.applyTasksWrites();
     }
@@ -45,7 +46,8 @@ void Run::advanceAll() {
     if (!memory.ending.empty()) endChannels(env_.state.values, memory.ending);
     memory.routed.clear();
     // A handled task leads only where its handler says.
-    for (Task* task : env_.superstep->tasks()) memory.routed.push_back({task->record.failure ? no_node : task->planned.node, &task->routes});
+    for (Task* task : env_.superstep->tasks())
+        memory.routed.push_back({task->record.failure ? no_node : task->planned.node, &task->routes});
     advance(topology(), env_.schedule, {.consumed = env_.plan, .routed = memory.routed, .is_step = true});
 }
 
@@ -79,13 +81,24 @@ struct Unfinished {
         for (const Task* task : tasks) {
             switch (task->progress.status()) {
                 case TaskStatus::restored:
-                case TaskStatus::finished: break;
+                case TaskStatus::finished:
+                    break;
                 case TaskStatus::due:
-                case TaskStatus::under_way: first(lost, task); break;
-                case TaskStatus::failed: first(failed, task); break;
-                case TaskStatus::to_parent: first(to_parent, task); break;
-                case TaskStatus::stopped: is_stopped = true; break;
-                case TaskStatus::interrupted: take(task->extra()); break;
+                case TaskStatus::under_way:
+                    first(lost, task);
+                    break;
+                case TaskStatus::failed:
+                    first(failed, task);
+                    break;
+                case TaskStatus::to_parent:
+                    first(to_parent, task);
+                    break;
+                case TaskStatus::stopped:
+                    is_stopped = true;
+                    break;
+                case TaskStatus::interrupted:
+                    take(task->extra());
+                    break;
             }
         }
     }
@@ -93,15 +106,16 @@ struct Unfinished {
 private:
     void take(const TaskExtra& extra) {
         is_stopped = true;
-        if (extra.wake_unix_ms && (!wake_unix_ms || *extra.wake_unix_ms < *wake_unix_ms)) wake_unix_ms = extra.wake_unix_ms;
+        if (extra.wake_unix_ms && (!wake_unix_ms || *extra.wake_unix_ms < *wake_unix_ms))
+            wake_unix_ms = extra.wake_unix_ms;
         interrupts.insert(interrupts.end(), extra.asked.begin(), extra.asked.end());
     }
 };
 
 }  // namespace
 
-// Whether the superstep cannot end, because a task failed, asked, or speaks for another graph. A failure comes first, then pauses.
-// A superstep with a task of which no end is known does not end either: its driver was lost.
+// Whether the superstep cannot end, because a task failed, asked, or speaks for another graph. A failure comes first,
+// then pauses. A superstep with a task of which no end is known does not end either: its driver was lost.
 bool Run::endUnfinished() {
     if (std::ranges::all_of(env_.superstep->tasks(), [](const Task* task) { return task->isDone(); })) return false;
     Unfinished left(env_.superstep->tasks());
@@ -109,15 +123,21 @@ bool Run::endUnfinished() {
     if (left.failed != nullptr) throwFailure(*left.failed, std::move(left.interrupts));
     if (left.lost != nullptr) {
         const std::string& node = env_.nodeOf(*left.lost).name;
-        throw CancelledError("node '" + node + "' has not come to an end, and nobody runs it any more. Its superstep is not committed; "
-                             "what is finished of it is kept, and RESUME runs the rest",
-                             {.node = node, .step = env_.place.step});
+        throw CancelledError(
+            "node '" + node +
+                "' has not come to an end, and nobody runs it any more. Its superstep is not committed; "
+                "what is finished of it is kept, and RESUME runs the rest",
+            {.node = node, .step = env_.place.step});
     }
     if (left.is_stopped) {
-        const Status status = left.interrupts.empty() ? pauseWithoutQuestions() : Status::interrupted;  // before the move
-        const bool paused_itself = status == Status::interrupted || status == Status::breakpoint || status == Status::sleeping;
-        // What is finished can only conflict again: no answer mends that. A run inside says so when it resumes, as in LangGraph.
-        if (env_.link == nullptr && paused_itself && collectFinished()) env_.memory->superstep.writes.close(core().schema());
+        const Status status =
+            left.interrupts.empty() ? pauseWithoutQuestions() : Status::interrupted;  // before the move
+        const bool paused_itself =
+            status == Status::interrupted || status == Status::breakpoint || status == Status::sleeping;
+        // What is finished can only conflict again: no answer mends that. A run inside says so when it resumes, as in
+        // LangGraph.
+        if (env_.link == nullptr && paused_itself && collectFinished())
+            env_.memory->superstep.writes.close(core().schema());
         pause(status, std::move(left.interrupts));
         return true;
     }
@@ -140,11 +160,13 @@ void Run::throwFailure(const Task& failed, std::vector<Interrupt> interrupts) co
 
 void Run::throwToParent(Task& task) const {
     if (env_.link == nullptr) {
-        throw InvalidUpdateError("node '" + env_.nodeOf(task).name + "' returned a Command for the parent graph, and there is none",
-                                 {.node = env_.nodeOf(task).name, .step = env_.place.step});
+        throw InvalidUpdateError(
+            "node '" + env_.nodeOf(task).name + "' returned a Command for the parent graph, and there is none",
+            {.node = env_.nodeOf(task).name, .step = env_.place.step});
     }
     const detail::Schema* written = task.result.written;
-    throw ParentCommandSignal{std::move(task.result), written != nullptr ? written : &core().schema(), written != nullptr};
+    throw ParentCommandSignal{std::move(task.result), written != nullptr ? written : &core().schema(),
+                              written != nullptr};
 }
 
 // Of a superstep that nobody asked in: what the runs inside stopped at, or what stopped all of them.
@@ -159,7 +181,7 @@ bool Run::touchesOutput(std::span<Task* const> tasks) const {
     if (!env_.teller.wants(StreamMode::values)) return false;
     return std::any_of(tasks.begin(), tasks.end(), [this](Task* task) {
         if (task->progress.status() == TaskStatus::to_parent) return false;  // it writes to the graph around
-        for (const detail::Op& op : task->result.writes) {       // none unless it is done
+        for (const detail::Op& op : task->result.writes) {                   // none unless it is done
             if (!env_.place.isInside() || core().returns(op.channel)) return true;
         }
         return false;

@@ -73,7 +73,9 @@ public:
     }
 
 private:
-    static bool isResult(TaskStatus status) noexcept { return status == TaskStatus::restored || status == TaskStatus::finished; }
+    static bool isResult(TaskStatus status) noexcept {
+        return status == TaskStatus::restored || status == TaskStatus::finished;
+    }
 
     TaskStatus status_ = TaskStatus::due;
     bool was_left_ = false;
@@ -91,9 +93,9 @@ struct NodeCall {
 /// What few tasks have.
 struct TaskExtra {
     std::exception_ptr failure;
-    std::vector<Interrupt> asked;           // what it stopped at this time
-    std::vector<Interrupt> asked_with_key;  // of the attempt under way, by key
-    std::vector<NodeCall> calls;            // the same
+    std::vector<Interrupt> asked;              // what it stopped at this time
+    std::vector<Interrupt> asked_with_key;     // of the attempt under way, by key
+    std::vector<NodeCall> calls;               // the same
     std::optional<std::int64_t> wake_unix_ms;  // it sleeps until then
     std::optional<IdSequence> inner_ids;
     CheckpointId inner_end;        // of a subgraph whose log lives with the thread: where its visit left it
@@ -105,7 +107,7 @@ struct TaskExtra {
 struct Task {
     PlannedTask planned;
     TaskProgress progress;
-    int attempt = 1;  // the one under way, or the last
+    int attempt = 1;                          // the one under way, or the last
     const RetryPolicy* retried_by = nullptr;  // which of the node's policies decided about the last failed attempt
     detail::TaskResult result;
     Routes routes;

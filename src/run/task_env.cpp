@@ -11,7 +11,8 @@ Place placeOf(const detail::Core& core, const RunShared& shared, const ParentLin
     if (link == nullptr) return {core, shared.config->thread_id.view()};
     const Place& outer = link->env->place;
     const Node& node = outer.nodeOf(*link->task);
-    if (link->call != nullptr) return {core, outer, calledNamespace(outer.ns, node, link->call->caller, link->call->key)};
+    if (link->call != nullptr)
+        return {core, outer, calledNamespace(outer.ns, node, link->call->caller, link->call->key)};
     return {core, outer, innerNamespace(outer.ns, node, outer.idOf(*link->task), link->key)};
 }
 
@@ -94,7 +95,8 @@ const TravelStop* TaskEnv::nextStop(const Task& task, std::string_view key) cons
     if (start == nullptr || start->stop == nullptr || start->stop == &shared.stops.back()) return nullptr;
     const TravelStop& here = *start->stop;
     const Node& node = nodeOf(task);
-    const TaskId then = makeTaskId({here.id, here.ns, start->from->commit.step + 1, node.stored_name, pathOf(topology(), task.planned)});
+    const TaskId then = makeTaskId(
+        {here.id, here.ns, start->from->commit.step + 1, node.stored_name, pathOf(topology(), task.planned)});
     const TravelStop* next = &here + 1;
     return innerNamespace(here.ns, node, then, key) == next->ns ? next : nullptr;
 }

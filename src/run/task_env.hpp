@@ -25,8 +25,8 @@ class TaskEnv;
 
 /// A graph that a task's node calls (GraphCall).
 struct CalledGraph {
-    TaskId caller;         // the task, or what names its error handler
-    TaskId id;             // the call's
+    TaskId caller;  // the task, or what names its error handler
+    TaskId id;      // the call's
     std::string_view key;
     std::shared_ptr<RunStop> stop = {};
 };
@@ -54,7 +54,8 @@ struct RunState {
     void leave() noexcept { is_left_.store(true); }
     /// Before the values change.
     void own() {
-        if (!is_left_.load(std::memory_order_relaxed)) return;  // as nearly always; whoever sets it has ended or was waited for
+        if (!is_left_.load(std::memory_order_relaxed))
+            return;  // as nearly always; whoever sets it has ended or was waited for
         is_left_.store(false, std::memory_order_relaxed);
         values.separate();
     }
@@ -67,11 +68,13 @@ private:
 struct SuperstepCount {
     int limit;
     int begun = 0;
-    int remaining() const noexcept { return begun > 0 ? limit - begun + 1 : std::min(limit, std::numeric_limits<int>::max() - 1) + 1; }
+    int remaining() const noexcept {
+        return begun > 0 ? limit - begun + 1 : std::min(limit, std::numeric_limits<int>::max() - 1) + 1;
+    }
 };
 
-/// What the tasks of a run work with. The run owns it, and changes it while none of them runs; they read it on any thread. What a task itself
-/// changes is said so.
+/// What the tasks of a run work with. The run owns it, and changes it while none of them runs; they read it on any
+/// thread. What a task itself changes is said so.
 class TaskEnv {
 public:
     /// `place`: where the state is to be (State); null: in an object of its own.
@@ -81,8 +84,9 @@ public:
 
     // As long as the run. The run changes the place and the state, which its log refers to.
     RunShared& shared;
-    const ParentLink* const link;         // to the run around; null: it is the root
-    const std::shared_ptr<RunStop> stop;  // what may end it; null: nothing. The root's, or that of a call which a node's limits may end as well
+    const ParentLink* const link;  // to the run around; null: it is the root
+    const std::shared_ptr<RunStop>
+        stop;  // what may end it; null: nothing. The root's, or that of a call which a node's limits may end as well
     Place place;
     RunState state;
     RunMemoryLoan memory;
@@ -127,7 +131,8 @@ public:
     bool isPerThread() const noexcept;
     VisitFrom visitFrom() const noexcept { return {place.ns, place.checkpoint, log.stored()}; }
 
-    /// Keeps what is known of an effect of one of this run's tasks: in the outermost log, under the superstep that the task belongs to.
+    /// Keeps what is known of an effect of one of this run's tasks: in the outermost log, under the superstep that the
+    /// task belongs to.
     void storeEffect(const std::string& path, Effects::Entry entry);
 
     // What is kept and told of a task, on its thread: records.cpp.
@@ -159,8 +164,8 @@ struct ParentCommandSignal {
     const detail::Schema* schema;  // whose channels it writes
     bool is_typed = false;         // it was written for the state of the graph around
 };
-/// Makes its writes those of the graph around it, whose node `node` is or called the graph that it comes from: channels' names count.
-/// Errors: InvalidUpdateError.
+/// Makes its writes those of the graph around it, whose node `node` is or called the graph that it comes from:
+/// channels' names count. Errors: InvalidUpdateError.
 void adoptCommand(ParentCommandSignal& signal, const detail::Schema& own, const Node& node);
 
 }  // namespace stategraph::engine

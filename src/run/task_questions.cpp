@@ -25,22 +25,28 @@ std::optional<Value> TaskQuestions::findAnswer(TaskId id, std::uint64_t index, b
     const Interrupt* const answer = record.findAnswer(id, index);
     if (answer == nullptr) return {};
     if (is_new != nullptr) {
-        // It was taken before where its asker went on to another question, or failed for another reason than a refused answer.
+        // It was taken before where its asker went on to another question, or failed for another reason than a refused
+        // answer.
         const auto comesLater = [&](const Interrupt& asked) { return asked.id == id && asked.index > index; };
-        const bool was_taken = (record.error && !isRefusal(*record.error)) || std::ranges::any_of(record.interrupts, comesLater);
-        *is_new = !was_taken || std::ranges::find(env_.shared.new_answers, std::pair(id, index)) != env_.shared.new_answers.end();
+        const bool was_taken =
+            (record.error && !isRefusal(*record.error)) || std::ranges::any_of(record.interrupts, comesLater);
+        *is_new = !was_taken ||
+                  std::ranges::find(env_.shared.new_answers, std::pair(id, index)) != env_.shared.new_answers.end();
     }
     return answer->value;
 }
 
 void TaskQuestions::noteCheck(const Interrupt& asked, std::string node, detail::AnswerCheck check) const {
-    env_.root().core().askedQuestions().add({env_.shared.config->thread_id.toString(), asked.id, asked.index}, {std::move(node), asked.key, check});
+    env_.root().core().askedQuestions().add({env_.shared.config->thread_id.toString(), asked.id, asked.index},
+                                            {std::move(node), asked.key, check});
 }
 
 std::optional<Value> TaskQuestions::takeOldAnswer(const Value& question, std::uint64_t before, const Interrupt& now) {
     const std::lock_guard lock(env_.shared.answers_mutex);
     TaskRecord& record = kept();
-    const auto isOld = [&](const Interrupt& asked) { return asked.id == task_.id && asked.index >= before && asked.value == question; };
+    const auto isOld = [&](const Interrupt& asked) {
+        return asked.id == task_.id && asked.index >= before && asked.value == question;
+    };
     const auto asked = std::ranges::find_if(task_.record.interrupts, isOld);
     if (asked == task_.record.interrupts.end()) return {};
     const std::uint64_t index = asked->index;
@@ -84,7 +90,8 @@ std::vector<Interrupt> TaskQuestions::takeAsked(Interrupt* last) {
     TaskExtra& extra = task_.useExtra();
     for (const NodeCall& call : extra.calls) {
         asked.insert(asked.end(), call.asked.begin(), call.asked.end());
-        if (call.wake_unix_ms && (!extra.wake_unix_ms || *call.wake_unix_ms < *extra.wake_unix_ms)) extra.wake_unix_ms = call.wake_unix_ms;
+        if (call.wake_unix_ms && (!extra.wake_unix_ms || *call.wake_unix_ms < *extra.wake_unix_ms))
+            extra.wake_unix_ms = call.wake_unix_ms;
     }
     std::move(extra.asked_with_key.begin(), extra.asked_with_key.end(), std::back_inserter(asked));
     extra.asked_with_key.clear();

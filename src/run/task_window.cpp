@@ -25,9 +25,7 @@ TaskWindow::TaskWindow(const Topology& topology, std::span<Task* const> todo) : 
     }
 }
 
-TaskWindow::Line* TaskWindow::lineOf(const Task& task) noexcept {
-    return &lines_[line_of_[task.planned.node]];
-}
+TaskWindow::Line* TaskWindow::lineOf(const Task& task) noexcept { return &lines_[line_of_[task.planned.node]]; }
 
 Task* TaskWindow::take(const Task* done) noexcept {
     if (is_one_line_) {

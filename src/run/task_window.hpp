@@ -10,11 +10,11 @@
 
 namespace stategraph::engine {
 
-/// The tasks of a superstep that are to run, handed out so that no node has more under way than it may (NodeOptions::max_concurrency). Safe
-/// from several threads.
+/// The tasks of a superstep that are to run, handed out so that no node has more under way than it may
+/// (NodeOptions::max_concurrency). Safe from several threads.
 ///
-/// A hand that is given nothing ends, and nobody waits: what is left then is of nodes whose seats are all taken, and the hand that ends such a
-/// task takes the next one.
+/// A hand that is given nothing ends, and nobody waits: what is left then is of nodes whose seats are all taken, and
+/// the hand that ends such a task takes the next one.
 class TaskWindow {
 public:
     TaskWindow(const Topology& topology, std::span<Task* const> todo);
@@ -23,13 +23,14 @@ public:
 
     /// How many hands can have a task at once.
     std::size_t hands() const noexcept { return hands_; }
-    /// The next task in turn whose node has a free seat; null: there is none. `done`: the caller's task before, which has ended.
+    /// The next task in turn whose node has a free seat; null: there is none. `done`: the caller's task before, which
+    /// has ended.
     Task* take(const Task* done) noexcept;
 
 private:
     struct Line {
-        std::size_t free = 0;            // seats
-        std::size_t next = 0;            // in `waiting`
+        std::size_t free = 0;              // seats
+        std::size_t next = 0;              // in `waiting`
         std::vector<std::size_t> waiting;  // places in `todo`
     };
     Line* lineOf(const Task& task) noexcept;

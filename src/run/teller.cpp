@@ -65,7 +65,8 @@ StreamEvent Teller::make(StreamMode mode, const Task* task) const {
     event.step = place_.step;
     event.time = clock_.now();
     if (task != nullptr) event.node = nodeName(*task);
-    if (task != nullptr && task->progress.status() != TaskStatus::restored && !task->extra().is_cached) event.attempt = task->attempt;
+    if (task != nullptr && task->progress.status() != TaskStatus::restored && !task->extra().is_cached)
+        event.attempt = task->attempt;
     return event;
 }
 

@@ -11,8 +11,8 @@
 
 namespace stategraph::engine {
 
-/// What one run tells those who listen (Events): builds events, in LangGraph's shapes, only where somebody asked for their mode. Safe from
-/// several threads as far as the task, the place and the state are.
+/// What one run tells those who listen (Events): builds events, in LangGraph's shapes, only where somebody asked for
+/// their mode. Safe from several threads as far as the task, the place and the state are.
 class Teller {
 public:
     /// It refers to all of them. `clock`: the run's.

@@ -13,9 +13,9 @@ struct TravelStop {
     CheckpointId id;
 };
 
-/// The stops on the way to a subgraph's checkpoint, the root's first and the wanted one last: where each graph around it was at that time.
-/// Errors: InvalidArgumentError if there is no such subgraph or checkpoint, or one of the graphs around it cannot begin there any more; and
-/// what `checkResumption` says of those inside.
+/// The stops on the way to a subgraph's checkpoint, the root's first and the wanted one last: where each graph around
+/// it was at that time. Errors: InvalidArgumentError if there is no such subgraph or checkpoint, or one of the graphs
+/// around it cannot begin there any more; and what `checkResumption` says of those inside.
 std::vector<TravelStop> planTravel(const detail::Core& root, BaseCheckpointSaver& saver, const RunConfig& config);
 
 }  // namespace stategraph::engine

@@ -45,8 +45,9 @@ StreamPosition StreamPosition::parse(std::string_view text) {
         }
     }
     if (!good) {
-        throw InvalidArgumentError("'" + std::string(text.substr(0, 60)) +
-                                   "' is no place in a stream; it must be as StreamPosition::toString writes it, such as 7165498368000123-0");
+        throw InvalidArgumentError(
+            "'" + std::string(text.substr(0, 60)) +
+            "' is no place in a stream; it must be as StreamPosition::toString writes it, such as 7165498368000123-0");
     }
     return position;
 }
@@ -59,19 +60,26 @@ std::string StreamPosition::toString() const {
 
 const char* toString(OnFull policy) noexcept {
     switch (policy) {
-        case OnFull::drop_ephemeral: return "drop_ephemeral";
-        case OnFull::coalesce: return "coalesce";
-        case OnFull::disconnect: return "disconnect";
-        case OnFull::block: return "block";
+        case OnFull::drop_ephemeral:
+            return "drop_ephemeral";
+        case OnFull::coalesce:
+            return "coalesce";
+        case OnFull::disconnect:
+            return "disconnect";
+        case OnFull::block:
+            return "block";
     }
     return "?";
 }
 
 const char* toString(Until until) noexcept {
     switch (until) {
-        case Until::closed: return "closed";
-        case Until::run_end: return "run_end";
-        case Until::idle: return "idle";
+        case Until::closed:
+            return "closed";
+        case Until::run_end:
+            return "run_end";
+        case Until::idle:
+            return "idle";
     }
     return "?";
 }
@@ -88,7 +96,8 @@ Subscription StreamHub::subscribe(const ThreadId& thread_id, const SubscribeOpti
         throw InvalidArgumentError("SubscribeOptions::capacity and capacity_bytes must be at least 1");
     }
     if (options.from && impl_->saver == nullptr) {
-        throw MissingCheckpointerError("a subscription from a place in the past needs a graph that was compiled with a checkpointer");
+        throw MissingCheckpointerError(
+            "a subscription from a place in the past needs a graph that was compiled with a checkpointer");
     }
     auto impl = std::make_shared<detail::SubscriptionImpl>();
     impl->core = impl_->core;
@@ -124,12 +133,16 @@ std::size_t StreamHub::subscribers() const {
 
 namespace stream {
 
-std::shared_ptr<Topic> topicForRun(StreamHub& hub, const detail::Core& core, BaseCheckpointSaver* saver, const ThreadId& thread_id) {
+std::shared_ptr<Topic> topicForRun(StreamHub& hub, const detail::Core& core, BaseCheckpointSaver* saver,
+                                   const ThreadId& thread_id) {
     detail::HubImpl& impl = hub.impl();
     if (thread_id.empty()) throw InvalidArgumentError("a run with a hub needs a thread_id: subscribers name it");
-    const bool same = impl.core.get() == &core || (impl.saver == saver && impl.core->topology().fingerprint == core.topology().fingerprint &&
-                                                   impl.core->schema().fingerprint() == core.schema().fingerprint());
-    if (!same) throw InvalidArgumentError("the run's hub was made for another graph, or for another saver; make one StreamHub for each");
+    const bool same = impl.core.get() == &core ||
+                      (impl.saver == saver && impl.core->topology().fingerprint == core.topology().fingerprint &&
+                       impl.core->schema().fingerprint() == core.schema().fingerprint());
+    if (!same)
+        throw InvalidArgumentError(
+            "the run's hub was made for another graph, or for another saver; make one StreamHub for each");
     return impl.topic(thread_id.view());
 }
 

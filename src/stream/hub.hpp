@@ -13,7 +13,8 @@ namespace stategraph::detail {
 
 /// Behind a StreamHub: the topics of the threads that somebody subscribed to, or that a run is under way on.
 struct HubImpl {
-    HubImpl(std::shared_ptr<const Core> graph, BaseCheckpointSaver* graphs_saver) : core(std::move(graph)), saver(graphs_saver) {}
+    HubImpl(std::shared_ptr<const Core> graph, BaseCheckpointSaver* graphs_saver)
+        : core(std::move(graph)), saver(graphs_saver) {}
 
     /// The thread's, made if there is none.
     std::shared_ptr<stream::Topic> topic(std::string_view thread_id);
@@ -30,6 +31,7 @@ struct HubImpl {
 namespace stategraph::stream {
 
 /// The topic for a run. Errors: InvalidArgumentError if it has no thread, or is of another graph or saver than the hub.
-std::shared_ptr<Topic> topicForRun(StreamHub& hub, const detail::Core& core, BaseCheckpointSaver* saver, const ThreadId& thread_id);
+std::shared_ptr<Topic> topicForRun(StreamHub& hub, const detail::Core& core, BaseCheckpointSaver* saver,
+                                   const ThreadId& thread_id);
 
 }  // namespace stategraph::stream

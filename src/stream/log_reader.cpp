@@ -23,7 +23,9 @@ constexpr std::size_t page_max = 64;
 constexpr std::uint32_t values_index = 1U << 30U;
 constexpr std::uint32_t checkpoint_index = values_index + 1;
 
-CheckpointId after(CheckpointId id) noexcept { return id.low() + 1 != 0 ? CheckpointId(id.high(), id.low() + 1) : CheckpointId(id.high() + 1, 0); }
+CheckpointId after(CheckpointId id) noexcept {
+    return id.low() + 1 != 0 ? CheckpointId(id.high(), id.low() + 1) : CheckpointId(id.high() + 1, 0);
+}
 
 // When a checkpoint was made, to the microsecond.
 std::chrono::system_clock::time_point timeOf(CheckpointId id) noexcept {
@@ -45,8 +47,8 @@ std::int64_t sequenceOf(CheckpointId id) noexcept {
     return static_cast<std::int64_t>((id.high() >> 16U) << 12U | (id.high() & 0xFFFU));
 }
 
-LogReader::LogReader(std::shared_ptr<const detail::Core> core, BaseCheckpointSaver& saver, const ThreadId& thread_id, StreamModes modes,
-                     std::optional<StreamPosition> from)
+LogReader::LogReader(std::shared_ptr<const detail::Core> core, BaseCheckpointSaver& saver, const ThreadId& thread_id,
+                     StreamModes modes, std::optional<StreamPosition> from)
     : core_(std::move(core)), saver_(saver), thread_id_(thread_id), modes_(modes) {
     if (from) {
         told_ = *from;
@@ -80,13 +82,17 @@ void LogReader::findIds() {
 // The next commits and the one before them, with its tasks' records as they were in the end.
 void LogReader::readRows() {
     const std::size_t count = std::min(ids_.size(), rows_at_once);
-    rows_ = saver_.list({.thread_id = thread_id_.toString(), .checkpoint_ns = "", .before = after(ids_[count - 1]), .limit = count + 1,
+    rows_ = saver_.list({.thread_id = thread_id_.toString(),
+                         .checkpoint_ns = "",
+                         .before = after(ids_[count - 1]),
+                         .limit = count + 1,
                          .with_writes = true});
     std::reverse(rows_.begin(), rows_.end());
 }
 
 const ListedCheckpoint* LogReader::row(CheckpointId id) {
-    const auto found = std::find_if(rows_.begin(), rows_.end(), [&](const ListedCheckpoint& listed) { return listed.id == id; });
+    const auto found =
+        std::find_if(rows_.begin(), rows_.end(), [&](const ListedCheckpoint& listed) { return listed.id == id; });
     return found == rows_.end() ? nullptr : &*found;
 }
 
@@ -119,12 +125,25 @@ std::optional<std::int64_t> LogReader::next(std::deque<Durable>& out, bool newes
         std::optional<Value> state;
         if (shows_values || (shows && modes_.has(StreamMode::checkpoints))) state = values(id);
         if (state && shows_values) {
-            StreamEvent event{.mode = StreamMode::values, .ns = {}, .node = {}, .step = commit.step, .data = *state, .interrupts = {}, .time = {}};
+            StreamEvent event{.mode = StreamMode::values,
+                              .ns = {},
+                              .node = {},
+                              .step = commit.step,
+                              .data = *state,
+                              .interrupts = {},
+                              .time = {}};
             add(std::move(event), id, values_index, events);
         }
         if (state && modes_.has(StreamMode::checkpoints)) {
-            const SnapshotData snapshot = engine::describe(log(), commit, engine::dueTasks(core_->topology(), commit, {}, false), false, {});
-            StreamEvent event{.mode = StreamMode::checkpoints, .ns = {}, .node = {}, .step = commit.step, .data = {}, .interrupts = {}, .time = {}};
+            const SnapshotData snapshot =
+                engine::describe(log(), commit, engine::dueTasks(core_->topology(), commit, {}, false), false, {});
+            StreamEvent event{.mode = StreamMode::checkpoints,
+                              .ns = {},
+                              .node = {},
+                              .step = commit.step,
+                              .data = {},
+                              .interrupts = {},
+                              .time = {}};
             engine::CheckpointEvent data{.log = log(),
                                          .id = id,
                                          .parent = commit.parent,
@@ -155,26 +174,31 @@ void LogReader::add(StreamEvent event, CheckpointId id, std::uint32_t index, std
 }
 
 std::optional<ListedCheckpoint> LogReader::parentRow(CheckpointId id) const {
-    const auto found = std::find_if(rows_.begin(), rows_.end(), [&](const ListedCheckpoint& listed) { return listed.id == id; });
+    const auto found =
+        std::find_if(rows_.begin(), rows_.end(), [&](const ListedCheckpoint& listed) { return listed.id == id; });
     if (found != rows_.end()) return *found;
     auto tuple = saver_.getTuple({.log = log(), .checkpoint_id = id});  // the start of a branch
     if (!tuple) return {};
-    return ListedCheckpoint{thread_id_.toString(), "", id, std::move(tuple->commits.back().bytes), std::move(tuple->writes)};
+    return ListedCheckpoint{thread_id_.toString(), "", id, std::move(tuple->commits.back().bytes),
+                            std::move(tuple->writes)};
 }
 
-// The tasks whose superstep led to a commit, with what they wrote: in their records, or if there was one, in the commit. None where that is not
-// known.
-std::vector<TaskSnapshot> LogReader::tasksBefore(const ListedCheckpoint& listed, const checkpoint::CommitFields& commit) const {
+// The tasks whose superstep led to a commit, with what they wrote: in their records, or if there was one, in the
+// commit. None where that is not known.
+std::vector<TaskSnapshot> LogReader::tasksBefore(const ListedCheckpoint& listed,
+                                                 const checkpoint::CommitFields& commit) const {
     if (commit.source != Source::loop || commit.folds != 1 || !commit.parent) return {};
     const std::optional<ListedCheckpoint> parent = parentRow(commit.parent);
     if (!parent) return {};
     const checkpoint::CommitFields before = checkpoint::readCommit({thread_id_.view(), "", parent->id}, parent->bytes);
     const engine::Records records = engine::readRecords(log(), parent->id, parent->writes);
-    return engine::describe(log(), before, engine::dueTasks(core_->topology(), before, records, true), true, StoredCommit{listed.id, listed.bytes})
+    return engine::describe(log(), before, engine::dueTasks(core_->topology(), before, records, true), true,
+                            StoredCommit{listed.id, listed.bytes})
         .tasks;
 }
 
-// Whether the superstep that led to a commit wrote something. Operations alone do not tell where they are the whole state, or channels that ended.
+// Whether the superstep that led to a commit wrote something. Operations alone do not tell where they are the whole
+// state, or channels that ended.
 bool LogReader::changesValues(const ListedCheckpoint& listed, const checkpoint::CommitFields& commit) const {
     if (commit.input) return false;  // what START has yet to take is no change
     const auto operations = checkpoint::readOperations(commit.operations);
@@ -182,16 +206,24 @@ bool LogReader::changesValues(const ListedCheckpoint& listed, const checkpoint::
     const bool only_ends = std::all_of(operations.begin(), operations.end(), ends);
     if (commit.base != commit.id && !only_ends) return true;
     const std::vector<TaskSnapshot> ran = tasksBefore(listed, commit);
-    const bool is_known = !ran.empty() && std::all_of(ran.begin(), ran.end(), [](const TaskSnapshot& task) { return task.finished; });
+    const bool is_known =
+        !ran.empty() && std::all_of(ran.begin(), ran.end(), [](const TaskSnapshot& task) { return task.finished; });
     if (!is_known) return !operations.empty();
     return std::any_of(ran.begin(), ran.end(), [](const TaskSnapshot& task) { return !task.result.isNull(); });
 }
 
-void LogReader::addUpdates(const ListedCheckpoint& listed, const checkpoint::CommitFields& commit, std::deque<Durable>& out) {
+void LogReader::addUpdates(const ListedCheckpoint& listed, const checkpoint::CommitFields& commit,
+                           std::deque<Durable>& out) {
     std::uint32_t index = 0;
     for (const TaskSnapshot& task : tasksBefore(listed, commit)) {
         if (task.name == start_name || !task.finished) continue;
-        StreamEvent event{.mode = StreamMode::updates, .ns = {}, .node = task.name, .step = commit.step, .data = {}, .interrupts = {}, .time = {}};
+        StreamEvent event{.mode = StreamMode::updates,
+                          .ns = {},
+                          .node = task.name,
+                          .step = commit.step,
+                          .data = {},
+                          .interrupts = {},
+                          .time = {}};
         event.data = build([&](Encoder& to) {
             to.map(1);
             to.text(task.name);
@@ -209,7 +241,8 @@ void LogReader::addUpdates(const ListedCheckpoint& listed, const checkpoint::Com
 std::optional<Value> LogReader::values(CheckpointId id) {
     std::optional<std::span<const checkpoint::ChannelPieces>> channels;
     if (lineage_) channels = lineage_->channelsOf(id);
-    // One read serves all commits that the newest of the next few is read from; else it is another branch, or a snapshot is between.
+    // One read serves all commits that the newest of the next few is read from; else it is another branch, or a
+    // snapshot is between.
     for (const CheckpointId from : {rows_.empty() ? id : rows_.back().id, id}) {
         if (channels) break;
         lineage_.reset();
@@ -230,7 +263,8 @@ std::optional<Value> LogReader::values(CheckpointId id) {
 
 void LogReader::openQuestions(std::deque<Durable>& out) {
     if (!modes_.has(StreamMode::updates) && !modes_.has(StreamMode::values)) return;
-    const auto page = saver_.list({.thread_id = thread_id_.toString(), .checkpoint_ns = "", .limit = 1, .with_writes = true});
+    const auto page =
+        saver_.list({.thread_id = thread_id_.toString(), .checkpoint_ns = "", .limit = 1, .with_writes = true});
     if (page.empty() || !isTold(page.front().id)) return;
     const ListedCheckpoint& head = page.front();
     if (asked_at_ != head.id) asked_.clear();
@@ -238,7 +272,8 @@ void LogReader::openQuestions(std::deque<Durable>& out) {
     if (head.writes.empty()) return;
     const checkpoint::CommitFields commit = checkpoint::readCommit({thread_id_.view(), "", head.id}, head.bytes);
     const engine::Records records = engine::readRecords(log(), head.id, head.writes);
-    const SnapshotData snapshot = engine::describe(log(), commit, engine::dueTasks(core_->topology(), commit, records, true), true, {});
+    const SnapshotData snapshot =
+        engine::describe(log(), commit, engine::dueTasks(core_->topology(), commit, records, true), true, {});
     for (const TaskSnapshot& task : snapshot.tasks) {
         std::vector<Interrupt> fresh;
         for (const Interrupt& open : task.open_interrupts) {

@@ -23,15 +23,15 @@ struct Durable {
     std::int64_t bound;  // it comes behind ephemeral events that are before this
 };
 
-/// Reads a thread's durable events out of its log, a commit at a time. Holds the ids of some of the commits to come, and the records of a
-/// few. Not safe from several threads.
+/// Reads a thread's durable events out of its log, a commit at a time. Holds the ids of some of the commits to come,
+/// and the records of a few. Not safe from several threads.
 class LogReader {
 public:
-    LogReader(std::shared_ptr<const detail::Core> core, BaseCheckpointSaver& saver, const ThreadId& thread_id, StreamModes modes,
-              std::optional<StreamPosition> from);
+    LogReader(std::shared_ptr<const detail::Core> core, BaseCheckpointSaver& saver, const ThreadId& thread_id,
+              StreamModes modes, std::optional<StreamPosition> from);
 
-    /// Adds what the next commit tells, perhaps nothing, and returns its sequence; none if there is no next one. With `newest_only`, values
-    /// and checkpoints only of the last that is known of. On an error nothing has changed.
+    /// Adds what the next commit tells, perhaps nothing, and returns its sequence; none if there is no next one. With
+    /// `newest_only`, values and checkpoints only of the last that is known of. On an error nothing has changed.
     std::optional<std::int64_t> next(std::deque<Durable>& out, bool newest_only);
     /// Whether more commits are known of.
     bool hasMore() const noexcept { return !ids_.empty(); }
@@ -57,8 +57,8 @@ private:
     ThreadId thread_id_;
     StreamModes modes_;
     StreamPosition told_;
-    std::deque<CheckpointId> ids_;         // oldest first
-    std::vector<ListedCheckpoint> rows_;   // oldest first: some of those, and the one before them
+    std::deque<CheckpointId> ids_;        // oldest first
+    std::vector<ListedCheckpoint> rows_;  // oldest first: some of those, and the one before them
     std::optional<checkpoint::Lineage> lineage_;
     std::set<std::pair<TaskId, std::uint64_t>> asked_;
     CheckpointId asked_at_;

@@ -105,7 +105,8 @@ void Mailbox::runEnds(const StreamEvent* end, std::int64_t after, const engine::
     notifyReader();
 }
 
-void Mailbox::offerLocked(std::unique_lock<std::mutex>& lock, const StreamEvent& event, std::int64_t after, const engine::RunStop* stop) {
+void Mailbox::offerLocked(std::unique_lock<std::mutex>& lock, const StreamEvent& event, std::int64_t after,
+                          const engine::RunStop* stop) {
     const std::size_t bytes = sizeOf(event);
     if (isFull(bytes)) {
         switch (options_.on_full) {
@@ -120,7 +121,9 @@ void Mailbox::offerLocked(std::unique_lock<std::mutex>& lock, const StreamEvent&
                 if (joinPart(event, bytes)) return;
                 while (isFull(bytes)) dropOldest();
                 break;
-            case OnFull::disconnect: disconnect(); return;
+            case OnFull::disconnect:
+                disconnect();
+                return;
             case OnFull::block:
                 if (!waitForRoom(lock, stop, [&] { return !isFull(bytes); })) {
                     if (event.mode != StreamMode::runs) {
@@ -145,7 +148,8 @@ void Mailbox::committed(std::int64_t sequence, const engine::RunStop* stop) {
     notifyReader();
     if (ahead_ <= options_.capacity) return;
     if (options_.on_full == OnFull::disconnect) disconnect();
-    if (options_.on_full == OnFull::block) (void)waitForRoom(lock, stop, [this] { return ahead_ <= options_.capacity; });
+    if (options_.on_full == OnFull::block)
+        (void)waitForRoom(lock, stop, [this] { return ahead_ <= options_.capacity; });
 }
 
 void Mailbox::changed() {
@@ -196,7 +200,9 @@ bool Mailbox::wait(std::optional<Clock::time_point> deadline) {
 
 bool Mailbox::watch(Waiter& waiter) {
     const std::lock_guard lock(mutex_);
-    if (waiter_ != nullptr) throw InvalidArgumentError("a subscription is read by two at a time: await its `asyncNext` before you call it again");
+    if (waiter_ != nullptr)
+        throw InvalidArgumentError(
+            "a subscription is read by two at a time: await its `asyncNext` before you call it again");
     if (isReady()) return false;
     waiter_ = &waiter;
     return true;

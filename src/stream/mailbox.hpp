@@ -15,7 +15,8 @@ class RunStop;
 
 namespace stategraph::stream {
 
-/// What waits for one subscriber, between the runs' threads and its own: ephemeral events up to a limit, and word that the log has more.
+/// What waits for one subscriber, between the runs' threads and its own: ephemeral events up to a limit, and word that
+/// the log has more.
 class Mailbox {
 public:
     using Clock = std::chrono::steady_clock;
@@ -27,16 +28,17 @@ public:
 
     explicit Mailbox(const SubscribeOptions& options) : options_(options) {}
 
-    /// Of the runs' side. With OnFull::block they wait for room, until the run is to end (`stop`, if anything can end it): what then finds
-    /// none is dropped and counted, and checkpoints wait in the log.
+    /// Of the runs' side. With OnFull::block they wait for room, until the run is to end (`stop`, if anything can end
+    /// it): what then finds none is dropped and counted, and checkpoints wait in the log.
     void offer(const StreamEvent& event, std::int64_t after, const engine::RunStop* stop);
     void committed(std::int64_t sequence, const engine::RunStop* stop);
     void changed();
-    /// A run has ended, and `end` reports it (or null). A subscription until the end of a run takes nothing after that. Never fails: an event that
-    /// there is no memory for is dropped and counted.
+    /// A run has ended, and `end` reports it (or null). A subscription until the end of a run takes nothing after that.
+    /// Never fails: an event that there is no memory for is dropped and counted.
     void runEnds(const StreamEvent* end, std::int64_t after, const engine::RunStop* stop) noexcept;
 
-    /// Of the subscriber's side. The oldest event, if it is before `bound`; unless the log has been `read` so far, none if that is to be read first.
+    /// Of the subscriber's side. The oldest event, if it is before `bound`; unless the log has been `read` so far, none
+    /// if that is to be read first.
     std::optional<Waiting> take(std::int64_t bound, bool read);
     /// Whether the log is to be read; it counts as read from now on.
     bool takeChanged();
@@ -46,8 +48,8 @@ public:
     void toldAll();
     /// Until there is something to do. False: `deadline` passed, or it ended.
     bool wait(std::optional<Clock::time_point> deadline);
-    /// Instead of `wait`: `waiter` is called, once, when there is something to do. False: there is already, and it will not be called.
-    /// Errors: InvalidArgumentError if another one waits.
+    /// Instead of `wait`: `waiter` is called, once, when there is something to do. False: there is already, and it will
+    /// not be called. Errors: InvalidArgumentError if another one waits.
     struct Waiter {
         void (*wake)(void* context) noexcept;  // under the mailbox's lock
         void* context;
@@ -58,9 +60,11 @@ public:
     void wakeReader() noexcept;
     /// Whether it did, for this.
     bool takeWoken() noexcept;
-    /// The sequence of the last checkpoint that is told, after the end of the run that it ends with; none: it has not ended.
+    /// The sequence of the last checkpoint that is told, after the end of the run that it ends with; none: it has not
+    /// ended.
     std::optional<std::int64_t> endsAfter() const;
-    /// What is left when there is no event: nothing; the log, which is to be read again; or the end of a run, which waits for room.
+    /// What is left when there is no event: nothing; the log, which is to be read again; or the end of a run, which
+    /// waits for room.
     enum class Left : std::uint8_t { nothing, log, end };
     Left left() const;
 
@@ -80,7 +84,8 @@ private:
     void push(const StreamEvent& event, std::int64_t after, std::size_t bytes);
     bool joinPart(const StreamEvent& event, std::size_t bytes);
     void disconnect();
-    void offerLocked(std::unique_lock<std::mutex>& lock, const StreamEvent& event, std::int64_t after, const engine::RunStop* stop);
+    void offerLocked(std::unique_lock<std::mutex>& lock, const StreamEvent& event, std::int64_t after,
+                     const engine::RunStop* stop);
     void notifyReader() noexcept;
     bool isReady() const noexcept { return closed_ || woken_ || !events_.empty() || (changed_ && !is_ending_); }
 

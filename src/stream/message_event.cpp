@@ -78,7 +78,9 @@ bool join(StreamEvent& part, const StreamEvent& next) {
     if (part.mode != StreamMode::messages || next.mode != StreamMode::messages) return false;
     const auto first = readMessageEvent(part.data);
     const auto second = readMessageEvent(next.data);
-    if (!first || !second || !first->delta || !second->delta || first->task_id != second->task_id || first->attempt != second->attempt) return false;
+    if (!first || !second || !first->delta || !second->delta || first->task_id != second->task_id ||
+        first->attempt != second->attempt)
+        return false;
     if (messageId(first->message) != messageId(second->message)) return false;
     const auto head = contentOf(first->message);
     const auto tail = contentOf(second->message);

@@ -28,7 +28,8 @@ constexpr std::array<std::string_view, 10> line_fields = {"ns",   "data",    "mo
 void checkRename(const std::vector<std::pair<std::string, std::string>>& rename) {
     std::vector<std::string> names;
     for (const std::string_view field : line_fields) {
-        const auto to = std::find_if(rename.begin(), rename.end(), [&](const auto& entry) { return entry.first == field; });
+        const auto to =
+            std::find_if(rename.begin(), rename.end(), [&](const auto& entry) { return entry.first == field; });
         names.emplace_back(to == rename.end() ? std::string(field) : to->second);
     }
     for (const auto& [from, to] : rename) {
@@ -91,10 +92,13 @@ NdjsonWriter::NdjsonWriter(std::ostream& out, NdjsonOptions options) : out_(out)
 
 bool NdjsonWriter::wants(const StreamEvent& event) const {
     if (!options_.modes.empty() && !options_.modes.has(event.mode)) return false;
-    if (!options_.nodes.empty() && std::find(options_.nodes.begin(), options_.nodes.end(), event.node) == options_.nodes.end()) return false;
+    if (!options_.nodes.empty() &&
+        std::find(options_.nodes.begin(), options_.nodes.end(), event.node) == options_.nodes.end())
+        return false;
     if (!options_.namespaces) return true;
     const std::string ns = joined(event.ns);
-    return std::any_of(options_.namespaces->begin(), options_.namespaces->end(), [&](const auto& wanted) { return isWithin(ns, wanted); });
+    return std::any_of(options_.namespaces->begin(), options_.namespaces->end(),
+                       [&](const auto& wanted) { return isWithin(ns, wanted); });
 }
 
 bool NdjsonWriter::write(const StreamEvent& event) { return wants(event) && writeLine(event, nullptr); }
@@ -139,13 +143,16 @@ bool NdjsonWriter::writeLine(const StreamEvent& event, const HubEvent* hub_event
     out_.write(line_.data(), static_cast<std::streamsize>(line_.size()));
     ++lines_;
     if (options_.flush_every > 0 && lines_ % options_.flush_every == 0) out_.flush();
-    if (!out_) throw SaverError("line " + std::to_string(lines_) + " of a stream of events could not be written: the output failed");
+    if (!out_)
+        throw SaverError("line " + std::to_string(lines_) +
+                         " of a stream of events could not be written: the output failed");
     return true;
 }
 
 NdjsonReader::NdjsonReader(std::istream& in, NdjsonReaderOptions options) : in_(in), options_(std::move(options)) {
     checkRename(options_.rename);
-    if (options_.line_bytes_max < 1) throw InvalidArgumentError("NdjsonReaderOptions::line_bytes_max is 0; it must be at least 1");
+    if (options_.line_bytes_max < 1)
+        throw InvalidArgumentError("NdjsonReaderOptions::line_bytes_max is 0; it must be at least 1");
 }
 
 // A line into text_, whatever ends it. False at the end.
@@ -189,7 +196,9 @@ std::optional<HubEvent> NdjsonReader::next() {
     if (mode == nullptr) failLine(line_, "it has no field '" + std::string(renamed(options_.rename, "mode")) + "'");
     if (!mode->is_string()) wrong("mode", "a text");
     const auto known = modeOf(std::string_view(mode->get_string().data(), mode->get_string().size()));
-    if (!known) fail("there is no mode '" + std::string(mode->get_string().data(), std::min<std::size_t>(mode->get_string().size(), 60)) + "'");
+    if (!known)
+        fail("there is no mode '" +
+             std::string(mode->get_string().data(), std::min<std::size_t>(mode->get_string().size(), 60)) + "'");
     event.mode = *known;
     if (const json::value* ns = find("ns")) {
         if (!ns->is_array()) wrong("ns", "a list of texts");
@@ -212,7 +221,8 @@ std::optional<HubEvent> NdjsonReader::next() {
         event.time = std::chrono::system_clock::time_point(std::chrono::milliseconds(time->get_int64()));
     }
     if (const json::value* attempt = find("attempt")) {
-        if (!attempt->is_int64() || attempt->get_int64() < 0 || attempt->get_int64() > std::numeric_limits<int>::max()) {
+        if (!attempt->is_int64() || attempt->get_int64() < 0 ||
+            attempt->get_int64() > std::numeric_limits<int>::max()) {
             wrong("attempt", "a number of an attempt");
         }
         event.attempt = static_cast<int>(attempt->get_int64());
@@ -241,7 +251,8 @@ std::optional<HubEvent> NdjsonReader::next() {
             }
             try {
                 event.interrupts.push_back({TaskId(std::string_view(id->get_string().data(), id->get_string().size())),
-                                            static_cast<std::uint64_t>(index->get_int64()), value != nullptr ? valueOf(*value) : Value()});
+                                            static_cast<std::uint64_t>(index->get_int64()),
+                                            value != nullptr ? valueOf(*value) : Value()});
             } catch (const InvalidArgumentError& why) {
                 fail(why.message());
             }

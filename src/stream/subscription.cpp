@@ -98,7 +98,8 @@ std::optional<HubEvent> SubscriptionImpl::take() {
     }
 }
 
-std::optional<SubscriptionImpl::Clock::time_point> SubscriptionImpl::waitsUntil(std::optional<Clock::time_point> deadline) const {
+std::optional<SubscriptionImpl::Clock::time_point> SubscriptionImpl::waitsUntil(
+    std::optional<Clock::time_point> deadline) const {
     return poll_at && (!deadline || *poll_at < *deadline) ? poll_at : deadline;
 }
 
@@ -139,7 +140,9 @@ Subscription::~Subscription() { end(impl_); }
 
 std::optional<HubEvent> Subscription::next() { return impl_->next({}); }
 std::optional<HubEvent> Subscription::next(std::chrono::milliseconds timeout) {
-    if (timeout.count() < 0) throw InvalidArgumentError("next(" + times::textOf(timeout) + "): a wait is at least 0 ms; next() waits without end");
+    if (timeout.count() < 0)
+        throw InvalidArgumentError("next(" + times::textOf(timeout) +
+                                   "): a wait is at least 0 ms; next() waits without end");
     return impl_->next(times::after(detail::SubscriptionImpl::Clock::now(), timeout));
 }
 void Subscription::wake() noexcept { detail::wakeReader(*impl_); }

@@ -20,7 +20,8 @@ void Topic::replace(Mailboxes mailboxes) {
         }
     }
     with_inputs_ = std::ranges::any_of(mailboxes, [](const auto& mailbox) { return mailbox->options().task_inputs; });
-    without_inputs_ = std::ranges::any_of(mailboxes, [](const auto& mailbox) { return !mailbox->options().task_inputs; });
+    without_inputs_ =
+        std::ranges::any_of(mailboxes, [](const auto& mailbox) { return !mailbox->options().task_inputs; });
     modes_ = modes;
     inner_modes_ = inner_modes;
     any_ = !mailboxes.empty();
@@ -53,7 +54,8 @@ bool Topic::wants(StreamMode mode, bool inner) const noexcept {
 }
 
 // Without the lock: a mailbox may make the run wait.
-void Topic::offer(const StreamEvent& event, std::int64_t after, const engine::RunStop* stop, std::optional<bool> with_inputs) {
+void Topic::offer(const StreamEvent& event, std::int64_t after, const engine::RunStop* stop,
+                  std::optional<bool> with_inputs) {
     const auto all = mailboxes();  // kept while it is walked
     for (const auto& mailbox : *all) {
         if (!with_inputs || *with_inputs == mailbox->options().task_inputs) mailbox->offer(event, after, stop);

@@ -19,13 +19,17 @@ public:
     /// Whether somebody wants events of this mode, of the root graph or of subgraphs.
     bool wants(StreamMode mode, bool inner) const noexcept;
     /// Whether some subscriber wants tasks' inputs, or does not.
-    bool wantsInputs(bool with_inputs) const noexcept { return (with_inputs ? with_inputs_ : without_inputs_).load(std::memory_order_relaxed); }
-    /// `stop`: what may end the run, which then waits for no subscriber; null: nothing. `with_inputs`: only to those who want tasks' inputs, or only
-    /// to those who do not; none: to all.
-    void offer(const StreamEvent& event, std::int64_t after, const engine::RunStop* stop, std::optional<bool> with_inputs = {});
+    bool wantsInputs(bool with_inputs) const noexcept {
+        return (with_inputs ? with_inputs_ : without_inputs_).load(std::memory_order_relaxed);
+    }
+    /// `stop`: what may end the run, which then waits for no subscriber; null: nothing. `with_inputs`: only to those
+    /// who want tasks' inputs, or only to those who do not; none: to all.
+    void offer(const StreamEvent& event, std::int64_t after, const engine::RunStop* stop,
+               std::optional<bool> with_inputs = {});
     void committed(std::int64_t sequence, const engine::RunStop* stop);
     void changed();
-    /// A run has the thread; it has ended, with all stored up to `after`. `end`: the event that reports it, null if nobody wants it.
+    /// A run has the thread; it has ended, with all stored up to `after`. `end`: the event that reports it, null if
+    /// nobody wants it.
     void runBegins() noexcept { runs_.fetch_add(1); }
     void runEnds(const StreamEvent* end, std::int64_t after, const engine::RunStop* stop) noexcept;
     /// Whether no run of this hub is under way.

@@ -37,9 +37,9 @@ void consume(const Topology& topology, Schedule& schedule, std::span<const Plann
     for (const JoinIndex join : schedule.activeJoins()) {
         if (!schedule.isDue(topology, join)) continue;
         const NodeIndex target = topology.joins[join].target;
-        const auto ran = std::lower_bound(consumed.begin(), consumed.end(), target, [](const PlannedTask& task, NodeIndex node) {
-            return !task.is_send && task.node < node;
-        });
+        const auto ran =
+            std::lower_bound(consumed.begin(), consumed.end(), target,
+                             [](const PlannedTask& task, NodeIndex node) { return !task.is_send && task.node < node; });
         if (ran != consumed.end() && !ran->is_send && ran->node == target) schedule.resetJoin(join);
     }
     if (sent) schedule.sends.clear();
@@ -71,7 +71,8 @@ bool advanceAlone(const Topology& topology, Schedule& schedule, const Advance& b
     if (!by.is_step || by.input != nullptr || by.consumed.size() != 1 || by.routed.size() != 1) return false;
     const PlannedTask& task = by.consumed.front();
     const Routed& from = by.routed.front();
-    if (task.is_send || from.node != task.node || topology.has_deferred || !topology.nodes[from.node].joins.empty()) return false;
+    if (task.is_send || from.node != task.node || topology.has_deferred || !topology.nodes[from.node].joins.empty())
+        return false;
     if (!from.routes->sends.empty() || !schedule.sends.empty() || !schedule.activeJoins().empty()) return false;
     if (schedule.has_input != (task.node == topology.start)) return false;
     // A node that was deferred when this was stored may be none any more.

@@ -23,7 +23,11 @@ State::State(const Schema& schema, void* place)
 State::State(const State& other) : State(*other.schema_) { assign(other); }
 
 State::State(State&& other) noexcept
-    : schema_(other.schema_), object_(std::exchange(other.object_, nullptr)), owns_(other.owns_), shared_(std::move(other.shared_)), present_(std::move(other.present_)) {}
+    : schema_(other.schema_),
+      object_(std::exchange(other.object_, nullptr)),
+      owns_(other.owns_),
+      shared_(std::move(other.shared_)),
+      present_(std::move(other.present_)) {}
 
 State::~State() {
     if (owns_ && object_ != nullptr) schema_->state().destroy(object_);
@@ -87,7 +91,8 @@ void WriteSet::sortByRank() {
     const auto by_rank = [](const Item& a, const Item& b) { return a.rank < b.rank; };
     if (items_.size() <= few) {  // in its place: std::stable_sort allocates
         for (std::size_t i = 1; i < items_.size(); ++i) {
-            for (std::size_t j = i; j > 0 && by_rank(items_[j], items_[j - 1]); --j) std::swap(items_[j], items_[j - 1]);
+            for (std::size_t j = i; j > 0 && by_rank(items_[j], items_[j - 1]); --j)
+                std::swap(items_[j], items_[j - 1]);
         }
     } else if (!std::is_sorted(items_.begin(), items_.end(), by_rank)) {
         std::stable_sort(items_.begin(), items_.end(), by_rank);
@@ -116,7 +121,8 @@ void WriteSet::close(const Schema& schema) {
 }
 
 bool WriteSet::writes(ChannelIndex channel) const noexcept {
-    return std::any_of(groups_.begin(), groups_.end(), [channel](const Group& group) { return group.channel == channel; });
+    return std::any_of(groups_.begin(), groups_.end(),
+                       [channel](const Group& group) { return group.channel == channel; });
 }
 
 void WriteSet::refuseConflicts(const Schema& schema, const Group& group, std::size_t first_item) const {
@@ -142,9 +148,9 @@ void WriteSet::refuseConflicts(const Schema& schema, const Group& group, std::si
 namespace {
 
 void nestReducerError(const ChannelSpec& channel) {
-    std::throw_with_nested(InvalidUpdateError("the reducer of channel '" + channel.name + "' failed: " +
-                                                  detail::describe(std::current_exception()),
-                                              {.channel = channel.name}));
+    std::throw_with_nested(InvalidUpdateError(
+        "the reducer of channel '" + channel.name + "' failed: " + detail::describe(std::current_exception()),
+        {.channel = channel.name}));
 }
 
 bool leavesUnset(const ChannelSpec& channel, std::span<Op* const> ops) {

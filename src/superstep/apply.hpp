@@ -14,7 +14,8 @@ namespace stategraph::engine {
 /// The values of a state: the user's object and which channels are set.
 class State {
 public:
-    /// As before any write. `place` is an object of the state's type in that condition, which stays its owner's; null: one is made.
+    /// As before any write. `place` is an object of the state's type in that condition, which stays its owner's; null:
+    /// one is made.
     explicit State(const detail::Schema& schema, void* place = nullptr);
     State(const State& other);
     State(State&& other) noexcept;
@@ -30,7 +31,8 @@ public:
     void setPresent(std::size_t channel, bool present) noexcept { present_.set(channel, present); }
     const detail::ChannelSet& present() const noexcept { return present_; }
 
-    /// Lets others keep the object that this one works on; only of a state that owns it. They may read it until `separate`.
+    /// Lets others keep the object that this one works on; only of a state that owns it. They may read it until
+    /// `separate`.
     const std::shared_ptr<void>& share();
     /// Leaves the object to those it was shared with, and goes on with a copy.
     void separate();
@@ -54,7 +56,8 @@ public:
     void clear();
     /// Adds a task's writes, after those of tasks before it. `writer` names the task in errors; both must outlive this.
     void add(const detail::Schema& schema, detail::Writes& writes, std::string_view writer);
-    /// Sorts what was added, and refuses it if a channel cannot take it: InvalidUpdateError naming the channel and who wrote.
+    /// Sorts what was added, and refuses it if a channel cannot take it: InvalidUpdateError naming the channel and who
+    /// wrote.
     void close(const detail::Schema& schema);
 
     struct Group {
@@ -64,14 +67,16 @@ public:
     };
     /// After `close`: by channel, in encoded order.
     std::span<const Group> groups() const noexcept { return groups_; }
-    std::span<detail::Op* const> ops(const Group& group) const noexcept { return {ops_.data() + group.first, group.count}; }
+    std::span<detail::Op* const> ops(const Group& group) const noexcept {
+        return {ops_.data() + group.first, group.count};
+    }
     bool writes(detail::ChannelIndex channel) const noexcept;
     /// For how many writes it has room.
     std::size_t room() const noexcept { return items_.capacity(); }
     /// What it keeps for the next superstep.
     std::size_t roomBytes() const noexcept {
-        return items_.capacity() * sizeof(Item) + ops_.capacity() * sizeof(detail::Op*) + groups_.capacity() * sizeof(Group) +
-               writers_.capacity() * sizeof(std::string_view);
+        return items_.capacity() * sizeof(Item) + ops_.capacity() * sizeof(detail::Op*) +
+               groups_.capacity() * sizeof(Group) + writers_.capacity() * sizeof(std::string_view);
     }
 
 private:
@@ -111,15 +116,15 @@ struct OperationLog {
     void close(const detail::ChannelSpec& channel, std::size_t start);
 };
 
-/// The channels whose value a superstep with these writes ends, because they live for one and were not written again; in
-/// encoded order.
+/// The channels whose value a superstep with these writes ends, because they live for one and were not written again;
+/// in encoded order.
 void findEnding(const State& state, const WriteSet& writes, std::vector<detail::ChannelIndex>& ending);
 /// Unsets them.
 void endChannels(State& state, std::span<const detail::ChannelIndex> ending);
 
-/// Folds a closed set into a state. Logs what came of it, if asked, and the end of `ending` (which `endChannels` carries out).
-/// Errors: a reducer's exception as InvalidUpdateError naming the channel, with the original nested; InvalidUpdateError for a
-/// value that is nested too deep to be logged. The state is then as before.
+/// Folds a closed set into a state. Logs what came of it, if asked, and the end of `ending` (which `endChannels`
+/// carries out). Errors: a reducer's exception as InvalidUpdateError naming the channel, with the original nested;
+/// InvalidUpdateError for a value that is nested too deep to be logged. The state is then as before.
 void applyWrites(State& state, const WriteSet& writes, std::span<const detail::ChannelIndex> ending, OperationLog* log);
 
 /// Takes an `applyWrites` back, as long as nothing ended: `before` is what was set before it.

@@ -3,7 +3,8 @@
 // The behaviours of the commonest channels, for all files that use them.
 namespace stategraph::detail {
 
-#define STATEGRAPH_COMMON_BEHAVIOUR(T, FOLD) constinit const Behaviour BehaviourOf<T, FOLD<T>>::behaviour = makeBehaviour<T, FOLD<T>>();
+#define STATEGRAPH_COMMON_BEHAVIOUR(T, FOLD) \
+    constinit const Behaviour BehaviourOf<T, FOLD<T>>::behaviour = makeBehaviour<T, FOLD<T>>();
 STATEGRAPH_COMMON_BEHAVIOUR(bool, ReplaceFold)
 STATEGRAPH_COMMON_BEHAVIOUR(int, ReplaceFold)
 STATEGRAPH_COMMON_BEHAVIOUR(std::int64_t, ReplaceFold)

@@ -23,7 +23,8 @@ NodeIndex require(const Topology& topology, std::string_view node, std::string_v
 }
 
 // What a node takes, from JSON: it is checked here, before anything of the superstep is stored.
-detail::AnyValue readPayload(const detail::ValueOps& type, const detail::AnyValue& given, std::string_view node, std::string_view from) {
+detail::AnyValue readPayload(const detail::ValueOps& type, const detail::AnyValue& given, std::string_view node,
+                             std::string_view from) {
     std::string cbor;
     Encoder out(cbor);
     given.encode(out);
@@ -34,7 +35,8 @@ detail::AnyValue readPayload(const detail::ValueOps& type, const detail::AnyValu
         refuse(from, node, "with a Send whose payload that node does not take: " + error.message());
     }
     // The value is destroyed before its place.
-    std::shared_ptr<const void> value(place.get(), [place, destroy = type.destroy](const void* p) { destroy(const_cast<void*>(p)); });
+    std::shared_ptr<const void> value(
+        place.get(), [place, destroy = type.destroy](const void* p) { destroy(const_cast<void*>(p)); });
     return {type, std::move(value)};
 }
 
@@ -51,7 +53,8 @@ void resolveNode(const Topology& topology, std::string_view node, std::string_vi
     routes.to.push_back(found);
 }
 
-void resolveSend(const Topology& topology, std::string_view node, const detail::AnyValue& payload, std::string_view from, Routes& routes) {
+void resolveSend(const Topology& topology, std::string_view node, const detail::AnyValue& payload,
+                 std::string_view from, Routes& routes) {
     if (node == END) refuse(from, node, "with a Send, and the end takes none");
     const NodeIndex found = require(topology, node, from);
     const detail::ValueOps* type = payloadOf(topology.nodes[found]);

@@ -11,12 +11,12 @@ namespace stategraph::engine {
 /// The type a node's payload has, null if it takes none.
 const detail::ValueOps* payloadOf(const Node& node) noexcept;
 
-/// Resolves where a task wants to go. END leads nowhere. Errors: InvalidUpdateError for a node that does not exist or cannot be reached
-/// that way, or a payload of the wrong type, naming `from`.
+/// Resolves where a task wants to go. END leads nowhere. Errors: InvalidUpdateError for a node that does not exist or
+/// cannot be reached that way, or a payload of the wrong type, naming `from`.
 void resolveTarget(const Topology& topology, const Target& target, std::string_view from, Routes& routes);
 void resolveNode(const Topology& topology, std::string_view node, std::string_view from, Routes& routes);
-void resolveSend(const Topology& topology, std::string_view node, const detail::AnyValue& payload, std::string_view from,
-                 Routes& routes);
+void resolveSend(const Topology& topology, std::string_view node, const detail::AnyValue& payload,
+                 std::string_view from, Routes& routes);
 
 /// Asks the routers of a node, given the state as its own writes leave it.
 void routeBranches(const Node& node, const Topology& topology, const void* state, Runtime& runtime, Routes& routes);

@@ -9,7 +9,8 @@
 
 #include "src/graph/topology.hpp"
 
-// Which tasks are due, and what decides it: the state of edges, joins and sends between two supersteps. It is all in the log.
+// Which tasks are due, and what decides it: the state of edges, joins and sends between two supersteps. It is all in
+// the log.
 namespace stategraph::engine {
 
 /// A task to come that a Send asked for. The payload is a value, or still the bytes it was stored as.
@@ -77,7 +78,8 @@ public:
     /// Forgets edges that became idle and joins that emptied, and sorts the rest.
     void tidy();
 
-    /// Joins and edges to deferred nodes that changed since `forgetChanges`; sorted and without repetition after `tidy`.
+    /// Joins and edges to deferred nodes that changed since `forgetChanges`; sorted and without repetition after
+    /// `tidy`.
     const std::vector<JoinIndex>& changedJoins() const noexcept { return changed_joins_; }
     const std::vector<NodeIndex>& changedDeferred() const noexcept { return changed_deferred_; }
     void forgetChanges() noexcept {
@@ -86,7 +88,8 @@ public:
         if (visits_changed_) forgetVisitChanges();
     }
 
-    /// Where a log that lives with the thread, of one of the graph's subgraphs, is on this branch: what its next visit begins with.
+    /// Where a log that lives with the thread, of one of the graph's subgraphs, is on this branch: what its next visit
+    /// begins with.
     struct LastVisit {
         std::string log;  // what its namespace adds to the graph's
         CheckpointId at;
@@ -132,7 +135,7 @@ private:
 struct PlannedTask {
     NodeIndex node = no_node;
     bool is_send = false;
-    std::uint32_t send = 0;       // its place in Schedule::sends
+    std::uint32_t send = 0;     // its place in Schedule::sends
     std::uint64_t version = 0;  // of its newest trigger
 
     bool operator==(const PlannedTask&) const = default;
@@ -153,8 +156,8 @@ struct Routes {
     }
 };
 
-/// A node whose routing takes effect: a finished task's, or the one in whose name state is edited. `node` may be no_node: routes
-/// alone.
+/// A node whose routing takes effect: a finished task's, or the one in whose name state is edited. `node` may be
+/// no_node: routes alone.
 struct Routed {
     NodeIndex node = no_node;
     Routes* routes = nullptr;  // its sends are moved from
@@ -166,8 +169,8 @@ struct Advance {
     std::span<const PlannedTask> consumed = {};
     /// What fires next, in order.
     std::span<const Routed> routed = {};
-    /// Whether this ends a superstep: edges that were due and did not fire again fall idle, and where nothing is due any more
-    /// deferred nodes are released.
+    /// Whether this ends a superstep: edges that were due and did not fire again fall idle, and where nothing is due
+    /// any more deferred nodes are released.
     bool is_step = false;
     /// New input for the start node; moved from.
     detail::Writes* input = nullptr;

@@ -65,8 +65,12 @@ Schema::Schema(const StateType& state, ChannelRows& rows) : Schema(state, specsO
 Schema::~Schema() = default;
 
 Schema::Schema(StateType state, std::vector<ChannelSpec> channels)
-    : state_(state), channels_(std::move(channels)), present_(channels_.size()), fingerprint_(fingerprintOf(channels_)) {
-    initial_ = std::shared_ptr<void>(state_.create(state_.context), [destroy = state_.destroy](void* s) { destroy(s); });
+    : state_(state),
+      channels_(std::move(channels)),
+      present_(channels_.size()),
+      fingerprint_(fingerprintOf(channels_)) {
+    initial_ =
+        std::shared_ptr<void>(state_.create(state_.context), [destroy = state_.destroy](void* s) { destroy(s); });
     for (std::size_t i = 0; i < channels_.size(); ++i) {
         auto& channel = channels_[i];
         channel.index = static_cast<ChannelIndex>(i);
@@ -97,8 +101,9 @@ Schema::Schema(StateType state, std::vector<ChannelSpec> channels)
 }
 
 const ChannelSpec* Schema::find(std::string_view name) const noexcept {
-    const auto found = std::lower_bound(by_name_.begin(), by_name_.end(), name,
-                                        [](const auto& entry, std::string_view wanted) { return entry.first < wanted; });
+    const auto found =
+        std::lower_bound(by_name_.begin(), by_name_.end(), name,
+                         [](const auto& entry, std::string_view wanted) { return entry.first < wanted; });
     return found != by_name_.end() && found->first == name ? &channels_[found->second] : nullptr;
 }
 
@@ -151,7 +156,8 @@ void encodeWrite(const ChannelSpec& channel, const Op& op, Encoder& out) {
 }
 
 void failTooDeep(const ChannelSpec& channel) {
-    throw InvalidUpdateError("the value for channel '" + channel.name + "' is " + tooDeepText(), {.channel = channel.name});
+    throw InvalidUpdateError("the value for channel '" + channel.name + "' is " + tooDeepText(),
+                             {.channel = channel.name});
 }
 
 }  // namespace stategraph::detail

@@ -27,13 +27,13 @@ struct TaskContext {
     std::string_view edited_node = {};
     BaseStore* edited_store = nullptr;
     int attempt = 1;
-    std::uint64_t calls = 0;   // of interrupt, in this attempt; not those in functions that `once` calls
-    std::uint64_t calls_inside = 0;  // those, but for what Flow::start began
-    bool took_old_answer = false;    // TaskQuestions::takeOldAnswer
+    std::uint64_t calls = 0;                 // of interrupt, in this attempt; not those in functions that `once` calls
+    std::uint64_t calls_inside = 0;          // those, but for what Flow::start began
+    bool took_old_answer = false;            // TaskQuestions::takeOldAnswer
     CallQuestions* awaited_calls = nullptr;  // functions that are coroutines, the one that began last first
-    bool has_payload = false;  // the input is a Send's payload
+    bool has_payload = false;                // the input is a Send's payload
     engine::Attempt* attempt_apart = nullptr;  // the node may be given up: then `env` and `task` may be gone
-    const NodeFailure* failure = nullptr;  // of an error handler: why it is called
+    const NodeFailure* failure = nullptr;      // of an error handler: why it is called
 };
 
 /// Unwind a node that asked. Not a std::exception, so that a node's own handlers leave them alone.

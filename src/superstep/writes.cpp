@@ -31,7 +31,8 @@ void Writes::append(const Writes& other) {
             if (op.type->in_place) {
                 op.type->copy(made + 1, op.value());
             } else {
-                *reinterpret_cast<void**>(made + 1) = op.type->allocateFor([&op](void* place) { op.type->copy(place, op.value()); });
+                *reinterpret_cast<void**>(made + 1) =
+                    op.type->allocateFor([&op](void* place) { op.type->copy(place, op.value()); });
             }
         }
         commit(made);

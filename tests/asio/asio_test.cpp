@@ -45,12 +45,14 @@ asio::awaitable<void> waits(std::chrono::nanoseconds time) {
 // A node of Asio's, and one of this library's.
 Graph both(std::vector<std::thread::id>& threads) {
     Graph graph;
-    graph.addNode("asio", [&](const State& state) -> asio::awaitable<Update> {
-             const int before = state.n;
-             co_await waits(2ms);
-             threads.push_back(std::this_thread::get_id());
-             co_return Update{sg::add(&State::bar, "asio" + std::to_string(before))};
-         })
+    graph
+        .addNode("asio",
+                 [&](const State& state) -> asio::awaitable<Update> {
+                     const int before = state.n;
+                     co_await waits(2ms);
+                     threads.push_back(std::this_thread::get_id());
+                     co_return Update{sg::add(&State::bar, "asio" + std::to_string(before))};
+                 })
         .addNode("task", [&](const State&) -> Task<Command> {
             co_await sg::sleepFor(2ms);
             threads.push_back(std::this_thread::get_id());
@@ -86,16 +88,20 @@ TEST_CASE("nodes of Asio's run in blocking runs, and in awaited ones that are no
 TEST_CASE("interrupts, answers, failures and retries are the same on Asio") {
     savers::onEach([](savers::Store& store) {
         Graph graph;
-        graph.addNode("ask", [](const State&, sg::Runtime& runtime) -> asio::awaitable<Update> {
-                 co_await waits(1ms);
-                 co_return Update{sg::add(&State::bar, sg::interrupt<std::string>(runtime, "what?"))};
-             })
-            .addNode("flaky", [](const State&, sg::Runtime& runtime) -> asio::awaitable<Update> {
-                const int attempt = runtime.attempt();
-                co_await waits(1ms);
-                if (attempt < 2) throw std::runtime_error("not yet");
-                co_return bar("attempt " + std::to_string(attempt));
-            }, {.retry = {.max_attempts = 2, .initial_interval = 1ms, .jitter = false}})
+        graph
+            .addNode("ask",
+                     [](const State&, sg::Runtime& runtime) -> asio::awaitable<Update> {
+                         co_await waits(1ms);
+                         co_return Update{sg::add(&State::bar, sg::interrupt<std::string>(runtime, "what?"))};
+                     })
+            .addNode("flaky",
+                     [](const State&, sg::Runtime& runtime) -> asio::awaitable<Update> {
+                         const int attempt = runtime.attempt();
+                         co_await waits(1ms);
+                         if (attempt < 2) throw std::runtime_error("not yet");
+                         co_return bar("attempt " + std::to_string(attempt));
+                     },
+                     {.retry = {.max_attempts = 2, .initial_interval = 1ms, .jitter = false}})
             .addNode("bad", [](const State&) -> asio::awaitable<Update> {
                 co_await waits(1ms);
                 throw std::runtime_error("broken");
@@ -111,7 +117,8 @@ TEST_CASE("interrupts, answers, failures and retries are the same on Asio") {
             CHECK(asked.interrupts.size() == 1);
             int caught = 0;
             try {
-                (void)co_await sg::asyncInvokeOn(executor, app, sg::Command<>{.resume = long_answer}, {.thread_id = "t"});
+                (void)co_await sg::asyncInvokeOn(executor, app, sg::Command<>{.resume = long_answer},
+                                                 {.thread_id = "t"});
             } catch (const sg::NodeError& error) {
                 caught += error.reason() == "broken";
             }
@@ -129,10 +136,12 @@ TEST_CASE("interrupts, answers, failures and retries are the same on Asio") {
 
 TEST_CASE("many runs on a pool of Asio's, blocking nodes among theirs") {
     Graph graph;
-    graph.addNode("a", [](const State&) -> asio::awaitable<Update> {
-             co_await waits(1ms);
-             co_return bar("a");
-         })
+    graph
+        .addNode("a",
+                 [](const State&) -> asio::awaitable<Update> {
+                     co_await waits(1ms);
+                     co_return bar("a");
+                 })
         .addNode("b", appendsLater("b"))
         .addNode("c", appends("c"));
     graph.addEdge(sg::START, "a").addEdge(sg::START, "b").addEdge(sg::START, "c");
@@ -185,12 +194,15 @@ TEST_CASE("an execution context that is destroyed takes its runs with it, and th
             CHECK(held.use_count() == 1);
             Graph quick;
             quick.addNode("a", appends("a")).addNode("b", appends("b")).addEdge(sg::START, "a").addEdge("a", "b");
-            CHECK(quick.compile({.checkpointer = saver}).invoke(sg::RESUME, {.thread_id = thread}).values.bar == Strings{"a", "b"});
+            CHECK(quick.compile({.checkpointer = saver}).invoke(sg::RESUME, {.thread_id = thread}).values.bar ==
+                  Strings{"a", "b"});
         }
     });
 }
 
-TEST_CASE("an execution context can be destroyed as soon as its thread has left it after the end of a run with a control and a sleep") {
+TEST_CASE(
+    "an execution context can be destroyed as soon as its thread has left it after the end of a run with a control and "
+    "a sleep") {
     Graph graph;
     graph.addNode("a", [](const State&, sg::Runtime& runtime) -> Task<Update> {
         co_await sg::sleepFor(runtime, 20us);
@@ -204,10 +216,12 @@ TEST_CASE("an execution context can be destroyed as soon as its thread has left 
         std::size_t ended = 0;
         const auto task = [&]() -> asio::awaitable<void> {
             const auto executor = co_await asio::this_coro::executor;
-            const auto result = co_await sg::asyncInvokeOn(executor, app, Update{}, {.control = std::make_shared<sg::RunControl>()});
+            const auto result =
+                co_await sg::asyncInvokeOn(executor, app, Update{}, {.control = std::make_shared<sg::RunControl>()});
             ended += result.values.bar.size();
         };
-        on_strand ? asio::co_spawn(asio::make_strand(*context), task(), asio::detached) : asio::co_spawn(*context, task(), asio::detached);
+        on_strand ? asio::co_spawn(asio::make_strand(*context), task(), asio::detached)
+                  : asio::co_spawn(*context, task(), asio::detached);
         std::thread([&] { context->run(); }).join();
         context.reset();
         CHECK(ended == 1);
@@ -271,15 +285,17 @@ namespace {
 /// Both kinds of nodes, waiting for an hour beside each other.
 Graph waitsLong(const std::shared_ptr<std::atomic<int>>& ended, const std::shared_ptr<std::atomic<int>>& begun) {
     Graph graph;
-    graph.addNode("asio", [=](const State&) -> asio::awaitable<Update> {
-             ++*begun;
-             try {
-                 co_await waits(1h);
-             } catch (const boost::system::system_error& error) {
-                 *ended += error.code() == asio::error::operation_aborted;
-             }
-             co_return bar("late");
-         })
+    graph
+        .addNode("asio",
+                 [=](const State&) -> asio::awaitable<Update> {
+                     ++*begun;
+                     try {
+                         co_await waits(1h);
+                     } catch (const boost::system::system_error& error) {
+                         *ended += error.code() == asio::error::operation_aborted;
+                     }
+                     co_return bar("late");
+                 })
         .addNode("task", [=](const State&, sg::Runtime& runtime) -> Task<Update> {
             ++*begun;
             try {
@@ -323,10 +339,13 @@ TEST_CASE("cancelling a coroutine of Asio's stops the run that it awaits, and th
                     }
                 };
                 asio::co_spawn(context, task(), asio::bind_cancellation_slot(signal.slot(), asio::detached));
-                asio::co_spawn(context, [&]() -> asio::awaitable<void> {
-                    while (*begun < 2) co_await waits(1ms);
-                    signal.emit(type);
-                }, asio::detached);
+                asio::co_spawn(
+                    context,
+                    [&]() -> asio::awaitable<void> {
+                        while (*begun < 2) co_await waits(1ms);
+                        signal.emit(type);
+                    },
+                    asio::detached);
                 context.run();
                 REQUIRE(status);
                 CHECK((*status == sg::Status::cancelled));
@@ -386,7 +405,8 @@ TEST_CASE("after a task or a run was awaited, the coroutine can be cancelled as 
     CHECK(aborted == 2);
 }
 
-TEST_CASE("a coroutine that was cancelled already, and goes on all the same, gets a run that ends before its first node") {
+TEST_CASE(
+    "a coroutine that was cancelled already, and goes on all the same, gets a run that ends before its first node") {
     const auto app = chainOf(appends("a")).compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
     asio::io_context context(1);
     asio::cancellation_signal signal;
@@ -403,7 +423,8 @@ TEST_CASE("a coroutine that was cancelled already, and goes on all the same, get
     CHECK(app.invoke(sg::RESUME, {.thread_id = "t"}).values.bar == Strings{"in", "a"});
 }
 
-TEST_CASE("nodes of Asio's that ignore their cancellation are left on its threads, and end with their execution context") {
+TEST_CASE(
+    "nodes of Asio's that ignore their cancellation are left on its threads, and end with their execution context") {
     const auto held = std::make_shared<int>(1);
     const auto begun = std::make_shared<std::atomic<int>>(0);
     Graph graph;
@@ -460,10 +481,12 @@ TEST_CASE("a run on Asio that can be stopped stays on its thread, nodes and all"
 TEST_CASE("many runs on a pool of Asio's, half of them cancelled") {
     const auto app = [] {
         Graph graph;
-        graph.addNode("a", [](const State&) -> asio::awaitable<Update> {
-                 co_await waits(500us);
-                 co_return bar("a");
-             })
+        graph
+            .addNode("a",
+                     [](const State&) -> asio::awaitable<Update> {
+                         co_await waits(500us);
+                         co_return bar("a");
+                     })
             .addNode("b", appendsLater("b", 500us));
         graph.addEdge(sg::START, "a").addEdge("a", "b");
         return graph.compile();
@@ -496,7 +519,8 @@ TEST_CASE("a Command leads where it says, whether the awaiting coroutine has a c
     const auto led = [](Command command, bool with_limit) {
         Graph graph;
         graph.addNode("lead", [command](const State&) -> asio::awaitable<Command> { co_return command; },
-                      {.ends = {"b", "work"}, .timeout = with_limit ? std::optional<std::chrono::milliseconds>(10min) : std::nullopt});
+                      {.ends = {"b", "work"},
+                       .timeout = with_limit ? std::optional<std::chrono::milliseconds>(10min) : std::nullopt});
         graph.addNode("b", appends("b"));
         graph.addNode(work, [](const int& n) -> Update { return {sg::add(&State::bar, "work" + std::to_string(n))}; });
         graph.addEdge(sg::START, "lead");

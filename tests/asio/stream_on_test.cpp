@@ -48,7 +48,8 @@ struct Shared {
     }
 };
 
-/// Two nodes of Asio's and two of this library's beside each other, a subgraph among them, and one at the end that awaits a coroutine of Asio's.
+/// Two nodes of Asio's and two of this library's beside each other, a subgraph among them, and one at the end that
+/// awaits a coroutine of Asio's.
 Graph sharing(Shared& shared) {
     const auto asioNode = [&shared](const State&, sg::Runtime& runtime) -> asio::awaitable<Update> {
         shared.use();
@@ -72,7 +73,11 @@ Graph sharing(Shared& shared) {
     Graph inner;
     inner.addNode("i1", asioNode).addNode("i2", taskNode).addEdge(sg::START, "i1").addEdge("i1", "i2");
     Graph graph;
-    graph.addNode("a1", asioNode).addNode("a2", asioNode).addNode("t1", taskNode).addNode("t2", taskNode).addNode("inner", inner.compile());
+    graph.addNode("a1", asioNode)
+        .addNode("a2", asioNode)
+        .addNode("t1", taskNode)
+        .addNode("t2", taskNode)
+        .addNode("inner", inner.compile());
     graph.addNode("end", [&shared](const State&, sg::Runtime& runtime) -> Task<Update> {
         const auto called = [&shared](int n) -> asio::awaitable<int> {
             shared.use();
@@ -113,11 +118,14 @@ asio::awaitable<std::size_t> readAll(auto& stream) {
 
 }  // namespace
 
-TEST_CASE("nodes, continuations and events of a stream on an executor of Asio's stay on its thread, whatever modes are asked for") {
+TEST_CASE(
+    "nodes, continuations and events of a stream on an executor of Asio's stay on its thread, whatever modes are asked "
+    "for") {
     for (const bool can_be_stopped : {false, true}) {
         for (const sg::StreamOptions& options :
              {sg::StreamOptions{.modes = StreamMode::updates}, sg::StreamOptions{.modes = StreamMode::messages},
-              sg::StreamOptions{.modes = StreamMode::custom}, sg::StreamOptions{.modes = {StreamMode::values, StreamMode::custom}, .subgraphs = true}}) {
+              sg::StreamOptions{.modes = StreamMode::custom},
+              sg::StreamOptions{.modes = {StreamMode::values, StreamMode::custom}, .subgraphs = true}}) {
             Shared shared;
             const App app = sharing(shared).compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
             asio::io_context context(1);
@@ -139,14 +147,18 @@ TEST_CASE("nodes, continuations and events of a stream on an executor of Asio's 
     }
 }
 
-TEST_CASE("an event that a node of Asio's wrote comes while the node waits, and a blocking node does not hold up the executor") {
+TEST_CASE(
+    "an event that a node of Asio's wrote comes while the node waits, and a blocking node does not hold up the "
+    "executor") {
     std::atomic<int> go = 0;
     Graph graph;
-    graph.addNode("asio", [&go](const State&, sg::Runtime& runtime) -> asio::awaitable<Update> {
-             runtime.write("waiting");
-             while (go < 1) co_await waits(1ms);
-             co_return bar("asio");
-         })
+    graph
+        .addNode("asio",
+                 [&go](const State&, sg::Runtime& runtime) -> asio::awaitable<Update> {
+                     runtime.write("waiting");
+                     while (go < 1) co_await waits(1ms);
+                     co_return bar("asio");
+                 })
         .addNode("blocks", [&go](const State&, sg::Runtime& runtime) -> Update {
             runtime.write("blocking");
             while (go < 2) std::this_thread::sleep_for(1ms);
@@ -171,10 +183,12 @@ TEST_CASE("an event that a node of Asio's wrote comes while the node waits, and 
 
 TEST_CASE("a stream on Asio takes commands and RESUME, and gives the run's failure after its events") {
     Graph graph;
-    graph.addNode("ask", [](const State&, sg::Runtime& runtime) -> asio::awaitable<Update> {
-             co_await waits(100us);
-             co_return bar(sg::interrupt<std::string>(runtime, "name?"));
-         })
+    graph
+        .addNode("ask",
+                 [](const State&, sg::Runtime& runtime) -> asio::awaitable<Update> {
+                     co_await waits(100us);
+                     co_return bar(sg::interrupt<std::string>(runtime, "name?"));
+                 })
         .addNode("bad", [](const State&, sg::Runtime& runtime) -> asio::awaitable<Update> {
             runtime.write("before");
             co_await waits(100us);
@@ -204,7 +218,8 @@ TEST_CASE("a stream on Asio takes commands and RESUME, and gives the run's failu
             }
             co_return seen;
         };
-        const Strings answered = co_await fails(sg::asyncStreamOn(executor, app, sg::Command<State>{.resume = "Ada"}, config, options));
+        const Strings answered =
+            co_await fails(sg::asyncStreamOn(executor, app, sg::Command<State>{.resume = "Ada"}, config, options));
         CHECK(answered == Strings{"runs", "custom", "end", "error"});
         const Strings resumed = co_await fails(sg::asyncStreamOn(executor, app, sg::RESUME, config, options));
         CHECK(resumed == answered);
@@ -212,7 +227,9 @@ TEST_CASE("a stream on Asio takes commands and RESUME, and gives the run's failu
     CHECK(app.getState({.thread_id = "t"}).values.bar == Strings{"Ada"});
 }
 
-TEST_CASE("a stream that is left midway frees its thread immediately, and its nodes of Asio's are cancelled and touch nothing that is gone") {
+TEST_CASE(
+    "a stream that is left midway frees its thread immediately, and its nodes of Asio's are cancelled and touch "
+    "nothing that is gone") {
     savers::onEach([](savers::Store& store) {
         const auto saver = store.open();
         const auto thread_of_context = std::this_thread::get_id();
@@ -221,24 +238,28 @@ TEST_CASE("a stream that is left midway frees its thread immediately, and its no
             const auto cancelled = std::make_shared<int>(0);
             const auto begun = std::make_shared<int>(0);
             Graph graph;
-            graph.addNode("asio", [=](const State& state, sg::Runtime& runtime) -> asio::awaitable<Update> {
-                     const std::string kept(200, 'x');
-                     ++*begun;
-                     try {
-                         for (int i = 0; i < 3; ++i) {
-                             co_await waits(50us);
-                             runtime.write(kept);
-                         }
-                         co_await waits(1h);
-                     } catch (const std::exception&) {  // operation_aborted, or what Runtime::write throws where the attempt was given up
-                         *cancelled += state.bar == Strings{"in"};  // what it was given is still there
-                         throw;
-                     }
-                     co_return bar("late");
-                 })
+            graph
+                .addNode("asio",
+                         [=](const State& state, sg::Runtime& runtime) -> asio::awaitable<Update> {
+                             const std::string kept(200, 'x');
+                             ++*begun;
+                             try {
+                                 for (int i = 0; i < 3; ++i) {
+                                     co_await waits(50us);
+                                     runtime.write(kept);
+                                 }
+                                 co_await waits(1h);
+                             } catch (const std::exception&) {
+                                 // operation_aborted, or what Runtime::write throws where the attempt was given up
+                                 *cancelled += state.bar == Strings{"in"};  // what it was given is still there
+                                 throw;
+                             }
+                             co_return bar("late");
+                         })
                 .addNode("task", [=](const State& state, sg::Runtime& runtime) -> Task<Update> {
                     std::string mine(200, 'y');  // what the coroutine of Asio's refers to
-                    const auto called = [](const std::string& text, const State& of, int& count) -> asio::awaitable<int> {
+                    const auto called = [](const std::string& text, const State& of,
+                                           int& count) -> asio::awaitable<int> {
                         try {
                             co_await waits(1h);
                         } catch (const boost::system::system_error&) {
@@ -259,13 +280,15 @@ TEST_CASE("a stream that is left midway frees its thread immediately, and its no
             run(context, [&]() -> asio::awaitable<void> {
                 const auto executor = co_await asio::this_coro::executor;
                 {
-                    auto stream = sg::asyncStreamOn(executor, app, bar("in"), {.thread_id = thread}, {.modes = {StreamMode::custom, StreamMode::runs}});
+                    auto stream = sg::asyncStreamOn(executor, app, bar("in"), {.thread_id = thread},
+                                                    {.modes = {StreamMode::custom, StreamMode::runs}});
                     for (int i = 0; i < std::min(leave_after, 4); ++i) (void)co_await stream.next();
                     if (leave_after == 5) co_await waits(1ms);
                 }
                 if (leave_after < 2) co_return;
                 CHECK(app.getState({.thread_id = thread}).next.size() == 2);
-                const auto edited = app.updateState({.thread_id = thread}, bar("free"), {.as_node = "asio"});  // the thread is not busy
+                const auto edited =
+                    app.updateState({.thread_id = thread}, bar("free"), {.as_node = "asio"});  // the thread is not busy
                 CHECK(edited.checkpoint_id);
             }());  // returns when the cancelled nodes have ended
             CHECK(*cancelled == *begun);
@@ -293,7 +316,8 @@ TEST_CASE("cancelling the coroutine that reads a stream stops its run, which end
                 co_await asio::this_coro::reset_cancellation_state(asio::enable_partial_cancellation());
                 co_await asio::this_coro::throw_if_cancelled(false);
                 const auto executor = co_await asio::this_coro::executor;
-                auto stream = sg::asyncStreamOn(executor, app, Update{}, config, {.modes = {StreamMode::custom, StreamMode::runs}});
+                auto stream = sg::asyncStreamOn(executor, app, Update{}, config,
+                                                {.modes = {StreamMode::custom, StreamMode::runs}});
                 for (;;) {
                     const auto event = co_await stream.next();
                     if (!event) break;
@@ -366,7 +390,8 @@ TEST_CASE("an execution context that is destroyed takes its streams with it, and
                 asio::io_context context(1);
                 const auto task = [&]() -> asio::awaitable<void> {
                     const auto executor = co_await asio::this_coro::executor;
-                    auto stream = sg::asyncStreamOn(executor, app, Update{}, {.thread_id = thread}, {.modes = StreamMode::custom});
+                    auto stream = sg::asyncStreamOn(executor, app, Update{}, {.thread_id = thread},
+                                                    {.modes = StreamMode::custom});
                     (void)co_await readAll(stream);
                 };
                 asio::co_spawn(context, task(), asio::detached);
@@ -378,7 +403,8 @@ TEST_CASE("an execution context that is destroyed takes its streams with it, and
             quick.addNode("a", appends("a")).addNode("b", appends("b")).addEdge(sg::START, "a").addEdge("a", "b");
             const App app = quick.compile({.checkpointer = saver});
             const bool has_begun = static_cast<bool>(app.getState({.thread_id = thread}).config.checkpoint_id);
-            const auto done = has_begun ? app.invoke(sg::RESUME, {.thread_id = thread}) : app.invoke(Update{}, {.thread_id = thread});
+            const auto done =
+                has_begun ? app.invoke(sg::RESUME, {.thread_id = thread}) : app.invoke(Update{}, {.thread_id = thread});
             CHECK(done.values.bar == Strings{"a", "b"});
         }
     }
@@ -386,13 +412,15 @@ TEST_CASE("an execution context that is destroyed takes its streams with it, and
 
 TEST_CASE("many streams on a pool of Asio's, some read to the end, some left, some cancelled") {
     Graph graph;
-    graph.addNode("a", [](const State&, sg::Runtime& runtime) -> asio::awaitable<Update> {
-             for (int i = 0; i < 3; ++i) {
-                 runtime.write(i);
-                 co_await waits(50us);
-             }
-             co_return bar("a");
-         })
+    graph
+        .addNode("a",
+                 [](const State&, sg::Runtime& runtime) -> asio::awaitable<Update> {
+                     for (int i = 0; i < 3; ++i) {
+                         runtime.write(i);
+                         co_await waits(50us);
+                     }
+                     co_return bar("a");
+                 })
         .addNode("b", [](const State&, sg::Runtime& runtime) -> Task<Update> {
             for (int i = 0; i < 3; ++i) {
                 runtime.write(i);
@@ -408,7 +436,8 @@ TEST_CASE("many streams on a pool of Asio's, some read to the end, some left, so
     std::vector<std::unique_ptr<asio::cancellation_signal>> signals;
     const auto task = [&](int number) -> asio::awaitable<void> {
         const auto executor = co_await asio::this_coro::executor;
-        auto stream = sg::asyncStreamOn(executor, app, Update{}, {.thread_id = std::to_string(number)}, {.modes = StreamMode::custom});
+        auto stream = sg::asyncStreamOn(executor, app, Update{}, {.thread_id = std::to_string(number)},
+                                        {.modes = StreamMode::custom});
         int events = 0;
         while (number % 3 != 1 || events < number % 7) {
             const auto event = co_await stream.next();
@@ -437,7 +466,9 @@ TEST_CASE("many streams on a pool of Asio's, some read to the end, some left, so
     }
 }
 
-TEST_CASE("a coroutine of Asio's is awaited in a task anywhere, also one that gives nothing, fails, or runs on an executor of its own") {
+TEST_CASE(
+    "a coroutine of Asio's is awaited in a task anywhere, also one that gives nothing, fails, or runs on an executor "
+    "of its own") {
     asio::io_context context(1);
     auto work = asio::make_work_guard(context);
     std::jthread thread([&] { context.run(); });
@@ -468,7 +499,8 @@ TEST_CASE("a coroutine of Asio's is awaited in a task anywhere, also one that gi
     CHECK(sg::syncWait(task()) == 6);
     const App app = chainOf([&](const State&, sg::Runtime& runtime) -> Task<Update> {
                         const int n = co_await sg::fromAsio(gives(7), runtime);
-                        const std::thread::id there = co_await sg::fromAsio(asio::any_io_executor(context.get_executor()), where(), runtime);
+                        const std::thread::id there =
+                            co_await sg::fromAsio(asio::any_io_executor(context.get_executor()), where(), runtime);
                         CHECK(there == thread.get_id());
                         co_return bar(std::to_string(n));
                     }).compile();
@@ -477,7 +509,9 @@ TEST_CASE("a coroutine of Asio's is awaited in a task anywhere, also one that gi
     work.reset();
 }
 
-TEST_CASE("a subscription is read by a coroutine of Asio's, on its thread, and its cancellation leaves the subscription as it is") {
+TEST_CASE(
+    "a subscription is read by a coroutine of Asio's, on its thread, and its cancellation leaves the subscription as "
+    "it is") {
     const App app = chainOf(appends("a"), appends("b")).compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
     sg::StreamHub hub(app);
     asio::io_context context(1);
@@ -511,7 +545,8 @@ TEST_CASE("a subscription is read by a coroutine of Asio's, on its thread, and i
     CHECK(threads == std::set<std::thread::id>{std::this_thread::get_id()});
 }
 
-TEST_CASE("an execution context can be destroyed while its coroutines await a subscription and the run tells of itself") {
+TEST_CASE(
+    "an execution context can be destroyed while its coroutines await a subscription and the run tells of itself") {
     const App app = chainOf(appends("a"), appends("b")).compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
     for (int round = 0; round < 50; ++round) {
         sg::StreamHub hub(app);

@@ -19,13 +19,19 @@ namespace {
 Graph mixed(std::atomic<bool>& fails) {
     Graph graph;
     graph.addNode("a", appends("a")).addNode("b", appendsLater("b")).addNode("c", appends("c"));
-    graph.addNode("ask", [](const State&, sg::Runtime& runtime) -> Update { return bar(sg::interrupt<std::string>(runtime, "what?")); });
+    graph.addNode("ask", [](const State&, sg::Runtime& runtime) -> Update {
+        return bar(sg::interrupt<std::string>(runtime, "what?"));
+    });
     graph.addNode("flaky", [&fails](const State&) -> Task<Update> {
         co_await sg::sleepFor(100us);
         if (fails.exchange(false)) throw std::runtime_error("broken");
         co_return bar("end");
     });
-    graph.addEdge(sg::START, "a").addEdge("a", "b").addEdge("a", "c").addEdge({"b", "c"}, "ask").addEdge("ask", "flaky");
+    graph.addEdge(sg::START, "a")
+        .addEdge("a", "b")
+        .addEdge("a", "c")
+        .addEdge({"b", "c"}, "ask")
+        .addEdge("ask", "flaky");
     return graph;
 }
 
@@ -74,7 +80,8 @@ TEST_CASE("every driver gives values without a saver too, and streams tell their
 TEST_CASE("a run that is left midway is resumed by every other driver") {
     savers::onEach([](savers::Store& store) {
         const auto saver = store.open();
-        const App app = chainOf(appends("a"), appendsLater("b", 50us), appends("c"), appendsLater("d", 50us)).compile({.checkpointer = saver});
+        const App app = chainOf(appends("a"), appendsLater("b", 50us), appends("c"), appendsLater("d", 50us))
+                            .compile({.checkpointer = saver});
         std::size_t left = 0;
         for (const drivers::Driver& driver : drivers::crossed()) {
             if (!driver.canAbandon()) continue;

@@ -48,7 +48,8 @@ Graph wide(bool blocks) {
 }
 const Strings wide_bar{"a", "b", "c", "x", "y", "end"};
 
-/// Reads a stream on the test's own thread, until it has an event and `when` holds, or to the end; then the reader is destroyed.
+/// Reads a stream on the test's own thread, until it has an event and `when` holds, or to the end; then the reader is
+/// destroyed.
 template <class When>
 std::size_t readUntil(sg::AsyncStream<State, State>& stream, When when) {
     std::size_t events = 0;
@@ -59,19 +60,22 @@ std::size_t readUntil(sg::AsyncStream<State, State>& stream, When when) {
     };
     const Task<> reader = reads();
     bool is_over = false;
-    reader.handle().promise().startWith(reader.handle(), [](void* over) { *static_cast<bool*>(over) = true; }, &is_over, home.home());
+    reader.handle().promise().startWith(
+        reader.handle(), [](void* over) { *static_cast<bool*>(over) = true; }, &is_over, home.home());
     while (!is_over && !isEnough()) (void)home.runOne(1ms);
     return events;
 }
 
 }  // namespace
 
-TEST_CASE("who leaves an awaited stream while nodes run ends them, and the thread is resumed at once with nothing lost") {
+TEST_CASE(
+    "who leaves an awaited stream while nodes run ends them, and the thread is resumed at once with nothing lost") {
     savers::onEach([](savers::Store& store) {
         const auto app = wide(true).compile({.checkpointer = store.open(), .executor = twoThreads()});
         int number = 0;
-        for (const auto& options : {sg::StreamOptions{.modes = custom}, sg::StreamOptions{.modes = {messages, updates}},
-                                    sg::StreamOptions{.modes = values, .subgraphs = true}, sg::StreamOptions{.modes = {updates, tasks}}}) {
+        for (const auto& options :
+             {sg::StreamOptions{.modes = custom}, sg::StreamOptions{.modes = {messages, updates}},
+              sg::StreamOptions{.modes = values, .subgraphs = true}, sg::StreamOptions{.modes = {updates, tasks}}}) {
             for (const bool can_be_stopped : {false, true}) {
                 for (int events = 0; events < 14; events += 2) {
                     sg::RunConfig config{.thread_id = std::to_string(++number)};
@@ -82,7 +86,8 @@ TEST_CASE("who leaves an awaited stream while nodes run ends them, and the threa
                         for (int i = 0; i < events; ++i) (void)co_await stream.next();
                     };
                     sg::syncWait(read());
-                    const bool has_begun = static_cast<bool>(app.getState({.thread_id = config.thread_id}).config.checkpoint_id);
+                    const bool has_begun =
+                        static_cast<bool>(app.getState({.thread_id = config.thread_id}).config.checkpoint_id);
                     const auto done = has_begun ? app.invoke(sg::RESUME, config) : app.invoke(Update{}, config);
                     CHECK(done.values.bar == wide_bar);
                 }
@@ -106,7 +111,9 @@ TEST_CASE("an awaited stream can be left on the only thread of the executor that
     }
 }
 
-TEST_CASE("a reader that is destroyed while it awaits an event leaves the stream to the next one: what was under way runs anew, nothing is lost") {
+TEST_CASE(
+    "a reader that is destroyed while it awaits an event leaves the stream to the next one: what was under way runs "
+    "anew, nothing is lost") {
     for (const sg::StreamModes modes : {sg::StreamModes(values), sg::StreamModes{values, custom}}) {
         for (const bool has_subgraph : {false, true}) {
             std::atomic<int> ran = 0;
@@ -119,14 +126,18 @@ TEST_CASE("a reader that is destroyed while it awaits an event leaves the stream
             Graph graph;
             if (has_subgraph) {
                 Graph inner;
-                inner.addNode("before", appends("before")).addNode("charge", charges).addEdge(sg::START, "before").addEdge("before", "charge");
+                inner.addNode("before", appends("before"))
+                    .addNode("charge", charges)
+                    .addEdge(sg::START, "before")
+                    .addEdge("before", "charge");
                 graph.addNode("charge", inner.compile());
             } else {
                 graph.addNode("charge", charges);
             }
             graph.addNode("beside", appends("beside")).addNode("ship", appends("shipped"));
             graph.addEdge(sg::START, "charge").addEdge(sg::START, "beside").addEdge({"charge", "beside"}, "ship");
-            const auto app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>(), .executor = twoThreads()});
+            const auto app =
+                graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>(), .executor = twoThreads()});
             auto stream = app.asyncStream(bar("in"), {.thread_id = "t"}, {.modes = modes});
             const int before = ran;
             CHECK(readUntil(stream, [&] { return ran != before; }) > 0);

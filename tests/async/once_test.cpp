@@ -70,7 +70,8 @@ TEST_CASE("of an awaited effect that fails nothing is kept") {
     CHECK(log.take() == Strings{"pay", "pay"});
 }
 
-TEST_CASE("an awaited effect without a result, and one whose result was stored by Runtime::once, are known by their keys") {
+TEST_CASE(
+    "an awaited effect without a result, and one whose result was stored by Runtime::once, are known by their keys") {
     Log log;
     bool fails = true;
     const auto node = [&](const State&, sg::Runtime& runtime) -> sg::Task<Update> {

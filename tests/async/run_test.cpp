@@ -21,11 +21,13 @@ Task<Update> named(const State& state) {
 // A router and a node that sends to it, a subgraph, a question, a retry: a bit of all.
 Graph inner() {
     Graph graph;
-    graph.addNode("in", [](const State& state) -> Task<Update> {
-             const std::string text = state.foo + "!";
-             co_await sg::sleepFor(1ms);
-             co_return {sg::add(&State::bar, text), sg::add(&State::n, 1)};
-         })
+    graph
+        .addNode("in",
+                 [](const State& state) -> Task<Update> {
+                     const std::string text = state.foo + "!";
+                     co_await sg::sleepFor(1ms);
+                     co_return {sg::add(&State::bar, text), sg::add(&State::n, 1)};
+                 })
         .addEdge(sg::START, "in")
         .addNode("plain", [](const State&) -> Update { return {sg::add(&State::n, 10)}; })
         .addEdge("in", "plain");
@@ -37,7 +39,8 @@ Graph inner() {
 TEST_CASE("nodes that are coroutines are nodes like others, in runs that block and in runs that are awaited") {
     Graph graph = chainOf(named, appendsLater("b"), [](const State& state, sg::Runtime& runtime) -> Task<Command> {
         co_await sg::sleepFor(1ms);
-        co_return {.update = {sg::set(&State::foo, std::string(runtime.node()) + std::to_string(state.n))}, .go_to = {}};
+        co_return {.update = {sg::set(&State::foo, std::string(runtime.node()) + std::to_string(state.n))},
+                   .go_to = {}};
     });
     const auto app = graph.compile();
     const auto blocking = app.invoke({sg::add(&State::n, 4)}).values;
@@ -56,19 +59,22 @@ TEST_CASE("what is given to a run may be written in the co_await itself") {
         sg::Metadata tags{{"who", "me, at some length, so that it is not in the string itself"}};
         const sg::NodeNames stops(Strings{"b", "b"});  // g++ 12 refuses lists in braces inside of a co_await
         const auto runs = [&]() -> Task<int> {
-            auto asked = co_await app.asyncInvoke({sg::set(&State::foo, long_text), sg::add(&State::bar, long_text)},
-                                                  {.thread_id = long_thread, .durability = sg::Durability::sync, .metadata = tags});
+            auto asked = co_await app.asyncInvoke(
+                {sg::set(&State::foo, long_text), sg::add(&State::bar, long_text)},
+                {.thread_id = long_thread, .durability = sg::Durability::sync, .metadata = tags});
             CHECK((asked.status == sg::Status::interrupted));
             auto stopped = co_await app.asyncInvoke(sg::Command<>{.resume = long_text},
                                                     {.thread_id = long_thread, .interrupt_before = stops});
             CHECK((stopped.status == sg::Status::breakpoint));
             auto done = co_await app.asyncInvoke(sg::RESUME, {.thread_id = long_thread});
             CHECK(done.values.bar == Strings{long_text, "a:" + long_text, "b"});
-            auto forked = co_await app.asyncInvoke(sg::RESUME, sg::Config{.thread_id = long_thread, .checkpoint_id = stopped.config.checkpoint_id});
+            auto forked = co_await app.asyncInvoke(
+                sg::RESUME, sg::Config{.thread_id = long_thread, .checkpoint_id = stopped.config.checkpoint_id});
             CHECK(forked.values == done.values);
             const State payload;  // an aggregate of the user's has no such care taken of it (docs/async.md)
-            auto more = co_await app.asyncInvoke(Command{.update = {sg::set(&State::foo, long_text + "2")}, .go_to = sg::Send("b", payload)},
-                                                 {.thread_id = long_thread, .metadata = std::move(tags)});
+            auto more = co_await app.asyncInvoke(
+                Command{.update = {sg::set(&State::foo, long_text + "2")}, .go_to = sg::Send("b", payload)},
+                {.thread_id = long_thread, .metadata = std::move(tags)});
             CHECK(more.values.foo == long_text + "2");
             co_return static_cast<int>(more.values.bar.size());
         };
@@ -117,10 +123,12 @@ TEST_CASE("blocking nodes beside coroutines run on the executor meanwhile") {
     Graph graph;
     const auto waiting = std::this_thread::get_id();
     std::atomic<int> elsewhere = 0;
-    graph.addNode("block", [&](const State&) -> Update {
-             elsewhere += std::this_thread::get_id() != waiting;
-             return {sg::add(&State::bar, "block")};
-         })
+    graph
+        .addNode("block",
+                 [&](const State&) -> Update {
+                     elsewhere += std::this_thread::get_id() != waiting;
+                     return {sg::add(&State::bar, "block")};
+                 })
         .addNode("await", appendsLater("await"))
         .addNode("last", [&](const State&) -> Update {
             elsewhere += 10 * (std::this_thread::get_id() != waiting);
@@ -137,11 +145,13 @@ TEST_CASE("what a coroutine node throws is the node's failure, and its siblings'
         Graph graph;
         std::atomic<bool> fails = true;
         Log log;
-        graph.addNode("bad", [&](const State&) -> Task<Update> {
-                 co_await sg::sleepFor(2ms);
-                 if (fails) throw std::runtime_error("not now");
-                 co_return {sg::add(&State::bar, "bad")};
-             })
+        graph
+            .addNode("bad",
+                     [&](const State&) -> Task<Update> {
+                         co_await sg::sleepFor(2ms);
+                         if (fails) throw std::runtime_error("not now");
+                         co_return {sg::add(&State::bar, "bad")};
+                     })
             .addNode("good", [&](const State&) -> Task<Update> {
                 log.add("good");
                 co_await sg::sleepFor(1ms);
@@ -182,7 +192,8 @@ TEST_CASE("attempts of coroutine nodes and of blocking ones wait without a threa
     graph.addNode("a", flaky, tries).addNode("b", blocking, tries).addEdge(sg::START, "a").addEdge(sg::START, "b");
     const auto app = graph.compile();
     for (const int concurrency : {1, 2}) {
-        CHECK(sg::syncWait(app.asyncInvoke({}, {.max_concurrency = concurrency})).values.bar == Strings{"later", "blocking"});
+        CHECK(sg::syncWait(app.asyncInvoke({}, {.max_concurrency = concurrency})).values.bar ==
+              Strings{"later", "blocking"});
         CHECK(log.takeSorted() == Strings{"1", "2", "3", "b1", "b2"});
     }
     CHECK(app.invoke({}).values.bar == Strings{"later", "blocking"});
@@ -220,12 +231,15 @@ TEST_CASE("a coroutine node can ask, before and after it waited") {
 TEST_CASE("sends to a coroutine node give each its payload, which lives as long as the coroutine") {
     Graph graph;
     constexpr sg::NodeId<std::string> work{"work"};
-    graph.addNode("plan", [=](const State&) -> Task<Command> {
-             co_await sg::sleepFor(1ms);
-             Command command;
-             for (int i = 0; i < 20; ++i) command.go_to.add(work(std::string(50, static_cast<char>('a' + i))));
-             co_return command;
-         }, {.ends = {"work"}})
+    graph
+        .addNode("plan",
+                 [=](const State&) -> Task<Command> {
+                     co_await sg::sleepFor(1ms);
+                     Command command;
+                     for (int i = 0; i < 20; ++i) command.go_to.add(work(std::string(50, static_cast<char>('a' + i))));
+                     co_return command;
+                 },
+                 {.ends = {"work"}})
         .addNode(work, [](const std::string& item) -> Task<Update> {
             co_await sg::sleepFor(1ms);
             co_return {sg::add(&State::bar, item)};
@@ -234,14 +248,17 @@ TEST_CASE("sends to a coroutine node give each its payload, which lives as long 
     const auto app = graph.compile();
     const auto result = sg::syncWait(app.asyncInvoke({}));
     REQUIRE(result.values.bar.size() == 20);
-    for (int i = 0; i < 20; ++i) CHECK(result.values.bar[static_cast<std::size_t>(i)] == std::string(50, static_cast<char>('a' + i)));
+    for (int i = 0; i < 20; ++i)
+        CHECK(result.values.bar[static_cast<std::size_t>(i)] == std::string(50, static_cast<char>('a' + i)));
     CHECK(app.invoke({}).values == result.values);
 }
 
 TEST_CASE("a graph inside a graph is awaited too") {
     const auto sub = inner().compile();
     const auto in = [](const State& state) -> Update { return {sg::set(&State::foo, state.foo)}; };
-    const auto out = [](const State& state) -> Update { return {sg::add(&State::bar, state.bar), sg::add(&State::n, state.n)}; };
+    const auto out = [](const State& state) -> Update {
+        return {sg::add(&State::bar, state.bar), sg::add(&State::n, state.n)};
+    };
     Graph graph;
     graph.addNode("one", sub, in, out).addNode("two", sub, in, out).addNode("end", appendsLater("end"));
     graph.addEdge(sg::START, "one").addEdge(sg::START, "two").addEdge(Strings{"one", "two"}, "end");
@@ -253,10 +270,14 @@ TEST_CASE("a graph inside a graph is awaited too") {
 
 TEST_CASE("a run's errors come out of the co_await, with its thread") {
     Graph loop;
-    loop.addNode("a", appendsLater("a")).addEdge(sg::START, "a").addConditionalEdges("a", [](const State&) { return "a"; });
+    loop.addNode("a", appendsLater("a")).addEdge(sg::START, "a").addConditionalEdges("a", [](const State&) {
+        return "a";
+    });
     const auto app = loop.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
-    CHECK_THROWS_AS(sg::syncWait(app.asyncInvoke(Update{}, {.thread_id = "t", .recursion_limit = 3})), sg::GraphRecursionError);
-    CHECK_THROWS_AS(sg::syncWait(app.asyncInvoke(Update{}, {.thread_id = "t", .recursion_limit = 0})), sg::InvalidArgumentError);
+    CHECK_THROWS_AS(sg::syncWait(app.asyncInvoke(Update{}, {.thread_id = "t", .recursion_limit = 3})),
+                    sg::GraphRecursionError);
+    CHECK_THROWS_AS(sg::syncWait(app.asyncInvoke(Update{}, {.thread_id = "t", .recursion_limit = 0})),
+                    sg::InvalidArgumentError);
     CHECK_THROWS_AS(sg::syncWait(app.asyncInvoke(Update{}, {})), sg::InvalidArgumentError);
     CHECK_THROWS_AS(sg::syncWait(app.asyncInvoke(sg::RESUME, {.thread_id = "new"})), sg::EmptyInputError);
 }

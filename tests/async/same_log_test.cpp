@@ -24,12 +24,15 @@ history::Bytes storedBy(savers::Store& store, Run run) {
 Graph mixed(bool waits) {
     const auto node = [waits](Graph& graph, const std::string& name, auto body, const sg::NodeOptions& options = {}) {
         if (waits) {
-            graph.addNode(name, [body](const State& state, sg::Runtime& runtime) -> Task<Command> {
-                co_await sg::sleepFor(std::chrono::microseconds(state.n % 7 * 100));
-                Command command = body(state, runtime);
-                co_await sg::sleepFor(50us);
-                co_return command;
-            }, options);
+            graph.addNode(
+                name,
+                [body](const State& state, sg::Runtime& runtime) -> Task<Command> {
+                    co_await sg::sleepFor(std::chrono::microseconds(state.n % 7 * 100));
+                    Command command = body(state, runtime);
+                    co_await sg::sleepFor(50us);
+                    co_return command;
+                },
+                options);
         } else {
             graph.addNode(name, body, options);
         }
@@ -38,10 +41,15 @@ Graph mixed(bool waits) {
     node(inside, "ask", [](const State&, sg::Runtime& runtime) -> Command {
         return {.update = {sg::add(&State::bar, "inner:" + sg::interrupt<std::string>(runtime, "inside?"))}};
     });
-    node(inside, "after", [](const State& state, sg::Runtime&) -> Command { return {.update = {sg::add(&State::n, state.n)}}; });
+    node(inside, "after",
+         [](const State& state, sg::Runtime&) -> Command { return {.update = {sg::add(&State::n, state.n)}}; });
     inside.addEdge(sg::START, "ask").addEdge("ask", "after");
-    const auto in = [](const State& state) -> Update { return {sg::set(&State::foo, state.foo), sg::add(&State::n, 1)}; };
-    const auto out = [](const State& state) -> Update { return {sg::add(&State::bar, state.bar), sg::add(&State::n, state.n)}; };
+    const auto in = [](const State& state) -> Update {
+        return {sg::set(&State::foo, state.foo), sg::add(&State::n, 1)};
+    };
+    const auto out = [](const State& state) -> Update {
+        return {sg::add(&State::bar, state.bar), sg::add(&State::n, state.n)};
+    };
 
     Graph graph;
     const auto says = [](const std::string& text) {
@@ -52,22 +60,31 @@ Graph mixed(bool waits) {
     node(graph, "first", says("first"));
     node(graph, "left", says("left"));
     node(graph, "right", says("right"));
-    node(graph, "flaky", [](const State&, sg::Runtime& runtime) -> Command {
-        if (runtime.attempt() < 3) throw std::runtime_error("not yet");
-        return {.update = {sg::add(&State::bar, "flaky")}};
-    }, {.retry = {.max_attempts = 3, .initial_interval = 0.1ms, .jitter = false}});
-    node(graph, "effect", [](const State&, sg::Runtime& runtime) -> Command {
-        const int number = runtime.once("count", [] { return 42; });
-        return {.update = {sg::add(&State::n, number)}, .go_to = {sg::Send("work", State{.n = 1}), sg::Send("work", State{.n = 2})}};
-    }, {.ends = {"work"}});
-    node(graph, "work", [](const State& state, sg::Runtime&) -> Command { return {.update = {sg::add(&State::bar, "work" + std::to_string(state.n))}}; });
+    node(graph, "flaky",
+         [](const State&, sg::Runtime& runtime) -> Command {
+             if (runtime.attempt() < 3) throw std::runtime_error("not yet");
+             return {.update = {sg::add(&State::bar, "flaky")}};
+         },
+         {.retry = {.max_attempts = 3, .initial_interval = 0.1ms, .jitter = false}});
+    node(graph, "effect",
+         [](const State&, sg::Runtime& runtime) -> Command {
+             const int number = runtime.once("count", [] { return 42; });
+             return {.update = {sg::add(&State::n, number)},
+                     .go_to = {sg::Send("work", State{.n = 1}), sg::Send("work", State{.n = 2})}};
+         },
+         {.ends = {"work"}});
+    node(graph, "work", [](const State& state, sg::Runtime&) -> Command {
+        return {.update = {sg::add(&State::bar, "work" + std::to_string(state.n))}};
+    });
     graph.addNode("inside", inside.compile(), in, out);
     node(graph, "question", [](const State&, sg::Runtime& runtime) -> Command {
         return {.update = {sg::add(&State::bar, "answer:" + sg::interrupt<std::string>(runtime, "outside?"))}};
     });
     node(graph, "join", says("join"));
     graph.addEdge(sg::START, "first").addEdge("first", "left").addEdge("first", "right").addEdge("first", "flaky");
-    graph.addEdge(Strings{"left", "right", "flaky"}, "effect").addEdge("effect", "inside").addEdge("effect", "question");
+    graph.addEdge(Strings{"left", "right", "flaky"}, "effect")
+        .addEdge("effect", "inside")
+        .addEdge("effect", "question");
     graph.addEdge(Strings{"inside", "question"}, "join").addEdge("join", sg::END);
     return graph;
 }
@@ -86,8 +103,12 @@ State driveToEnd(const App& app, sg::Durability durability, F run) {
     return result.values;
 }
 
-const auto blocking = [](const auto& app, auto input, const sg::RunConfig& config) { return app.invoke(std::move(input), config); };
-const auto awaited = [](const auto& app, auto input, const sg::RunConfig& config) { return sg::syncWait(app.asyncInvoke(std::move(input), config)); };
+const auto blocking = [](const auto& app, auto input, const sg::RunConfig& config) {
+    return app.invoke(std::move(input), config);
+};
+const auto awaited = [](const auto& app, auto input, const sg::RunConfig& config) {
+    return sg::syncWait(app.asyncInvoke(std::move(input), config));
+};
 const auto spawned = [](const auto& app, auto input, const sg::RunConfig& config) {
     return sg::spawn(twoThreads(), app.asyncInvoke(std::move(input), config)).get();
 };
@@ -127,7 +148,8 @@ TEST_CASE("the graph of the fault tests stores the same bytes when its runs are 
         const auto saver = store.open();
         fault::Runs runs;
         const auto app = fault::faultGraph(runs, saver);
-        sg::Result<fault::State> result = run(app, fault::Update{sg::add(&fault::State::list, "input")}, sg::RunConfig{.thread_id = "t"});
+        sg::Result<fault::State> result =
+            run(app, fault::Update{sg::add(&fault::State::list, "input")}, sg::RunConfig{.thread_id = "t"});
         for (int i = 0; i < 5 && !result.interrupts.empty(); ++i) {
             result = run(app, sg::Command<>{.resume = "yes"}, sg::RunConfig{.thread_id = "t"});
         }

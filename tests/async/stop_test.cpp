@@ -20,7 +20,8 @@ using sg::Status;
 
 namespace {
 
-/// Coroutines wait here until the test opens it, whether they are stopped or not, and go on on the thread that opens it.
+/// Coroutines wait here until the test opens it, whether they are stopped or not, and go on on the thread that opens
+/// it.
 class Gate {
 public:
     auto wait() {
@@ -156,7 +157,8 @@ TEST_CASE("an awaited run that waits for its turn on a thread ends when it is st
             sg::RunConfig late = within(10);
             late.on_busy = on_busy;
             late.busy_timeout = 1h;
-            CHECK_THROWS_WITH_AS(sg::syncWait(app.asyncInvoke(bar("late"), late)), doctest::Contains("before it had its turn"), sg::CancelledError);
+            CHECK_THROWS_WITH_AS(sg::syncWait(app.asyncInvoke(bar("late"), late)),
+                                 doctest::Contains("before it had its turn"), sg::CancelledError);
             const auto control = std::make_shared<sg::RunControl>();
             sg::RunConfig stopped = with(control);
             stopped.on_busy = on_busy;
@@ -223,7 +225,8 @@ TEST_CASE("a coroutine node that waits for something else is given up, and nothi
         gate->open();
         while (held.use_count() > 1) std::this_thread::sleep_for(1ms);
         CHECK(*refused == 2);
-        CHECK(chainOf(appends("a")).compile({.checkpointer = saver}).getState(thread_t).values.bar == Strings{"in", "again"});
+        CHECK(chainOf(appends("a")).compile({.checkpointer = saver}).getState(thread_t).values.bar ==
+              Strings{"in", "again"});
     });
 }
 
@@ -231,10 +234,12 @@ TEST_CASE("an awaited run whose time is over leaves its sleeping nodes, whoever 
     Graph inner;
     inner.addNode("x", appendsLater("x", 1h)).addEdge(sg::START, "x");
     Graph graph;
-    graph.addNode("quick", appendsLater("quick")).addNode("sub", inner.compile()).addNode("sleeps", [](const State&, sg::Runtime& runtime) -> Task<Update> {
-        co_await sg::sleepFor(runtime, 1h);
-        co_return bar("slept");
-    });
+    graph.addNode("quick", appendsLater("quick"))
+        .addNode("sub", inner.compile())
+        .addNode("sleeps", [](const State&, sg::Runtime& runtime) -> Task<Update> {
+            co_await sg::sleepFor(runtime, 1h);
+            co_return bar("slept");
+        });
     for (const char* name : {"quick", "sub", "sleeps"}) graph.addEdge(sg::START, name);
     const auto app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
     onEachDriver(app, within(100), [](Status status) { CHECK((status == Status::timed_out)); });
@@ -278,7 +283,8 @@ TEST_CASE("sleepFor with a runtime ends with the run, and without one in its tim
             while (!*begun) std::this_thread::yield();
             stops->requestStop();
         });
-        const auto status = awaited ? sg::syncWait(app.asyncInvoke(input, with(stops))).status : app.invoke(input, with(stops)).status;
+        const auto status =
+            awaited ? sg::syncWait(app.asyncInvoke(input, with(stops))).status : app.invoke(input, with(stops)).status;
         CHECK((status == Status::cancelled));
         while (!*cancelled) std::this_thread::sleep_for(1ms);
     }
@@ -342,55 +348,65 @@ TEST_CASE("a node that goes on and on is left behind by its run, on threads of i
 TEST_CASE("an awaited attempt over its limit fails with NodeTimeoutError, and the policy decides about another") {
     std::atomic<int> calls = 0;
     Graph graph;
-    graph.addNode("a",
-                  [&](const State&, sg::Runtime& runtime) -> Task<Update> {
-                      const int attempt = runtime.attempt();
-                      if (++calls == 1) co_await sg::sleepFor(runtime, 1h);
-                      co_return bar("attempt " + std::to_string(attempt));
-                  },
-                  {.retry = {.max_attempts = 2, .initial_interval = 0ms, .jitter = false}, .timeout = 200ms})
-        .addNode("b", [](const State&, sg::Runtime& runtime) -> Task<Update> {
-            for (int i = 0; i < 8; ++i) {
-                co_await sg::sleepFor(50ms);
-                runtime.heartbeat();
-            }
-            co_return bar("beats");
-        }, {.idle_timeout = 300ms});
+    graph
+        .addNode("a",
+                 [&](const State&, sg::Runtime& runtime) -> Task<Update> {
+                     const int attempt = runtime.attempt();
+                     if (++calls == 1) co_await sg::sleepFor(runtime, 1h);
+                     co_return bar("attempt " + std::to_string(attempt));
+                 },
+                 {.retry = {.max_attempts = 2, .initial_interval = 0ms, .jitter = false}, .timeout = 200ms})
+        .addNode("b",
+                 [](const State&, sg::Runtime& runtime) -> Task<Update> {
+                     for (int i = 0; i < 8; ++i) {
+                         co_await sg::sleepFor(50ms);
+                         runtime.heartbeat();
+                     }
+                     co_return bar("beats");
+                 },
+                 {.idle_timeout = 300ms});
     graph.addEdge(sg::START, "a").addEdge("a", "b");
     CHECK(sg::syncWait(graph.compile().asyncInvoke(bar("in"))).values.bar == Strings{"in", "attempt 2", "beats"});
 
     Graph silent;
     silent.addNode("silent", appendsLater("never", 1h), {.idle_timeout = 20ms}).addEdge(sg::START, "silent");
-    CHECK_THROWS_WITH_AS(sg::syncWait(silent.compile().asyncInvoke({})), doctest::Contains("gave no sign for its idle timeout of 20 ms"),
-                         sg::NodeError);
+    CHECK_THROWS_WITH_AS(sg::syncWait(silent.compile().asyncInvoke({})),
+                         doctest::Contains("gave no sign for its idle timeout of 20 ms"), sg::NodeError);
 }
 
 TEST_CASE("in a run that can be stopped coroutine nodes do all that nodes do") {
     savers::onEach([](savers::Store& store) {
         const auto control = std::make_shared<sg::RunControl>();
         Graph graph;
-        graph.addNode("asks", [](const State&, sg::Runtime& runtime) -> Task<Update> {
-                 co_await sg::sleepFor(1ms);
-                 const auto first = sg::interrupt<std::string>(runtime, "first?");
-                 co_await sg::sleepFor(1ms);
-                 co_return bar(first + sg::interrupt<std::string>(runtime, "second?"));
-             })
+        graph
+            .addNode("asks",
+                     [](const State&, sg::Runtime& runtime) -> Task<Update> {
+                         co_await sg::sleepFor(1ms);
+                         const auto first = sg::interrupt<std::string>(runtime, "first?");
+                         co_await sg::sleepFor(1ms);
+                         co_return bar(first + sg::interrupt<std::string>(runtime, "second?"));
+                     })
             .addNode("at once", [](const State&) -> Task<Update> { co_return bar("at once"); })
-            .addNode("item", [](const std::string& item) -> Task<Update> {
-                co_await sg::sleepFor(1ms);
-                co_return bar("item " + item);
-            })
-            .addNode("flaky", [](const State&, sg::Runtime& runtime) -> Task<Update> {
-                co_await sg::sleepFor(1ms);
-                if (runtime.attempt() == 1) throw std::runtime_error("not yet");
-                co_return bar("flaky");
-            }, {.retry = {.max_attempts = 2, .initial_interval = 1ms, .jitter = false}})
+            .addNode("item",
+                     [](const std::string& item) -> Task<Update> {
+                         co_await sg::sleepFor(1ms);
+                         co_return bar("item " + item);
+                     })
+            .addNode("flaky",
+                     [](const State&, sg::Runtime& runtime) -> Task<Update> {
+                         co_await sg::sleepFor(1ms);
+                         if (runtime.attempt() == 1) throw std::runtime_error("not yet");
+                         co_return bar("flaky");
+                     },
+                     {.retry = {.max_attempts = 2, .initial_interval = 1ms, .jitter = false}})
             .addNode("bad", [](const State&) -> Task<Update> {
                 co_await sg::sleepFor(1ms);
                 throw std::runtime_error("broken");
             });
         graph.addEdge(sg::START, "asks").addEdge("asks", "at once").addEdge("item", "flaky").addEdge("flaky", "bad");
-        graph.addConditionalEdges("at once", [](const State&) { return std::vector{sg::Send("item", std::string("1")), sg::Send("item", std::string("2"))}; });
+        graph.addConditionalEdges("at once", [](const State&) {
+            return std::vector{sg::Send("item", std::string("1")), sg::Send("item", std::string("2"))};
+        });
         const auto app = graph.compile({.checkpointer = store.open()});
         const auto run = [&](auto input) { return sg::syncWait(app.asyncInvoke(std::move(input), with(control))); };
         CHECK(run(bar("in")).interrupts.size() == 1);
@@ -426,12 +442,14 @@ TEST_CASE("a run that is destroyed takes its coroutine nodes with it, also if it
 TEST_CASE("many runs that end while others are stopped are each done or cancelled, and go on") {
     const auto executor = twoThreads();
     const auto saver = std::make_shared<sg::MemorySaver>();
-    const auto app = chainOf(appendsLater("a", 500us), appendsLater("b", 500us), appendsLater("c", 500us)).compile({.checkpointer = saver});
+    const auto app = chainOf(appendsLater("a", 500us), appendsLater("b", 500us), appendsLater("c", 500us))
+                         .compile({.checkpointer = saver});
     std::vector<std::shared_ptr<sg::RunControl>> controls;
     std::vector<sg::Spawning<sg::Result<State>>> runs;
     for (int i = 0; i < 200; ++i) {
         controls.push_back(std::make_shared<sg::RunControl>());
-        runs.push_back(sg::spawn(executor, app.asyncInvoke({sg::set(&State::foo, "x")}, with(controls.back(), std::to_string(i)))));
+        runs.push_back(sg::spawn(
+            executor, app.asyncInvoke({sg::set(&State::foo, "x")}, with(controls.back(), std::to_string(i)))));
     }
     std::jthread stopper([&] {
         for (std::size_t i = 0; i < controls.size(); i += 2) {
@@ -451,20 +469,25 @@ TEST_CASE("many runs that end while others are stopped are each done or cancelle
 TEST_CASE("whichever call to the saver fails, and whenever the run is stopped, it can be gone on with") {
     for (std::size_t call = 1; call < 40; ++call) {
         for (const bool stops : {false, true}) {
-            const auto saver = std::make_shared<sg::testing::FaultSaver>(std::make_shared<sg::MemorySaver>(), sg::testing::FaultPlan{.fail_at = call}, false);
+            const auto saver = std::make_shared<sg::testing::FaultSaver>(
+                std::make_shared<sg::MemorySaver>(), sg::testing::FaultPlan{.fail_at = call}, false);
             const auto control = std::make_shared<sg::RunControl>();
             Graph graph;
-            graph.addNode("a", [=](const State&, sg::Runtime& runtime) -> Task<Update> {
-                     runtime.once("effect", [] {});
-                     co_await sg::sleepFor(10us);
-                     if (stops) control->requestStop();
-                     co_return bar("a");
-                 })
-                .addNode("fails", [](const State&) -> Task<Update> {
-                    co_await sg::sleepFor(10us);
-                    throw std::runtime_error("broken");
-                })
-                .onError("fails", [](const State&, const sg::NodeFailure& failure) -> Update { return bar(failure.error); });
+            graph
+                .addNode("a",
+                         [=](const State&, sg::Runtime& runtime) -> Task<Update> {
+                             runtime.once("effect", [] {});
+                             co_await sg::sleepFor(10us);
+                             if (stops) control->requestStop();
+                             co_return bar("a");
+                         })
+                .addNode("fails",
+                         [](const State&) -> Task<Update> {
+                             co_await sg::sleepFor(10us);
+                             throw std::runtime_error("broken");
+                         })
+                .onError("fails",
+                         [](const State&, const sg::NodeFailure& failure) -> Update { return bar(failure.error); });
             graph.addEdge(sg::START, "a").addEdge(sg::START, "fails");
             const auto app = graph.compile({.checkpointer = saver});
             bool failed = false;

@@ -104,7 +104,8 @@ TEST_CASE("what the run fails with comes after its events") {
 
 TEST_CASE("who stops reading stops the run, and the thread goes on from there") {
     savers::onEach([](savers::Store& store) {
-        const auto app = chainOf(appendsLater("a"), appendsLater("b"), appendsLater("c")).compile({.checkpointer = store.open()});
+        const auto app =
+            chainOf(appendsLater("a"), appendsLater("b"), appendsLater("c")).compile({.checkpointer = store.open()});
         {
             auto events = app.asyncStream(Update{}, {.thread_id = "t"}, {.modes = sg::StreamMode::updates});
             CHECK(sg::syncWait(events.next()).has_value());

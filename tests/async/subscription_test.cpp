@@ -36,7 +36,8 @@ Task<Strings> readAll(sg::Subscription& subscription) {
     for (;;) {
         const auto event = co_await subscription.asyncNext();
         if (!event) break;
-        texts.push_back(std::string(toString(event->mode)) + (event->mode == StreamMode::runs ? "" : event->data.toJson()));
+        texts.push_back(std::string(toString(event->mode)) +
+                        (event->mode == StreamMode::runs ? "" : event->data.toJson()));
     }
     co_return texts;
 }
@@ -44,7 +45,8 @@ Task<Strings> readAll(sg::Subscription& subscription) {
 /// A reader whose work a test does by hand.
 struct Reader {
     explicit Reader(Task<> task) : task_(std::move(task)) {
-        task_.handle().promise().startWith(task_.handle(), [](void* over) { *static_cast<bool*>(over) = true; }, &is_over, home.home());
+        task_.handle().promise().startWith(
+            task_.handle(), [](void* over) { *static_cast<bool*>(over) = true; }, &is_over, home.home());
     }
     HandHome home;
     bool is_over = false;
@@ -66,7 +68,8 @@ TEST_CASE("awaited events of a subscription are those of one that blocks, whatev
         (void)driver.run(app, Update{}, {.thread_id = "t", .hub = &hub}).get();
         Strings expected;
         while (const auto event = blocking.next()) {
-            expected.push_back(std::string(toString(event->mode)) + (event->mode == StreamMode::runs ? "" : event->data.toJson()));
+            expected.push_back(std::string(toString(event->mode)) +
+                               (event->mode == StreamMode::runs ? "" : event->data.toJson()));
         }
         CHECK(reading.get() == expected);
         CHECK(expected.size() == 10);
@@ -80,7 +83,8 @@ TEST_CASE("a thousand readers wait on two threads") {
     std::vector<sg::Spawning<Strings>> readers;
     const auto executor = twoThreads();
     for (int i = 0; i < 1000; ++i) {
-        subscriptions.push_back(std::make_unique<sg::Subscription>(hub.subscribe("t", {.modes = modes, .until = Until::run_end})));
+        subscriptions.push_back(
+            std::make_unique<sg::Subscription>(hub.subscribe("t", {.modes = modes, .until = Until::run_end})));
         readers.push_back(sg::spawn(executor, readAll(*subscriptions.back())));
     }
     app.invoke(Update{}, {.thread_id = "t", .hub = &hub});
@@ -142,7 +146,8 @@ TEST_CASE("a wait for an event ends after its time, when somebody wakes it, and 
     CHECK(!subscription.isClosed());
     const auto waits = [&]() -> Task<> { (void)co_await subscription.asyncNext(); };
     Reader reader(waits());
-    CHECK_THROWS_WITH_AS(sg::syncWait(subscription.asyncNext()), doctest::Contains("read by two"), sg::InvalidArgumentError);
+    CHECK_THROWS_WITH_AS(sg::syncWait(subscription.asyncNext()), doctest::Contains("read by two"),
+                         sg::InvalidArgumentError);
 }
 
 TEST_CASE("a node that awaits another thread's events stops waiting when its run is stopped") {

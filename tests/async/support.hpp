@@ -53,6 +53,8 @@ Graph chainOf(F... nodes) {
 }
 
 /// Two threads.
-inline std::shared_ptr<sg::Executor> twoThreads() { return std::make_shared<sg::Executor>(sg::ExecutorOptions{.threads_max = 2}); }
+inline std::shared_ptr<sg::Executor> twoThreads() {
+    return std::make_shared<sg::Executor>(sg::ExecutorOptions{.threads_max = 2});
+}
 
 }  // namespace graphs

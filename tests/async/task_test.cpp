@@ -73,7 +73,9 @@ TEST_CASE("a task can be moved, and only what there is can be awaited") {
     CHECK_THROWS_WITH_AS(sg::syncWait(twice()), doctest::Contains("can be done once"), sg::InvalidArgumentError);
 }
 
-TEST_CASE("a million tasks that are done at once do not pile up on the stack") { CHECK(sg::syncWait(sumsTo(1'000'000)) == 1'000'000); }
+TEST_CASE("a million tasks that are done at once do not pile up on the stack") {
+    CHECK(sg::syncWait(sumsTo(1'000'000)) == 1'000'000);
+}
 
 TEST_CASE("results that can only be moved are moved") {
     const auto makes = []() -> Task<std::unique_ptr<int>> { co_return std::make_unique<int>(7); };
@@ -159,7 +161,9 @@ TEST_CASE("a task that waits can be destroyed, and is never resumed") {
         co_await sg::sleepFor(time);
         resumed += *held;
     };
-    const auto owns = [&](std::shared_ptr<int> held, std::chrono::nanoseconds time) -> Owner { co_await sleeps(held, time); };
+    const auto owns = [&](std::shared_ptr<int> held, std::chrono::nanoseconds time) -> Owner {
+        co_await sleeps(held, time);
+    };
     const auto held = std::make_shared<int>(1);
     for (int i = 0; i < 100; ++i) {
         const Owner owner = owns(held, 1h);

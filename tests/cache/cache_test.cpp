@@ -146,7 +146,9 @@ TEST_CASE("in memory the entries used least recently make room, and the limit ho
 }
 
 TEST_CASE("the memory cache's count of bytes is that of its entries, whatever happens to them") {
-    const std::uint64_t seed = std::getenv("STATEGRAPH_TEST_SEED") ? std::strtoull(std::getenv("STATEGRAPH_TEST_SEED"), nullptr, 10) : std::random_device{}();
+    const std::uint64_t seed = std::getenv("STATEGRAPH_TEST_SEED")
+                                   ? std::strtoull(std::getenv("STATEGRAPH_TEST_SEED"), nullptr, 10)
+                                   : std::random_device{}();
     CAPTURE(seed);
     std::mt19937_64 random(seed);
     const auto clock = ManualClock::make();
@@ -155,14 +157,22 @@ TEST_CASE("the memory cache's count of bytes is that of its entries, whatever ha
         const std::string ns(1, static_cast<char>('a' + random() % 3));
         const std::string key = std::to_string(random() % 60);
         switch (random() % 10) {
-            case 0: cache.remove(ns, key); break;
-            case 1: clock->passMs(1); break;
+            case 0:
+                cache.remove(ns, key);
+                break;
+            case 1:
+                clock->passMs(1);
+                break;
             case 2:
                 if (random() % 40 == 0) cache.clear(ns);
                 break;
             case 3:
-            case 4: (void)cache.get(ns, key); break;
-            default: cache.set(ns, key, std::string(random() % 1500, 'v'), random() % 2 ? std::optional(20ms) : std::nullopt);
+            case 4:
+                (void)cache.get(ns, key);
+                break;
+            default:
+                cache.set(ns, key, std::string(random() % 1500, 'v'),
+                          random() % 2 ? std::optional(20ms) : std::nullopt);
         }
         REQUIRE(cache.storedBytes() <= 20'000);
     }
@@ -191,4 +201,6 @@ TEST_CASE("a cache can be used from several threads at once") {
     });
 }
 
-TEST_CASE("a cache without room is refused") { CHECK_THROWS_AS(sg::MemoryCache({.bytes_max = 0}), sg::InvalidArgumentError); }
+TEST_CASE("a cache without room is refused") {
+    CHECK_THROWS_AS(sg::MemoryCache({.bytes_max = 0}), sg::InvalidArgumentError);
+}

@@ -40,8 +40,9 @@ TEST_CASE("what reading a checkpoint takes does not grow with the branches besid
             return {sg::add(&Notes::log, std::to_string(run) + std::string(1000, 'x'))};
         });
         graph.addEdge(sg::START, "n");
-        graph.addConditionalEdges("n", [](const Notes& notes) { return std::string(notes.log.size() % 10 != 0 ? "n" : sg::END); },
-                                  {"n", sg::END});
+        graph.addConditionalEdges(
+            "n", [](const Notes& notes) { return std::string(notes.log.size() % 10 != 0 ? "n" : sg::END); },
+            {"n", sg::END});
         const auto app = graph.compile({.checkpointer = saver});
         app.invoke({}, {.thread_id = "t"});
         sg::Config root;
@@ -77,7 +78,8 @@ TEST_CASE("a thread in which messages were replaced is pruned to what the rules 
             sg::StateGraph<Chat> graph;
             graph.addNode("n", [edits](const Chat& chat) -> sg::Update<Chat> {
                 const std::size_t size = chat.messages.size();
-                sg::Update<Chat> update{sg::add(&Chat::messages, sg::Message{"assistant", std::string(100, 'a'), "id" + std::to_string(size)})};
+                sg::Update<Chat> update{sg::add(
+                    &Chat::messages, sg::Message{"assistant", std::string(100, 'a'), "id" + std::to_string(size)})};
                 if ((edits == 1 && size == 5) || (edits == 2 && size % 10 == 5)) {
                     update.with(sg::add(&Chat::messages, sg::Message{"assistant", "edited", "id1"}));
                 }
@@ -85,10 +87,12 @@ TEST_CASE("a thread in which messages were replaced is pruned to what the rules 
             });
             graph.addEdge(sg::START, "n").addEdge("n", sg::END);
             const auto app = graph.compile({.checkpointer = saver});
-            for (int i = 0; i < 40; ++i) app.invoke({sg::add(&Chat::messages, sg::Message{"user", "q"})}, {.thread_id = "chat"});
+            for (int i = 0; i < 40; ++i)
+                app.invoke({sg::add(&Chat::messages, sg::Message{"user", "q"})}, {.thread_id = "chat"});
             const auto shown = [&] {
                 std::vector<std::string> values;
-                for (const auto& past : app.getStateHistory({.thread_id = "chat"})) values.push_back(past.valuesAsJson());
+                for (const auto& past : app.getStateHistory({.thread_id = "chat"}))
+                    values.push_back(past.valuesAsJson());
                 return values;
             };
             auto before = shown();

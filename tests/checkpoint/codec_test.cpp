@@ -119,7 +119,9 @@ struct NoFields {
 // A graph's state, whose table is channels().
 struct State {
     int count = 0;
-    static constexpr auto channels() { return sg::channels(sg::channel("count", &State::count, sg::formerly("total"))); }
+    static constexpr auto channels() {
+        return sg::channels(sg::channel("count", &State::count, sg::formerly("total")));
+    }
     bool operator==(const State&) const = default;
 };
 

@@ -29,7 +29,8 @@ inline graphs::App twoNodes(const std::shared_ptr<sg::BaseCheckpointSaver>& save
     return graph.compile({.checkpointer = saver});
 }
 
-/// Before and after the damaged one in every order of listings: done threads of four runs, and threads left behind in front of `b`.
+/// Before and after the damaged one in every order of listings: done threads of four runs, and threads left behind in
+/// front of `b`.
 inline const std::vector<std::string>& doneThreads() {
     static const std::vector<std::string> names{"a1", "z1"};
     return names;
@@ -46,7 +47,8 @@ inline void fill(const graphs::App& app) {
     }
     const auto leave = [&app](const std::string& name) {
         app.updateState({.thread_id = name}, graphs::bar("x"), {.as_node = "a"});
-        (void)app.stream(sg::RESUME, {.thread_id = name}, {.modes = {sg::StreamMode::values}});  // a run that is left before its first superstep
+        (void)app.stream(sg::RESUME, {.thread_id = name},
+                         {.modes = {sg::StreamMode::values}});  // a run that is left before its first superstep
     };
     for (const auto& name : leftThreads()) leave(name);
     leave("long name");
@@ -65,7 +67,8 @@ inline const std::vector<Kind>& kinds() {
         return commit;
     };
     static const std::vector<Kind> all{
-        {"one bit of the newest commit", [](sg::BaseCheckpointSaver& saver) { kit::putOne(saver, {bad}, {}, flipped(kit::makeCommit(1, 0))); },
+        {"one bit of the newest commit",
+         [](sg::BaseCheckpointSaver& saver) { kit::putOne(saver, {bad}, {}, flipped(kit::makeCommit(1, 0))); },
          "its checksum does not match"},
         {"a later format",
          [](sg::BaseCheckpointSaver& saver) {
@@ -103,8 +106,10 @@ inline const std::vector<Kind>& kinds() {
     return all;
 }
 
-/// Every call over all threads goes on past `bad`, says its id and why, and leaves it as it is. `reads`: the bytes as they are stored.
-inline void checkPassedOver(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, sg::BaseCheckpointSaver& stored, const char* why) {
+/// Every call over all threads goes on past `bad`, says its id and why, and leaves it as it is. `reads`: the bytes as
+/// they are stored.
+inline void checkPassedOver(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, sg::BaseCheckpointSaver& stored,
+                            const char* why) {
     const auto app = twoNodes(saver);
     const auto rowsOf = [&] { return stored.list({.thread_id = bad, .with_writes = true}); };
     const auto before = rowsOf();
@@ -148,7 +153,8 @@ inline void checkPassedOver(const std::shared_ptr<sg::BaseCheckpointSaver>& save
     says(passed[0].why);
     for (const auto& name : doneThreads()) CHECK(saver->list({.thread_id = name}).size() == 2);
     CHECK_NOTHROW(saver->prune({.keep_last = 1}));
-    CHECK_NOTHROW(saver->prune({.threads_unused_since = std::chrono::system_clock::time_point(std::chrono::milliseconds(1))}));
+    CHECK_NOTHROW(
+        saver->prune({.threads_unused_since = std::chrono::system_clock::time_point(std::chrono::milliseconds(1))}));
     CHECK_THROWS_AS(saver->prune({.thread_id = bad, .keep_last = 1}), sg::CorruptCheckpointError);
 
     const auto report = app.recover();

@@ -63,7 +63,11 @@ TEST_CASE("a key that no thread has stops no call over all threads") {
         rocksdb::DB* opened = nullptr;
         REQUIRE(rocksdb::DB::Open({}, path, &opened).ok());
         const std::unique_ptr<rocksdb::DB> db(opened);
-        REQUIRE(db->Put({}, "c\x02" "z1junk", "x").ok());
+        REQUIRE(db->Put({},
+                        "c\x02"
+                        "z1junk",
+                        "x")
+                    .ok());
         REQUIRE(db->Put({}, "cjunk", "x").ok());
     }
     const auto saver = std::make_shared<sg::RocksDBSaver>(path);

@@ -11,7 +11,8 @@
 #include "tests/support/drivers.hpp"
 #include "tests/support/savers.hpp"
 
-// What is nested too deep to be read again is refused when it is written, wherever that is; the thread and the store stay as they were.
+// What is nested too deep to be read again is refused when it is written, wherever that is; the thread and the store
+// stay as they were.
 namespace sg = stategraph;
 namespace json = boost::json;
 
@@ -48,20 +49,30 @@ auto makeApp(Place place, int levels, const std::shared_ptr<sg::BaseCheckpointSa
         .channel("n", sg::JsonReducer::sum())
         .channel("list", sg::JsonReducer::append())
         .channel("map", sg::JsonReducer::merge())
-        .channel("folded", sg::JsonReducer::binary(
-                               "wrap", [levels](const json::value&, const json::value&) { return nested(levels); }, nullptr));
+        .channel("folded",
+                 sg::JsonReducer::binary(
+                     "wrap", [levels](const json::value&, const json::value&) { return nested(levels); }, nullptr));
     sg::StateGraph<sg::JsonState> graph(schema);
     graph.addNode("b", [place, levels](const sg::JsonState& state, sg::Runtime& runtime) -> Update {
         if (state.has("x") && state["x"] == "flat") return {sg::write("n", 1)};
         switch (place) {
-            case Place::question: (void)sg::interrupt(runtime, nested(levels)); break;
-            case Place::effect: (void)runtime.once("k", [&] { return nested(levels); }); break;
+            case Place::question:
+                (void)sg::interrupt(runtime, nested(levels));
+                break;
+            case Place::effect:
+                (void)runtime.once("k", [&] { return nested(levels); });
+                break;
             case Place::write:
-            case Place::beside: return {sg::write("x", nested(levels))};
-            case Place::append: return {sg::write("list", json::array{nested(levels - 1)})};
-            case Place::list: return {sg::write("map", json::object{{"k", nested(levels - 1)}})};
-            case Place::reduce: return {sg::write("folded", 1)};
-            default: break;
+            case Place::beside:
+                return {sg::write("x", nested(levels))};
+            case Place::append:
+                return {sg::write("list", json::array{nested(levels - 1)})};
+            case Place::list:
+                return {sg::write("map", json::object{{"k", nested(levels - 1)}})};
+            case Place::reduce:
+                return {sg::write("folded", 1)};
+            default:
+                break;
         }
         return {sg::write("n", 1)};
     });
@@ -71,29 +82,31 @@ auto makeApp(Place place, int levels, const std::shared_ptr<sg::BaseCheckpointSa
         graph.addNode("beside", [](const sg::JsonState&) -> Update { return {sg::write("n", 1)}; });
         graph.addEdge(sg::START, "beside").addEdge("beside", sg::END);
     }
-    graph.addConditionalEdges(
-        "b",
-        [place, levels](const sg::JsonState& state) {
-            sg::Targets targets;
-            const bool sends = place == Place::send || place == Place::sends_of_two;
-            if (sends && !(state.has("x") && state["x"] == "flat")) targets.add(sg::Target(sg::Send("each", nested(levels))));
-            return targets;
-        },
-        {"each"});
+    graph.addConditionalEdges("b",
+                              [place, levels](const sg::JsonState& state) {
+                                  sg::Targets targets;
+                                  const bool sends = place == Place::send || place == Place::sends_of_two;
+                                  if (sends && !(state.has("x") && state["x"] == "flat"))
+                                      targets.add(sg::Target(sg::Send("each", nested(levels))));
+                                  return targets;
+                              },
+                              {"each"});
     return graph.compile({.checkpointer = saver});
 }
 
 const std::vector<std::pair<Place, const char*>> places = {
-    {Place::write, "channel 'x'"},     {Place::beside, "channel 'x'"},        {Place::append, "channel 'list'"},
-    {Place::list, "channel 'map'"},    {Place::reduce, "channel 'folded'"},   {Place::question, "node 'b'"},
-    {Place::effect, "node 'b'"},       {Place::send, "Send to node 'each'"}, {Place::sends_of_two, "Send to node 'each'"},
+    {Place::write, "channel 'x'"},  {Place::beside, "channel 'x'"},       {Place::append, "channel 'list'"},
+    {Place::list, "channel 'map'"}, {Place::reduce, "channel 'folded'"},  {Place::question, "node 'b'"},
+    {Place::effect, "node 'b'"},    {Place::send, "Send to node 'each'"}, {Place::sends_of_two, "Send to node 'each'"},
 };
 
 /// The thread can be read and run, and the whole store be looked through.
 template <class App>
 void checkUsable(const App& app, sg::BaseCheckpointSaver& saver, const std::string& thread) {
     CHECK_NOTHROW(app.getState({.thread_id = thread}));
-    CHECK_NOTHROW([&] { for (const auto& past : app.getStateHistory({.thread_id = thread})) (void)past; }());
+    CHECK_NOTHROW([&] {
+        for (const auto& past : app.getStateHistory({.thread_id = thread})) (void)past;
+    }());
     for (const auto& found : saver.unfinishedThreads()) CHECK((found.reason != sg::Unfinished::damaged));
     CHECK(saver.stats().damaged.empty());
     std::vector<sg::DamagedThread> damaged;
@@ -170,13 +183,18 @@ TEST_CASE("an input, an update, an answer, metadata and an item that are nested 
         };
         for (const drivers::Driver& driver : drivers::all()) {
             CAPTURE(driver.name);
-            refused("channel 'x'", [&] { (void)driver.run(app, Update{sg::write("x", nested(most + 1))}, {.thread_id = driver.name}).get(); });
+            refused("channel 'x'", [&] {
+                (void)driver.run(app, Update{sg::write("x", nested(most + 1))}, {.thread_id = driver.name}).get();
+            });
         }
         CHECK((app.invoke(Update{sg::write("n", 0)}, config).status == sg::Status::interrupted));
         refused("channel 'x'", [&] { app.invoke(Update{sg::write("x", nested(most + 1))}, config); });
-        refused("channel 'x'", [&] { app.updateState({.thread_id = "t"}, {sg::write("x", nested(most + 1))}, {.as_node = "b"}); });
+        refused("channel 'x'",
+                [&] { app.updateState({.thread_id = "t"}, {sg::write("x", nested(most + 1))}, {.as_node = "b"}); });
         refused("value", [&] { app.invoke(sg::Command<sg::JsonState>{.resume = nested(most + 1)}, config); });
-        refused("value", [&] { app.invoke(sg::RESUME, {.thread_id = "t", .metadata = sg::Metadata{{"m", nested(most + 1)}}}); });
+        refused("value", [&] {
+            app.invoke(sg::RESUME, {.thread_id = "t", .metadata = sg::Metadata{{"m", nested(most + 1)}}});
+        });
         checkUsable(app, *saver, "t");
     });
     sg::MemoryStore items;
@@ -210,12 +228,16 @@ namespace {
 struct Reply {
     std::string text = {};
     std::vector<Reply> replies = {};
-    static constexpr auto fields() { return sg::fields(sg::field("text", &Reply::text), sg::field("replies", &Reply::replies)); }
+    static constexpr auto fields() {
+        return sg::fields(sg::field("text", &Reply::text), sg::field("replies", &Reply::replies));
+    }
 };
 struct Talk {
     Reply root = {};
     int replies = 0;
-    static constexpr auto channels() { return sg::channels(sg::channel("root", &Talk::root), sg::channel("replies", &Talk::replies)); }
+    static constexpr auto channels() {
+        return sg::channels(sg::channel("root", &Talk::root), sg::channel("replies", &Talk::replies));
+    }
 };
 
 int depthOf(const Reply& reply) { return reply.replies.empty() ? 0 : 1 + depthOf(reply.replies.front()); }
@@ -239,8 +261,8 @@ TEST_CASE("a struct that contains itself is stored as deep as its arrays and map
         const auto app = graph.compile({.checkpointer = saver});
         app.invoke({sg::set(&Talk::replies, 127)}, {.thread_id = "t"});
         CHECK(depthOf(app.getState({.thread_id = "t"}).values.root) == 127);
-        CHECK_THROWS_WITH_AS(app.invoke({sg::set(&Talk::replies, 128)}, {.thread_id = "t"}), doctest::Contains("channel 'root'"),
-                             sg::InvalidUpdateError);
+        CHECK_THROWS_WITH_AS(app.invoke({sg::set(&Talk::replies, 128)}, {.thread_id = "t"}),
+                             doctest::Contains("channel 'root'"), sg::InvalidUpdateError);
         CHECK(depthOf(app.getState({.thread_id = "t"}).values.root) == 127);
         app.invoke({sg::set(&Talk::replies, 3)}, {.thread_id = "t"});
         CHECK(depthOf(app.getState({.thread_id = "t"}).values.root) == 3);

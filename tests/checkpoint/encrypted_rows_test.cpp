@@ -64,7 +64,8 @@ public:
         throw std::logic_error("no such row");
     }
 
-    // What reading the place says when these bytes are there, in each of the ways to read it; all the same, or they are listed.
+    // What reading the place says when these bytes are there, in each of the ways to read it; all the same, or they are
+    // listed.
     std::string readWith(const Place& place, const std::string& bytes) {
         const LogName log{place.thread_id, place.ns};
         auto original = stored(place);

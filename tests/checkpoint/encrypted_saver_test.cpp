@@ -167,10 +167,9 @@ TEST_CASE("two tenants with keys of their own in one store cannot read each othe
         CHECK(ada.list({.thread_id = "of ada"}).size() == 2);
         CHECK(bob.list({.thread_id = "of bob", .with_writes = true}).size() == 2);
         const auto refuses = [](EncryptedSaver& saver, const std::string& thread_id, std::string_view why) {
-            for (const std::string& said :
-                 {errorOf([&] { saver.getTuple({.log = {thread_id}}); }),
-                  errorOf([&] { saver.list({.thread_id = thread_id}); }),
-                  errorOf([&] { saver.copyThread(thread_id, "copy"); })}) {
+            for (const std::string& said : {errorOf([&] { saver.getTuple({.log = {thread_id}}); }),
+                                            errorOf([&] { saver.list({.thread_id = thread_id}); }),
+                                            errorOf([&] { saver.copyThread(thread_id, "copy"); })}) {
                 CAPTURE(said);
                 CHECK(has(said, "CorruptCheckpointError"));
                 CHECK(has(said, why));

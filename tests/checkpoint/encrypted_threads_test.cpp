@@ -11,7 +11,8 @@ using encryption::key;
 
 namespace {
 
-std::shared_ptr<sg::EncryptedSaver> seal(const std::shared_ptr<sg::BaseCheckpointSaver>& inner, const sg::EncryptionOptions& options) {
+std::shared_ptr<sg::EncryptedSaver> seal(const std::shared_ptr<sg::BaseCheckpointSaver>& inner,
+                                         const sg::EncryptionOptions& options) {
     return std::make_shared<sg::EncryptedSaver>(inner, options);
 }
 
@@ -66,7 +67,10 @@ TEST_CASE("a tenant's calls over all threads pass over the threads of others and
         CHECK(mine->stats().damaged.size() == 1);
         const auto report = twoNodes(mine).recover();
         CHECK(report.size() == 4);
-        CHECK(twoNodes(others).recover({.only = [](const sg::UnfinishedThread& thread) { return thread.thread_id == bad; }, .edited = true}).size() == 1);
+        CHECK(twoNodes(others)
+                  .recover({.only = [](const sg::UnfinishedThread& thread) { return thread.thread_id == bad; },
+                            .edited = true})
+                  .size() == 1);
         CHECK(twoNodes(others).getState({.thread_id = bad}).values.bar.size() == 2);
 
         const auto rows = mine->list({.heads = true});
@@ -86,7 +90,8 @@ TEST_CASE("a prune of an encrypted thread that only grows writes kept commits an
         keys.current = "new";
         for (const sg::Rewrite rewrite : {sg::Rewrite::when_it_pays, sg::Rewrite::always}) {
             CHECK(saver->prune({.keep_last = 10, .rewrite = rewrite}) > (rewrite == sg::Rewrite::always ? 0 : 100));
-            if (rewrite == sg::Rewrite::when_it_pays) for (int i = 0; i < 20; ++i) app.invoke(graphs::bar("in"), {.thread_id = "chat"});
+            if (rewrite == sg::Rewrite::when_it_pays)
+                for (int i = 0; i < 20; ++i) app.invoke(graphs::bar("in"), {.thread_id = "chat"});
         }
         CHECK(saver->list({.thread_id = "chat"}).size() == 10);
         CHECK(before.values.bar.size() == 120);
@@ -97,7 +102,8 @@ TEST_CASE("a prune of an encrypted thread that only grows writes kept commits an
             ++past;
         }
         CHECK(past == 10);
-        for (const auto& row : inner->list({.thread_id = "chat"})) CHECK(row.bytes.find("xxxxxxxx") == std::string::npos);
+        for (const auto& row : inner->list({.thread_id = "chat"}))
+            CHECK(row.bytes.find("xxxxxxxx") == std::string::npos);
         app.invoke(graphs::bar("in"), {.thread_id = "chat"});
         CHECK(app.getState({.thread_id = "chat"}).values.bar.size() == 162);
     });
@@ -132,7 +138,8 @@ TEST_CASE("the encrypting saver has a retention of its own, which writes kept co
         sg::EncryptionOptions options = key("k");
         options.retention = sg::RetentionOptions{.keep_last = 5, .every = 1ms};
         const sg::EncryptedSaver saver(inner, options);
-        while (saver.retentionReport().dropped_commits == 0 && saver.retentionReport().failed_runs == 0) std::this_thread::yield();
+        while (saver.retentionReport().dropped_commits == 0 && saver.retentionReport().failed_runs == 0)
+            std::this_thread::yield();
         CHECK(saver.retentionReport().failed_runs == 0);
         CHECK(saver.retentionReport().last_error.empty());
     });

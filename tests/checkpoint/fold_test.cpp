@@ -41,7 +41,9 @@ class Log {
 public:
     cp::CommitFields fields = {};  // further ones, for the next commit
 
-    void commit(unsigned n, unsigned parent, unsigned base, const std::vector<Op>& ops) { raw(n, parent, base, encode(ops)); }
+    void commit(unsigned n, unsigned parent, unsigned base, const std::vector<Op>& ops) {
+        raw(n, parent, base, encode(ops));
+    }
     void raw(unsigned n, unsigned parent, unsigned base, std::string_view operations) {
         fields.id = nthId(n);
         fields.parent = parent == 0 ? sg::CheckpointId() : nthId(parent);
@@ -136,8 +138,9 @@ TEST_CASE("every operation folds: set, append, put, edit, clear") {
     Log log;
     using Edit = std::tuple<int, std::string>;
     log.commit(1, 0, 0, {{"list", cp::LogOp::append, Strings{"a", "b"}}, {"map", cp::LogOp::put, Entries{{"k", 1}}}});
-    log.commit(2, 1, 1, {{"list", cp::LogOp::edit, std::vector<Edit>{{0, "A"}, {2, "c"}}},
-                         {"map", cp::LogOp::put, Entries{{"j", 2}, {"k", 3}}}});
+    log.commit(2, 1, 1,
+               {{"list", cp::LogOp::edit, std::vector<Edit>{{0, "A"}, {2, "c"}}},
+                {"map", cp::LogOp::put, Entries{{"j", 2}, {"k", 3}}}});
     log.commit(3, 2, 1, {{"list", cp::LogOp::clear}, {"map", cp::LogOp::set, Entries{}}});
     log.commit(4, 3, 1, {{"list", cp::LogOp::append, Strings{"new"}}});
     CHECK(valueOf(log.fold(2), "list") == R"(["A","b","c"])");
@@ -288,7 +291,9 @@ TEST_CASE("what a checkpoint was read from gives its ancestors as folding each o
         const auto count = static_cast<unsigned>(2 + random.below(14));
         std::vector<unsigned> bases(count + 1);
         for (unsigned n = 1; n <= count; ++n) {
-            const unsigned parent = n == 1 ? 0 : random.chance(4) ? static_cast<unsigned>(1 + random.below(n - 1)) : n - 1;
+            const unsigned parent = n == 1             ? 0
+                                    : random.chance(4) ? static_cast<unsigned>(1 + random.below(n - 1))
+                                                       : n - 1;
             const bool is_whole = n == 1 || random.chance(6);
             bases[n] = is_whole ? n : bases[parent];
             std::vector<Op> ops;
@@ -324,7 +329,8 @@ TEST_CASE("an ancestor is not read from commits that end before its own base") {
     log.commit(1, 0, 0, {{"list", cp::LogOp::set, Strings{"1"}}});
     log.commit(2, 1, 1, {{"list", cp::LogOp::append, Strings{"2"}}});
     log.commit(3, 2, 1, {{"list", cp::LogOp::append, Strings{"3"}}});
-    log.commit(4, 3, 2, {{"list", cp::LogOp::append, Strings{"4"}}});  // says that it needs none before 2, which is not whole
+    log.commit(4, 3, 2,
+               {{"list", cp::LogOp::append, Strings{"4"}}});  // says that it needs none before 2, which is not whole
     cp::Lineage lineage({"t", "ns"}, log.tuple(4, 1, 4));
     CHECK(valuesOf(*lineage.channelsOf(nthId(4))) == valuesOf(log.fold(4).channels));
     CHECK_FALSE(lineage.channelsOf(nthId(3)));

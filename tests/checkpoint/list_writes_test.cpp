@@ -22,7 +22,8 @@ TEST_CASE("a listing gives each checkpoint its pending writes, wherever it begin
             sg::testing::putLine(*saver, log, 20);
             for (unsigned n = 1; n <= 20; ++n) {
                 for (std::size_t writes = random.chance(2) ? random.below(4) : 0; writes > 0; --writes) {
-                    sg::testing::putWrite(*saver, log, nthId(20), nthId(n), "pull:" + std::to_string(writes), sg::testing::makeTask(nthId(n), false));
+                    sg::testing::putWrite(*saver, log, nthId(20), nthId(n), "pull:" + std::to_string(writes),
+                                          sg::testing::makeTask(nthId(n), false));
                     ++stored;
                 }
             }
@@ -30,7 +31,8 @@ TEST_CASE("a listing gives each checkpoint its pending writes, wherever it begin
         const auto check = [&](const sg::ListQuery& query) {
             std::size_t found = 0;
             for (const auto& row : saver->list(query)) {
-                const auto tuple = saver->getTuple({.log = {row.thread_id, row.checkpoint_ns}, .checkpoint_id = row.id});
+                const auto tuple =
+                    saver->getTuple({.log = {row.thread_id, row.checkpoint_ns}, .checkpoint_id = row.id});
                 REQUIRE(tuple);
                 REQUIRE(row.writes.size() == tuple->writes.size());
                 for (std::size_t i = 0; i < row.writes.size(); ++i) {
@@ -46,9 +48,14 @@ TEST_CASE("a listing gives each checkpoint its pending writes, wherever it begin
         check({.thread_id = "t", .heads = true, .with_writes = true});
         for (unsigned before = 1; before <= 21; ++before) {
             for (const std::size_t limit : {1U, 3U, 50U}) {
-                const auto rows = saver->list({.thread_id = "t", .checkpoint_ns = "child", .before = nthId(before), .limit = limit});
+                const auto rows =
+                    saver->list({.thread_id = "t", .checkpoint_ns = "child", .before = nthId(before), .limit = limit});
                 CHECK(rows.size() == std::min<std::size_t>(limit, before - 1));
-                check({.thread_id = "t", .checkpoint_ns = "child", .before = nthId(before), .limit = limit, .with_writes = true});
+                check({.thread_id = "t",
+                       .checkpoint_ns = "child",
+                       .before = nthId(before),
+                       .limit = limit,
+                       .with_writes = true});
                 check({.before = nthId(before), .limit = limit, .with_writes = true});
             }
         }

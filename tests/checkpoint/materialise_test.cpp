@@ -43,7 +43,8 @@ Value edit(const Strings& changes) {
 }  // namespace
 
 TEST_CASE("a set alone is its value, whatever that is") {
-    for (const Value& value : {Value(), Value(1), Value("text"), Value(Strings{"a"}), Value(std::map<std::string, int>{{"k", 1}})}) {
+    for (const Value& value :
+         {Value(), Value(1), Value("text"), Value(Strings{"a"}), Value(std::map<std::string, int>{{"k", 1}})}) {
         CHECK(made({{LogOp::set, value}}) == value.bytes());
     }
 }
@@ -51,7 +52,8 @@ TEST_CASE("a set alone is its value, whatever that is") {
 TEST_CASE("nothing at all is null") { CHECK(json({}) == "null"); }
 
 TEST_CASE("appended items follow each other, on a set or from nothing") {
-    CHECK(json({{LogOp::append, Strings{"a"}}, {LogOp::append, Strings{}}, {LogOp::append, Strings{"b", "c"}}}) == R"(["a","b","c"])");
+    CHECK(json({{LogOp::append, Strings{"a"}}, {LogOp::append, Strings{}}, {LogOp::append, Strings{"b", "c"}}}) ==
+          R"(["a","b","c"])");
     CHECK(json({{LogOp::set, Strings{"x"}}, {LogOp::append, Strings{"a"}}}) == R"(["x","a"])");
     CHECK(json({{LogOp::append, Strings{}}}) == "[]");
 }
@@ -69,7 +71,8 @@ TEST_CASE("entries put replace those of their key, and come out in encoded order
     using Entries = std::map<std::string, int>;
     CHECK(json({{LogOp::put, Entries{{"b", 1}, {"longer", 2}}}, {LogOp::put, Entries{{"a", 3}, {"b", 4}}}}) ==
           R"({"a":3,"b":4,"longer":2})");
-    CHECK(made({{LogOp::set, Entries{{"b", 1}}}, {LogOp::put, Entries{{"a", 2}}}}) == Value(Entries{{"a", 2}, {"b", 1}}).bytes());
+    CHECK(made({{LogOp::set, Entries{{"b", 1}}}, {LogOp::put, Entries{{"a", 2}}}}) ==
+          Value(Entries{{"a", 2}, {"b", 1}}).bytes());
 }
 
 TEST_CASE("operations that do not fit each other are an error") {

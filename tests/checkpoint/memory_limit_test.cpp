@@ -23,13 +23,16 @@ namespace {
 TestCommit makeDue(unsigned n, unsigned parent) {
     TestCommit commit = makeCommit(n, parent);
     commit.bytes.clear();
-    checkpoint::writeCommit({.id = commit.id, .parent = commit.parent, .base = commit.base, .step = n, .next = {"node"}}, commit.bytes);
+    checkpoint::writeCommit(
+        {.id = commit.id, .parent = commit.parent, .base = commit.base, .step = n, .next = {"node"}}, commit.bytes);
     return commit;
 }
 
 std::uint64_t bytesOf(MemorySaver& saver) { return saver.storedBytes().value(); }
 
-bool has(BaseCheckpointSaver& saver, std::string_view thread_id) { return saver.getTuple({.log = {thread_id}}).has_value(); }
+bool has(BaseCheckpointSaver& saver, std::string_view thread_id) {
+    return saver.getTuple({.log = {thread_id}}).has_value();
+}
 
 /// The same rows in another saver.
 void putAllInto(BaseCheckpointSaver& from, BaseCheckpointSaver& to) {
@@ -41,7 +44,8 @@ void putAllInto(BaseCheckpointSaver& from, BaseCheckpointSaver& to) {
             const CommitRow commit{row->id, {}, row->id, row->bytes};
             std::vector<WriteRow> writes;
             for (const auto& write : row->writes) writes.push_back({row->id, write.path, write.bytes});
-            to.put({.log = {name.first, name.second}, .expected_head = head, .commits = {&commit, 1}, .writes = writes});
+            to.put(
+                {.log = {name.first, name.second}, .expected_head = head, .commits = {&commit, 1}, .writes = writes});
             head = row->id;
         }
     }
@@ -50,8 +54,9 @@ void putAllInto(BaseCheckpointSaver& from, BaseCheckpointSaver& to) {
 }  // namespace
 
 TEST_CASE("what a memory saver counts is what it has now, whatever was there before") {
-    const unsigned seed = std::getenv("STATEGRAPH_TEST_SEED") ? static_cast<unsigned>(std::stoul(std::getenv("STATEGRAPH_TEST_SEED")))
-                                                              : std::random_device{}();
+    const unsigned seed = std::getenv("STATEGRAPH_TEST_SEED")
+                              ? static_cast<unsigned>(std::stoul(std::getenv("STATEGRAPH_TEST_SEED")))
+                              : std::random_device{}();
     CAPTURE(seed);
     std::mt19937 random(seed);
     const auto upTo = [&](unsigned most) { return std::uniform_int_distribution<unsigned>(0, most)(random); };
@@ -134,7 +139,8 @@ TEST_CASE("a full memory saver refuses, says what to do, stores nothing of the p
         FAIL("it was stored");
     } catch (const SaverError& error) {
         CHECK(error.context().thread_id == "t");
-        for (const char* part : {"of at most 10000 bytes", "more do not fit", "Prune", "retention", "evict", "bytes_max"}) {
+        for (const char* part :
+             {"of at most 10000 bytes", "more do not fit", "Prune", "retention", "evict", "bytes_max"}) {
             CAPTURE(part);
             CHECK(error.message().find(part) != std::string::npos);
         }
@@ -179,7 +185,8 @@ TEST_CASE("eviction drops the threads that are unused for longest until a tenth 
     numbers.pop_back();
     const std::size_t evicted = saver.evictedThreads();
     REQUIRE(evicted < numbers.size());
-    for (std::size_t i = 0; i < numbers.size(); ++i) CHECK(has(saver, name(numbers[i])) == (i < numbers.size() - evicted));
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+        CHECK(has(saver, name(numbers[i])) == (i < numbers.size() - evicted));
 }
 
 TEST_CASE("eviction never drops a thread in which something is due or asked, or that cannot be read") {
@@ -260,12 +267,14 @@ TEST_CASE("a run on a thread that was evicted before its first commit is told so
 }
 
 TEST_CASE("graphs run on in a memory saver that evicts, and their open questions stay") {
-    const auto saver = std::make_shared<MemorySaver>(MemorySaverOptions{.bytes_max = 100'000, .when_full = WhenFull::evict});
+    const auto saver =
+        std::make_shared<MemorySaver>(MemorySaverOptions{.bytes_max = 100'000, .when_full = WhenFull::evict});
     graphs::Graph graph;
     graph
         .addNode("work",
                  [](const graphs::State&, Runtime& runtime) -> graphs::Update {
-                     if (runtime.threadId() == "asks") return {set(&graphs::State::foo, interrupt<std::string>(runtime, "which?"))};
+                     if (runtime.threadId() == "asks")
+                         return {set(&graphs::State::foo, interrupt<std::string>(runtime, "which?"))};
                      return {add(&graphs::State::bar, std::string(500, 'x'))};
                  })
         .addEdge(START, "work")
@@ -283,7 +292,9 @@ TEST_CASE("graphs run on in a memory saver that evicts, and their open questions
 
 TEST_CASE("threads that write, copy, delete and prune while others evict never exceed the limit") {
     constexpr std::size_t limit = 150'000;
-    MemorySaver saver({.bytes_max = limit, .when_full = WhenFull::evict, .retention = RetentionOptions{.keep_last = 3, .every = 1ms}});
+    MemorySaver saver({.bytes_max = limit,
+                       .when_full = WhenFull::evict,
+                       .retention = RetentionOptions{.keep_last = 3, .every = 1ms}});
     std::atomic<std::uint64_t> stored{0};
     std::atomic<std::uint64_t> too_much{0};
     const auto work = [&](unsigned who) {
@@ -292,7 +303,8 @@ TEST_CASE("threads that write, copy, delete and prune while others evict never e
             const std::string shared = "shared " + std::to_string(i % 5);
             for (const auto& thread_id : {own, shared}) {
                 try {
-                    putOne(saver, {thread_id}, headOf(saver, {thread_id}), makeCommit(1 + i * 4 + who, 0, 0, std::string(700, 'x')));
+                    putOne(saver, {thread_id}, headOf(saver, {thread_id}),
+                           makeCommit(1 + i * 4 + who, 0, 0, std::string(700, 'x')));
                     ++stored;
                 } catch (const ConcurrentUpdateError&) {
                 } catch (const InvalidArgumentError&) {  // a rival's id is greater

@@ -83,7 +83,9 @@ TEST_CASE("a log with a record that cannot be read is pruned as if nothing could
     CHECK(plan.rewritten.empty());
     // What the storage says gets out.
     const PruneRequest request{.keep_last = 1};
-    CHECK_THROWS_AS(ThreadPrune(request).plan(line.links, [](CheckpointId) -> std::string { throw SaverError("no disk"); }), SaverError);
+    CHECK_THROWS_AS(
+        ThreadPrune(request).plan(line.links, [](CheckpointId) -> std::string { throw SaverError("no disk"); }),
+        SaverError);
 }
 
 TEST_CASE("a thread's rewriting is bounded in bytes") {
@@ -152,9 +154,12 @@ TEST_CASE("random logs that grow, fork and are pruned keep what is wanted, and i
                 if (!random.chance(6) || present.empty()) {
                     ++last;
                     const CheckpointId head = present.empty() ? CheckpointId() : present.back();
-                    const CheckpointId parent = present.empty() || !random.chance(4) ? head : present[random.below(present.size())];
+                    const CheckpointId parent =
+                        present.empty() || !random.chance(4) ? head : present[random.below(present.size())];
                     const auto numberOf = [](CheckpointId id) {
-                        return id.empty() ? 0 : static_cast<unsigned>((id.time() - nthId(0).time()) / std::chrono::milliseconds(1));
+                        return id.empty() ? 0
+                                          : static_cast<unsigned>((id.time() - nthId(0).time()) /
+                                                                  std::chrono::milliseconds(1));
                     };
                     // Whole, or read as its parent is, whose base may be gone.
                     const CheckpointId base = parent.empty() ? nthId(last) : bases.at(parent);
@@ -171,7 +176,8 @@ TEST_CASE("random logs that grow, fork and are pruned keep what is wanted, and i
                 }
                 const std::size_t keep = 1 + random.below(6);
                 const auto rewrite = static_cast<Rewrite>(random.below(3));
-                const std::size_t dropped = saver->prune({.thread_id = thread_id, .keep_last = keep, .rewrite = rewrite});
+                const std::size_t dropped =
+                    saver->prune({.thread_id = thread_id, .keep_last = keep, .rewrite = rewrite});
                 std::vector<CheckpointId> left = listIds(*saver, log);
                 std::reverse(left.begin(), left.end());
                 REQUIRE(left.size() + dropped == present.size());

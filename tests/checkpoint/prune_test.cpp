@@ -42,7 +42,8 @@ TEST_CASE("a prune by age keeps the young and always the head") {
     CHECK(droppable(line, {}, {.older_than = at(3)}) == nthIds({1, 2}));
     CHECK(droppable(line, {}, {.older_than = at(2)}).empty());
     CHECK(droppable(line, {}, {.older_than = at(99)}) == nthIds({1, 2}));
-    CHECK(droppable(line, {}, {.older_than = std::chrono::system_clock::time_point(std::chrono::milliseconds(-1))}).empty());
+    CHECK(droppable(line, {}, {.older_than = std::chrono::system_clock::time_point(std::chrono::milliseconds(-1))})
+              .empty());
 }
 
 TEST_CASE("what one of two rules keeps is kept") {
@@ -87,7 +88,8 @@ TEST_CASE("a prune that says nothing names all its options") {
 }
 
 TEST_CASE("a namespace lives for one task if its first part names one") {
-    for (const char* const ns : {"node:1", "node:1|inner", "node:1|inner:2", ":"}) CHECK(checkpoint::livesForOneTask(ns));
+    for (const char* const ns : {"node:1", "node:1|inner", "node:1|inner:2", ":"})
+        CHECK(checkpoint::livesForOneTask(ns));
     for (const char* const ns : {"", "node", "node|inner:2", "|:", "node|inner"}) {
         CHECK_FALSE(checkpoint::livesForOneTask(ns));
     }
@@ -112,7 +114,8 @@ TEST_CASE("a thread without commits counts as used, and one whose root moved on 
     // The root's log has the questions of all.
     CHECK_FALSE(isUsed("node", {.parent = {}, .base = {}, .root = nthId(4), .is_finished = true}, 9));
     checkpoint::ThreadUse without_root(since);
-    without_root.add("node", nthId(5), {.parent = {}, .base = {}, .root = {}, .is_finished = true}, [] { return true; });
+    without_root.add("node", nthId(5), {.parent = {}, .base = {}, .root = {}, .is_finished = true},
+                     [] { return true; });
     CHECK(without_root.isUsed());
 }
 

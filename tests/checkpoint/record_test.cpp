@@ -365,12 +365,15 @@ TEST_CASE("more than eight parents are written as ids, and read with the namespa
     }
     const auto write = [&](std::size_t count) {
         CommitFields fields{.id = own, .operations = operations_item};
-        for (std::size_t i = 0; i < count; ++i) fields.parents.push_back({std::string_view(ns).substr(0, ends[i]), nthId(static_cast<int>(i) + 1)});
+        for (std::size_t i = 0; i < count; ++i)
+            fields.parents.push_back({std::string_view(ns).substr(0, ends[i]), nthId(static_cast<int>(i) + 1)});
         std::string bytes;
         writeCommit(fields, bytes);
         return bytes;
     };
-    const auto keyOf = [&](std::size_t parents) { return RowKey{"t", std::string_view(ns).substr(0, ends[parents]), own}; };
+    const auto keyOf = [&](std::size_t parents) {
+        return RowKey{"t", std::string_view(ns).substr(0, ends[parents]), own};
+    };
     for (const std::size_t count : {1U, 8U, 9U, 12U}) {
         CAPTURE(count);
         const std::string bytes = write(count);

@@ -63,10 +63,9 @@ TEST_CASE("docs/retention.md: dropping by itself") {
     const std::string path = (folder / "db").string();
     {
         auto saver = std::make_shared<sg::RocksDBSaver>(
-            path, sg::RocksDBSaverOptions{.retention = sg::RetentionOptions{.keep_last = 100,
-                                                                            .older_than = 7 * day,
-                                                                            .threads_unused_for = 90 * day,
-                                                                            .every = 10min}});
+            path, sg::RocksDBSaverOptions{
+                      .retention = sg::RetentionOptions{
+                          .keep_last = 100, .older_than = 7 * day, .threads_unused_for = 90 * day, .every = 10min}});
         while (saver->retentionReport().runs == 0) std::this_thread::yield();
         const sg::RetentionReport report = saver->retentionReport();
         if (report.failed_runs > 0) std::cerr << "retention: " << report.last_error << '\n';

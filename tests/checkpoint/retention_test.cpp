@@ -17,8 +17,9 @@
 
 using namespace std::chrono_literals;
 
-// Retention and the test share RocksDB's block cache and group commits, whose locks ThreadSanitizer cannot see (cmake/tsan.supp): frames of
-// RocksDB are mostly missing from the reports, so they cannot be told apart. What is the saver's own is the same class as in memory.
+// Retention and the test share RocksDB's block cache and group commits, whose locks ThreadSanitizer cannot see
+// (cmake/tsan.supp): frames of RocksDB are mostly missing from the reports, so they cannot be told apart. What is the
+// saver's own is the same class as in memory.
 #if defined(__SANITIZE_THREAD__)
 #define RETENTION_ON_ROCKSDB 0
 #elif defined(__has_feature)
@@ -40,12 +41,14 @@ using Moment = std::chrono::system_clock::time_point;
 TestCommit makeDue(unsigned n, unsigned parent) {
     TestCommit commit = makeCommit(n, parent);
     commit.bytes.clear();
-    checkpoint::writeCommit({.id = commit.id, .parent = commit.parent, .base = commit.base, .step = n, .next = {"node"}}, commit.bytes);
+    checkpoint::writeCommit(
+        {.id = commit.id, .parent = commit.parent, .base = commit.base, .step = n, .next = {"node"}}, commit.bytes);
     return commit;
 }
 
 /// A new thread in one put, so that retention sees all of it or nothing.
-void putThread(BaseCheckpointSaver& saver, std::string_view thread_id, const std::vector<TestCommit>& commits, bool asks = false) {
+void putThread(BaseCheckpointSaver& saver, std::string_view thread_id, const std::vector<TestCommit>& commits,
+               bool asks = false) {
     std::vector<CommitRow> rows;
     for (const auto& commit : commits) rows.push_back(commit.row());
     const std::string task = makeTask(rows.back().id, asks);
@@ -53,7 +56,8 @@ void putThread(BaseCheckpointSaver& saver, std::string_view thread_id, const std
     saver.put({.log = {thread_id}, .expected_head = {}, .commits = rows, .writes = {&write, 1}});
 }
 
-/// Calls `body(make)` for each kind of saver, where make(options) is a new saver with that retention on what `fill` stored.
+/// Calls `body(make)` for each kind of saver, where make(options) is a new saver with that retention on what `fill`
+/// stored.
 template <typename F>
 void onEachWith(const std::function<void(BaseCheckpointSaver&)>& fill, const RetentionOptions& options, F&& body) {
     {
@@ -135,13 +139,15 @@ TEST_CASE("retention that is impossible is an error where the saver is made") {
 #if RETENTION_ON_ROCKSDB
     const TemporaryFolder folder;
     { const RocksDBSaver makes_it((folder / "db").string()); }
-    CHECK_THROWS_AS(RocksDBSaver((folder / "db").string(), {.read_only = true, .retention = RetentionOptions{.keep_last = 1}}),
-                    InvalidArgumentError);
+    CHECK_THROWS_AS(
+        RocksDBSaver((folder / "db").string(), {.read_only = true, .retention = RetentionOptions{.keep_last = 1}}),
+        InvalidArgumentError);
 #endif
 }
 
 TEST_CASE("retention asks for dates made from ages") {
-    const PruneRequest all = checkpoint::pruneAt({.keep_last = 7, .older_than = 10ms, .threads_unused_for = 30ms}, Moment(1s));
+    const PruneRequest all =
+        checkpoint::pruneAt({.keep_last = 7, .older_than = 10ms, .threads_unused_for = 30ms}, Moment(1s));
     CHECK_FALSE(all.thread_id);
     CHECK(all.keep_last == 7U);
     CHECK(all.older_than == Moment(990ms));
@@ -164,20 +170,21 @@ TEST_CASE("a saver without retention drops nothing and reports nothing") {
 }
 
 TEST_CASE("retention keeps the newest commits of each thread, again and again") {
-    onEachWith([](BaseCheckpointSaver& saver) { putLine(saver, {"a"}, 20); }, {.keep_last = 3, .every = 1ms}, [](auto& saver) {
-        const auto before = std::chrono::system_clock::now();
-        CHECK(waitForRuns(saver, 2).dropped_commits == 17);
-        CHECK(listIds(saver, {"a"}) == nthIds({20, 19, 18}));
-        putLine(saver, {"b"}, 5);
-        putOne(saver, {"a"}, nthId(20), makeCommit(21, 20));
-        const RetentionReport report = waitForRuns(saver, 2);
-        CHECK(report.dropped_commits == 20);
-        CHECK(report.failed_runs == 0);
-        CHECK(report.last_error.empty());
-        CHECK(report.last_run_at.value() >= before);
-        CHECK(listIds(saver, {"a"}) == nthIds({21, 20, 19}));
-        CHECK(listIds(saver, {"b"}) == nthIds({5, 4, 3}));
-    });
+    onEachWith([](BaseCheckpointSaver& saver) { putLine(saver, {"a"}, 20); }, {.keep_last = 3, .every = 1ms},
+               [](auto& saver) {
+                   const auto before = std::chrono::system_clock::now();
+                   CHECK(waitForRuns(saver, 2).dropped_commits == 17);
+                   CHECK(listIds(saver, {"a"}) == nthIds({20, 19, 18}));
+                   putLine(saver, {"b"}, 5);
+                   putOne(saver, {"a"}, nthId(20), makeCommit(21, 20));
+                   const RetentionReport report = waitForRuns(saver, 2);
+                   CHECK(report.dropped_commits == 20);
+                   CHECK(report.failed_runs == 0);
+                   CHECK(report.last_error.empty());
+                   CHECK(report.last_run_at.value() >= before);
+                   CHECK(listIds(saver, {"a"}) == nthIds({21, 20, 19}));
+                   CHECK(listIds(saver, {"b"}) == nthIds({5, 4, 3}));
+               });
 }
 
 TEST_CASE("retention by age drops what is old and keeps heads and what is young") {
@@ -223,11 +230,16 @@ TEST_CASE("a prune that fails is reported and the next one is tried") {
     saver.on_prune = [&](const PruneRequest& request) -> std::size_t {
         CHECK(request.keep_last == 2U);
         switch (calls++) {
-            case 0: throw SaverError("the disk is full");
-            case 1: return 5;
-            case 2: throw 42;
-            case 3: return 7;
-            default: return 0;
+            case 0:
+                throw SaverError("the disk is full");
+            case 1:
+                return 5;
+            case 2:
+                throw 42;
+            case 3:
+                return 7;
+            default:
+                return 0;
         }
     };
     const checkpoint::Retention retention(saver, {.keep_last = 2, .every = 1ms});
@@ -256,7 +268,8 @@ TEST_CASE("retention runs once at the start, and a saver that goes does not wait
     for (const std::chrono::milliseconds every : {std::chrono::milliseconds(1h), std::chrono::milliseconds::max()}) {
         onEachWith([](BaseCheckpointSaver& saver) { putLine(saver, {"t"}, 3); }, {.keep_last = 1, .every = every},
                    [](auto& saver) {
-                       while (saver.retentionReport().runs == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                       while (saver.retentionReport().runs == 0)
+                           std::this_thread::sleep_for(std::chrono::milliseconds(1));
                        CHECK(saver.retentionReport().runs == 1);
                    });
     }
@@ -273,41 +286,43 @@ TEST_CASE("a saver may go at any moment of a prune") {
 }
 
 TEST_CASE("threads are written, read and deleted while retention prunes them") {
-    onEachWith([](BaseCheckpointSaver&) {}, {.keep_last = 2, .threads_unused_for = 1h, .every = 1ms}, [](auto& saver) {
-        std::atomic<unsigned> stored{0};
-        std::atomic<unsigned> wrong{0};
-        const auto work = [&](unsigned who) {
-            const std::string shared = "shared";
-            const std::string own = "own " + std::to_string(who);
-            for (unsigned n = 1; n <= 150; ++n) {
-                try {
-                    putOne(saver, {own}, headOf(saver, {own}), makeDue(n, 0));
-                    putOne(saver, {shared}, headOf(saver, {shared}), makeDue(n * 4 + who, 0));
-                    ++stored;
-                } catch (const ConcurrentUpdateError&) {
-                } catch (const InvalidArgumentError&) {  // a rival's id is greater
-                }
-                // What is due stays, whatever its age.
-                wrong += saver.list({.thread_id = own}).empty();
-                (void)saver.retentionReport();
-                if (n % 50 == 0) saver.deleteThread(own);
-            }
-        };
-        std::vector<std::thread> threads;
-        for (unsigned who = 0; who < 4; ++who) threads.emplace_back(work, who);
-        for (auto& thread : threads) thread.join();
-        const RetentionReport report = waitForRuns(saver, 2);
-        CHECK(stored > 0);
-        CHECK(wrong == 0);
-        CHECK(report.last_error.empty());
-        CHECK(saver.list({.thread_id = "shared"}).size() == 2);
-    });
+    onEachWith([](BaseCheckpointSaver&) {}, {.keep_last = 2, .threads_unused_for = 1h, .every = 1ms},
+               [](auto& saver) {
+                   std::atomic<unsigned> stored{0};
+                   std::atomic<unsigned> wrong{0};
+                   const auto work = [&](unsigned who) {
+                       const std::string shared = "shared";
+                       const std::string own = "own " + std::to_string(who);
+                       for (unsigned n = 1; n <= 150; ++n) {
+                           try {
+                               putOne(saver, {own}, headOf(saver, {own}), makeDue(n, 0));
+                               putOne(saver, {shared}, headOf(saver, {shared}), makeDue(n * 4 + who, 0));
+                               ++stored;
+                           } catch (const ConcurrentUpdateError&) {
+                           } catch (const InvalidArgumentError&) {  // a rival's id is greater
+                           }
+                           // What is due stays, whatever its age.
+                           wrong += saver.list({.thread_id = own}).empty();
+                           (void)saver.retentionReport();
+                           if (n % 50 == 0) saver.deleteThread(own);
+                       }
+                   };
+                   std::vector<std::thread> threads;
+                   for (unsigned who = 0; who < 4; ++who) threads.emplace_back(work, who);
+                   for (auto& thread : threads) thread.join();
+                   const RetentionReport report = waitForRuns(saver, 2);
+                   CHECK(stored > 0);
+                   CHECK(wrong == 0);
+                   CHECK(report.last_error.empty());
+                   CHECK(saver.list({.thread_id = "shared"}).size() == 2);
+               });
 }
 
 TEST_CASE("space that a prune frees is given back") {
     const std::string text(1000, 'x');
     const auto fill = [&](BaseCheckpointSaver& saver, const std::string& thread_id, unsigned count) {
-        for (unsigned n = 1; n <= count; ++n) putOne(saver, {thread_id}, n > 1 ? nthId(n - 1) : CheckpointId(), makeCommit(n, n - 1, 0, text));
+        for (unsigned n = 1; n <= count; ++n)
+            putOne(saver, {thread_id}, n > 1 ? nthId(n - 1) : CheckpointId(), makeCommit(n, n - 1, 0, text));
     };
     const auto shrinks = [&](BaseCheckpointSaver& saver, const std::function<std::uint64_t()>& bytes) {
         fill(saver, "t", 5000);

@@ -354,7 +354,8 @@ TEST_CASE("keys are in the order in which the memory saver lists") {
     // Sizes from 128 on begin with their low bits: 256 comes before 129.
     const checkpoint::BySizeThenText isBefore;
     std::vector<std::string> names;
-    for (const std::size_t size : {1U, 2U, 127U, 128U, 129U, 255U, 256U, 257U, 300U, 16'383U, 16'384U, 16'385U, 20'000U}) {
+    for (const std::size_t size :
+         {1U, 2U, 127U, 128U, 129U, 255U, 256U, 257U, 300U, 16'383U, 16'384U, 16'385U, 20'000U}) {
         for (const char letter : {'\0', 'a', '\xFF'}) names.push_back(std::string(size, letter));
     }
     for (const auto& a : names) {

@@ -29,12 +29,14 @@ public:
         if (head != request.expected_head) sg::checkpoint::refuseHead(request.log, request.expected_head, head);
         for (const auto& row : request.writes) {
             std::optional<std::string_view> stored;
-            if (const auto key = std::pair(row.checkpoint_id, std::string(row.path)); log && log->writes.contains(key)) {
+            if (const auto key = std::pair(row.checkpoint_id, std::string(row.path));
+                log && log->writes.contains(key)) {
                 stored = log->writes.at(key);
             }
             sg::checkpoint::checkExpected(request.log, row, stored);
         }
-        sg::checkpoint::checkAncestors(request, [log](CheckpointId id) { return log != nullptr && log->commits.contains(id); });
+        sg::checkpoint::checkAncestors(request,
+                                       [log](CheckpointId id) { return log != nullptr && log->commits.contains(id); });
         if (request.commits.empty() && request.writes.empty()) return;
         Log& target = threads_[std::string(request.log.thread_id)][std::string(request.log.checkpoint_ns)];
         for (const auto& row : request.commits) target.commits.emplace(row.id, row.bytes);
@@ -52,8 +54,11 @@ public:
             at = at == commits.begin() ? commits.end() : std::prev(at);
         }
         if (at == commits.end()) return std::nullopt;
-        sg::CheckpointTuple tuple{
-            .id = at->first, .head = commits.rbegin()->first, .commits = {}, .writes = log->writesOf(at->first), .next = {}};
+        sg::CheckpointTuple tuple{.id = at->first,
+                                  .head = commits.rbegin()->first,
+                                  .commits = {},
+                                  .writes = log->writesOf(at->first),
+                                  .next = {}};
         const CheckpointId base = linksOf(query.log, *at).base;
         const auto behind = std::next(at);
         for (auto i = commits.lower_bound(base); i != behind; ++i) tuple.commits.push_back({i->first, i->second});
@@ -167,8 +172,13 @@ private:
             sg::checkpoint::LogLinks links{.checkpoint_ns = ns, .commits = {}, .interrupted = interruptedIn(name, log)};
             for (const auto& commit : log.commits) {
                 const sg::RecordLinks record = linksOf(name, commit);
-                links.commits.push_back({.id = commit.first, .parent = record.parent, .base = record.base, .root = record.root,
-                                         .bytes = commit.second.size(), .visits = record.visits, .has_all_visits = record.has_all_visits});
+                links.commits.push_back({.id = commit.first,
+                                         .parent = record.parent,
+                                         .base = record.base,
+                                         .root = record.root,
+                                         .bytes = commit.second.size(),
+                                         .visits = record.visits,
+                                         .has_all_visits = record.has_all_visits});
             }
             plans.emplace(ns, prune.plan(links, [&commits = log.commits](CheckpointId id) { return commits.at(id); }));
         }

@@ -111,8 +111,14 @@ TEST_CASE("every byte of a record is of one kind, and of a channel what names it
     encoder.map(1);
     encoder.text("who");
     encoder.text("me");
-    const std::string first = recordOf({.id = nthId(1), .base = nthId(1), .next = {"node"}, .metadata = metadata, .input = input, .operations = snapshot});
-    const std::string second = recordOf({.id = nthId(2), .parent = nthId(1), .base = nthId(1), .writes = writes, .operations = operations});
+    const std::string first = recordOf({.id = nthId(1),
+                                        .base = nthId(1),
+                                        .next = {"node"},
+                                        .metadata = metadata,
+                                        .input = input,
+                                        .operations = snapshot});
+    const std::string second =
+        recordOf({.id = nthId(2), .parent = nthId(1), .base = nthId(1), .writes = writes, .operations = operations});
     std::string task;
     checkpoint::writeTask(nthId(2), {.node = "node", .writes = writes}, task);
 
@@ -181,7 +187,8 @@ TEST_CASE("stats can be of one thread, and of all without a list of them") {
         CHECK(all.per_thread[1].commits == 7);
         CHECK(all.total.commits == 12);
         CHECK(all.total.bytes() == all.per_thread[0].bytes() + all.per_thread[1].bytes());
-        CHECK(bytesOf(all.total, "channel") == bytesOf(all.per_thread[0], "channel") + bytesOf(all.per_thread[1], "channel"));
+        CHECK(bytesOf(all.total, "channel") ==
+              bytesOf(all.per_thread[0], "channel") + bytesOf(all.per_thread[1], "channel"));
 
         const SaverStats one = saver->stats({.thread_id = "a"});
         REQUIRE(one.per_thread.size() == 1);
@@ -202,7 +209,8 @@ TEST_CASE("stats read in pages, whatever there is most of") {
         // Many threads, two of them with many logs (so that a page ends within one), one of them with a long log.
         for (unsigned t = 0; t < 1200; ++t) putLine(*saver, {"thread " + std::to_string(t)}, 1);
         for (const char* thread_id : {"a", "thread 10 with logs"}) {
-            for (unsigned i = 0; i < 1100; ++i) putOne(*saver, {thread_id, "child:" + std::to_string(i)}, {}, makeCommit(i + 1, 0));
+            for (unsigned i = 0; i < 1100; ++i)
+                putOne(*saver, {thread_id, "child:" + std::to_string(i)}, {}, makeCommit(i + 1, 0));
         }
         std::vector<TestCommit> commits;
         std::vector<CommitRow> rows;
@@ -223,7 +231,8 @@ TEST_CASE("stats read in pages, whatever there is most of") {
             snapshots += readHeader({row.thread_id, row.checkpoint_ns, row.id}, row.bytes).base == row.id;
         }
         CHECK(stats.total.bytes() == records);
-        CHECK(stats.total.snapshot_bytes / snapshots == stats.total.operation_bytes / (stats.total.commits - snapshots));
+        CHECK(stats.total.snapshot_bytes / snapshots ==
+              stats.total.operation_bytes / (stats.total.commits - snapshots));
         REQUIRE(stats.per_thread.size() == 1202);
         for (const auto& thread : stats.per_thread) {
             if (thread.thread_id == "a") {
@@ -315,13 +324,15 @@ TEST_CASE("stats are JSON, and lines for people") {
     const boost::json::value& thread = json.at("per_thread").at(0);
     CHECK(thread.at("thread_id").as_string() == "a \"thread\"");
     CHECK(thread.at("namespaces").to_number<std::uint64_t>() == 1);
-    CHECK(thread.at("newest_unix_ms").to_number<std::int64_t>() == nthId(3).time().time_since_epoch() / std::chrono::milliseconds(1));
+    CHECK(thread.at("newest_unix_ms").to_number<std::int64_t>() ==
+          nthId(3).time().time_since_epoch() / std::chrono::milliseconds(1));
     CHECK(thread.at("pending_writes").to_number<std::uint64_t>() == 1);
     CHECK(thread.at("pending_write_bytes").to_number<std::uint64_t>() == stats.total.pending_write_bytes);
 
     std::ostringstream text;
     text << stats;
-    CHECK(text.str().starts_with("threads 1, stored_bytes " + std::to_string(stats.stored_bytes.value()) + "\ncommits 3\npending_writes 1\n"));
+    CHECK(text.str().starts_with("threads 1, stored_bytes " + std::to_string(stats.stored_bytes.value()) +
+                                 "\ncommits 3\npending_writes 1\n"));
     CHECK(text.str().find("\nchannel channel " + std::to_string(bytesOf(stats.total, "channel"))) != std::string::npos);
 }
 

@@ -32,7 +32,8 @@ struct Place {
     friend bool operator==(const Place&, const Place&) = default;
     static constexpr auto fields() {
         return sg::fields(sg::field("city", &Place::city), sg::field("country", &Place::country),
-                          sg::field("zip", &Place::zip, sg::formerly("code")), sg::field("units", &Place::units, sg::defaulted));
+                          sg::field("zip", &Place::zip, sg::formerly("code")),
+                          sg::field("units", &Place::units, sg::defaulted));
     }
 };
 struct Trip {
@@ -43,7 +44,8 @@ struct Trip {
     friend bool operator==(const Trip&, const Trip&) = default;
     static constexpr auto fields() {
         return sg::fields(sg::field("where", &Trip::where), sg::field("stops", &Trip::stops, sg::defaulted),
-                          sg::field("homes", &Trip::homes, sg::defaulted, sg::describe("by name")), sg::field("end", &Trip::end));
+                          sg::field("homes", &Trip::homes, sg::defaulted, sg::describe("by name")),
+                          sg::field("end", &Trip::end));
     }
 };
 struct Open {
@@ -75,7 +77,8 @@ struct State {
     std::optional<int> age = {};
     int n = 5;
     static constexpr auto channels() {
-        return sg::channels(sg::channel("list", &State::list, sg::append), sg::channel("name", &State::name), sg::channel("age", &State::age),
+        return sg::channels(sg::channel("list", &State::list, sg::append), sg::channel("name", &State::name),
+                            sg::channel("age", &State::age),
                             sg::channel("n", &State::n, sg::sum, sg::describe("how many")));
     }
 };
@@ -99,7 +102,8 @@ inline constexpr std::string_view stategraph::tag_member<std::variant<Box, Circl
 
 TEST_CASE("a member is required unless it is optional or defaulted") {
     CHECK(sg::fromJson<Place>(R"({"city":"Rome","zip":1})") == Place{"Rome", {}, 1, "metric"});
-    CHECK(sg::fromJson<Place>(R"({"city":"Rome","country":null,"zip":1,"units":"miles"})") == Place{"Rome", {}, 1, "miles"});
+    CHECK(sg::fromJson<Place>(R"({"city":"Rome","country":null,"zip":1,"units":"miles"})") ==
+          Place{"Rome", {}, 1, "miles"});
     CHECK(refused<Place>(R"({"city":"Rome"})") == "member 'zip' is missing");
     CHECK(refused<Place>(R"({"city":null,"zip":1})") == "member 'city': expected text, found null");
 }
@@ -112,14 +116,16 @@ TEST_CASE("an unknown member is refused unless the type allows it") {
 }
 
 TEST_CASE("all faults of an object are told at once, with their paths") {
-    CHECK(refused<Trip>(R"({"where":{"city":1,"town":"x"},"stops":[{"city":"a","zip":1},{"zip":"b"}],"homes":{"me":{"city":"c"}},"end":[]})") ==
-          "member 'end': expected a map, found an array; "
-          "member 'homes': entry 'me': member 'zip' is missing; "
-          "member 'stops': item 1: member 'zip': expected an integer, found text; "
-          "member 'stops': item 1: member 'city' is missing; "
-          "member 'where': member 'city': expected text, found an integer; "
-          "member 'where': member 'town' is unknown: known are 'city', 'country', 'zip', 'units'; "
-          "member 'where': member 'zip' is missing");
+    CHECK(
+        refused<Trip>(
+            R"({"where":{"city":1,"town":"x"},"stops":[{"city":"a","zip":1},{"zip":"b"}],"homes":{"me":{"city":"c"}},"end":[]})") ==
+        "member 'end': expected a map, found an array; "
+        "member 'homes': entry 'me': member 'zip' is missing; "
+        "member 'stops': item 1: member 'zip': expected an integer, found text; "
+        "member 'stops': item 1: member 'city' is missing; "
+        "member 'where': member 'city': expected text, found an integer; "
+        "member 'where': member 'town' is unknown: known are 'city', 'country', 'zip', 'units'; "
+        "member 'where': member 'zip' is missing");
     const std::string lists = refused<std::vector<std::vector<int>>>("[[],[1],[1,2,true]]");
     CHECK(lists == "item 2: item 2: expected an integer, found a boolean");
 }

@@ -57,8 +57,8 @@ TEST_CASE("a struct that says so is stored under its members' names") {
 }
 
 TEST_CASE("a struct without a table is read strictly and has a schema as one with a table") {
-    CHECK_THROWS_WITH_AS(sg::parseJson(R"({"approved":true,"by":"Ada","parts":[],"nonsense":1})").asStrict<Decision>(), doctest::Contains("nonsense"),
-                         sg::WrongTypeError);
+    CHECK_THROWS_WITH_AS(sg::parseJson(R"({"approved":true,"by":"Ada","parts":[],"nonsense":1})").asStrict<Decision>(),
+                         doctest::Contains("nonsense"), sg::WrongTypeError);
     CHECK(sg::parseJson("{}").asStrict<Inner>().ratio == std::nullopt);
     CHECK(sg::jsonSchema<Inner>().find(R"("ratio")") != std::string::npos);
     CHECK(sg::jsonSchema<Described>().find(R"("currency_code")") != std::string::npos);
@@ -68,7 +68,8 @@ TEST_CASE("a struct that is described is stored as it is described") {
     CHECK(sg::Value(Described{3, "EUR"}).toJson() == R"({"amount":3,"currency_code":"EUR"})");
     CHECK(sg::Value(Described{3, "EUR"}).as<Described>().currency_code == "EUR");
     sg::StateGraph<DescribedState> graph;
-    graph.addNode("node", [](const DescribedState& state) { return sg::set<&DescribedState::count>(state.price.amount); });
+    graph.addNode("node",
+                  [](const DescribedState& state) { return sg::set<&DescribedState::count>(state.price.amount); });
     graph.setEntryPoint("node");
     CHECK(graph.compile().invoke({sg::set<&DescribedState::price>({7, "EUR"})}).values.count == 7);
 }

@@ -49,10 +49,18 @@ std::string recordOf(const CommitFields& fields) {
 
 // Two commits: what the second does not say, the first does.
 struct Chain {
-    std::string first_ops = operationsOf({{"a", LogOp::append, listOf({"1"})}, {"b", LogOp::set, cborOf(Value(7))}, {"cc", LogOp::set, cborOf(Value(8))}});
-    std::string second_ops = operationsOf({{"a", LogOp::append, listOf({"2", "3"})}, {"cc", LogOp::clear, {}}, {"d", LogOp::set, cborOf(Value("d"))}});
+    std::string first_ops = operationsOf({{"a", LogOp::append, listOf({"1"})},
+                                          {"b", LogOp::set, cborOf(Value(7))},
+                                          {"cc", LogOp::set, cborOf(Value(8))}});
+    std::string second_ops = operationsOf(
+        {{"a", LogOp::append, listOf({"2", "3"})}, {"cc", LogOp::clear, {}}, {"d", LogOp::set, cborOf(Value("d"))}});
     std::string metadata;
-    std::string writes = std::string("\x81\x82\x61" "a" "\x61" "-", 6);  // [["a", "-"]]
+    std::string writes = std::string(
+        "\x81\x82\x61"
+        "a"
+        "\x61"
+        "-",
+        6);  // [["a", "-"]]
     std::string payload = cborOf(Value("payload"));
     CommitFields first;
     CommitFields second;
@@ -62,16 +70,39 @@ struct Chain {
         out.map(1);
         out.text("user");
         out.text("me");
-        first = {.id = nthId(1), .base = nthId(1), .step = -1, .source = Source::input, .ran = {Ran::Kind::one, "n"}, .next = {"x"},
-                 .joins = {{"join:p+q:r", {"p"}}, {"join:s+t:u", {"s"}}}, .deferred = {{"late", Deferral::waiting}, {"off", Deferral::waiting}},
-                 .graph = 11, .schema = 12, .operations = first_ops};
-        second = {.id = nthId(2), .parent = nthId(1), .base = nthId(1), .step = 4, .folds = 3, .next = {"y", "z"},
-                  .edges = std::vector<std::string_view>{"y"}, .joins = {{"join:s+t:u", {}}}, .deferred = {{"off", Deferral::gone}},
-                  .sends = {{"worker", payload}}, .parents = {{"", nthId(9)}}, .metadata = metadata, .input = writes, .writes = writes,
+        first = {.id = nthId(1),
+                 .base = nthId(1),
+                 .step = -1,
+                 .source = Source::input,
+                 .ran = {Ran::Kind::one, "n"},
+                 .next = {"x"},
+                 .joins = {{"join:p+q:r", {"p"}}, {"join:s+t:u", {"s"}}},
+                 .deferred = {{"late", Deferral::waiting}, {"off", Deferral::waiting}},
+                 .graph = 11,
+                 .schema = 12,
+                 .operations = first_ops};
+        second = {.id = nthId(2),
+                  .parent = nthId(1),
+                  .base = nthId(1),
+                  .step = 4,
+                  .folds = 3,
+                  .next = {"y", "z"},
+                  .edges = std::vector<std::string_view>{"y"},
+                  .joins = {{"join:s+t:u", {}}},
+                  .deferred = {{"off", Deferral::gone}},
+                  .sends = {{"worker", payload}},
+                  .parents = {{"", nthId(9)}},
+                  .metadata = metadata,
+                  .input = writes,
+                  .writes = writes,
                   .operations = second_ops};
     }
     CheckpointTuple tuple() const {
-        return {.id = nthId(2), .head = nthId(2), .commits = {{nthId(1), recordOf(first)}, {nthId(2), recordOf(second)}}, .writes = {}, .next = {}};
+        return {.id = nthId(2),
+                .head = nthId(2),
+                .commits = {{nthId(1), recordOf(first)}, {nthId(2), recordOf(second)}},
+                .writes = {},
+                .next = {}};
     }
 };
 
@@ -126,11 +157,18 @@ TEST_CASE("a checkpoint is read from the newest whole commit, whatever base thos
     Chain chain;
     const std::string whole = wholeCommit(log, chain.tuple());
     const std::string ops = operationsOf({{"a", LogOp::append, listOf({"4"})}});
-    const std::string third = recordOf({.id = nthId(3), .parent = nthId(2), .base = nthId(1), .step = 5, .operations = ops});
-    const Folded folded = fold(log, {.id = nthId(3), .head = nthId(3), .commits = {{nthId(2), whole}, {nthId(3), third}}, .writes = {}, .next = {}});
+    const std::string third =
+        recordOf({.id = nthId(3), .parent = nthId(2), .base = nthId(1), .step = 5, .operations = ops});
+    const Folded folded = fold(log, {.id = nthId(3),
+                                     .head = nthId(3),
+                                     .commits = {{nthId(2), whole}, {nthId(3), third}},
+                                     .writes = {},
+                                     .next = {}});
     CHECK(folded.commit.base == nthId(2));
     CHECK(materialise(folded.find("a")->pieces) == listOf({"1", "2", "3", "4"}));
-    CHECK_THROWS_AS(fold(log, {.id = nthId(3), .head = nthId(3), .commits = {{nthId(3), third}}, .writes = {}, .next = {}}), CorruptCheckpointError);
+    CHECK_THROWS_AS(
+        fold(log, {.id = nthId(3), .head = nthId(3), .commits = {{nthId(3), third}}, .writes = {}, .next = {}}),
+        CorruptCheckpointError);
 }
 
 TEST_CASE("a commit is not written whole if it cannot be read, or says what this version does not know") {
@@ -173,7 +211,8 @@ TEST_CASE("a commit is not written whole if it cannot be read, or says what this
     out.boolean(true);
     out.map(0);
     closeFrame(nthId(1), later, start);
-    const CheckpointTuple of_later{.id = nthId(1), .head = nthId(1), .commits = {{nthId(1), later}}, .writes = {}, .next = {}};
+    const CheckpointTuple of_later{
+        .id = nthId(1), .head = nthId(1), .commits = {{nthId(1), later}}, .writes = {}, .next = {}};
     CHECK(fold(log, of_later).commit.step == 1);
     CHECK_THROWS_AS(wholeCommit(log, of_later), CorruptCheckpointError);
 }

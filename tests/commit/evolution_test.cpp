@@ -24,7 +24,8 @@ struct Rich {
     Entries scores = {};
     static constexpr auto channels() {
         return sg::channels(sg::channel("v", &Rich::v, sg::append), sg::channel("name", &Rich::name),
-                            sg::channel("notes", &Rich::notes, sg::append), sg::channel("scores", &Rich::scores, sg::merge));
+                            sg::channel("notes", &Rich::notes, sg::append),
+                            sg::channel("scores", &Rich::scores, sg::merge));
     }
 };
 
@@ -80,7 +81,8 @@ struct OldZ {
 template <class S>
 sg::CompiledGraph<S> adding(const SharedSaver& saver, const std::string& word) {
     sg::StateGraph<S> graph;
-    graph.addNode("n", [word](const S&) -> sg::Update<S> { return {sg::add(&S::words, word)}; }).addEdge(sg::START, "n");
+    graph.addNode("n", [word](const S&) -> sg::Update<S> { return {sg::add(&S::words, word)}; })
+        .addEdge(sg::START, "n");
     return graph.compile({.checkpointer = saver});
 }
 
@@ -106,7 +108,8 @@ struct TypedInt {
 
 }  // namespace
 
-TEST_CASE("a list that was only appended to keeps what its own program begins it with, through full snapshots of another") {
+TEST_CASE(
+    "a list that was only appended to keeps what its own program begins it with, through full snapshots of another") {
     onBothSavers([](const SharedSaver& saver) {
         const auto begun = growing<Begun>(saver, 1);
         begun.invoke({sg::add(&Begun::tags, "second")}, {.thread_id = "t"});
@@ -120,8 +123,9 @@ TEST_CASE("a list that was only appended to keeps what its own program begins it
 TEST_CASE("channels that a graph does not know survive its runs, across full snapshots too") {
     onBothSavers([](const SharedSaver& saver) {
         const auto rich = growing<Rich>(saver, 1);
-        rich.invoke({sg::set(&Rich::name, "n"), sg::add(&Rich::notes, {"1", "2"}), sg::merge(&Rich::scores, {{"a", 1}})},
-                    {.thread_id = "t"});
+        rich.invoke(
+            {sg::set(&Rich::name, "n"), sg::add(&Rich::notes, {"1", "2"}), sg::merge(&Rich::scores, {{"a", 1}})},
+            {.thread_id = "t"});
         // So that what is unknown is several operations.
         rich.updateState(T, {sg::add(&Rich::notes, "3"), sg::merge(&Rich::scores, {{"b", 2}})}, {.as_node = sg::START});
         const std::size_t snapshots = snapshotsIn(*saver);
@@ -189,15 +193,19 @@ TEST_CASE("a channel whose type changed is an error that names it, the thread an
         const Bytes before = bytesOf(*saver);
         CHECK(mentions(errorOf<sg::CorruptCheckpointError>([&] { return app.getState(T); }), parts));
         CHECK(mentions(errorOf<sg::CorruptCheckpointError>([&] { return historyOf(app, T); }), parts));
-        CHECK(mentions(errorOf<sg::CorruptCheckpointError>([&] { return app.updateState(T, {}, {.as_node = "grow"}); }), parts));
-        CHECK(mentions(errorOf<sg::CorruptCheckpointError>([&] { return app.invoke(sg::RESUME, {.thread_id = "t"}); }), parts));
+        CHECK(mentions(errorOf<sg::CorruptCheckpointError>([&] { return app.updateState(T, {}, {.as_node = "grow"}); }),
+                       parts));
+        CHECK(mentions(errorOf<sg::CorruptCheckpointError>([&] { return app.invoke(sg::RESUME, {.thread_id = "t"}); }),
+                       parts));
         CHECK(bytesOf(*saver) == before);
     });
 }
 
 TEST_CASE("a pending node that no longer exists is an error that names it; the state can be read, and edited past it") {
     onBothSavers([](const SharedSaver& saver) {
-        chainOf({"a", "gone", "c"}).compile({.checkpointer = saver, .interrupt_before = {"gone"}}).invoke(says("i"), {.thread_id = "t"});
+        chainOf({"a", "gone", "c"})
+            .compile({.checkpointer = saver, .interrupt_before = {"gone"}})
+            .invoke(says("i"), {.thread_id = "t"});
         const LineApp app = chainOf({"a", "c"}).compile({.checkpointer = saver});
         const Bytes before = bytesOf(*saver);
         CHECK(mentions(errorOf<sg::InvalidArgumentError>([&] { return app.invoke(sg::RESUME, {.thread_id = "t"}); }),
@@ -221,10 +229,13 @@ TEST_CASE("so is the target of a Send that no longer exists") {
         graph.addNode("a", saying("a"))
             .addNode("gone", [](const std::string& word) -> sg::Update<Line> { return says(word); })
             .addEdge(sg::START, "a")
-            .addConditionalEdges("a", [](const Line&) { return std::vector<sg::Send>{{"gone", "0"}}; });
+            .addConditionalEdges("a", [](const Line&) {
+                return std::vector<sg::Send>{{"gone", "0"}};
+            });
         graph.compile({.checkpointer = saver, .interrupt_before = {"gone"}}).invoke(says("i"), {.thread_id = "t"});
         const LineApp app = chainOf({"a", "c"}).compile({.checkpointer = saver});
-        CHECK(mentions(errorOf<sg::InvalidArgumentError>([&] { return app.invoke(sg::RESUME, {.thread_id = "t"}); }), {"'gone'"}));
+        CHECK(mentions(errorOf<sg::InvalidArgumentError>([&] { return app.invoke(sg::RESUME, {.thread_id = "t"}); }),
+                       {"'gone'"}));
         CHECK(app.getState(T).next == Words{"gone"});
         app.updateState(T, says("edit"), {.as_node = "a"});
         CHECK(app.invoke(sg::RESUME, {.thread_id = "t"}).values.v == Words{"i", "a", "edit", "c"});
@@ -249,8 +260,10 @@ struct Second {
     int count = 0;
     Entries scores = {};
     static constexpr auto channels() {
-        return sg::channels(sg::channel("words", &Second::words, sg::append), sg::channel("title", &Second::title, sg::formerly("name")),
-                            sg::channel("count", &Second::count, sg::max), sg::channel("scores", &Second::scores, sg::merge));
+        return sg::channels(sg::channel("words", &Second::words, sg::append),
+                            sg::channel("title", &Second::title, sg::formerly("name")),
+                            sg::channel("count", &Second::count, sg::max),
+                            sg::channel("scores", &Second::scores, sg::merge));
     }
 };
 
@@ -262,7 +275,9 @@ sg::CompiledGraph<S> writing(const SharedSaver& saver, sg::Update<S> update) {
     graph.addNode("ask", [](const S&, sg::Runtime& runtime) -> sg::Update<S> {
         return {sg::add(&S::words, sg::interrupt<std::string>(runtime, "?"))};
     });
-    graph.addNode("beside", [](const S&) -> sg::Update<S> { return {sg::add(&S::words, "beside"), sg::add(&S::count, 5)}; });
+    graph.addNode("beside", [](const S&) -> sg::Update<S> {
+        return {sg::add(&S::words, "beside"), sg::add(&S::count, 5)};
+    });
     graph.addEdge(sg::START, "write").addEdge("write", "ask").addEdge("write", "beside");
     return graph.compile({.checkpointer = saver});
 }
@@ -271,13 +286,15 @@ sg::CompiledGraph<S> writing(const SharedSaver& saver, sg::Update<S> update) {
 
 TEST_CASE("values survive the way from a new program to an old one and back, in the middle of a superstep") {
     onBothSavers([](const SharedSaver& saver) {
-        const auto second = writing<Second>(saver, {sg::add(&Second::words, "second"), sg::set(&Second::title, "titled"),
-                                                    sg::merge(&Second::scores, {{"a", 1}}), sg::add(&Second::count, 2)});
+        const auto second =
+            writing<Second>(saver, {sg::add(&Second::words, "second"), sg::set(&Second::title, "titled"),
+                                    sg::merge(&Second::scores, {{"a", 1}}), sg::add(&Second::count, 2)});
         const auto first = writing<First>(saver, {sg::add(&First::words, "first"), sg::add(&First::count, 1)});
         second.invoke(sg::Update<Second>(), {.thread_id = "t"});  // waits at the question, beside has finished
         CHECK(second.getState(T).values.count == 5);              // the greatest
 
-        // The old program sums, does not know the scores, and calls the title by its old name, under which nothing is stored.
+        // The old program sums, does not know the scores, and calls the title by its old name, under which nothing is
+        // stored.
         const auto between = first.getState(T).values;
         CHECK(between.words == Words{"second", "beside"});
         CHECK(between.count == 7);

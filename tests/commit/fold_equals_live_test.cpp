@@ -36,9 +36,9 @@ struct All {
             sg::channel("max", &All::max, sg::max), sg::channel("map", &All::map, sg::merge),
             sg::channel("any", &All::any, sg::any_value), sg::channel("once", &All::once, sg::ephemeral),
             sg::channel("topic", &All::topic, sg::topic),
-            sg::channel("custom", &All::custom, sg::reduce("mix", [](const std::string& a, const std::string& b) {
-                            return (b + a).substr(0, 60);
-                        })),
+            sg::channel(
+                "custom", &All::custom,
+                sg::reduce("mix", [](const std::string& a, const std::string& b) { return (b + a).substr(0, 60); })),
             sg::channel("untracked", &All::untracked, sg::untracked));
     }
     bool operator==(const All&) const = default;
@@ -149,10 +149,17 @@ void runRandomly(const SharedSaver& saver, std::uint64_t seed) {
         for (const auto& snapshot : app.getStateHistory(T, {.values = false})) all.push_back(snapshot.config);
         const sg::Config somewhere = all[random.below(all.size())];
         switch (random.below(4)) {
-            case 0: run(sg::RESUME, somewhere); break;
-            case 1: run(writer.alone(), {.thread_id = "t"}); break;
-            case 2: run(writer.alone(), somewhere); break;
-            default: run(sg::RESUME, app.updateState(somewhere, writer.alone(), {.as_node = random.chance(2) ? "n" : "p"}));
+            case 0:
+                run(sg::RESUME, somewhere);
+                break;
+            case 1:
+                run(writer.alone(), {.thread_id = "t"});
+                break;
+            case 2:
+                run(writer.alone(), somewhere);
+                break;
+            default:
+                run(sg::RESUME, app.updateState(somewhere, writer.alone(), {.as_node = random.chance(2) ? "n" : "p"}));
         }
         if (round % 4 == 3) compare(app, seen);
     }
@@ -189,8 +196,9 @@ TEST_CASE("an overwrite that is a channel's first value is stored as that value"
         const LineApp app = graph.addEdge(sg::START, "a").compile({.checkpointer = saver});
         CHECK(app.invoke(sg::Update<Line>(), {.thread_id = "t"}).values.v == Words{"only"});
         CHECK(app.getState(T).valuesAsJson() == R"({"v":["only"]})");
-        CHECK(app.invoke({sg::overwrite(&Line::v, {"input"})}, {.thread_id = "u", .interrupt_before = {"a"}}).values.v ==
-              Words{"input"});
+        CHECK(
+            app.invoke({sg::overwrite(&Line::v, {"input"})}, {.thread_id = "u", .interrupt_before = {"a"}}).values.v ==
+            Words{"input"});
         CHECK(app.getState({.thread_id = "u"}).values.v == Words{"input"});
     });
 }

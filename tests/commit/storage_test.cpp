@@ -24,10 +24,12 @@ struct Big {
     std::string secret = {};
     static constexpr auto channels() {
         return sg::channels(sg::channel("constant", &Big::constant), sg::channel("n", &Big::n, sg::sum),
-                            sg::channel("custom", &Big::custom, sg::reduce("count", [](std::int64_t a, std::int64_t b) {
-                                            ++reductions;
-                                            return (10 * a + b) % 1'000'000;
-                                        })),
+                            sg::channel("custom", &Big::custom,
+                                        sg::reduce("count",
+                                                   [](std::int64_t a, std::int64_t b) {
+                                                       ++reductions;
+                                                       return (10 * a + b) % 1'000'000;
+                                                   })),
                             sg::channel("secret", &Big::secret, sg::untracked));
     }
 };
@@ -46,7 +48,10 @@ struct Other {
 
 sg::CompiledGraph<Big> counting(const SharedSaver& saver, std::int64_t end) {
     sg::StateGraph<Big> graph;
-    graph.addNode("n", [](const Big&) -> sg::Update<Big> { return {sg::add(&Big::n, 1), sg::add(&Big::custom, 1)}; })
+    graph.addNode("n",
+                  [](const Big&) -> sg::Update<Big> {
+                      return {sg::add(&Big::n, 1), sg::add(&Big::custom, 1)};
+                  })
         .addEdge(sg::START, "n")
         .addConditionalEdges("n", [end](const Big& state) { return state.n < end ? "n" : sg::END; });
     return graph.compile({.checkpointer = saver});
@@ -86,7 +91,8 @@ Rows rowsOf(sg::BaseCheckpointSaver& saver) {
 }
 
 bool found(const Bytes& bytes, const std::string& text) {
-    return std::any_of(bytes.begin(), bytes.end(), [&](const auto& row) { return row.second.find(text) != std::string::npos; });
+    return std::any_of(bytes.begin(), bytes.end(),
+                       [&](const auto& row) { return row.second.find(text) != std::string::npos; });
 }
 
 }  // namespace
@@ -185,7 +191,10 @@ TEST_CASE("what is written to an untracked channel never reaches the saver") {
             return {};
         };
         graph.addNode("alone", tell).addNode("together", tell).addNode("ask", ask).addNode("look", look);
-        graph.addEdge(sg::START, "alone").addEdge("alone", "together").addEdge("alone", "ask").addEdge("together", "look");
+        graph.addEdge(sg::START, "alone")
+            .addEdge("alone", "together")
+            .addEdge("alone", "ask")
+            .addEdge("together", "look");
         const auto app = graph.compile({.checkpointer = saver});
         app.invoke({sg::set(&Big::secret, secret)}, {.thread_id = "t"});
         CHECK(!found(bytesOf(*saver), secret));

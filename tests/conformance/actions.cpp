@@ -52,7 +52,8 @@ void NodeCall::performOne(const json::object& action) {
         write(replaced->as_object(), true);
     } else if (const json::value* question = action.if_contains("interrupt")) {
         const json::value answer = sg::interrupt<json::value>(runtime_, evaluate(*question, environment_));
-        if (const json::value& into = get(action, "into"); into.is_string()) environment_.variables[text(into)] = answer;
+        if (const json::value& into = get(action, "into"); into.is_string())
+            environment_.variables[text(into)] = answer;
     } else if (const json::value* failure = action.if_contains("fail")) {
         const json::object& how = failure->as_object();
         if (world_.fails(place_.ns, runtime_.node(), get(how, "times").to_number<std::int64_t>())) {
@@ -74,7 +75,8 @@ void NodeCall::performOne(const json::object& action) {
 void NodeCall::write(const json::object& values, bool overwrites) {
     for (const auto& entry : values) {
         Written made{std::string(entry.key()), evaluate(entry.value(), environment_), overwrites};
-        const auto same = std::find_if(written_.begin(), written_.end(), [&](const Written& w) { return w.channel == made.channel; });
+        const auto same =
+            std::find_if(written_.begin(), written_.end(), [&](const Written& w) { return w.channel == made.channel; });
         if (same == written_.end()) {
             written_.push_back(std::move(made));
         } else {

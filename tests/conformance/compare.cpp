@@ -21,14 +21,16 @@ json::value canonical(const json::value& value) {
         for (const json::value& item : *array) items.push_back(canonical(item));
         return items;
     }
-    if (value.is_double() && std::floor(value.get_double()) == value.get_double() && std::fabs(value.get_double()) < 9e15) {
+    if (value.is_double() && std::floor(value.get_double()) == value.get_double() &&
+        std::fabs(value.get_double()) < 9e15) {
         return static_cast<std::int64_t>(value.get_double());
     }
     return value;
 }
 
 void order(json::array::iterator begin, json::array::iterator end) {
-    std::sort(begin, end, [](const json::value& a, const json::value& b) { return json::serialize(a) < json::serialize(b); });
+    std::sort(begin, end,
+              [](const json::value& a, const json::value& b) { return json::serialize(a) < json::serialize(b); });
 }
 void order(json::value& list) {
     if (json::array* items = list.if_array()) order(items->begin(), items->end());
@@ -84,7 +86,8 @@ json::value comparable(std::string_view key, const json::value& given) {
     return value;
 }
 
-void compareOperation(const std::string& label, const json::object& wanted, const json::object& given, std::vector<std::string>& found) {
+void compareOperation(const std::string& label, const json::object& wanted, const json::object& given,
+                      std::vector<std::string>& found) {
     if (given.contains("error") && !wanted.contains("error")) {
         found.push_back(label + ": unexpected error " + json::serialize(get(given, "error")));
     }
@@ -96,7 +99,9 @@ void compareOperation(const std::string& label, const json::object& wanted, cons
         }
         const json::value a = comparable(key, entry.value());
         const json::value b = comparable(key, get(given, key));
-        if (a != b) found.push_back(label + ": " + key + "\n    expected " + json::serialize(a) + "\n    got      " + json::serialize(b));
+        if (a != b)
+            found.push_back(label + ": " + key + "\n    expected " + json::serialize(a) + "\n    got      " +
+                            json::serialize(b));
     }
     if (given.contains("executed") && !wanted.contains("executed")) {
         found.push_back(label + ": ran " + json::serialize(get(given, "executed")) + ", expected nothing to run");
@@ -116,7 +121,8 @@ std::vector<std::string> differences(const json::object& expected, const json::o
     const std::string refused = buildError(expected);
     const std::string got = buildError(answer);
     if (refused != got) {
-        found.push_back("build: expected " + (refused.empty() ? "no error" : refused) + ", got " + json::serialize(get(answer, "expect_build")));
+        found.push_back("build: expected " + (refused.empty() ? "no error" : refused) + ", got " +
+                        json::serialize(get(answer, "expect_build")));
     }
     if (!refused.empty()) return found;
     const json::array& wanted = get(expected, "run").as_array();
@@ -125,7 +131,8 @@ std::vector<std::string> differences(const json::object& expected, const json::o
         const json::object& op = wanted[i].as_object();
         const json::value& expect = get(op, "expect");
         compareOperation("operation " + std::to_string(i) + " (" + text(get(op, "op")) + ")",
-                         expect.is_object() ? expect.get_object() : json::object(), get(given[i].as_object(), "expect").as_object(), found);
+                         expect.is_object() ? expect.get_object() : json::object(),
+                         get(given[i].as_object(), "expect").as_object(), found);
     }
     if (wanted.size() != given.size()) found.push_back("not every operation was answered");
     return found;

@@ -26,11 +26,16 @@ json::value add(const json::value& left, const json::value& right) {
 
 json::value length(const json::value& value) {
     switch (value.kind()) {
-        case json::kind::null: return 0;
-        case json::kind::string: return value.get_string().size();
-        case json::kind::array: return value.get_array().size();
-        case json::kind::object: return value.get_object().size();
-        default: throw std::invalid_argument("has no length: " + json::serialize(value));
+        case json::kind::null:
+            return 0;
+        case json::kind::string:
+            return value.get_string().size();
+        case json::kind::array:
+            return value.get_array().size();
+        case json::kind::object:
+            return value.get_object().size();
+        default:
+            throw std::invalid_argument("has no length: " + json::serialize(value));
     }
 }
 
@@ -59,7 +64,8 @@ json::value calculate(std::string_view operation, const json::value& operand) {
     const json::array& operands = operand.as_array();
     if (operation == "$concat") return concatenate(operands);
     if (operation == "$add") return add(operands.at(0), operands.at(1));
-    if (operation == "$lt") return numberOr0(operands.at(0)).to_number<double>() < numberOr0(operands.at(1)).to_number<double>();
+    if (operation == "$lt")
+        return numberOr0(operands.at(0)).to_number<double>() < numberOr0(operands.at(1)).to_number<double>();
     if (operation == "$eq") return operands.at(0) == operands.at(1);
     throw std::invalid_argument("no such operation: " + std::string(operation));
 }
@@ -68,12 +74,18 @@ json::value calculate(std::string_view operation, const json::value& operand) {
 
 bool isTrue(const json::value& value) {
     switch (value.kind()) {
-        case json::kind::null: return false;
-        case json::kind::bool_: return value.get_bool();
-        case json::kind::string: return !value.get_string().empty();
-        case json::kind::array: return !value.get_array().empty();
-        case json::kind::object: return !value.get_object().empty();
-        default: return value.to_number<double>() != 0;
+        case json::kind::null:
+            return false;
+        case json::kind::bool_:
+            return value.get_bool();
+        case json::kind::string:
+            return !value.get_string().empty();
+        case json::kind::array:
+            return !value.get_array().empty();
+        case json::kind::object:
+            return !value.get_object().empty();
+        default:
+            return value.to_number<double>() != 0;
     }
 }
 

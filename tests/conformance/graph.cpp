@@ -56,7 +56,8 @@ std::vector<sg::Target> choose(const json::object& branch, const json::value& st
                 }
             }
         } else {
-            for (const json::value& target : get(option, "to").as_array()) targets.push_back(evaluateTarget(target, environment));
+            for (const json::value& target : get(option, "to").as_array())
+                targets.push_back(evaluateTarget(target, environment));
         }
         break;
     }
@@ -80,7 +81,8 @@ void addEdges(sg::StateGraph<sg::JsonState>& graph, const json::object& spec) {
             sg::PathMap ends;
             if (branch.contains("ends")) ends = names(get(branch, "ends"));
             graph.addConditionalEdges(
-                text(get(branch, "from")), [&branch](const json::value& state) { return choose(branch, state); }, std::move(ends));
+                text(get(branch, "from")), [&branch](const json::value& state) { return choose(branch, state); },
+                std::move(ends));
         }
     }
 }
@@ -119,7 +121,7 @@ void GraphBuilder::addNode(sg::StateGraph<sg::JsonState>& graph, const json::obj
         const json::object& inner = nested->as_object();
         GraphPlace& inside = addPlace(inner, place.ns.empty() ? name : place.ns + "|" + name, &place);
         const json::value& checkpointer = get(inner, "checkpointer");
-        const sg::Checkpointer kind = !checkpointer.is_bool()     ? sg::Checkpointer()
+        const sg::Checkpointer kind = !checkpointer.is_bool()   ? sg::Checkpointer()
                                       : checkpointer.get_bool() ? sg::PER_THREAD
                                                                 : sg::NO_CHECKPOINTER;
         graph.addNode(name, buildAt(inner, inside, kind), options);

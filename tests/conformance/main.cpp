@@ -5,7 +5,8 @@
 #include "tests/conformance/compare.hpp"
 #include "tests/conformance/savers.hpp"
 
-// Runs conformance scenarios through the public API and compares what comes of them with what was recorded, or prints it.
+// Runs conformance scenarios through the public API and compares what comes of them with what was recorded, or prints
+// it.
 namespace {
 
 constexpr const char* usage =
@@ -38,7 +39,8 @@ Options parse(const std::vector<std::string>& arguments) {
             options.saver = value();
         } else if (argument == "--concurrency") {
             const std::string& number = value();
-            const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), options.concurrency);
+            const auto [end, error] =
+                std::from_chars(number.data(), number.data() + number.size(), options.concurrency);
             if (error != std::errc() || end != number.data() + number.size() || options.concurrency < 1) {
                 throw std::invalid_argument("--concurrency must be a number of at least 1, and is '" + number + "'");
             }

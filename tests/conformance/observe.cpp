@@ -8,8 +8,8 @@ namespace {
 
 void requireSame(const Snapshot& snapshot, const json::object& values) {
     if (json::value(snapshot.values.toObject()) != json::value(values)) {
-        throw std::logic_error("a snapshot's values and values_as_cbor differ: " + json::serialize(snapshot.values.toObject()) + " and " +
-                               json::serialize(values));
+        throw std::logic_error("a snapshot's values and values_as_cbor differ: " +
+                               json::serialize(snapshot.values.toObject()) + " and " + json::serialize(values));
     }
 }
 
@@ -68,9 +68,11 @@ json::object describe(const Snapshot& snapshot, const Ordinals& ordinals) {
     requireSame(snapshot, shown_values);
     json::array tasks;
     for (const auto& task : snapshot.tasks) tasks.push_back(describeTask(task));
-    json::object shown{{"values", shown_values}, {"next", json::value_from(snapshot.next)}, {"tasks", std::move(tasks)}};
+    json::object shown{
+        {"values", shown_values}, {"next", json::value_from(snapshot.next)}, {"tasks", std::move(tasks)}};
     shown.emplace("checkpoint", ordinals.of(snapshot.config.checkpoint_id));
-    shown.emplace("parent", snapshot.parent_config ? ordinals.of(snapshot.parent_config->checkpoint_id) : json::value());
+    shown.emplace("parent",
+                  snapshot.parent_config ? ordinals.of(snapshot.parent_config->checkpoint_id) : json::value());
     if (snapshot.config.checkpoint_id) {
         shown.emplace("source", sg::toString(snapshot.source));
         shown.emplace("step", snapshot.step);
@@ -87,13 +89,19 @@ json::object describe(const std::exception& error) {
     }
     if (const auto* own = dynamic_cast<const sg::Error*>(&error)) {
         switch (own->code()) {
-            case sg::Errc::invalid_update: return made("invalid_update");
-            case sg::Errc::recursion_limit: return made("recursion_limit");
-            case sg::Errc::empty_input: return made("empty_input");
-            case sg::Errc::invalid_graph: return made("invalid_graph");
+            case sg::Errc::invalid_update:
+                return made("invalid_update");
+            case sg::Errc::recursion_limit:
+                return made("recursion_limit");
+            case sg::Errc::empty_input:
+                return made("empty_input");
+            case sg::Errc::invalid_graph:
+                return made("invalid_graph");
             case sg::Errc::invalid_argument:
-            case sg::Errc::missing_checkpointer: return made("invalid_argument");
-            default: return made(sg::toString(own->code()));
+            case sg::Errc::missing_checkpointer:
+                return made("invalid_argument");
+            default:
+                return made(sg::toString(own->code()));
         }
     }
     return made("exception");
@@ -103,17 +111,25 @@ void Chunks::take(const sg::StreamEvent& event) {
     json::object chunk{{"mode", sg::toString(event.mode)}};
     const json::value data = sg::toJsonValue(event.data);
     switch (event.mode) {
-        case sg::StreamMode::tasks: chunk.emplace("data", taskData(data.as_object())); break;
-        case sg::StreamMode::checkpoints: chunk.emplace("data", checkpointData(data.as_object())); break;
-        case sg::StreamMode::values: chunk.emplace("data", valuesData(data)); break;
-        default: chunk.emplace("data", data);
+        case sg::StreamMode::tasks:
+            chunk.emplace("data", taskData(data.as_object()));
+            break;
+        case sg::StreamMode::checkpoints:
+            chunk.emplace("data", checkpointData(data.as_object()));
+            break;
+        case sg::StreamMode::values:
+            chunk.emplace("data", valuesData(data));
+            break;
+        default:
+            chunk.emplace("data", data);
     }
     if (subgraphs_) {
         json::array path;
         for (const auto& name : event.ns) path.emplace_back(name.substr(0, name.find(':')));
         chunk.emplace("ns", std::move(path));
     }
-    if (event.mode == sg::StreamMode::values && !event.interrupts.empty()) chunk.emplace("interrupts", values(event.interrupts));
+    if (event.mode == sg::StreamMode::values && !event.interrupts.empty())
+        chunk.emplace("interrupts", values(event.interrupts));
     chunks_.push_back(std::move(chunk));
 }
 

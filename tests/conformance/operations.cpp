@@ -13,7 +13,8 @@ namespace {
 /// One operation on a graph.
 class Operation {
 public:
-    Operation(const json::object& op, const App& app, const GraphBuilder& graph, const Settings& settings, bool has_saver)
+    Operation(const json::object& op, const App& app, const GraphBuilder& graph, const Settings& settings,
+              bool has_saver)
         : op_(op),
           app_(app),
           graph_(graph),
@@ -28,7 +29,8 @@ public:
         } else if (kind == "stream") {
             stream(expect);
         } else if (kind == "get_state") {
-            expect.emplace("state", describe(app_.getState({.thread_id = thread_, .checkpoint_id = at("at")}), ordinals()));
+            expect.emplace("state",
+                           describe(app_.getState({.thread_id = thread_, .checkpoint_id = at("at")}), ordinals()));
         } else if (kind == "history") {
             history(expect);
         } else if (kind == "update_state") {
@@ -55,7 +57,8 @@ private:
     sg::RunConfig config() const {
         sg::RunConfig config{.thread_id = thread_, .checkpoint_id = at("at")};
         config.max_concurrency = settings_.concurrency;
-        if (const json::value* limit = op_.if_contains("recursion_limit")) config.recursion_limit = limit->to_number<int>();
+        if (const json::value* limit = op_.if_contains("recursion_limit"))
+            config.recursion_limit = limit->to_number<int>();
         if (const auto before = names(get(op_, "interrupt_before")); !before.empty()) config.interrupt_before = before;
         if (const auto after = names(get(op_, "interrupt_after")); !after.empty()) config.interrupt_after = after;
         const json::value& durability = get(op_, "durability");
@@ -133,11 +136,13 @@ private:
         sg::HistoryOptions options{.before = at("before")};
         if (const json::value* limit = op_.if_contains("limit")) options.limit = limit->to_number<std::size_t>();
         if (const json::object* filter = get(op_, "filter").if_object()) {
-            for (const auto& entry : *filter) options.filter.push_back({std::string(entry.key()), sg::fromJson(entry.value())});
+            for (const auto& entry : *filter)
+                options.filter.push_back({std::string(entry.key()), sg::fromJson(entry.value())});
         }
         json::array shown;
         const Ordinals all = ordinals();
-        for (const auto& snapshot : app_.getStateHistory({.thread_id = thread_}, options)) shown.push_back(describe(snapshot, all));
+        for (const auto& snapshot : app_.getStateHistory({.thread_id = thread_}, options))
+            shown.push_back(describe(snapshot, all));
         expect.emplace("history", std::move(shown));
     }
 
@@ -145,7 +150,8 @@ private:
         sg::UpdateOptions options;
         if (const json::value& node = get(op_, "as_node"); node.is_string()) options.as_node = text(node);
         const auto& channels = options.as_node == sg::START ? graph_.input() : graph_.root().channels;
-        app_.updateState({.thread_id = thread_, .checkpoint_id = at("at")}, updateOf(get(op_, "values"), channels), options);
+        app_.updateState({.thread_id = thread_, .checkpoint_id = at("at")}, updateOf(get(op_, "values"), channels),
+                         options);
     }
 
     const json::object& op_;
@@ -182,7 +188,8 @@ json::object answer(const json::object& scenario, const Settings& settings) {
             } catch (const std::exception& error) {
                 expect.emplace("error", describe(error));
             }
-            if (json::array executed = world.takeExecuted(); !executed.empty()) expect.emplace("executed", std::move(executed));
+            if (json::array executed = world.takeExecuted(); !executed.empty())
+                expect.emplace("executed", std::move(executed));
             try {
                 operation.showState(expect);
             } catch (const std::exception& error) {

@@ -18,7 +18,8 @@ struct Settings {
     Limits limits = {};
 };
 
-/// Does what a scenario says, and fills each operation's "expect" with what came of it. Never looks at what was recorded.
+/// Does what a scenario says, and fills each operation's "expect" with what came of it. Never looks at what was
+/// recorded.
 json::object answer(const json::object& scenario, const Settings& settings);
 
 }  // namespace conformance

@@ -14,7 +14,8 @@ public:
     Settings next(const json::object& scenario);
 
 private:
-    std::shared_ptr<stategraph::BaseCheckpointSaver> shared_;  // one database for all: opening one takes longer than a scenario
+    std::shared_ptr<stategraph::BaseCheckpointSaver>
+        shared_;  // one database for all: opening one takes longer than a scenario
     std::size_t count_ = 0;
 };
 

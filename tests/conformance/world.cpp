@@ -22,9 +22,11 @@ std::size_t sizeOf(const json::value& value) {
 }  // namespace
 
 void World::ran(const std::string& ns, std::string_view node, std::int64_t step, const json::value& input) {
-    if (limits_.input_size_max > 0 && sizeOf(input) > limits_.input_size_max) throw std::length_error("the node's input is too large");
+    if (limits_.input_size_max > 0 && sizeOf(input) > limits_.input_size_max)
+        throw std::length_error("the node's input is too large");
     const std::lock_guard lock(mutex_);
-    if (limits_.executions_max > 0 && ++executions_ > limits_.executions_max) throw std::length_error("too many nodes ran");
+    if (limits_.executions_max > 0 && ++executions_ > limits_.executions_max)
+        throw std::length_error("too many nodes ran");
     executed_.push_back({{"ns", ns}, {"step", step}, {"node", node}, {"input", input}});
 }
 

@@ -23,9 +23,10 @@ int main() {
 #if HAS_SCHEMA
     if (sg::schemaCheck(R"({"properties":{"n":{"default":2}}})")(sg::parseJson("{}")).as<Number>().n != 2) return 3;
 #endif
-    const agent::Agent helper({.model = model::scripted({model::assistant({{{}, "c", "twice", R"({"n":2})"}}), model::assistant("four")}),
-                               .tools = {agent::tool<Number>("twice", {}, [](const Number& number) { return 2 * number.n; })},
-                               .compile = {.checkpointer = std::make_shared<sg::MemorySaver>()}});
+    const agent::Agent helper(
+        {.model = model::scripted({model::assistant({{{}, "c", "twice", R"({"n":2})"}}), model::assistant("four")}),
+         .tools = {agent::tool<Number>("twice", {}, [](const Number& number) { return 2 * number.n; })},
+         .compile = {.checkpointer = std::make_shared<sg::MemorySaver>()}});
 #if HAS_SERVE
     stategraph::serve::Server server;
     server.add("helper", stategraph::serve::endpoint(helper));

@@ -17,5 +17,7 @@ extern "C" int runGraph(int n) {
     sg::StateGraph<State> graph;
     graph.addNode("next", [](const State& state) -> sg::Update<State> { return {sg::set(&State::n, state.n + 1)}; });
     graph.addEdge(sg::START, "next").addEdge("next", sg::END);
-    return graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()}).invoke({sg::set(&State::n, n)}, {.thread_id = "t"}).values.n;
+    return graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()})
+        .invoke({sg::set(&State::n, n)}, {.thread_id = "t"})
+        .values.n;
 }

@@ -15,8 +15,9 @@
 #include "tests/support/drivers.hpp"
 #include "tests/support/graphs.hpp"
 
-// Random graphs that ask, fail once, and have subgraphs, Sends and edges between them: whatever is answered, in whatever rounds, by whichever
-// driver and process, they end as they would if nobody had been asked, and nothing that finished runs again.
+// Random graphs that ask, fail once, and have subgraphs, Sends and edges between them: whatever is answered, in
+// whatever rounds, by whichever driver and process, they end as they would if nobody had been asked, and nothing that
+// finished runs again.
 using namespace graphs;
 
 namespace {
@@ -24,7 +25,7 @@ namespace {
 /// One node of a random graph, and what is inside it.
 struct Plan {
     std::string name;
-    std::vector<Plan> inner = {};              // of a subgraph
+    std::vector<Plan> inner = {};                 // of a subgraph
     std::vector<std::pair<int, int>> edges = {};  // between them
     int questions = 0;
     int sends = 0;  // so many Sends from START lead here instead of an edge
@@ -112,7 +113,9 @@ void build(G& graph, const Plan& plan, World& world);
 template <class G>
 void addNode(G& graph, const Plan& plan, World& world) {
     if (plan.inner.empty()) {
-        graph.addNode(plan.name, [&plan, &world](const State& state, sg::Runtime& runtime) { return world.run(plan, state, runtime); });
+        graph.addNode(plan.name, [&plan, &world](const State& state, sg::Runtime& runtime) {
+            return world.run(plan, state, runtime);
+        });
         return;
     }
     sg::StateGraph<State, State, Bar> inner;
@@ -121,7 +124,9 @@ void addNode(G& graph, const Plan& plan, World& world) {
     if (plan.sends > 0) {
         graph.addNode(plan.name, compiled);
     } else {
-        graph.addNode(plan.name, compiled, [](const State&) -> Update { return {}; }, [](const State& state) -> Update { return {sg::add(&State::bar, state.bar)}; });
+        graph.addNode(
+            plan.name, compiled, [](const State&) -> Update { return {}; },
+            [](const State& state) -> Update { return {sg::add(&State::bar, state.bar)}; });
     }
 }
 
@@ -139,7 +144,8 @@ void build(G& graph, const Plan& plan, World& world) {
         if (node.sends > 0) {
             const auto send = [&node](const State&) {
                 std::vector<sg::Send> sends;
-                for (int index = 0; index < node.sends; ++index) sends.emplace_back(node.name, State{.foo = std::to_string(index)});
+                for (int index = 0; index < node.sends; ++index)
+                    sends.emplace_back(node.name, State{.foo = std::to_string(index)});
                 return sends;
             };
             graph.addConditionalEdges(sg::START, send, {node.name});
@@ -157,7 +163,8 @@ App compiled(const Plan& plan, World& world, const std::shared_ptr<sg::MemorySav
 
 Strings textsOf(const std::vector<sg::Interrupt>& interrupts) {
     Strings texts;
-    for (const auto& interrupt : interrupts) texts.push_back(interrupt.id.toString() + interrupt.value.as<std::string>());
+    for (const auto& interrupt : interrupts)
+        texts.push_back(interrupt.id.toString() + interrupt.value.as<std::string>());
     std::sort(texts.begin(), texts.end());
     return texts;
 }
@@ -176,7 +183,8 @@ public:
             } else if (outcome.status == sg::Status::done) {
                 return outcome.values.bar;
             } else if (outcome.status == sg::Status::interrupted) {
-                CHECK(textsOf(app_->getState({.thread_id = "t"}, {.subgraphs = true}).interrupts()) == textsOf(outcome.interrupts));
+                CHECK(textsOf(app_->getState({.thread_id = "t"}, {.subgraphs = true}).interrupts()) ==
+                      textsOf(outcome.interrupts));
             }
         }
         FAIL("the thread does not end");
@@ -195,7 +203,8 @@ private:
         if (below(2) == 0) config.max_concurrency = 1;
         if (saver_->list({}).empty()) return driver.run(*app_, Update{}, config);
         const auto open = app_->getState({.thread_id = "t"}, {.subgraphs = true}).interrupts();
-        if (open.size() == 1 && below(2) == 0) return driver.run(*app_, sg::Command<>{.resume = answerTo(open[0].value.as<std::string>())}, config);
+        if (open.size() == 1 && below(2) == 0)
+            return driver.run(*app_, sg::Command<>{.resume = answerTo(open[0].value.as<std::string>())}, config);
         std::vector<sg::Answer> answers;
         for (const auto& question : open) {
             if (below(2) == 0) answers.push_back({question.id, answerTo(question.value.as<std::string>())});
@@ -213,12 +222,16 @@ private:
 
 }  // namespace
 
-TEST_CASE("questions at any depth, answered in any rounds by any driver: the end is as if nobody had been asked, and nothing runs twice") {
+TEST_CASE(
+    "questions at any depth, answered in any rounds by any driver: the end is as if nobody had been asked, and nothing "
+    "runs twice") {
     for (unsigned seed = 0; seed < 150; ++seed) {
         CAPTURE(seed);
         const Plan plan = Planner(seed).root();
         World calm(false);
-        const auto expected = compiled(plan, calm, std::make_shared<sg::MemorySaver>()).invoke(Update{}, {.thread_id = "calm"}).values.bar;
+        const auto expected = compiled(plan, calm, std::make_shared<sg::MemorySaver>())
+                                  .invoke(Update{}, {.thread_id = "calm"})
+                                  .values.bar;
         Users users(plan, seed + 1);
         CHECK(users.drive() == expected);
         CHECK(users.world().finished() == calm.finished());

@@ -71,7 +71,9 @@ TEST_CASE("one node asks in a loop and twice in one body, and its parallel insta
         });
         graph.addNode("round", [](const State&) -> Update { return {sg::add(&State::n, 1)}; });
         graph.addEdge("ask", "round");
-        graph.addConditionalEdges(sg::START, [](const State&) { return std::vector<sg::Send>{{"ask", 1}, {"ask", 2}, {"ask", 3}}; });
+        graph.addConditionalEdges(sg::START, [](const State&) {
+            return std::vector<sg::Send>{{"ask", 1}, {"ask", 2}, {"ask", 3}};
+        });
         graph.addConditionalEdges("round", [](const State& s) {
             return s.n < 3 ? std::vector<sg::Send>{{"ask", 1}, {"ask", 2}, {"ask", 3}} : std::vector<sg::Send>{};
         });
@@ -87,17 +89,20 @@ TEST_CASE("one node asks in a loop and twice in one body, and its parallel insta
                     CHECK(asked.value.as<int>() == static_cast<int>(i) + 1 + 100 * question);
                     CHECK(asked.index == static_cast<std::uint64_t>(question));
                     CHECK(ids.insert(asked.id).second == (question == 0));
-                    answers.answers.push_back({asked.id, std::to_string(round) + std::to_string(i) + (question == 0 ? "a" : "b")});
+                    answers.answers.push_back(
+                        {asked.id, std::to_string(round) + std::to_string(i) + (question == 0 ? "a" : "b")});
                 }
                 result = app.invoke(answers, {.thread_id = "t"});
             }
         }
         CHECK((result.status == sg::Status::done));
-        CHECK(result.values.bar == Strings{"10a10b", "11a11b", "12a12b", "20a20b", "21a21b", "22a22b", "30a30b", "31a31b", "32a32b"});
+        CHECK(result.values.bar ==
+              Strings{"10a10b", "11a11b", "12a12b", "20a20b", "21a21b", "22a22b", "30a30b", "31a31b", "32a32b"});
     });
 }
 
-TEST_CASE("a fast branch of three nodes and a slow sibling: the join fires once, and an untaken branch does not block it") {
+TEST_CASE(
+    "a fast branch of three nodes and a slow sibling: the join fires once, and an untaken branch does not block it") {
     savers::onEach([](savers::Store& store) {
         Log log;
         Graph graph;
@@ -108,7 +113,8 @@ TEST_CASE("a fast branch of three nodes and a slow sibling: the join fires once,
         graph.addEdge({"f3", "slow"}, "join");
         graph.addEdge("never", "join");  // a plain edge, from a branch that is not taken
         const App app = graph.compile({.checkpointer = store.open()});
-        CHECK(app.invoke(Update{}, {.thread_id = "t"}).values.bar == Strings{"start", "f1", "slow", "f2", "f3", "join"});
+        CHECK(app.invoke(Update{}, {.thread_id = "t"}).values.bar ==
+              Strings{"start", "f1", "slow", "f2", "f3", "join"});
         CHECK(log.count("join") == 1);
         CHECK(log.count("never") == 0);
     });
@@ -145,7 +151,8 @@ TEST_CASE("a failed attempt's writes never appear later") {
     savers::onEach([](savers::Store& store) {
         int tries = 0;
         Graph graph;
-        // The writes are made, and then the router behind the node fails: the attempt is over, and what it wrote with it.
+        // The writes are made, and then the router behind the node fails: the attempt is over, and what it wrote with
+        // it.
         graph.addNode("a", [&](const State&) -> Update { return bar("attempt " + std::to_string(++tries)); });
         graph.addNode("sibling", appends("sibling"));
         graph.addConditionalEdges("a", [&](const State&) -> std::string {

@@ -47,8 +47,8 @@ sg::RunConfig with(const std::shared_ptr<sg::RunControl>& control) {
 
 const sg::Config thread_t{.thread_id = "t"};
 
-// Runs `graph` (a node before, "here", a node after), stops it when "here" says so, and goes on: nothing is lost, doubled, or kept of the
-// stopped attempt, and the thread stays cancelled until somebody goes on with it.
+// Runs `graph` (a node before, "here", a node after), stops it when "here" says so, and goes on: nothing is lost,
+// doubled, or kept of the stopped attempt, and the thread stays cancelled until somebody goes on with it.
 template <class Here>
 void stopsIn(savers::Store& store, Here here) {
     auto saver = store.open();
@@ -128,7 +128,9 @@ TEST_CASE("cancelled in a subgraph") {
                 return {};
             });
             inner.addEdge(sg::START, "first").addEdge("first", "second");
-            graph.addNode("here", inner.compile(), [](const State&) -> Update { return {}; }, [](const State& state) -> Update { return {sg::add(&State::bar, state.bar)}; });
+            graph.addNode(
+                "here", inner.compile(), [](const State&) -> Update { return {}; },
+                [](const State& state) -> Update { return {sg::add(&State::bar, state.bar)}; });
         });
         CHECK(firsts == 1);  // what was committed inside is kept
     });
@@ -182,7 +184,8 @@ TEST_CASE("cancelled while it waits for its turn on the thread: an error, and no
             std::this_thread::sleep_for(std::chrono::milliseconds(20));
             control->requestStop();
         });
-        CHECK_THROWS_WITH_AS(app.invoke({sg::set(&State::foo, "late")}, config), doctest::Contains("before it had its turn"), sg::CancelledError);
+        CHECK_THROWS_WITH_AS(app.invoke({sg::set(&State::foo, "late")}, config),
+                             doctest::Contains("before it had its turn"), sg::CancelledError);
         config.control.reset();
         config.timeout = 10ms;
         CHECK_THROWS_AS(app.invoke({sg::set(&State::foo, "later")}, config), sg::CancelledError);

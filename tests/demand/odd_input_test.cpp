@@ -21,7 +21,8 @@
 #include "tests/support/history_graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// What nobody means and some program does: ids, texts, clocks and exceptions of every kind. Each is refused with a sentence or works to the end.
+// What nobody means and some program does: ids, texts, clocks and exceptions of every kind. Each is refused with a
+// sentence or works to the end.
 using namespace graphs;
 using namespace std::chrono_literals;
 
@@ -83,8 +84,19 @@ TEST_CASE("threads whose ids are any bytes are kept apart, listed, copied and de
     savers::onEach([](savers::Store& store) {
         const auto saver = store.open();
         const App app = chain().compile({.checkpointer = saver});
-        const Strings ids{std::string(1, '\0'), std::string(119, '\0'), std::string(119, '\xFF'), "\xFF", "a", std::string("a\0", 2), std::string("a\0b", 3),
-                          "a|b", "a:b", "/", "..", "\n", " "};
+        const Strings ids{std::string(1, '\0'),
+                          std::string(119, '\0'),
+                          std::string(119, '\xFF'),
+                          "\xFF",
+                          "a",
+                          std::string("a\0", 2),
+                          std::string("a\0b", 3),
+                          "a|b",
+                          "a:b",
+                          "/",
+                          "..",
+                          "\n",
+                          " "};
         for (const auto& id : ids) app.invoke(bar(id), {.thread_id = id});
         CHECK(saver->list({.heads = true}).size() == ids.size());
         for (const auto& id : ids) {
@@ -127,7 +139,8 @@ TEST_CASE("whatever a node throws, the error names the node, what it threw is sh
             });
             graph.addEdge(sg::START, "a").addEdge(sg::START, "bad");
             const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
-            const auto error = graphs::thrown<sg::NodeError>([&] { app.invoke(Update{}, {.thread_id = "t", .durability = durability}); });
+            const auto error = graphs::thrown<sg::NodeError>(
+                [&] { app.invoke(Update{}, {.thread_id = "t", .durability = durability}); });
             CHECK(error.context().node == "bad");
             const auto state = app.getState({.thread_id = "t"});
             CHECK(state.tasks.at(1).error.value_or("none") == thrown.text);
@@ -150,7 +163,10 @@ TEST_CASE("ids ascend on clocks that stand still, go backwards, are before 1970 
         {"before 1970", [] { return Moment(-5000s); }},
         {"the least", [] { return Moment::min(); }},
         {"the greatest", [] { return Moment::max(); }},
-        {"random", [&] { return Moment(Moment::duration(static_cast<std::int64_t>(random = random * 6'364'136'223'846'793'005U + 1'442'695'040'888'963'407U))); }}};
+        {"random", [&] {
+             return Moment(Moment::duration(
+                 static_cast<std::int64_t>(random = random * 6'364'136'223'846'793'005U + 1'442'695'040'888'963'407U)));
+         }}};
     for (const auto& [name, clock] : clocks) {
         CAPTURE(name);
         const auto saver = std::make_shared<sg::MemorySaver>();
@@ -196,14 +212,22 @@ TEST_CASE("limits may be as long as a duration can be, for every driver") {
         CAPTURE(driver.name);
         Graph graph;
         std::atomic<int> failures{1};
-        graph.addNode("a", [&failures](const State&, sg::Runtime& runtime) -> Update {
-            runtime.heartbeat();
-            if (failures-- > 0) throw std::runtime_error("once");
-            return bar("a");
-        }, {.retry = {.max_attempts = 2, .initial_interval = 0ms, .max_interval = ever, .jitter = false}, .cache = {.ttl = ever}, .timeout = ever, .idle_timeout = ever});
+        graph.addNode("a",
+                      [&failures](const State&, sg::Runtime& runtime) -> Update {
+                          runtime.heartbeat();
+                          if (failures-- > 0) throw std::runtime_error("once");
+                          return bar("a");
+                      },
+                      {.retry = {.max_attempts = 2, .initial_interval = 0ms, .max_interval = ever, .jitter = false},
+                       .cache = {.ttl = ever},
+                       .timeout = ever,
+                       .idle_timeout = ever});
         graph.addEdge(sg::START, "a");
-        const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>(), .executor = executor, .cache = std::make_shared<sg::MemoryCache>()});
-        const sg::RunConfig config{.thread_id = "t", .on_busy = sg::OnBusy::wait, .busy_timeout = ever, .timeout = ever};
+        const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>(),
+                                       .executor = executor,
+                                       .cache = std::make_shared<sg::MemoryCache>()});
+        const sg::RunConfig config{
+            .thread_id = "t", .on_busy = sg::OnBusy::wait, .busy_timeout = ever, .timeout = ever};
         const auto outcome = driver.run(app, bar("in"), config);
         REQUIRE(outcome.what() == "");
         CHECK((outcome.status == sg::Status::done));
@@ -214,7 +238,9 @@ TEST_CASE("limits may be as long as a duration can be, for every driver") {
 TEST_CASE("a run that may wait for its turn as long as a duration can be gets it") {
     const App app = chain().compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
     const auto ever = std::chrono::milliseconds::max();
-    const auto run = [&] { app.invoke(bar("in"), {.thread_id = "t", .on_busy = sg::OnBusy::wait, .busy_timeout = ever}); };
+    const auto run = [&] {
+        app.invoke(bar("in"), {.thread_id = "t", .on_busy = sg::OnBusy::wait, .busy_timeout = ever});
+    };
     std::vector<std::thread> threads;
     for (int i = 0; i < 4; ++i) threads.emplace_back(run);
     for (auto& thread : threads) thread.join();
@@ -233,9 +259,11 @@ TEST_CASE("texts that are not UTF-8, or have NUL bytes, come back as they were, 
         });
         graph.addEdge(sg::START, "asks");
         const App app = graph.compile({.checkpointer = saver});
-        const sg::StreamModes modes{sg::StreamMode::values, sg::StreamMode::updates, sg::StreamMode::tasks, sg::StreamMode::debug, sg::StreamMode::custom};
-        const auto asked = app.stream(bar(odd), {.thread_id = "t", .metadata = sg::Metadata{{odd, odd}}}, {.modes = modes},
-                                      [](const sg::StreamEvent& event) { CHECK_FALSE(sg::toJson(event).empty()); });
+        const sg::StreamModes modes{sg::StreamMode::values, sg::StreamMode::updates, sg::StreamMode::tasks,
+                                    sg::StreamMode::debug, sg::StreamMode::custom};
+        const auto asked =
+            app.stream(bar(odd), {.thread_id = "t", .metadata = sg::Metadata{{odd, odd}}}, {.modes = modes},
+                       [](const sg::StreamEvent& event) { CHECK_FALSE(sg::toJson(event).empty()); });
         REQUIRE(asked.interrupts.size() == 1);
         CHECK(asked.interrupts[0].value.as<std::string>() == odd);
         const auto done = app.invoke(sg::Command<>{.resume = odd}, {.thread_id = "t"});

@@ -9,15 +9,18 @@
 #include "tests/support/history_graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// What users of checkpointed graph engines report, as tests by those ideas' names: one thread, its writers, its past and what is pruned.
-// docs/reliability.md says where the others are.
+// What users of checkpointed graph engines report, as tests by those ideas' names: one thread, its writers, its past
+// and what is pruned. docs/reliability.md says where the others are.
 using namespace graphs;
 
 namespace {
 
 Graph twoQuestions(Log& log) {
     Graph graph;
-    graph.addNode("first", appends(log, "first")).addNode("ask a", asks(log, "a")).addNode("ask b", asks(log, "b")).addNode("side", appends(log, "side"));
+    graph.addNode("first", appends(log, "first"))
+        .addNode("ask a", asks(log, "a"))
+        .addNode("ask b", asks(log, "b"))
+        .addNode("side", appends(log, "side"));
     graph.addNode("last", appends(log, "last"));
     graph.addEdge(sg::START, "first");
     for (const char* name : {"ask a", "ask b", "side"}) graph.addEdge("first", name);
@@ -40,8 +43,12 @@ TEST_CASE("appends take linear bytes, and less after a prune") {
     savers::onEach([](savers::Store& store) {
         const auto saver = store.open();
         Graph graph;
-        graph.addNode("add", [](const State&) -> Update { return {sg::add(&State::bar, std::string(200, 'm')), sg::add(&State::n, 1)}; });
-        graph.addEdge(sg::START, "add").addConditionalEdges("add", [](const State& s) { return std::string(s.n < 2000 ? "add" : sg::END); });
+        graph.addNode("add", [](const State&) -> Update {
+            return {sg::add(&State::bar, std::string(200, 'm')), sg::add(&State::n, 1)};
+        });
+        graph.addEdge(sg::START, "add").addConditionalEdges("add", [](const State& s) {
+            return std::string(s.n < 2000 ? "add" : sg::END);
+        });
         const App app = graph.compile({.checkpointer = saver});
         std::vector<std::size_t> sizes;
         for (const int steps : {250, 500, 1000, 2000}) {
@@ -50,12 +57,14 @@ TEST_CASE("appends take linear bytes, and less after a prune") {
             sizes.push_back(bytesOf(*saver, thread));
             CHECK(static_cast<double>(sizes.back()) < 1.6 * 200 * steps);
         }
-        for (std::size_t i = 1; i < sizes.size(); ++i) CHECK(static_cast<double>(sizes[i]) < 2.3 * static_cast<double>(sizes[i - 1]));
+        for (std::size_t i = 1; i < sizes.size(); ++i)
+            CHECK(static_cast<double>(sizes[i]) < 2.3 * static_cast<double>(sizes[i - 1]));
         const auto before = saver->storedBytes();
         CHECK(saver->prune({.keep_last = 1}) > 1000);
         CHECK(saver->list({}).size() == sizes.size());
         if (before) CHECK(saver->storedBytes().value() < *before);
-        for (const char* thread : {"250", "2000"}) CHECK(app.getState({.thread_id = thread}).values.bar.size() == std::stoul(thread));
+        for (const char* thread : {"250", "2000"})
+            CHECK(app.getState({.thread_id = thread}).values.bar.size() == std::stoul(thread));
     });
 }
 
@@ -97,7 +106,8 @@ TEST_CASE("a writer is frozen, another finishes, the first thaws: it is refused,
             std::atomic<int> refused{0};
             std::thread first([&] {
                 try {
-                    graph.compile({.checkpointer = saver}).invoke(Update{}, {.thread_id = thread, .durability = durability});
+                    graph.compile({.checkpointer = saver})
+                        .invoke(Update{}, {.thread_id = thread, .durability = durability});
                 } catch (const sg::ConcurrentUpdateError&) {
                     ++refused;
                 }
@@ -115,7 +125,8 @@ TEST_CASE("a writer is frozen, another finishes, the first thaws: it is refused,
             std::set<sg::CheckpointId> ids;
             for (const auto& snapshot : other.getStateHistory({.thread_id = thread})) {
                 ids.insert(snapshot.config.checkpoint_id);
-                if (snapshot.parent_config) CHECK(parents.insert(snapshot.parent_config->checkpoint_id).second);  // nobody has two children
+                if (snapshot.parent_config)
+                    CHECK(parents.insert(snapshot.parent_config->checkpoint_id).second);  // nobody has two children
             }
             CHECK(parents.size() + 1 == ids.size());
         }
@@ -135,7 +146,9 @@ TEST_CASE("one commit is forked a hundred times, each fork writes the same field
             const auto fork = app.updateState(past.at(2).config, bar("fork " + std::to_string(i)), {.as_node = "a"});
             forks.push_back(app.invoke(sg::RESUME, fork).config);
         }
-        for (int i = 0; i < 100; ++i) CHECK(app.getState(forks[static_cast<std::size_t>(i)]).values.bar == Strings{"i", "a", "fork " + std::to_string(i), "b"});
+        for (int i = 0; i < 100; ++i)
+            CHECK(app.getState(forks[static_cast<std::size_t>(i)]).values.bar ==
+                  Strings{"i", "a", "fork " + std::to_string(i), "b"});
     });
 }
 
@@ -169,13 +182,17 @@ TEST_CASE("filter keys with quotes, wildcards and operators are names like any o
         Graph graph;
         graph.addNode("a", appends(log, "a")).addEdge(sg::START, "a");
         const App app = graph.compile({.checkpointer = store.open()});
-        const Strings keys{"a'b", "a\"b", "%", "*", "a%' OR '1'='1", "$gt", "a.b", "a\\b", "x; DROP TABLE checkpoints", "{\"$ne\":1}", "ä"};
+        const Strings keys{
+            "a'b",         "a\"b", "%", "*", "a%' OR '1'='1", "$gt", "a.b", "a\\b", "x; DROP TABLE checkpoints",
+            "{\"$ne\":1}", "ä"};
         for (std::size_t i = 0; i < keys.size(); ++i) {
             app.invoke(Update{}, {.thread_id = "t", .metadata = {{keys[i], static_cast<int>(i)}}});
         }
         for (std::size_t i = 0; i < keys.size(); ++i) {
             CAPTURE(keys[i]);
-            const auto found = [&](int value) { return history::historyOf(app, {.thread_id = "t"}, {.filter = {{keys[i], value}}}).size(); };
+            const auto found = [&](int value) {
+                return history::historyOf(app, {.thread_id = "t"}, {.filter = {{keys[i], value}}}).size();
+            };
             CHECK(found(static_cast<int>(i)) == 3);  // input, START, a
             CHECK(found(99) == 0);
         }

@@ -47,10 +47,11 @@ std::function<Speaker(const SharedSaver&)> as(const shop::Version& version = {})
     return [version](const SharedSaver& saver) { return speaker<S, Inner, Payload>(saver, version); };
 }
 
-const std::map<std::string, std::string> all_renamed{{"one", "Eins"},     {"two", "Zwei"},   {"after", "Danach"}, {"left", "z"},
-                                                     {"both", "a"},       {"late", "Spaet"}, {"long", "Lang"},    {"split", "Teile"},
-                                                     {"fin", "Fertig"},   {"sends", "schickt"}, {"ask", "frage"},   {"work", "arbeite"},
-                                                     {"sub", "innen"},    {"mem", "immer"},  {"first", "zuerst"}, {"second", "dann"}};
+const std::map<std::string, std::string> all_renamed{
+    {"one", "Eins"},   {"two", "Zwei"},      {"after", "Danach"}, {"left", "z"},
+    {"both", "a"},     {"late", "Spaet"},    {"long", "Lang"},    {"split", "Teile"},
+    {"fin", "Fertig"}, {"sends", "schickt"}, {"ask", "frage"},    {"work", "arbeite"},
+    {"sub", "innen"},  {"mem", "immer"},     {"first", "zuerst"}, {"second", "dann"}};
 const Refused to_due_nodes{{"due", {"two", ""}}, {"join", {"two", ""}}, {"deferred", {"two", ""}}};
 
 std::vector<Change> changes() {
@@ -68,14 +69,20 @@ std::vector<Change> changes() {
         {"a node removed where nobody is", as<Old>({.without = {"one", "both"}}), {}},
         {"due nodes removed", as<Old>({.without = {"two"}}), to_due_nodes},
         {"due nodes renamed without a word", as<Old>({.renamed = {{"two", "Zwei"}}, .says_so = false}), to_due_nodes},
-        {"a node that waits to run last removed", as<Old>({.without = {"late"}}), {{"join", {"late", ""}}, {"deferred", {"late", ""}}}},
+        {"a node that waits to run last removed",
+         as<Old>({.without = {"late"}}),
+         {{"join", {"late", ""}}, {"deferred", {"late", ""}}}},
         {"the node that asks removed",
          as<Old>({.without = {"ask"}}),
          {{"question", {"ask", ""}}, {"sibling", {"ask", ""}}, {"sends later", {"ask", ""}}, {"command", {"ask", ""}}}},
         {"a node removed that a finished task leads to", as<Old>({.without = {"after"}}), {{"sibling", {"after", ""}}}},
-        {"a node removed that Sends go to", as<Old>({.without = {"work"}}), {{"send", {"work", ""}}, {"sends later", {"work", ""}}}},
+        {"a node removed that Sends go to",
+         as<Old>({.without = {"work"}}),
+         {{"send", {"work", ""}}, {"sends later", {"work", ""}}}},
         {"another payload", as<Old, Inner, int>(), {{"send", {"work", ""}}, {"sends later", {"work", ""}}}},
-        {"a node removed inside", as<Old>({.without = {"second"}}), {{"inner", {"second", ""}}, {"memory", {"second", ""}}}},
+        {"a node removed inside",
+         as<Old>({.without = {"second"}}),
+         {{"inner", {"second", ""}}, {"memory", {"second", ""}}}},
         {"a node removed inside that has run", as<Old>({.without = {"first"}}), {}},
         {"subgraphs removed", as<Old>({.without = {"sub", "mem"}}), {{"inner", {"sub", ""}}, {"memory", {"mem", ""}}}},
         {"a channel of another type inside", as<Old, IntInner>(), {{"inner", {"sub", "w"}}, {"memory", {"mem", "w"}}}},
@@ -96,7 +103,9 @@ public:
         ++puts;
         inner_->put(request);
     }
-    std::optional<sg::CheckpointTuple> getTuple(const sg::TupleQuery& query) override { return inner_->getTuple(query); }
+    std::optional<sg::CheckpointTuple> getTuple(const sg::TupleQuery& query) override {
+        return inner_->getTuple(query);
+    }
     std::vector<sg::ListedCheckpoint> list(const sg::ListQuery& query) override {
         if (pages) return inner_->list(query);
         sg::ListQuery plain = query;
@@ -123,7 +132,9 @@ sg::Value answer() { return sg::Value("yes"); }
 }  // namespace
 
 // Of what users ask for, number 14.
-TEST_CASE("rename, add, remove a state field and a node with threads in flight: checkCompatibility predicts each outcome, labels break nothing") {
+TEST_CASE(
+    "rename, add, remove a state field and a node with threads in flight: checkCompatibility predicts each outcome, "
+    "labels break nothing") {
     for (const Change& change : changes()) {
         CAPTURE(change.about);
         onBothSavers([&](const SharedSaver& inner) {
@@ -154,7 +165,8 @@ TEST_CASE("rename, add, remove a state field and a node with threads in flight: 
                 CHECK(found->second.why == why);
                 CHECK(found->second.node == expected->second.first);
                 CHECK(found->second.channel == expected->second.second);
-                CHECK(mentions(why, {"'" + (found->second.channel.empty() ? found->second.node : found->second.channel) + "'"}));
+                CHECK(mentions(
+                    why, {"'" + (found->second.channel.empty() ? found->second.node : found->second.channel) + "'"}));
                 CHECK(saver->puts == 0);
                 const auto& at = found->second;
                 CHECK(before.count(thread + "/" + at.checkpoint_ns + "/" + at.checkpoint_id.toString()) == 1);
@@ -168,10 +180,12 @@ TEST_CASE("an answer or another Command is refused too before it is stored, and 
         shop::Program<shop::Old>(inner, {}).leaveThreads();
         const auto saver = std::make_shared<Watched>(inner);
         const auto app = shop::Program<shop::Old>(saver, {.without = {"after", "second", "work"}}).graph();
-        const auto refused = [&](const std::string& thread, const sg::Command<shop::Old>& command, const std::string& name) {
+        const auto refused = [&](const std::string& thread, const sg::Command<shop::Old>& command,
+                                 const std::string& name) {
             CAPTURE(thread);
             saver->puts = 0;
-            CHECK(mentions(errorOf<sg::InvalidArgumentError>([&] { return app.invoke(command, {.thread_id = thread}); }), {name}));
+            CHECK(mentions(
+                errorOf<sg::InvalidArgumentError>([&] { return app.invoke(command, {.thread_id = thread}); }), {name}));
             CHECK(saver->puts == 0);
         };
         refused("sibling", {.resume = answer()}, "'after'");
@@ -182,7 +196,9 @@ TEST_CASE("an answer or another Command is refused too before it is stored, and 
         refused("sends later", {.resume = answer()}, "'work'");
         for (const std::string thread : {"sibling", "inner", "memory", "send", "sends later"}) {
             CAPTURE(thread);
-            CHECK(app.invoke(shop::said<shop::Old>("new"), {.thread_id = thread, .interrupt_before = {"ask", "sub", "split"}}).values.v.size() > 1);
+            CHECK(app.invoke(shop::said<shop::Old>("new"),
+                             {.thread_id = thread, .interrupt_before = {"ask", "sub", "split"}})
+                      .values.v.size() > 1);
         }
         CHECK(sg::checkCompatibility(*saver, app).empty());
     });

@@ -20,9 +20,12 @@ struct Join {
 };
 
 // START -> a, slow, x; slow -> b -> b2; the joins. What a join leads to is "end"; `deferred` are nodes.
-LineApp joining(const SharedSaver& saver, const std::vector<Join>& joins, const Words& deferred = {}, const Words& without = {}) {
+LineApp joining(const SharedSaver& saver, const std::vector<Join>& joins, const Words& deferred = {},
+                const Words& without = {}) {
     LineGraph graph;
-    const auto is = [](const Words& words, const std::string& name) { return std::find(words.begin(), words.end(), name) != words.end(); };
+    const auto is = [](const Words& words, const std::string& name) {
+        return std::find(words.begin(), words.end(), name) != words.end();
+    };
     for (const std::string name : {"a", "x", "slow", "b", "b2", "end", "other"}) {
         if (!is(without, name)) graph.addNode(name, saying(name), {.defer = is(deferred, name)});
     }
@@ -43,14 +46,18 @@ void wait(const SharedSaver& saver, const std::vector<Join>& joins, const Words&
 }
 const Words waited{"i", "a", "slow", "x"};
 
-Words resumed(const LineApp& app) { return app.invoke(sg::RESUME, {.thread_id = "t", .interrupt_before = sg::NodeNames::none()}).values.v; }
+Words resumed(const LineApp& app) {
+    return app.invoke(sg::RESUME, {.thread_id = "t", .interrupt_before = sg::NodeNames::none()}).values.v;
+}
 
 Words plus(Words words, const Words& more) {
     words.insert(words.end(), more.begin(), more.end());
     return words;
 }
 
-std::size_t runsOf(const Words& words, const std::string& node) { return static_cast<std::size_t>(std::count(words.begin(), words.end(), node)); }
+std::size_t runsOf(const Words& words, const std::string& node) {
+    return static_cast<std::size_t>(std::count(words.begin(), words.end(), node));
+}
 
 }  // namespace
 
@@ -185,7 +192,8 @@ TEST_CASE("an old program goes on at a join that a newer one changed, and the ot
 
 TEST_CASE("a node that was due by a join which has changed since is due all the same, once") {
     for (const Words& deferred : {Words{}, Words{"end"}}) {
-        for (const std::vector<Join>& joins : {std::vector<Join>{}, std::vector<Join>{{{"a", "b", "b2"}, "end"}}, std::vector<Join>{ab}}) {
+        for (const std::vector<Join>& joins :
+             {std::vector<Join>{}, std::vector<Join>{{{"a", "b", "b2"}, "end"}}, std::vector<Join>{ab}}) {
             for (const Words& later : {Words{}, Words{"end"}}) {
                 onBothSavers([&](const SharedSaver& saver) {
                     CAPTURE(deferred.size());

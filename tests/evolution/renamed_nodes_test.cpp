@@ -27,9 +27,9 @@ class Names {
 public:
     explicit Names(bool renamed) : renamed_(renamed) {}
     std::string operator()(const std::string& old) const {
-        static const std::map<std::string, std::string> now{{"ask", "z_ask"}, {"fin", "fine"},  {"both", "a_both"}, {"late", "0late"},
-                                                            {"work", "crew"}, {"split", "cut"}, {"sub", "team"},    {"mem", "a_mem"},
-                                                            {"x", "z"},       {"y", "b"}};
+        static const std::map<std::string, std::string> now{
+            {"ask", "z_ask"}, {"fin", "fine"}, {"both", "a_both"}, {"late", "0late"}, {"work", "crew"},
+            {"split", "cut"}, {"sub", "team"}, {"mem", "a_mem"},   {"x", "z"},        {"y", "b"}};
         return renamed_ ? now.at(old) : old;
     }
     sg::NodeOptions options(const std::string& old) const { return {.stored_as = renamed_ ? old : ""}; }
@@ -41,7 +41,8 @@ private:
 // START -> x -> y, which asks.
 sg::CompiledGraph<Inner> innerOf(const Names& n, const sg::Checkpointer& checkpointer) {
     sg::StateGraph<Inner> graph;
-    graph.addNode(n("x"), [](const Inner&) -> sg::Update<Inner> { return {sg::add(&Inner::w, "x")}; }, n.options("x"));
+    graph.addNode(
+        n("x"), [](const Inner&) -> sg::Update<Inner> { return {sg::add(&Inner::w, "x")}; }, n.options("x"));
     graph.addNode(
         n("y"),
         [](const Inner& state, sg::Runtime& runtime) -> sg::Update<Inner> {
@@ -63,25 +64,27 @@ LineApp everything(const SharedSaver& saver, bool renamed) {
         return sg::Targets{n("ask"), n("fin"), sg::Send(n("work"), "1"), sg::Send(n("work"), "2")};
     });
     graph.addNode(n("ask"), asking("ask"), n.options("ask")).addNode(n("fin"), saying("fin"), n.options("fin"));
-    graph.addNode(n("work"), [](const std::string& word) -> sg::Update<Line> { return says("work" + word); }, n.options("work"));
+    graph.addNode(
+        n("work"), [](const std::string& word) -> sg::Update<Line> { return says("work" + word); }, n.options("work"));
     sg::NodeOptions late = n.options("late");
     late.defer = true;
     graph.addNode(n("late"), saying("late"), late).addEdge(n("fin"), n("late"));
     sg::NodeOptions both = n.options("both");
     both.ends = {n("sub")};
     graph.addNode(
-        n("both"), [n](const Line&) -> sg::Command<Line> { return {.update = says("both"), .go_to = {n("sub")}}; }, both);
+        n("both"), [n](const Line&) -> sg::Command<Line> { return {.update = says("both"), .go_to = {n("sub")}}; },
+        both);
     graph.addEdge({n("fin"), n("ask")}, n("both"));
     graph.addNode(n("sub"), innerOf(n, {}), enter, leave, n.options("sub"));
     graph.addConditionalEdges(n("sub"), [n](const Line&) { return n("mem"); }, {n("mem"), sg::END});
     graph.addNode(n("mem"), innerOf(n, sg::PER_THREAD), enter, leave, n.options("mem"));
-    graph.addConditionalEdges(
-        n("mem"), [](const Line& state) { return state.v.back() == "3a" ? "end" : "again"; },
-        {{"again", n("mem")}, {"end", sg::END}});
+    graph.addConditionalEdges(n("mem"), [](const Line& state) { return state.v.back() == "3a" ? "end" : "again"; },
+                              {{"again", n("mem")}, {"end", sg::END}});
     return graph.compile({.checkpointer = saver, .ids = FixedIds::make()});
 }
 
-// From pause to pause, each time with the version of the program that `renamed` says; everything that is stored in the end.
+// From pause to pause, each time with the version of the program that `renamed` says; everything that is stored in the
+// end.
 Bytes session(const std::function<bool(int)>& renamed, int& pauses) {
     const SharedSaver saver = std::make_shared<sg::MemorySaver>();
     const std::map<bool, LineApp> versions{{false, everything(saver, false)}, {true, everything(saver, true)}};
@@ -98,7 +101,8 @@ Bytes session(const std::function<bool(int)>& renamed, int& pauses) {
             app.invoke(sg::Command<>{.answers = {{open.front().id, "a"}}}, config);
         }
     }
-    const Words all{"in", "split", "ask:a", "fin", "work1", "work2", "both", "x", "1a", "x", "1a", "x", "1a", "x", "3a", "late"};
+    const Words all{"in", "split", "ask:a", "fin", "work1", "work2", "both", "x",
+                    "1a", "x",     "1a",    "x",   "1a",    "x",     "3a",   "late"};
     CHECK(versions.at(true).getState(T).values.v == all);
     return bytesOf(*saver);
 }
@@ -159,28 +163,38 @@ TEST_CASE("users see and write the new name; ids, paths and namespaces keep the 
         CHECK(taskOf(state, "z_ask").id == taskOf(before, "ask").id);
         CHECK(state.interrupts() == before.interrupts());
         for (const auto& snapshot : app.getStateHistory(T)) {
-            for (const auto& name : snapshot.next) CHECK((name == "__start__" || name == "cut" || name == "z_ask" || name == "fine" || name == "crew"));
+            for (const auto& name : snapshot.next)
+                CHECK((name == "__start__" || name == "cut" || name == "z_ask" || name == "fine" || name == "crew"));
         }
         // In the order of tasks, which is that of stored names.
         CHECK(historyOf(app, T)[0].next == Words{"z_ask", "fine", "crew", "crew"});
-        CHECK(mentions(errorOf<sg::InvalidArgumentError>([&] { return app.invoke(sg::Command<>{.resume = "yes", .answers = {{"00000000000000000000000000000001", "no"}}}, {.thread_id = "t"}); }),
-                       {"(z_ask)"}));
-        CHECK(mentions(errorOf<sg::InvalidUpdateError>([&] { return app.updateState(T, says("e"), {.as_node = "ask"}); }), {"'ask'"}));
         CHECK(mentions(errorOf<sg::InvalidArgumentError>([&] {
-                           return app.invoke(sg::RESUME, {.thread_id = "t", .interrupt_before = {"ask"}});
+                           return app.invoke(
+                               sg::Command<>{.resume = "yes", .answers = {{"00000000000000000000000000000001", "no"}}},
+                               {.thread_id = "t"});
                        }),
+                       {"(z_ask)"}));
+        CHECK(
+            mentions(errorOf<sg::InvalidUpdateError>([&] { return app.updateState(T, says("e"), {.as_node = "ask"}); }),
+                     {"'ask'"}));
+        CHECK(mentions(errorOf<sg::InvalidArgumentError>(
+                           [&] { return app.invoke(sg::RESUME, {.thread_id = "t", .interrupt_before = {"ask"}}); }),
                        {"'ask'"}));
 
         Words events;
-        app.stream(sg::Command<>{.resume = "yes"}, {.thread_id = "t"}, {.modes = {sg::StreamMode::updates}, .subgraphs = true},
-                   [&](const sg::StreamEvent& event) { events.push_back((event.ns.empty() ? "" : event.ns[0].substr(0, 4) + "|") + event.node); });
+        app.stream(sg::Command<>{.resume = "yes"}, {.thread_id = "t"},
+                   {.modes = {sg::StreamMode::updates}, .subgraphs = true}, [&](const sg::StreamEvent& event) {
+                       events.push_back((event.ns.empty() ? "" : event.ns[0].substr(0, 4) + "|") + event.node);
+                   });
         CHECK(events == Words{"fine", "crew", "crew", "z_ask", "a_both", "sub:|z", "sub:|b", "team"});
         const auto inside = app.getState(T, {.subgraphs = true});
         REQUIRE(inside.tasks.size() == 1);
         CHECK(inside.tasks[0].name == "team");
         CHECK(inside.tasks[0].state_config->checkpoint_ns == "sub:" + inside.tasks[0].id.toString());
         CHECK(inside.tasks[0].state->next == Words{"b"});
-        CHECK(mentions(errorOf<sg::InvalidArgumentError>([&] { return app.getState({.thread_id = "t", .checkpoint_ns = "team"}); }), {"'team'", "'sub'"}));
+        CHECK(mentions(errorOf<sg::InvalidArgumentError>(
+                           [&] { return app.getState({.thread_id = "t", .checkpoint_ns = "team"}); }),
+                       {"'team'", "'sub'"}));
 
         app.updateState(T, says("edit"), {.as_node = "team"});
         CHECK(app.getState(T).next == Words{"a_mem"});
@@ -192,10 +206,13 @@ TEST_CASE("users see and write the new name; ids, paths and namespaces keep the 
 
 TEST_CASE("who ran last is known under the new name, and a failing node is told by it") {
     onBothSavers([](const SharedSaver& saver) {
-        chainOf({"a", "b"}).compile({.checkpointer = saver, .interrupt_before = {"b"}}).invoke(says("i"), {.thread_id = "t"});
+        chainOf({"a", "b"})
+            .compile({.checkpointer = saver, .interrupt_before = {"b"}})
+            .invoke(says("i"), {.thread_id = "t"});
         LineGraph graph;
         graph.addNode("first", saying("a"), {.stored_as = "a"})
-            .addNode("second", [](const Line&) -> sg::Update<Line> { throw std::runtime_error("broken"); }, {.stored_as = "b"})
+            .addNode("second", [](const Line&) -> sg::Update<Line> { throw std::runtime_error("broken"); },
+                     {.stored_as = "b"})
             .addEdge(sg::START, "first")
             .addEdge("first", "second");
         const LineApp app = graph.compile({.checkpointer = saver});
@@ -218,26 +235,38 @@ TEST_CASE("a renamed node of a graph whose channels are named at run time goes o
             sg::JsonSchema schema;
             schema.channel("v", sg::JsonReducer::append());
             sg::StateGraph<sg::JsonState> graph(schema);
-            const auto says_ok = [](const sg::JsonState&) -> sg::Update<sg::JsonState> { return {sg::write("v", boost::json::array{"ok"})}; };
-            const auto asks = [](const sg::JsonState&, sg::Runtime& runtime) -> sg::Update<sg::JsonState> {
-                return {sg::write("v", boost::json::array{boost::json::string(sg::interrupt<std::string>(runtime, "?"))})};
+            const auto says_ok = [](const sg::JsonState&) -> sg::Update<sg::JsonState> {
+                return {sg::write("v", boost::json::array{"ok"})};
             };
-            graph.addNode("sibling", says_ok).addNode(name, asks, {.stored_as = "old"}).addEdge(sg::START, "sibling").addEdge(sg::START, name);
+            const auto asks = [](const sg::JsonState&, sg::Runtime& runtime) -> sg::Update<sg::JsonState> {
+                return {
+                    sg::write("v", boost::json::array{boost::json::string(sg::interrupt<std::string>(runtime, "?"))})};
+            };
+            graph.addNode("sibling", says_ok)
+                .addNode(name, asks, {.stored_as = "old"})
+                .addEdge(sg::START, "sibling")
+                .addEdge(sg::START, name);
             return graph.compile({.checkpointer = saver});
         };
         app("old").invoke({sg::write("v", boost::json::array{"i"})}, {.thread_id = "t"});
         const auto now = app("zz");
         CHECK(now.getState(T).next == Words{"zz"});
-        CHECK(boost::json::serialize(now.invoke(sg::Command<>{.resume = "yes"}, {.thread_id = "t"}).values["v"]) == R"(["i","yes","ok"])");
+        CHECK(boost::json::serialize(now.invoke(sg::Command<>{.resume = "yes"}, {.thread_id = "t"}).values["v"]) ==
+              R"(["i","yes","ok"])");
     });
 }
 
 TEST_CASE("a name of the log that is another node's by now is not mistaken for it") {
     onBothSavers([](const SharedSaver& saver) {
-        chainOf({"a", "b", "c"}).compile({.checkpointer = saver, .interrupt_before = {"b"}}).invoke(says("i"), {.thread_id = "t"});
+        chainOf({"a", "b", "c"})
+            .compile({.checkpointer = saver, .interrupt_before = {"b"}})
+            .invoke(says("i"), {.thread_id = "t"});
         // "b" was removed, and then "c" came to be called "b".
         LineGraph graph;
-        graph.addNode("a", saying("a")).addNode("b", saying("c"), {.stored_as = "c"}).addEdge(sg::START, "a").addEdge("a", "b");
+        graph.addNode("a", saying("a"))
+            .addNode("b", saying("c"), {.stored_as = "c"})
+            .addEdge(sg::START, "a")
+            .addEdge("a", "b");
         const LineApp app = graph.compile({.checkpointer = saver});
         CHECK(mentions(errorOf<sg::InvalidArgumentError>([&] { return app.invoke(sg::RESUME, {.thread_id = "t"}); }),
                        {"'b'", "no such node", "stored as 'c'"}));

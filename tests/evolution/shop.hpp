@@ -20,7 +20,9 @@ using SharedSaver = std::shared_ptr<sg::BaseCheckpointSaver>;
 struct Old {
     Words v = {};
     std::string note = {};
-    static constexpr auto channels() { return sg::channels(sg::channel("v", &Old::v, sg::append), sg::channel("note", &Old::note)); }
+    static constexpr auto channels() {
+        return sg::channels(sg::channel("v", &Old::v, sg::append), sg::channel("note", &Old::note));
+    }
 };
 struct NoNote {
     Words v = {};
@@ -29,13 +31,16 @@ struct NoNote {
 struct IntNote {
     Words v = {};
     int note = 0;
-    static constexpr auto channels() { return sg::channels(sg::channel("v", &IntNote::v, sg::append), sg::channel("note", &IntNote::note)); }
+    static constexpr auto channels() {
+        return sg::channels(sg::channel("v", &IntNote::v, sg::append), sg::channel("note", &IntNote::note));
+    }
 };
 struct Remark {
     Words v = {};
     std::string note = {};
     static constexpr auto channels() {
-        return sg::channels(sg::channel("v", &Remark::v, sg::append), sg::channel("remark", &Remark::note, sg::formerly("note")));
+        return sg::channels(sg::channel("v", &Remark::v, sg::append),
+                            sg::channel("remark", &Remark::note, sg::formerly("note")));
     }
 };
 inline Words concat(const Words& a, const Words& b) {
@@ -50,7 +55,8 @@ struct Reduced {
     std::string note = {};
     std::map<std::string, int> added = {};
     static constexpr auto channels() {
-        return sg::channels(sg::channel("v", &Reduced::v, sg::reduce("concat", concat)), sg::channel("note", &Reduced::note, sg::reduce("longer", longer)),
+        return sg::channels(sg::channel("v", &Reduced::v, sg::reduce("concat", concat)),
+                            sg::channel("note", &Reduced::note, sg::reduce("longer", longer)),
                             sg::channel("added", &Reduced::added, sg::merge));
     }
 };
@@ -66,10 +72,10 @@ struct IntInner {
 
 /// What a version of the program has in another way than the first.
 struct Version {
-    std::set<std::string> without = {};                 // nodes, of subgraphs too
-    std::map<std::string, std::string> renamed = {};    // from the first version's name
-    bool says_so = true;                                // with stored_as
-    bool labels = false;                                // metadata, retry policies
+    std::set<std::string> without = {};               // nodes, of subgraphs too
+    std::map<std::string, std::string> renamed = {};  // from the first version's name
+    bool says_so = true;                              // with stored_as
+    bool labels = false;                              // metadata, retry policies
     bool more_nodes = false;
 };
 
@@ -96,14 +102,19 @@ public:
         add(graph, "sends", [work = now("work")](const S&) -> sg::Command<S> {
             return {.update = said<S>("sends"), .go_to = {sg::Send(work, Payload())}};
         });
-        add(graph, "ask", [](const S&, sg::Runtime& runtime) { return said<S>(sg::interrupt<std::string>(runtime, "?")); });
+        add(graph, "ask",
+            [](const S&, sg::Runtime& runtime) { return said<S>(sg::interrupt<std::string>(runtime, "?")); });
         add(graph, "work", [](const Payload&) { return said<S>("work"); });
         addSub(graph, "sub", {});
         addSub(graph, "mem", sg::PER_THREAD);
-        if (version_.more_nodes) graph.addNode("aaa", [](const S&) { return said<S>("aaa"); }).addNode("zzz", [](const S&) { return said<S>("zzz"); });
+        if (version_.more_nodes)
+            graph.addNode("aaa", [](const S&) { return said<S>("aaa"); }).addNode("zzz", [](const S&) {
+                return said<S>("zzz");
+            });
         graph.addConditionalEdges(sg::START, [this_ = *this](const S& state) {
             Words to;
-            for (const auto& name : this_.entries(state.v.empty() ? "" : state.v.front())) to.push_back(this_.now(name));
+            for (const auto& name : this_.entries(state.v.empty() ? "" : state.v.front()))
+                to.push_back(this_.now(name));
             return to;
         });
         edge(graph, "one", "two");
@@ -118,16 +129,16 @@ public:
     void leaveThreads() {
         const auto app = graph();
         for (const auto& [thread, stop] : std::map<std::string, Words>{{"command", {}},
-                                                                        {"deferred", {"two"}},
-                                                                        {"done", {}},
-                                                                        {"due", {"two"}},
-                                                                        {"inner", {}},
-                                                                        {"join", {"two"}},
-                                                                        {"memory", {}},
-                                                                        {"question", {}},
-                                                                        {"send", {"work"}},
-                                                                        {"sends later", {}},
-                                                                        {"sibling", {}}}) {
+                                                                       {"deferred", {"two"}},
+                                                                       {"done", {}},
+                                                                       {"due", {"two"}},
+                                                                       {"inner", {}},
+                                                                       {"join", {"two"}},
+                                                                       {"memory", {}},
+                                                                       {"question", {}},
+                                                                       {"send", {"work"}},
+                                                                       {"sends later", {}},
+                                                                       {"sibling", {}}}) {
             app.invoke(said<S>(thread), {.thread_id = thread, .interrupt_before = {stop}});
         }
         sg::Update<S> update = said<S>("commanded");
@@ -190,9 +201,11 @@ private:
         });
         if (has("first")) edge(graph, "first", "second");
         graph.addEdge(sg::START, has("first") ? now("first") : now("second"));
-        if (!has("second")) graph.addNode("third", [](const InnerS&) -> sg::Update<InnerS> { return {}; }).addEdge("first", "third");
-        outer.addNode(now(name), graph.compile({.checkpointer = checkpointer}), [](const S&) -> sg::Update<InnerS> { return {}; },
-                      [name](const InnerS&) { return said<S>(name); }, options(name));
+        if (!has("second"))
+            graph.addNode("third", [](const InnerS&) -> sg::Update<InnerS> { return {}; }).addEdge("first", "third");
+        outer.addNode(
+            now(name), graph.compile({.checkpointer = checkpointer}), [](const S&) -> sg::Update<InnerS> { return {}; },
+            [name](const InnerS&) { return said<S>(name); }, options(name));
     }
 
     SharedSaver saver_;

@@ -11,8 +11,8 @@
 
 #include "tests/support/failing_new.hpp"
 
-// A superstep's writes, whatever the reducer, go into the state whole or not at all: with exit durability the state is stored when a
-// run fails, so half of them would stay.
+// A superstep's writes, whatever the reducer, go into the state whole or not at all: with exit durability the state is
+// stored when a run fails, so half of them would stay.
 namespace sg = stategraph;
 
 namespace {
@@ -29,8 +29,9 @@ struct Folds {
     std::vector<sg::Message> messages = {};
     static constexpr auto channels() {
         return sg::channels(sg::channel("list", &Folds::list, sg::append), sg::channel("now", &Folds::now, sg::topic),
-                            sg::channel("table", &Folds::table, sg::merge), sg::channel("longest", &Folds::longest, sg::max),
-                            sg::channel("last", &Folds::last), sg::channel("messages", &Folds::messages, sg::addMessages));
+                            sg::channel("table", &Folds::table, sg::merge),
+                            sg::channel("longest", &Folds::longest, sg::max), sg::channel("last", &Folds::last),
+                            sg::channel("messages", &Folds::messages, sg::addMessages));
     }
 };
 
@@ -81,7 +82,9 @@ sg::CompiledGraph<sg::JsonState> jsonGraph(const std::shared_ptr<sg::BaseCheckpo
 template <class Make, class Input>
 void failEach(Make make, Input input) {
     const sg::Config T{.thread_id = "t"};
-    const auto run = [](sg::Durability durability) { return sg::RunConfig{.thread_id = "t", .durability = durability, .max_concurrency = 1}; };
+    const auto run = [](sg::Durability durability) {
+        return sg::RunConfig{.thread_id = "t", .durability = durability, .max_concurrency = 1};
+    };
     std::set<std::string> wanted;
     std::string final;
     {
@@ -107,7 +110,8 @@ void failEach(Make make, Input input) {
         if (failing_new::disarm() == 0) break;
         ++failed;
         const auto state = app.getState(T);
-        CHECK_MESSAGE(wanted.contains(app.getState(state.config).valuesAsJson()), app.getState(state.config).valuesAsJson());
+        CHECK_MESSAGE(wanted.contains(app.getState(state.config).valuesAsJson()),
+                      app.getState(state.config).valuesAsJson());
         if (state.config == before) {
             app.invoke(input("second"), run(sg::Durability::exit));
         } else if (!state.tasks.empty()) {

@@ -16,8 +16,9 @@ struct Way {
     bool put_is_slow;
     int concurrency;
 };
-constexpr Way ways[] = {{sg::Durability::sync, false, 1},  {sg::Durability::sync, false, 4}, {sg::Durability::async, false, 1},
-                        {sg::Durability::async, true, 1},  {sg::Durability::async, true, 4}, {sg::Durability::exit, false, 1},
+constexpr Way ways[] = {{sg::Durability::sync, false, 1},  {sg::Durability::sync, false, 4},
+                        {sg::Durability::async, false, 1}, {sg::Durability::async, true, 1},
+                        {sg::Durability::async, true, 4},  {sg::Durability::exit, false, 1},
                         {sg::Durability::exit, true, 4}};
 
 /// Fails the nth call for each n there is; returns how many there are.
@@ -27,7 +28,8 @@ std::size_t failEach(FaultPlan plan, const Way& way, const drivers::Driver& driv
         plan.fail_at = n;
         const auto inner = std::make_shared<sg::MemorySaver>();
         const auto saver = std::make_shared<FaultSaver>(inner, plan, way.put_is_slow);
-        Disturbed run(saver, inner, {.thread_id = "t", .durability = way.durability, .max_concurrency = way.concurrency}, driver);
+        Disturbed run(saver, inner,
+                      {.thread_id = "t", .durability = way.durability, .max_concurrency = way.concurrency}, driver);
         std::size_t told = 0;
         run.drive([&](const std::exception& error) {
             ++told;
@@ -61,7 +63,8 @@ void failEachDriver(SaverCalls calls, bool once, std::size_t at_least) {
         const Way& way = ways[++number % std::size(ways)];
         const auto durability = static_cast<int>(way.durability);
         CAPTURE(durability);
-        const std::size_t count = failEach({.once = once, .after_effect = number % 2 == 0, .calls = calls}, way, driver);
+        const std::size_t count =
+            failEach({.once = once, .after_effect = number % 2 == 0, .calls = calls}, way, driver);
         CHECK(count >= (way.durability == sg::Durability::exit ? 2 : at_least));
     }
 }
@@ -109,7 +112,8 @@ TEST_CASE("every call for reading, editing and removing passes a failure on, and
                 try {
                     call();
                 } catch (const sg::SaverError& error) {
-                    CHECK(std::string(error.what()).find("injected failure of call " + std::to_string(n)) != std::string::npos);
+                    CHECK(std::string(error.what()).find("injected failure of call " + std::to_string(n)) !=
+                          std::string::npos);
                     CHECK(storedValues(*inner) == before);
                     continue;
                 }

@@ -9,17 +9,22 @@ struct Way {
     sg::Durability durability;
     int concurrency;
 };
-constexpr Way ways[] = {{sg::Durability::sync, 1}, {sg::Durability::async, 1}, {sg::Durability::async, 4}, {sg::Durability::exit, 1},
+constexpr Way ways[] = {{sg::Durability::sync, 1},
+                        {sg::Durability::async, 1},
+                        {sg::Durability::async, 4},
+                        {sg::Durability::exit, 1},
                         {sg::Durability::exit, 4}};
 
 enum class Kept : bool { not_surely, all_but_one };
 
 /// Fails the nth call for each n there is; returns how many there are.
-std::size_t failEach(Trip& trip, bool once, const Way& way, Kept kept, const drivers::Driver& driver = drivers::blocking()) {
+std::size_t failEach(Trip& trip, bool once, const Way& way, Kept kept,
+                     const drivers::Driver& driver = drivers::blocking()) {
     for (std::size_t n = 1; n < 1000; ++n) {
         CAPTURE(n);
         const auto saver = std::make_shared<sg::MemorySaver>();
-        Disturbed run(saver, saver, {.thread_id = "t", .durability = way.durability, .max_concurrency = way.concurrency}, driver);
+        Disturbed run(saver, saver,
+                      {.thread_id = "t", .durability = way.durability, .max_concurrency = way.concurrency}, driver);
         trip.arm(n, once);
         std::size_t told = 0;
         run.drive(
@@ -58,15 +63,19 @@ TEST_CASE("any call of users' code may fail, whoever drives the run") {
         Trip& trip;
         Kept kept;
     };
-    const Code all[] = {{nodes, Kept::all_but_one}, {routers, Kept::all_but_one}, {reducers, Kept::not_surely},
-                        {encoders, Kept::not_surely}, {decoders, Kept::not_surely}};
+    const Code all[] = {{nodes, Kept::all_but_one},
+                        {routers, Kept::all_but_one},
+                        {reducers, Kept::not_surely},
+                        {encoders, Kept::not_surely},
+                        {decoders, Kept::not_surely}};
     std::size_t number = 0;
     for (const drivers::Driver& driver : drivers::affordable()) {
         CAPTURE(driver.name);
         ++number;
         for (const std::size_t which : {number % std::size(all), (number + 2) % std::size(all)}) {
             CAPTURE(which);
-            CHECK(failEach(all[which].trip, number % 2 == 0, ways[number % std::size(ways)], all[which].kept, driver) >= 1);
+            CHECK(failEach(all[which].trip, number % 2 == 0, ways[number % std::size(ways)], all[which].kept, driver) >=
+                  1);
         }
     }
 }

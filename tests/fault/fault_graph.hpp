@@ -11,8 +11,8 @@
 #include "tests/fault/trip.hpp"
 #include "tests/support/fixed_ids.hpp"
 
-// The graph that is made to fail: a fan-out of three with a join, two Sends, a subgraph, and an interrupt beside a task that does not
-// wait. Every channel but the last says exactly what ran, so that a task lost or run twice shows.
+// The graph that is made to fail: a fan-out of three with a join, two Sends, a subgraph, and an interrupt beside a task
+// that does not wait. Every channel but the last says exactly what ran, so that a task lost or run twice shows.
 namespace fault {
 
 namespace sg = stategraph;
@@ -66,7 +66,8 @@ namespace fault {
 
 constexpr auto State::channels() {
     return sg::channels(sg::channel("list", &State::list, sg::append), sg::channel("sum", &State::sum, sg::sum),
-                        sg::channel("seen", &State::seen, sg::merge), sg::channel("longest", &State::longest, sg::reduce("longer", Longer())),
+                        sg::channel("seen", &State::seen, sg::merge),
+                        sg::channel("longest", &State::longest, sg::reduce("longer", Longer())),
                         sg::channel("note", &State::note));
 }
 constexpr auto Inner::channels() {
@@ -101,8 +102,8 @@ private:
 };
 
 inline Update does(const std::string& task, long number) {
-    return {sg::add(&State::list, task), sg::add(&State::sum, number), sg::merge(&State::seen, {{task, "a value that is not short"}}),
-            sg::add(&State::longest, task)};
+    return {sg::add(&State::list, task), sg::add(&State::sum, number),
+            sg::merge(&State::seen, {{task, "a value that is not short"}}), sg::add(&State::longest, task)};
 }
 
 /// A node's body around what it does: counted, and failing if it is its turn.
@@ -116,13 +117,17 @@ auto counted(Runs& runs, const std::string& task, F body) {
 }
 
 inline auto node(Runs& runs, std::string name, long number) {
-    return [&runs, name, number](const State&) -> Update { return counted(runs, name, [&] { return does(name, number); }); };
+    return [&runs, name, number](const State&) -> Update {
+        return counted(runs, name, [&] { return does(name, number); });
+    };
 }
 
 inline sg::CompiledGraph<Inner> innerGraph(Runs& runs) {
     const auto step = [&runs](const std::string& name) {
         return [&runs, name](const Inner&) -> sg::Update<Inner> {
-            return counted(runs, name, [&] { return sg::Update<Inner>{sg::add(&Inner::list, name), sg::set(&Inner::note, Note{name})}; });
+            return counted(runs, name, [&] {
+                return sg::Update<Inner>{sg::add(&Inner::list, name), sg::set(&Inner::note, Note{name})};
+            });
         };
     };
     sg::StateGraph<Inner> graph;
@@ -134,7 +139,8 @@ inline sg::CompiledGraph<Inner> innerGraph(Runs& runs) {
     return graph.compile();
 }
 
-/// START -> begin -> {left, middle, right} => join -> work, work -> after -> {sub, beside} => ask -> last, with `calm` beside ask.
+/// START -> begin -> {left, middle, right} => join -> work, work -> after -> {sub, beside} => ask -> last, with `calm`
+/// beside ask.
 inline App faultGraph(Runs& runs, const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
     sg::StateGraph<State> graph;
     graph.addNode("begin", [&runs](const State&) -> Update {
@@ -157,10 +163,13 @@ inline App faultGraph(Runs& runs, const std::shared_ptr<sg::BaseCheckpointSaver>
         return counted(runs, "work " + item.text, [&] { return does("work " + item.text, 1000); });
     });
     graph.addNode("after", node(runs, "after", 2));
-    graph.addNode("sub", innerGraph(runs), [](const State& state) { return sg::Update<Inner>{sg::set(&Inner::note, state.note)}; },
-                  [](const Inner& inner) -> Update {
-                      return {sg::add(&State::list, inner.list), sg::add(&State::longest, "from the subgraph: " + inner.note.text)};
-                  });
+    graph.addNode(
+        "sub", innerGraph(runs),
+        [](const State& state) { return sg::Update<Inner>{sg::set(&Inner::note, state.note)}; },
+        [](const Inner& inner) -> Update {
+            return {sg::add(&State::list, inner.list),
+                    sg::add(&State::longest, "from the subgraph: " + inner.note.text)};
+        });
     graph.addNode("beside", node(runs, "beside", 3));
     graph.addNode("ask", [&runs](const State&, sg::Runtime& runtime) -> Update {
         return counted(runs, "ask", [&] { return does("ask " + sg::interrupt<std::string>(runtime, "what?"), 5); });
@@ -169,21 +178,27 @@ inline App faultGraph(Runs& runs, const std::shared_ptr<sg::BaseCheckpointSaver>
     graph.addNode("last", node(runs, "last", 9));
 
     graph.addEdge(sg::START, "begin");
-    graph.addConditionalEdges("begin", [](const State&) {
-        routers.call("the router of begin");
-        return Strings{"left", "middle", "right"};
-    }, {"left", "middle", "right"});
+    graph.addConditionalEdges("begin",
+                              [](const State&) {
+                                  routers.call("the router of begin");
+                                  return Strings{"left", "middle", "right"};
+                              },
+                              {"left", "middle", "right"});
     graph.addEdge({"left", "middle", "right"}, "join");
-    graph.addConditionalEdges("join", [](const State&) {
-        routers.call("the router of join");
-        return std::vector<sg::Send>{{"work", Note{"one"}}, {"work", Note{"two"}}};
-    }, {"work"});
+    graph.addConditionalEdges("join",
+                              [](const State&) {
+                                  routers.call("the router of join");
+                                  return std::vector<sg::Send>{{"work", Note{"one"}}, {"work", Note{"two"}}};
+                              },
+                              {"work"});
     graph.addEdge("work", "after").addEdge("after", "sub").addEdge("after", "beside");
     graph.addEdge({"sub", "beside"}, "ask").addEdge({"sub", "beside"}, "calm");
-    graph.addConditionalEdges("calm", [](const State& state) -> std::string {
-        routers.call("the router of calm");
-        return state.sum > 0 ? "last" : sg::END;
-    }, {"last", sg::END});
+    graph.addConditionalEdges("calm",
+                              [](const State& state) -> std::string {
+                                  routers.call("the router of calm");
+                                  return state.sum > 0 ? "last" : sg::END;
+                              },
+                              {"last", sg::END});
     graph.addEdge("ask", "last");
     return graph.compile({.checkpointer = saver, .ids = FixedIds::make()});
 }

@@ -15,15 +15,15 @@
 #include "tests/fault/fault_graph.hpp"
 #include "tests/support/drivers.hpp"
 
-// What must hold after every failure, whatever failed: the thread is at a whole superstep, what is finished stays finished, and going on
-// leads to where the undisturbed run led.
+// What must hold after every failure, whatever failed: the thread is at a whole superstep, what is finished stays
+// finished, and going on leads to where the undisturbed run led.
 namespace fault {
 
 inline const sg::Config T{.thread_id = "t"};
 using SharedSaver = std::shared_ptr<sg::BaseCheckpointSaver>;
 
-/// {"namespace step": values as JSON} of every checkpoint that a saver holds of the thread, read without types. Ids of tasks are left out
-/// of namespaces.
+/// {"namespace step": values as JSON} of every checkpoint that a saver holds of the thread, read without types. Ids of
+/// tasks are left out of namespaces.
 inline std::map<std::string, std::string> storedValues(sg::BaseCheckpointSaver& saver) {
     std::map<std::string, std::string> all;
     for (const auto& row : saver.list({.thread_id = "t"})) {
@@ -38,9 +38,11 @@ inline std::map<std::string, std::string> storedValues(sg::BaseCheckpointSaver& 
             if (value == "[]" || value == "{}" || value == "\"\"" || value == "0") continue;
             values += std::string(channel.name) + "=" + value + " ";
         }
-        const std::string key = row.checkpoint_ns.substr(0, row.checkpoint_ns.find(':')) + " " + std::to_string(folded.commit.step);
+        const std::string key =
+            row.checkpoint_ns.substr(0, row.checkpoint_ns.find(':')) + " " + std::to_string(folded.commit.step);
         const auto [at, is_new] = all.emplace(key, values);
-        CHECK_MESSAGE((is_new || at->second == values), "two checkpoints of ", key, " differ: ", at->second, " and ", values);
+        CHECK_MESSAGE((is_new || at->second == values), "two checkpoints of ", key, " differ: ", at->second, " and ",
+                      values);
     }
     return all;
 }
@@ -100,21 +102,24 @@ private:
 class Disturbed {
 public:
     /// `saver` is what the run is given, `inner` what it stores into.
-    Disturbed(const SharedSaver& saver, SharedSaver inner, sg::RunConfig config, const drivers::Driver& driver = drivers::blocking())
+    Disturbed(const SharedSaver& saver, SharedSaver inner, sg::RunConfig config,
+              const drivers::Driver& driver = drivers::blocking())
         : inner_(std::move(inner)),
           app_(faultGraph(runs_, saver)),
           observer_(faultGraph(runs_, inner_)),
           config_(std::move(config)),
           driver_(driver) {}
 
-    /// Goes on, call by call, until the thread is done. `failed(error)` is told of each failure first; it may disarm. With
+    /// Goes on, call by call, until the thread is done. `failed(error)` is told of each failure first; it may disarm.
+    /// With
     /// `only_one_fails`, whoever failed was one task's own code, so its siblings must all be kept.
     template <class F>
     void drive(F failed, bool only_one_fails = false, const Around& around = inRun) {
         for (int call = 0; call < 12; ++call) {
             const auto state = observer_.getState(T);
             if (call == 0) from_start_ = !state.config.checkpoint_id;
-            if (state.config.checkpoint_id && state.tasks.empty()) break;  // `next` leaves out what only waits for its commit
+            if (state.config.checkpoint_id && state.tasks.empty())
+                break;  // `next` leaves out what only waits for its commit
             REQUIRE(call < 11);
             try {
                 around([&] { goOn(state); });
@@ -190,10 +195,12 @@ private:
         CHECK(state.tasks.empty());
         const auto returned = runs_.returned();
         for (const auto& [task, count] : finished_) {
-            CHECK_MESSAGE((returned.contains(task) ? returned.at(task) : 0) == count, "ran again though it was finished: ", task);
+            CHECK_MESSAGE((returned.contains(task) ? returned.at(task) : 0) == count,
+                          "ran again though it was finished: ", task);
         }
         if (!from_start_) return;
-        for (const auto& [task, count] : Undisturbed::get().returned) CHECK_MESSAGE(returned.contains(task), "never ran: ", task);
+        for (const auto& [task, count] : Undisturbed::get().returned)
+            CHECK_MESSAGE(returned.contains(task), "never ran: ", task);
     }
 
     Runs runs_;

@@ -12,7 +12,8 @@
 #include "tests/fault/rounds.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-// Files of a database that were cut short or altered: it says so, or gives a whole prefix of what was stored, from which the thread goes on.
+// Files of a database that were cut short or altered: it says so, or gives a whole prefix of what was stored, from
+// which the thread goes on.
 using namespace fault;
 
 namespace {
@@ -32,7 +33,8 @@ void makeDatabase(const fs::path& path) {
     Runs runs;
     const sg::RunConfig config{.thread_id = "t", .durability = sg::Durability::sync, .max_concurrency = 1};
     faultGraph(runs, openAt(path)).invoke(theInput(), config);
-    faultGraph(runs, openAt(path)).invoke(sg::Command<State>{.resume = "yes"}, config);  // opening it again has made the table
+    faultGraph(runs, openAt(path))
+        .invoke(sg::Command<State>{.resume = "yes"}, config);  // opening it again has made the table
 }
 
 /// Opens and reads a damaged copy, and goes on where that is possible. Whether anything was read.

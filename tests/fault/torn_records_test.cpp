@@ -29,7 +29,8 @@ std::vector<Row> rowsOfPausedThread() {
     app.invoke(theInput(), {.thread_id = "t", .max_concurrency = 1, .metadata = {{"user", "somebody"}}});
     std::vector<Row> rows;
     for (const auto& listed : saver.list({.thread_id = "t", .with_writes = true})) {
-        for (const auto& write : listed.writes) rows.insert(rows.begin(), {listed.checkpoint_ns, listed.id, write.path, write.bytes, {}});
+        for (const auto& write : listed.writes)
+            rows.insert(rows.begin(), {listed.checkpoint_ns, listed.id, write.path, write.bytes, {}});
         const auto links = sg::readLinks({"t", listed.checkpoint_ns, listed.id}, listed.bytes);
         rows.insert(rows.begin(), {listed.checkpoint_ns, listed.id, "", listed.bytes, links});
     }
@@ -68,11 +69,14 @@ const Reader readers[] = {
      }},
     {"history",
      [](const SharedSaver&, const App& app, const Row& row) {
-         for (const auto& snapshot : app.getStateHistory({.thread_id = "t", .checkpoint_ns = row.ns})) (void)sg::toJson(snapshot);
+         for (const auto& snapshot : app.getStateHistory({.thread_id = "t", .checkpoint_ns = row.ns}))
+             (void)sg::toJson(snapshot);
      }},
     {"history without values",
      [](const SharedSaver&, const App& app, const Row& row) {
-         for (const auto& snapshot : app.getStateHistory({.thread_id = "t", .checkpoint_ns = row.ns}, {.values = false})) (void)snapshot;
+         for (const auto& snapshot :
+              app.getStateHistory({.thread_id = "t", .checkpoint_ns = row.ns}, {.values = false}))
+             (void)snapshot;
      }},
     {"RESUME",
      [](const SharedSaver&, const App& app, const Row&) {
@@ -80,11 +84,13 @@ const Reader readers[] = {
      }},
     {"an answer",
      [](const SharedSaver&, const App& app, const Row&) {
-         app.invoke(sg::Command<State>{.resume = "yes"}, {.thread_id = "t", .recursion_limit = 9, .max_concurrency = 1});
+         app.invoke(sg::Command<State>{.resume = "yes"},
+                    {.thread_id = "t", .recursion_limit = 9, .max_concurrency = 1});
      }},
-    {"updateState",
-     [](const SharedSaver&, const App& app, const Row&) { app.updateState(T, {sg::add(&State::sum, 1)}, {.as_node = "last"}); }},
-    {"prune", [](const SharedSaver& saver, const App&, const Row&) { saver->prune({.thread_id = "t", .keep_last = 1}); }},
+    {"updateState", [](const SharedSaver&, const App& app,
+                       const Row&) { app.updateState(T, {sg::add(&State::sum, 1)}, {.as_node = "last"}); }},
+    {"prune",
+     [](const SharedSaver& saver, const App&, const Row&) { saver->prune({.thread_id = "t", .keep_last = 1}); }},
     {"a listing of what is unfinished",
      [](const SharedSaver& saver, const App&, const Row&) {
          for (const auto& row : saver->list({.with_writes = true})) {
@@ -99,7 +105,8 @@ const Reader readers[] = {
 
 enum class Said { nothing, corrupt, refused };
 
-/// Reads in one way. A CorruptCheckpointError must name the record, if it is to; anything but an error of the library's fails the test.
+/// Reads in one way. A CorruptCheckpointError must name the record, if it is to; anything but an error of the library's
+/// fails the test.
 Said read(const Reader& reader, const SharedSaver& saver, const Row& row, bool names_it) {
     Runs runs;
     const App app = faultGraph(runs, saver);
@@ -169,10 +176,17 @@ TEST_CASE("a record that was altered and given a checksum that fits is read or r
         for (std::size_t times = 1 + random.below(3); times > 0; --times) {
             const std::size_t at = frames::frame_size + random.below(bytes.size() - frames::frame_size);
             switch (random.below(4)) {
-                case 0: bytes[at] = static_cast<char>(random.bits()); break;
-                case 1: bytes.resize(std::max(at, frames::frame_size + 1)); break;
-                case 2: bytes.insert(at, 1, static_cast<char>(random.bits())); break;
-                default: bytes = flipped(bytes, at, 1U << random.below(8));
+                case 0:
+                    bytes[at] = static_cast<char>(random.bits());
+                    break;
+                case 1:
+                    bytes.resize(std::max(at, frames::frame_size + 1));
+                    break;
+                case 2:
+                    bytes.insert(at, 1, static_cast<char>(random.bits()));
+                    break;
+                default:
+                    bytes = flipped(bytes, at, 1U << random.below(8));
             }
         }
         frames::fixChecksum(row.id, bytes);

@@ -31,7 +31,8 @@ std::string brief(const sg::StreamEvent& event) {
         return text;
     };
     const std::string error = field(event, "error");
-    return bare(field(event, "name")) + " " + bare(field(event, "event")) + " " + field(event, "attempt") + (error == "null" ? "" : " " + bare(error));
+    return bare(field(event, "name")) + " " + bare(field(event, "event")) + " " + field(event, "attempt") +
+           (error == "null" ? "" : " " + bare(error));
 }
 template <class Events>
 Strings calls(const Events& events) {
@@ -44,24 +45,35 @@ Strings calls(const Events& events) {
 
 }  // namespace
 
-TEST_CASE("each call of an entrypoint is told when it begins and how it ended, and what was restored, whatever drives the run") {
+TEST_CASE(
+    "each call of an entrypoint is told when it begins and how it ended, and what was restored, whatever drives the "
+    "run") {
     for (const drivers::Driver& driver : drivers::crossed()) {
         CAPTURE(driver.name);
         std::atomic<bool> fails = true;
-        const auto flow = sg::entrypoint("flow", [&fails](const int& input, sg::Flow& fn) {
-            const int doubled = fn.call("double", [](int n) { return 2 * n; }, input);
-            return fn.callWith("flaky", {.retry = {.max_attempts = 2, .initial_interval = 1ms, .jitter = false}}, [&fails](int n) {
-                if (fails) throw std::runtime_error("broken");
-                return n + 1;
-            }, doubled);
-        }, {.checkpointer = std::make_shared<sg::MemorySaver>()});
+        const auto flow =
+            sg::entrypoint("flow",
+                           [&fails](const int& input, sg::Flow& fn) {
+                               const int doubled = fn.call(
+                                   "double", [](int n) { return 2 * n; }, input);
+                               return fn.callWith(
+                                   "flaky", {.retry = {.max_attempts = 2, .initial_interval = 1ms, .jitter = false}},
+                                   [&fails](int n) {
+                                       if (fails) throw std::runtime_error("broken");
+                                       return n + 1;
+                                   },
+                                   doubled);
+                           },
+                           {.checkpointer = std::make_shared<sg::MemorySaver>()});
         const auto& app = flow.graph();
         sg::StreamHub hub(app);
         auto first = hub.subscribe("t", {.modes = StreamMode::calls, .until = sg::Until::run_end});
         using State = std::remove_cvref_t<decltype(flow)>::State;
-        const auto failed = driver.run(app, sg::Update<State>{sg::set(&State::input, 4)}, {.thread_id = "t", .hub = &hub});
+        const auto failed =
+            driver.run(app, sg::Update<State>{sg::set(&State::input, 4)}, {.thread_id = "t", .hub = &hub});
         CHECK(contains(failed.what(), "broken"));
-        const Strings expected{"double begin 1", "double done 1", "flaky begin 1", "flaky retried 1 broken", "flaky begin 2", "flaky failed 2 broken"};
+        const Strings expected{"double begin 1",         "double done 1", "flaky begin 1",
+                               "flaky retried 1 broken", "flaky begin 2", "flaky failed 2 broken"};
         Strings told;
         while (const auto event = first.next()) {
             told.push_back(brief(*event));
@@ -80,15 +92,23 @@ TEST_CASE("each call of an entrypoint is told when it begins and how it ended, a
     }
 }
 
-TEST_CASE("a call that asks is told as paused, one whose result is in the cache as cached, and several of one name by their keys") {
-    const auto flow = sg::entrypoint("flow", [](const int& input, sg::Flow& fn) {
-        const sg::CallOptions cached{.cache = sg::CallCache{}};
-        int sum = fn.callWith("known", cached, [](int n) { return n; }, input);
-        sum += fn.call("twice", [](int n) { return n; }, 1);
-        sum += fn.call("twice", [](int n) { return n; }, 2);
-        sum += fn.call("asks", [&fn] { return fn.interrupt<int>("how many?"); });
-        return sum;
-    }, {.checkpointer = std::make_shared<sg::MemorySaver>(), .cache = std::make_shared<sg::MemoryCache>()});
+TEST_CASE(
+    "a call that asks is told as paused, one whose result is in the cache as cached, and several of one name by their "
+    "keys") {
+    const auto flow = sg::entrypoint(
+        "flow",
+        [](const int& input, sg::Flow& fn) {
+            const sg::CallOptions cached{.cache = sg::CallCache{}};
+            int sum = fn.callWith(
+                "known", cached, [](int n) { return n; }, input);
+            sum += fn.call(
+                "twice", [](int n) { return n; }, 1);
+            sum += fn.call(
+                "twice", [](int n) { return n; }, 2);
+            sum += fn.call("asks", [&fn] { return fn.interrupt<int>("how many?"); });
+            return sum;
+        },
+        {.checkpointer = std::make_shared<sg::MemorySaver>(), .cache = std::make_shared<sg::MemoryCache>()});
     const auto& app = flow.graph();
     using State = std::remove_cvref_t<decltype(flow)>::State;
     const auto told = [&](const sg::ThreadId& thread, auto input, bool keys = false) {
@@ -100,8 +120,8 @@ TEST_CASE("a call that asks is told as paused, one whose result is in the cache 
         return all;
     };
     const sg::Update<State> input{sg::set(&State::input, 5)};
-    CHECK(told("a", input) == Strings{"known begin 1", "known done 1", "twice begin 1", "twice done 1", "twice begin 1", "twice done 1", "asks begin 1",
-                                      "asks paused 1"});
+    CHECK(told("a", input) == Strings{"known begin 1", "known done 1", "twice begin 1", "twice done 1", "twice begin 1",
+                                      "twice done 1", "asks begin 1", "asks paused 1"});
     CHECK(told("a", sg::Command<State>{.resume = 7}) ==
           Strings{"known restored 0", "twice restored 0", "twice restored 0", "asks begin 1", "asks done 1"});
     CHECK(told("b", input, true).front() == "\"call:known#0\"");
@@ -111,7 +131,9 @@ TEST_CASE("a call that asks is told as paused, one whose result is in the cache 
 TEST_CASE("calls that run at once are told one at a time, each with its beginning and its end") {
     const auto flow = sg::entrypoint("flow", [](const int& input, sg::Flow& fn) {
         std::vector<sg::FlowFuture<int>> futures;
-        for (int i = 0; i < input; ++i) futures.push_back(fn.start("square", [](int n) { return n * n; }, i));
+        for (int i = 0; i < input; ++i)
+            futures.push_back(fn.start(
+                "square", [](int n) { return n * n; }, i));
         int sum = 0;
         for (const auto& future : futures) sum += future.get();
         return sum;
@@ -119,10 +141,11 @@ TEST_CASE("calls that run at once are told one at a time, each with its beginnin
     using State = std::remove_cvref_t<decltype(flow)>::State;
     int begun = 0;
     int done = 0;
-    flow.graph().stream(sg::Update<State>{sg::set(&State::input, 20)}, {}, {.modes = StreamMode::calls}, [&](const sg::StreamEvent& event) {
-        begun += field(event, "event") == "\"begin\"";
-        done += field(event, "event") == "\"done\"";
-    });
+    flow.graph().stream(sg::Update<State>{sg::set(&State::input, 20)}, {}, {.modes = StreamMode::calls},
+                        [&](const sg::StreamEvent& event) {
+                            begun += field(event, "event") == "\"begin\"";
+                            done += field(event, "event") == "\"done\"";
+                        });
     CHECK(begun == 20);
     CHECK(done == 20);
 }

@@ -28,18 +28,26 @@ const sg::Config thread_t{.thread_id = "t"};
 TEST_CASE("an entrypoint returns what its function does, and stores what its calls returned") {
     savers::onEach([](savers::Store& store) {
         Log log;
-        const auto flow = sg::entrypoint("flow", [&log](const int& input, sg::Flow& fn) {
-            const int doubled = fn.call("double", [&log](int n) {
-                log.add("double");
-                return 2 * n;
-            }, input);
-            const auto name = fn.interrupt<std::string>("whose?");
-            const std::string text = fn.call("text", [&log](const std::string& of, int n) {
-                log.add("text");
-                return of + ":" + std::to_string(n);
-            }, name, doubled);
-            return text;
-        }, {.checkpointer = store.open()});
+        const auto flow = sg::entrypoint("flow",
+                                         [&log](const int& input, sg::Flow& fn) {
+                                             const int doubled = fn.call(
+                                                 "double",
+                                                 [&log](int n) {
+                                                     log.add("double");
+                                                     return 2 * n;
+                                                 },
+                                                 input);
+                                             const auto name = fn.interrupt<std::string>("whose?");
+                                             const std::string text = fn.call(
+                                                 "text",
+                                                 [&log](const std::string& of, int n) {
+                                                     log.add("text");
+                                                     return of + ":" + std::to_string(n);
+                                                 },
+                                                 name, doubled);
+                                             return text;
+                                         },
+                                         {.checkpointer = store.open()});
         const auto asked = flow.invoke(21, thread_t);
         CHECK((asked.status == Status::interrupted));
         CHECK_FALSE(asked.values);
@@ -55,17 +63,23 @@ TEST_CASE("a run that failed is resumed with the results of the calls that were 
         auto saver = store.open();
         std::atomic<bool> fails{true};
         Log log;
-        const auto flow = sg::entrypoint("flow", [&](const std::string& input, sg::Flow& fn) {
-            std::string text = input;
-            for (int i = 0; i < 3; ++i) {
-                text = fn.call("step", [&](const std::string& before) {
-                    log.add(before);
-                    if (before == "ab" && fails) throw std::runtime_error("broken");
-                    return before + static_cast<char>('a' + static_cast<int>(before.size()));
-                }, text);
-            }
-            return text;
-        }, {.checkpointer = saver});
+        const auto flow =
+            sg::entrypoint("flow",
+                           [&](const std::string& input, sg::Flow& fn) {
+                               std::string text = input;
+                               for (int i = 0; i < 3; ++i) {
+                                   text = fn.call(
+                                       "step",
+                                       [&](const std::string& before) {
+                                           log.add(before);
+                                           if (before == "ab" && fails) throw std::runtime_error("broken");
+                                           return before + static_cast<char>('a' + static_cast<int>(before.size()));
+                                       },
+                                       text);
+                               }
+                               return text;
+                           },
+                           {.checkpointer = saver});
         CHECK_THROWS_WITH_AS(flow.invoke("a", thread_t), doctest::Contains("broken"), sg::NodeError);
         fails = false;
         CHECK(flow.invoke(sg::RESUME, thread_t).values == "abcd");
@@ -75,16 +89,20 @@ TEST_CASE("a run that failed is resumed with the results of the calls that were 
 
 TEST_CASE("the next run of a thread finds what the last one returned, or what it asked to be saved") {
     auto saver = std::make_shared<sg::MemorySaver>();
-    const auto sum = sg::entrypoint("sum", [](const int& input, sg::Flow&, const std::optional<int>& previous) {
-        return input + previous.value_or(0);
-    }, {.checkpointer = saver});
+    const auto sum = sg::entrypoint(
+        "sum",
+        [](const int& input, sg::Flow&, const std::optional<int>& previous) { return input + previous.value_or(0); },
+        {.checkpointer = saver});
     CHECK(sum.invoke(1, thread_t).values == 1);
     CHECK(sum.invoke(2, thread_t).values == 3);
     CHECK(sum.invoke(3, thread_t).values == 6);
 
-    const auto counts = sg::entrypoint("counts", [](const std::string& input, sg::Flow&, const std::optional<int>& previous) {
-        return sg::Final<std::string, int>{input + std::to_string(previous.value_or(0)), previous.value_or(0) + 1};
-    }, {.checkpointer = saver});
+    const auto counts = sg::entrypoint(
+        "counts",
+        [](const std::string& input, sg::Flow&, const std::optional<int>& previous) {
+            return sg::Final<std::string, int>{input + std::to_string(previous.value_or(0)), previous.value_or(0) + 1};
+        },
+        {.checkpointer = saver});
     CHECK(counts.invoke("a", {.thread_id = "u"}).values == "a0");
     CHECK(counts.invoke("b", {.thread_id = "u"}).values == "b1");
 }
@@ -94,19 +112,24 @@ TEST_CASE("calls that are started go on at once, and are stored like others") {
         auto saver = store.open();
         std::atomic<int> calls{0};
         std::atomic<bool> fails{true};
-        const auto flow = sg::entrypoint("flow", [&](const int& input, sg::Flow& fn) {
-            std::vector<sg::FlowFuture<int>> futures;
-            for (int i = 0; i < input; ++i) {
-                futures.push_back(fn.start("square", [&calls](int n) {
-                    ++calls;
-                    return n * n;
-                }, i));
-            }
-            int sum = 0;
-            for (const auto& future : futures) sum += future.get();
-            if (fails) throw std::runtime_error("broken");
-            return sum;
-        }, {.checkpointer = saver});
+        const auto flow = sg::entrypoint("flow",
+                                         [&](const int& input, sg::Flow& fn) {
+                                             std::vector<sg::FlowFuture<int>> futures;
+                                             for (int i = 0; i < input; ++i) {
+                                                 futures.push_back(fn.start(
+                                                     "square",
+                                                     [&calls](int n) {
+                                                         ++calls;
+                                                         return n * n;
+                                                     },
+                                                     i));
+                                             }
+                                             int sum = 0;
+                                             for (const auto& future : futures) sum += future.get();
+                                             if (fails) throw std::runtime_error("broken");
+                                             return sum;
+                                         },
+                                         {.checkpointer = saver});
         CHECK_THROWS_AS(flow.invoke(10, thread_t), sg::NodeError);
         fails = false;
         CHECK(flow.invoke(sg::RESUME, thread_t).values == 285);
@@ -117,8 +140,11 @@ TEST_CASE("calls that are started go on at once, and are stored like others") {
 TEST_CASE("a started call that fails fails where it is waited for, and the others are waited for all the same") {
     std::atomic<int> ended{0};
     const auto flow = sg::entrypoint("flow", [&](const int&, sg::Flow& fn) {
-        auto broken = fn.start("broken", [](int n) -> int { throw std::runtime_error("broken " + std::to_string(n)); }, 7);
-        for (int i = 0; i < 3; ++i) fn.start("other", [&ended](int) { return ++ended; }, i);
+        auto broken = fn.start(
+            "broken", [](int n) -> int { throw std::runtime_error("broken " + std::to_string(n)); }, 7);
+        for (int i = 0; i < 3; ++i)
+            fn.start(
+                "other", [&ended](int) { return ++ended; }, i);
         return broken.get();
     });
     CHECK_THROWS_WITH_AS(flow.invoke(0), doctest::Contains("broken 7"), sg::NodeError);
@@ -143,9 +169,13 @@ TEST_CASE("a call whose policy cannot be is refused before it is made") {
         CAPTURE(policy.max_attempts);
         int calls = 0;
         const auto work = [&calls] { return ++calls; };
-        const auto direct = sg::entrypoint("direct", [&](const int&, sg::Flow& fn) { return fn.callWith("work", {.retry = policy}, work); });
-        CHECK_THROWS_WITH(direct.invoke(0), doctest::Contains(policy.max_attempts == 0 ? "call 'work': retry.max_attempts is 0" : "call 'work': retry.retry_on is null"));
-        const auto started = sg::entrypoint("started", [&](const int&, sg::Flow& fn) { return fn.startWith("work", {.retry = policy}, work).get(); });
+        const auto direct = sg::entrypoint(
+            "direct", [&](const int&, sg::Flow& fn) { return fn.callWith("work", {.retry = policy}, work); });
+        CHECK_THROWS_WITH(direct.invoke(0),
+                          doctest::Contains(policy.max_attempts == 0 ? "call 'work': retry.max_attempts is 0"
+                                                                     : "call 'work': retry.retry_on is null"));
+        const auto started = sg::entrypoint(
+            "started", [&](const int&, sg::Flow& fn) { return fn.startWith("work", {.retry = policy}, work).get(); });
         CHECK_THROWS_WITH(started.invoke(0), doctest::Contains("call 'work': retry."));
         CHECK(calls == 0);
     }
@@ -153,10 +183,12 @@ TEST_CASE("a call whose policy cannot be is refused before it is made") {
 
 TEST_CASE("an entrypoint sleeps, is stopped and has state and history like any graph") {
     auto saver = std::make_shared<sg::MemorySaver>();
-    const auto flow = sg::entrypoint("flow", [](const int& input, sg::Flow& fn) {
-        fn.sleepUntil(std::chrono::system_clock::time_point(4'000'000'000s));
-        return input;
-    }, {.checkpointer = saver});
+    const auto flow = sg::entrypoint("flow",
+                                     [](const int& input, sg::Flow& fn) {
+                                         fn.sleepUntil(std::chrono::system_clock::time_point(4'000'000'000s));
+                                         return input;
+                                     },
+                                     {.checkpointer = saver});
     CHECK((flow.invoke(1, thread_t).status == Status::sleeping));
     CHECK(flow.graph().getState(thread_t).next == Strings{"flow"});
     auto control = std::make_shared<sg::RunControl>();
@@ -167,7 +199,10 @@ TEST_CASE("an entrypoint sleeps, is stopped and has state and history like any g
 }
 
 TEST_CASE("a call without a name is refused") {
-    const auto flow = sg::entrypoint("flow", [](const int& input, sg::Flow& fn) { return fn.call("", [](int n) { return n; }, input); });
+    const auto flow = sg::entrypoint("flow", [](const int& input, sg::Flow& fn) {
+        return fn.call(
+            "", [](int n) { return n; }, input);
+    });
     CHECK_THROWS_WITH_AS(flow.invoke(1), doctest::Contains("with a name of 0 bytes"), sg::NodeError);
 }
 
@@ -181,7 +216,8 @@ public:
         if (fails) throw std::runtime_error("no cache");
         return inner_.get(ns, key);
     }
-    void set(std::string_view ns, std::string_view key, std::string_view value, std::optional<std::chrono::milliseconds> ttl) override {
+    void set(std::string_view ns, std::string_view key, std::string_view value,
+             std::optional<std::chrono::milliseconds> ttl) override {
         if (fails) throw std::runtime_error("no cache");
         names.add(std::string(ns));
         inner_.set(ns, key, damages ? "damaged" : value, ttl);
@@ -202,14 +238,17 @@ TEST_CASE("a cached call is made once for its arguments, whichever thread and ru
     savers::onEach([](savers::Store& store) {
         Log log;
         const auto cache = std::make_shared<sg::MemoryCache>();
-        const auto flow = sg::entrypoint("flow", [&log](const std::string& input, sg::Flow& fn) {
-            const auto length = [&log](const std::string& text, int) {
-                log.add(text);
-                return static_cast<int>(text.size());
-            };
-            const int once = fn.callWith("length", {.cache = sg::CallCache{}}, length, input, 1);
-            return once + fn.startWith("length", {.cache = sg::CallCache{}}, length, "fixed", 2).get();
-        }, {.checkpointer = store.open(), .cache = cache});
+        const auto flow = sg::entrypoint(
+            "flow",
+            [&log](const std::string& input, sg::Flow& fn) {
+                const auto length = [&log](const std::string& text, int) {
+                    log.add(text);
+                    return static_cast<int>(text.size());
+                };
+                const int once = fn.callWith("length", {.cache = sg::CallCache{}}, length, input, 1);
+                return once + fn.startWith("length", {.cache = sg::CallCache{}}, length, "fixed", 2).get();
+            },
+            {.checkpointer = store.open(), .cache = cache});
         for (const char* thread : {"a", "b"}) {
             CHECK(flow.invoke("four", {.thread_id = thread}).values == 9);
             CHECK(flow.invoke("sixsix", {.thread_id = thread}).values == 11);
@@ -224,24 +263,30 @@ TEST_CASE("a cached call is made once for its arguments, whichever thread and ru
 TEST_CASE("cached calls are kept apart by name and namespace, and not kept when they fail") {
     Log log;
     int failures = 1;
-    const auto flow = sg::entrypoint("flow", [&](const int& input, sg::Flow& fn) {
-        const auto called = [&log](std::string what) {
-            return [&log, what](int) {
-                log.add(what);
-                return what;
-            };
-        };
-        fn.callWith("one", {.cache = sg::CallCache{}}, called("one"), input);
-        fn.callWith("two", {.cache = sg::CallCache{}}, called("two"), input);
-        fn.callWith("one", {.cache = sg::CallCache{.ns = "v2"}}, called("one v2"), input);
-        fn.callWith("a|b", {.cache = sg::CallCache{}}, called("a|b"), input);
-        fn.callWith("a", {.cache = sg::CallCache{.ns = "b|"}}, called("a in b|"), input);
-        return fn.callWith("fails", {.cache = sg::CallCache{}}, [&](int) {
-            log.add("fails");
-            if (failures-- > 0) throw std::runtime_error("broken");
-            return std::string("done");
-        }, input);
-    }, {.cache = std::make_shared<sg::MemoryCache>()});
+    const auto flow =
+        sg::entrypoint("flow",
+                       [&](const int& input, sg::Flow& fn) {
+                           const auto called = [&log](std::string what) {
+                               return [&log, what](int) {
+                                   log.add(what);
+                                   return what;
+                               };
+                           };
+                           fn.callWith("one", {.cache = sg::CallCache{}}, called("one"), input);
+                           fn.callWith("two", {.cache = sg::CallCache{}}, called("two"), input);
+                           fn.callWith("one", {.cache = sg::CallCache{.ns = "v2"}}, called("one v2"), input);
+                           fn.callWith("a|b", {.cache = sg::CallCache{}}, called("a|b"), input);
+                           fn.callWith("a", {.cache = sg::CallCache{.ns = "b|"}}, called("a in b|"), input);
+                           return fn.callWith(
+                               "fails", {.cache = sg::CallCache{}},
+                               [&](int) {
+                                   log.add("fails");
+                                   if (failures-- > 0) throw std::runtime_error("broken");
+                                   return std::string("done");
+                               },
+                               input);
+                       },
+                       {.cache = std::make_shared<sg::MemoryCache>()});
     CHECK_THROWS_AS(flow.invoke(1), sg::NodeError);
     CHECK(log.take() == Strings{"one", "two", "one v2", "a|b", "a in b|", "fails"});
     CHECK(flow.invoke(1).values == "done");
@@ -258,12 +303,17 @@ TEST_CASE("without a cache, with one that fails and with one that gives back som
         const auto cache = std::make_shared<WatchedCache>();
         cache->fails = kind == 1;
         cache->damages = kind == 2;
-        const auto flow = sg::entrypoint("flow", [&log](const int& input, sg::Flow& fn) {
-            return fn.callWith("call", {.cache = sg::CallCache{}}, [&log](int n) {
-                log.add("call");
-                return n + 1;
-            }, input);
-        }, {.cache = kind == 0 ? nullptr : cache});
+        const auto flow = sg::entrypoint("flow",
+                                         [&log](const int& input, sg::Flow& fn) {
+                                             return fn.callWith(
+                                                 "call", {.cache = sg::CallCache{}},
+                                                 [&log](int n) {
+                                                     log.add("call");
+                                                     return n + 1;
+                                                 },
+                                                 input);
+                                         },
+                                         {.cache = kind == 0 ? nullptr : cache});
         CHECK(flow.invoke(1).values == 2);
         CHECK(flow.invoke(1).values == 2);
         CHECK(log.take() == Strings{"call", "call"});
@@ -273,12 +323,20 @@ TEST_CASE("without a cache, with one that fails and with one that gives back som
 TEST_CASE("a cached call whose arguments cannot be stored, or whose time to live is none, is refused") {
     struct Handle {};
     const auto cache = std::make_shared<sg::MemoryCache>();
-    const auto unstorable = sg::entrypoint("flow", [](const int& input, sg::Flow& fn) {
-        return fn.callWith("call", {.cache = sg::CallCache{}}, [](const Handle&, int n) { return n; }, Handle{}, input);
-    }, {.cache = cache});
+    const auto unstorable = sg::entrypoint("flow",
+                                           [](const int& input, sg::Flow& fn) {
+                                               return fn.callWith(
+                                                   "call", {.cache = sg::CallCache{}},
+                                                   [](const Handle&, int n) { return n; }, Handle{}, input);
+                                           },
+                                           {.cache = cache});
     CHECK_THROWS_WITH_AS(unstorable.invoke(1), doctest::Contains("cannot be stored"), sg::NodeError);
-    const auto over = sg::entrypoint("flow", [](const int& input, sg::Flow& fn) {
-        return fn.callWith("call", {.cache = sg::CallCache{.ttl = 0ms}}, [](int n) { return n; }, input);
-    }, {.cache = cache});
+    const auto over =
+        sg::entrypoint("flow",
+                       [](const int& input, sg::Flow& fn) {
+                           return fn.callWith(
+                               "call", {.cache = sg::CallCache{.ttl = 0ms}}, [](int n) { return n; }, input);
+                       },
+                       {.cache = cache});
     CHECK_THROWS_WITH_AS(over.invoke(1), doctest::Contains("ttl of 0 ms"), sg::NodeError);
 }

@@ -7,9 +7,12 @@ extern "C" int LLVMFuzzerInitialize(int* count, char*** values);
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
     const char* folder = std::getenv("STATEGRAPH_WRITE_CORPUS");
     if (folder == nullptr) return 0;
-    for (const auto& sample : fuzz::recordSamples()) std::ofstream(std::string(folder) + "/" + sample.name, std::ios::binary) << sample.bytes;
+    for (const auto& sample : fuzz::recordSamples())
+        std::ofstream(std::string(folder) + "/" + sample.name, std::ios::binary) << sample.bytes;
     std::exit(0);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) { return fuzz::runRecord(data, size); }
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    return fuzz::runRecord(data, size);
+}

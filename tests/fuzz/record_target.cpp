@@ -39,7 +39,8 @@ struct State {
     static constexpr auto channels() {
         return sg::channels(sg::channel("foo", &State::foo), sg::channel("bar", &State::bar, sg::append),
                             sg::channel("n", &State::n, sg::sum), sg::channel("m", &State::m, sg::merge),
-                            sg::channel("topic", &State::topic, sg::topic), sg::channel("once", &State::once, sg::ephemeral));
+                            sg::channel("topic", &State::topic, sg::topic),
+                            sg::channel("once", &State::once, sg::ephemeral));
     }
 };
 using App = sg::CompiledGraph<State>;
@@ -52,13 +53,20 @@ App appOn(const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
     graph.addNode("b", [](const State&) { return says("b"); });
     graph.addNode("late", [](const State&) { return says("late"); }, {.defer = true});
     graph.addNode("work", [](const std::string& payload) { return says(payload); });
-    graph.addNode("ask", [](const State&, sg::Runtime& runtime) { return says(sg::interrupt<std::string>(runtime, "what?")); });
+    graph.addNode(
+        "ask", [](const State&, sg::Runtime& runtime) { return says(sg::interrupt<std::string>(runtime, "what?")); });
     graph.addEdge(sg::START, "a").addEdge(sg::START, "b").addEdge({"a", "b"}, "late").addEdge("late", "ask");
-    graph.addConditionalEdges("a", [](const State&) { return std::vector<sg::Send>{{"work", "x"}, {"work", "y"}}; }, {"work"});
+    graph.addConditionalEdges("a",
+                              [](const State&) {
+                                  return std::vector<sg::Send>{{"work", "x"}, {"work", "y"}};
+                              },
+                              {"work"});
     return graph.compile({.checkpointer = saver});
 }
 
-sg::CheckpointId nthId(std::size_t n) { return {((1'700'000'000'000ULL) << 16U | 0x7000U) + n, 0x8000'0000'0000'0042ULL}; }
+sg::CheckpointId nthId(std::size_t n) {
+    return {((1'700'000'000'000ULL) << 16U | 0x7000U) + n, 0x8000'0000'0000'0042ULL};
+}
 
 /// Calls what may refuse the bytes with an error of the library's, and nothing else.
 template <class F>
@@ -174,7 +182,8 @@ void readThread(const std::vector<Placed>& log) {
     const sg::RunConfig run{.thread_id = "t", .recursion_limit = 4, .max_concurrency = 1};
     survives("getState", [&] { (void)sg::toJson(app.getState(at, {.subgraphs = true})); });
     survives("history", [&] {
-        for (const auto& snapshot : app.getStateHistory(at)) (void)sg::toJson(static_cast<const sg::SnapshotData&>(snapshot));
+        for (const auto& snapshot : app.getStateHistory(at))
+            (void)sg::toJson(static_cast<const sg::SnapshotData&>(snapshot));
     });
     survives("prune", [&] {
         saver->copyThread("t", "copy");
@@ -203,12 +212,13 @@ std::vector<Sample> recordSamples() {
     const auto saver = std::make_shared<sg::MemorySaver>();
     const App app = appOn(saver);
     const sg::RunConfig run{.thread_id = "t", .max_concurrency = 1, .metadata = {{"user", "somebody"}}};
-    app.invoke({sg::set(&State::foo, "in"), sg::add(&State::bar, "in"), sg::merge(&State::m, {{"k", 1}}), sg::add(&State::topic, 7),
-                sg::set(&State::once, 0.5)},
+    app.invoke({sg::set(&State::foo, "in"), sg::add(&State::bar, "in"), sg::merge(&State::m, {{"k", 1}}),
+                sg::add(&State::topic, 7), sg::set(&State::once, 0.5)},
                run);
     app.invoke(sg::Command<State>{.update = says("beside")}, run);
     app.invoke(sg::Command<State>{.resume = "yes"}, run);
-    app.updateState({.thread_id = "t"}, {sg::overwrite(&State::bar, {"edited"}), sg::clear(&State::foo)}, {.as_node = "a"});
+    app.updateState({.thread_id = "t"}, {sg::overwrite(&State::bar, {"edited"}), sg::clear(&State::foo)},
+                    {.as_node = "a"});
     app.invoke(sg::RESUME, {.thread_id = "t", .recursion_limit = 9, .interrupt_before = {"late"}});
 
     std::vector<Sample> samples;

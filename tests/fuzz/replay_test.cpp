@@ -9,8 +9,8 @@
 #include "tests/fault/rounds.hpp"
 #include "tests/fuzz/targets.hpp"
 
-// The fuzzers' targets in the normal tests: the corpus as it is, and each file with a few bytes changed. A failure ends the process, after
-// what it was about has been printed.
+// The fuzzers' targets in the normal tests: the corpus as it is, and each file with a few bytes changed. A failure ends
+// the process, after what it was about has been printed.
 namespace {
 
 namespace fs = std::filesystem;
@@ -27,18 +27,29 @@ std::vector<fuzz::Sample> corpus(const std::string& target) {
     return all;
 }
 
-int run(Target target, const std::string& bytes) { return target(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()); }
+int run(Target target, const std::string& bytes) {
+    return target(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
+}
 
 std::string changed(std::string bytes, const std::string& other, bytes::Random& random) {
     for (std::size_t times = 1 + random.below(4); times > 0 && !bytes.empty(); --times) {
         const std::size_t at = random.below(bytes.size());
         const std::size_t size = random.below(std::min<std::size_t>(16, bytes.size() - at) + 1);
         switch (random.below(5)) {
-            case 0: bytes[at] = static_cast<char>(random.bits()); break;
-            case 1: bytes[at] = static_cast<char>(static_cast<unsigned char>(bytes[at]) ^ 1U << random.below(8)); break;
-            case 2: bytes.erase(at, size); break;
-            case 3: bytes.insert(at, bytes.substr(at, size)); break;
-            default: bytes.replace(at, size, other.substr(std::min(at, other.size()), size));
+            case 0:
+                bytes[at] = static_cast<char>(random.bits());
+                break;
+            case 1:
+                bytes[at] = static_cast<char>(static_cast<unsigned char>(bytes[at]) ^ 1U << random.below(8));
+                break;
+            case 2:
+                bytes.erase(at, size);
+                break;
+            case 3:
+                bytes.insert(at, bytes.substr(at, size));
+                break;
+            default:
+                bytes.replace(at, size, other.substr(std::min(at, other.size()), size));
         }
     }
     return bytes;
@@ -76,7 +87,8 @@ TEST_CASE("the samples that the record target begins with are read to their end"
     const auto samples = fuzz::recordSamples();
     REQUIRE(samples.size() > 8);
     const auto has = [&](const std::string& part) {
-        return std::any_of(samples.begin(), samples.end(), [&](const auto& sample) { return sample.name.find(part) != std::string::npos; });
+        return std::any_of(samples.begin(), samples.end(),
+                           [&](const auto& sample) { return sample.name.find(part) != std::string::npos; });
     };
     CHECK(has("commit-"));
     CHECK(has("task-"));

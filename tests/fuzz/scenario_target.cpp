@@ -62,9 +62,9 @@ int runScenario(const std::uint8_t* data, std::size_t size) {
     if (error || !scenario.is_object()) return 0;
     tame(scenario);
     try {
-        const json::object answer = conformance::answer(
-            scenario.get_object(),
-            {.saver = std::make_shared<stategraph::MemorySaver>(), .limits = {.executions_max = 100, .input_size_max = 2000}});
+        const json::object answer =
+            conformance::answer(scenario.get_object(), {.saver = std::make_shared<stategraph::MemorySaver>(),
+                                                        .limits = {.executions_max = 100, .input_size_max = 2000}});
         lookAt(answer);
     } catch (const std::exception&) {
         // It is no scenario.

@@ -4,8 +4,9 @@
 #include <string>
 #include <vector>
 
-// What is fuzzed. Each target takes any bytes, returns 0, and lets nothing out: what should not happen ends the process, which is how
-// libFuzzer is told. tests/fuzz/fuzz_*.cpp are libFuzzer's entries, tests/fuzz/replay_test.cpp the same targets over the corpus.
+// What is fuzzed. Each target takes any bytes, returns 0, and lets nothing out: what should not happen ends the
+// process, which is how libFuzzer is told. tests/fuzz/fuzz_*.cpp are libFuzzer's entries, tests/fuzz/replay_test.cpp
+// the same targets over the corpus.
 namespace fuzz {
 
 /// The bytes of a thread: a log of records, each with two bytes of length before it, the last one without.

@@ -43,7 +43,8 @@ bool has(const boost::json::value& shown, const boost::json::value& wanted) {
         });
     }
     if (wanted.is_array() && shown.is_array()) {
-        return std::equal(shown.get_array().begin(), shown.get_array().end(), wanted.get_array().begin(), wanted.get_array().end(), has);
+        return std::equal(shown.get_array().begin(), shown.get_array().end(), wanted.get_array().begin(),
+                          wanted.get_array().end(), has);
     }
     return shown == wanted;
 }
@@ -95,7 +96,8 @@ private:
     void writes(const std::optional<std::string_view>& list, const std::string& where) {
         if (!list) return;
         seen_.insert(where);
-        for (const auto& write : stategraph::checkpoint::readWrites(*list)) seen_.insert(std::string("write ") + static_cast<char>(write.kind));
+        for (const auto& write : stategraph::checkpoint::readWrites(*list))
+            seen_.insert(std::string("write ") + static_cast<char>(write.kind));
     }
     void take(const stategraph::checkpoint::CommitFields& commit) {
         seen_.insert(std::string("source ") + sg::toString(commit.source));
@@ -111,7 +113,8 @@ private:
         note(commit.parent.low() != 0 && commit.parent.low() != commit.id.low(), "ref in full");
         for (const auto& join : commit.joins) seen_.insert(join.arrived.empty() ? "join fired" : "join waits");
         for (const auto& each : commit.deferred) {
-            seen_.insert((each.key.starts_with("join:") ? "deferred join " : "deferred ") + std::to_string(static_cast<int>(each.state)));
+            seen_.insert((each.key.starts_with("join:") ? "deferred join " : "deferred ") +
+                         std::to_string(static_cast<int>(each.state)));
         }
         writes(commit.input, "input");
         note(commit.writes.has_value(), "writes");
@@ -165,19 +168,61 @@ TEST_CASE("a RocksDB database that the first version wrote looks and ends as it 
 TEST_CASE("the comparison with what is expected finds what is missing and what differs") {
     const auto wanted = boost::json::parse(R"({"a":[{"b":1}],"c":null})");
     CHECK(has(boost::json::parse(R"({"a":[{"b":1,"more":2}],"c":null,"d":0})"), wanted));
-    for (const char* other : {R"({"a":[{"b":2}],"c":null})", R"({"a":[{"b":1}]})", R"({"a":[],"c":null})", R"({"a":[{"b":1},{"b":1}],"c":null})"}) {
+    for (const char* other : {R"({"a":[{"b":2}],"c":null})", R"({"a":[{"b":1}]})", R"({"a":[],"c":null})",
+                              R"({"a":[{"b":1},{"b":1}],"c":null})"}) {
         CHECK_FALSE(has(boost::json::parse(other), wanted));
     }
 }
 
 TEST_CASE("the rows of the first version have every element of its format") {
     const Seen seen(textOf(folder / "rows.txt"));
-    for (const std::string what :
-         {"source input", "source loop", "source update", "source fork", "ran", "ran several", "next", "edges", "folds", "sends", "parents", "metadata",
-          "snapshot", "ref in full", "join fired", "join waits", "deferred 0", "deferred 1", "deferred 2", "deferred join 0", "deferred join 2", "input",
-          "writes", "write as logged", "write =", "write +", "write !", "write w", "write -", "op =", "op +", "op |", "op ~", "op -", "task to", "task sends", "task error",
-          "task answers", "task interrupts", "task command", "task writes", "effect done",
-          "effect begun", "run breakpoint", "run limit", "run failed", "run running"}) {
+    for (const std::string what : {"source input",
+                                   "source loop",
+                                   "source update",
+                                   "source fork",
+                                   "ran",
+                                   "ran several",
+                                   "next",
+                                   "edges",
+                                   "folds",
+                                   "sends",
+                                   "parents",
+                                   "metadata",
+                                   "snapshot",
+                                   "ref in full",
+                                   "join fired",
+                                   "join waits",
+                                   "deferred 0",
+                                   "deferred 1",
+                                   "deferred 2",
+                                   "deferred join 0",
+                                   "deferred join 2",
+                                   "input",
+                                   "writes",
+                                   "write as logged",
+                                   "write =",
+                                   "write +",
+                                   "write !",
+                                   "write w",
+                                   "write -",
+                                   "op =",
+                                   "op +",
+                                   "op |",
+                                   "op ~",
+                                   "op -",
+                                   "task to",
+                                   "task sends",
+                                   "task error",
+                                   "task answers",
+                                   "task interrupts",
+                                   "task command",
+                                   "task writes",
+                                   "effect done",
+                                   "effect begun",
+                                   "run breakpoint",
+                                   "run limit",
+                                   "run failed",
+                                   "run running"}) {
         CAPTURE(what);
         CHECK(seen(what));
     }

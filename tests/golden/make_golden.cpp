@@ -9,8 +9,8 @@
 #include "tests/golden/rows.hpp"
 #include "tests/golden/threads_v1.hpp"
 
-// Writes a golden database into a new folder: db/, rows.txt, expected.json. To be run once for each version of the format, by the first
-// program that writes it.
+// Writes a golden database into a new folder: db/, rows.txt, expected.json. To be run once for each version of the
+// format, by the first program that writes it.
 namespace fs = std::filesystem;
 
 namespace {
@@ -35,18 +35,20 @@ int main(int count, char** words) {
     // Half of the threads in a table, half in the write-ahead log.
     for (std::size_t half = 0; half < 2; ++half) {
         const auto saver = std::make_shared<stategraph::RocksDBSaver>(database);
-        for (std::size_t i = half * threads.size() / 2; i < (half + 1) * threads.size() / 2; ++i) threads[i].store(saver);
+        for (std::size_t i = half * threads.size() / 2; i < (half + 1) * threads.size() / 2; ++i)
+            threads[i].store(saver);
     }
     std::string rows;
     std::string expected = "{";
     {
-        const auto saver = std::make_shared<stategraph::RocksDBSaver>(database, stategraph::RocksDBSaverOptions{.read_only = true});
+        const auto saver =
+            std::make_shared<stategraph::RocksDBSaver>(database, stategraph::RocksDBSaverOptions{.read_only = true});
         rows = golden::rowsOf(*saver);
         for (const auto& thread : threads) {
             const auto copy = std::make_shared<stategraph::MemorySaver>();
             golden::load(rows, *copy);
-            expected += (expected.size() > 1 ? ",\n\"" : "\n\"") + thread.name + "\":{\"shows\":" + thread.describe(saver) +
-                        ",\n\"ends\":" + thread.finish(copy) + "}";
+            expected += (expected.size() > 1 ? ",\n\"" : "\n\"") + thread.name +
+                        "\":{\"shows\":" + thread.describe(saver) + ",\n\"ends\":" + thread.finish(copy) + "}";
         }
     }
     write(folder / "rows.txt", rows);

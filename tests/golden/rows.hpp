@@ -9,7 +9,8 @@
 #include <stategraph/record.hpp>
 #include <stategraph/saver.hpp>
 
-// All that a saver holds as text, a line for each row: table, thread, namespace, checkpoint id, path, bytes in hexadecimal; tabs between.
+// All that a saver holds as text, a line for each row: table, thread, namespace, checkpoint id, path, bytes in
+// hexadecimal; tabs between.
 namespace golden {
 namespace sg = stategraph;
 

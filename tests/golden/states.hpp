@@ -45,12 +45,15 @@ struct Channels {
     std::map<std::string, int> map = {};
     std::vector<sg::Message> messages = {};
     static constexpr auto channels() {
-        return sg::channels(sg::channel("last", &Channels::last), sg::channel("cleared", &Channels::cleared),
-                            sg::channel("any", &Channels::any, sg::any_value), sg::channel("once", &Channels::once, sg::ephemeral),
-                            sg::channel("topic", &Channels::topic, sg::topic), sg::channel("untracked", &Channels::untracked, sg::untracked),
-                            sg::channel("list", &Channels::list, sg::append), sg::channel("sum", &Channels::sum, sg::sum),
-                            sg::channel("least", &Channels::least, sg::min), sg::channel("most", &Channels::most, sg::max),
-                            sg::channel("map", &Channels::map, sg::merge), sg::channel("messages", &Channels::messages, sg::addMessages));
+        return sg::channels(
+            sg::channel("last", &Channels::last), sg::channel("cleared", &Channels::cleared),
+            sg::channel("any", &Channels::any, sg::any_value), sg::channel("once", &Channels::once, sg::ephemeral),
+            sg::channel("topic", &Channels::topic, sg::topic),
+            sg::channel("untracked", &Channels::untracked, sg::untracked),
+            sg::channel("list", &Channels::list, sg::append), sg::channel("sum", &Channels::sum, sg::sum),
+            sg::channel("least", &Channels::least, sg::min), sg::channel("most", &Channels::most, sg::max),
+            sg::channel("map", &Channels::map, sg::merge),
+            sg::channel("messages", &Channels::messages, sg::addMessages));
     }
 };
 
@@ -94,12 +97,14 @@ struct Types {
         return sg::channels(
             sg::channel("yes", &Types::yes), sg::channel("small", &Types::small), sg::channel("least", &Types::least),
             sg::channel("most", &Types::most), sg::channel("single", &Types::single), sg::channel("real", &Types::real),
-            sg::channel("infinite", &Types::infinite), sg::channel("colour", &Types::colour), sg::channel("text", &Types::text),
-            sg::channel("raw", &Types::raw), sg::channel("bytes", &Types::bytes), sg::channel("some", &Types::some),
-            sg::channel("none", &Types::none), sg::channel("variant", &Types::variant), sg::channel("pair", &Types::pair),
-            sg::channel("tuple", &Types::tuple), sg::channel("array", &Types::array), sg::channel("points", &Types::points),
-            sg::channel("bits", &Types::bits), sg::channel("set", &Types::set), sg::channel("hashed_set", &Types::hashed_set),
-            sg::channel("map", &Types::map), sg::channel("hashed_map", &Types::hashed_map), sg::channel("duration", &Types::duration),
+            sg::channel("infinite", &Types::infinite), sg::channel("colour", &Types::colour),
+            sg::channel("text", &Types::text), sg::channel("raw", &Types::raw), sg::channel("bytes", &Types::bytes),
+            sg::channel("some", &Types::some), sg::channel("none", &Types::none),
+            sg::channel("variant", &Types::variant), sg::channel("pair", &Types::pair),
+            sg::channel("tuple", &Types::tuple), sg::channel("array", &Types::array),
+            sg::channel("points", &Types::points), sg::channel("bits", &Types::bits), sg::channel("set", &Types::set),
+            sg::channel("hashed_set", &Types::hashed_set), sg::channel("map", &Types::map),
+            sg::channel("hashed_map", &Types::hashed_map), sg::channel("duration", &Types::duration),
             sg::channel("time", &Types::time), sg::channel("value", &Types::value));
     }
 };

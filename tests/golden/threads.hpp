@@ -6,8 +6,9 @@
 
 #include <stategraph/saver.hpp>
 
-// The threads of the golden databases: who writes them, what they look like, how they end. One file for the program that writes a database
-// and for the test that reads it. What an old database needs stays for ever: threads may be added for a new version, none may be changed.
+// The threads of the golden databases: who writes them, what they look like, how they end. One file for the program
+// that writes a database and for the test that reads it. What an old database needs stays for ever: threads may be
+// added for a new version, none may be changed.
 namespace golden {
 
 using SharedSaver = std::shared_ptr<stategraph::BaseCheckpointSaver>;

@@ -25,7 +25,8 @@ struct Payment {
     int amount = 0;
     std::vector<std::string> log = {};
     static constexpr auto channels() {
-        return sg::channels(sg::channel<&Payment::amount>(), sg::channel<&Payment::log>(sg::append, sg::formerly("notes")));
+        return sg::channels(sg::channel<&Payment::amount>(),
+                            sg::channel<&Payment::log>(sg::append, sg::formerly("notes")));
     }
 };
 
@@ -47,14 +48,15 @@ struct Broken : std::runtime_error {
 sg::CompiledGraph<Payment> payments(std::shared_ptr<sg::BaseCheckpointSaver> saver) {
     sg::StateGraph<Payment> graph;
     graph
+        .addNode("approve",
+                 [](const Payment&, sg::Runtime& runtime) {
+                     const auto decision = sg::interrupt<Decision>(runtime, "Pay this?");
+                     return sg::go(decision.approved ? "pay" : "cancel", sg::add<&Payment::log>(decision.by));
+                 },
+                 {.ends = {"pay", "cancel"}})
         .addNode(
-            "approve",
-            [](const Payment&, sg::Runtime& runtime) {
-                const auto decision = sg::interrupt<Decision>(runtime, "Pay this?");
-                return sg::go(decision.approved ? "pay" : "cancel", sg::add<&Payment::log>(decision.by));
-            },
-            {.ends = {"pay", "cancel"}})
-        .addNode("pay", [](const Payment&) { return sg::update(sg::add<&Payment::log>("paid"), sg::set<&Payment::amount>(0)); })
+            "pay",
+            [](const Payment&) { return sg::update(sg::add<&Payment::log>("paid"), sg::set<&Payment::amount>(0)); })
         .addNode("cancel", [](const Payment&) { return sg::go("nothing"); }, {.ends = {"nothing"}})
         .addNode("nothing", [](const Payment&) {})
         .addNode("one", [](const Payment&) { return sg::add<&Payment::log>("one"); })
@@ -70,7 +72,8 @@ TEST_CASE("a channel and a field have the member's name unless another is given"
     static_assert(sg::detail::memberName<&Box<std::vector<std::string>>::value>() == "value");
     CHECK(sg::Value(Decision{true, "Ada"}).toJson() == R"({"by":"Ada","approved":true})");
     CHECK(sg::Value(Box<int>{7, 2}).toJson() == R"({"count":2,"value":7})");
-    const auto old = sg::Value::fromCbor(sg::Value(std::map<std::string, std::vector<std::string>>{{"notes", {"a"}}}).bytes().data());
+    const auto old = sg::Value::fromCbor(
+        sg::Value(std::map<std::string, std::vector<std::string>>{{"notes", {"a"}}}).bytes().data());
     CHECK(old.as<Payment>().log == std::vector<std::string>{"a"});
 }
 
@@ -102,14 +105,19 @@ TEST_CASE("a write to a member that is chosen at run time is checked when it is 
     struct Pair {
         int last = 0;
         int sum = 0;
-        static constexpr auto channels() { return sg::channels(sg::channel<&Pair::last>(), sg::channel<&Pair::sum>(sg::sum)); }
+        static constexpr auto channels() {
+            return sg::channels(sg::channel<&Pair::last>(), sg::channel<&Pair::sum>(sg::sum));
+        }
     };
     sg::StateGraph<Pair> graph;
-    graph.addNode("node", [](const Pair&) -> sg::Update<Pair> { return {sg::add(&Pair::sum, 2), sg::set(&Pair::last, 3)}; });
+    graph.addNode("node", [](const Pair&) -> sg::Update<Pair> {
+        return {sg::add(&Pair::sum, 2), sg::set(&Pair::last, 3)};
+    });
     graph.addEdge(sg::START, "node");
     const auto app = graph.compile();
     CHECK(app.invoke({}).values.sum == 2);
-    CHECK_THROWS_WITH_AS(app.invoke({sg::add(&Pair::last, 1)}), doctest::Contains("has no reducer"), sg::InvalidUpdateError);
+    CHECK_THROWS_WITH_AS(app.invoke({sg::add(&Pair::last, 1)}), doctest::Contains("has no reducer"),
+                         sg::InvalidUpdateError);
     CHECK_THROWS_WITH_AS(app.invoke({sg::set(&Pair::sum, 1)}), doctest::Contains("'sum'"), sg::InvalidUpdateError);
 }
 
@@ -127,7 +135,8 @@ TEST_CASE("retry_on takes types, a closure over one exception, or a function of 
         return count;
     };
     const auto with = [](sg::RetryOn retry_on, int max_attempts = 3) {
-        return sg::RetryPolicy{.max_attempts = max_attempts, .initial_interval = {}, .jitter = false, .retry_on = std::move(retry_on)};
+        return sg::RetryPolicy{
+            .max_attempts = max_attempts, .initial_interval = {}, .jitter = false, .retry_on = std::move(retry_on)};
     };
     const auto http = [](int) { throw HttpError(503); };
     const auto broken = [](int) { throw Broken("broken"); };
@@ -162,7 +171,8 @@ TEST_CASE("retry_on takes types, a closure over one exception, or a function of 
         sg::RetryPolicy policy = with(sg::on<HttpError>());
         policy.otherwise = {with(nullptr)};
         graph.addNode("node", [](const Payment&) {}, {.retry = policy}).addEdge(sg::START, "node");
-        CHECK_THROWS_WITH_AS(graph.compile(), doctest::Contains("retry.otherwise[0].retry_on is null"), sg::InvalidGraphError);
+        CHECK_THROWS_WITH_AS(graph.compile(), doctest::Contains("retry.otherwise[0].retry_on is null"),
+                             sg::InvalidGraphError);
     }
 }
 
@@ -170,12 +180,15 @@ TEST_CASE("a step of a sequence may have options") {
     sg::StateGraph<Payment> graph;
     int count = 0;
     const sg::NodeOptions retried{.retry = {.max_attempts = 2, .initial_interval = {}}};
-    graph.addSequence("first", [](const Payment&) { return sg::add<&Payment::log>("first"); },  //
-                      "second", [&](const Payment&) {
-                          if (++count == 1) throw Broken("once");
-                          return sg::add<&Payment::log>("second");
-                      }, retried,  //
-                      "third", [](const Payment&) { return sg::add<&Payment::log>("third"); });
+    graph.addSequence(
+        "first", [](const Payment&) { return sg::add<&Payment::log>("first"); },  //
+        "second",
+        [&](const Payment&) {
+            if (++count == 1) throw Broken("once");
+            return sg::add<&Payment::log>("second");
+        },
+        retried,  //
+        "third", [](const Payment&) { return sg::add<&Payment::log>("third"); });
     graph.setEntryPoint("first");
     CHECK(graph.compile().invoke({}).values.log == std::vector<std::string>{"first", "second", "third"});
 }

@@ -49,20 +49,29 @@ TEST_CASE("a node that leads to itself by Commands compiles, a coroutine too") {
     graph.addNode("loop", until(3, "loop", "loop"), {.ends = {"loop"}}).addEdge(sg::START, "loop");
     CHECK(graph.compile().invoke(Update{}).values.bar.size() == 3);
     Graph awaited;
-    awaited.addNode("loop", [](const State& state) -> sg::Task<Command> {
-        if (state.bar.size() == 2) co_return Command{};
-        co_return Command{.update = bar("x"), .go_to = "loop"};
-    }, {.ends = {"loop"}});
+    awaited.addNode("loop",
+                    [](const State& state) -> sg::Task<Command> {
+                        if (state.bar.size() == 2) co_return Command{};
+                        co_return Command{.update = bar("x"), .go_to = "loop"};
+                    },
+                    {.ends = {"loop"}});
     awaited.addEdge(sg::START, "loop");
     CHECK(awaited.compile().invoke(Update{}).values.bar.size() == 2);
 }
 
 TEST_CASE("one node of a circle that may end is enough; one whose own edge leads on is none") {
     Graph one;
-    one.addNode("a", until(9, "a", "b"), {.ends = {"b"}}).addNode("b", appends("b")).addEdge("b", "a").addEdge(sg::START, "a");
+    one.addNode("a", until(9, "a", "b"), {.ends = {"b"}})
+        .addNode("b", appends("b"))
+        .addEdge("b", "a")
+        .addEdge(sg::START, "a");
     CHECK(faultsOf(one) == "");
     Graph none;
-    none.addNode("a", until(9, "a", "b"), {.ends = {"b"}}).addNode("b", appends("b")).addEdge("b", "a").addEdge("a", "b").addEdge(sg::START, "a");
+    none.addNode("a", until(9, "a", "b"), {.ends = {"b"}})
+        .addNode("b", appends("b"))
+        .addEdge("b", "a")
+        .addEdge("a", "b")
+        .addEdge(sg::START, "a");
     CHECK(faultsOf(none).find("lead in a circle") != std::string::npos);
     Graph updates;
     updates.addNode("a", appends("a"), {.ends = {"a"}}).addEdge(sg::START, "a");

@@ -37,13 +37,18 @@ Strings faultsOf(const Graph& graph) {
 TEST_CASE("node defaults are for nodes that say nothing, before and after they were set") {
     Counting counting;
     Graph graph;
-    graph.addNode("a", counting.node("a")).addEdge(sg::START, "a").addEdge("a", "b").addEdge("b", "c").addEdge("c", "d");
+    graph.addNode("a", counting.node("a"))
+        .addEdge(sg::START, "a")
+        .addEdge("a", "b")
+        .addEdge("b", "c")
+        .addEdge("c", "d");
     graph.setNodeDefaults({.retry = quick(2)});
     graph.addNode("b", counting.node("b"));
     graph.addNode("c", counting.node("c"), {.retry = quick(3)});
     graph.addNode("d", counting.node("d"), {.retry = {}});
     const auto attempts = [&](const char* name, int failures) {
-        const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>(), .interrupt_before = {name}});
+        const App app =
+            graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>(), .interrupt_before = {name}});
         counting.failures = 0;
         app.invoke(Update{}, {.thread_id = "t"});
         counting.failures = failures;
@@ -113,19 +118,27 @@ TEST_CASE("handlers of nodes that there are not, two for one node and other inpu
     const auto of_int = [](const int&, const sg::NodeFailure&) -> Update { return {}; };
     Graph graph;
     graph.addNode("node", appends("a")).addEdge(sg::START, "node");
-    graph.onError("nod", handler).onError("node", handler).onError("node", of_int).onError("*", of_int).onError(sg::END, handler);
-    CHECK(faultsOf(graph) == Strings{"error handler of node 'nod': there is no node 'nod'; did you mean 'node'?",
-                                     "error handler of node 'node': there are two; keep one",
-                                     "error handler of node 'node' takes neither the state nor what the node takes; let it take one of them",
-                                     "the error handler of all nodes must take the state, whatever the nodes take",
-                                     "error handler of node '__end__': it is no node that could fail; name a node, or \"*\" for all"});
+    graph.onError("nod", handler)
+        .onError("node", handler)
+        .onError("node", of_int)
+        .onError("*", of_int)
+        .onError(sg::END, handler);
+    CHECK(
+        faultsOf(graph) ==
+        Strings{"error handler of node 'nod': there is no node 'nod'; did you mean 'node'?",
+                "error handler of node 'node': there are two; keep one",
+                "error handler of node 'node' takes neither the state nor what the node takes; let it take one of them",
+                "the error handler of all nodes must take the state, whatever the nodes take",
+                "error handler of node '__end__': it is no node that could fail; name a node, or \"*\" for all"});
 }
 
 TEST_CASE("a node that only a handler leads to is reached if the handler says so") {
     const auto handler = [](const State&, const sg::NodeFailure&) -> Command { return {.go_to = {"b"}}; };
     const auto make = [&](const char* of, bool declares) {
         Graph graph;
-        graph.addNode("a", [](const State&) -> Update { throw std::runtime_error("broken"); }).addNode("b", appends("b")).addEdge(sg::START, "a");
+        graph.addNode("a", [](const State&) -> Update { throw std::runtime_error("broken"); })
+            .addNode("b", appends("b"))
+            .addEdge(sg::START, "a");
         declares ? graph.onError(of, handler, {"b"}) : graph.onError(of, handler);
         return graph;
     };

@@ -202,7 +202,9 @@ TEST_CASE("interrupts name nodes, or all of them") {
 TEST_CASE("impossible retry policies are faults") {
     auto spec = chain();
     spec.nodes[0].retry = {.max_attempts = -1, .initial_interval = -5ms, .backoff_factor = 0.5, .max_interval = -1ms};
-    spec.nodes[1].retry = {.initial_interval = std::chrono::duration<double, std::milli>(std::nan("")), .max_interval = std::chrono::duration<double, std::milli>(HUGE_VAL), .retry_on = nullptr};
+    spec.nodes[1].retry = {.initial_interval = std::chrono::duration<double, std::milli>(std::nan("")),
+                           .max_interval = std::chrono::duration<double, std::milli>(HUGE_VAL),
+                           .retry_on = nullptr};
     CHECK(faultsOf(spec) == Faults{"node 'a': retry.max_attempts is -1, but must be a number of at least 1",
                                    "node 'a': retry.initial_interval is -5 ms, but must be a number of at least 0 ms",
                                    "node 'a': retry.backoff_factor is 0.5, but must be a number of at least 1",

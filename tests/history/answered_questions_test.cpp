@@ -34,11 +34,14 @@ TEST_CASE("a subgraph's question that was answered is not shown as open when wha
         CAPTURE(lives_on);
         onBothSavers([lives_on](const SharedSaver& saver) {
             bool fails = true;
-            const LineApp app = failing(saver, fails, lives_on ? sg::CompileOptions{.checkpointer = sg::PER_THREAD} : sg::CompileOptions{});
+            const LineApp app = failing(
+                saver, fails, lives_on ? sg::CompileOptions{.checkpointer = sg::PER_THREAD} : sg::CompileOptions{});
             const sg::RunConfig t{.thread_id = "t"};
             const auto asked = app.invoke(sg::Update<Line>{}, t);
             REQUIRE(asked.interrupts.size() == 1);
-            const auto inside = [&] { return app.getState({.thread_id = "t"}, {.subgraphs = true}).tasks.at(0).state->interrupts(); };
+            const auto inside = [&] {
+                return app.getState({.thread_id = "t"}, {.subgraphs = true}).tasks.at(0).state->interrupts();
+            };
             CHECK(inside() == asked.interrupts);
 
             CHECK_THROWS_AS(app.invoke(sg::Command<Line>{.resume = "this"}, t), sg::NodeError);

@@ -42,9 +42,11 @@ TEST_CASE("limits below 1 are refused, with the limit's name and value") {
         for (const int n : {0, -1}) {
             const std::string value = std::to_string(n);
             f.refuses<sg::InvalidArgumentError>(
-                [&] { return f.app.invoke(sg::RESUME, {.thread_id = "t", .recursion_limit = n}); }, {"recursion_limit", value, "'t'"});
+                [&] { return f.app.invoke(sg::RESUME, {.thread_id = "t", .recursion_limit = n}); },
+                {"recursion_limit", value, "'t'"});
             f.refuses<sg::InvalidArgumentError>(
-                [&] { return f.app.invoke(says("x"), {.thread_id = "t", .max_concurrency = n}); }, {"max_concurrency", value});
+                [&] { return f.app.invoke(says("x"), {.thread_id = "t", .max_concurrency = n}); },
+                {"max_concurrency", value});
         }
         f.refuses<sg::InvalidArgumentError>([&] { return historyOf(f.app, T, {.limit = 0}); }, {"limit", "at least 1"});
     });
@@ -67,10 +69,10 @@ TEST_CASE("a graph without a saver has no state to read, edit, travel in or answ
     const std::string id = "01900000-0000-7000-8000-000000000001";
     CHECK(mentions(errorOf<sg::MissingCheckpointerError>([&] { return app.getState(T); }), {"checkpointer", "'t'"}));
     CHECK(mentions(errorOf<sg::MissingCheckpointerError>([&] { return historyOf(app, T); }), {"checkpointer"}));
-    CHECK(mentions(errorOf<sg::MissingCheckpointerError>([&] { return app.updateState(T, says("x")); }), {"checkpointer"}));
-    CHECK(mentions(errorOf<sg::MissingCheckpointerError>([&] {
-                       return app.invoke(says("x"), {.thread_id = "t", .checkpoint_id = id});
-                   }),
+    CHECK(mentions(errorOf<sg::MissingCheckpointerError>([&] { return app.updateState(T, says("x")); }),
+                   {"checkpointer"}));
+    CHECK(mentions(errorOf<sg::MissingCheckpointerError>(
+                       [&] { return app.invoke(says("x"), {.thread_id = "t", .checkpoint_id = id}); }),
                    {"checkpoint_id", id}));
     errorOf<sg::MissingCheckpointerError>([&] { return app.invoke(sg::Command<>{.resume = "x"}, {.thread_id = "t"}); });
     CHECK(app.invoke(says("x"), {}).values.v == Words{"x", "a"});
@@ -85,7 +87,8 @@ TEST_CASE("a checkpoint that does not exist is refused by reading and editing to
             const Words parts{id, "'" + std::string(thread) + "'"};
             f.refuses<sg::InvalidArgumentError>([&] { return f.app.getState(config); }, parts);
             f.refuses<sg::InvalidArgumentError>([&] { return historyOf(f.app, config); }, parts);
-            f.refuses<sg::InvalidArgumentError>([&] { return f.app.updateState(config, says("x"), {.as_node = "a"}); }, parts);
+            f.refuses<sg::InvalidArgumentError>([&] { return f.app.updateState(config, says("x"), {.as_node = "a"}); },
+                                                parts);
         }
         CHECK(mentions(errorOf<sg::InvalidArgumentError>([] { return sg::CheckpointId("no-id"); }), {"no-id"}));
     });
@@ -94,20 +97,24 @@ TEST_CASE("a checkpoint that does not exist is refused by reading and editing to
 TEST_CASE("there must be something to do") {
     onBothSavers([](const SharedSaver& saver) {
         Fixture f(saver);
-        f.refuses<sg::EmptyInputError>([&] { return f.app.invoke(sg::RESUME, {.thread_id = "new"}); }, {"'new'", "input"});
+        f.refuses<sg::EmptyInputError>([&] { return f.app.invoke(sg::RESUME, {.thread_id = "new"}); },
+                                       {"'new'", "input"});
         // quirk 4
-        f.refuses<sg::EmptyInputError>([&] { return f.app.invoke(sg::Command<Line>(), {.thread_id = "t"}); }, {"Command"});
+        f.refuses<sg::EmptyInputError>([&] { return f.app.invoke(sg::Command<Line>(), {.thread_id = "t"}); },
+                                       {"Command"});
     });
 }
 
 TEST_CASE("an answer where nothing was asked is refused, on a fresh thread too") {
     onBothSavers([](const SharedSaver& saver) {
         Fixture f(saver);
-        f.refuses<sg::InvalidArgumentError>([&] { return f.app.invoke(sg::Command<>{.resume = "x"}, {.thread_id = "t"}); },
-                                            {"no open interrupt", "'t'"});
+        f.refuses<sg::InvalidArgumentError>(
+            [&] { return f.app.invoke(sg::Command<>{.resume = "x"}, {.thread_id = "t"}); },
+            {"no open interrupt", "'t'"});
         // quirk 45
-        f.refuses<sg::InvalidArgumentError>([&] { return f.app.invoke(sg::Command<>{.resume = "x"}, {.thread_id = "new"}); },
-                                            {"no open interrupt", "'new'"});
+        f.refuses<sg::InvalidArgumentError>(
+            [&] { return f.app.invoke(sg::Command<>{.resume = "x"}, {.thread_id = "new"}); },
+            {"no open interrupt", "'new'"});
     });
 }
 
@@ -117,8 +124,10 @@ TEST_CASE("nodes that do not exist are refused where a Command, an edit or a bre
         f.refuses<sg::InvalidUpdateError>(
             [&] { return f.app.invoke(sg::Command<Line>{.go_to = {"nobody"}}, {.thread_id = "t"}); }, {"'nobody'"});
         f.refuses<sg::InvalidUpdateError>(
-            [&] { return f.app.invoke(sg::Command<Line>{.go_to = {sg::Send("nobody", 1)}}, {.thread_id = "t"}); }, {"'nobody'"});
-        f.refuses<sg::InvalidUpdateError>([&] { return f.app.updateState(T, says("x"), {.as_node = "nobody"}); }, {"'nobody'"});
+            [&] { return f.app.invoke(sg::Command<Line>{.go_to = {sg::Send("nobody", 1)}}, {.thread_id = "t"}); },
+            {"'nobody'"});
+        f.refuses<sg::InvalidUpdateError>([&] { return f.app.updateState(T, says("x"), {.as_node = "nobody"}); },
+                                          {"'nobody'"});
         f.refuses<sg::InvalidArgumentError>(
             [&] { return f.app.invoke(says("x"), {.thread_id = "t", .interrupt_before = {"nobody"}}); },
             {"'nobody'", "interrupt_before"});
@@ -133,10 +142,16 @@ TEST_CASE("metadata under taken, empty or repeated keys is refused") {
         Fixture f(saver);
         for (const char* key : {"source", "step", "parents", ""}) {
             f.refuses<sg::InvalidArgumentError>(
-                [&] { return f.app.invoke(says("x"), {.thread_id = "t", .metadata = {{key, 1}}}); }, {"metadata", key});
+                [&] {
+                    return f.app.invoke(says("x"), {.thread_id = "t", .metadata = {{key, 1}}});
+                },
+                {"metadata", key});
         }
         f.refuses<sg::InvalidArgumentError>(
-            [&] { return f.app.invoke(says("x"), {.thread_id = "t", .metadata = {{"k", 1}, {"k", 2}}}); }, {"'k'", "twice"});
+            [&] {
+                return f.app.invoke(says("x"), {.thread_id = "t", .metadata = {{"k", 1}, {"k", 2}}});
+            },
+            {"'k'", "twice"});
     });
 }
 

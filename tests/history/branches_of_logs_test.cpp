@@ -31,8 +31,12 @@ LineApp rememberer(const SharedSaver& saver) {
     return graph.compile({.checkpointer = saver});
 }
 
-sg::RunConfig calm(const sg::Config& at = T) { return {.thread_id = at.thread_id, .checkpoint_id = at.checkpoint_id, .context = std::make_shared<bool>(false)}; }
-sg::RunConfig asking(const sg::Config& at = T) { return {.thread_id = at.thread_id, .checkpoint_id = at.checkpoint_id, .context = std::make_shared<bool>(true)}; }
+sg::RunConfig calm(const sg::Config& at = T) {
+    return {.thread_id = at.thread_id, .checkpoint_id = at.checkpoint_id, .context = std::make_shared<bool>(false)};
+}
+sg::RunConfig asking(const sg::Config& at = T) {
+    return {.thread_id = at.thread_id, .checkpoint_id = at.checkpoint_id, .context = std::make_shared<bool>(true)};
+}
 
 /// The newest checkpoint but `skip` at which the node is due.
 sg::Config before(const LineApp& app, const std::string& node, int skip = 0) {
@@ -53,7 +57,8 @@ TEST_CASE("a replay that comes to the log after its first superstep finds what i
             saver->deleteThread("t");
             for (int i = 0; i < 2; ++i) (void)driver.run(app, sg::Update<Line>{}, calm()).get();
             const sg::Config early = before(app, "a");
-            for (int i = 0; i < 2; ++i) CHECK(driver.run(app, sg::RESUME, calm(early)).get().values.v == Words{"1", "2"});
+            for (int i = 0; i < 2; ++i)
+                CHECK(driver.run(app, sg::RESUME, calm(early)).get().values.v == Words{"1", "2"});
             CHECK(driver.run(app, sg::RESUME, calm(before(app, "a", 3))).get().values.v == Words{"1"});
             // The branch that is the thread's now goes on from itself.
             CHECK(driver.run(app, sg::Update<Line>{}, calm()).get().values.v == Words{"1", "2"});
@@ -103,10 +108,15 @@ TEST_CASE("a kept checkpoint leads to what it led to before a prune, where a sub
         for (const sg::Rewrite rewrite : {sg::Rewrite::never, sg::Rewrite::when_it_pays, sg::Rewrite::always}) {
             const std::string id = "copy " + std::to_string(static_cast<int>(rewrite));
             saver->copyThread("t", id);
-            for (const std::size_t kept : {40, 30}) (void)saver->prune({.thread_id = id, .keep_last = kept, .rewrite = rewrite});
-            const auto values = app.invoke(sg::RESUME, {.thread_id = id, .checkpoint_id = at.checkpoint_id, .context = std::make_shared<bool>(false)}).values.v;
+            for (const std::size_t kept : {40, 30})
+                (void)saver->prune({.thread_id = id, .keep_last = kept, .rewrite = rewrite});
+            const auto values = app.invoke(sg::RESUME, {.thread_id = id,
+                                                        .checkpoint_id = at.checkpoint_id,
+                                                        .context = std::make_shared<bool>(false)})
+                                    .values.v;
             CHECK(values.back() == std::to_string(values.size()));
-            const auto next = app.invoke(sg::Update<Line>{}, {.thread_id = id, .context = std::make_shared<bool>(false)}).values.v;
+            const auto next =
+                app.invoke(sg::Update<Line>{}, {.thread_id = id, .context = std::make_shared<bool>(false)}).values.v;
             CHECK(next.back() == std::to_string(next.size()));
         }
     });

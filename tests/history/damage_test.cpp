@@ -103,9 +103,13 @@ TEST_CASE("a damaged record in the middle is named by every call that needs it, 
         const std::size_t puts = saver->puts;
         CHECK(mentions(errorOf<sg::CorruptCheckpointError>([&] { return app.getState(T); }), parts));
         CHECK(mentions(errorOf<sg::CorruptCheckpointError>([&] { return historyOf(app, T); }), parts));
-        CHECK(mentions(errorOf<sg::CorruptCheckpointError>([&] { return app.invoke(says("x"), {.thread_id = "t"}); }), parts));
-        CHECK(mentions(errorOf<sg::CorruptCheckpointError>([&] { return app.invoke(sg::RESUME, {.thread_id = "t"}); }), parts));
-        CHECK(mentions(errorOf<sg::CorruptCheckpointError>([&] { return app.updateState(T, says("x"), {.as_node = "a"}); }), parts));
+        CHECK(mentions(errorOf<sg::CorruptCheckpointError>([&] { return app.invoke(says("x"), {.thread_id = "t"}); }),
+                       parts));
+        CHECK(mentions(errorOf<sg::CorruptCheckpointError>([&] { return app.invoke(sg::RESUME, {.thread_id = "t"}); }),
+                       parts));
+        CHECK(mentions(
+            errorOf<sg::CorruptCheckpointError>([&] { return app.updateState(T, says("x"), {.as_node = "a"}); }),
+            parts));
         CHECK(saver->puts == puts);
         CHECK(app.getState(past[0].config).values.v.empty());
     }
@@ -126,10 +130,17 @@ TEST_CASE("records that say anything at all are read or refused, never worse") {
         cp::CommitFields commit;
         commit.step = static_cast<std::int64_t>(random.below(4)) - 1;
         switch (random.below(4)) {
-            case 0: commit.operations = operations; break;
-            case 1: commit.input = input; break;
-            case 2: commit.metadata = metadata; break;
-            default: commit.writes = writes;
+            case 0:
+                commit.operations = operations;
+                break;
+            case 1:
+                commit.input = input;
+                break;
+            case 2:
+                commit.metadata = metadata;
+                break;
+            default:
+                commit.writes = writes;
         }
         commit.next = {"a"};
         std::string task;

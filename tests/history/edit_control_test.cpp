@@ -24,7 +24,8 @@ Reasons reasonsOf(sg::BaseCheckpointSaver& saver) {
     return reasons;
 }
 
-std::string refused(const LineApp& app, sg::BaseCheckpointSaver& saver, const sg::UpdateOptions& options, const sg::Update<Line>& values = {}) {
+std::string refused(const LineApp& app, sg::BaseCheckpointSaver& saver, const sg::UpdateOptions& options,
+                    const sg::Update<Line>& values = {}) {
     const Bytes before = bytesOf(saver);
     const std::string said = errorOf<sg::InvalidUpdateError>([&] { return app.updateState(T, values, options); });
     CHECK(bytesOf(saver) == before);
@@ -46,7 +47,9 @@ TEST_CASE("an edit leads where it says, beside its node's edges: names and Sends
     onBothSavers([](const SharedSaver& saver) {
         const LineApp app = sending().compile({.checkpointer = saver});
         app.invoke(says("i"), {.thread_id = "t"});
-        const auto edited = app.updateState(T, says("x"), {.as_node = "plan", .go_to = {sg::Send("w", std::string("1")), sg::Send("w", std::string("2"))}});
+        const auto edited = app.updateState(
+            T, says("x"),
+            {.as_node = "plan", .go_to = {sg::Send("w", std::string("1")), sg::Send("w", std::string("2"))}});
         const auto state = app.getState(T);
         CHECK(state.config == edited);
         CHECK(state.next == Words{"end", "w", "w"});
@@ -56,7 +59,8 @@ TEST_CASE("an edit leads where it says, beside its node's edges: names and Sends
         app.updateState(T, says("y"), {.as_node = sg::START, .go_to = "end"});
         CHECK(app.getState(T).next == Words{"end", "plan"});
         // In the updates of a list, each its own.
-        app.bulkUpdateState(T, {{{.values = says("z"), .as_node = "end", .go_to = {"plan"}}, {.values = says("q"), .as_node = "w", .go_to = {"plan"}}}});
+        app.bulkUpdateState(T, {{{.values = says("z"), .as_node = "end", .go_to = {"plan"}},
+                                 {.values = says("q"), .as_node = "w", .go_to = {"plan"}}}});
         CHECK(app.getState(T).next == Words{"end", "plan"});
     });
 }
@@ -72,7 +76,9 @@ TEST_CASE("an edit that leads to what does not exist, or carries the wrong paylo
         CHECK(mentions(refused(app, *saver, {.as_node = sg::COPY}, says("x")), {"COPY"}));
         CHECK(mentions(refused(app, *saver, {.as_node = sg::INPUT, .go_to = "end"}, says("x")), {"INPUT"}));
         CHECK(mentions(refused(app, *saver, {.as_node = sg::INPUT}), {"INPUT", "values"}));
-        CHECK(mentions(errorOf<sg::InvalidUpdateError>([&] { return app.updateState({.thread_id = "new"}, {}, {.as_node = sg::COPY}); }), {"COPY", "'new'"}));
+        CHECK(mentions(errorOf<sg::InvalidUpdateError>(
+                           [&] { return app.updateState({.thread_id = "new"}, {}, {.as_node = sg::COPY}); }),
+                       {"COPY", "'new'"}));
     });
 }
 
@@ -113,13 +119,18 @@ TEST_CASE("as INPUT only what the graph takes as input is accepted") {
     struct Both {
         int n = 0;
         int m = 0;
-        static constexpr auto channels() { return sg::channels(sg::channel("n", &Both::n), sg::channel("m", &Both::m)); }
+        static constexpr auto channels() {
+            return sg::channels(sg::channel("n", &Both::n), sg::channel("m", &Both::m));
+        }
     };
     const auto saver = std::make_shared<sg::MemorySaver>();
     sg::StateGraph<Both, In, Both> graph;
-    graph.addNode("a", [](const Both& state) -> sg::Update<Both> { return {sg::set(&Both::m, state.n + 1)}; }).addEdge(sg::START, "a");
+    graph.addNode("a", [](const Both& state) -> sg::Update<Both> { return {sg::set(&Both::m, state.n + 1)}; })
+        .addEdge(sg::START, "a");
     const auto app = graph.compile({.checkpointer = saver});
-    CHECK(mentions(errorOf<sg::InvalidUpdateError>([&] { return app.updateState(T, {sg::set(&Both::m, 1)}, {.as_node = sg::INPUT}); }), {"'m'", "input"}));
+    CHECK(mentions(errorOf<sg::InvalidUpdateError>(
+                       [&] { return app.updateState(T, {sg::set(&Both::m, 1)}, {.as_node = sg::INPUT}); }),
+                   {"'m'", "input"}));
     CHECK(saver->list({}).empty());
     app.updateState(T, {sg::set(&Both::n, 1)}, {.as_node = sg::INPUT});
     CHECK(app.invoke(sg::RESUME, {.thread_id = "t"}).values.m == 2);
@@ -128,7 +139,10 @@ TEST_CASE("as INPUT only what the graph takes as input is accepted") {
 TEST_CASE("a copy is a sibling with the same values and tasks, of which nothing is finished or answered") {
     onBothSavers([](const SharedSaver& saver) {
         LineGraph graph;
-        graph.addNode("a", saying("a")).addNode("ask", asking("ask")).addNode("ok", saying("ok")).addNode("z", saying("z"));
+        graph.addNode("a", saying("a"))
+            .addNode("ask", asking("ask"))
+            .addNode("ok", saying("ok"))
+            .addNode("z", saying("z"));
         graph.addEdge(sg::START, "a").addEdge("a", "ask").addEdge("a", "ok").addEdge({"ask", "ok"}, "z");
         const LineApp app = graph.compile({.checkpointer = saver});
         REQUIRE((app.invoke(says("i"), {.thread_id = "t"}).status == sg::Status::interrupted));
@@ -148,7 +162,8 @@ TEST_CASE("a copy is a sibling with the same values and tasks, of which nothing 
         const auto again = app.invoke(sg::RESUME, {.thread_id = "t"});
         REQUIRE(again.interrupts.size() == 1);
         CHECK(again.interrupts[0].id != asked.interrupts().at(0).id);
-        CHECK(app.invoke(sg::Command<>{.resume = "yes"}, {.thread_id = "t"}).values.v == Words{"i", "a", "ask:yes", "ok", "z"});
+        CHECK(app.invoke(sg::Command<>{.resume = "yes"}, {.thread_id = "t"}).values.v ==
+              Words{"i", "a", "ask:yes", "ok", "z"});
         // The first and any other checkpoint can be copied too.
         for (const auto& past : pastOf(app, T)) {
             CAPTURE(past.step);
@@ -164,9 +179,11 @@ TEST_CASE("a copy is a sibling with the same values and tasks, of which nothing 
 TEST_CASE("edits that follow a copy give its tasks their results, of several Sends one each") {
     onBothSavers([](const SharedSaver& saver) {
         LineGraph graph;
-        graph.addNode("split", [](const Line&) -> sg::Command<Line> {
-            return {.go_to = {sg::Send("w", std::string("1")), sg::Send("w", std::string("2")), "b"}};
-        }, {.ends = {"w", "b"}});
+        graph.addNode("split",
+                      [](const Line&) -> sg::Command<Line> {
+                          return {.go_to = {sg::Send("w", std::string("1")), sg::Send("w", std::string("2")), "b"}};
+                      },
+                      {.ends = {"w", "b"}});
         graph.addEdge(sg::START, "split").addNode("w", [](const std::string& word) { return says("w" + word); });
         graph.addNode("b", saying("b")).addNode("z", saying("z")).addEdge("w", "z").addEdge("b", "z");
         const LineApp app = graph.compile({.checkpointer = saver});
@@ -232,7 +249,9 @@ TEST_CASE("a run that goes on from an edit is in flight from its first superstep
             });
             const LineApp app = graph.compile({.checkpointer = saver});
             const auto edited = app.updateState(T, says("x"), {.as_node = "a"});
-            const auto outcome = driver.run(app, sg::RESUME, {.thread_id = "t", .checkpoint_id = by_id ? edited.checkpoint_id : sg::CheckpointId()});
+            const auto outcome =
+                driver.run(app, sg::RESUME,
+                           {.thread_id = "t", .checkpoint_id = by_id ? edited.checkpoint_id : sg::CheckpointId()});
             CHECK(outcome.failed());
             CHECK(seen == Reasons{sg::Unfinished::in_flight});
             CHECK(reasonsOf(*saver) == Reasons{sg::Unfinished::failed});

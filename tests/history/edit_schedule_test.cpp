@@ -89,7 +89,8 @@ TEST_CASE("partly filled joins survive edits, in the log too") {
         CHECK(app.getState(T).next == Words{"c"});
         app.updateState(T, says("c'"), {.as_node = "c"});
         CHECK(app.getState(T).next == Words{"z"});
-        CHECK(app.invoke(sg::RESUME, {.thread_id = "t"}).values.v == Words{"i", "a", "edit", "edit", "edit", "c'", "z"});
+        CHECK(app.invoke(sg::RESUME, {.thread_id = "t"}).values.v ==
+              Words{"i", "a", "edit", "edit", "edit", "c'", "z"});
     });
 }
 
@@ -150,7 +151,8 @@ TEST_CASE("a subgraph that waits is edited through its own config, and goes on w
         CHECK(app.getState(T).values.v == Words{"i"});
         const auto asked = app.invoke(sg::RESUME, {.thread_id = "t"});
         REQUIRE(asked.interrupts.size() == 1);
-        CHECK(app.invoke(sg::Command<>{.resume = "yes"}, {.thread_id = "t"}).values.v == Words{"i", "p", "edit", "ask:yes"});
+        CHECK(app.invoke(sg::Command<>{.resume = "yes"}, {.thread_id = "t"}).values.v ==
+              Words{"i", "p", "edit", "ask:yes"});
     });
 }
 
@@ -168,7 +170,8 @@ TEST_CASE("an edit on a superstep whose writes conflict is refused, at its check
         const auto app = graph.compile({.checkpointer = saver});
         errorOf<sg::InvalidUpdateError>([&] { return app.invoke({sg::set(&Word::word, "i")}, {.thread_id = "t"}); });
         const Bytes before = bytesOf(*saver);
-        errorOf<sg::InvalidUpdateError>([&] { return app.updateState(T, {sg::set(&Word::word, "e")}, {.as_node = "x"}); });
+        errorOf<sg::InvalidUpdateError>(
+            [&] { return app.updateState(T, {sg::set(&Word::word, "e")}, {.as_node = "x"}); });
         CHECK(bytesOf(*saver) == before);
         const auto head = app.getState(T).config;
         CHECK(app.getState(app.updateState(head, {sg::set(&Word::word, "e")}, {.as_node = "x"})).values.word == "e");

@@ -83,11 +83,10 @@ TEST_CASE("two nodes in a row leave the four checkpoints of the reference's tabl
     onBothSavers([](const SharedSaver& saver) {
         const LineApp app = chainOf({"a", "b"}).compile({.checkpointer = saver});
         app.invoke(says("i"), {.thread_id = "t"});
-        checkRows(pastOf(app, {.thread_id = "t"}),
-                  {{"input", -1, R"({"v":[]})", {sg::START}, R"({"v":["i"]})"},
-                   {"loop", 0, R"({"v":["i"]})", {"a"}, R"({"v":["a"]})"},
-                   {"loop", 1, R"({"v":["i","a"]})", {"b"}, R"({"v":["b"]})"},
-                   {"loop", 2, R"({"v":["i","a","b"]})", {}, nullptr}});
+        checkRows(pastOf(app, {.thread_id = "t"}), {{"input", -1, R"({"v":[]})", {sg::START}, R"({"v":["i"]})"},
+                                                    {"loop", 0, R"({"v":["i"]})", {"a"}, R"({"v":["a"]})"},
+                                                    {"loop", 1, R"({"v":["i","a"]})", {"b"}, R"({"v":["b"]})"},
+                                                    {"loop", 2, R"({"v":["i","a","b"]})", {}, nullptr}});
     });
 }
 
@@ -139,8 +138,8 @@ TEST_CASE("the persistence guide's two nodes leave its four checkpoints") {
         CHECK(result.config == past[3].config);
 
         // The guide goes on: the state is edited through the reducers, and replayed from a checkpoint.
-        const sg::Config edited =
-            app.updateState({.thread_id = "t"}, {sg::set(&FooBar::foo, "c"), sg::add(&FooBar::bar, "c")}, {.as_node = "nodeA"});
+        const sg::Config edited = app.updateState(
+            {.thread_id = "t"}, {sg::set(&FooBar::foo, "c"), sg::add(&FooBar::bar, "c")}, {.as_node = "nodeA"});
         const auto state = app.getState({.thread_id = "t"});
         CHECK(state.config == edited);
         CHECK(state.valuesAsJson() == R"({"foo":"c","bar":["a","b","c"]})");

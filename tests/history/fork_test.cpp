@@ -117,7 +117,9 @@ TEST_CASE("branches with long pasts keep apart through full snapshots") {
     // quirk 7
     onBothSavers([](const SharedSaver& saver) {
         sg::StateGraph<Line> graph;
-        graph.addNode("n", [](const Line& line) -> sg::Update<Line> { return says("n" + std::to_string(line.v.size())); })
+        graph
+            .addNode("n",
+                     [](const Line& line) -> sg::Update<Line> { return says("n" + std::to_string(line.v.size())); })
             .addEdge(sg::START, "n")
             .addConditionalEdges("n", [](const Line& line) { return line.v.size() % 40 != 0 ? "n" : sg::END; });
         const LineApp app = graph.compile({.checkpointer = saver});

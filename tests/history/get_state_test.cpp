@@ -7,7 +7,8 @@
 #include "tests/support/history_graphs.hpp"
 #include "tests/support/history_savers.hpp"
 
-// getState: what it shows of a thread, at its head and at a checkpoint. What it shows of subgraphs is in subgraph_state_test.cpp.
+// getState: what it shows of a thread, at its head and at a checkpoint. What it shows of subgraphs is in
+// subgraph_state_test.cpp.
 namespace sg = stategraph;
 using namespace history;
 
@@ -89,10 +90,8 @@ TEST_CASE("\"tasks that failed or paused and later finished\": history shows bot
 
 TEST_CASE("a lone task that paused and later finished shows the interrupt and the result too") {
     onBothSavers([](const SharedSaver& saver) {
-        const LineApp app = LineGraph()
-                                .addNode("ask", asking("ask"))
-                                .addEdge(sg::START, "ask")
-                                .compile({.checkpointer = saver});
+        const LineApp app =
+            LineGraph().addNode("ask", asking("ask")).addEdge(sg::START, "ask").compile({.checkpointer = saver});
         app.invoke(says("i"), {.thread_id = "t"});
         const auto waiting = app.getState({.thread_id = "t"});
         CHECK(waiting.next == Words{"ask"});
@@ -204,7 +203,9 @@ TEST_CASE("the tasks of Sends are listed after the others, by their place, and k
                      })
             .addEdge(sg::START, "a")
             .addEdge("a", "zz")
-            .addConditionalEdges("a", [](const Line&) { return std::vector<sg::Send>{{"b", "0"}, {"b", "1"}}; });
+            .addConditionalEdges("a", [](const Line&) {
+                return std::vector<sg::Send>{{"b", "0"}, {"b", "1"}};
+            });
         const LineApp app = graph.compile({.checkpointer = saver});
         errorOf<sg::NodeError>([&] { return app.invoke(says("i"), {.thread_id = "t", .max_concurrency = 1}); });
         const auto state = app.getState({.thread_id = "t"});

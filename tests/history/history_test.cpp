@@ -43,7 +43,8 @@ TEST_CASE("history comes newest first, as many as are asked for, and before a ch
         CHECK(stepsOf(before) == Steps{0, -1});
         // The task's result comes from the commit behind it, which this page does not have.
         CHECK(before[0].tasks[0].result.toJson() == R"({"v":["a"]})");
-        CHECK(stepsOf(historyOf(app, {.thread_id = "t"}, {.limit = 1, .before = all[1].config.checkpoint_id})) == Steps{0});
+        CHECK(stepsOf(historyOf(app, {.thread_id = "t"}, {.limit = 1, .before = all[1].config.checkpoint_id})) ==
+              Steps{0});
         CHECK(historyOf(app, {.thread_id = "t"}, {.before = all[3].config.checkpoint_id}).empty());
     });
 }
@@ -70,8 +71,9 @@ TEST_CASE("a filter that nothing fits gives nothing, whatever its type") {
     onBothSavers([](const SharedSaver& saver) {
         const LineApp app = chainOf({"a"}).compile({.checkpointer = saver});
         app.invoke(says("i"), {.thread_id = "t", .metadata = {{"user", "u1"}}});
-        for (const auto& options : {where("source", "unheard-of"), where("source", 1), where("step", 99), where("step", "1"),
-                                    where("user", "U1"), where("user", sg::Value()), where("nothing", "u1")}) {
+        for (const auto& options :
+             {where("source", "unheard-of"), where("source", 1), where("step", 99), where("step", "1"),
+              where("user", "U1"), where("user", sg::Value()), where("nothing", "u1")}) {
             CHECK(historyOf(app, {.thread_id = "t"}, options).empty());
         }
     });
@@ -130,7 +132,8 @@ TEST_CASE("history reads a page at a time, as it is walked") {
     CHECK(saver->rows_listed <= 64);
     for (int i = 0; i < 20; ++i) ++at;
     CHECK(saver->lists == 1);
-    for (; at != history.end(); ++at) {}
+    for (; at != history.end(); ++at) {
+    }
     CHECK(saver->rows_listed == 302);
     CHECK(saver->lists <= 302 / 64 + 1);
     CHECK(saver->tuples == 0);

@@ -7,7 +7,8 @@
 #include "tests/support/history_graphs.hpp"
 #include "tests/support/history_savers.hpp"
 
-// A history reads the values of many checkpoints from the same commits. Each must be what getState says of that checkpoint alone.
+// A history reads the values of many checkpoints from the same commits. Each must be what getState says of that
+// checkpoint alone.
 namespace sg = stategraph;
 using namespace history;
 
@@ -19,8 +20,9 @@ struct Notes {
     std::string last = {};
     int rounds = 0;
     static constexpr auto channels() {
-        return sg::channels(sg::channel("said", &Notes::said, sg::append), sg::channel("counts", &Notes::counts, sg::merge),
-                            sg::channel("last", &Notes::last), sg::channel("rounds", &Notes::rounds, sg::sum));
+        return sg::channels(sg::channel("said", &Notes::said, sg::append),
+                            sg::channel("counts", &Notes::counts, sg::merge), sg::channel("last", &Notes::last),
+                            sg::channel("rounds", &Notes::rounds, sg::sum));
     }
 };
 using NotesApp = sg::CompiledGraph<Notes>;
@@ -28,14 +30,17 @@ using NotesApp = sg::CompiledGraph<Notes>;
 // Goes round four times an input. What it says is long enough that full snapshots are written on the way.
 NotesApp notes(const SharedSaver& saver) {
     sg::StateGraph<Notes> graph;
-    graph.addNode("note",
-                  [](const Notes& s) -> sg::Update<Notes> {
-                      sg::Update<Notes> update{sg::add(&Notes::rounds, 1)};
-                      if (s.rounds % 3 != 1) update.with(sg::add(&Notes::said, std::string(300, static_cast<char>('a' + s.rounds % 26))));
-                      if (s.rounds % 2 == 0) update.with(sg::set(&Notes::last, "round " + std::to_string(s.rounds)));
-                      update.with(sg::add(&Notes::counts, std::map<std::string, int>{{"k" + std::to_string(s.rounds % 5), s.rounds}}));
-                      return update;
-                  })
+    graph
+        .addNode("note",
+                 [](const Notes& s) -> sg::Update<Notes> {
+                     sg::Update<Notes> update{sg::add(&Notes::rounds, 1)};
+                     if (s.rounds % 3 != 1)
+                         update.with(sg::add(&Notes::said, std::string(300, static_cast<char>('a' + s.rounds % 26))));
+                     if (s.rounds % 2 == 0) update.with(sg::set(&Notes::last, "round " + std::to_string(s.rounds)));
+                     update.with(sg::add(&Notes::counts,
+                                         std::map<std::string, int>{{"k" + std::to_string(s.rounds % 5), s.rounds}}));
+                     return update;
+                 })
         .addEdge(sg::START, "note")
         .addConditionalEdges("note", [](const Notes& s) { return s.rounds % 4 != 0 ? "note" : sg::END; });
     return graph.compile({.checkpointer = saver});
@@ -52,7 +57,8 @@ void grow(const NotesApp& app, const std::string& thread, bytes::Random& random,
             id = past[random.below(past.size())].config.checkpoint_id;
         }
         if (random.chance(3)) {
-            app.updateState({.thread_id = thread, .checkpoint_id = id}, {sg::add(&Notes::said, "edit " + std::to_string(i))}, {.as_node = "note"});
+            app.updateState({.thread_id = thread, .checkpoint_id = id},
+                            {sg::add(&Notes::said, "edit " + std::to_string(i))}, {.as_node = "note"});
         } else {
             app.invoke({sg::set(&Notes::last, "input")}, {.thread_id = thread, .checkpoint_id = id});
         }
@@ -78,7 +84,8 @@ std::size_t compare(const NotesApp& app, const std::string& thread, const sg::Hi
 
 }  // namespace
 
-TEST_CASE("each checkpoint of a history has the values that it has alone, over forks, edits, full snapshots and prunes") {
+TEST_CASE(
+    "each checkpoint of a history has the values that it has alone, over forks, edits, full snapshots and prunes") {
     const auto seed = bytes::seed();
     MESSAGE("STATEGRAPH_TEST_SEED=" << seed);
     onBothSavers([seed](const SharedSaver& saver) {

@@ -15,8 +15,8 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// Threads that graphs wrote, pruned down to a few checkpoints, each of which is written whole or read from one that is: all of them look as
-// before, and the thread ends as it would have.
+// Threads that graphs wrote, pruned down to a few checkpoints, each of which is written whole or read from one that is:
+// all of them look as before, and the thread ends as it would have.
 namespace sg = stategraph;
 using graphs::App;
 using graphs::Strings;
@@ -35,7 +35,8 @@ std::map<std::string, json::value> snapshotsOf(const std::string& description) {
             all.emplace("state", list);
             continue;
         }
-        for (const auto& snapshot : list.as_array()) all.emplace(std::string(log) + " " + json::serialize(snapshot.at("config")), snapshot);
+        for (const auto& snapshot : list.as_array())
+            all.emplace(std::string(log) + " " + json::serialize(snapshot.at("config")), snapshot);
     }
     return all;
 }
@@ -101,23 +102,35 @@ App makeGraph(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, graphs::Log
     graphs::Graph graph;
     const auto counts = [](std::string text) {
         return [text](const graphs::State& state) -> Update {
-            return {sg::set(&graphs::State::foo, text + std::to_string(state.n)), sg::add(&graphs::State::n, 1), sg::add(&graphs::State::bar, text)};
+            return {sg::set(&graphs::State::foo, text + std::to_string(state.n)), sg::add(&graphs::State::n, 1),
+                    sg::add(&graphs::State::bar, text)};
         };
     };
-    graph.addNode("head", counts("head")).addNode("left", graphs::appends("left")).addNode("right", graphs::appends("right"));
-    graph.addNode("far", graphs::appends("far")).addNode("both", counts("both")).addNode("late", graphs::appends("late"), {.defer = true});
+    graph.addNode("head", counts("head"))
+        .addNode("left", graphs::appends("left"))
+        .addNode("right", graphs::appends("right"));
+    graph.addNode("far", graphs::appends("far"))
+        .addNode("both", counts("both"))
+        .addNode("late", graphs::appends("late"), {.defer = true});
     graph.addNode("asks", graphs::asks(log, "asks"));
-    graph.addNode("work", [](const Point& point) -> Update { return {sg::add(&graphs::State::bar, "sent " + point.name)}; });
-    graph.addNode("sub", inner.compile(), [](const graphs::State&) -> Update { return {}; },
-                  [](const graphs::State& done) -> Update { return {sg::add(&graphs::State::bar, done.bar.back())}; });
-    graph.addEdge(sg::START, "head").addEdge("head", "left").addEdge("head", "right").addEdge("right", "far").addEdge("left", "late");
+    graph.addNode("work",
+                  [](const Point& point) -> Update { return {sg::add(&graphs::State::bar, "sent " + point.name)}; });
+    graph.addNode(
+        "sub", inner.compile(), [](const graphs::State&) -> Update { return {}; },
+        [](const graphs::State& done) -> Update { return {sg::add(&graphs::State::bar, done.bar.back())}; });
+    graph.addEdge(sg::START, "head")
+        .addEdge("head", "left")
+        .addEdge("head", "right")
+        .addEdge("right", "far")
+        .addEdge("left", "late");
     graph.addEdge({"left", "far"}, "both").addEdge("both", "asks");
     graph.addConditionalEdges("asks", [](const graphs::State& state) {
         std::vector<sg::Send> sends;
         for (int i = 0; i < state.n % 3; ++i) sends.push_back({"work", Point{std::to_string(i)}});
         return sends;
     });
-    graph.addConditionalEdges("asks", [](const graphs::State& state) { return std::string(state.n % 5 < 3 ? "head" : "sub"); },
+    graph.addConditionalEdges("asks",
+                              [](const graphs::State& state) { return std::string(state.n % 5 < 3 ? "head" : "sub"); },
                               {{"head", "head"}, {"sub", "sub"}});
     return graph.compile({.checkpointer = saver});
 }
@@ -136,10 +149,19 @@ void act(const App& app, const std::string& thread, bytes::Random& random) {
     if (!past.empty() && random.chance(4)) config.checkpoint_id = past[random.below(past.size())].config.checkpoint_id;
     try {
         switch (random.below(past.empty() ? 1 : 6)) {
-            case 0: app.invoke(graphs::bar("in " + random.text(5)), config); break;
-            case 1: app.updateState({.thread_id = thread, .checkpoint_id = config.checkpoint_id}, graphs::bar("edit"), {.as_node = "left"}); break;
-            case 2: app.invoke(sg::RESUME, config); break;
-            default: app.invoke(sg::Command<>{.resume = "yes"}, config); break;
+            case 0:
+                app.invoke(graphs::bar("in " + random.text(5)), config);
+                break;
+            case 1:
+                app.updateState({.thread_id = thread, .checkpoint_id = config.checkpoint_id}, graphs::bar("edit"),
+                                {.as_node = "left"});
+                break;
+            case 2:
+                app.invoke(sg::RESUME, config);
+                break;
+            default:
+                app.invoke(sg::Command<>{.resume = "yes"}, config);
+                break;
         }
     } catch (const sg::Error&) {
         // Limits, and questions that nobody asks.
@@ -149,7 +171,8 @@ void act(const App& app, const std::string& thread, bytes::Random& random) {
 std::string describeAs(const App& app, sg::BaseCheckpointSaver& saver, const std::string& thread) {
     std::string text = golden::describe(app, saver, thread);
     const std::string quoted = '"' + thread + '"';
-    for (std::size_t at = text.find(quoted); at != std::string::npos; at = text.find(quoted, at)) text.replace(at, quoted.size(), "\"*\"");
+    for (std::size_t at = text.find(quoted); at != std::string::npos; at = text.find(quoted, at))
+        text.replace(at, quoted.size(), "\"*\"");
     return text;
 }
 
@@ -161,7 +184,8 @@ std::string goOn(const App& app, const std::string& thread) {
         const auto open = state.interrupts();
         if (state.next.empty()) break;
         const auto done = open.empty() ? app.invoke(sg::RESUME, {.thread_id = thread, .recursion_limit = 200})
-                                       : app.invoke(sg::Command<>{.answers = {{open.front().id, "yes"}}}, {.thread_id = thread, .recursion_limit = 200});
+                                       : app.invoke(sg::Command<>{.answers = {{open.front().id, "yes"}}},
+                                                    {.thread_id = thread, .recursion_limit = 200});
         did += done.values.foo + "(" + std::to_string(done.values.n) + ")";
         for (const auto& word : done.values.bar) did += " " + word;
         did += "\n";
@@ -189,9 +213,12 @@ TEST_CASE("what a state holds at first is there once after a prune") {
         const auto saver = store.open();
         sg::StateGraph<Begun> graph;
         graph.addNode("a", [](const Begun& state) -> sg::Update<Begun> {
-            return {sg::add(&Begun::list, std::to_string(state.list.size())), sg::merge(&Begun::map, {{std::to_string(state.list.size()), 2}})};
+            return {sg::add(&Begun::list, std::to_string(state.list.size())),
+                    sg::merge(&Begun::map, {{std::to_string(state.list.size()), 2}})};
         });
-        graph.addEdge(sg::START, "a").addConditionalEdges("a", [](const Begun& state) { return std::string(state.list.size() < 6 ? "a" : sg::END); });
+        graph.addEdge(sg::START, "a").addConditionalEdges("a", [](const Begun& state) {
+            return std::string(state.list.size() < 6 ? "a" : sg::END);
+        });
         const auto app = graph.compile({.checkpointer = saver});
         const auto done = app.invoke(sg::Update<Begun>{}, {.thread_id = "t"});
         REQUIRE(done.values.list == Strings{"at first", "1", "2", "3", "4", "5"});
@@ -201,7 +228,8 @@ TEST_CASE("what a state holds at first is there once after a prune") {
             const auto state = app.getState({.thread_id = "t"});
             CHECK(state.values.list == done.values.list);
             CHECK((state.values.map == done.values.map));
-            if (i == 0) app.updateState({.thread_id = "t"}, {sg::overwrite(&Begun::list, done.values.list)}, {.as_node = "a"});
+            if (i == 0)
+                app.updateState({.thread_id = "t"}, {sg::overwrite(&Begun::list, done.values.list)}, {.as_node = "a"});
         }
     });
 }

@@ -14,14 +14,16 @@ using namespace graphs;
 namespace {
 
 // START -> before -> sub (one -> ask -> two) -> after
-App withSubgraph(Log& log, const sg::Checkpointer& checkpointer, const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
+App withSubgraph(Log& log, const sg::Checkpointer& checkpointer,
+                 const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
     Graph inner;
     inner.addNode("one", appends("one")).addNode("ask", asks(log, "ask")).addNode("two", appends("two"));
     inner.addEdge(sg::START, "one").addEdge("one", "ask").addEdge("ask", "two");
     Graph graph;
     graph.addNode("before", appends("before")).addNode("after", appends("after"));
-    graph.addNode("sub", inner.compile({.checkpointer = checkpointer}), [](const State&) -> Update { return {}; },
-                  [](const State& result) -> Update { return {sg::set(&State::foo, result.bar.back())}; });
+    graph.addNode(
+        "sub", inner.compile({.checkpointer = checkpointer}), [](const State&) -> Update { return {}; },
+        [](const State& result) -> Update { return {sg::set(&State::foo, result.bar.back())}; });
     graph.addEdge(sg::START, "before").addEdge("before", "sub").addEdge("sub", "after");
     return graph.compile({.checkpointer = saver});
 }
@@ -47,8 +49,7 @@ void onEachKind(F body) {
     savers::onEach([&](savers::Store& store) {
         for (const bool per_thread : {false, true}) {
             CAPTURE(per_thread);
-            body(store.open(), "t" + std::to_string(per_thread),
-                 per_thread ? sg::PER_THREAD : sg::Checkpointer());
+            body(store.open(), "t" + std::to_string(per_thread), per_thread ? sg::PER_THREAD : sg::Checkpointer());
         }
     });
 }
@@ -115,7 +116,8 @@ TEST_CASE("a finished thread is unused, whatever its subgraphs asked on the way"
         const auto rows = saver->list({.thread_id = thread}).size();
         CHECK(rows > 4);
         CHECK(namespaces(*saver).size() > 1);
-        CHECK(saver->prune({.threads_unused_since = std::chrono::system_clock::time_point(std::chrono::milliseconds(1))}) == 0);
+        CHECK(saver->prune(
+                  {.threads_unused_since = std::chrono::system_clock::time_point(std::chrono::milliseconds(1))}) == 0);
         CHECK(saver->prune({.threads_unused_since = far_future}) == rows);
         CHECK(saver->list({}).empty());
         // The thread begins anew.

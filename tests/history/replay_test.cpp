@@ -110,7 +110,8 @@ TEST_CASE("a replay from before an interrupt asks again, each time; the fork's o
         Log log;
         const LineApp app = asker(log).compile({.checkpointer = saver});
         app.invoke(says("i"), {.thread_id = "t"});
-        CHECK(app.invoke(sg::Command<>{.resume = "yes"}, {.thread_id = "t"}).values.v == Words{"i", "a", "ask:yes", "z"});
+        CHECK(app.invoke(sg::Command<>{.resume = "yes"}, {.thread_id = "t"}).values.v ==
+              Words{"i", "a", "ask:yes", "z"});
         const auto past = pastOf(app, {.thread_id = "t"});
         const Bytes before = bytesOf(*saver);
         // Before the node, and at it: the answer was dropped on the way.
@@ -207,7 +208,8 @@ TEST_CASE("a subgraph under a replay begins afresh, and earlier nodes of its par
         log.take();
         CHECK((app.invoke(sg::RESUME, at(past[2])).status == sg::Status::interrupted));
         CHECK(log.take() == Words{"a"});
-        CHECK(app.invoke(sg::Command<>{.resume = "no"}, {.thread_id = "t"}).values.v == Words{"i", "first", "a", "ask:no", "z"});
+        CHECK(app.invoke(sg::Command<>{.resume = "no"}, {.thread_id = "t"}).values.v ==
+              Words{"i", "first", "a", "ask:no", "z"});
         CHECK(log.take() == Words{"z"});
         CHECK(keeps(bytesOf(*saver), before));
     });
@@ -247,12 +249,13 @@ TEST_CASE("a checkpoint that does not exist is an error, with input too, and sta
             for (const char* thread : {"t", "new"}) {
                 const sg::RunConfig config{.thread_id = thread, .checkpoint_id = id};
                 const Words parts{id, "'" + std::string(thread) + "'"};
-                CHECK(mentions(errorOf<sg::InvalidArgumentError>([&] { return app.invoke(says("x"), config); }), parts));
-                CHECK(mentions(errorOf<sg::InvalidArgumentError>([&] { return app.invoke(sg::RESUME, config); }), parts));
-                CHECK(mentions(errorOf<sg::InvalidArgumentError>([&] {
-                                   return app.invoke(sg::Command<>{.resume = "x"}, config);
-                               }),
-                               parts));
+                CHECK(
+                    mentions(errorOf<sg::InvalidArgumentError>([&] { return app.invoke(says("x"), config); }), parts));
+                CHECK(
+                    mentions(errorOf<sg::InvalidArgumentError>([&] { return app.invoke(sg::RESUME, config); }), parts));
+                CHECK(mentions(
+                    errorOf<sg::InvalidArgumentError>([&] { return app.invoke(sg::Command<>{.resume = "x"}, config); }),
+                    parts));
             }
         }
         CHECK(log.take().empty());

@@ -114,7 +114,8 @@ TEST_CASE("a namespace that no subgraph has is an error that names it") {
             const sg::Config config{.thread_id = "t", .checkpoint_ns = ns};
             CHECK(mentions(errorOf<sg::InvalidArgumentError>([&] { return app.getState(config); }), {ns}));
             CHECK(mentions(errorOf<sg::InvalidArgumentError>([&] { return historyOf(app, config).size(); }), {ns}));
-            CHECK(mentions(errorOf<sg::InvalidArgumentError>([&] { return app.updateState(config, says("x")); }), {ns}));
+            CHECK(
+                mentions(errorOf<sg::InvalidArgumentError>([&] { return app.updateState(config, says("x")); }), {ns}));
         }
         const sg::Config inner = *app.getState({.thread_id = "t"}).tasks[0].state_config;
         CHECK(mentions(errorOf<sg::InvalidArgumentError>([&] { return app.invoke(sg::RESUME, inner); }), {"outer"}));

@@ -41,17 +41,21 @@ LineGraph chain(Log& log, const Words& names, const std::string& prefix) {
 // START → a → name → z.
 LineGraph around(Log& log, const LineApp& inner, const std::string& name, const std::string& prefix = {}) {
     LineGraph graph;
-    graph.addNode("a", logging(log, "a", prefix)).addNode(name, inner, nothing, take).addNode("z", logging(log, "z", prefix));
+    graph.addNode("a", logging(log, "a", prefix))
+        .addNode(name, inner, nothing, take)
+        .addNode("z", logging(log, "z", prefix));
     graph.addEdge(sg::START, "a").addEdge("a", name).addEdge(name, "z");
     return graph;
 }
 
 // The log of the finished task of a node, from the root's history.
-sg::Config logOf(const LineApp& app, const std::string& thread, const std::string& node, const std::string& outer = {}) {
+sg::Config logOf(const LineApp& app, const std::string& thread, const std::string& node,
+                 const std::string& outer = {}) {
     for (const auto& snapshot : app.getStateHistory({.thread_id = thread, .checkpoint_ns = outer})) {
         for (const auto& task : snapshot.tasks) {
             if (task.name != node) continue;
-            return {.thread_id = thread, .checkpoint_ns = (outer.empty() ? "" : outer + "|") + node + ":" + task.id.toString()};
+            return {.thread_id = thread,
+                    .checkpoint_ns = (outer.empty() ? "" : outer + "|") + node + ":" + task.id.toString()};
         }
     }
     FAIL("no task of ", node);
@@ -76,7 +80,8 @@ TEST_CASE("a run from a subgraph's checkpoint runs what follows inside, and then
         for (const auto durability : durabilities) {
             Log log;
             const std::string thread = durability == sg::Durability::sync ? "s" : "t";
-            const LineApp app = around(log, chain(log, {"p", "q", "r"}, "inner ").compile(), "sub").compile({.checkpointer = saver});
+            const LineApp app =
+                around(log, chain(log, {"p", "q", "r"}, "inner ").compile(), "sub").compile({.checkpointer = saver});
             app.invoke(says("i"), {.thread_id = thread, .durability = durability});
             const sg::Config config = before(app, logOf(app, thread, "sub"), "q");
             const Bytes past = bytesOf(*saver);
@@ -128,9 +133,11 @@ TEST_CASE("a run can begin two graphs deep") {
 TEST_CASE("a run from an edited checkpoint inside goes on with the edit") {
     onBothSavers([](const SharedSaver& saver) {
         Log log;
-        const LineApp app = around(log, chain(log, {"p", "q", "r"}, "").compile(), "sub").compile({.checkpointer = saver});
+        const LineApp app =
+            around(log, chain(log, {"p", "q", "r"}, "").compile(), "sub").compile({.checkpointer = saver});
         app.invoke(says("i"), {.thread_id = "t"});
-        const sg::Config edited = app.updateState(before(app, logOf(app, "t", "sub"), "q"), says("edit"), {.as_node = "q"});
+        const sg::Config edited =
+            app.updateState(before(app, logOf(app, "t", "sub"), "q"), says("edit"), {.as_node = "q"});
         log.take();
         CHECK(app.invoke(sg::RESUME, edited).values.v == Words{"i", "a", "p", "edit", "r", "z"});
         CHECK(log.take() == Words{"r", "z"});
@@ -142,8 +149,10 @@ TEST_CASE("a log that lives with the thread gets the fork itself") {
         Log log;
         for (const bool keyed : {false, true}) {
             const std::string thread = keyed ? "k" : "t";
-            const auto checkpointer = keyed ? sg::perThread([](const Line&) { return std::string("key"); }) : sg::PER_THREAD;
-            const LineApp app = around(log, chain(log, {"p", "q"}, "").compile({.checkpointer = checkpointer}), "sub").compile({.checkpointer = saver});
+            const auto checkpointer =
+                keyed ? sg::perThread([](const Line&) { return std::string("key"); }) : sg::PER_THREAD;
+            const LineApp app = around(log, chain(log, {"p", "q"}, "").compile({.checkpointer = checkpointer}), "sub")
+                                    .compile({.checkpointer = saver});
             for (int i = 0; i < 2; ++i) app.invoke(says("i"), {.thread_id = thread});
             const sg::Config inside{.thread_id = thread, .checkpoint_ns = keyed ? "sub:=key" : "sub"};
             const auto past = pastOf(app, inside);
@@ -185,7 +194,8 @@ TEST_CASE("a run from before a question inside asks it again, and the thread tak
     });
 }
 
-TEST_CASE("a run from the newest checkpoint inside a subgraph that waits is a plain RESUME, but for finished siblings") {
+TEST_CASE(
+    "a run from the newest checkpoint inside a subgraph that waits is a plain RESUME, but for finished siblings") {
     onBothSavers([](const SharedSaver& saver) {
         Log log;
         bool fails = true;
@@ -221,9 +231,12 @@ TEST_CASE("siblings of the way run again, other visits of the same subgraph from
         inner.addEdge(sg::START, "p").addEdge("p", "q");
         LineGraph graph;
         graph.addNode("sub", inner.compile()).addNode("beside", logging(log, "beside")).addEdge(sg::START, "beside");
-        graph.addConditionalEdges(sg::START, [](const Line&) {
-            return std::vector{sg::Send("sub", Line{.v = {"1"}}), sg::Send("sub", Line{.v = {"2"}})};
-        }, {"sub"});
+        graph.addConditionalEdges(
+            sg::START,
+            [](const Line&) {
+                return std::vector{sg::Send("sub", Line{.v = {"1"}}), sg::Send("sub", Line{.v = {"2"}})};
+            },
+            {"sub"});
         const LineApp app = graph.compile({.checkpointer = saver});
         const Words all = app.invoke(sg::Update<Line>{}, {.thread_id = "t"}).values.v;
         sg::Config second;
@@ -250,7 +263,8 @@ TEST_CASE("an attempt after one that failed inside goes on where that one stoppe
         });
         inner.addEdge("q", "r");
         LineGraph graph;
-        graph.addNode("sub", inner.compile(), nothing, take, {.retry = {.max_attempts = 2, .initial_interval = 0ms}}).addEdge(sg::START, "sub");
+        graph.addNode("sub", inner.compile(), nothing, take, {.retry = {.max_attempts = 2, .initial_interval = 0ms}})
+            .addEdge(sg::START, "sub");
         const LineApp app = graph.compile({.checkpointer = saver});
         app.invoke(sg::Update<Line>{}, {.thread_id = "t"});
         const sg::Config config = before(app, logOf(app, "t", "sub"), "q");
@@ -270,7 +284,8 @@ TEST_CASE("awaited and streamed runs begin inside too") {
         log.take();
         CHECK(sg::syncWait(app.asyncInvoke(sg::RESUME, config)).values.v == all);
         CHECK(log.take() == Words{"q", "z"});
-        for ([[maybe_unused]] const auto& event : app.stream(sg::RESUME, config, {.modes = {sg::StreamMode::values}})) {}
+        for ([[maybe_unused]] const auto& event : app.stream(sg::RESUME, config, {.modes = {sg::StreamMode::values}})) {
+        }
         CHECK(log.take() == Words{"q", "z"});
     });
 }
@@ -297,9 +312,12 @@ TEST_CASE("what cannot be begun inside a subgraph is refused before anything is 
         gone.checkpoint_ns = "nobody:" + std::string(36, '0');
         refuses(sg::RESUME, gone, {"nobody"});
 
-        const LineApp changed = around(log, chain(log, {"p", "other"}, "").compile(), "sub").compile({.checkpointer = saver});
+        const LineApp changed =
+            around(log, chain(log, {"p", "other"}, "").compile(), "sub").compile({.checkpointer = saver});
         CHECK(mentions(errorOf<sg::InvalidArgumentError>([&] { return changed.invoke(sg::RESUME, config); }), {"'q'"}));
-        CHECK_THROWS_AS(around(log, chain(log, {"p", "q"}, "").compile(), "sub").compile().invoke(sg::RESUME, sg::RunConfig(config)),
+        CHECK_THROWS_AS(around(log, chain(log, {"p", "q"}, "").compile(), "sub")
+                            .compile()
+                            .invoke(sg::RESUME, sg::RunConfig(config)),
                         sg::MissingCheckpointerError);
         CHECK(bytesOf(*saver) == stored);
         CHECK(log.take().empty());
@@ -309,12 +327,14 @@ TEST_CASE("what cannot be begun inside a subgraph is refused before anything is 
 TEST_CASE("a checkpoint inside whose graph around it was pruned says so") {
     onBothSavers([](const SharedSaver& saver) {
         Log log;
-        const LineApp app = around(log, chain(log, {"p", "q"}, "").compile({.checkpointer = sg::PER_THREAD}), "sub").compile({.checkpointer = saver});
+        const LineApp app = around(log, chain(log, {"p", "q"}, "").compile({.checkpointer = sg::PER_THREAD}), "sub")
+                                .compile({.checkpointer = saver});
         for (int i = 0; i < 3; ++i) app.invoke(says("i"), {.thread_id = "t"});
         saver->prune({.thread_id = "t", .keep_last = 2});
         const auto rows = historyOf(app, {.thread_id = "t", .checkpoint_ns = "sub"});
         REQUIRE(!rows.empty());
-        CHECK(mentions(errorOf<sg::InvalidArgumentError>([&] { return app.invoke(sg::RESUME, rows.front().config); }), {"pruned"}));
+        CHECK(mentions(errorOf<sg::InvalidArgumentError>([&] { return app.invoke(sg::RESUME, rows.front().config); }),
+                       {"pruned"}));
     });
 }
 
@@ -323,8 +343,10 @@ TEST_CASE("from every checkpoint of every log of a thread a run comes to the sam
         Log log;
         for (const bool lives_on : {false, true}) {
             const std::string thread = lives_on ? "l" : "t";
-            const sg::Checkpointer deepest = lives_on ? sg::perThread([](const Line&) { return std::string("k"); }) : sg::Checkpointer();
-            const LineApp middle = around(log, chain(log, {"p", "q", "r"}, "").compile({.checkpointer = deepest}), "inner").compile();
+            const sg::Checkpointer deepest =
+                lives_on ? sg::perThread([](const Line&) { return std::string("k"); }) : sg::Checkpointer();
+            const LineApp middle =
+                around(log, chain(log, {"p", "q", "r"}, "").compile({.checkpointer = deepest}), "inner").compile();
             const LineApp app = around(log, middle, "outer").compile({.checkpointer = saver});
             const Words all = app.invoke(says("i"), {.thread_id = thread}).values.v;
             std::vector<sg::Config> places;
@@ -343,13 +365,16 @@ TEST_CASE("from every checkpoint of every log of a thread a run comes to the sam
     });
 }
 
-TEST_CASE("a saver that fails at whatever call of a run from inside loses nothing: the run can be made again, or the thread go on") {
+TEST_CASE(
+    "a saver that fails at whatever call of a run from inside loses nothing: the run can be made again, or the thread "
+    "go on") {
     for (const bool goes_on : {false, true}) {
         for (std::size_t nth = 1;; ++nth) {
             INFO("call ", nth);
             Log log;
             const auto faulty = std::make_shared<sg::testing::FaultSaver>(std::make_shared<sg::MemorySaver>());
-            const LineApp app = around(log, chain(log, {"p", "q", "r"}, "").compile(), "sub").compile({.checkpointer = faulty});
+            const LineApp app =
+                around(log, chain(log, {"p", "q", "r"}, "").compile(), "sub").compile({.checkpointer = faulty});
             const Words all = app.invoke(says("i"), {.thread_id = "t"}).values.v;
             const sg::Config config = before(app, logOf(app, "t", "sub"), "q");
             const Bytes past = bytesOf(*faulty);
@@ -364,7 +389,9 @@ TEST_CASE("a saver that fails at whatever call of a run from inside loses nothin
             const bool was_reached = faulty->failures() > 0;
             faulty->disarm();
             CHECK(keeps(bytesOf(*faulty), past));
-            if (failed) CHECK(app.invoke(sg::RESUME, goes_on ? sg::RunConfig{.thread_id = "t"} : sg::RunConfig(config)).values.v == all);
+            if (failed)
+                CHECK(app.invoke(sg::RESUME, goes_on ? sg::RunConfig{.thread_id = "t"} : sg::RunConfig(config))
+                          .values.v == all);
             CHECK(app.getState({.thread_id = "t"}).values.v == all);
             CHECK(app.getState({.thread_id = "t"}).next.empty());
             if (!was_reached) break;

@@ -110,7 +110,9 @@ TEST_CASE("\"as_node left out after a superstep of Sends\": an error that asks f
             .addNode("z", saying("z"))
             .addEdge(sg::START, "a")
             .addEdge("b", "z")
-            .addConditionalEdges("a", [](const Line&) { return std::vector<sg::Send>{{"b", "0"}}; });
+            .addConditionalEdges("a", [](const Line&) {
+                return std::vector<sg::Send>{{"b", "0"}};
+            });
         const LineApp app = graph.compile({.checkpointer = saver, .interrupt_after = {"b"}});
         app.invoke(says("i"), {.thread_id = "t"});
         CHECK(app.getState(T).values.v == Words{"i", "a", "0"});
@@ -125,7 +127,8 @@ TEST_CASE("a node that does not exist is an error that names it, and nothing is 
         const LineApp app = chainOf({"a"}).compile({.checkpointer = saver});
         app.invoke(says("i"), {.thread_id = "t"});
         const Bytes before = bytesOf(*saver);
-        const auto said = errorOf<sg::InvalidUpdateError>([&] { return app.updateState(T, says("x"), {.as_node = "nobody"}); });
+        const auto said =
+            errorOf<sg::InvalidUpdateError>([&] { return app.updateState(T, says("x"), {.as_node = "nobody"}); });
         CHECK(mentions(said, {"'nobody'", "as_node"}));
         CHECK(bytesOf(*saver) == before);
     });
@@ -206,9 +209,10 @@ TEST_CASE("an edit as a node with routers goes where they say, given the state w
 TEST_CASE("several edits make a checkpoint for each superstep") {
     onBothSavers([](const SharedSaver& saver) {
         const LineApp app = fanOf({"a", "b"}).compile({.checkpointer = saver});
-        const sg::Config last = app.bulkUpdateState(T, {{{.values = says("i"), .as_node = sg::START}},
-                                                        {{.values = says("1"), .as_node = "a"}, {.values = says("2"), .as_node = "b"}},
-                                                        {{.values = says("3"), .as_node = "z"}}});
+        const sg::Config last =
+            app.bulkUpdateState(T, {{{.values = says("i"), .as_node = sg::START}},
+                                    {{.values = says("1"), .as_node = "a"}, {.values = says("2"), .as_node = "b"}},
+                                    {{.values = says("3"), .as_node = "z"}}});
         const auto past = pastOf(app, T);
         REQUIRE(past.size() == 3);
         CHECK(past[2].config == last);
@@ -234,13 +238,16 @@ TEST_CASE("several edits that make no sense are refused, each with a reason") {
         app.invoke(says("i"), {.thread_id = "t"});
         const Bytes before = bytesOf(*saver);
         CHECK(mentions(errorOf<sg::InvalidArgumentError>([&] { return app.bulkUpdateState(T, {}); }), {"supersteps"}));
-        CHECK(mentions(errorOf<sg::InvalidArgumentError>([&] { return app.bulkUpdateState(T, {{}}); }), {"without updates"}));
-        CHECK(mentions(errorOf<sg::InvalidUpdateError>([&] {
-                           return app.bulkUpdateState(T, {{{.values = says("1"), .as_node = "a"}, {.values = says("2")}}});
-                       }),
-                       {"as_node"}));
-        errorOf<sg::InvalidUpdateError>(
-            [&] { return app.bulkUpdateState(T, {{{.values = says("1"), .as_node = "a"}, {.as_node = sg::END}}}); });
+        CHECK(mentions(errorOf<sg::InvalidArgumentError>([&] { return app.bulkUpdateState(T, {{}}); }),
+                       {"without updates"}));
+        CHECK(mentions(
+            errorOf<sg::InvalidUpdateError>([&] {
+                return app.bulkUpdateState(T, {{{.values = says("1"), .as_node = "a"}, {.values = says("2")}}});
+            }),
+            {"as_node"}));
+        errorOf<sg::InvalidUpdateError>([&] {
+            return app.bulkUpdateState(T, {{{.values = says("1"), .as_node = "a"}, {.as_node = sg::END}}});
+        });
         CHECK(bytesOf(*saver) == before);
     });
 }

@@ -11,9 +11,9 @@
 #include "tests/support/drivers.hpp"
 #include "tests/support/savers.hpp"
 
-// Logs that live with the thread (PER_THREAD, perThread), on random ways through a thread's past: every visit must find exactly what its own
-// branch wrote. The model is the root's own state, which holds what each log should have: each visit gets it as input, compares, writes one
-// more, and gives back what its log has then.
+// Logs that live with the thread (PER_THREAD, perThread), on random ways through a thread's past: every visit must find
+// exactly what its own branch wrote. The model is the root's own state, which holds what each log should have: each
+// visit gets it as input, compares, writes one more, and gives back what its log has then.
 namespace sg = stategraph;
 
 namespace {
@@ -40,8 +40,8 @@ struct Deep {
     int rounds = 0;
     static constexpr auto channels() {
         return sg::channels(sg::channel("memory", &Deep::memory, sg::append), sg::channel("expected", &Deep::expected),
-                            sg::channel("leaf", &Deep::leaf), sg::channel("token", &Deep::token), sg::channel("asks", &Deep::asks),
-                            sg::channel("rounds", &Deep::rounds));
+                            sg::channel("leaf", &Deep::leaf), sg::channel("token", &Deep::token),
+                            sg::channel("asks", &Deep::asks), sg::channel("rounds", &Deep::rounds));
     }
 };
 using Model = std::map<std::string, Words>;
@@ -50,7 +50,8 @@ struct Root {
     std::int64_t dice = 0;
     int turn = 0;
     static constexpr auto channels() {
-        return sg::channels(sg::channel("model", &Root::model, sg::merge), sg::channel("dice", &Root::dice), sg::channel("turn", &Root::turn));
+        return sg::channels(sg::channel("model", &Root::model, sg::merge), sg::channel("dice", &Root::dice),
+                            sg::channel("turn", &Root::turn));
     }
 };
 
@@ -72,7 +73,9 @@ Words of(const Model& model, const std::string& log) {
     const auto found = model.find(log);
     return found == model.end() ? Words() : found->second;
 }
-bool rolls(const Root& root, unsigned what) { return (static_cast<std::uint64_t>(root.dice * 31 + root.turn * 7) >> what & 1U) != 0; }
+bool rolls(const Root& root, unsigned what) {
+    return (static_cast<std::uint64_t>(root.dice * 31 + root.turn * 7) >> what & 1U) != 0;
+}
 std::string keyOf(const Root& root) { return rolls(root, 2) ? "one" : "two"; }
 
 auto leafGraph(World& world) {
@@ -94,68 +97,85 @@ auto deepGraph(World& world) {
         if (deep.asks) (void)sg::interrupt(runtime, "deep?");
         return {sg::set(&Deep::rounds, 0)};
     });
-    graph.addNode("leaf", leafGraph(world).compile({.checkpointer = sg::PER_THREAD}),
-                  [&world](const Deep& deep) -> sg::Update<Leaf> {
-                      return {sg::set(&Leaf::expected, deep.leaf), sg::set(&Leaf::token, world.token()), sg::set(&Leaf::asks, deep.asks && deep.rounds == 0)};
-                  },
-                  [](const Leaf& leaf) -> sg::Update<Deep> { return {sg::set(&Deep::leaf, leaf.memory)}; });
+    graph.addNode(
+        "leaf", leafGraph(world).compile({.checkpointer = sg::PER_THREAD}),
+        [&world](const Deep& deep) -> sg::Update<Leaf> {
+            return {sg::set(&Leaf::expected, deep.leaf), sg::set(&Leaf::token, world.token()),
+                    sg::set(&Leaf::asks, deep.asks && deep.rounds == 0)};
+        },
+        [](const Leaf& leaf) -> sg::Update<Deep> { return {sg::set(&Deep::leaf, leaf.memory)}; });
     graph.addNode("count", [](const Deep& deep) -> sg::Update<Deep> {
         if (deep.rounds == 0) return {sg::set(&Deep::rounds, 1)};
         return {sg::set(&Deep::rounds, 2), sg::add(&Deep::memory, deep.token)};
     });
     graph.addEdge(sg::START, "check").addEdge("check", "leaf").addEdge("leaf", "count");
-    graph.addConditionalEdges("count", [](const Deep& deep) { return std::string(deep.rounds < 2 ? "leaf" : sg::END); }, {"leaf", sg::END});
+    graph.addConditionalEdges("count", [](const Deep& deep) { return std::string(deep.rounds < 2 ? "leaf" : sg::END); },
+                              {"leaf", sg::END});
     return graph;
 }
 
 auto rootGraph(World& world, const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
     const auto enterLeaf = [&world](const std::string& log, bool asks) {
         return [&world, log, asks](const Root& root) -> sg::Update<Leaf> {
-            return {sg::set(&Leaf::expected, of(root.model, log)), sg::set(&Leaf::token, world.token()), sg::set(&Leaf::asks, asks && rolls(root, 4))};
+            return {sg::set(&Leaf::expected, of(root.model, log)), sg::set(&Leaf::token, world.token()),
+                    sg::set(&Leaf::asks, asks && rolls(root, 4))};
         };
     };
     sg::StateGraph<Root> graph;
     graph.addNode("begin", [](const Root& root) -> sg::Update<Root> { return {sg::set(&Root::turn, root.turn + 1)}; });
     graph.addNode("plain", leafGraph(world).compile({.checkpointer = sg::PER_THREAD}), enterLeaf("plain", true),
-                  [](const Leaf& leaf) -> sg::Update<Root> { return {sg::merge(&Root::model, {{"plain", leaf.memory}})}; });
+                  [](const Leaf& leaf) -> sg::Update<Root> {
+                      return {sg::merge(&Root::model, {{"plain", leaf.memory}})};
+                  });
     // The key comes with what is expected: which log it is decides what it should have.
-    graph.addNode("keyed", leafGraph(world).compile({.checkpointer = sg::perThread([](const Leaf& leaf) { return leaf.token.substr(0, 3); })}),
-                  [&world](const Root& root) -> sg::Update<Leaf> {
-                      const std::string key = keyOf(root);
-                      return {sg::set(&Leaf::expected, of(root.model, key)), sg::set(&Leaf::token, key + world.token()), sg::set(&Leaf::asks, false)};
-                  },
-                  [](const Leaf& leaf) -> sg::Update<Root> { return {sg::merge(&Root::model, {{leaf.token.substr(0, 3), leaf.memory}})}; });
-    graph.addNode("deep", deepGraph(world).compile({.checkpointer = sg::PER_THREAD}),
-                  [&world](const Root& root) -> sg::Update<Deep> {
-                      return {sg::set(&Deep::expected, of(root.model, "deep")), sg::set(&Deep::leaf, of(root.model, "leaf")),
-                              sg::set(&Deep::token, world.token()), sg::set(&Deep::asks, rolls(root, 5))};
-                  },
-                  [](const Deep& deep) -> sg::Update<Root> { return {sg::merge(&Root::model, {{"deep", deep.memory}, {"leaf", deep.leaf}})}; });
+    graph.addNode(
+        "keyed",
+        leafGraph(world).compile(
+            {.checkpointer = sg::perThread([](const Leaf& leaf) { return leaf.token.substr(0, 3); })}),
+        [&world](const Root& root) -> sg::Update<Leaf> {
+            const std::string key = keyOf(root);
+            return {sg::set(&Leaf::expected, of(root.model, key)), sg::set(&Leaf::token, key + world.token()),
+                    sg::set(&Leaf::asks, false)};
+        },
+        [](const Leaf& leaf) -> sg::Update<Root> {
+            return {sg::merge(&Root::model, {{leaf.token.substr(0, 3), leaf.memory}})};
+        });
+    graph.addNode(
+        "deep", deepGraph(world).compile({.checkpointer = sg::PER_THREAD}),
+        [&world](const Root& root) -> sg::Update<Deep> {
+            return {sg::set(&Deep::expected, of(root.model, "deep")), sg::set(&Deep::leaf, of(root.model, "leaf")),
+                    sg::set(&Deep::token, world.token()), sg::set(&Deep::asks, rolls(root, 5))};
+        },
+        [](const Deep& deep) -> sg::Update<Root> {
+            return {sg::merge(&Root::model, {{"deep", deep.memory}, {"leaf", deep.leaf}})};
+        });
     graph.addNode("shaky", [&world](const Root& root) -> sg::Update<Root> {
         if (world.fails && rolls(root, 1)) throw std::runtime_error("shaky");
         return {};
     });
     graph.addNode("end", [](const Root&) -> sg::Update<Root> { return {}; });
     graph.addEdge(sg::START, "begin");
-    graph.addConditionalEdges(
-        "begin",
-        [](const Root& root) {
-            Words visits{"shaky"};
-            if (rolls(root, 0)) visits.emplace_back("plain");
-            if (rolls(root, 3)) visits.emplace_back("keyed");
-            if (rolls(root, 6) || visits.size() == 1) visits.emplace_back("deep");
-            return visits;
-        },
-        {"shaky", "plain", "keyed", "deep"});
+    graph.addConditionalEdges("begin",
+                              [](const Root& root) {
+                                  Words visits{"shaky"};
+                                  if (rolls(root, 0)) visits.emplace_back("plain");
+                                  if (rolls(root, 3)) visits.emplace_back("keyed");
+                                  if (rolls(root, 6) || visits.size() == 1) visits.emplace_back("deep");
+                                  return visits;
+                              },
+                              {"shaky", "plain", "keyed", "deep"});
     for (const char* name : {"shaky", "plain", "keyed", "deep"}) graph.addEdge(name, "end");
-    graph.addConditionalEdges("end", [](const Root& root) { return std::string(root.turn % 3 != 0 ? "begin" : sg::END); }, {"begin", sg::END});
+    graph.addConditionalEdges("end",
+                              [](const Root& root) { return std::string(root.turn % 3 != 0 ? "begin" : sg::END); },
+                              {"begin", sg::END});
     return graph.compile({.checkpointer = saver});
 }
 using App = decltype(rootGraph(std::declval<World&>(), nullptr));
 
 class Traveller {
 public:
-    Traveller(World& world, const App& app, sg::BaseCheckpointSaver& saver, unsigned seed) : world_(world), app_(app), saver_(saver), random_(seed) {}
+    Traveller(World& world, const App& app, sg::BaseCheckpointSaver& saver, unsigned seed)
+        : world_(world), app_(app), saver_(saver), random_(seed) {}
 
     void step() {
         const auto state = app_.getState(thread_);
@@ -164,7 +184,10 @@ public:
         if (asks && what < 55) return run(answerOf(state), {});
         if (!state.next.empty() && what < 65) return run(sg::RESUME, {});
         // New input while a visit waits would go on from what that has written, which the model does not have.
-        if (state.next.empty() && what < 35) return run(sg::Update<Root>{sg::set(&Root::dice, static_cast<std::int64_t>(roll(1U << 16U))), sg::set(&Root::turn, static_cast<int>(roll(3)))}, {});
+        if (state.next.empty() && what < 35)
+            return run(sg::Update<Root>{sg::set(&Root::dice, static_cast<std::int64_t>(roll(1U << 16U))),
+                                        sg::set(&Root::turn, static_cast<int>(roll(3)))},
+                       {});
         std::vector<sg::StateSnapshot<Root>> past;
         for (auto& each : app_.getStateHistory(thread_, {.limit = 40})) {
             if (!each.next.empty()) past.push_back(std::move(each));
@@ -173,7 +196,8 @@ public:
         const auto& at = past[roll(static_cast<unsigned>(past.size()))];
         if (what < 75 && !at.interrupts().empty()) return run(answerOf(at), at.config.checkpoint_id);
         if (what < 85) {
-            (void)app_.updateState(at.config, {sg::set(&Root::dice, static_cast<std::int64_t>(roll(1U << 16U)))}, {.as_node = "end"});
+            (void)app_.updateState(at.config, {sg::set(&Root::dice, static_cast<std::int64_t>(roll(1U << 16U)))},
+                                   {.as_node = "end"});
             return;
         }
         run(sg::RESUME, at.config.checkpoint_id);
@@ -194,7 +218,9 @@ public:
 
 private:
     unsigned roll(unsigned below) { return random_() % below; }
-    sg::Command<Root> answerOf(const sg::SnapshotData& state) { return {.answers = {{state.interrupts().at(0).id, "yes"}}}; }
+    sg::Command<Root> answerOf(const sg::SnapshotData& state) {
+        return {.answers = {{state.interrupts().at(0).id, "yes"}}};
+    }
     template <class Input>
     void run(Input input, sg::CheckpointId at) {
         sg::RunConfig config{.thread_id = "t", .checkpoint_id = at, .durability = static_cast<sg::Durability>(roll(3))};
@@ -214,7 +240,9 @@ private:
 
 }  // namespace
 
-TEST_CASE("every visit of a log that lives with the thread finds what its own branch wrote, on random ways through the past") {
+TEST_CASE(
+    "every visit of a log that lives with the thread finds what its own branch wrote, on random ways through the "
+    "past") {
     savers::onEach([](savers::Store& store) {
         for (unsigned seed = 1; seed <= 6; ++seed) {
             CAPTURE(seed);

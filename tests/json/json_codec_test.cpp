@@ -19,7 +19,8 @@ std::string nested(int depth) { return std::string(static_cast<std::size_t>(dept
 
 }  // namespace
 
-static_assert(sg::Storable<json::value> && sg::Storable<json::object> && sg::Storable<json::array> && sg::Storable<json::string>);
+static_assert(sg::Storable<json::value> && sg::Storable<json::object> && sg::Storable<json::array> &&
+              sg::Storable<json::string>);
 
 TEST_CASE("json values come back as they were") {
     for (const char* text : {"null", "true", "-1", "0", "1.5", "\"\"", "\"text\"", "[]", "[1,[2,null],{}]",
@@ -60,7 +61,8 @@ TEST_CASE("a key that is not text is read as its JSON text") {
 TEST_CASE("a json array of the wrong shape, a number below 64 bits and endless nesting are refused") {
     CHECK_THROWS_AS(sg::Value(3).as<json::array>(), sg::WrongTypeError);
     CHECK_THROWS_AS(sg::Value("x").as<json::object>(), sg::WrongTypeError);
-    CHECK_THROWS_AS(sg::toJsonValue(sg::Value::fromCbor(std::string("\x3b\xff\xff\xff\xff\xff\xff\xff\xff", 9))), sg::WrongTypeError);
+    CHECK_THROWS_AS(sg::toJsonValue(sg::Value::fromCbor(std::string("\x3b\xff\xff\xff\xff\xff\xff\xff\xff", 9))),
+                    sg::WrongTypeError);
     std::string deep = nested(100000);
     sg::Decoder decoder(deep);
     json::value value;

@@ -96,12 +96,15 @@ TEST_CASE("reducers fold what supersteps write") {
     CHECK(folded(JsonReducer::sum(10), {written("0.5")}) == 10.5);
     CHECK(folded(JsonReducer::min(), {written("-1"), written("3")}) == -1);
     CHECK(folded(JsonReducer::max(5), {written("3"), written("7.5")}) == 7.5);
-    CHECK(folded(JsonReducer::merge(), {written(R"({"a":1,"b":1})"), written(R"({"b":2})")}) == parsed(R"({"a":1,"b":2})"));
+    CHECK(folded(JsonReducer::merge(), {written(R"({"a":1,"b":1})"), written(R"({"b":2})")}) ==
+          parsed(R"({"a":1,"b":2})"));
     CHECK(folded(JsonReducer::topic(), {written("1"), written("[2,3]")}) == parsed("[2,3]"));
     CHECK(folded(JsonReducer::topic(), {written("1"), {}}).is_null());
     CHECK(folded(JsonReducer::anyValue(), {written("1"), {}}).is_null());
     CHECK(folded(JsonReducer::ephemeral(), {written("1")}) == 1);
-    const auto minus = [](const json::value& value, const json::value& by) -> json::value { return value.as_int64() - by.as_int64(); };
+    const auto minus = [](const json::value& value, const json::value& by) -> json::value {
+        return value.as_int64() - by.as_int64();
+    };
     CHECK(folded(JsonReducer::binary("minus", minus, 10), {written("1"), written("2")}) == 7);
 }
 
@@ -112,20 +115,25 @@ TEST_CASE("a sum of integers that leaves 64 bits goes on as unsigned and then as
 }
 
 TEST_CASE("overwrite and clear go past the reducer") {
-    CHECK(folded(JsonReducer::append(), {written("[1,2]"), {sg::overwrite("x", {"new"})}, written("3")}) == parsed(R"(["new",3])"));
+    CHECK(folded(JsonReducer::append(), {written("[1,2]"), {sg::overwrite("x", {"new"})}, written("3")}) ==
+          parsed(R"(["new",3])"));
     CHECK(folded(JsonReducer::append({0}), {written("1"), {sg::clear("x")}}) == parsed("[0]"));
     CHECK(folded(JsonReducer::lastValue(), {written("1"), {sg::clear("x")}}).is_null());
-    CHECK(folded(JsonReducer::merge(), {written(R"({"a":1})"), {sg::clear("x")}, written(R"({"b":1})")}) == parsed(R"({"b":1})"));
+    CHECK(folded(JsonReducer::merge(), {written(R"({"a":1})"), {sg::clear("x")}, written(R"({"b":1})")}) ==
+          parsed(R"({"b":1})"));
 }
 
 TEST_CASE("messages are replaced by id, added at the end and removed") {
-    CHECK(folded(JsonReducer::messages(), {written(R"([{"id":"1","t":"a"},{"id":"2","t":"b"}])"), written(R"({"id":"1","t":"c"})"),
-                                           written(R"([{"id":"3"},{"type":"remove","id":"2"}])")}) ==
+    CHECK(folded(JsonReducer::messages(),
+                 {written(R"([{"id":"1","t":"a"},{"id":"2","t":"b"}])"), written(R"({"id":"1","t":"c"})"),
+                  written(R"([{"id":"3"},{"type":"remove","id":"2"}])")}) ==
           parsed(R"([{"id":"1","t":"c"},{"id":"3"}])"));
     CHECK(folded(JsonReducer::messages(), {written(R"([{"id":"1"},{"id":"2"}])"),
-                                           written(R"([{"type":"remove","id":"__remove_all__"},{"id":"3"}])")}) == parsed(R"([{"id":"3"}])"));
-    CHECK(folded(JsonReducer::messages(), {written(R"([{"id":"1","t":1},{"id":"2"}])"),
-                                           written(R"([{"type":"remove","id":"1"},{"id":"1","t":2},{"type":"remove","id":"2"},{"id":"9"}])")}) ==
+                                           written(R"([{"type":"remove","id":"__remove_all__"},{"id":"3"}])")}) ==
+          parsed(R"([{"id":"3"}])"));
+    CHECK(folded(JsonReducer::messages(),
+                 {written(R"([{"id":"1","t":1},{"id":"2"}])"),
+                  written(R"([{"type":"remove","id":"1"},{"id":"1","t":2},{"type":"remove","id":"2"},{"id":"9"}])")}) ==
           parsed(R"([{"id":"1","t":2},{"id":"9"}])"));
 }
 
@@ -133,7 +141,11 @@ TEST_CASE("a message without an id gets one, and a removal of what is not there 
     JsonSchema schema;
     schema.channel("messages", JsonReducer::messages());
     Graph graph(schema);
-    graph.addNode("say", [](const JsonState&) -> Update { return {sg::write("messages", {json::object{{"t", "hi"}}})}; })
+    graph
+        .addNode("say",
+                 [](const JsonState&) -> Update {
+                     return {sg::write("messages", {json::object{{"t", "hi"}}})};
+                 })
         .addEdge(sg::START, "say");
     const auto result = graph.compile().invoke(Update());
     CHECK_FALSE(result.values["messages"].at(0).at("id").as_string().empty());
@@ -145,11 +157,14 @@ TEST_CASE("a write to no channel, two values for one and a value that its reduce
     JsonSchema schema;
     schema.channel("foo").channel("n", JsonReducer::sum());
     Graph graph(schema);
-    graph.addNode("a", [](const JsonState& state) { return Update::of(state["foo"].as_object()); }).addEdge(sg::START, "a");
+    graph.addNode("a", [](const JsonState& state) { return Update::of(state["foo"].as_object()); })
+        .addEdge(sg::START, "a");
     const auto app = graph.compile();
     const auto invoke = [&](json::object writes) { app.invoke({sg::write("foo", std::move(writes))}); };
-    CHECK_THROWS_WITH_AS(invoke({{"fooo", 1}}), doctest::Contains("there is no channel 'fooo'"), sg::InvalidUpdateError);
-    CHECK_THROWS_WITH_AS(invoke({{"n", "x"}}), doctest::Contains("the reducer of channel 'n' failed"), sg::InvalidUpdateError);
+    CHECK_THROWS_WITH_AS(invoke({{"fooo", 1}}), doctest::Contains("there is no channel 'fooo'"),
+                         sg::InvalidUpdateError);
+    CHECK_THROWS_WITH_AS(invoke({{"n", "x"}}), doctest::Contains("the reducer of channel 'n' failed"),
+                         sg::InvalidUpdateError);
     CHECK_THROWS_AS(app.invoke({sg::write("foo", 1), sg::write("foo", 2)}), sg::InvalidUpdateError);
     CHECK_NOTHROW(invoke({{"n", 2}}));
 }
@@ -187,13 +202,15 @@ TEST_CASE("a json subgraph shares channels by name, and a Send gives it its inpu
     JsonSchema inner_schema;
     inner_schema.channel("n", JsonReducer::sum()).channel("own").input({"n"}).output({"n"});
     Graph inner(inner_schema);
-    inner.addNode("add", [](const JsonState& state) { return Update().write("n", 1).write("own", state["own"]); }).addEdge(sg::START, "add");
+    inner.addNode("add", [](const JsonState& state) { return Update().write("n", 1).write("own", state["own"]); })
+        .addEdge(sg::START, "add");
     JsonSchema schema;
     schema.channel("n", JsonReducer::sum());
     Graph outer(schema);
-    outer.addNode("inner", inner.compile()).addConditionalEdges(sg::START, [](const JsonState&) -> std::vector<sg::Target> {
-        return {"inner", sg::Send("inner", json::value{{"n", 10}, {"own", "not its input"}})};
-    });
+    outer.addNode("inner", inner.compile())
+        .addConditionalEdges(sg::START, [](const JsonState&) -> std::vector<sg::Target> {
+            return {"inner", sg::Send("inner", json::value{{"n", 10}, {"own", "not its input"}})};
+        });
     CHECK(outer.compile().invoke({sg::write("n", 1)}).values.toObject() == json::object{{"n", 1 + 2 + 11}});
 }
 
@@ -201,7 +218,8 @@ TEST_CASE("input and output are what the schema says") {
     JsonSchema schema;
     schema.channel("foo").channel("bar", JsonReducer::append()).input({"foo"}).output({"bar"});
     Graph graph(schema);
-    graph.addNode("a", [](const JsonState& state) { return Update().write("bar", state["foo"]); }).addEdge(sg::START, "a");
+    graph.addNode("a", [](const JsonState& state) { return Update().write("bar", state["foo"]); })
+        .addEdge(sg::START, "a");
     CHECK(graph.compile().invoke({sg::write("foo", "x")}).values.toObject() == json::object{{"bar", {"x"}}});
 }
 
@@ -212,8 +230,8 @@ TEST_CASE("input to a channel that the schema does not take is refused, and noth
     graph.addNode("a", [](const JsonState&) { return Update(); }).addEdge(sg::START, "a");
     const auto saver = std::make_shared<sg::MemorySaver>();
     const auto app = graph.compile({.checkpointer = saver});
-    CHECK_THROWS_WITH_AS(app.invoke({sg::write("n", 1)}, {.thread_id = "t"}), doctest::Contains("channel 'n' is not among"),
-                         sg::InvalidUpdateError);
+    CHECK_THROWS_WITH_AS(app.invoke({sg::write("n", 1)}, {.thread_id = "t"}),
+                         doctest::Contains("channel 'n' is not among"), sg::InvalidUpdateError);
     CHECK(saver->list({}).empty());
     CHECK_NOTHROW(app.invoke({sg::write("foo", 1)}, {.thread_id = "t"}));
 }
@@ -222,10 +240,12 @@ TEST_CASE("a json thread has state, history, edits and a stream") {
     JsonSchema schema;
     schema.channel("foo").channel("bar", JsonReducer::append());
     Graph graph(schema);
-    graph.addNode("a", [](const JsonState&, sg::Runtime& runtime) {
-             const auto answer = sg::interrupt<json::value>(runtime, json::value{{"ask", 1}});
-             return sg::Command<JsonState>{.update = {sg::write("bar", answer)}};
-         })
+    graph
+        .addNode("a",
+                 [](const JsonState&, sg::Runtime& runtime) {
+                     const auto answer = sg::interrupt<json::value>(runtime, json::value{{"ask", 1}});
+                     return sg::Command<JsonState>{.update = {sg::write("bar", answer)}};
+                 })
         .addEdge(sg::START, "a");
     const auto app = graph.compile({.checkpointer = memory()});
     CHECK(app.getState({.thread_id = "1"}).values.toObject().empty());
@@ -254,11 +274,13 @@ TEST_CASE("memory of the caller's is not kept") {
     JsonSchema schema;
     schema.channel("foo");
     Graph graph(schema);
-    graph.addNode("a", [](const JsonState&) {
-             unsigned char buffer[512];
-             json::static_resource memory(buffer);
-             return Update().write("foo", json::parse(R"({"a":[1,2,3]})", &memory));
-         })
+    graph
+        .addNode("a",
+                 [](const JsonState&) {
+                     unsigned char buffer[512];
+                     json::static_resource memory(buffer);
+                     return Update().write("foo", json::parse(R"({"a":[1,2,3]})", &memory));
+                 })
         .addEdge(sg::START, "a");
     CHECK(graph.compile().invoke(Update()).values["foo"] == parsed(R"({"a":[1,2,3]})"));
 }
@@ -270,7 +292,9 @@ TEST_CASE("json nodes run where they can be given up, with their state and with 
     graph.addNode("a", [](const JsonState& state) { return Update().write("bar", state["bar"].as_array().size()); });
     graph.addNode("item", [](const json::value& item) { return Update().write("bar", item); });
     graph.addEdge(sg::START, "a");
-    graph.addConditionalEdges("a", [](const JsonState&) { return std::vector{sg::Send("item", json::value("x")), sg::Send("item", json::value("y"))}; });
+    graph.addConditionalEdges("a", [](const JsonState&) {
+        return std::vector{sg::Send("item", json::value("x")), sg::Send("item", json::value("y"))};
+    });
     sg::RunConfig config;
     config.control = std::make_shared<sg::RunControl>();
     CHECK(graph.compile().invoke(Update().write("bar", "in"), config).values["bar"] == parsed(R"(["in",1,"x","y"])"));
@@ -281,20 +305,25 @@ TEST_CASE("a graph and a schema that were moved from can be built on") {
     schema.channel("x");
     Graph graph(schema);
     graph.addNode("a", [](const JsonState&) -> Update { return {sg::write("x", 1)}; });
-    {
-        const Graph taken = std::move(graph);
-    }
+    { const Graph taken = std::move(graph); }
     graph.addNode("b", [](const JsonState& state) -> Update { return {sg::write("x", state["x"].as_int64() + 2)}; });
     graph.addEdge(sg::START, "b").addEdge("b", sg::END);
     CHECK(graph.compile().invoke(Update{sg::write("x", 3)}).values["x"] == 5);
 
     const JsonSchema moved = std::move(schema);
-    CHECK(Graph(schema).addNode("c", [](const JsonState&) -> Update { return {sg::write("x", 7)}; })
-              .addEdge(sg::START, "c").addEdge("c", sg::END).compile().invoke(Update{}).values["x"] == 7);
+    CHECK(Graph(schema)
+              .addNode("c", [](const JsonState&) -> Update { return {sg::write("x", 7)}; })
+              .addEdge(sg::START, "c")
+              .addEdge("c", sg::END)
+              .compile()
+              .invoke(Update{})
+              .values["x"] == 7);
     Graph assigned(moved);
     assigned = std::move(graph);
     CHECK(assigned.compile().invoke(Update{sg::write("x", 1)}).values["x"] == 3);
-    graph.addNode("d", [](const JsonState&) -> Update { return {sg::write("x", 9)}; }).addEdge(sg::START, "d").addEdge("d", sg::END);
+    graph.addNode("d", [](const JsonState&) -> Update { return {sg::write("x", 9)}; })
+        .addEdge(sg::START, "d")
+        .addEdge("d", sg::END);
     CHECK(graph.compile().invoke(Update{}).values["x"] == 9);
 }
 
@@ -320,6 +349,9 @@ TEST_CASE("a message's id is a string: none and null get one, and anything else 
     CHECK(id(R"([{"id":"7"}])") == "7");
     CHECK_FALSE(id(R"([{"t":"none"}])").as_string().empty());
     CHECK_FALSE(id(R"([{"id":null}])").as_string().empty());
-    CHECK_THROWS_WITH_AS(id(R"([{"id":7}])"), doctest::Contains("a message's id must be a string, and a number was written"), sg::InvalidUpdateError);
-    CHECK_THROWS_WITH_AS(id(R"({"id":{}})"), doctest::Contains("a message's id must be a string"), sg::InvalidUpdateError);
+    CHECK_THROWS_WITH_AS(id(R"([{"id":7}])"),
+                         doctest::Contains("a message's id must be a string, and a number was written"),
+                         sg::InvalidUpdateError);
+    CHECK_THROWS_WITH_AS(id(R"({"id":{}})"), doctest::Contains("a message's id must be a string"),
+                         sg::InvalidUpdateError);
 }

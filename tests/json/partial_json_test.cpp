@@ -167,9 +167,9 @@ TEST_CASE("what is no whole character yet is held back") {
 }
 
 TEST_CASE("strings that are not UTF-8, or have half a surrogate pair, fail") {
-    for (const char* text :
-         {"\"\xff", "\"\xc3(", "\"\\u00\x94\x65\x39\"", "\"\xc0\x80", "\"\xed\xa0\x80", "\"\xf4\x90\x80\x80", "\"\xc3\"",
-          R"("\ud83dx)", R"("\ud83d")", R"("\ude00")", R"("\ud83d\n)", R"("\ud83d\u0041)", R"({"\ud83d":1)", "{\"\xff\":1"}) {
+    for (const char* text : {"\"\xff", "\"\xc3(", "\"\\u00\x94\x65\x39\"", "\"\xc0\x80", "\"\xed\xa0\x80",
+                             "\"\xf4\x90\x80\x80", "\"\xc3\"", R"("\ud83dx)", R"("\ud83d")", R"("\ude00")",
+                             R"("\ud83d\n)", R"("\ud83d\u0041)", R"({"\ud83d":1)", "{\"\xff\":1"}) {
         CAPTURE(std::string(text));
         CHECK((fed(text).state() == PartialState::failed_parse));
     }

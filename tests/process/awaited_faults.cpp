@@ -21,8 +21,9 @@
 
 #include "tests/support/drivers.hpp"
 
-// The nth allocation of a run fails, or no thread can be started from the nth on, whoever drives the run. It then ends, with an exception or
-// without; what is stored is whole; RESUME leads to where an undisturbed run leads. The process lives, and nothing waits for ever.
+// The nth allocation of a run fails, or no thread can be started from the nth on, whoever drives the run. It then ends,
+// with an exception or without; what is stored is whole; RESUME leads to where an undisturbed run leads. The process
+// lives, and nothing waits for ever.
 namespace sg = stategraph;
 using namespace std::chrono_literals;
 
@@ -95,16 +96,23 @@ auto atOnce(int number) {
 /// What the nodes that begin together are.
 enum class Kind { coroutines, mixed, blocking, subgraph };
 const char* nameOf(Kind kind) {
-    constexpr const char* names[] = {"coroutines", "a coroutine beside a blocking node", "blocking nodes", "a subgraph"};
+    constexpr const char* names[] = {"coroutines", "a coroutine beside a blocking node", "blocking nodes",
+                                     "a subgraph"};
     return names[static_cast<int>(kind)];
 }
 
 App graphOf(Kind kind, std::shared_ptr<sg::Executor> executor) {
     Graph graph;
     switch (kind) {
-        case Kind::coroutines: graph.addNode("a", later(0)).addNode("b", later(1)); break;
-        case Kind::mixed: graph.addNode("a", later(0)).addNode("b", atOnce(1)); break;
-        case Kind::blocking: graph.addNode("a", atOnce(0)).addNode("b", atOnce(1)); break;
+        case Kind::coroutines:
+            graph.addNode("a", later(0)).addNode("b", later(1));
+            break;
+        case Kind::mixed:
+            graph.addNode("a", later(0)).addNode("b", atOnce(1));
+            break;
+        case Kind::blocking:
+            graph.addNode("a", atOnce(0)).addNode("b", atOnce(1));
+            break;
         case Kind::subgraph: {
             Graph inner;
             inner.addNode("x", later(1)).addEdge(sg::START, "x");
@@ -119,9 +127,7 @@ App graphOf(Kind kind, std::shared_ptr<sg::Executor> executor) {
 
 const std::vector<int> all_of_it{0, 1, 2};
 
-std::vector<int> stored(const App& app) {
-    return app.getState({.thread_id = "t"}).values.out;
-}
+std::vector<int> stored(const App& app) { return app.getState({.thread_id = "t"}).values.out; }
 
 /// After a run that was disturbed: it is resumed, and nothing is lost.
 bool isRight(const App& app, const drivers::Ended& ended) {
@@ -189,7 +195,8 @@ void failEachThread(const drivers::Driver& driver, Kind kind) {
 int main(int count, char** arguments) {
     if (count == 4) {
         const auto driver = static_cast<std::size_t>(std::atol(arguments[1]));
-        return failThreads(drivers::crossed().at(driver), static_cast<Kind>(std::atoi(arguments[2])), std::atol(arguments[3]));
+        return failThreads(drivers::crossed().at(driver), static_cast<Kind>(std::atoi(arguments[2])),
+                           std::atol(arguments[3]));
     }
     alarm(110);  // what waits for ever is a failure
     const auto onEach = [](auto run) {

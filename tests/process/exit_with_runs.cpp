@@ -23,7 +23,9 @@ namespace {
 struct State {
     int n = 0;
     std::vector<std::string> log = {};
-    static constexpr auto channels() { return sg::channels(sg::channel("n", &State::n), sg::channel("log", &State::log, sg::append)); }
+    static constexpr auto channels() {
+        return sg::channels(sg::channel("n", &State::n), sg::channel("log", &State::log, sg::append));
+    }
 };
 using Writes = sg::Update<State>;
 
@@ -54,7 +56,9 @@ sg::CompiledGraph<State> loop() {
 }
 
 sg::Task<> forever(sg::CompiledGraph<State> app, int number) {
-    for (;;) co_await app.asyncInvoke(Writes{sg::set(&State::n, 0)}, {.thread_id = std::to_string(number), .recursion_limit = 1000});
+    for (;;)
+        co_await app.asyncInvoke(Writes{sg::set(&State::n, 0)},
+                                 {.thread_id = std::to_string(number), .recursion_limit = 1000});
 }
 
 void endWithRuns(int after_ms) {
@@ -72,7 +76,8 @@ void runAtTheVeryEnd() {
         co_return Writes{};
     });
     graph.addEdge(sg::START, "a").addEdge(sg::START, "b");
-    last_flush.app = std::make_unique<sg::CompiledGraph<State>>(graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()}));
+    last_flush.app = std::make_unique<sg::CompiledGraph<State>>(
+        graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()}));
     std::exit(11);  // the destructor exits otherwise
 }
 
@@ -93,7 +98,10 @@ bool endsWell(const char* what, void (*act)(int), int argument) {
 
 int main() {
     bool good = true;
-    for (int after_ms = 0; after_ms < 12; ++after_ms) good = endsWell("ends with runs under way", endWithRuns, after_ms) && good;
-    good = endsWell("a run in the destructor of a static object", [](int) { runAtTheVeryEnd(); }, 0) && good;
+    for (int after_ms = 0; after_ms < 12; ++after_ms)
+        good = endsWell("ends with runs under way", endWithRuns, after_ms) && good;
+    good = endsWell(
+               "a run in the destructor of a static object", [](int) { runAtTheVeryEnd(); }, 0) &&
+           good;
     return good ? 0 : 1;
 }

@@ -1,7 +1,7 @@
 // NOT WITH: sanitize
 // TIMEOUT: 120
-// Each allocation of a run fails once, in a process of its own: the run is as if nothing had failed, or says so and can be resumed. No process
-// dies of it, and no value is destroyed twice.
+// Each allocation of a run fails once, in a process of its own: the run is as if nothing had failed, or says so and can
+// be resumed. No process dies of it, and no value is destroyed twice.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -68,21 +68,28 @@ namespace {
 struct State {
     std::vector<int> out = {};
     Counted counted = {};
-    static constexpr auto channels() { return sg::channels(sg::channel("out", &State::out, sg::append), sg::channel("counted", &State::counted)); }
+    static constexpr auto channels() {
+        return sg::channels(sg::channel("out", &State::out, sg::append), sg::channel("counted", &State::counted));
+    }
 };
 using Writes = sg::Update<State>;
 
 enum class Kind { plain, stoppable, retried, streamed, streamed_retried };
-constexpr const char* names[] = {"invoke", "with control", "with control and a retry", "live stream with control", "live stream with a retry"};
+constexpr const char* names[] = {"invoke", "with control", "with control and a retry", "live stream with control",
+                                 "live stream with a retry"};
 
 sg::CompiledGraph<State> graphFor(Kind kind) {
     const bool fails = kind == Kind::retried || kind == Kind::streamed_retried;
     const auto tries = std::make_shared<std::atomic<int>>(0);
     sg::StateGraph<State> graph;
-    graph.addNode("a", [tries, fails](const State&) -> Writes {
-        if (fails && tries->fetch_add(1) == 0) throw 1;
-        return {sg::add(&State::out, 0)};
-    }, {.retry = {.max_attempts = 3, .initial_interval = 0.05ms, .retry_on = [](const std::exception_ptr&) { return true; }}});
+    graph.addNode("a",
+                  [tries, fails](const State&) -> Writes {
+                      if (fails && tries->fetch_add(1) == 0) throw 1;
+                      return {sg::add(&State::out, 0)};
+                  },
+                  {.retry = {.max_attempts = 3, .initial_interval = 0.05ms, .retry_on = [](const std::exception_ptr&) {
+                                 return true;
+                             }}});
     graph.addNode("b", [](const State&) -> Writes { return {sg::add(&State::out, 1)}; });
     graph.addNode("c", [](const State&) -> Writes { return {sg::add(&State::out, 2)}; });
     graph.addEdge(sg::START, "a").addEdge(sg::START, "b").addEdge("a", "c").addEdge("b", "c").addEdge("c", sg::END);
@@ -104,7 +111,9 @@ int runWithFailure(Kind kind, long number) {
     try {
         armed = true;
         if (is_streamed) {
-            for (const auto& event : app.stream(Writes{}, config, {.modes = {sg::StreamMode::custom, sg::StreamMode::updates}})) (void)event;
+            for (const auto& event :
+                 app.stream(Writes{}, config, {.modes = {sg::StreamMode::custom, sg::StreamMode::updates}}))
+                (void)event;
         } else {
             (void)app.invoke(Writes{}, config);
         }

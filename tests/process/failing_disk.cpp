@@ -1,5 +1,6 @@
-// A disk that fails: every write and sync of the log in turn, once or for a while, full or broken. The process lives, what was acknowledged
-// is there, reading and deleting in memory go on, and the first write after the obstacle is gone succeeds, without a new object.
+// A disk that fails: every write and sync of the log in turn, once or for a while, full or broken. The process lives,
+// what was acknowledged is there, reading and deleting in memory go on, and the first write after the obstacle is gone
+// succeeds, without a new object.
 // TIMEOUT: 120
 #include <atomic>
 #include <cerrno>
@@ -35,8 +36,8 @@ struct Disk {
     std::atomic<bool> is_on = false;
     std::atomic<long> calls = 0;
     std::atomic<long> in_background = 0;  // failed calls of RocksDB's own threads
-    long first = 0;  // the call that fails first
-    long times = 0;  // how many calls fail
+    long first = 0;                       // the call that fails first
+    long times = 0;                       // how many calls fail
     bool fails_syncs_only = false;
     int error = 0;
 

@@ -57,7 +57,8 @@ Child inChild(F act) {
     close(ends[1]);
     Child result;
     char buffer[256];
-    for (ssize_t got = 0; (got = read(ends[0], buffer, sizeof buffer)) > 0;) result.said.append(buffer, static_cast<std::size_t>(got));
+    for (ssize_t got = 0; (got = read(ends[0], buffer, sizeof buffer)) > 0;)
+        result.said.append(buffer, static_cast<std::size_t>(got));
     close(ends[0]);
     int status = 0;
     (void)waitpid(child, &status, 0);
@@ -67,7 +68,9 @@ Child inChild(F act) {
 
 sg::CompiledGraph<State> paying(const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
     sg::StateGraph<State> graph;
-    graph.addNode("pay", [](const State&, sg::Runtime& runtime) -> Writes { return {sg::overwrite(&State::log, {runtime.idempotencyKey("charge")})}; });
+    graph.addNode("pay", [](const State&, sg::Runtime& runtime) -> Writes {
+        return {sg::overwrite(&State::log, {runtime.idempotencyKey("charge")})};
+    });
     graph.addEdge(sg::START, "pay").addEdge("pay", sg::END);
     return saver ? graph.compile({.checkpointer = saver}) : graph.compile();
 }
@@ -93,7 +96,8 @@ sg::CompiledGraph<State> busy() {
 
 int streamed(const sg::CompiledGraph<State>& app) {
     int events = 0;
-    for (const auto& event : app.stream(Writes{}, {}, {.modes = sg::StreamMode::custom})) events += event.mode == sg::StreamMode::custom;
+    for (const auto& event : app.stream(Writes{}, {}, {.modes = sg::StreamMode::custom}))
+        events += event.mode == sg::StreamMode::custom;
     return events;
 }
 

@@ -21,7 +21,8 @@ namespace {
 struct Text {
     std::string text = {};
     static constexpr auto channels() {
-        return sg::channels(sg::channel("text", &Text::text, sg::reduce("last", [](const std::string&, const std::string& b) { return b; })));
+        return sg::channels(sg::channel(
+            "text", &Text::text, sg::reduce("last", [](const std::string&, const std::string& b) { return b; })));
     }
 };
 struct Count {
@@ -36,12 +37,15 @@ std::size_t usedKb() {
 
 void runLarge(sg::Durability durability) {
     sg::StateGraph<Text> graph;
-    graph.addNode("big", [](const Text&) -> sg::Update<Text> { return {sg::add(&Text::text, std::string(std::size_t{20} << 20U, 'x'))}; });
+    graph.addNode("big", [](const Text&) -> sg::Update<Text> {
+        return {sg::add(&Text::text, std::string(std::size_t{20} << 20U, 'x'))};
+    });
     graph.addNode("small", [](const Text&) -> sg::Update<Text> { return {sg::add(&Text::text, "y")}; });
     graph.addEdge(sg::START, "big").addEdge("big", "small").addEdge("small", sg::END);
     const auto app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
-    for (const auto& event : app.stream(sg::Update<Text>{sg::add(&Text::text, "")}, {.thread_id = "1", .durability = durability},
-                                      {.modes = {sg::StreamMode::values}})) {
+    for (const auto& event :
+         app.stream(sg::Update<Text>{sg::add(&Text::text, "")}, {.thread_id = "1", .durability = durability},
+                    {.modes = {sg::StreamMode::values}})) {
         (void)event;
     }
     (void)app.invoke({sg::add(&Text::text, "")}, {.thread_id = "2", .durability = durability});
@@ -50,16 +54,20 @@ void runLarge(sg::Durability durability) {
 void runWide(int sends, sg::Durability durability) {
     sg::StateGraph<Count> graph;
     graph.addNode("w", [](const int&) -> sg::Update<Count> { return {sg::add(&Count::n, 1)}; });
-    graph.addNode("command", [sends](const Count&) -> sg::Command<Count> {
-        sg::Command<Count> command;
-        for (int i = 0; i < sends; ++i) command.go_to.add(sg::Send("w", i));
-        return command;
-    }, {.ends = {"w"}});
-    graph.addConditionalEdges(sg::START, [sends](const Count&) {
-        std::vector<sg::Send> all;
-        for (int i = 0; i < sends; ++i) all.emplace_back("w", i);
-        return all;
-    }, {"w"});
+    graph.addNode("command",
+                  [sends](const Count&) -> sg::Command<Count> {
+                      sg::Command<Count> command;
+                      for (int i = 0; i < sends; ++i) command.go_to.add(sg::Send("w", i));
+                      return command;
+                  },
+                  {.ends = {"w"}});
+    graph.addConditionalEdges(sg::START,
+                              [sends](const Count&) {
+                                  std::vector<sg::Send> all;
+                                  for (int i = 0; i < sends; ++i) all.emplace_back("w", i);
+                                  return all;
+                              },
+                              {"w"});
     graph.addEdge("w", sg::END).addEdge(sg::START, "command");
     const auto app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
     (void)app.invoke(sg::Update<Count>{}, {.thread_id = "1", .durability = durability, .max_concurrency = 1});

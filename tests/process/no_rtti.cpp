@@ -18,7 +18,9 @@ namespace {
 struct State {
     int n = 0;
     std::vector<std::string> log = {};
-    static constexpr auto channels() { return sg::channels(sg::channel("n", &State::n), sg::channel("log", &State::log, sg::append)); }
+    static constexpr auto channels() {
+        return sg::channels(sg::channel("n", &State::n), sg::channel("log", &State::log, sg::append));
+    }
 };
 using Writes = sg::Update<State>;
 
@@ -34,7 +36,8 @@ void fail(int kind) {
 
 std::string run(const sg::CompiledGraph<State>& app, int kind) {
     try {
-        return "n " + std::to_string(app.invoke({sg::set(&State::n, kind)}, {.thread_id = std::to_string(kind)}).values.n);
+        return "n " +
+               std::to_string(app.invoke({sg::set(&State::n, kind)}, {.thread_id = std::to_string(kind)}).values.n);
     } catch (const sg::NodeError& error) {
         return "NodeError " + error.reason() + " " + std::to_string(error.others().size());
     } catch (const sg::Error& error) {
@@ -61,8 +64,10 @@ int main() {
         return sg::END;
     });
     graph.addEdge(sg::START, "a").addEdge(sg::START, "b").addEdge("a", sg::END);
-    const auto app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>(), .on_failure = sg::FailurePolicy::collect});
-    const std::vector<std::string> expected{"n 9", "NodeError std 1", "NodeError mine 1", "NodeError unknown exception 1", "Error mine"};
+    const auto app =
+        graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>(), .on_failure = sg::FailurePolicy::collect});
+    const std::vector<std::string> expected{"n 9", "NodeError std 1", "NodeError mine 1",
+                                            "NodeError unknown exception 1", "Error mine"};
     bool good = true;
     for (int kind = 0; kind < 5; ++kind) {
         const std::string got = run(app, kind);

@@ -1,7 +1,8 @@
 // NOT WITH: sanitize
 // TIMEOUT: 120
-// Runs of many kinds at once, with limits on threads and descriptors: none hangs, each gives what an undisturbed one gives (resumed where it
-// failed for want of a thread), and memory does not grow. `process/soak SECONDS SEED` goes on longer (scripts/soak.sh).
+// Runs of many kinds at once, with limits on threads and descriptors: none hangs, each gives what an undisturbed one
+// gives (resumed where it failed for want of a thread), and memory does not grow. `process/soak SECONDS SEED` goes on
+// longer (scripts/soak.sh).
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -50,7 +51,8 @@ void* counted(void* given) {
 }  // namespace
 
 // As a system does that has no more threads.
-extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*), void* argument) noexcept {
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*run)(void*),
+                              void* argument) noexcept {
     using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
     static const auto create = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
     if (threads_left.fetch_sub(1) <= 0) {
@@ -115,28 +117,38 @@ struct Kinds {
         sg::StateGraph<State> graph;
         graph.addNode("walks", [app = inner](const State&) -> Writes {
             int events = 0;
-            for (const auto& event : app.stream(Writes{}, {}, {.modes = sg::StreamMode::custom})) events += event.mode == sg::StreamMode::custom;
+            for (const auto& event : app.stream(Writes{}, {}, {.modes = sg::StreamMode::custom}))
+                events += event.mode == sg::StreamMode::custom;
             return {sg::add(&State::n, events)};
         });
-        graph.addNode("blocks", [app = inner](const State&) -> Writes { return {sg::add(&State::n, sg::syncWait(app.asyncInvoke(Writes{})).values.n)}; });
+        graph.addNode("blocks", [app = inner](const State&) -> Writes {
+            return {sg::add(&State::n, sg::syncWait(app.asyncInvoke(Writes{})).values.n)};
+        });
         graph.addEdge(sg::START, "walks").addEdge(sg::START, "blocks");
         return graph.compile({.checkpointer = saver, .executor = executor});
     }
     sg::Entrypoint<int, int> makeLeaf() const {
-        return sg::entrypoint(
-            "leaf", [](const int& n, sg::Flow& flow) -> int { return flow.start("work", [](int x) { return x + 1; }, n).get(); }, {.executor = executor});
+        return sg::entrypoint("leaf",
+                              [](const int& n, sg::Flow& flow) -> int {
+                                  return flow
+                                      .start(
+                                          "work", [](int x) { return x + 1; }, n)
+                                      .get();
+                              },
+                              {.executor = executor});
     }
     sg::Entrypoint<int, int> makeRoot() const {
-        return sg::entrypoint(
-            "root",
-            [flow = leaf](const int& width, sg::Flow& calls) -> int {
-                std::vector<sg::FlowFuture<int>> all;
-                for (int i = 0; i < width; ++i) all.push_back(calls.start("leaf", [flow](int x) { return *flow.invoke(x).values; }, i));
-                int sum = 0;
-                for (auto& each : all) sum += each.get();
-                return sum;
-            },
-            {.checkpointer = saver, .executor = executor});
+        return sg::entrypoint("root",
+                              [flow = leaf](const int& width, sg::Flow& calls) -> int {
+                                  std::vector<sg::FlowFuture<int>> all;
+                                  for (int i = 0; i < width; ++i)
+                                      all.push_back(calls.start(
+                                          "leaf", [flow](int x) { return *flow.invoke(x).values; }, i));
+                                  int sum = 0;
+                                  for (auto& each : all) sum += each.get();
+                                  return sum;
+                              },
+                              {.checkpointer = saver, .executor = executor});
     }
 };
 
@@ -146,10 +158,15 @@ constexpr int kinds_count = 5;
 int once(const Kinds& kinds, int kind, const std::string& thread, bool resumes) {
     const sg::RunConfig config{.thread_id = thread};
     switch (kind) {
-        case 0: return resumes ? *kinds.root.invoke(sg::RESUME, config).values : *kinds.root.invoke(width, config).values;
-        case 1: return resumes ? kinds.outer.invoke(sg::RESUME, config).values.n : kinds.outer.invoke(Writes{}, config).values.n;
+        case 0:
+            return resumes ? *kinds.root.invoke(sg::RESUME, config).values : *kinds.root.invoke(width, config).values;
+        case 1:
+            return resumes ? kinds.outer.invoke(sg::RESUME, config).values.n
+                           : kinds.outer.invoke(Writes{}, config).values.n;
         case 2:
-            return (resumes ? sg::syncWait(kinds.outer.asyncInvoke(sg::RESUME, config)) : sg::syncWait(kinds.outer.asyncInvoke(Writes{}, config))).values.n;
+            return (resumes ? sg::syncWait(kinds.outer.asyncInvoke(sg::RESUME, config))
+                            : sg::syncWait(kinds.outer.asyncInvoke(Writes{}, config)))
+                .values.n;
         case 3: {
             sg::RunConfig limited = config;
             limited.timeout = 1min;
@@ -230,7 +247,8 @@ int main(int argc, char** argv) {
     std::fflush(stdout);
     const rlimit descriptors{32, 32};
     (void)setrlimit(RLIMIT_NOFILE, &descriptors);
-    // Starts the timers' thread, so that it does not depend on the threads that are left later (awaited_faults tests a run without it).
+    // Starts the timers' thread, so that it does not depend on the threads that are left later (awaited_faults tests a
+    // run without it).
     sg::syncWait([]() -> sg::Task<> { co_await sg::sleepFor(1ms); }());
     std::mt19937 random(seed);
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
@@ -244,7 +262,8 @@ int main(int argc, char** argv) {
     }
     std::this_thread::sleep_for(50ms);  // idle threads end
     const std::size_t after_kb = usedKb();
-    std::printf("%ld runs, %ld resumed, %ld threads refused, %zu kB before and %zu after\n", runs.load(), resumed.load(), refused.load(), before_kb, after_kb);
+    std::printf("%ld runs, %ld resumed, %ld threads refused, %zu kB before and %zu after\n", runs.load(),
+                resumed.load(), refused.load(), before_kb, after_kb);
     if (after_kb > before_kb + 20'000) std::printf("memory grows\n");
     return wrong == 0 && after_kb <= before_kb + 20'000 ? 0 : 1;
 }

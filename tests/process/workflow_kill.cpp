@@ -1,5 +1,6 @@
-// Processes that run a workflow with every operator are killed with SIGKILL, one hundred times. Others resume what they left: each run ends with
-// the right result, no step that was committed is executed again, and no step is executed more often than kills explain.
+// Processes that run a workflow with every operator are killed with SIGKILL, one hundred times. Others resume what they
+// left: each run ends with the right result, no step that was committed is executed again, and no step is executed more
+// often than kills explain.
 // TIMEOUT: 240
 #include <algorithm>
 #include <chrono>
@@ -96,7 +97,8 @@ struct Expected {
     int result = 0;
     int turns = 0;
 };
-// Of a run that nothing disturbs: 1, first 2, gate 7 and beside 2, 9, inner 11, 11 to 16 squared, modulo 7, summed, turns, yes, last.
+// Of a run that nothing disturbs: 1, first 2, gate 7 and beside 2, 9, inner 11, 11 to 16 squared, modulo 7, summed,
+// turns, yes, last.
 Expected expected() {
     Expected all;
     for (int n = 11; n <= 16; ++n) all.result += n * n % 7;

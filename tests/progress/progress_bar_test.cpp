@@ -62,7 +62,8 @@ TEST_CASE("a line is drawn anew as tasks end, and the run's own stands in its pl
     for (const drivers::Driver& driver : drivers::all()) {
         CAPTURE(driver.name);
         std::ostringstream out;
-        sg::ProgressBar bar({.label = "fan", .style = sg::ProgressStyle::line, .out = &out, .width = 100, .redraw_every = 0ms});
+        sg::ProgressBar bar(
+            {.label = "fan", .style = sg::ProgressStyle::line, .out = &out, .width = 100, .redraw_every = 0ms});
         REQUIRE(driver.run(app, Update{}, {.thread_id = driver.name, .observer = &bar}).what() == "");
         const std::string text = out.str();
         CHECK(contains(text, "\rfan superstep 2 ["));
@@ -181,7 +182,8 @@ TEST_CASE("it is redrawn no oftener than it may be") {
     CHECK(countOf(out.str(), "\r") == 2);  // the first drawing, and the end
 }
 
-TEST_CASE("of several runs at once, and of those in subgraphs, the widest superstep is shown and each run has its end") {
+TEST_CASE(
+    "of several runs at once, and of those in subgraphs, the widest superstep is shown and each run has its end") {
     std::atomic<bool> fails{false};
     Graph graph;
     graph.addNode("sub", fan(30, fails).compile()).addEdge(sg::START, "sub");
@@ -220,8 +222,10 @@ TEST_CASE("a stream that fails, or a descriptor that is closed, harms no run") {
 
 TEST_CASE("a bar that goes while its line is open ends the line") {
     std::ostringstream out;
-    auto bar = std::make_unique<sg::ProgressBar>(sg::ProgressOptions{.style = sg::ProgressStyle::line, .out = &out, .redraw_every = 0ms});
-    const sg::ObservedRun run{.run_id = 1, .parent_run_id = 0, .parent_task_id = {}, .thread_id = "t", .checkpoint_ns = ""};
+    auto bar = std::make_unique<sg::ProgressBar>(
+        sg::ProgressOptions{.style = sg::ProgressStyle::line, .out = &out, .redraw_every = 0ms});
+    const sg::ObservedRun run{
+        .run_id = 1, .parent_run_id = 0, .parent_task_id = {}, .thread_id = "t", .checkpoint_ns = ""};
     bar->superstepStarts({run, 1, 5, 0});
     bar->taskStarts({run, 1, "w", {}, 1});
     CHECK(contains(out.str(), "0/5"));

@@ -50,7 +50,8 @@ inline std::string withoutIds(const std::string& ns) {
 }
 
 /// What a saver holds of a thread, read without types: a line for each checkpoint of each of its logs.
-inline std::set<std::string> stored(sg::BaseCheckpointSaver& saver, const std::string& thread, bool with_steps, bool only_root) {
+inline std::set<std::string> stored(sg::BaseCheckpointSaver& saver, const std::string& thread, bool with_steps,
+                                    bool only_root) {
     std::set<std::string> lines;
     for (const auto& row : saver.list({.thread_id = thread})) {
         if (only_root && !row.checkpoint_ns.empty()) continue;
@@ -70,7 +71,9 @@ inline std::set<std::string> stored(sg::BaseCheckpointSaver& saver, const std::s
     return lines;
 }
 
-inline std::string answerTo(const sg::Interrupt& question) { return "a" + Digest().add(question.value.as<std::string>()).text(); }
+inline std::string answerTo(const sg::Interrupt& question) {
+    return "a" + Digest().add(question.value.as<std::string>()).text();
+}
 inline Update theInput() { return {sg::add(&State::log, "input"), sg::add(&State::sum, 1)}; }
 
 /// The run that nobody disturbed.
@@ -85,18 +88,23 @@ struct Undisturbed {
         const auto world = std::make_shared<World>();
         const auto saver = std::make_shared<sg::MemorySaver>();
         const App app = build(plan, world, {.checkpointer = saver});
-        const sg::RunConfig config{.thread_id = "t", .durability = sg::Durability::sync, .recursion_limit = limit, .max_concurrency = concurrency};
+        const sg::RunConfig config{.thread_id = "t",
+                                   .durability = sg::Durability::sync,
+                                   .recursion_limit = limit,
+                                   .max_concurrency = concurrency};
         auto result = app.invoke(theInput(), config);
         for (int calls = 0; result.status == sg::Status::interrupted; ++calls) {
             require(calls < 200, "the undisturbed run asks for ever");
             Command command;
             std::set<std::string> ids;
             for (const auto& question : result.interrupts) {
-                if (ids.insert(question.id.toString()).second) command.answers.push_back({question.id, answerTo(question)});
+                if (ids.insert(question.id.toString()).second)
+                    command.answers.push_back({question.id, answerTo(question)});
             }
             result = app.invoke(command, config);
         }
-        require(result.status == sg::Status::done, std::string("the undisturbed run is ") + sg::toString(result.status));
+        require(result.status == sg::Status::done,
+                std::string("the undisturbed run is ") + sg::toString(result.status));
         end = result.values;
         touches = world->touches();
         lines = stored(*saver, "t", true, false);
@@ -109,7 +117,8 @@ struct Undisturbed {
 inline bool remembers(const GraphPlan& plan) {
     for (const NodePlan& node : plan.nodes) {
         if (node.kind != Kind::subgraph) continue;
-        if (node.memory == Memory::per_thread || node.memory == Memory::keyed || remembers(plan.inner[node.inner])) return true;
+        if (node.memory == Memory::per_thread || node.memory == Memory::keyed || remembers(plan.inner[node.inner]))
+            return true;
     }
     return false;
 }
@@ -127,7 +136,8 @@ public:
         for (std::size_t call = 0;; ++call) {
             require(call < 300, "the thread does not come to an end");
             const auto state = observer_->getState({.thread_id = thread_});
-            if (state.config.checkpoint_id && state.tasks.empty()) break;  // `next` leaves out what only waits for its commit
+            if (state.config.checkpoint_id && state.tasks.empty())
+                break;  // `next` leaves out what only waits for its commit
             oneCall(state, call < disturbances);
             compare(false);
         }
@@ -138,18 +148,36 @@ public:
 
 private:
     enum class What : std::uint8_t {
-        none, node_throws, stop, drain, timeout, abandon, saver_fails, breakpoint, limit, second_writer, restart, recover, travel, prune, copy, count
+        none,
+        node_throws,
+        stop,
+        drain,
+        timeout,
+        abandon,
+        saver_fails,
+        breakpoint,
+        limit,
+        second_writer,
+        restart,
+        recover,
+        travel,
+        prune,
+        copy,
+        count
     };
     static const char* nameOf(What what) {
-        static constexpr const char* names[] = {"none",       "node throws", "stop",          "drain",   "timeout", "abandon", "saver fails",
-                                                "breakpoint", "limit",       "second writer", "restart", "recover", "travel",  "prune", "copy"};
+        static constexpr const char* names[] = {"none",    "node throws", "stop",       "drain", "timeout",
+                                                "abandon", "saver fails", "breakpoint", "limit", "second writer",
+                                                "restart", "recover",     "travel",     "prune", "copy"};
         return names[static_cast<std::size_t>(what)];
     }
 
     void open() {
         inner_ = store_.open();
         fault_ = std::make_shared<sg::testing::FaultSaver>(inner_, sg::testing::FaultPlan{}, random_.chance(30));
-        app_.emplace(build(plan_, world_, {.checkpointer = fault_, .on_failure = random_.chance(30) ? sg::FailurePolicy::collect : sg::FailurePolicy::wait}));
+        app_.emplace(build(plan_, world_,
+                           {.checkpointer = fault_,
+                            .on_failure = random_.chance(30) ? sg::FailurePolicy::collect : sg::FailurePolicy::wait}));
         // By another way to the store, as another process has one; it knows nothing of the first one's runs.
         observer_.emplace(build(plan_, std::make_shared<World>(), {.checkpointer = std::make_shared<Door>(inner_)}));
     }
@@ -188,34 +216,49 @@ private:
         const auto control = run.control;
         switch (what) {
             case What::node_throws:
-                world_->arm(nth, [](sg::Runtime*) { throw std::runtime_error("injected failure of a node"); }, true);
+                world_->arm(
+                    nth, [](sg::Runtime*) { throw std::runtime_error("injected failure of a node"); }, true);
                 break;
-            case What::stop: world_->arm(nth, [control](sg::Runtime*) { control->requestStop(); }, false); break;
-            case What::drain: world_->arm(nth, [control](sg::Runtime*) { control->requestDrain(); }, false); break;
+            case What::stop:
+                world_->arm(
+                    nth, [control](sg::Runtime*) { control->requestStop(); }, false);
+                break;
+            case What::drain:
+                world_->arm(
+                    nth, [control](sg::Runtime*) { control->requestDrain(); }, false);
+                break;
             case What::timeout:
-                world_->arm(nth, [](sg::Runtime* runtime) {
-                    for (int ms = 0; runtime != nullptr && ms < 1000 && !runtime->stopRequested(); ++ms) {
-                        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-                    }
-                }, false);
+                world_->arm(
+                    nth,
+                    [](sg::Runtime* runtime) {
+                        for (int ms = 0; runtime != nullptr && ms < 1000 && !runtime->stopRequested(); ++ms) {
+                            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                        }
+                    },
+                    false);
                 break;
             case What::second_writer: {
                 was_second_ = true;
                 const App other = *observer_;
                 const sg::RunConfig with{.thread_id = thread_, .recursion_limit = limit};
-                world_->arm(nth, [other, with](sg::Runtime*) {
-                    try {
-                        (void)other.invoke(sg::RESUME, with);
-                    } catch (const sg::EmptyInputError&) {
-                        // With durability `exit` nothing is there yet.
-                    }
-                }, false);
+                world_->arm(
+                    nth,
+                    [other, with](sg::Runtime*) {
+                        try {
+                            (void)other.invoke(sg::RESUME, with);
+                        } catch (const sg::EmptyInputError&) {
+                            // With durability `exit` nothing is there yet.
+                        }
+                    },
+                    false);
                 break;
             }
             case What::saver_fails:
-                fault_->arm({.fail_at = 1 + random_.below(60), .once = random_.chance(60), .after_effect = random_.chance(50)});
+                fault_->arm(
+                    {.fail_at = 1 + random_.below(60), .once = random_.chance(60), .after_effect = random_.chance(50)});
                 break;
-            default: break;
+            default:
+                break;
         }
     }
 
@@ -233,13 +276,15 @@ private:
     void oneCall(const sg::StateSnapshot<State>& state, bool disturbed) {
         const bool is_new = !state.config.checkpoint_id;
         auto what = disturbed ? static_cast<What>(random_.below(static_cast<std::size_t>(What::count))) : What::none;
-        if (is_new && (what == What::travel || what == What::recover || what == What::prune || what == What::copy)) what = What::none;
+        if (is_new && (what == What::travel || what == What::recover || what == What::prune || what == What::copy))
+            what = What::none;
         const drivers::Driver* driver = &random_.oneOf(drivers::crossed());
         while (what == What::abandon && !driver->canAbandon()) driver = &random_.oneOf(drivers::crossed());
         before(what);
         sg::RunConfig run = config(what);
         arm(what, run);
-        tell(std::string("  ") + nameOf(what) + ", " + driver->name + ", durability " + std::to_string(static_cast<int>(run.durability)));
+        tell(std::string("  ") + nameOf(what) + ", " + driver->name + ", durability " +
+             std::to_string(static_cast<int>(run.durability)));
         Ended ended;
         if (is_new) {
             ended = call(*driver, what, theInput(), run);
@@ -247,7 +292,8 @@ private:
             ended = recovers(run);
         } else if (what == What::travel) {
             ended = travels(*driver, run);
-        } else if (const auto questions = state.interrupts(); !questions.empty() && (!disturbed || random_.chance(80))) {
+        } else if (const auto questions = state.interrupts();
+                   !questions.empty() && (!disturbed || random_.chance(80))) {
             ended = call(*driver, what, answers(questions), run);
         } else {
             ended = call(*driver, what, sg::RESUME, run);
@@ -287,7 +333,8 @@ private:
         return ended;
     }
     Ended recovers(const sg::RunConfig& run) {
-        const auto report = app_->recover({.run = run, .only = [this](const sg::UnfinishedThread& thread) { return thread.thread_id == thread_; }});
+        const auto report = app_->recover(
+            {.run = run, .only = [this](const sg::UnfinishedThread& thread) { return thread.thread_id == thread_; }});
         Ended ended;
         for (const auto& thread : report) {
             require(!thread.why.starts_with("left alone"), thread.why);
@@ -316,7 +363,8 @@ private:
             return command;
         }
         for (const auto& [id, question] : first) {
-            if (command.answers.empty() || random_.chance(60)) command.answers.push_back({question->id, answerTo(*question)});
+            if (command.answers.empty() || random_.chance(60))
+                command.answers.push_back({question->id, answerTo(*question)});
         }
         return command;
     }
@@ -326,7 +374,8 @@ private:
             tell(": " + ended.text + "\n");
             bool expected = ended.text.find("injected") != std::string::npos;
             // Of an effect's record it is its node's failure.
-            if (ended.text.find("another run committed first") != std::string::npos) expected = what == What::second_writer;
+            if (ended.text.find("another run committed first") != std::string::npos)
+                expected = what == What::second_writer;
             try {
                 std::rethrow_exception(ended.error);
             } catch (const sg::GraphRecursionError&) {
@@ -341,12 +390,14 @@ private:
         const auto state = observer_->getState({.thread_id = thread_});
         require(state.tasks.empty(), "the run is done, and tasks are due");
         require(state.values == wanted_.end, "the run is done, and not as undisturbed: " + state.valuesAsJson());
-        require(!ended.values || *ended.values == wanted_.end, "the run is done, and gives other values than it stored");
+        require(!ended.values || *ended.values == wanted_.end,
+                "the run is done, and gives other values than it stored");
     }
 
     void compare(bool is_done) {
         const auto& wanted = travelled_ ? wanted_.lines_without_steps : wanted_.lines;
-        // A writer that came second leaves a visit in a log that lives with the thread, which the next visit passes over.
+        // A writer that came second leaves a visit in a log that lives with the thread, which the next visit passes
+        // over.
         const bool only_root = was_second_ && remembers_;
         for (const std::string& line : stored(*inner_, thread_, !travelled_, only_root)) {
             require(wanted.contains(line), "a checkpoint that the undisturbed run does not have: " + line);

@@ -15,7 +15,8 @@
 
 #include "tests/random/plan.hpp"
 
-// From plans to graphs. What a node does depends on nothing but what it reads, so every run of a plan ends as any other.
+// From plans to graphs. What a node does depends on nothing but what it reads, so every run of a plan ends as any
+// other.
 namespace random_graph {
 
 namespace sg = stategraph;
@@ -26,12 +27,13 @@ inline long mixed(const long& value, const long& written) { return value * 31 % 
 struct State {
     Strings log = {};  // an entry for each execution that landed
     long sum = 0;
-    long mix = 0;  // depends on the order of writes
+    long mix = 0;        // depends on the order of writes
     Strings fresh = {};  // of the last superstep
     std::map<std::string, int> visits = {};
     static constexpr auto channels() {
         return sg::channels(sg::channel("log", &State::log, sg::append), sg::channel("sum", &State::sum, sg::sum),
-                            sg::channel("mix", &State::mix, sg::reduce("mixed", &mixed)), sg::channel("fresh", &State::fresh, sg::topic),
+                            sg::channel("mix", &State::mix, sg::reduce("mixed", &mixed)),
+                            sg::channel("fresh", &State::fresh, sg::topic),
                             sg::channel("visits", &State::visits, sg::merge));
     }
     bool operator==(const State&) const = default;
@@ -45,7 +47,9 @@ using Command = sg::Command<State>;
 struct Job {
     long number = 0;
     std::string from = {};
-    static constexpr auto fields() { return sg::fields(sg::field("number", &Job::number), sg::field("from", &Job::from)); }
+    static constexpr auto fields() {
+        return sg::fields(sg::field("number", &Job::number), sg::field("from", &Job::from));
+    }
 };
 
 class Digest {
@@ -122,7 +126,8 @@ struct NodeShape {
     /// What a node gives, whatever it was asked to do.
     Update does(const Digest& read, const std::map<std::string, int>& visits, const std::string& extra) const {
         const auto found = visits.find(plan.name);
-        return {sg::add(&State::log, plan.name + ":" + read.text() + extra), sg::add(&State::sum, static_cast<long>(read.value() % 97)),
+        return {sg::add(&State::log, plan.name + ":" + read.text() + extra),
+                sg::add(&State::sum, static_cast<long>(read.value() % 97)),
                 sg::add(&State::mix, static_cast<long>(read.value() % 1009)), sg::add(&State::fresh, plan.name),
                 sg::merge(&State::visits, {{plan.name, (found == visits.end() ? 0 : found->second) + 1}})};
     }
@@ -153,7 +158,8 @@ struct NodeShape {
     std::string questions(sg::Runtime& runtime, const Digest& read) const {
         std::string answers;
         for (int i = 0; i < plan.questions; ++i) {
-            answers += "," + sg::interrupt<std::string>(runtime, plan.name + " " + std::to_string(i) + " " + read.text());
+            answers +=
+                "," + sg::interrupt<std::string>(runtime, plan.name + " " + std::to_string(i) + " " + read.text());
         }
         return answers;
     }
@@ -211,11 +217,13 @@ struct NodeShape {
     }
 };
 
-App build(const GraphPlan& plan, const SharedWorld& world, const sg::CompileOptions& options, const Strings& outer_ways = {});
+App build(const GraphPlan& plan, const SharedWorld& world, const sg::CompileOptions& options,
+          const Strings& outer_ways = {});
 
 class Builder {
 public:
-    Builder(const GraphPlan& plan, SharedWorld world, Strings outer_ways) : plan_(plan), world_(std::move(world)), outer_ways_(std::move(outer_ways)) {}
+    Builder(const GraphPlan& plan, SharedWorld world, Strings outer_ways)
+        : plan_(plan), world_(std::move(world)), outer_ways_(std::move(outer_ways)) {}
 
     App make(const sg::CompileOptions& options) {
         for (const NodePlan& node : plan_.nodes) add(node);
@@ -243,30 +251,44 @@ private:
     void add(const NodePlan& node) {
         const auto self = shape(node);
         sg::NodeOptions options{.defer = node.is_deferred, .ends = self->ends()};
-        if (node.failing_attempts > 0) options.retry = {.max_attempts = node.failing_attempts + 1, .initial_interval = std::chrono::milliseconds(0), .jitter = false};
+        if (node.failing_attempts > 0)
+            options.retry = {.max_attempts = node.failing_attempts + 1,
+                             .initial_interval = std::chrono::milliseconds(0),
+                             .jitter = false};
         if (node.has_limit) options.timeout = std::chrono::minutes(10);
         switch (node.kind) {
             case Kind::blocking:
-                graph_.addNode(node.name, [self](const State& state, sg::Runtime& runtime) -> Command {
-                    const Digest read = digest(state);
-                    return self->gives(read, state.visits, self->blocks(runtime, read));
-                }, options);
+                graph_.addNode(
+                    node.name,
+                    [self](const State& state, sg::Runtime& runtime) -> Command {
+                        const Digest read = digest(state);
+                        return self->gives(read, state.visits, self->blocks(runtime, read));
+                    },
+                    options);
                 break;
             case Kind::coroutine:
-                graph_.addNode(node.name, [self](const State& state, sg::Runtime& runtime) -> sg::Task<Command> {
-                    const Digest read = digest(state);
-                    const auto visits = state.visits;
-                    const std::string extra = co_await self->awaits(runtime, read);
-                    co_return self->gives(read, visits, extra);
-                }, options);
+                graph_.addNode(
+                    node.name,
+                    [self](const State& state, sg::Runtime& runtime) -> sg::Task<Command> {
+                        const Digest read = digest(state);
+                        const auto visits = state.visits;
+                        const std::string extra = co_await self->awaits(runtime, read);
+                        co_return self->gives(read, visits, extra);
+                    },
+                    options);
                 break;
             case Kind::worker:
-                graph_.addNode(node.name, [self](const Job& job, sg::Runtime& runtime) -> Update {
-                    const Digest read = digest(job);
-                    return self->does(read, {}, self->blocks(runtime, read));
-                }, options);
+                graph_.addNode(
+                    node.name,
+                    [self](const Job& job, sg::Runtime& runtime) -> Update {
+                        const Digest read = digest(job);
+                        return self->does(read, {}, self->blocks(runtime, read));
+                    },
+                    options);
                 break;
-            case Kind::subgraph: addSubgraph(node, *self); break;
+            case Kind::subgraph:
+                addSubgraph(node, *self);
+                break;
         }
         for (const std::string& to : self->edges) graph_.addEdge(node.name, to);
         if (self->hasWays() && (!node.by_command || node.kind == Kind::worker)) {
@@ -287,7 +309,8 @@ private:
         if (node.memory == Memory::per_thread) options.checkpointer = sg::PER_THREAD;
         if (node.memory == Memory::none) options.checkpointer = sg::NO_CHECKPOINTER;
         if (node.memory == Memory::keyed) {
-            options.checkpointer = sg::perThread([](const State& input) { return "key " + std::to_string(digest(input).value() % 2); });
+            options.checkpointer =
+                sg::perThread([](const State& input) { return "key " + std::to_string(digest(input).value() % 2); });
         }
         Strings ways = self.edges;
         ways.insert(ways.end(), self.choices.begin(), self.choices.end());
@@ -295,11 +318,13 @@ private:
         const auto enters = [world = world_, name = node.name](const State& state) -> Update {
             world->touch(nullptr, true);
             const int visits = state.visits.contains(name) ? state.visits.at(name) : 0;
-            return {sg::add(&State::log, "from " + digest(state).text()), sg::merge(&State::visits, {{"outside", visits}})};
+            return {sg::add(&State::log, "from " + digest(state).text()),
+                    sg::merge(&State::visits, {{"outside", visits}})};
         };
         const auto leaves = [world = world_, name = node.name](const State& inside) -> Update {
             world->touch(nullptr, true);
-            return {sg::add(&State::log, name + "=" + digest(inside).text()), sg::add(&State::mix, inside.mix), sg::add(&State::fresh, inside.fresh),
+            return {sg::add(&State::log, name + "=" + digest(inside).text()), sg::add(&State::mix, inside.mix),
+                    sg::add(&State::fresh, inside.fresh),
                     sg::merge(&State::visits, {{name, inside.visits.at("outside") + 1}})};
         };
         sg::NodeOptions node_options;
@@ -313,7 +338,8 @@ private:
     Graph graph_;
 };
 
-inline App build(const GraphPlan& plan, const SharedWorld& world, const sg::CompileOptions& options, const Strings& outer_ways) {
+inline App build(const GraphPlan& plan, const SharedWorld& world, const sg::CompileOptions& options,
+                 const Strings& outer_ways) {
     return Builder(plan, world, outer_ways).make(options);
 }
 

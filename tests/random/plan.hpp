@@ -38,15 +38,15 @@ enum class Memory : std::uint8_t { fresh, per_thread, keyed, none };
 struct NodePlan {
     std::string name;
     Kind kind = Kind::blocking;
-    bool by_command = false;   // it says itself where to go, instead of a router
+    bool by_command = false;  // it says itself where to go, instead of a router
     bool is_deferred = false;
-    bool is_handled = false;   // it always fails, and its handler makes the result
-    bool has_effect = false;   // Runtime::once
-    bool has_limit = false;    // a timeout of its own, which is never reached
-    bool to_parent = false;    // in a subgraph: its Command is for the graph around it
+    bool is_handled = false;  // it always fails, and its handler makes the result
+    bool has_effect = false;  // Runtime::once
+    bool has_limit = false;   // a timeout of its own, which is never reached
+    bool to_parent = false;   // in a subgraph: its Command is for the graph around it
     int questions = 0;
-    int failing_attempts = 0;  // before one that does not fail
-    int naps = 0;              // of a coroutine
+    int failing_attempts = 0;          // before one that does not fail
+    int naps = 0;                      // of a coroutine
     std::vector<std::size_t> edges;    // always
     std::vector<std::size_t> choices;  // some of them, as the state says
     std::optional<std::size_t> back;   // instead of the choices, while it has run fewer than `laps` times
@@ -113,7 +113,8 @@ class Planner {
 public:
     explicit Planner(Random& random) : random_(random) {}
 
-    /// `forgets`: it is inside a graph without a log, which a pause runs again from its beginning; to one that remembers that is another visit.
+    /// `forgets`: it is inside a graph without a log, which a pause runs again from its beginning; to one that
+    /// remembers that is another visit.
     GraphPlan make(int depth = 0, const std::string& prefix = "", bool forgets = false) {
         GraphPlan plan;
         const std::size_t count = depth == 0 ? 3 + random_.below(6) : 1 + random_.below(4);

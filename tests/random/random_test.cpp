@@ -6,8 +6,9 @@
 
 #include "tests/random/disturb.hpp"
 
-// Random graphs under random disturbances. The same seeds each time; STATEGRAPH_RANDOM_SEED begins elsewhere, STATEGRAPH_RANDOM_GRAPHS says how
-// many graphs, and STATEGRAPH_RANDOM_VERBOSE=1 prints each seed before it is tried, and each call (scripts/random_run.sh).
+// Random graphs under random disturbances. The same seeds each time; STATEGRAPH_RANDOM_SEED begins elsewhere,
+// STATEGRAPH_RANDOM_GRAPHS says how many graphs, and STATEGRAPH_RANDOM_VERBOSE=1 prints each seed before it is tried,
+// and each call (scripts/random_run.sh).
 using namespace random_graph;
 
 namespace {
@@ -65,7 +66,9 @@ std::vector<GraphPlan> simpler(const GraphPlan& plan) {
         if (node.kind == Kind::subgraph || node.kind == Kind::coroutine) node.kind = Kind::blocking;
     });
     with([](NodePlan& node) { node.questions = node.failing_attempts = node.naps = 0; });
-    with([](NodePlan& node) { node.by_command = node.is_deferred = node.is_handled = node.has_effect = node.has_limit = false; });
+    with([](NodePlan& node) {
+        node.by_command = node.is_deferred = node.is_handled = node.has_effect = node.has_limit = false;
+    });
     for (std::size_t i = 0; i < plan.joins.size(); ++i) {
         GraphPlan changed = plan;
         changed.joins.erase(changed.joins.begin() + static_cast<std::ptrdiff_t>(i));
@@ -129,7 +132,8 @@ TEST_CASE("threads of random graphs end as if nobody had disturbed them") {
         try {
             wanted.emplace(plan, 1);
             const Undisturbed again(plan, 4);
-            REQUIRE_MESSAGE((again.end == wanted->end && again.lines == wanted->lines), "in another order it ends otherwise:\n", toText(plan));
+            REQUIRE_MESSAGE((again.end == wanted->end && again.lines == wanted->lines),
+                            "in another order it ends otherwise:\n", toText(plan));
         } catch (const std::exception& error) {
             FAIL_CHECK("undisturbed: ", std::string(error.what()), "\n", toText(plan));
             continue;
@@ -138,7 +142,8 @@ TEST_CASE("threads of random graphs end as if nobody had disturbed them") {
             const Tried tried = tryOnce(plan, *wanted, seed * 1000 + i);
             ++threads;
             if (tried.wrong.empty()) continue;
-            FAIL_CHECK(tried.wrong, "\ngraph:\n", toText(plan), "calls:\n", tried.story, "\nshrunk: ", shrunk(plan, seed * 1000 + i, tried));
+            FAIL_CHECK(tried.wrong, "\ngraph:\n", toText(plan), "calls:\n", tried.story,
+                       "\nshrunk: ", shrunk(plan, seed * 1000 + i, tried));
             if (!verbose) return;
         }
     }

@@ -103,7 +103,9 @@ namespace {
 struct TwoHeavy {
     Heavy a = {};
     Heavy b = {};
-    static constexpr auto channels() { return sg::channels(sg::channel("a", &TwoHeavy::a), sg::channel("b", &TwoHeavy::b)); }
+    static constexpr auto channels() {
+        return sg::channels(sg::channel("a", &TwoHeavy::a), sg::channel("b", &TwoHeavy::b));
+    }
 };
 
 struct Special {
@@ -113,8 +115,8 @@ struct Special {
     int n = 0;
 
     static constexpr auto channels() {
-        return sg::channels(sg::channel("wide", &Special::wide), sg::channel("pooled", &Special::pooled), sg::channel("log", &Special::log, sg::append),
-                            sg::channel("n", &Special::n));
+        return sg::channels(sg::channel("wide", &Special::wide), sg::channel("pooled", &Special::pooled),
+                            sg::channel("log", &Special::log, sg::append), sg::channel("n", &Special::n));
     }
 };
 using Writes = sg::Update<Special>;
@@ -127,7 +129,8 @@ struct OnlyWide {
 /// Values go through writes, a failed superstep's records, a Send, parts of the state and coroutines.
 sg::CompiledGraph<Special> specialGraph(const bool& fails) {
     sg::StateGraph<Special> graph;
-    graph.addNode("wide", [](const Special& state) -> Writes { return {sg::set(&Special::wide, Wide(state.wide.x + 1))}; });
+    graph.addNode("wide",
+                  [](const Special& state) -> Writes { return {sg::set(&Special::wide, Wide(state.wide.x + 1))}; });
     graph.addNode("pooled", [](const Special& state) -> sg::Task<Writes> {
         co_return Writes{sg::set(&Special::pooled, Pooled{.x = state.pooled.x + 1})};
     });
@@ -145,14 +148,17 @@ sg::CompiledGraph<Special> specialGraph(const bool& fails) {
         co_return Writes{sg::add(&Special::log, part.wide.x)};
     });
     for (const char* name : {"wide", "pooled", "fails"}) graph.addEdge(sg::START, name).addEdge(name, "part");
-    graph.addConditionalEdges(sg::START, [](const Special&) { return std::vector<sg::Send>{sg::Send("sent", Wide(7))}; }, {"sent"});
+    graph.addConditionalEdges(
+        sg::START, [](const Special&) { return std::vector<sg::Send>{sg::Send("sent", Wide(7))}; }, {"sent"});
     graph.addEdge("part", sg::END);
     return graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
 }
 
 }  // namespace
 
-TEST_CASE("over-aligned values and values of types with memory of their own are where and whose they should be, however a run is driven") {
+TEST_CASE(
+    "over-aligned values and values of types with memory of their own are where and whose they should be, however a "
+    "run is driven") {
     bool fails = false;
     const auto app = specialGraph(fails);
     for (const drivers::Driver& driver : drivers::crossed()) {
@@ -160,7 +166,10 @@ TEST_CASE("over-aligned values and values of types with memory of their own are 
         misplaced = taken = returned = 0;
         fails = true;
         const sg::Config thread{.thread_id = driver.name};
-        CHECK(driver.run(app, Writes{sg::set(&Special::wide, Wide(41)), sg::set(&Special::pooled, Pooled{.x = 1})}, thread).failed());
+        CHECK(
+            driver
+                .run(app, Writes{sg::set(&Special::wide, Wide(41)), sg::set(&Special::pooled, Pooled{.x = 1})}, thread)
+                .failed());
         fails = false;
         const auto ended = driver.run(app, sg::RESUME, thread);
         REQUIRE(ended.what() == "");

@@ -15,11 +15,14 @@ struct Counter {
     double sum = 0;
 
     static constexpr auto channels() {
-        return sg::channels(sg::channel("n", &Counter::n), sg::channel("limit", &Counter::limit), sg::channel("sum", &Counter::sum, sg::sum));
+        return sg::channels(sg::channel("n", &Counter::n), sg::channel("limit", &Counter::limit),
+                            sg::channel("sum", &Counter::sum, sg::sum));
     }
 };
 
-sg::Update<Counter> step(const Counter& state) { return {sg::set(&Counter::n, state.n + 1), sg::add(&Counter::sum, 0.5)}; }
+sg::Update<Counter> step(const Counter& state) {
+    return {sg::set(&Counter::n, state.n + 1), sg::add(&Counter::sum, 0.5)};
+}
 
 /// A loop of one node and its router.
 sg::CompiledGraph<Counter> loop() {

@@ -68,7 +68,8 @@ TEST_CASE("breakpoints given at the call replace the compiled ones") {
 // quirk 21: an empty list is not an absent one
 TEST_CASE("an empty list at the call disables the compiled breakpoints") {
     const App app = chain(std::make_shared<sg::MemorySaver>(), {"*"}, {"*"});
-    CHECK(stops(app, {.thread_id = "t", .interrupt_before = sg::NodeNames::none(), .interrupt_after = sg::NodeNames::none()})
+    CHECK(stops(app,
+                {.thread_id = "t", .interrupt_before = sg::NodeNames::none(), .interrupt_after = sg::NodeNames::none()})
               .empty());
 }
 

@@ -107,8 +107,10 @@ TEST_CASE("a run waits no longer than its deadline") {
     const App app = slow.app(std::make_shared<sg::MemorySaver>());
     auto first = std::async(std::launch::async, [&] { return app.invoke(foo("1"), {.thread_id = "t"}); });
     slow.entered.get_future().wait();
-    CHECK_THROWS_AS(app.invoke(foo("2"), {.thread_id = "t", .on_busy = sg::OnBusy::wait, .busy_timeout = 5ms}), sg::ThreadBusyError);
-    CHECK_THROWS_AS(app.invoke(foo("2"), {.thread_id = "t", .on_busy = sg::OnBusy::wait, .busy_timeout = 0ms}), sg::ThreadBusyError);
+    CHECK_THROWS_AS(app.invoke(foo("2"), {.thread_id = "t", .on_busy = sg::OnBusy::wait, .busy_timeout = 5ms}),
+                    sg::ThreadBusyError);
+    CHECK_THROWS_AS(app.invoke(foo("2"), {.thread_id = "t", .on_busy = sg::OnBusy::wait, .busy_timeout = 0ms}),
+                    sg::ThreadBusyError);
     CHECK_THROWS_AS(app.invoke(foo("2"), {.thread_id = "t", .busy_timeout = -1ms}), sg::InvalidArgumentError);
     slow.go.set_value();
     CHECK(first.get().values.bar == Strings{"slow:1", "last:1"});
@@ -120,7 +122,8 @@ TEST_CASE("a run that replaces another cancels it before its next superstep and 
         const App app = spinner.graph().compile({.checkpointer = store.open()});
         auto first = std::async(std::launch::async, [&] { return app.invoke(foo("1"), spinner.config()); });
         REQUIRE(spinner.spins.await());
-        auto second = std::async(std::launch::async, [&] { return app.invoke(foo("2"), spinner.config(sg::OnBusy::replace)); });
+        auto second =
+            std::async(std::launch::async, [&] { return app.invoke(foo("2"), spinner.config(sg::OnBusy::replace)); });
         const auto cancelled = first.get();  // it ends by nothing else
         spinner.stops = true;
         CHECK((cancelled.status == sg::Status::cancelled));
@@ -156,7 +159,8 @@ TEST_CASE("a run is cancelled inside a subgraph too, and goes on there") {
     const App app = outer.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
     auto first = std::async(std::launch::async, [&] { return app.invoke(foo("1"), spinner.config()); });
     REQUIRE(spinner.spins.await());
-    auto second = std::async(std::launch::async, [&] { return app.invoke(sg::RESUME, spinner.config(sg::OnBusy::replace)); });
+    auto second =
+        std::async(std::launch::async, [&] { return app.invoke(sg::RESUME, spinner.config(sg::OnBusy::replace)); });
     CHECK((first.get().status == sg::Status::cancelled));
     spinner.stops = true;
     CHECK(second.get().values.n == spinner.runs);  // what the subgraph had done was not done again
@@ -167,7 +171,8 @@ TEST_CASE("who gave up waiting replaces nobody") {
     const App app = slow.app(std::make_shared<sg::MemorySaver>());
     auto first = std::async(std::launch::async, [&] { return app.invoke(foo("1"), {.thread_id = "t"}); });
     slow.entered.get_future().wait();
-    CHECK_THROWS_AS(app.invoke(foo("2"), {.thread_id = "t", .on_busy = sg::OnBusy::replace, .busy_timeout = 5ms}), sg::ThreadBusyError);
+    CHECK_THROWS_AS(app.invoke(foo("2"), {.thread_id = "t", .on_busy = sg::OnBusy::replace, .busy_timeout = 5ms}),
+                    sg::ThreadBusyError);
     slow.go.set_value();
     const auto result = first.get();
     CHECK((result.status == sg::Status::done));
@@ -184,7 +189,8 @@ TEST_CASE("runs that wait for one thread take their turns in order and lose noth
     std::vector<std::thread> workers;
     for (int i = 0; i < threads; ++i) {
         workers.emplace_back([&] {
-            for (int round = 0; round < rounds; ++round) app.invoke(Update{}, {.thread_id = "t", .on_busy = sg::OnBusy::wait});
+            for (int round = 0; round < rounds; ++round)
+                app.invoke(Update{}, {.thread_id = "t", .on_busy = sg::OnBusy::wait});
         });
     }
     for (auto& worker : workers) worker.join();
@@ -214,7 +220,8 @@ TEST_CASE("a stream holds its thread until it is walked to the end or dropped") 
         auto stream = app.stream(Update{}, {.thread_id = "t"}, {.modes = {sg::StreamMode::updates}});
         CHECK_THROWS_AS(app.invoke(sg::RESUME, {.thread_id = "t"}), sg::ThreadBusyError);
         for (const auto& event : stream) (void)event;
-        CHECK_THROWS_AS(app.invoke(sg::Command<>{.resume = 1}, {.thread_id = "t"}), sg::InvalidArgumentError);  // free again
+        CHECK_THROWS_AS(app.invoke(sg::Command<>{.resume = 1}, {.thread_id = "t"}),
+                        sg::InvalidArgumentError);  // free again
     }
     {
         auto stream = app.stream(Update{}, {.thread_id = "t"}, {.modes = {sg::StreamMode::updates}});
@@ -228,7 +235,10 @@ TEST_CASE("100 answers to one interrupt at once: one wins, the others get a type
         const auto saver = store.open();
         Log log;
         Graph graph;
-        graph.addNode("ask", asks(log, "ask")).addNode("after", appends(log, "after")).addEdge(sg::START, "ask").addEdge("ask", "after");
+        graph.addNode("ask", asks(log, "ask"))
+            .addNode("after", appends(log, "after"))
+            .addEdge(sg::START, "ask")
+            .addEdge("ask", "after");
         for (const sg::OnBusy on_busy : {sg::OnBusy::reject, sg::OnBusy::wait}) {
             const std::string thread = on_busy == sg::OnBusy::wait ? "wait" : "reject";
             const App app = graph.compile({.checkpointer = saver});
@@ -247,7 +257,8 @@ TEST_CASE("100 answers to one interrupt at once: one wins, the others get a type
                     start.arrive_and_wait();
                     for (int n = next++; n < tries; n = next++) {
                         try {
-                            app.invoke(sg::Command<>{.answers = {{id, std::to_string(n)}}}, {.thread_id = thread, .on_busy = on_busy});
+                            app.invoke(sg::Command<>{.answers = {{id, std::to_string(n)}}},
+                                       {.thread_id = thread, .on_busy = on_busy});
                             ++won;
                         } catch (const sg::ThreadBusyError&) {
                             ++refused;
@@ -269,7 +280,8 @@ TEST_CASE("100 answers to one interrupt at once: one wins, the others get a type
 TEST_CASE("two processes that answer one interrupt: the store lets one of them") {
     class ReadingTogether final : public Door {
     public:
-        ReadingTogether(std::shared_ptr<sg::BaseCheckpointSaver> store, std::latch& both) : Door(std::move(store)), both_(both) {}
+        ReadingTogether(std::shared_ptr<sg::BaseCheckpointSaver> store, std::latch& both)
+            : Door(std::move(store)), both_(both) {}
         std::optional<sg::CheckpointTuple> getTuple(const sg::TupleQuery& query) override {
             auto tuple = Door::getTuple(query);
             both_.arrive_and_wait();  // both have read before either writes
@@ -285,7 +297,10 @@ TEST_CASE("two processes that answer one interrupt: the store lets one of them")
             const std::string thread = std::to_string(round);
             Log log;
             Graph graph;
-            graph.addNode("ask", asks(log, "ask")).addNode("after", appends(log, "after")).addEdge(sg::START, "ask").addEdge("ask", "after");
+            graph.addNode("ask", asks(log, "ask"))
+                .addNode("after", appends(log, "after"))
+                .addEdge(sg::START, "ask")
+                .addEdge("ask", "after");
             graph.compile({.checkpointer = saver}).invoke(Update{}, {.thread_id = thread});
             log.take();
             std::latch both(2);

@@ -43,7 +43,8 @@ template <class F>
 Graph lone(Counts& counts, F body, sg::NodeOptions options = {}) {
     Graph graph;
     options.cache = counts.policy();
-    graph.addNode("a", [&counts, body](const State&) -> Update { return body(++counts.calls); }, options);
+    graph.addNode(
+        "a", [&counts, body](const State&) -> Update { return body(++counts.calls); }, options);
     graph.addEdge(sg::START, "a");
     return graph;
 }
@@ -62,23 +63,26 @@ TEST_CASE("of equal tasks of one superstep one runs, and all have its result") {
             cache->clear();
             Counts counts;
             Graph graph;
-            graph.addNode("split",
-                          [](const State&) -> Command {
-                              Command command;
-                              for (int i = 0; i < 4; ++i) command.go_to.add(sg::Send("w", 7));
-                              return command;
-                          },
-                          leadsTo({"w"}));
+            graph.addNode(
+                "split",
+                [](const State&) -> Command {
+                    Command command;
+                    for (int i = 0; i < 4; ++i) command.go_to.add(sg::Send("w", 7));
+                    return command;
+                },
+                leadsTo({"w"}));
             sg::CachePolicy policy;
             policy.key = [&](const int& number) {
                 ++counts.begun;
                 return number;
             };
-            graph.addNode("w", [&](const int& number) -> Update {
-                ++counts.calls;
-                counts.awaitBegun(4);
-                return bar(std::to_string(number));
-            }, {.cache = policy});
+            graph.addNode("w",
+                          [&](const int& number) -> Update {
+                              ++counts.calls;
+                              counts.awaitBegun(4);
+                              return bar(std::to_string(number));
+                          },
+                          {.cache = policy});
             graph.addEdge(sg::START, "split");
             const App app = graph.compile({.checkpointer = store.open(), .cache = cache});
             CHECK(app.invoke(Update{}, {.thread_id = "t"}).values.bar == Strings{"7", "7", "7", "7"});
@@ -94,10 +98,14 @@ TEST_CASE("of equal tasks of several runs one runs, also where nodes may be give
         const auto cache = std::make_shared<sg::MemoryCache>();
         sg::NodeOptions options;
         if (apart) options.timeout = 1min;
-        const App app = lone(counts, [&](int) {
-                            counts.awaitBegun(4);
-                            return bar("a");
-                        }, options).compile({.cache = cache});
+        const App app = lone(
+                            counts,
+                            [&](int) {
+                                counts.awaitBegun(4);
+                                return bar("a");
+                            },
+                            options)
+                            .compile({.cache = cache});
         atOnce(4, [&](int) { CHECK(app.invoke(Update{}).values.bar == Strings{"a"}); });
         CHECK(counts.calls == 1);
         CHECK(cache->stats().stores == 1);
@@ -130,11 +138,15 @@ TEST_CASE("a task that is tried again lets those that wait try in between") {
     Counts counts;
     sg::NodeOptions options;
     options.retry = {.max_attempts = 2, .initial_interval = 1ms};
-    const App app = lone(counts, [&](int call) {
-                        counts.awaitBegun(2);
-                        if (call == 1) throw std::runtime_error("not yet");
-                        return bar("a");
-                    }, options).compile({.cache = std::make_shared<sg::MemoryCache>()});
+    const App app = lone(
+                        counts,
+                        [&](int call) {
+                            counts.awaitBegun(2);
+                            if (call == 1) throw std::runtime_error("not yet");
+                            return bar("a");
+                        },
+                        options)
+                        .compile({.cache = std::make_shared<sg::MemoryCache>()});
     atOnce(2, [&](int) { CHECK(app.invoke(Update{}).values.bar == Strings{"a"}); });
     CHECK(counts.calls == 2);
 }
@@ -143,14 +155,19 @@ TEST_CASE("where the first one asks, every one asks for itself") {
     Counts counts;
     Log log;
     Graph graph;
-    graph.addNode("a", [&](const State&, sg::Runtime& runtime) -> Update {
-        counts.awaitBegun(3);
-        ++counts.calls;
-        return bar(sg::interrupt<std::string>(runtime, "why?"));
-    }, {.cache = counts.policy()});
+    graph.addNode("a",
+                  [&](const State&, sg::Runtime& runtime) -> Update {
+                      counts.awaitBegun(3);
+                      ++counts.calls;
+                      return bar(sg::interrupt<std::string>(runtime, "why?"));
+                  },
+                  {.cache = counts.policy()});
     graph.addEdge(sg::START, "a");
-    const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>(), .cache = std::make_shared<sg::MemoryCache>()});
-    atOnce(3, [&](int i) { CHECK((app.invoke(Update{}, {.thread_id = std::to_string(i)}).status == Status::interrupted)); });
+    const App app = graph.compile(
+        {.checkpointer = std::make_shared<sg::MemorySaver>(), .cache = std::make_shared<sg::MemoryCache>()});
+    atOnce(3, [&](int i) {
+        CHECK((app.invoke(Update{}, {.thread_id = std::to_string(i)}).status == Status::interrupted));
+    });
     CHECK(counts.calls == 3);
     atOnce(3, [&](int i) {
         const std::string thread = std::to_string(i);
@@ -226,11 +243,13 @@ TEST_CASE("what is not kept is not waited for twice: each of the others runs") {
     sg::CachePolicy policy;
     policy.key = [&](const Scratch&) { return ++begun, 1; };
     sg::StateGraph<Scratch> graph;
-    graph.addNode("a", [&](const Scratch&) -> sg::Update<Scratch> {
-        while (begun < 3) std::this_thread::yield();
-        ++calls;
-        return {sg::set(&Scratch::note, "n")};
-    }, {.cache = policy});
+    graph.addNode("a",
+                  [&](const Scratch&) -> sg::Update<Scratch> {
+                      while (begun < 3) std::this_thread::yield();
+                      ++calls;
+                      return {sg::set(&Scratch::note, "n")};
+                  },
+                  {.cache = policy});
     graph.addEdge(sg::START, "a");
     const auto app = graph.compile({.cache = std::make_shared<sg::MemoryCache>()});
     atOnce(3, [&](int) { app.invoke(sg::Update<Scratch>{}); });
@@ -243,7 +262,8 @@ TEST_CASE("a result that the cache has no room for, or fails to keep, goes to th
     cache->fails = true;
     const App app = lone(counts, [&](int) {
                         counts.awaitBegun(2);
-                        // The others are on their way to it; who comes later runs, so that there is nothing to count here.
+                        // The others are on their way to it; who comes later runs, so that there is nothing to count
+                        // here.
                         return bar("a");
                     }).compile({.cache = cache});
     atOnce(2, [&](int) { CHECK(app.invoke(Update{}).values.bar == Strings{"a"}); });
@@ -256,7 +276,10 @@ TEST_CASE("one thread is enough for equal tasks, however they are run") {
     sg::NodeOptions options;
     options.cache = counts.policy();
     Graph inner;
-    inner.addNode("in", [&](const State&) -> Update { return ++counts.calls, bar("in"); }, options).addEdge(sg::START, "in");
+    inner
+        .addNode(
+            "in", [&](const State&) -> Update { return ++counts.calls, bar("in"); }, options)
+        .addEdge(sg::START, "in");
     Graph graph;
     const App sub = inner.compile();
     for (const char* name : {"b", "c", "d"}) graph.addNode(name, sub).addEdge(sg::START, name);
@@ -274,7 +297,8 @@ TEST_CASE("one thread is enough for equal tasks, however they are run") {
         cache->clear();
         CHECK(sg::syncWait(app.asyncInvoke(Update{})).values.bar == three);
         std::vector<Strings> seen;
-        for (const auto& event : app.stream(Update{}, {}, {.modes = {sg::StreamMode::custom, sg::StreamMode::updates}})) seen.push_back({event.node});
+        for (const auto& event : app.stream(Update{}, {}, {.modes = {sg::StreamMode::custom, sg::StreamMode::updates}}))
+            seen.push_back({event.node});
         CHECK(seen.size() == 3);
     }
 }
@@ -283,15 +307,18 @@ TEST_CASE("runs on an executor's only thread do not wait for a coroutine that ne
     const auto executor = std::make_shared<sg::Executor>(sg::ExecutorOptions{.threads_max = 1});
     Counts counts;
     Graph graph;
-    graph.addNode("a", [&](const State&) -> Task<Update> {
-        ++counts.calls;
-        co_await sg::sleepFor(1ms);
-        co_return bar("a");
-    }, {.cache = counts.policy()});
+    graph.addNode("a",
+                  [&](const State&) -> Task<Update> {
+                      ++counts.calls;
+                      co_await sg::sleepFor(1ms);
+                      co_return bar("a");
+                  },
+                  {.cache = counts.policy()});
     graph.addEdge(sg::START, "a");
     const App app = graph.compile({.executor = executor, .cache = std::make_shared<sg::MemoryCache>()});
     Graph outer;
-    outer.addNode("x", [&](const State&) -> Update { return bar(app.invoke(Update{}).values.bar.front()); }).addEdge(sg::START, "x");
+    outer.addNode("x", [&](const State&) -> Update { return bar(app.invoke(Update{}).values.bar.front()); })
+        .addEdge(sg::START, "x");
     outer.addNode("y", app).addEdge(sg::START, "y");
     const App around = outer.compile({.executor = executor});
     for (int i = 0; i < 20; ++i) {
@@ -300,7 +327,8 @@ TEST_CASE("runs on an executor's only thread do not wait for a coroutine that ne
     }
 }
 
-TEST_CASE("a node that comes to itself with the same key does not wait for itself, on whatever thread of the library's") {
+TEST_CASE(
+    "a node that comes to itself with the same key does not wait for itself, on whatever thread of the library's") {
     for (const bool apart : {false, true}) {
         const auto cache = std::make_shared<sg::MemoryCache>();
         std::function<Strings(int)> call;
@@ -312,7 +340,12 @@ TEST_CASE("a node that comes to itself with the same key does not wait for itsel
         if (apart) options.timeout = 1min;
         // Two of them, so that an executor's thread helps.
         for (const char* name : {"a", "b"}) {
-            graph.addNode(name, [&](const State& state) -> Update { return bar(state.n > 0 ? "outer" + call(state.n - 1).front() : "x"); }, options);
+            graph.addNode(
+                name,
+                [&](const State& state) -> Update {
+                    return bar(state.n > 0 ? "outer" + call(state.n - 1).front() : "x");
+                },
+                options);
             graph.addEdge(sg::START, name);
         }
         const App app = graph.compile({.cache = cache});
@@ -329,9 +362,15 @@ TEST_CASE("a subgraph that leads may have an equal of itself inside") {
     sg::NodeOptions options;
     options.cache = counts.policy();
     Graph innermost;
-    innermost.addNode("a", [&](const State&) -> Update { return ++counts.calls, bar("x"); }, options).addEdge(sg::START, "a");
+    innermost
+        .addNode(
+            "a", [&](const State&) -> Update { return ++counts.calls, bar("x"); }, options)
+        .addEdge(sg::START, "a");
     Graph between;
-    between.addNode("m", innermost.compile(), options).addNode("n", innermost.compile(), options).addEdge(sg::START, "m").addEdge(sg::START, "n");
+    between.addNode("m", innermost.compile(), options)
+        .addNode("n", innermost.compile(), options)
+        .addEdge(sg::START, "m")
+        .addEdge(sg::START, "n");
     Graph outer;  // its node has the name, and the graph the shape, of the innermost
     outer.addNode("a", between.compile(), options).addEdge(sg::START, "a");
     const App app = outer.compile({.cache = std::make_shared<sg::MemoryCache>()});
@@ -342,13 +381,15 @@ TEST_CASE("a subgraph that leads may have an equal of itself inside") {
 TEST_CASE("who reads a run's events may start an equal run meanwhile") {
     Counts counts;
     Graph graph;
-    graph.addNode("a", [&](const State& state, sg::Runtime& runtime) -> Update {
-        ++counts.calls;
-        if (state.n == 0) {
-            for (int i = 0; i < 3000; ++i) runtime.write(i);  // more than wait for the reader
-        }
-        return bar("a");
-    }, {.cache = counts.policy()});
+    graph.addNode("a",
+                  [&](const State& state, sg::Runtime& runtime) -> Update {
+                      ++counts.calls;
+                      if (state.n == 0) {
+                          for (int i = 0; i < 3000; ++i) runtime.write(i);  // more than wait for the reader
+                      }
+                      return bar("a");
+                  },
+                  {.cache = counts.policy()});
     graph.addEdge(sg::START, "a");
     const App app = graph.compile({.cache = std::make_shared<sg::MemoryCache>()});
     int events = 0;

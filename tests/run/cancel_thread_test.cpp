@@ -195,7 +195,8 @@ TEST_CASE("a cancel that is stored while a node runs stays if the run is abandon
         working.work = [&] { cancelled = app.cancelThread("t", {.ends_run = false}); };
         SUBCASE("abandoned") {
             if (!driver.canAbandon()) continue;
-            if (driver.abandon(app, bar("in"), {.thread_id = "t"}, {.when = [&] { return cancelled.load(); }})) continue;
+            if (driver.abandon(app, bar("in"), {.thread_id = "t"}, {.when = [&] { return cancelled.load(); }}))
+                continue;
             CHECK(app.getState({.thread_id = "t"}).next.empty());
         }
         SUBCASE("failed") {
@@ -207,7 +208,8 @@ TEST_CASE("a cancel that is stored while a node runs stays if the run is abandon
             checkCancelled(app, "t");
         }
         SUBCASE("at a breakpoint") {
-            const auto outcome = driver.run(app, bar("in"), {.thread_id = "t", .interrupt_before = sg::NodeNames{"last"}});
+            const auto outcome =
+                driver.run(app, bar("in"), {.thread_id = "t", .interrupt_before = sg::NodeNames{"last"}});
             CHECK((outcome.status == sg::Status::breakpoint));
             checkCancelled(app, "t");
         }
@@ -225,7 +227,8 @@ TEST_CASE("a run that is under way ends before its next superstep, and its cance
         working.work = [&] {
             entered.give();
             const auto until = std::chrono::steady_clock::now() + 5s;
-            while (!app.getState({.thread_id = "t"}).cancelled && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(1ms);
+            while (!app.getState({.thread_id = "t"}).cancelled && std::chrono::steady_clock::now() < until)
+                std::this_thread::sleep_for(1ms);
         };
         auto cancels = std::async(std::launch::async, [&] {
             entered.await();
@@ -268,8 +271,8 @@ TEST_CASE("a run says of each later checkpoint that it was cancelled, whichever 
         CAPTURE(fail_at);
         Working working;
         const auto saver = std::make_shared<sg::MemorySaver>();
-        const auto faults =
-            std::make_shared<FaultSaver>(saver, sg::testing::FaultPlan{.fail_at = fail_at, .once = true, .calls = sg::testing::SaverCalls::put});
+        const auto faults = std::make_shared<FaultSaver>(
+            saver, sg::testing::FaultPlan{.fail_at = fail_at, .once = true, .calls = sg::testing::SaverCalls::put});
         const App app = working.app(faults);
         bool stored = false;
         working.work = [&] { stored = app.cancelThread("t", {.ends_run = false}); };

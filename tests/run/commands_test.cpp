@@ -277,7 +277,8 @@ TEST_CASE("a Command to a run with an unknown goto, a wrong payload or a wrong w
     CHECK_THROWS_AS(app.invoke(Command{.update = bar("x"), .go_to = {"nowhere"}}, {.thread_id = "t"}),
                     sg::InvalidUpdateError);
     CHECK_THROWS_AS(app.invoke(Command{.go_to = {sg::Send("a", 7)}}, {.thread_id = "t"}), sg::InvalidUpdateError);
-    CHECK_THROWS_AS(app.invoke(Command{.update = {sg::detail::setMember(&State::n, 7)}}, {.thread_id = "t"}), sg::InvalidUpdateError);
+    CHECK_THROWS_AS(app.invoke(Command{.update = {sg::detail::setMember(&State::n, 7)}}, {.thread_id = "t"}),
+                    sg::InvalidUpdateError);
     CHECK_THROWS_AS(
         app.invoke(Command{.update = {sg::set(&State::foo, "x"), sg::set(&State::foo, "y")}}, {.thread_id = "t"}),
         sg::InvalidUpdateError);

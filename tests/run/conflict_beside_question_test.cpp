@@ -19,7 +19,8 @@ template <class Node>
 App conflicting(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, Node third) {
     Graph graph;
     for (const char* name : {"one", "two"}) {
-        graph.addNode(name, [name](const State&) -> Update { return {sg::set(&State::foo, name)}; }).addEdge(sg::START, name);
+        graph.addNode(name, [name](const State&) -> Update { return {sg::set(&State::foo, name)}; })
+            .addEdge(sg::START, name);
     }
     graph.addNode("third", third).addEdge(sg::START, "third");
     return graph.compile({.checkpointer = saver});

@@ -16,7 +16,8 @@ struct User {
 
 Graph greets() {
     Graph graph;
-    graph.addNode("greets", [](const State&, sg::Runtime& rt) -> Update { return bar("hello " + rt.context<User>().name); });
+    graph.addNode("greets",
+                  [](const State&, sg::Runtime& rt) -> Update { return bar("hello " + rt.context<User>().name); });
     graph.addEdge(sg::START, "greets");
     return graph;
 }
@@ -55,7 +56,8 @@ TEST_CASE("a context is shared, not copied, if it is given as a pointer") {
 }
 
 TEST_CASE("a context that is missing or of another type is an error that says what to do") {
-    CHECK_THROWS_WITH_AS(greets().compile().invoke({}), doctest::Contains("the run was given none: set RunConfig::context"), sg::NodeError);
+    CHECK_THROWS_WITH_AS(greets().compile().invoke({}),
+                         doctest::Contains("the run was given none: set RunConfig::context"), sg::NodeError);
     sg::RunConfig config;
     config.context = std::string("Eve");
     CHECK_THROWS_WITH_AS(greets().compile().invoke({}, config), doctest::Contains("is of another type"), sg::NodeError);
@@ -68,7 +70,9 @@ TEST_CASE("a node knows which superstep is the last that the limit allows") {
         last.push_back(rt.isLastStep());
         return bar("a");
     });
-    graph.addEdge(sg::START, "a").addConditionalEdges("a", [](const State& state) { return state.bar.size() < 3 ? std::string("a") : std::string(sg::END); });
+    graph.addEdge(sg::START, "a").addConditionalEdges("a", [](const State& state) {
+        return state.bar.size() < 3 ? std::string("a") : std::string(sg::END);
+    });
     sg::RunConfig config;
     config.recursion_limit = 3;
     graph.compile().invoke({}, config);

@@ -82,7 +82,10 @@ TEST_CASE("a stopped run ends with what is committed, and a node that looks at i
             saw = true;
             return bar("late");
         });
-        graph.addSequence("first", appends("first")).addEdge(sg::START, "first").addEdge("first", "a").addEdge("a", "b");
+        graph.addSequence("first", appends("first"))
+            .addEdge(sg::START, "first")
+            .addEdge("first", "a")
+            .addEdge("a", "b");
         const auto app = graph.compile({.checkpointer = saver});
         std::jthread stopper([&] {
             begun.wait();
@@ -191,13 +194,14 @@ TEST_CASE("a drained run ends after the superstep under way, and recover drives 
         auto saver = store.open();
         auto control = std::make_shared<sg::RunControl>();
         Graph graph;
-        graph.addNode("a",
-                      [&](const State&, sg::Runtime& rt) -> Update {
-                          control->requestDrain("deploy");
-                          CHECK(rt.drainRequested());
-                          CHECK_FALSE(rt.stopRequested());
-                          return bar("a");
-                      })
+        graph
+            .addNode("a",
+                     [&](const State&, sg::Runtime& rt) -> Update {
+                         control->requestDrain("deploy");
+                         CHECK(rt.drainRequested());
+                         CHECK_FALSE(rt.stopRequested());
+                         return bar("a");
+                     })
             .addNode("b", appends("b"));
         graph.addEdge(sg::START, "a").addEdge("a", "b");
         const auto app = graph.compile({.checkpointer = saver});
@@ -263,10 +267,12 @@ TEST_CASE("an attempt that takes too long fails with NodeTimeoutError, and the p
     CHECK(graph.compile().invoke(bar("in")).values.bar == Strings{"in", "attempt2", "b"});
 
     Graph once;
-    once.addNode("a", [gate](const State&, sg::Runtime& rt) -> Update {
-        rt.waitFor(1min);
-        return {};
-    }, {.timeout = 20ms});
+    once.addNode("a",
+                 [gate](const State&, sg::Runtime& rt) -> Update {
+                     rt.waitFor(1min);
+                     return {};
+                 },
+                 {.timeout = 20ms});
     once.addEdge(sg::START, "a");
     try {
         once.compile().invoke({});
@@ -285,23 +291,28 @@ TEST_CASE("an attempt that takes too long fails with NodeTimeoutError, and the p
 
 TEST_CASE("an idle timeout counts from the last sign of the node") {
     Graph graph;
-    graph.addNode("beats", [](const State&, sg::Runtime& rt) -> Update {
-        for (int i = 0; i < 8; ++i) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(25));
-            rt.heartbeat();
-        }
-        return bar("beats");
-    }, {.idle_timeout = 150ms});
+    graph.addNode("beats",
+                  [](const State&, sg::Runtime& rt) -> Update {
+                      for (int i = 0; i < 8; ++i) {
+                          std::this_thread::sleep_for(std::chrono::milliseconds(25));
+                          rt.heartbeat();
+                      }
+                      return bar("beats");
+                  },
+                  {.idle_timeout = 150ms});
     graph.addEdge(sg::START, "beats");
     CHECK(graph.compile().invoke({}).values.bar == Strings{"beats"});
 
     Graph silent;
-    silent.addNode("silent", [](const State&, sg::Runtime& rt) -> Update {
-        rt.waitFor(1min);
-        return {};
-    }, {.idle_timeout = 20ms});
+    silent.addNode("silent",
+                   [](const State&, sg::Runtime& rt) -> Update {
+                       rt.waitFor(1min);
+                       return {};
+                   },
+                   {.idle_timeout = 20ms});
     silent.addEdge(sg::START, "silent");
-    CHECK_THROWS_WITH_AS(silent.compile().invoke({}), doctest::Contains("gave no sign for its idle timeout of 20 ms"), sg::NodeError);
+    CHECK_THROWS_WITH_AS(silent.compile().invoke({}), doctest::Contains("gave no sign for its idle timeout of 20 ms"),
+                         sg::NodeError);
 }
 
 TEST_CASE("a control that was used already ends a run before its first node; input is kept") {
@@ -333,7 +344,9 @@ TEST_CASE("an interrupt, a Send and an exception go through an attempt of its ow
     graph.addNode("asks", asks(log, "asks"));
     graph.addNode("item", [](const std::string& item) -> Update { return bar("item " + item); });
     graph.addEdge(sg::START, "asks");
-    graph.addConditionalEdges("asks", [](const State&) { return std::vector{sg::Send("item", std::string("1")), sg::Send("item", std::string("2"))}; });
+    graph.addConditionalEdges("asks", [](const State&) {
+        return std::vector{sg::Send("item", std::string("1")), sg::Send("item", std::string("2"))};
+    });
     const auto app = graph.compile({.checkpointer = saver});
     CHECK((app.invoke({}, with(control)).status == Status::interrupted));
     const auto result = app.invoke(sg::Command<>{.resume = "yes"}, with(control));
@@ -344,7 +357,8 @@ TEST_CASE("an interrupt, a Send and an exception go through an attempt of its ow
     CHECK_THROWS_WITH_AS(broken.compile().invoke({}, with(control)), doctest::Contains("broken"), sg::NodeError);
 }
 
-TEST_CASE("an error handler that ignores its token is given up with its run, and RESUME calls it again, and not the node") {
+TEST_CASE(
+    "an error handler that ignores its token is given up with its run, and RESUME calls it again, and not the node") {
     savers::onEach([](savers::Store& store) {
         auto saver = store.open();
         for (const bool beside : {false, true}) {
@@ -399,27 +413,36 @@ TEST_CASE("an error handler that ignores its token is given up with its run, and
     });
 }
 
-TEST_CASE("in a run that can be stopped an error handler does all that handlers do, and its node's limits are not its own") {
+TEST_CASE(
+    "in a run that can be stopped an error handler does all that handlers do, and its node's limits are not its own") {
     auto saver = std::make_shared<sg::MemorySaver>();
     auto control = std::make_shared<sg::RunControl>();
     Graph graph;
-    graph.addNode("a", [](const State&, sg::Runtime& rt) -> Update {
-        rt.waitFor(1min);
-        return {};
-    }, {.timeout = 20ms});
+    graph.addNode("a",
+                  [](const State&, sg::Runtime& rt) -> Update {
+                      rt.waitFor(1min);
+                      return {};
+                  },
+                  {.timeout = 20ms});
     graph.addNode("item", [](const std::string& item) -> Update { throw std::runtime_error("no " + item); });
     graph.addNode("fails", [](const State&) -> Update { throw std::runtime_error("broken"); });
     graph.addEdge(sg::START, "a");
-    graph.onError("a", [](const State&, const sg::NodeFailure&, sg::Runtime& rt) -> Command {
-        rt.waitFor(60ms);
-        const auto answer = sg::interrupt<std::string>(rt, "what now?");
-        return {.update = bar(answer), .go_to = {sg::Send("item", std::string("1")), sg::Target("fails")}};
-    }, {"item", "fails"});
-    graph.onError("item", [](const std::string& item, const sg::NodeFailure& failure) -> Update { return bar(failure.error + " of " + item); });
+    graph.onError(
+        "a",
+        [](const State&, const sg::NodeFailure&, sg::Runtime& rt) -> Command {
+            rt.waitFor(60ms);
+            const auto answer = sg::interrupt<std::string>(rt, "what now?");
+            return {.update = bar(answer), .go_to = {sg::Send("item", std::string("1")), sg::Target("fails")}};
+        },
+        {"item", "fails"});
+    graph.onError("item", [](const std::string& item, const sg::NodeFailure& failure) -> Update {
+        return bar(failure.error + " of " + item);
+    });
     graph.onError("fails", [](const State&, const sg::NodeFailure&) -> Update { throw std::runtime_error("worse"); });
     const auto app = graph.compile({.checkpointer = saver});
     CHECK((app.invoke({}, with(control)).status == Status::interrupted));
-    CHECK_THROWS_WITH_AS(app.invoke(sg::Command<>{.resume = "go"}, with(control)), doctest::Contains("worse"), sg::NodeError);
+    CHECK_THROWS_WITH_AS(app.invoke(sg::Command<>{.resume = "go"}, with(control)), doctest::Contains("worse"),
+                         sg::NodeError);
     const auto state = app.getState(thread_t);
     CHECK(state.values.bar == Strings{"go", "no 1 of 1"});  // what is done of the superstep that failed
     for (const auto& task : state.tasks) CHECK(task.finished == (task.name == "item"));
@@ -445,7 +468,8 @@ TEST_CASE("a control of one run of many follows theirs, and not the other way ro
 TEST_CASE("impossible limits are refused with their place") {
     Graph graph;
     graph.addNode("a", appends("a"), {.timeout = 0ms}).addEdge(sg::START, "a");
-    CHECK_THROWS_WITH_AS(graph.compile(), doctest::Contains("node 'a' has a timeout below 1 ms"), sg::InvalidGraphError);
+    CHECK_THROWS_WITH_AS(graph.compile(), doctest::Contains("node 'a' has a timeout below 1 ms"),
+                         sg::InvalidGraphError);
     Graph inner;
     inner.addNode("x", appends("x")).addEdge(sg::START, "x");
     Graph outer;
@@ -453,5 +477,6 @@ TEST_CASE("impossible limits are refused with their place") {
     CHECK_THROWS_WITH_AS(outer.compile(), doctest::Contains("is a subgraph and has a timeout"), sg::InvalidGraphError);
     sg::RunConfig config;
     config.timeout = 0ms;
-    CHECK_THROWS_WITH_AS(inner.compile().invoke({}, config), doctest::Contains("timeout is 0 ms"), sg::InvalidArgumentError);
+    CHECK_THROWS_WITH_AS(inner.compile().invoke({}, config), doctest::Contains("timeout is 0 ms"),
+                         sg::InvalidArgumentError);
 }

@@ -12,7 +12,9 @@ TEST_CASE("tasks of a copied thread have the original's ids and idempotency keys
         Strings keys;
         std::vector<sg::TaskId> ids;
         Graph graph;
-        graph.addNode("first", [](const State&, sg::Runtime& rt) -> Update { return bar(rt.once("paid", [&] { return "by " + std::string(rt.threadId()); })); });
+        graph.addNode("first", [](const State&, sg::Runtime& rt) -> Update {
+            return bar(rt.once("paid", [&] { return "by " + std::string(rt.threadId()); }));
+        });
         graph.addNode("pay", [&](const State&, sg::Runtime& rt) -> Update {
             keys.push_back(rt.idempotencyKey("charge"));
             ids.push_back(rt.taskId());

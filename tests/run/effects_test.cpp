@@ -27,7 +27,10 @@ App payer(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, F node, const s
 }
 
 sg::NodeOptions retries(int attempts) {
-    return {.retry = {.max_attempts = attempts, .initial_interval = 0ms, .jitter = false, .retry_on = [](const std::exception_ptr&) { return true; }}};
+    return {.retry = {.max_attempts = attempts,
+                      .initial_interval = 0ms,
+                      .jitter = false,
+                      .retry_on = [](const std::exception_ptr&) { return true; }}};
 }
 
 const sg::RunConfig T{.thread_id = "t"};
@@ -37,14 +40,17 @@ const sg::RunConfig T{.thread_id = "t"};
 TEST_CASE("an effect is not repeated when its node is tried again") {
     Log log;
     int tries = 0;
-    const App app = payer(std::make_shared<sg::MemorySaver>(), [&](const State&, sg::Runtime& rt) -> Update {
-        const auto receipt = rt.once("charge", [&] {
-            log.add("charged");
-            return std::string("receipt");
-        });
-        if (++tries < 3) throw std::runtime_error("later");
-        return bar(receipt);
-    }, retries(5));
+    const App app = payer(
+        std::make_shared<sg::MemorySaver>(),
+        [&](const State&, sg::Runtime& rt) -> Update {
+            const auto receipt = rt.once("charge", [&] {
+                log.add("charged");
+                return std::string("receipt");
+            });
+            if (++tries < 3) throw std::runtime_error("later");
+            return bar(receipt);
+        },
+        retries(5));
     CHECK(app.invoke(Update{}, T).values.bar == Strings{"receipt"});
     CHECK(tries == 3);
     CHECK(log.entries() == Strings{"charged"});
@@ -70,7 +76,8 @@ TEST_CASE("an effect is not repeated when a failed run is resumed, in whatever o
         CHECK_THROWS_AS(old_code.invoke(Update{}, T), sg::NodeError);
         fails = false;
         const App new_code = payer(saver, [&](const State&, sg::Runtime& rt) -> Update {
-            return {sg::add(&State::bar, effect(rt, "c")), sg::add(&State::bar, effect(rt, "b")), sg::add(&State::bar, effect(rt, "a"))};
+            return {sg::add(&State::bar, effect(rt, "c")), sg::add(&State::bar, effect(rt, "b")),
+                    sg::add(&State::bar, effect(rt, "a"))};
         });
         CHECK(new_code.invoke(sg::RESUME, T).values.bar == Strings{"c!", "b!", "a!"});
         CHECK(log.entries() == Strings{"a", "b", "c"});
@@ -108,7 +115,8 @@ TEST_CASE("effects of parallel tasks and of Sends to one node are told apart") {
         return bar(done);
     });
     graph.addConditionalEdges(sg::START, [](const State&) {
-        return std::vector<sg::Send>{{"work", std::string("x")}, {"work", std::string("y")}, {"work", std::string("x")}};
+        return std::vector<sg::Send>{
+            {"work", std::string("x")}, {"work", std::string("y")}, {"work", std::string("x")}};
     });
     const App app = graph.compile({.checkpointer = saver});
     CHECK_THROWS_AS(app.invoke(Update{}, T), sg::NodeError);
@@ -131,7 +139,8 @@ TEST_CASE("effects inside a subgraph are kept with the thread, whatever the subg
         });
         inner.addEdge(sg::START, "first").addEdge("first", "pay");
         Graph outer;
-        outer.addNode("child", stores ? inner.compile() : inner.compile({.checkpointer = sg::NO_CHECKPOINTER})).addEdge(sg::START, "child");
+        outer.addNode("child", stores ? inner.compile() : inner.compile({.checkpointer = sg::NO_CHECKPOINTER}))
+            .addEdge(sg::START, "child");
         const App app = outer.compile({.checkpointer = saver});
         CHECK_THROWS_AS(app.invoke(Update{}, T), sg::NodeError);
         fails = false;
@@ -147,7 +156,9 @@ TEST_CASE("every visit of a node has its effects anew") {
         rt.once("tick", [&] { log.add("tick " + std::to_string(state.n)); });
         return {sg::add(&State::n, 1)};
     });
-    graph.addEdge(sg::START, "loop").addConditionalEdges("loop", [](const State& s) { return std::string(s.n < 3 ? "loop" : sg::END); });
+    graph.addEdge(sg::START, "loop").addConditionalEdges("loop", [](const State& s) {
+        return std::string(s.n < 3 ? "loop" : sg::END);
+    });
     const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
     app.invoke(Update{}, T);
     app.invoke(Update{}, T);
@@ -196,7 +207,8 @@ TEST_CASE("in doubt a check function finds out whether the effect happened") {
                     log.add("checked");
                     return happened ? std::optional(41) : std::nullopt;
                 });
-            rt.once("note", [&] { log.add("noted"); }, [] { return true; });  // without a result: a bool
+            rt.once(
+                "note", [&] { log.add("noted"); }, [] { return true; });  // without a result: a bool
             return bar(std::to_string(number));
         });
         CHECK_THROWS(app.invoke(Update{}, T));
@@ -241,7 +253,8 @@ TEST_CASE("in doubt somebody is asked, and the answer is the result or to repeat
         using Answer = std::map<std::string, int>;
         {
             doubt("happened");
-            CHECK(app.invoke(sg::Command<>{.resume = Answer{{"result", 41}}}, {.thread_id = "happened"}).values.bar == Strings{"41"});
+            CHECK(app.invoke(sg::Command<>{.resume = Answer{{"result", 41}}}, {.thread_id = "happened"}).values.bar ==
+                  Strings{"41"});
             CHECK(log.entries().empty());
         }
         {
@@ -262,16 +275,19 @@ TEST_CASE("in doubt somebody is asked, and the answer is the result or to repeat
         {
             doubt("wrong");
             CHECK_THROWS_AS(app.invoke(sg::Command<>{.resume = "yes"}, {.thread_id = "wrong"}), sg::WrongTypeError);
-            CHECK_THROWS_AS(app.invoke(sg::Command<>{.resume = std::map<std::string, std::string>{{"result", "x"}}}, {.thread_id = "wrong"}),
+            CHECK_THROWS_AS(app.invoke(sg::Command<>{.resume = std::map<std::string, std::string>{{"result", "x"}}},
+                                       {.thread_id = "wrong"}),
                             sg::WrongTypeError);
             CHECK(app.getState({.thread_id = "wrong"}).interrupts().size() == 1);
-            CHECK(app.invoke(sg::Command<>{.resume = Answer{{"result", 2}}}, {.thread_id = "wrong"}).values.bar == Strings{"2"});
+            CHECK(app.invoke(sg::Command<>{.resume = Answer{{"result", 2}}}, {.thread_id = "wrong"}).values.bar ==
+                  Strings{"2"});
         }
         {
             doubt("moved");
             asks_first = true;
             const auto open = app.getState({.thread_id = "moved"}).interrupts();
-            const auto asked = app.invoke(sg::Command<>{.answers = {{open.at(0).id, Answer{{"result", 5}}}}}, {.thread_id = "moved"});
+            const auto asked =
+                app.invoke(sg::Command<>{.answers = {{open.at(0).id, Answer{{"result", 5}}}}}, {.thread_id = "moved"});
             REQUIRE((asked.status == sg::Status::interrupted));
             CHECK(app.invoke(sg::Command<>{.resume = "n"}, {.thread_id = "moved"}).values.bar == Strings{"n5"});
         }
@@ -314,11 +330,14 @@ TEST_CASE("the idempotency key of a task is the same in every attempt and proces
 TEST_CASE("without a saver an effect lasts as long as the run") {
     int calls = 0;
     int tries = 0;
-    const App app = payer(nullptr, [&](const State&, sg::Runtime& rt) -> Update {
-        rt.once("k", [&] { ++calls; });
-        if (++tries == 1) throw std::runtime_error("later");
-        return {};
-    }, retries(2));
+    const App app = payer(
+        nullptr,
+        [&](const State&, sg::Runtime& rt) -> Update {
+            rt.once("k", [&] { ++calls; });
+            if (++tries == 1) throw std::runtime_error("later");
+            return {};
+        },
+        retries(2));
     app.invoke(Update{});
     CHECK(calls == 1);
     app.invoke(Update{});
@@ -333,7 +352,8 @@ TEST_CASE("with exit durability a paused run keeps its effects") {
         return bar(sg::interrupt<std::string>(rt, "?"));
     });
     app.invoke(Update{}, {.thread_id = "t", .durability = sg::Durability::exit});
-    CHECK(app.invoke(sg::Command<>{.resume = "x"}, {.thread_id = "t", .durability = sg::Durability::exit}).values.bar == Strings{"x"});
+    CHECK(app.invoke(sg::Command<>{.resume = "x"}, {.thread_id = "t", .durability = sg::Durability::exit}).values.bar ==
+          Strings{"x"});
     CHECK(log.entries() == Strings{"done"});
 }
 
@@ -363,7 +383,9 @@ TEST_CASE("an effect's key must be a name, and its stored result of the type tha
         throw std::runtime_error("crash");
     });
     CHECK_THROWS_AS(bad.invoke(Update{}, T), sg::NodeError);
-    const App changed = payer(saver, [&](const State&, sg::Runtime& rt) -> Update { return bar(std::to_string(rt.once("k", [] { return 1; }))); });
+    const App changed = payer(saver, [&](const State&, sg::Runtime& rt) -> Update {
+        return bar(std::to_string(rt.once("k", [] { return 1; })));
+    });
     try {
         changed.invoke(sg::RESUME, T);
         FAIL("it took a text for a number");
@@ -372,14 +394,17 @@ TEST_CASE("an effect's key must be a name, and its stored result of the type tha
     }
 }
 
-TEST_CASE("a saver that fails while an effect's result is stored leaves the effect in doubt, and the thread resumable") {
+TEST_CASE(
+    "a saver that fails while an effect's result is stored leaves the effect in doubt, and the thread resumable") {
     const auto saver = std::make_shared<RecordingSaver>();
     Log log;
     const App app = payer(saver, [&](const State&, sg::Runtime& rt) -> Update {
-        rt.once("k", [&] { log.add("done"); }, [&] {
-            log.add("checked");
-            return true;
-        });
+        rt.once(
+            "k", [&] { log.add("done"); },
+            [&] {
+                log.add("checked");
+                return true;
+            });
         return bar("x");
     });
     std::size_t fail_at = 3;  // input, START, the beginning, and then the result

@@ -37,7 +37,10 @@ const std::string text = "x failed (x is broken) after 1";
 // START -> x (breaks) -> next, and beside it, if wanted, START -> ok.
 Graph broken(Log& log, bool beside) {
     Graph graph;
-    graph.addNode("x", breaks(log, "x")).addNode("next", appends(log, "next")).addEdge(sg::START, "x").addEdge("x", "next");
+    graph.addNode("x", breaks(log, "x"))
+        .addNode("next", appends(log, "next"))
+        .addEdge(sg::START, "x")
+        .addEdge("x", "next");
     if (beside) graph.addNode("ok", appends(log, "ok")).addEdge(sg::START, "ok");
     return graph;
 }
@@ -53,7 +56,8 @@ TEST_CASE("a handler's result takes the place of the failed node's, and the node
                 Graph graph = broken(log, beside);
                 graph.addConditionalEdges("x", [](const State&) { return "next"; }).onError("x", handles(log));
                 const App app = graph.compile({.checkpointer = store.open()});
-                const sg::RunConfig config{.thread_id = std::to_string(2 * static_cast<int>(durability) + beside), .durability = durability};
+                const sg::RunConfig config{.thread_id = std::to_string(2 * static_cast<int>(durability) + beside),
+                                           .durability = durability};
                 const auto result = app.invoke(bar("i"), config);
                 CHECK((result.status == sg::Status::done));
                 CHECK(result.values.bar == (beside ? Strings{"i", "ok", text} : Strings{"i", text}));
@@ -95,47 +99,62 @@ TEST_CASE("a handler's Command goes on where it says, with names and Sends") {
         Graph graph = broken(log, beside);
         graph.addNode("fallback", appends(log, "fallback"));
         graph.addNode("w", [](const int& number) -> Update { return bar(std::to_string(number)); });
-        graph.onError("x", [](const State&, const sg::NodeFailure&) -> Command {
-            return {.update = bar("handled"), .go_to = {sg::Target("fallback"), sg::Send("w", 7)}};
-        }, {"fallback", "w"});
+        graph.onError("x",
+                      [](const State&, const sg::NodeFailure&) -> Command {
+                          return {.update = bar("handled"), .go_to = {sg::Target("fallback"), sg::Send("w", 7)}};
+                      },
+                      {"fallback", "w"});
         CHECK(graph.compile().invoke(Update{}).values.bar ==
               (beside ? Strings{"ok", "handled", "fallback", "7"} : Strings{"handled", "fallback", "7"}));
     }
     CHECK(log.count("next") == 0);
 }
 
-TEST_CASE("a failed node does not arrive at its joins; one that a Send runs beside a sound one fires their edges once") {
+TEST_CASE(
+    "a failed node does not arrive at its joins; one that a Send runs beside a sound one fires their edges once") {
     Log log;
     Graph graph = broken(log, true);
     graph.addNode("both", appends(log, "both")).addEdge({"x", "ok"}, "both").onError("x", handles(log));
     graph.compile().invoke(Update{});
     CHECK(log.count("both") == 0);
     Graph sends;
-    sends.addNode("split", [](const State&) -> Command { return {.go_to = {sg::Send("w", 1), sg::Send("w", 2)}}; }, leadsTo({"w"}));
+    sends.addNode(
+        "split",
+        [](const State&) -> Command {
+            return {.go_to = {sg::Send("w", 1), sg::Send("w", 2)}};
+        },
+        leadsTo({"w"}));
     sends.addNode("w", [](const int& number) -> Update {
         if (number == 1) throw std::runtime_error("broken");
         return bar(std::to_string(number));
     });
     sends.addNode("after", appends("after")).addEdge(sg::START, "split").addEdge("w", "after");
-    sends.onError("w", [](const int& number, const sg::NodeFailure& failure) -> Update { return bar(failure.error + std::to_string(number)); });
+    sends.onError("w", [](const int& number, const sg::NodeFailure& failure) -> Update {
+        return bar(failure.error + std::to_string(number));
+    });
     CHECK(sends.compile().invoke(Update{}).values.bar == Strings{"broken1", "2", "after"});
 }
 
 TEST_CASE("a handler is called after the last attempt, and knows how many there were") {
     Log log;
     Graph graph;
-    graph.addNode("x", [&log](const State&) -> Update {
-        log.add("x");
-        throw std::runtime_error("x is broken");
-    }, {.retry = {.max_attempts = 3, .initial_interval = 0ms}});
+    graph.addNode("x",
+                  [&log](const State&) -> Update {
+                      log.add("x");
+                      throw std::runtime_error("x is broken");
+                  },
+                  {.retry = {.max_attempts = 3, .initial_interval = 0ms}});
     graph.addEdge(sg::START, "x").onError("x", handles(log));
     for (const int concurrency : {1, 4}) {
-        CHECK(graph.compile().invoke(Update{}, {.max_concurrency = concurrency}).values.bar == Strings{"x failed (x is broken) after 3"});
+        CHECK(graph.compile().invoke(Update{}, {.max_concurrency = concurrency}).values.bar ==
+              Strings{"x failed (x is broken) after 3"});
         CHECK(log.take() == Strings{"x", "x", "x", "handler"});
     }
     // One that is not worth another attempt.
     Graph once;
-    once.addNode("x", breaks(log, "x"), {.retry = {.max_attempts = 3, .initial_interval = 0ms}}).addEdge(sg::START, "x").onError("x", handles(log));
+    once.addNode("x", breaks(log, "x"), {.retry = {.max_attempts = 3, .initial_interval = 0ms}})
+        .addEdge(sg::START, "x")
+        .onError("x", handles(log));
     CHECK(once.compile().invoke(Update{}).values.bar == Strings{text});
     CHECK(log.take() == Strings{"x", "handler"});
 }
@@ -160,7 +179,8 @@ TEST_CASE("a failing router's node is handled, with the state as it was before")
             CHECK(state.bar == Strings{"i"});
             return bar(failure.error);
         });
-        CHECK(graph.compile().invoke(bar("i")).values.bar == (beside ? Strings{"i", "ok", "which way?"} : Strings{"i", "which way?"}));
+        CHECK(graph.compile().invoke(bar("i")).values.bar ==
+              (beside ? Strings{"i", "ok", "which way?"} : Strings{"i", "which way?"}));
     }
 }
 
@@ -175,7 +195,9 @@ TEST_CASE("a handler gets what the node takes, or the state, and the run around 
         graph.addNode("x", [](const Part&) -> Update { throw 42; }).addEdge(sg::START, "x").onError("x", handler);
         return graph.compile().invoke({sg::set(&State::foo, "f"), sg::add(&State::n, 3)}).values.bar;
     };
-    CHECK(run([](const Part& part, const sg::NodeFailure& failure) -> Update { return bar(part.foo + failure.error); }) == Strings{"funknown exception"});
+    CHECK(run([](const Part& part, const sg::NodeFailure& failure) -> Update {
+              return bar(part.foo + failure.error);
+          }) == Strings{"funknown exception"});
     CHECK(run([](const State& state, const sg::NodeFailure&, sg::Runtime& runtime) -> Update {
               return bar(std::string(runtime.node()) + std::to_string(state.n) + std::to_string(runtime.attempt()));
           }) == Strings{"x31"});
@@ -201,12 +223,14 @@ TEST_CASE("a handler that throws fails the run with its exception, and RESUME ru
                     });
                     return graph.compile({.checkpointer = saver});
                 };
-                const sg::RunConfig config{.thread_id = std::to_string(2 * static_cast<int>(durability) + beside), .durability = durability};
+                const sg::RunConfig config{.thread_id = std::to_string(2 * static_cast<int>(durability) + beside),
+                                           .durability = durability};
                 bad = true;
                 for (int i = 0; i < 2; ++i) {
                     const auto saver = store.open();
                     const App app = make(saver);
-                    const auto error = thrown<sg::NodeError>([&] { i == 0 ? app.invoke(Update{}, config) : app.invoke(sg::RESUME, config); });
+                    const auto error = thrown<sg::NodeError>(
+                        [&] { i == 0 ? app.invoke(Update{}, config) : app.invoke(sg::RESUME, config); });
                     CHECK(error.message() == "the error handler of node 'x' failed: no idea");
                     CHECK_THROWS_AS(std::rethrow_exception(error.original()), std::domain_error);
                     const auto state = app.getState({.thread_id = config.thread_id});
@@ -217,7 +241,8 @@ TEST_CASE("a handler that throws fails the run with its exception, and RESUME ru
                     CHECK((unfinished.front().reason == sg::Unfinished::failed));
                 }
                 bad = false;
-                CHECK(make(store.open()).invoke(sg::RESUME, config).values.bar == (beside ? Strings{"ok", "xx is broken1"} : Strings{"xx is broken1"}));
+                CHECK(make(store.open()).invoke(sg::RESUME, config).values.bar ==
+                      (beside ? Strings{"ok", "xx is broken1"} : Strings{"xx is broken1"}));
                 CHECK(log.count("x") == 1);
                 CHECK(log.count("handler") == 3);
             }
@@ -225,7 +250,8 @@ TEST_CASE("a handler that throws fails the run with its exception, and RESUME ru
     });
 }
 
-// The process dies between the failure's being stored and the handler's end: the thread as it is then is copied, and goes on in a new one.
+// The process dies between the failure's being stored and the handler's end: the thread as it is then is copied, and
+// goes on in a new one.
 TEST_CASE("after a crash in the handler the handler runs again with the stored text, and the node does not") {
     savers::onEach([](savers::Store& store) {
         for (const bool beside : {false, true}) {
@@ -241,12 +267,14 @@ TEST_CASE("after a crash in the handler the handler runs again with the stored t
                         saver->copyThread(thread, thread + " at the crash");
                         return bar("never seen");
                     });
-                    graph.compile({.checkpointer = saver}).invoke(bar("i"), {.thread_id = thread, .durability = durability, .max_concurrency = 1});
+                    graph.compile({.checkpointer = saver})
+                        .invoke(bar("i"), {.thread_id = thread, .durability = durability, .max_concurrency = 1});
                 }
                 log.take();
                 const auto saver = store.open();
                 for (const auto& unfinished : saver->unfinishedThreads()) {
-                    if (unfinished.thread_id == thread + " at the crash") CHECK((unfinished.reason == sg::Unfinished::in_flight));
+                    if (unfinished.thread_id == thread + " at the crash")
+                        CHECK((unfinished.reason == sg::Unfinished::in_flight));
                 }
                 Graph graph = broken(log, beside);
                 graph.onError("x", handles(log));
@@ -326,7 +354,9 @@ TEST_CASE("interrupts, refusals of the library and unanswered types are not hand
     CHECK((asking.invoke(Update{}, {.thread_id = "t"}).status == sg::Status::interrupted));
     CHECK_THROWS_AS(asking.invoke(sg::Command<>{.resume = 42}, {.thread_id = "t"}), sg::WrongTypeError);
     CHECK(asking.invoke(sg::Command<>{.resume = "yes"}, {.thread_id = "t"}).values.bar == Strings{"ask:yes"});
-    CHECK_THROWS_AS(make([](const State&) -> Command { return {.go_to = {"nowhere"}}; }).invoke(Update{}, {.thread_id = "t"}), sg::InvalidUpdateError);
+    CHECK_THROWS_AS(
+        make([](const State&) -> Command { return {.go_to = {"nowhere"}}; }).invoke(Update{}, {.thread_id = "t"}),
+        sg::InvalidUpdateError);
     CHECK(log.count("handler") == 0);
 }
 
@@ -338,10 +368,11 @@ TEST_CASE("a handler may ask, its questions are not the node's, and its answer i
         const auto answer = sg::interrupt<std::string>(runtime, "node?");
         throw std::runtime_error(answer);
     });
-    graph.addEdge(sg::START, "x").onError("x", [&log](const State&, const sg::NodeFailure& failure, sg::Runtime& runtime) -> Update {
-        log.add("handler");
-        return bar(failure.error + "/" + sg::interrupt<std::string>(runtime, "handler?"));
-    });
+    graph.addEdge(sg::START, "x")
+        .onError("x", [&log](const State&, const sg::NodeFailure& failure, sg::Runtime& runtime) -> Update {
+            log.add("handler");
+            return bar(failure.error + "/" + sg::interrupt<std::string>(runtime, "handler?"));
+        });
     const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
     CHECK(app.invoke(Update{}, {.thread_id = "t"}).interrupts.at(0).value == sg::Value("node?"));
     const auto second = app.invoke(sg::Command<>{.resume = "one"}, {.thread_id = "t"});
@@ -356,13 +387,20 @@ TEST_CASE("a subgraph's failures are handled as its node's, its recursion limit 
     Graph inner;
     inner.addNode("in", breaks(log, "in")).addEdge(sg::START, "in");
     Graph circle;
-    circle.addNode("round", appends("r")).addEdge(sg::START, "round").addConditionalEdges("round", [](const State&) { return "round"; });
+    circle.addNode("round", appends("r")).addEdge(sg::START, "round").addConditionalEdges("round", [](const State&) {
+        return "round";
+    });
     for (const bool limit : {false, true}) {
         Graph graph;
-        graph.addNode("sub", limit ? circle.compile() : inner.compile()).addEdge(sg::START, "sub").onError("sub", handles(log));
-        const auto result = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()}).invoke(Update{}, {.thread_id = "t"}).values.bar;
+        graph.addNode("sub", limit ? circle.compile() : inner.compile())
+            .addEdge(sg::START, "sub")
+            .onError("sub", handles(log));
+        const auto result = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()})
+                                .invoke(Update{}, {.thread_id = "t"})
+                                .values.bar;
         REQUIRE(result.size() == 1);
-        CHECK(contains(result[0], limit ? "sub failed (the run took 25 supersteps" : "sub failed (in is broken) after 1"));
+        CHECK(contains(result[0],
+                       limit ? "sub failed (the run took 25 supersteps" : "sub failed (in is broken) after 1"));
     }
 }
 
@@ -374,7 +412,9 @@ TEST_CASE("a handler inside a subgraph may speak for the graph around") {
         return {.update = bar(failure.error), .go_to = {"rescue"}, .graph = sg::PARENT};
     });
     Graph graph;
-    graph.addNode("sub", inner.compile(), leadsTo({"rescue"})).addNode("rescue", appends("rescue")).addEdge(sg::START, "sub");
+    graph.addNode("sub", inner.compile(), leadsTo({"rescue"}))
+        .addNode("rescue", appends("rescue"))
+        .addEdge(sg::START, "sub");
     CHECK(graph.compile().invoke(Update{}).values.bar == Strings{"in is broken", "rescue"});
 }
 
@@ -387,7 +427,8 @@ TEST_CASE("the failed task's end has the error; the handler's update and end go 
             return bar("handled");
         });
         Strings seen;
-        graph.compile().stream(Update{}, {.max_concurrency = 1}, {.modes = {sg::StreamMode::updates, sg::StreamMode::tasks, sg::StreamMode::custom}},
+        graph.compile().stream(Update{}, {.max_concurrency = 1},
+                               {.modes = {sg::StreamMode::updates, sg::StreamMode::tasks, sg::StreamMode::custom}},
                                [&](const sg::StreamEvent& event) {
                                    if (event.node == "ok") return;
                                    const std::string json = event.data.toJson();
@@ -396,8 +437,8 @@ TEST_CASE("the failed task's end has the error; the handler's update and end go 
                                    if (contains(json, "handled")) line += " handled";
                                    seen.push_back(line);
                                });
-        CHECK(seen == Strings{"x tasks", "x tasks error", "__error_handler__x custom", "__error_handler__x updates handled",
-                              "__error_handler__x tasks handled"});
+        CHECK(seen == Strings{"x tasks", "x tasks error", "__error_handler__x custom",
+                              "__error_handler__x updates handled", "__error_handler__x tasks handled"});
     }
 }
 
@@ -413,10 +454,11 @@ TEST_CASE("a graph without the handler runs the node again, and a fork runs both
             return bar("x");
         });
         graph.addEdge(sg::START, "x");
-        if (handled) graph.onError("x", [&log](const State&, const sg::NodeFailure&) -> Update {
-            log.add("handler");
-            throw std::runtime_error("no idea");
-        });
+        if (handled)
+            graph.onError("x", [&log](const State&, const sg::NodeFailure&) -> Update {
+                log.add("handler");
+                throw std::runtime_error("no idea");
+            });
         return graph.compile({.checkpointer = saver});
     };
     CHECK_THROWS_AS(make(true).invoke(Update{}, {.thread_id = "t"}), sg::NodeError);
@@ -432,11 +474,14 @@ TEST_CASE("a graph without the handler runs the node again, and a fork runs both
 TEST_CASE("handlers of tasks that fail at once: the state is the same in whatever order they end") {
     const auto run = [](int concurrency) {
         Graph graph;
-        graph.addNode("split", [](const State&) -> Command {
-            Command command;
-            for (int i = 0; i < 100; ++i) command.go_to.add(sg::Send("w", i));
-            return command;
-        }, leadsTo({"w"}));
+        graph.addNode(
+            "split",
+            [](const State&) -> Command {
+                Command command;
+                for (int i = 0; i < 100; ++i) command.go_to.add(sg::Send("w", i));
+                return command;
+            },
+            leadsTo({"w"}));
         graph.addNode("w", [](const int& number) -> Update {
             if (number % 3 == 0) throw std::runtime_error("broken");
             return bar(std::to_string(number));
@@ -456,7 +501,8 @@ TEST_CASE("a graph over JSON has handlers too") {
     sg::JsonSchema schema;
     schema.channel("said");
     sg::StateGraph<sg::JsonState> graph(schema);
-    graph.addNode("x", [](const sg::JsonState&) -> sg::Update<sg::JsonState> { throw std::runtime_error("x is broken"); });
+    graph.addNode("x",
+                  [](const sg::JsonState&) -> sg::Update<sg::JsonState> { throw std::runtime_error("x is broken"); });
     graph.addEdge(sg::START, "x");
     graph.onError("*", [](const sg::JsonState& state, const sg::NodeFailure& failure) -> sg::Update<sg::JsonState> {
         return {sg::write("said", std::string(state["said"].as_string()) + ", " + failure.error)};

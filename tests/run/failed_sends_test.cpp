@@ -24,9 +24,11 @@ Graph oddFails() {
         if (number % 2 == 1) throw std::runtime_error("odd");
         return {sg::add(&State::n, number)};
     });
-    graph.addConditionalEdges(sg::START, [](const State&) {
-        return std::vector<sg::Send>{work(10), work(11), work(12), work(13)};
-    }, {work.name});
+    graph.addConditionalEdges(sg::START,
+                              [](const State&) {
+                                  return std::vector<sg::Send>{work(10), work(11), work(12), work(13)};
+                              },
+                              {work.name});
     return graph;
 }
 
@@ -41,19 +43,22 @@ std::size_t countOf(const std::string& text, const std::string& part) {
 TEST_CASE("a failed Send's error and snapshot name its index and its payload, whatever drives the run") {
     for (const drivers::Driver& driver : drivers::crossed()) {
         CAPTURE(driver.name);
-        const App app = oddFails().compile({.checkpointer = std::make_shared<sg::MemorySaver>(), .on_failure = sg::FailurePolicy::collect});
+        const App app = oddFails().compile(
+            {.checkpointer = std::make_shared<sg::MemorySaver>(), .on_failure = sg::FailurePolicy::collect});
         const auto outcome = driver.run(app, Update{}, {.thread_id = "t", .max_concurrency = 1});
         const auto* error = outcome.as<sg::NodeError>();
         REQUIRE(error != nullptr);
         CHECK((error->sendIndex() == std::optional<std::uint64_t>(1)));
         CHECK(error->input() == sg::Value(11));
-        CHECK(outcome.what() == "node 'work' failed: odd [thread 't', step 1, node 'work', send 1 with 11]\n"
-                                "  and: node 'work' failed: odd [send 3 with 13]");
+        CHECK(outcome.what() ==
+              "node 'work' failed: odd [thread 't', step 1, node 'work', send 1 with 11]\n"
+              "  and: node 'work' failed: odd [send 3 with 13]");
         const auto snapshot = app.getState({.thread_id = "t"});
         REQUIRE(snapshot.tasks.size() == 4);
         for (int i = 0; i < 4; ++i) {
             CHECK(snapshot.tasks[static_cast<std::size_t>(i)].input == sg::Value(10 + i));
-            CHECK(snapshot.tasks[static_cast<std::size_t>(i)].error == (i % 2 == 1 ? std::optional<std::string>("odd") : std::nullopt));
+            CHECK(snapshot.tasks[static_cast<std::size_t>(i)].error ==
+                  (i % 2 == 1 ? std::optional<std::string>("odd") : std::nullopt));
         }
         CHECK(toJson(snapshot).find("\"input\":11") != std::string::npos);
         for (const auto& each : app.getStateHistory({.thread_id = "t"})) {
@@ -76,7 +81,8 @@ TEST_CASE("an error of a node without a Send has none, and a long payload is sho
     sends.addNode("y", [](const std::string&) -> Update { throw std::runtime_error("no"); });
     std::string payload;
     for (int i = 0; i < 200; ++i) payload += "\xC3\xA4";
-    sends.addConditionalEdges(sg::START, [payload](const State&) { return std::vector<sg::Send>{sg::Send("y", payload)}; }, {"y"});
+    sends.addConditionalEdges(sg::START,
+                              [payload](const State&) { return std::vector<sg::Send>{sg::Send("y", payload)}; }, {"y"});
     try {
         sends.compile().invoke(Update{});
         FAIL("it must throw");
@@ -93,7 +99,8 @@ TEST_CASE("an error inside a subgraph that a Send visits is named by its own tas
     inner.addNode("x", [](const State&) -> Update { throw std::runtime_error("no"); }).addEdge(sg::START, "x");
     Graph graph;
     graph.addNode("inner", inner.compile());
-    graph.addConditionalEdges(sg::START, [](const State&) { return std::vector<sg::Send>{sg::Send("inner", State{.foo = "f"})}; }, {"inner"});
+    graph.addConditionalEdges(
+        sg::START, [](const State&) { return std::vector<sg::Send>{sg::Send("inner", State{.foo = "f"})}; }, {"inner"});
     try {
         graph.compile().invoke(Update{});
         FAIL("it must throw");
@@ -117,15 +124,19 @@ TEST_CASE("what an error of the library says of its place is said once") {
         }
         return what;
     };
-    const std::string slow = whatOf([](const State&, sg::Runtime& runtime) -> Update {
-        runtime.waitFor(1min);
-        return {};
-    }, {.timeout = 1ms});
+    const std::string slow = whatOf(
+        [](const State&, sg::Runtime& runtime) -> Update {
+            runtime.waitFor(1min);
+            return {};
+        },
+        {.timeout = 1ms});
     CHECK(slow.find("1 ms") != std::string::npos);
     CHECK(countOf(slow, "node 'x'") == 2);  // what failed, and where
     CHECK(countOf(slow, "step 1") == 1);
-    const std::string known = whatOf([](const State&) -> Update { throw sg::InvalidArgumentError("no such thing", {.node = "x", .step = 1}); });
+    const std::string known = whatOf(
+        [](const State&) -> Update { throw sg::InvalidArgumentError("no such thing", {.node = "x", .step = 1}); });
     CHECK(known == "node 'x' failed: no such thing [thread 't', step 1, node 'x']");
-    const std::string more = whatOf([](const State&) -> Update { throw sg::InvalidArgumentError("no such thing", {.thread_id = "another"}); });
+    const std::string more = whatOf(
+        [](const State&) -> Update { throw sg::InvalidArgumentError("no such thing", {.thread_id = "another"}); });
     CHECK(more == "node 'x' failed: no such thing [thread 'another'] [thread 't', step 1, node 'x']");
 }

@@ -58,7 +58,8 @@ TEST_CASE("collect: all tasks run, and the error carries and names every failure
     for (const int concurrency : {1, 5}) {
         Five five;
         const App app = five.graph(sg::FailurePolicy::collect, std::make_shared<sg::MemorySaver>());
-        const auto error = thrown<sg::NodeError>([&] { app.invoke(Update{}, {.thread_id = "t", .max_concurrency = concurrency}); });
+        const auto error =
+            thrown<sg::NodeError>([&] { app.invoke(Update{}, {.thread_id = "t", .max_concurrency = concurrency}); });
         CHECK(five.log.takeSorted() == Strings{"a", "b", "c", "d", "e"});
         CHECK(error.context().node == "b");
         CHECK(error.message() == "node 'b' failed: b is broken");
@@ -75,9 +76,11 @@ TEST_CASE("collect: what the library refuses is collected too, and a crowd of fa
     graph.addNode("a", [](const State&) -> Command { return {.go_to = {"nowhere"}}; }).addEdge(sg::START, "a");
     for (int i = 10; i < 30; ++i) {
         const std::string name = "n" + std::to_string(i);
-        graph.addNode(name, [](const State&) -> Update { throw std::runtime_error("broken"); }).addEdge(sg::START, name);
+        graph.addNode(name, [](const State&) -> Update { throw std::runtime_error("broken"); })
+            .addEdge(sg::START, name);
     }
-    const auto error = thrown<sg::InvalidUpdateError>([&] { graph.compile({.on_failure = sg::FailurePolicy::collect}).invoke(Update{}); });
+    const auto error = thrown<sg::InvalidUpdateError>(
+        [&] { graph.compile({.on_failure = sg::FailurePolicy::collect}).invoke(Update{}); });
     REQUIRE(error.others().size() == 20);
     CHECK(messageOf(error.others().back()) == "node 'n29' failed: broken");
     CHECK(contains(error.what(), "'n19'"));
@@ -90,7 +93,8 @@ TEST_CASE("collect: failures inside a subgraph come before those beside it") {
     Graph graph;
     graph.addNode("sub", five.graph(sg::FailurePolicy::collect)).addEdge(sg::START, "sub");
     graph.addNode("z", fails(five.log, "z", five.broken)).addEdge(sg::START, "z");
-    const auto error = thrown<sg::NodeError>([&] { graph.compile({.on_failure = sg::FailurePolicy::collect}).invoke(Update{}); });
+    const auto error =
+        thrown<sg::NodeError>([&] { graph.compile({.on_failure = sg::FailurePolicy::collect}).invoke(Update{}); });
     CHECK(error.context().node == "b");
     REQUIRE(error.others().size() == 2);
     CHECK(messageOf(error.others()[0]) == "node 'd' failed: d is broken");
@@ -101,8 +105,11 @@ TEST_CASE("cancel_siblings: what has not begun is not started, what has finished
     savers::onEach([](savers::Store& store) {
         for (const auto durability : {sg::Durability::async, sg::Durability::sync, sg::Durability::exit}) {
             Five five;
-            const sg::RunConfig config{.thread_id = std::to_string(static_cast<int>(durability)), .durability = durability, .max_concurrency = 1};
-            const auto error = thrown<sg::NodeError>([&] { five.graph(sg::FailurePolicy::cancel_siblings, store.open()).invoke(Update{}, config); });
+            const sg::RunConfig config{.thread_id = std::to_string(static_cast<int>(durability)),
+                                       .durability = durability,
+                                       .max_concurrency = 1};
+            const auto error = thrown<sg::NodeError>(
+                [&] { five.graph(sg::FailurePolicy::cancel_siblings, store.open()).invoke(Update{}, config); });
             CHECK(error.context().node == "b");
             CHECK(five.log.take() == Strings{"a", "b"});
             {
@@ -143,20 +150,25 @@ TEST_CASE("cancel_siblings: tasks that run already end, and their results are ke
         return bar("b");
     });
     graph.addEdge(sg::START, "a").addEdge(sg::START, "b");
-    const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>(), .on_failure = sg::FailurePolicy::cancel_siblings});
+    const App app = graph.compile(
+        {.checkpointer = std::make_shared<sg::MemorySaver>(), .on_failure = sg::FailurePolicy::cancel_siblings});
     CHECK_THROWS_AS(app.invoke(Update{}, {.thread_id = "t", .max_concurrency = 2}), sg::NodeError);
     CHECK(log.entries().empty());
     CHECK(app.getState({.thread_id = "t"}).values.bar == Strings{"b"});
 }
 
-TEST_CASE("cancel_siblings: a failure that is tried again, or handled, stops nobody; in turn who waits for a retry has begun") {
+TEST_CASE(
+    "cancel_siblings: a failure that is tried again, or handled, stops nobody; in turn who waits for a retry has "
+    "begun") {
     Log log;
     Graph graph;
-    graph.addNode("a", [&](const State&, sg::Runtime& runtime) -> Update {
-        log.add("a");
-        if (runtime.attempt() == 1) throw std::runtime_error("not yet");
-        return bar("a");
-    }, {.retry = {.max_attempts = 2, .initial_interval = 0ms}});
+    graph.addNode("a",
+                  [&](const State&, sg::Runtime& runtime) -> Update {
+                      log.add("a");
+                      if (runtime.attempt() == 1) throw std::runtime_error("not yet");
+                      return bar("a");
+                  },
+                  {.retry = {.max_attempts = 2, .initial_interval = 0ms}});
     graph.addNode("b", [&](const State&) -> Update {
         log.add("b");
         throw std::runtime_error("broken");
@@ -165,10 +177,13 @@ TEST_CASE("cancel_siblings: a failure that is tried again, or handled, stops nob
     for (const char* name : {"a", "b", "c"}) graph.addEdge(sg::START, name);
     Graph handled = graph;
     handled.onError("b", [](const State&, const sg::NodeFailure&) -> Update { return bar("handled"); });
-    CHECK(handled.compile({.on_failure = sg::FailurePolicy::cancel_siblings}).invoke(Update{}, {.max_concurrency = 1}).values.bar ==
-          Strings{"a", "handled", "c"});
+    CHECK(handled.compile({.on_failure = sg::FailurePolicy::cancel_siblings})
+              .invoke(Update{}, {.max_concurrency = 1})
+              .values.bar == Strings{"a", "handled", "c"});
     log.take();
-    CHECK_THROWS_AS(graph.compile({.on_failure = sg::FailurePolicy::cancel_siblings}).invoke(Update{}, {.max_concurrency = 1}), sg::NodeError);
+    CHECK_THROWS_AS(
+        graph.compile({.on_failure = sg::FailurePolicy::cancel_siblings}).invoke(Update{}, {.max_concurrency = 1}),
+        sg::NodeError);
     CHECK(log.take() == Strings{"a", "b", "a"});
 }
 

@@ -194,8 +194,7 @@ TEST_CASE("two values for a last-value channel in one superstep are an error, an
         CHECK(error.context().channel == "foo");
         CHECK(contains(error.message(), "'a', 'b'"));
         CHECK(app.getState({.thread_id = "t"}).values.foo == "i");
-        CHECK(app.invoke({sg::set(&State::foo, "j")}, {.thread_id = "t", .interrupt_before = {"*"}}).values.foo ==
-              "j");
+        CHECK(app.invoke({sg::set(&State::foo, "j")}, {.thread_id = "t", .interrupt_before = {"*"}}).values.foo == "j");
     });
 }
 

@@ -24,14 +24,17 @@ struct Work {
     int secret = 0;  // stays inside
 
     static constexpr auto channels() {
-        return sg::channels(sg::channel("name", &Work::name), sg::channel("n", &Work::n), sg::channel("secret", &Work::secret));
+        return sg::channels(sg::channel("name", &Work::name), sg::channel("n", &Work::n),
+                            sg::channel("secret", &Work::secret));
     }
 };
 struct WorkResult {
     std::string name = {};
     int n = 0;
 
-    static constexpr auto channels() { return sg::channels(sg::channel("name", &WorkResult::name), sg::channel("n", &WorkResult::n)); }
+    static constexpr auto channels() {
+        return sg::channels(sg::channel("name", &WorkResult::name), sg::channel("n", &WorkResult::n));
+    }
 };
 using WorkApp = sg::CompiledGraph<Work, Work, WorkResult>;
 
@@ -62,21 +65,27 @@ std::string text(const WorkResult& result) { return result.name + "=" + std::to_
 Graph caller(const WorkApp& inner, Strings names, bool awaited, const sg::NodeOptions& options = {}) {
     Graph graph;
     if (!awaited) {
-        graph.addNode("n", [inner, names](const State&, sg::Runtime& rt) -> Update {
-            Strings results;
-            for (const std::string& name : names) results.push_back(text(rt.invoke(inner, work(name, 10), name)));
-            return {sg::overwrite(&State::bar, std::move(results))};
-        }, options);
+        graph.addNode(
+            "n",
+            [inner, names](const State&, sg::Runtime& rt) -> Update {
+                Strings results;
+                for (const std::string& name : names) results.push_back(text(rt.invoke(inner, work(name, 10), name)));
+                return {sg::overwrite(&State::bar, std::move(results))};
+            },
+            options);
     } else {
-        graph.addNode("n", [inner, names](const State&, sg::Runtime& rt) -> sg::Task<Update> {
-            std::vector<sg::Task<WorkResult>> calls;
-            for (const std::string& name : names) calls.push_back(rt.asyncInvoke(inner, work(name, 10), name));
-            std::vector<WorkResult> all = co_await sg::whenAll(std::move(calls));
-            Strings results;
-            for (const WorkResult& each : all) results.push_back(text(each));
-            Update update{sg::overwrite(&State::bar, std::move(results))};
-            co_return update;
-        }, options);
+        graph.addNode(
+            "n",
+            [inner, names](const State&, sg::Runtime& rt) -> sg::Task<Update> {
+                std::vector<sg::Task<WorkResult>> calls;
+                for (const std::string& name : names) calls.push_back(rt.asyncInvoke(inner, work(name, 10), name));
+                std::vector<WorkResult> all = co_await sg::whenAll(std::move(calls));
+                Strings results;
+                for (const WorkResult& each : all) results.push_back(text(each));
+                Update update{sg::overwrite(&State::bar, std::move(results))};
+                co_return update;
+            },
+            options);
     }
     graph.addEdge(sg::START, "n");
     return graph;
@@ -124,11 +133,13 @@ TEST_CASE("without a saver a call works for the run, and one that has ended is n
     Log log;
     const WorkApp inner = worker(log, Asks::no);
     Graph graph;
-    graph.addNode("n", [&](const State&, sg::Runtime& rt) -> Update {
-        const auto result = rt.invoke(inner, work("a", 10), "a");
-        if (rt.attempt() == 1) throw std::runtime_error("once more");
-        return {sg::add(&State::bar, text(result))};
-    }, {.retry = {.max_attempts = 2, .initial_interval = {}, .jitter = false}});
+    graph.addNode("n",
+                  [&](const State&, sg::Runtime& rt) -> Update {
+                      const auto result = rt.invoke(inner, work("a", 10), "a");
+                      if (rt.attempt() == 1) throw std::runtime_error("once more");
+                      return {sg::add(&State::bar, text(result))};
+                  },
+                  {.retry = {.max_attempts = 2, .initial_interval = {}, .jitter = false}});
     graph.addEdge(sg::START, "n");
     const App app = graph.compile();
     for (const drivers::Driver& driver : drivers::all()) {
@@ -150,7 +161,8 @@ TEST_CASE("questions inside a call are the thread's, and an answer goes on insid
             for (const drivers::Driver& driver : drivers::all()) {
                 CAPTURE(driver.name);
                 (void)log.take();
-                const sg::RunConfig config{.thread_id = driver.name + std::to_string(static_cast<int>(durability)), .durability = durability};
+                const sg::RunConfig config{.thread_id = driver.name + std::to_string(static_cast<int>(durability)),
+                                           .durability = durability};
                 const auto run = [&](auto input) { return driver.run(app, std::move(input), config); };
                 auto outcome = run(Update{});
                 REQUIRE(outcome.what() == "");
@@ -174,9 +186,11 @@ TEST_CASE("calls made at the same time all ask, and are answered in any order an
             const sg::RunConfig config{.thread_id = driver.name};
             auto outcome = driver.run(app, Update{}, config);
             REQUIRE(outcome.what() == "");
-            CHECK(keysOf(outcome.interrupts) == Strings{"how many more for a?", "how many more for b?", "how many more for c?"});
+            CHECK(keysOf(outcome.interrupts) ==
+                  Strings{"how many more for a?", "how many more for b?", "how many more for c?"});
             REQUIRE(outcome.interrupts.size() == 3);
-            outcome = driver.run(app, sg::Command<>{.answers = {{outcome.interrupts[2].id, 3}, {outcome.interrupts[0].id, 1}}}, config);
+            outcome = driver.run(
+                app, sg::Command<>{.answers = {{outcome.interrupts[2].id, 3}, {outcome.interrupts[0].id, 1}}}, config);
             REQUIRE(outcome.what() == "");
             CHECK(keysOf(outcome.interrupts) == Strings{"how many more for b?"});
             outcome = driver.run(app, sg::Command<>{.answers = {{"more", 2}}}, config);
@@ -189,7 +203,8 @@ TEST_CASE("calls made at the same time all ask, and are answered in any order an
 
 TEST_CASE("an answer of the wrong type for a question inside a call is refused, and the question stays open") {
     Log log;
-    const App app = caller(worker(log, Asks::yes), {"a"}, false).compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
+    const App app =
+        caller(worker(log, Asks::yes), {"a"}, false).compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
     for (const drivers::Driver& driver : drivers::all()) {
         CAPTURE(driver.name);
         const sg::RunConfig config{.thread_id = driver.name};
@@ -201,13 +216,15 @@ TEST_CASE("an answer of the wrong type for a question inside a call is refused, 
     }
 }
 
-TEST_CASE("whichever call of the saver fails, the thread goes on to the same end, and nothing that has ended runs again") {
+TEST_CASE(
+    "whichever call of the saver fails, the thread goes on to the same end, and nothing that has ended runs again") {
     bool is_first_store = true;  // on the second one, where this takes long, not all of it
     savers::onEach([&](savers::Store& store) {
         const bool all = std::exchange(is_first_store, false);
         const auto faults = std::make_shared<sg::testing::FaultSaver>(store.open());
         for (const bool awaited : {false, true}) {
-            for (const sg::Durability durability : {sg::Durability::sync, sg::Durability::async, sg::Durability::exit}) {
+            for (const sg::Durability durability :
+                 {sg::Durability::sync, sg::Durability::async, sg::Durability::exit}) {
                 for (const bool after : {false, true}) {
                     if (!all && (durability != sg::Durability::async || after)) continue;
                     bool failed = true;
@@ -217,18 +234,21 @@ TEST_CASE("whichever call of the saver fails, the thread goes on to the same end
                         CAPTURE(after);
                         CAPTURE(static_cast<int>(durability));
                         Log log;
-                        const App app = caller(worker(log, Asks::yes), {"a", "b"}, awaited).compile({.checkpointer = faults});
+                        const App app =
+                            caller(worker(log, Asks::yes), {"a", "b"}, awaited).compile({.checkpointer = faults});
                         const drivers::Driver& driver = drivers::all()[nth % drivers::all().size()];
                         CAPTURE(driver.name);
-                        const sg::RunConfig config{
-                            .thread_id = std::to_string(nth) + (awaited ? "a" : "b") + (after ? "a" : "b") + std::to_string(static_cast<int>(durability)),
-                            .durability = durability};
+                        const sg::RunConfig config{.thread_id = std::to_string(nth) + (awaited ? "a" : "b") +
+                                                                (after ? "a" : "b") +
+                                                                std::to_string(static_cast<int>(durability)),
+                                                   .durability = durability};
                         faults->arm({.fail_at = nth, .after_effect = after});
                         auto outcome = driver.run(app, Update{}, config);
                         for (int i = 0; i < 20 && (outcome.failed() || outcome.status != sg::Status::done); ++i) {
                             faults->failures() > 0 ? faults->disarm() : (void)0;
                             if (!outcome.failed() && !outcome.interrupts.empty()) {
-                                outcome = driver.run(app, sg::Command<>{.answers = {{outcome.interrupts.at(0).id, 5}}}, config);
+                                outcome = driver.run(app, sg::Command<>{.answers = {{outcome.interrupts.at(0).id, 5}}},
+                                                     config);
                                 continue;
                             }
                             const auto snapshot = app.getState({.thread_id = config.thread_id});
@@ -304,10 +324,13 @@ TEST_CASE("a run that is abandoned in a call goes on there") {
                     CAPTURE(steps);
                     Log log;
                     const App app = caller(worker(log, Asks::no), {"a", "b"}, awaited).compile({.checkpointer = saver});
-                    const sg::RunConfig config{.thread_id = driver.name + std::to_string(steps) + (awaited ? "a" : "b"), .durability = sg::Durability::async};
+                    const sg::RunConfig config{.thread_id = driver.name + std::to_string(steps) + (awaited ? "a" : "b"),
+                                               .durability = sg::Durability::async};
                     (void)driver.abandon(app, Update{}, config, {.steps = steps});
-                    const bool begun = static_cast<bool>(app.getState({.thread_id = config.thread_id}).config.checkpoint_id);
-                    const auto done = begun ? drivers::blocking().run(app, sg::RESUME, config) : drivers::blocking().run(app, Update{}, config);
+                    const bool begun =
+                        static_cast<bool>(app.getState({.thread_id = config.thread_id}).config.checkpoint_id);
+                    const auto done = begun ? drivers::blocking().run(app, sg::RESUME, config)
+                                            : drivers::blocking().run(app, Update{}, config);
                     REQUIRE(done.what() == "");
                     CHECK(done.values.bar == Strings{"a=21", "b=21"});
                 }
@@ -344,7 +367,8 @@ TEST_CASE("a stop, a drain and the limits of a node reach the graph that it call
                     control->requestStop();
                     rt.waitFor(std::chrono::milliseconds(10'000));
                 });
-                const App app = caller(inner, {"a"}, awaited).compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
+                const App app =
+                    caller(inner, {"a"}, awaited).compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
                 const auto stopped = driver.run(app, Update{}, {.thread_id = "1", .control = control});
                 REQUIRE(stopped.what() == "");
                 CHECK((stopped.status == sg::Status::cancelled));
@@ -365,9 +389,11 @@ TEST_CASE("a stop, a drain and the limits of a node reach the graph that it call
             }
             {
                 (void)log.take();
-                const WorkApp inner = make(std::make_shared<std::atomic<int>>(0), [](sg::Runtime& rt) { rt.waitFor(std::chrono::milliseconds(10'000)); });
+                const WorkApp inner = make(std::make_shared<std::atomic<int>>(0),
+                                           [](sg::Runtime& rt) { rt.waitFor(std::chrono::milliseconds(10'000)); });
                 const App app = caller(inner, {"a"}, awaited,
-                                       {.retry = {.max_attempts = 2, .initial_interval = {}, .jitter = false}, .timeout = std::chrono::milliseconds(100)})
+                                       {.retry = {.max_attempts = 2, .initial_interval = {}, .jitter = false},
+                                        .timeout = std::chrono::milliseconds(100)})
                                     .compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
                 const auto done = driver.run(app, Update{}, {.thread_id = "1"});
                 REQUIRE(done.what() == "");
@@ -393,7 +419,8 @@ TEST_CASE("a drain inside a call ends the run there") {
     });
     inner.addEdge("first", "second");
     inner.addEdge(sg::START, "first");
-    const App app = caller(inner.compile(), {"a"}, false).compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
+    const App app =
+        caller(inner.compile(), {"a"}, false).compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
     const auto drained = app.invoke(Update{}, {.thread_id = "1", .control = control});
     CHECK((drained.status == sg::Status::drained));
     CHECK(log.take() == Strings{"first"});
@@ -427,17 +454,21 @@ TEST_CASE("a call's log is found through its task, and read with the state of it
         std::vector<int> numbers;
         for (const auto& each : app.getStateHistory<Work>(call.state_config)) numbers.push_back(each.values.n);
         CHECK(numbers == std::vector<int>{20, 10, 0});
-        CHECK(contains(thrown<sg::InvalidArgumentError>([&] { app.updateState(call.state_config, sg::Update<Work>{}); }).what(), "calls (Runtime::invoke)"));
+        CHECK(contains(
+            thrown<sg::InvalidArgumentError>([&] { app.updateState(call.state_config, sg::Update<Work>{}); }).what(),
+            "calls (Runtime::invoke)"));
         auto inner_config = sg::RunConfig{.thread_id = "1"};
         inner_config.checkpoint_ns = call.state_config.checkpoint_ns;
         inner_config.checkpoint_id = inside.config.checkpoint_id;
-        CHECK(contains(thrown<sg::InvalidArgumentError>([&] { app.invoke(sg::RESUME, inner_config); }).what(), "calls (Runtime::invoke)"));
+        CHECK(contains(thrown<sg::InvalidArgumentError>([&] { app.invoke(sg::RESUME, inner_config); }).what(),
+                       "calls (Runtime::invoke)"));
     });
 }
 
 TEST_CASE("a run that begins at an earlier checkpoint makes its calls anew") {
     Log log;
-    const App app = caller(worker(log, Asks::yes), {"a"}, false).compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
+    const App app =
+        caller(worker(log, Asks::yes), {"a"}, false).compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
     const sg::RunConfig config{.thread_id = "1"};
     (void)app.invoke(Update{}, config);
     CHECK(app.invoke(sg::Command<>{.resume = sg::Value(5)}, config).values.bar == Strings{"a=25"});
@@ -456,11 +487,13 @@ TEST_CASE("events of a call have its namespace, and those of both graphs come in
     Log log;
     const App app = caller(worker(log, Asks::no), {"a"}, false).compile();
     Strings nodes;
-    (void)app.stream(Update{}, {}, {.modes = sg::StreamMode::updates, .subgraphs = true}, [&](const sg::StreamEvent& event) {
-        std::string place;
-        for (const auto& segment : event.ns) place += segment.substr(0, segment.find(':')) + segment.substr(segment.rfind(':')) + "/";
-        nodes.push_back(place + event.node);
-    });
+    (void)app.stream(Update{}, {}, {.modes = sg::StreamMode::updates, .subgraphs = true},
+                     [&](const sg::StreamEvent& event) {
+                         std::string place;
+                         for (const auto& segment : event.ns)
+                             place += segment.substr(0, segment.find(':')) + segment.substr(segment.rfind(':')) + "/";
+                         nodes.push_back(place + event.node);
+                     });
     CHECK(nodes == Strings{"n:a/first", "n:a/second", "n"});
 }
 
@@ -576,11 +609,15 @@ TEST_CASE("a call has the run's limit of supersteps, context and store") {
     CHECK(contains(error.what(), "7 supersteps"));
 
     sg::StateGraph<Work> asks;
-    asks.addNode("asks", [](const Work&, sg::Runtime& rt) -> sg::Update<Work> { return {sg::set(&Work::n, rt.context<int>())}; });
+    asks.addNode("asks", [](const Work&, sg::Runtime& rt) -> sg::Update<Work> {
+        return {sg::set(&Work::n, rt.context<int>())};
+    });
     asks.addEdge(sg::START, "asks");
     const auto knows = asks.compile();
     Graph given;
-    given.addNode("n", [knows](const State&, sg::Runtime& rt) -> Update { return {sg::add(&State::n, rt.invoke(knows, sg::Update<Work>{}, "k").n)}; });
+    given.addNode("n", [knows](const State&, sg::Runtime& rt) -> Update {
+        return {sg::add(&State::n, rt.invoke(knows, sg::Update<Work>{}, "k").n)};
+    });
     given.addEdge(sg::START, "n");
     CHECK(given.compile().invoke(Update{}, {.context = 42}).values.n == 42);
 }
@@ -625,20 +662,24 @@ TEST_CASE("pruning drops the log of a past call") {
     });
 }
 
-// ------------------------------------------------------------------------------------------------ Commands for the graph around
+// --------------------------------------------------------------------------------------- Commands for the graph around
 namespace {
 
 struct Parent {
     std::string label = {};
     Strings seen = {};
 
-    static constexpr auto channels() { return sg::channels(sg::channel("label", &Parent::label), sg::channel("seen", &Parent::seen, sg::append)); }
+    static constexpr auto channels() {
+        return sg::channels(sg::channel("label", &Parent::label), sg::channel("seen", &Parent::seen, sg::append));
+    }
 };
 
 sg::CompiledGraph<Work> handsOver() {
     sg::StateGraph<Work> inner;
     inner.addNode("leaves", [](const Work& given) -> sg::Command<Parent> {
-        return {.update = {sg::set(&Parent::label, given.name), sg::add(&Parent::seen, "inner")}, .go_to = "other", .graph = sg::PARENT};
+        return {.update = {sg::set(&Parent::label, given.name), sg::add(&Parent::seen, "inner")},
+                .go_to = "other",
+                .graph = sg::PARENT};
     });
     inner.addEdge(sg::START, "leaves");
     return inner.compile();
@@ -652,15 +693,20 @@ TEST_CASE("a node inside writes to the parent's state with a Command of that sta
         sg::StateGraph<Parent> graph;
         const auto inner = handsOver();
         if (called) {
-            graph.addNode("inner", [inner](const Parent&, sg::Runtime& rt) -> sg::Update<Parent> {
-                (void)rt.invoke(inner, work("inside", 1), "k");
-                return {sg::set(&Parent::label, "never")};
-            }, {.ends = {"other"}});
-        } else {
-            graph.addNode("inner", inner, [](const Parent&) { return work("inside", 1); }, [](const Work&) { return sg::Update<Parent>{}; },
+            graph.addNode("inner",
+                          [inner](const Parent&, sg::Runtime& rt) -> sg::Update<Parent> {
+                              (void)rt.invoke(inner, work("inside", 1), "k");
+                              return {sg::set(&Parent::label, "never")};
+                          },
                           {.ends = {"other"}});
+        } else {
+            graph.addNode(
+                "inner", inner, [](const Parent&) { return work("inside", 1); },
+                [](const Work&) { return sg::Update<Parent>{}; }, {.ends = {"other"}});
         }
-        graph.addNode("other", [](const Parent& state) -> sg::Update<Parent> { return {sg::add(&Parent::seen, "other after " + state.label)}; });
+        graph.addNode("other", [](const Parent& state) -> sg::Update<Parent> {
+            return {sg::add(&Parent::seen, "other after " + state.label)};
+        });
         graph.addEdge(sg::START, "inner");
         const auto app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
         for (const drivers::Driver& driver : drivers::all()) {
@@ -675,13 +721,18 @@ TEST_CASE("a node inside writes to the parent's state with a Command of that sta
 
 TEST_CASE("a Command with an update of another state than the parent's, or without PARENT, is an error that says so") {
     Graph graph;
-    graph.addNode("inner", handsOver(), [](const State&) { return work("x", 1); }, [](const Work&) { return Update{}; }, {.ends = {"other"}});
+    graph.addNode(
+        "inner", handsOver(), [](const State&) { return work("x", 1); }, [](const Work&) { return Update{}; },
+        {.ends = {"other"}});
     graph.addNode("other", appends("other"));
     graph.addEdge(sg::START, "inner");
-    CHECK(contains(thrown<sg::InvalidUpdateError>([&] { graph.compile().invoke(Update{}); }).what(), "of another state than that graph's"));
+    CHECK(contains(thrown<sg::InvalidUpdateError>([&] { graph.compile().invoke(Update{}); }).what(),
+                   "of another state than that graph's"));
 
     sg::StateGraph<Work> inner;
-    inner.addNode("stays", [](const Work&) -> sg::Command<Parent> { return {.update = {sg::set(&Parent::label, "x")}}; });
+    inner.addNode("stays",
+                  [](const Work&) -> sg::Command<Parent> { return {.update = {sg::set(&Parent::label, "x")}}; });
     inner.addEdge(sg::START, "stays");
-    CHECK(contains(thrown<sg::InvalidUpdateError>([&] { inner.compile().invoke(sg::Update<Work>{}); }).what(), "graph = PARENT"));
+    CHECK(contains(thrown<sg::InvalidUpdateError>([&] { inner.compile().invoke(sg::Update<Work>{}); }).what(),
+                   "graph = PARENT"));
 }

@@ -16,8 +16,8 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/recording_saver.hpp"
 
-// What grows with a run's size does not grow with its square. Work is counted and not timed: at one size, and at four times that size, where n log n is
-// less than six times as much and a square sixteen times.
+// What grows with a run's size does not grow with its square. Work is counted and not timed: at one size, and at four
+// times that size, where n log n is less than six times as much and a square sixteen times.
 using namespace graphs;
 
 namespace {
@@ -50,23 +50,29 @@ App fanOut(int count, const bool& fails, const std::shared_ptr<sg::BaseCheckpoin
         if (number == count / 2 && fails) throw std::runtime_error("no");
         return {sg::add(&State::n, 1)};
     });
-    graph.addConditionalEdges(sg::START, [count](const State&) {
-        std::vector<sg::Send> sends;
-        for (int i = 0; i < count; ++i) sends.emplace_back("work", i);
-        return sends;
-    }, {"work"});
+    graph.addConditionalEdges(sg::START,
+                              [count](const State&) {
+                                  std::vector<sg::Send> sends;
+                                  for (int i = 0; i < count; ++i) sends.emplace_back("work", i);
+                                  return sends;
+                              },
+                              {"work"});
     return graph.compile({.checkpointer = saver});
 }
 
 /// The same in a subgraph, where each task asks.
 App askingFanOut(int count, const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
     Graph inner;
-    inner.addNode("work", [](const int&, sg::Runtime& runtime) -> Update { return {sg::add(&State::n, sg::interrupt<int>(runtime, "how much?"))}; });
-    inner.addConditionalEdges(sg::START, [count](const State&) {
-        std::vector<sg::Send> sends;
-        for (int i = 0; i < count; ++i) sends.emplace_back("work", i);
-        return sends;
-    }, {"work"});
+    inner.addNode("work", [](const int&, sg::Runtime& runtime) -> Update {
+        return {sg::add(&State::n, sg::interrupt<int>(runtime, "how much?"))};
+    });
+    inner.addConditionalEdges(sg::START,
+                              [count](const State&) {
+                                  std::vector<sg::Send> sends;
+                                  for (int i = 0; i < count; ++i) sends.emplace_back("work", i);
+                                  return sends;
+                              },
+                              {"work"});
     Graph graph;
     graph.addNode("inner", inner.compile()).addEdge(sg::START, "inner");
     return graph.compile({.checkpointer = saver});
@@ -125,20 +131,28 @@ TEST_CASE("a long run with durability exit holds as much as a short one") {
             if (state.n == supersteps) live = liveBytes() - live;
             return {sg::add(&State::n, 1)};
         });
-        graph.addNode("b", [](const State& state) -> Update { return {sg::set(&State::foo, std::string(1000, static_cast<char>('a' + state.n % 20)))}; });
+        graph.addNode("b", [](const State& state) -> Update {
+            return {sg::set(&State::foo, std::string(1000, static_cast<char>('a' + state.n % 20)))};
+        });
         graph.addEdge(sg::START, "a").addEdge(sg::START, "b");
-        graph.addConditionalEdges("a", [&](const State& state) -> Strings {
-            return state.n > supersteps ? Strings{} : Strings{"a", "b"};
-        }, {"a", "b"});
+        graph.addConditionalEdges("a",
+                                  [&](const State& state) -> Strings {
+                                      return state.n > supersteps ? Strings{} : Strings{"a", "b"};
+                                  },
+                                  {"a", "b"});
         const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
-        CHECK(app.invoke(Update{}, {.thread_id = "t", .durability = sg::Durability::exit, .recursion_limit = supersteps + 10, .max_concurrency = 1})
+        CHECK(app.invoke(Update{}, {.thread_id = "t",
+                                    .durability = sg::Durability::exit,
+                                    .recursion_limit = supersteps + 10,
+                                    .max_concurrency = 1})
                   .values.n == supersteps + 1);
         return static_cast<std::int64_t>(live);
     };
     CHECK(measure(2000) < 200'000);  // two records of 1 kB a superstep would be 2 MB
 }
 
-TEST_CASE("the records that exit keeps of the superstep under way, and of the one that it resumed, are stored as before") {
+TEST_CASE(
+    "the records that exit keeps of the superstep under way, and of the one that it resumed, are stored as before") {
     bool fails = true;
     const auto saver = std::make_shared<sg::MemorySaver>();
     const App app = fanOut(20, fails, saver);
@@ -163,11 +177,13 @@ TEST_CASE("the unfinished threads of a memory saver are found with n log n compa
         const auto saver = std::make_shared<sg::MemorySaver>();
         const bool fails = true;
         const App app = fanOut(1, fails, saver);
-        for (int i = 0; i < count; ++i) CHECK_THROWS_AS(app.invoke(Update{}, {.thread_id = std::to_string(i * 7919 % count)}), sg::NodeError);
+        for (int i = 0; i < count; ++i)
+            CHECK_THROWS_AS(app.invoke(Update{}, {.thread_id = std::to_string(i * 7919 % count)}), sg::NodeError);
         return comparisonsOf([&] {
             const auto found = saver->unfinishedThreads();
             REQUIRE(found.size() == static_cast<std::size_t>(count));
-            for (std::size_t i = 0; i < found.size(); ++i) CHECK(found[i].thread_id == std::to_string(i));  // by size, then by text
+            for (std::size_t i = 0; i < found.size(); ++i)
+                CHECK(found[i].thread_id == std::to_string(i));  // by size, then by text
         });
     };
     checkGrowth("threads", {measure(2000), measure(8000)});
@@ -205,7 +221,9 @@ TEST_CASE("the record of a deeply nested subgraph has 17 bytes for each graph ar
             for (const auto& row : request.commits) largest = std::max(largest, row.bytes.size());
             inner.put(request);
         }
-        std::optional<sg::CheckpointTuple> getTuple(const sg::TupleQuery& query) override { return inner.getTuple(query); }
+        std::optional<sg::CheckpointTuple> getTuple(const sg::TupleQuery& query) override {
+            return inner.getTuple(query);
+        }
         std::vector<sg::ListedCheckpoint> list(const sg::ListQuery& query) override { return inner.list(query); }
         void deleteThread(std::string_view id) override { inner.deleteThread(id); }
         void copyThread(std::string_view from, std::string_view to) override { inner.copyThread(from, to); }
@@ -250,7 +268,8 @@ TEST_CASE("runs that wait for a busy thread are neither searched nor woken for e
             std::vector<std::unique_ptr<ThreadClaim>> line;
             for (std::size_t i = 0; i < count; ++i) {
                 line.push_back(std::make_unique<ThreadClaim>());
-                CHECK(line.back()->enterLine(saver, "t", sg::OnBusy::wait, std::chrono::seconds(1), come, &turns) == (i == 0));
+                CHECK(line.back()->enterLine(saver, "t", sg::OnBusy::wait, std::chrono::seconds(1), come, &turns) ==
+                      (i == 0));
             }
             // Every third gives up first, from the end, so that holders change nowhere.
             for (std::size_t i = count - 1; i > 0; --i) {

@@ -272,15 +272,19 @@ TEST_CASE(
     });
 }
 
-TEST_CASE("a subgraph with a log, inside one that stores nothing, resumes where it was each time the one around it runs again") {
+TEST_CASE(
+    "a subgraph with a log, inside one that stores nothing, resumes where it was each time the one around it runs "
+    "again") {
     savers::onEach([](savers::Store& store) {
         Log log;
         Graph inner;
         inner.addNode("one", appends(log, "one")).addNode("ask", asks(log, "ask"));
         inner.addEdge(sg::START, "one").addEdge("one", "ask");
         Graph middle;
-        middle.addNode("first", appends(log, "first")).addNode("inner", inner.compile(), [](const State&) { return Update{}; },
-                                                                [](const State& inside) -> Update { return {sg::add(&State::bar, inside.bar)}; });
+        middle.addNode("first", appends(log, "first"))
+            .addNode(
+                "inner", inner.compile(), [](const State&) { return Update{}; },
+                [](const State& inside) -> Update { return {sg::add(&State::bar, inside.bar)}; });
         middle.addNode("later", asks(log, "later"));
         middle.addEdge(sg::START, "first").addEdge("first", "inner").addEdge("inner", "later");
         Graph graph;
@@ -288,7 +292,8 @@ TEST_CASE("a subgraph with a log, inside one that stores nothing, resumes where 
         const auto app = [&] { return graph.compile({.checkpointer = store.open()}); };
         CHECK((app().invoke(Update{}, {.thread_id = "t"}).status == sg::Status::interrupted));
         CHECK((app().invoke(sg::Command<>{.resume = "A"}, {.thread_id = "t"}).status == sg::Status::interrupted));
-        CHECK(app().invoke(sg::Command<>{.resume = "B"}, {.thread_id = "t"}).values.bar == Strings{"first", "one", "ask:A", "later:B"});
+        CHECK(app().invoke(sg::Command<>{.resume = "B"}, {.thread_id = "t"}).values.bar ==
+              Strings{"first", "one", "ask:A", "later:B"});
         CHECK(log.count("first") == 3);
         CHECK(log.count("one") == 1);
     });

@@ -63,11 +63,16 @@ TEST_CASE("a question with a key is shown with it, and is answered by it") {
     });
 }
 
-TEST_CASE("answers to questions with keys stay theirs when the questions change places, and plain ones keep their order") {
+TEST_CASE(
+    "answers to questions with keys stay theirs when the questions change places, and plain ones keep their order") {
     savers::onEach([](savers::Store& store) {
         const auto saver = store.open();
-        const auto ask = [](sg::Runtime& rt, const std::string& key) { return sg::interrupt<std::string>(rt, key, key + "?"); };
-        const auto plain = [](sg::Runtime& rt, const std::string& question) { return sg::interrupt<std::string>(rt, question); };
+        const auto ask = [](sg::Runtime& rt, const std::string& key) {
+            return sg::interrupt<std::string>(rt, key, key + "?");
+        };
+        const auto plain = [](sg::Runtime& rt, const std::string& question) {
+            return sg::interrupt<std::string>(rt, question);
+        };
         const auto compile = [&](auto node) {
             Graph graph;
             graph.addNode("n", node).addEdge(sg::START, "n");
@@ -115,7 +120,8 @@ TEST_CASE("answers to questions with keys stay theirs when the questions change 
     });
 }
 
-TEST_CASE("two questions with one key get one answer, and in a function that is called once a key is that function's own") {
+TEST_CASE(
+    "two questions with one key get one answer, and in a function that is called once a key is that function's own") {
     const auto node = [](const State&, sg::Runtime& rt) -> Update {
         const auto a = sg::interrupt<std::string>(rt, "k", "first");
         const auto b = sg::interrupt<std::string>(rt, "k", "second");
@@ -189,7 +195,9 @@ TEST_CASE("several questions with keys are open at once, and are answered in any
                 sg::Runtime& rt = calls.runtime();
                 std::vector<sg::FlowFuture<std::string>> started;
                 for (const std::string name : {"a", "b", "c"}) {
-                    started.push_back(calls.start("ask", [&rt](const std::string& key) { return sg::interrupt<std::string>(rt, key, key + "?"); }, name));
+                    started.push_back(calls.start(
+                        "ask", [&rt](const std::string& key) { return sg::interrupt<std::string>(rt, key, key + "?"); },
+                        name));
                 }
                 std::string all;
                 for (const auto& each : started) all += each.get();
@@ -219,7 +227,9 @@ TEST_CASE("an answer must name one open question") {
     graph.addNode("n", [](const State&, sg::Runtime& rt) -> Update {
         return {sg::add(&State::bar, sg::interrupt<std::string>(rt, "approve", "?"))};
     });
-    graph.addConditionalEdges(sg::START, [](const State&) { return std::vector<sg::Send>{{"n", State{}}, {"n", State{}}}; });
+    graph.addConditionalEdges(sg::START, [](const State&) {
+        return std::vector<sg::Send>{{"n", State{}}, {"n", State{}}};
+    });
     const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
     const sg::RunConfig config{.thread_id = "1"};
     const auto asked = app.invoke(Update{}, config);
@@ -274,9 +284,11 @@ TEST_CASE("events, unfinished threads and questions from inside a subgraph have 
     const auto saver = std::make_shared<sg::MemorySaver>();
     const App app = graph.compile({.checkpointer = saver});
     Strings keys;
-    const auto outcome = app.stream(Update{}, {.thread_id = "1"}, {.modes = {sg::StreamMode::updates, sg::StreamMode::runs}}, [&](const sg::StreamEvent& event) {
-        for (const sg::Interrupt& each : event.interrupts) keys.push_back(each.key);
-    });
+    const auto outcome =
+        app.stream(Update{}, {.thread_id = "1"}, {.modes = {sg::StreamMode::updates, sg::StreamMode::runs}},
+                   [&](const sg::StreamEvent& event) {
+                       for (const sg::Interrupt& each : event.interrupts) keys.push_back(each.key);
+                   });
     CHECK(keys == Strings{"approve", "approve"});
     CHECK(keysOf(outcome.interrupts) == Strings{"approve"});
     CHECK(keysOf(saver->unfinishedThreads().at(0).interrupts) == Strings{"approve"});

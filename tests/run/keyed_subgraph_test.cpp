@@ -43,7 +43,9 @@ Update lastSaid(const Desk& desk) { return bar(desk.said.empty() ? "nothing" : d
 // START → desk, which serves the customer in foo.
 App shopOf(const sg::CompiledGraph<Desk>& desk, const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
     Graph graph;
-    graph.addNode("desk", desk, [](const State& state) -> sg::Update<Desk> { return {sg::set(&Desk::customer, state.foo)}; }, lastSaid);
+    graph.addNode(
+        "desk", desk, [](const State& state) -> sg::Update<Desk> { return {sg::set(&Desk::customer, state.foo)}; },
+        lastSaid);
     graph.addEdge(sg::START, "desk");
     return graph.compile({.checkpointer = saver});
 }
@@ -51,18 +53,24 @@ App shopOf(const sg::CompiledGraph<Desk>& desk, const std::shared_ptr<sg::BaseCh
 Update allSaid(const Desk& desk) { return {sg::add(&State::bar, desk.said)}; }
 
 // START → a desk for each of the names, all at once.
-App hallOf(const sg::CompiledGraph<Desk>& desk, const Strings& names, const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
+App hallOf(const sg::CompiledGraph<Desk>& desk, const Strings& names,
+           const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
     Graph graph;
-    graph.addNode("desk", desk, [](const State&) -> sg::Update<Desk> { return {}; }, allSaid);
-    graph.addConditionalEdges(sg::START, [names](const State&) {
-        std::vector<sg::Send> sends;
-        for (const auto& name : names) sends.emplace_back("desk", Desk{.customer = name});
-        return sends;
-    }, {"desk"});
+    graph.addNode(
+        "desk", desk, [](const State&) -> sg::Update<Desk> { return {}; }, allSaid);
+    graph.addConditionalEdges(sg::START,
+                              [names](const State&) {
+                                  std::vector<sg::Send> sends;
+                                  for (const auto& name : names) sends.emplace_back("desk", Desk{.customer = name});
+                                  return sends;
+                              },
+                              {"desk"});
     return graph.compile({.checkpointer = saver});
 }
 
-Strings linesOf(const App& hall) { return hall.invoke({sg::overwrite(&State::bar, Strings{})}, {.thread_id = "t"}).values.bar; }
+Strings linesOf(const App& hall) {
+    return hall.invoke({sg::overwrite(&State::bar, Strings{})}, {.thread_id = "t"}).values.bar;
+}
 
 std::set<std::string> namespacesOf(sg::BaseCheckpointSaver& saver, const std::string& thread) {
     std::set<std::string> all;
@@ -77,7 +85,9 @@ const auto by_customer = [] { return sg::perThread(customerOf); };
 TEST_CASE("a subgraph with a key has a log for each key of a thread, and each goes on with its own") {
     savers::onEach([](savers::Store& store) {
         const auto visit = [&](const char* thread, const char* customer) {
-            return shopOf(deskOf(by_customer()), store.open()).invoke({sg::set(&State::foo, customer)}, {.thread_id = thread}).values.bar.back();
+            return shopOf(deskOf(by_customer()), store.open())
+                .invoke({sg::set(&State::foo, customer)}, {.thread_id = thread})
+                .values.bar.back();
         };
         CHECK(visit("t", "ann") == "ann 1");
         CHECK(visit("t", "bob") == "bob 1");
@@ -102,7 +112,8 @@ TEST_CASE("visits with different keys are made at once, in one superstep") {
         CHECK(linesOf(once) == Strings{"bob 1", "ann 1", "cid 1"});
         const auto again = hallOf(deskOf(by_customer()), {"cid", "dan", "ann"}, saver);
         CHECK(linesOf(again) == Strings{"cid 1", "cid 2", "dan 1", "ann 1", "ann 2"});
-        CHECK(namespacesOf(*saver, "t") == std::set<std::string>{"", "desk:=ann", "desk:=bob", "desk:=cid", "desk:=dan"});
+        CHECK(namespacesOf(*saver, "t") ==
+              std::set<std::string>{"", "desk:=ann", "desk:=bob", "desk:=cid", "desk:=dan"});
     });
 }
 
@@ -114,7 +125,8 @@ TEST_CASE("two visits with one key in one superstep are refused, and neither is 
         CHECK(contains(error.what(), "'ann'"));
         CHECK(error.context().node == "desk");
         CHECK(namespacesOf(*saver, "t") == std::set<std::string>{"", "desk:=bob"});
-        CHECK(hallOf(deskOf(by_customer()), {"ann"}, saver).invoke(Update{}, {.thread_id = "t"}).values.bar == Strings{"ann 1"});
+        CHECK(hallOf(deskOf(by_customer()), {"ann"}, saver).invoke(Update{}, {.thread_id = "t"}).values.bar ==
+              Strings{"ann 1"});
     });
 }
 
@@ -137,7 +149,8 @@ TEST_CASE("visits with keys that ask at once are shown with their logs and go on
             return serve(desk);
         });
         inner.addNode("ask", [](const Desk& desk, sg::Runtime& runtime) -> sg::Update<Desk> {
-            return {sg::add(&Desk::said, desk.customer + ":" + sg::interrupt<std::string>(runtime, "for " + desk.customer))};
+            return {sg::add(&Desk::said,
+                            desk.customer + ":" + sg::interrupt<std::string>(runtime, "for " + desk.customer))};
         });
         inner.addEdge(sg::START, "serve").addEdge("serve", "ask");
         const auto desk = inner.compile({.checkpointer = by_customer()});
@@ -152,7 +165,8 @@ TEST_CASE("visits with keys that ask at once are shown with their logs and go on
         REQUIRE(state.tasks[1].state);
         CHECK(state.tasks[1].state->next == Strings{"ask"});
 
-        CHECK((app().invoke(sg::Command<>{.answers = {{asked.interrupts[1].id, "yes"}}}, {.thread_id = "t"}).status == sg::Status::interrupted));
+        CHECK((app().invoke(sg::Command<>{.answers = {{asked.interrupts[1].id, "yes"}}}, {.thread_id = "t"}).status ==
+               sg::Status::interrupted));
         const auto done = app().invoke(sg::Command<>{.resume = "no"}, {.thread_id = "t"});
         CHECK(done.values.bar == Strings{"ann 1", "ann:no", "bob 1", "bob:yes"});
         CHECK(log.takeSorted() == Strings{"serve ann", "serve bob"});
@@ -162,7 +176,8 @@ TEST_CASE("visits with keys that ask at once are shown with their logs and go on
 TEST_CASE("under a replay each log with a key is read as it was then") {
     savers::onEach([](savers::Store& store) {
         const App app = shopOf(deskOf(by_customer()), store.open());
-        for (const char* customer : {"ann", "bob", "ann"}) app.invoke({sg::set(&State::foo, customer)}, {.thread_id = "t"});
+        for (const char* customer : {"ann", "bob", "ann"})
+            app.invoke({sg::set(&State::foo, customer)}, {.thread_id = "t"});
         std::vector<sg::Config> before;  // each visit, newest first
         for (const auto& snapshot : app.getStateHistory({.thread_id = "t"})) {
             if (snapshot.next == Strings{"desk"}) before.push_back(snapshot.config);
@@ -175,8 +190,11 @@ TEST_CASE("under a replay each log with a key is read as it was then") {
 
 TEST_CASE("a key that fails is its node's failure, and one that cannot be a key says why") {
     const auto saver = std::make_shared<sg::MemorySaver>();
-    const auto visit = [&](auto key) { shopOf(deskOf(sg::perThread(std::move(key))), saver).invoke(Update{}, {.thread_id = "t"}); };
-    const auto error = thrown<sg::NodeError>([&] { visit([](const Desk&) -> std::string { throw std::runtime_error("no customer"); }); });
+    const auto visit = [&](auto key) {
+        shopOf(deskOf(sg::perThread(std::move(key))), saver).invoke(Update{}, {.thread_id = "t"});
+    };
+    const auto error = thrown<sg::NodeError>(
+        [&] { visit([](const Desk&) -> std::string { throw std::runtime_error("no customer"); }); });
     CHECK(error.context().node == "desk");
     CHECK(error.reason() == "no customer");
     const auto refused = [&](std::string key) {
@@ -236,8 +254,10 @@ TEST_CASE("a subgraph's log is read and edited with its own type of state, and a
         const sg::Config log{.thread_id = "t", .checkpoint_ns = "desk:=ann"};
         CHECK(app.getState<Desk>(log).values.visits == 1);
         CHECK(app.getState(log).values == State{});
-        CHECK_THROWS_WITH_AS(app.updateState(log, Update{sg::set(&State::foo, "x")}), doctest::Contains("another type of state"), sg::InvalidUpdateError);
-        CHECK_THROWS_AS(app.updateState({.thread_id = "t"}, sg::Update<Desk>{sg::add(&Desk::visits, 1)}), sg::InvalidUpdateError);
+        CHECK_THROWS_WITH_AS(app.updateState(log, Update{sg::set(&State::foo, "x")}),
+                             doctest::Contains("another type of state"), sg::InvalidUpdateError);
+        CHECK_THROWS_AS(app.updateState({.thread_id = "t"}, sg::Update<Desk>{sg::add(&Desk::visits, 1)}),
+                        sg::InvalidUpdateError);
         app.updateState(log, sg::Update<Desk>{sg::add(&Desk::visits, 10)});
         CHECK(app.invoke({sg::set(&State::foo, "ann")}, {.thread_id = "t"}).values.bar.back() == "ann 12");
         std::vector<int> visits;
@@ -250,11 +270,13 @@ TEST_CASE("a keyed visit of a run that was lost before the graph around it was s
     const auto saver = std::make_shared<RecordingSaver>();
     bool is_dying = false;
     saver->after_put = [&](const sg::PutRequest& request) {
-        if (is_dying && !request.log.checkpoint_ns.empty()) saver->before_put = [](std::size_t) { throw std::runtime_error("gone"); };
+        if (is_dying && !request.log.checkpoint_ns.empty())
+            saver->before_put = [](std::size_t) { throw std::runtime_error("gone"); };
     };
     const App app = shopOf(deskOf(by_customer()), saver);
     const auto visit = [&](const char* customer) {
-        return app.invoke({sg::set(&State::foo, customer)}, {.thread_id = "t", .durability = sg::Durability::exit}).values.bar.back();
+        return app.invoke({sg::set(&State::foo, customer)}, {.thread_id = "t", .durability = sg::Durability::exit})
+            .values.bar.back();
     };
     CHECK(visit("ann") == "ann 1");
     CHECK(visit("bob") == "bob 1");
@@ -270,7 +292,8 @@ TEST_CASE("logs with keys outlive pruning, as PER_THREAD's one does") {
     savers::onEach([](savers::Store& store) {
         const auto saver = store.open();
         const App app = shopOf(deskOf(by_customer()), saver);
-        for (const char* customer : {"ann", "bob", "cid"}) app.invoke({sg::set(&State::foo, customer)}, {.thread_id = "t"});
+        for (const char* customer : {"ann", "bob", "cid"})
+            app.invoke({sg::set(&State::foo, customer)}, {.thread_id = "t"});
         saver->prune({.thread_id = "t", .keep_last = 1});
         CHECK(namespacesOf(*saver, "t").size() == 4);
         CHECK(app.invoke({sg::set(&State::foo, "ann")}, {.thread_id = "t"}).values.bar.back() == "ann 2");
@@ -280,24 +303,31 @@ TEST_CASE("logs with keys outlive pruning, as PER_THREAD's one does") {
 TEST_CASE("an awaited run keeps keys apart too") {
     const auto saver = std::make_shared<sg::MemorySaver>();
     Graph graph;
-    graph.addNode("desk", deskOf(by_customer()), [](const State& state) -> sg::Update<Desk> { return {sg::set(&Desk::customer, state.foo)}; }, lastSaid);
+    graph.addNode(
+        "desk", deskOf(by_customer()),
+        [](const State& state) -> sg::Update<Desk> { return {sg::set(&Desk::customer, state.foo)}; }, lastSaid);
     graph.addNode("hand", [](const State&) -> sg::Task<Update> { co_return Update{}; });
     graph.addEdge(sg::START, "desk").addEdge(sg::START, "hand");
     const App app = graph.compile({.checkpointer = saver});
     for (const char* said : {"ann 1", "ann 2"}) {
-        CHECK(sg::syncWait(app.asyncInvoke({sg::set(&State::foo, "ann")}, {.thread_id = "t"})).values.bar.back() == said);
+        CHECK(sg::syncWait(app.asyncInvoke({sg::set(&State::foo, "ann")}, {.thread_id = "t"})).values.bar.back() ==
+              said);
     }
-    CHECK(sg::syncWait(app.asyncInvoke({sg::set(&State::foo, "bob")}, {.thread_id = "t"})).values.bar.back() == "bob 1");
+    CHECK(sg::syncWait(app.asyncInvoke({sg::set(&State::foo, "bob")}, {.thread_id = "t"})).values.bar.back() ==
+          "bob 1");
 }
 
 TEST_CASE("a JSON graph's key is a function of its JsonState") {
     const auto schema = sg::JsonSchema().channel("customer").channel("said", sg::JsonReducer::append());
     sg::StateGraph<sg::JsonState> inner(schema);
     inner.addNode("serve", [](const sg::JsonState& state) -> sg::Update<sg::JsonState> {
-        return {sg::write("said", boost::json::array{state.find("said") != nullptr ? state["said"].as_array().size() : 0})};
+        return {
+            sg::write("said", boost::json::array{state.find("said") != nullptr ? state["said"].as_array().size() : 0})};
     });
     inner.addEdge(sg::START, "serve");
-    const auto desk = inner.compile({.checkpointer = sg::perThread([](const sg::JsonState& state) { return std::string(state["customer"].as_string()); })});
+    const auto desk = inner.compile({.checkpointer = sg::perThread([](const sg::JsonState& state) {
+                                         return std::string(state["customer"].as_string());
+                                     })});
     sg::StateGraph<sg::JsonState> graph(schema);
     graph.addNode("desk", desk).addEdge(sg::START, "desk");
     const auto saver = std::make_shared<sg::MemorySaver>();

@@ -32,7 +32,8 @@ Graph line(Log& log, const sg::NodeOptions& options) {
 // The updates of a run, as JSON, in order.
 Strings updatesOf(const App& app, Update input, const sg::RunConfig& config = {}) {
     Strings seen;
-    app.stream(std::move(input), config, {.modes = {sg::StreamMode::updates}}, [&](const sg::StreamEvent& event) { seen.push_back(event.data.toJson()); });
+    app.stream(std::move(input), config, {.modes = {sg::StreamMode::updates}},
+               [&](const sg::StreamEvent& event) { seen.push_back(event.data.toJson()); });
     return seen;
 }
 
@@ -64,7 +65,8 @@ TEST_CASE("a hit is an update marked as cached, and has no end of a task") {
     Log log;
     const App app = line(log, {.cache = {}}).compile({.cache = newCache()});
     CHECK(updatesOf(app, foo("x")) == Strings{R"({"a":{"bar":["a"]}})", R"({"after":{"bar":["after"]}})"});
-    CHECK(updatesOf(app, foo("x")) == Strings{R"({"a":{"bar":["a"]},"__metadata__":{"cached":true}})", R"({"after":{"bar":["after"]}})"});
+    CHECK(updatesOf(app, foo("x")) ==
+          Strings{R"({"a":{"bar":["a"]},"__metadata__":{"cached":true}})", R"({"after":{"bar":["after"]}})"});
     Strings ends;
     app.stream(foo("x"), {}, {.modes = {sg::StreamMode::tasks}}, [&](const sg::StreamEvent& event) {
         ends.push_back(event.node + (contains(event.data.toJson(), "\"result\"") ? " ends" : " starts"));
@@ -98,7 +100,8 @@ TEST_CASE("a result is forgotten when its time is over") {
 
 TEST_CASE("a key of one's own decides what counts as the same input") {
     Log log;
-    const App app = line(log, {.cache = {.key = [](const State& state) { return state.foo.substr(0, 1); }}}).compile({.cache = newCache()});
+    const App app = line(log, {.cache = {.key = [](const State& state) { return state.foo.substr(0, 1); }}})
+                        .compile({.cache = newCache()});
     app.invoke(foo("apple"));
     app.invoke(foo("avocado"));
     app.invoke(foo("banana"));
@@ -107,7 +110,8 @@ TEST_CASE("a key of one's own decides what counts as the same input") {
 
 TEST_CASE("a key function that throws is a failure of its node") {
     Log log;
-    const App app = line(log, {.cache = {.key = [](const State&) -> int { throw std::out_of_range("no key"); }}}).compile({.cache = newCache()});
+    const App app = line(log, {.cache = {.key = [](const State&) -> int { throw std::out_of_range("no key"); }}})
+                        .compile({.cache = newCache()});
     const auto error = thrown<sg::NodeError>([&] { app.invoke(foo("x")); });
     CHECK(error.context().node == "a");
     CHECK(error.message() == "the cache key of node 'a' failed: no key");
@@ -137,17 +141,20 @@ TEST_CASE("nodes, graphs and namespaces keep their results apart") {
 TEST_CASE("the payload of a Send is the key, also within one superstep's later runs") {
     Log log;
     Graph graph;
-    graph.addNode("split",
-                  [](const State& state) -> Command {
-                      Command command;
-                      for (int i = 0; i < state.n; ++i) command.go_to.add(sg::Send("w", i % 2));
-                      return command;
+    graph.addNode(
+        "split",
+        [](const State& state) -> Command {
+            Command command;
+            for (int i = 0; i < state.n; ++i) command.go_to.add(sg::Send("w", i % 2));
+            return command;
+        },
+        leadsTo({"w"}));
+    graph.addNode("w",
+                  [&log](const int& number) -> Update {
+                      log.add(std::to_string(number));
+                      return bar(std::to_string(number));
                   },
-                  leadsTo({"w"}));
-    graph.addNode("w", [&log](const int& number) -> Update {
-        log.add(std::to_string(number));
-        return bar(std::to_string(number));
-    }, {.cache = {}});
+                  {.cache = {}});
     graph.addEdge(sg::START, "split");
     const App app = graph.compile({.cache = newCache()});
     CHECK(app.invoke({sg::add(&State::n, 2)}, {.max_concurrency = 1}).values.bar == Strings{"0", "1"});
@@ -165,10 +172,12 @@ TEST_CASE("of a node that takes a part of the state only that part counts") {
         sg::CachePolicy policy;
         if (with_key) policy.key = [](const Part& part) { return part.foo; };
         Graph graph;
-        graph.addNode("a", [&log](const Part& part) -> Update {
-            log.add(part.foo);
-            return bar(part.foo);
-        }, {.cache = policy});
+        graph.addNode("a",
+                      [&log](const Part& part) -> Update {
+                          log.add(part.foo);
+                          return bar(part.foo);
+                      },
+                      {.cache = policy});
         graph.addEdge(sg::START, "a");
         const App app = graph.compile({.cache = newCache()});
         app.invoke({sg::set(&State::foo, "x"), sg::add(&State::n, 1)});
@@ -205,11 +214,13 @@ TEST_CASE("only successes are kept, and a later one is") {
     Log log;
     int failures = 1;
     Graph graph;
-    graph.addNode("a", [&](const State&) -> Update {
-        log.add("a");
-        if (failures-- > 0) throw std::runtime_error("not yet");
-        return bar("a");
-    }, {.cache = {}});
+    graph.addNode("a",
+                  [&](const State&) -> Update {
+                      log.add("a");
+                      if (failures-- > 0) throw std::runtime_error("not yet");
+                      return bar("a");
+                  },
+                  {.cache = {}});
     graph.addEdge(sg::START, "a");
     const App app = graph.compile({.cache = newCache()});
     CHECK_THROWS_AS(app.invoke(foo("x")), sg::NodeError);
@@ -222,12 +233,15 @@ TEST_CASE("what the node wrote and no channel takes is not kept") {
     Log log;
     const auto cache = newCache();
     Graph graph;
-    graph.addNode("a", [&log](const State&) -> Command {
-        log.add("a");
-        return {.go_to = {"nowhere"}};
-    }, {.cache = {}});
+    graph.addNode("a",
+                  [&log](const State&) -> Command {
+                      log.add("a");
+                      return {.go_to = {"nowhere"}};
+                  },
+                  {.cache = {}});
     graph.addEdge(sg::START, "a");
-    for (int i = 0; i < 2; ++i) CHECK_THROWS_AS(graph.compile({.cache = cache}).invoke(foo("x")), sg::InvalidUpdateError);
+    for (int i = 0; i < 2; ++i)
+        CHECK_THROWS_AS(graph.compile({.cache = cache}).invoke(foo("x")), sg::InvalidUpdateError);
     CHECK(log.count("a") == 2);
     CHECK(cache->entries() == 0);
 }
@@ -240,7 +254,8 @@ TEST_CASE("an answer to an interrupt is nobody else's: what was made of it is no
     const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>(), .cache = cache});
     for (const std::string thread : {"1", "2"}) {
         CHECK((app.invoke(foo("x"), {.thread_id = thread}).status == sg::Status::interrupted));
-        CHECK(app.invoke(sg::Command<>{.resume = thread}, {.thread_id = thread}).values.bar == Strings{"ask:" + thread});
+        CHECK(app.invoke(sg::Command<>{.resume = thread}, {.thread_id = thread}).values.bar ==
+              Strings{"ask:" + thread});
     }
     CHECK(cache->entries() == 0);
 }
@@ -250,15 +265,19 @@ TEST_CASE("a result with writes that are never stored is not kept") {
         std::string note = {};
         Strings bar = {};
         static constexpr auto channels() {
-            return sg::channels(sg::channel("note", &Scratch::note, sg::untracked), sg::channel("bar", &Scratch::bar, sg::append));
+            return sg::channels(sg::channel("note", &Scratch::note, sg::untracked),
+                                sg::channel("bar", &Scratch::bar, sg::append));
         }
     };
     const auto cache = newCache();
     sg::StateGraph<Scratch> graph;
-    graph.addNode("a", [](const Scratch&) -> sg::Update<Scratch> { return {sg::set(&Scratch::note, "n")}; }, {.cache = {}});
-    graph.addNode("b", [](const Scratch& state) -> sg::Update<Scratch> { return {sg::add(&Scratch::bar, state.note)}; });
+    graph.addNode("a", [](const Scratch&) -> sg::Update<Scratch> { return {sg::set(&Scratch::note, "n")}; },
+                  {.cache = {}});
+    graph.addNode("b",
+                  [](const Scratch& state) -> sg::Update<Scratch> { return {sg::add(&Scratch::bar, state.note)}; });
     graph.addEdge(sg::START, "a").addEdge("a", "b");
-    for (int i = 0; i < 2; ++i) CHECK(graph.compile({.cache = cache}).invoke(sg::Update<Scratch>{}).values.bar == Strings{"n"});
+    for (int i = 0; i < 2; ++i)
+        CHECK(graph.compile({.cache = cache}).invoke(sg::Update<Scratch>{}).values.bar == Strings{"n"});
     CHECK(cache->entries() == 0);
 }
 
@@ -267,16 +286,22 @@ TEST_CASE("a message that the node left without an id gets another one with each
         std::vector<sg::Message> messages = {};
         int turns = 0;
         static constexpr auto channels() {
-            return sg::channels(sg::channel("messages", &Chat::messages, sg::addMessages), sg::channel("turns", &Chat::turns, sg::sum));
+            return sg::channels(sg::channel("messages", &Chat::messages, sg::addMessages),
+                                sg::channel("turns", &Chat::turns, sg::sum));
         }
     };
     Log log;
     sg::StateGraph<Chat> graph;
-    graph.addNode("say", [&log](const Chat&) -> sg::Update<Chat> {
-        log.add("say");
-        return {sg::add(&Chat::messages, sg::Message{.role = "ai", .content = "hello"}), sg::add(&Chat::turns, 1)};
-    }, {.cache = {.key = [](const Chat&) { return 1; }}});
-    graph.addEdge(sg::START, "say").addConditionalEdges("say", [](const Chat& chat) { return std::string(chat.turns < 3 ? "say" : sg::END); });
+    graph.addNode(
+        "say",
+        [&log](const Chat&) -> sg::Update<Chat> {
+            log.add("say");
+            return {sg::add(&Chat::messages, sg::Message{.role = "ai", .content = "hello"}), sg::add(&Chat::turns, 1)};
+        },
+        {.cache = {.key = [](const Chat&) { return 1; }}});
+    graph.addEdge(sg::START, "say").addConditionalEdges("say", [](const Chat& chat) {
+        return std::string(chat.turns < 3 ? "say" : sg::END);
+    });
     CHECK(graph.compile({.cache = newCache()}).invoke(sg::Update<Chat>{}).values.messages.size() == 3);
     CHECK(log.count("say") == 1);
 }
@@ -288,8 +313,9 @@ TEST_CASE("a damaged entry counts as none, is removed, and is made anew") {
     app.invoke(foo("x"));
     REQUIRE(cache->entries().size() == 1);
     const auto damages = {+[](std::string& value) { value.back() = static_cast<char>(value.back() ^ 1); },
-                          +[](std::string& value) { value.resize(value.size() / 2); }, +[](std::string& value) { value.clear(); },
-                          +[](std::string& value) { value += "more"; }, +[](std::string& value) { value.assign(100, '\xFF'); }};
+                          +[](std::string& value) { value.resize(value.size() / 2); },
+                          +[](std::string& value) { value.clear(); }, +[](std::string& value) { value += "more"; },
+                          +[](std::string& value) { value.assign(100, '\xFF'); }};
     int runs = 1;
     for (const auto damage : damages) {
         CAPTURE(runs);
@@ -320,7 +346,8 @@ TEST_CASE("no byte of an entry can be changed without its being found out") {
 TEST_CASE("an entry of another input under the same hash is not taken") {
     Log log;
     const auto cache = std::make_shared<caches::MeddlingCache>();
-    const App app = line(log, {.cache = {.key = [](const State& state) { return state.foo; }}}).compile({.cache = cache});
+    const App app =
+        line(log, {.cache = {.key = [](const State& state) { return state.foo; }}}).compile({.cache = cache});
     app.invoke(foo("x"));
     app.invoke(foo("y"));
     const auto entries = cache->entries();
@@ -344,10 +371,12 @@ TEST_CASE("an entry that leads to a node which is gone, or takes another payload
     const auto cache = newCache();
     const auto make = [&](bool sends_text) {
         Graph graph;
-        graph.addNode("a", [&log, sends_text](const State&) -> Command {
-            log.add("a");
-            return {.go_to = {sends_text ? sg::Send("w", "seven") : sg::Send("w", 7)}};
-        }, {.cache = {}, .ends = {"w"}});
+        graph.addNode("a",
+                      [&log, sends_text](const State&) -> Command {
+                          log.add("a");
+                          return {.go_to = {sends_text ? sg::Send("w", "seven") : sg::Send("w", 7)}};
+                      },
+                      {.cache = {}, .ends = {"w"}});
         if (sends_text) {
             graph.addNode("w", [](const std::string& text) -> Update { return bar(text); });
         } else {
@@ -365,7 +394,8 @@ TEST_CASE("clearCache forgets the nodes that it names, or all") {
     caches::onEach([](const std::shared_ptr<sg::BaseCache>& cache, ManualClock&) {
         Log log;
         Graph graph;
-        for (const char* name : {"b", "c"}) graph.addNode(name, appends(log, name), {.cache = {}}).addEdge(sg::START, name);
+        for (const char* name : {"b", "c"})
+            graph.addNode(name, appends(log, name), {.cache = {}}).addEdge(sg::START, name);
         graph.addNode("d", appends(log, "d")).addEdge(sg::START, "d");
         const App app = graph.compile({.cache = cache});
         const auto ran = [&] {
@@ -380,7 +410,10 @@ TEST_CASE("clearCache forgets the nodes that it names, or all") {
         CHECK(ran() == Strings{"b", "c", "d"});
         app.clearCache({"*"});
         CHECK(ran() == Strings{"b", "c", "d"});
-        CHECK(contains(thrown<sg::InvalidArgumentError>([&] { app.clearCache({"b", "nobody"}); }).message(), "'nobody'"));
+        CHECK(contains(thrown<sg::InvalidArgumentError>([&] {
+                           app.clearCache({"b", "nobody"});
+                       }).message(),
+                       "'nobody'"));
         CHECK(contains(thrown<sg::InvalidArgumentError>([&] { app.clearCache({"d"}); }).message(), "'d'"));
         CHECK(ran() == Strings{"d"});
         CHECK_THROWS_AS(graph.compile().clearCache(), sg::InvalidArgumentError);
@@ -397,8 +430,10 @@ TEST_CASE("a subgraph is cached as a node, and nodes inside it use the cache of 
         return graph;
     };
     {
-        const App app = with({.cache = {}}).compile({.checkpointer = std::make_shared<sg::MemorySaver>(), .cache = newCache()});
-        for (const char* thread : {"1", "2"}) CHECK(app.invoke(foo("x"), {.thread_id = thread}).values.bar == Strings{"in"});
+        const App app =
+            with({.cache = {}}).compile({.checkpointer = std::make_shared<sg::MemorySaver>(), .cache = newCache()});
+        for (const char* thread : {"1", "2"})
+            CHECK(app.invoke(foo("x"), {.thread_id = thread}).values.bar == Strings{"in"});
         CHECK(log.take() == Strings{"in"});
     }
     const App app = with({}).compile({.cache = newCache()});
@@ -420,7 +455,8 @@ TEST_CASE("the key of a subgraph takes the state around it") {
     Graph inner;
     inner.addNode("in", appends(log, "in")).addEdge(sg::START, "in");
     Graph graph;
-    graph.addNode("sub", inner.compile(), {.cache = {.key = [](const State& state) { return state.n; }}}).addEdge(sg::START, "sub");
+    graph.addNode("sub", inner.compile(), {.cache = {.key = [](const State& state) { return state.n; }}})
+        .addEdge(sg::START, "sub");
     const App app = graph.compile({.cache = newCache()});
     app.invoke(foo("x"));
     app.invoke(foo("y"));
@@ -433,7 +469,8 @@ TEST_CASE("a key that takes something else than the node, and an impossible time
         return thrown<sg::InvalidGraphError>([&] { line(log, options).compile(); }).faults();
     };
     CHECK(faults({.cache = {.key = [](const int& n) { return n; }, .ttl = 0ms}}) ==
-          Strings{"node 'a': cache.ttl is 0 ms, but must be at least 1 ms", "node 'a': cache.key takes another type than the node; let it take what the node takes"});
+          Strings{"node 'a': cache.ttl is 0 ms, but must be at least 1 ms",
+                  "node 'a': cache.key takes another type than the node; let it take what the node takes"});
     line(log, {.cache = {.ttl = 0ms, .use = sg::CacheUse::off}}).compile();
 }
 
@@ -446,14 +483,21 @@ TEST_CASE("a graph over JSON is cached too, by its channels, by a payload, and b
     Log log;
     for (const bool with_key : {false, true}) {
         sg::CachePolicy policy;
-        if (with_key) policy.key = [](const boost::json::value& input) { return std::string(input.at("question").as_string()); };
+        if (with_key)
+            policy.key = [](const boost::json::value& input) { return std::string(input.at("question").as_string()); };
         sg::StateGraph<sg::JsonState> graph(schema);
-        graph.addNode("a", [&log](const sg::JsonState& state) -> sg::Update<sg::JsonState> {
-            log.add("a");
-            return {sg::write("answers", "to " + std::string(state["question"].as_string()))};
-        }, {.cache = policy});
-        graph.addConditionalEdges(sg::START, [](const sg::JsonState& state) { return sg::Send("a", boost::json::value(boost::json::object{{"question", state["question"]}})); },
-                                  {"a"});
+        graph.addNode("a",
+                      [&log](const sg::JsonState& state) -> sg::Update<sg::JsonState> {
+                          log.add("a");
+                          return {sg::write("answers", "to " + std::string(state["question"].as_string()))};
+                      },
+                      {.cache = policy});
+        graph.addConditionalEdges(
+            sg::START,
+            [](const sg::JsonState& state) {
+                return sg::Send("a", boost::json::value(boost::json::object{{"question", state["question"]}}));
+            },
+            {"a"});
         graph.addEdge(sg::START, "a");
         const auto app = graph.compile({.cache = newCache()});
         const auto input = [] { return sg::Update<sg::JsonState>{sg::write("question", "why")}; };
@@ -469,12 +513,18 @@ TEST_CASE("a graph over JSON is cached too, by its channels, by a payload, and b
 TEST_CASE("many tasks with few inputs, at once and in whatever order: the state is as without a cache") {
     const auto make = [](const std::shared_ptr<sg::BaseCache>& cache) {
         Graph graph;
-        graph.addNode("split", [](const State&) -> Command {
-            Command command;
-            for (int i = 0; i < 200; ++i) command.go_to.add(sg::Send("w", i % 5));
-            return command;
-        }, leadsTo({"w"}));
-        graph.addNode("w", [](const int& number) -> Update { return {sg::add(&State::bar, std::to_string(number)), sg::add(&State::n, number)}; },
+        graph.addNode(
+            "split",
+            [](const State&) -> Command {
+                Command command;
+                for (int i = 0; i < 200; ++i) command.go_to.add(sg::Send("w", i % 5));
+                return command;
+            },
+            leadsTo({"w"}));
+        graph.addNode("w",
+                      [](const int& number) -> Update {
+                          return {sg::add(&State::bar, std::to_string(number)), sg::add(&State::n, number)};
+                      },
                       {.cache = {}});
         graph.addEdge(sg::START, "split");
         return graph.compile({.cache = cache});

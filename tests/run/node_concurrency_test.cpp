@@ -126,12 +126,13 @@ TEST_CASE("a limited node does not hold up others") {
         std::atomic<int> others{0};
         Graph graph;
         graph.addNode("split", splits(6, {"w", "other"}), {.ends = {"w", "other"}}).addEdge(sg::START, "split");
-        graph.addNode("w",
-                      [&meeting](const int& number) -> Update {
-                          if (number == 0 && !meeting.arrive()) throw std::runtime_error("the other was held up");
-                          return {sg::add(&State::n, 1)};
-                      },
-                      atMost(1));
+        graph.addNode(
+            "w",
+            [&meeting](const int& number) -> Update {
+                if (number == 0 && !meeting.arrive()) throw std::runtime_error("the other was held up");
+                return {sg::add(&State::n, 1)};
+            },
+            atMost(1));
         graph.addNode("other", [&](const int&) -> Update {
             if (++others == 6 && !meeting.arrive()) throw std::runtime_error("the first never came");
             return {sg::add(&State::n, 100)};
@@ -169,7 +170,8 @@ TEST_CASE("a task that is tried again keeps its seat, and failures leave the res
                           if (number == 3 && fails) throw std::runtime_error("down");
                           return {sg::add(&State::bar, std::to_string(number))};
                       },
-                      {.retry = {.max_attempts = 2, .initial_interval = std::chrono::milliseconds(1), .jitter = false}, .max_concurrency = 2});
+                      {.retry = {.max_attempts = 2, .initial_interval = std::chrono::milliseconds(1), .jitter = false},
+                       .max_concurrency = 2});
         const App app = graph.compile({.checkpointer = store.open()});
         CHECK_THROWS_AS(app.invoke(Update{}, {.thread_id = "t"}), sg::NodeError);
         CHECK(attempts == 9);
@@ -217,7 +219,8 @@ TEST_CASE("a limit below 1 is a fault of the graph that names the node and the o
             graph.compile();
             FAIL("it compiled");
         } catch (const sg::InvalidGraphError& error) {
-            CHECK(std::string(error.what()).find("node 'w': max_concurrency is " + std::to_string(limit)) != std::string::npos);
+            CHECK(std::string(error.what()).find("node 'w': max_concurrency is " + std::to_string(limit)) !=
+                  std::string::npos);
         }
         try {
             Graph fine;
@@ -225,7 +228,8 @@ TEST_CASE("a limit below 1 is a fault of the graph that names the node and the o
             fine.compile({.recursion_limit = limit});
             FAIL("it compiled");
         } catch (const sg::InvalidGraphError& error) {
-            CHECK(std::string(error.what()).find("CompileOptions::recursion_limit is " + std::to_string(limit)) != std::string::npos);
+            CHECK(std::string(error.what()).find("CompileOptions::recursion_limit is " + std::to_string(limit)) !=
+                  std::string::npos);
         }
     }
 }
@@ -244,12 +248,20 @@ TEST_CASE("a graph that was compiled with a recursion limit has it in runs that 
     for (const drivers::Driver& driver : drivers::all()) {
         CAPTURE(driver.name);
         const auto saver = std::make_shared<sg::MemorySaver>();
-        CHECK(driver.run(chain(3).compile({.checkpointer = saver, .recursion_limit = 2}), Update{}, {.thread_id = "a"}).as<sg::GraphRecursionError>());
-        CHECK(driver.run(chain(3).compile({.checkpointer = saver, .recursion_limit = 2}), Update{}, {.thread_id = "b", .recursion_limit = 3}).what() == "");
-        CHECK(driver.run(chain(30).compile({.checkpointer = saver, .recursion_limit = 30}), Update{}, {.thread_id = "c"}).what() == "");
-        CHECK(driver.run(chain(26).compile({.checkpointer = saver}), Update{}, {.thread_id = "d"}).as<sg::GraphRecursionError>());
+        CHECK(driver.run(chain(3).compile({.checkpointer = saver, .recursion_limit = 2}), Update{}, {.thread_id = "a"})
+                  .as<sg::GraphRecursionError>());
+        CHECK(driver
+                  .run(chain(3).compile({.checkpointer = saver, .recursion_limit = 2}), Update{},
+                       {.thread_id = "b", .recursion_limit = 3})
+                  .what() == "");
+        CHECK(
+            driver.run(chain(30).compile({.checkpointer = saver, .recursion_limit = 30}), Update{}, {.thread_id = "c"})
+                .what() == "");
+        CHECK(driver.run(chain(26).compile({.checkpointer = saver}), Update{}, {.thread_id = "d"})
+                  .as<sg::GraphRecursionError>());
     }
-    // A subgraph's own limit holds for its visits, unless the run says one; without any it is that of the graph around it.
+    // A subgraph's own limit holds for its visits, unless the run says one; without any it is that of the graph around
+    // it.
     const auto around = [&](std::optional<int> inner, std::optional<int> outer) {
         Graph graph;
         graph.addNode("sub", chain(3).compile({.recursion_limit = inner})).addEdge(sg::START, "sub");

@@ -23,32 +23,43 @@ namespace {
 /// Writes down what it is told, as texts.
 class Notes final : public sg::Observer {
 public:
-    void runStarts(const sg::RunStart& start) override { note((start.run.parent_run_id != 0 ? "inner " : "") + std::string("run of ") + std::string(start.run.thread_id)); }
+    void runStarts(const sg::RunStart& start) override {
+        note((start.run.parent_run_id != 0 ? "inner " : "") + std::string("run of ") +
+             std::string(start.run.thread_id));
+    }
     void runEnds(const sg::RunEnd& end) override {
         CHECK(end.duration >= 0ns);
-        note((end.run.parent_run_id != 0 ? "inner " : "") + std::string("run ") + toString(end.ending) + " after " + std::to_string(end.supersteps) + text(end.error));
+        note((end.run.parent_run_id != 0 ? "inner " : "") + std::string("run ") + toString(end.ending) + " after " +
+             std::to_string(end.supersteps) + text(end.error));
     }
     void superstepStarts(const sg::SuperstepStart& start) override {
-        note("step " + std::to_string(start.step) + ": " + std::to_string(start.tasks) + " tasks, " + std::to_string(start.restored) + " restored");
+        note("step " + std::to_string(start.step) + ": " + std::to_string(start.tasks) + " tasks, " +
+             std::to_string(start.restored) + " restored");
     }
     void superstepEnds(const sg::SuperstepEnd& end) override {
         CHECK(end.duration >= 0ns);
         note("step " + std::to_string(end.step) + " " + toString(end.ending));
     }
-    void taskStarts(const sg::TaskStart& start) override { note(std::string(start.node) + " " + std::to_string(start.attempt)); }
+    void taskStarts(const sg::TaskStart& start) override {
+        note(std::string(start.node) + " " + std::to_string(start.attempt));
+    }
     void taskEnds(const sg::TaskEnd& end) override {
         CHECK(end.duration >= 0ns);
         CHECK(!end.task_id.empty());
         note(std::string(end.node) + " " + std::to_string(end.attempt) + " " + toString(end.ending) + text(end.error));
     }
-    void taskRetries(const sg::TaskRetry& retry) override { note(std::string(retry.node) + " waits " + std::to_string(static_cast<int>(retry.wait.count()))); }
+    void taskRetries(const sg::TaskRetry& retry) override {
+        note(std::string(retry.node) + " waits " + std::to_string(static_cast<int>(retry.wait.count())));
+    }
     void checkpointStored(const sg::CheckpointStored& stored) override {
         CHECK(stored.bytes > 0);
         CHECK(stored.duration >= 0ns);
         CHECK(!stored.id.empty());
         note("checkpoint " + std::to_string(stored.step));
     }
-    void interruptRaised(const sg::InterruptRaised& raised) override { note(std::string(raised.node) + " asks " + raised.interrupt.value.toJson()); }
+    void interruptRaised(const sg::InterruptRaised& raised) override {
+        note(std::string(raised.node) + " asks " + raised.interrupt.value.toJson());
+    }
 
     Strings take() { return notes_.take(); }
 
@@ -76,7 +87,8 @@ public:
     }
     std::vector<sg::Span> all;
     const sg::Span* find(const std::string& name) const {
-        const auto found = std::find_if(all.begin(), all.end(), [&](const sg::Span& span) { return span.name == name; });
+        const auto found =
+            std::find_if(all.begin(), all.end(), [&](const sg::Span& span) { return span.name == name; });
         return found == all.end() ? nullptr : &*found;
     }
 
@@ -96,9 +108,9 @@ TEST_CASE("an observer is told of the run, its supersteps, tasks and checkpoints
     savers::onEach([](savers::Store& store) {
         Notes notes;
         oneNode(store.open()).invoke(bar("i"), {.thread_id = "t", .observer = &notes});
-        CHECK(notes.take() == Strings{"run of t", "checkpoint -1", "step 0: 1 tasks, 0 restored", "__start__ 1", "__start__ 1 done", "checkpoint 0",
-                                      "step 0 done", "step 1: 1 tasks, 0 restored", "a 1", "a 1 done", "checkpoint 1", "step 1 done",
-                                      "run done after 1"});
+        CHECK(notes.take() == Strings{"run of t", "checkpoint -1", "step 0: 1 tasks, 0 restored", "__start__ 1",
+                                      "__start__ 1 done", "checkpoint 0", "step 0 done", "step 1: 1 tasks, 0 restored",
+                                      "a 1", "a 1 done", "checkpoint 1", "step 1 done", "run done after 1"});
         CHECK(notes.failures() == 0);
     });
 }
@@ -116,25 +128,29 @@ TEST_CASE("the graph's observer and the run's are both told, one that is both on
 TEST_CASE("retries, failures and interrupts are told") {
     savers::onEach([](savers::Store& store) {
         Graph graph;
-        graph.addNode("bad", [](const State& state, sg::Runtime& runtime) -> Update {
-            if (state.foo == "ask") return {sg::set(&State::foo, sg::interrupt<std::string>(runtime, "which?"))};
-            throw std::runtime_error("broken");
-        }, {.retry = {.max_attempts = 2, .initial_interval = 1ms, .jitter = false}});
+        graph.addNode("bad",
+                      [](const State& state, sg::Runtime& runtime) -> Update {
+                          if (state.foo == "ask")
+                              return {sg::set(&State::foo, sg::interrupt<std::string>(runtime, "which?"))};
+                          throw std::runtime_error("broken");
+                      },
+                      {.retry = {.max_attempts = 2, .initial_interval = 1ms, .jitter = false}});
         graph.addEdge(sg::START, "bad");
         const App app = graph.compile({.checkpointer = store.open()});
         Notes notes;
         CHECK_THROWS_AS(app.invoke(bar("i"), {.thread_id = "t", .observer = &notes}), sg::NodeError);
         Strings told = notes.take();
-        CHECK(Strings(told.begin() + 7, told.end()) ==
-              Strings{"step 1: 1 tasks, 0 restored", "bad 1", "bad 1 retried: broken", "bad waits 1", "bad 2",
-                      "bad 2 failed: broken", "step 1 failed", told.back()});
+        CHECK(Strings(told.begin() + 7, told.end()) == Strings{"step 1: 1 tasks, 0 restored", "bad 1",
+                                                               "bad 1 retried: broken", "bad waits 1", "bad 2",
+                                                               "bad 2 failed: broken", "step 1 failed", told.back()});
         CHECK(told.back().starts_with("run failed after 1: node 'bad' failed: broken"));
         app.invoke({sg::set(&State::foo, std::string("ask"))}, {.thread_id = "u", .observer = &notes});
         told = notes.take();
-        CHECK(Strings(told.begin() + 8, told.end()) ==
-              Strings{"bad 1", "bad asks \"which?\"", "bad 1 interrupted", "step 1 interrupted", "run interrupted after 1"});
+        CHECK(Strings(told.begin() + 8, told.end()) == Strings{"bad 1", "bad asks \"which?\"", "bad 1 interrupted",
+                                                               "step 1 interrupted", "run interrupted after 1"});
         app.invoke(Command{.resume = "x"}, {.thread_id = "u", .observer = &notes});
-        CHECK(notes.take() == Strings{"run of u", "step 1: 1 tasks, 0 restored", "bad 1", "bad 1 done", "checkpoint 1", "step 1 done", "run done after 1"});
+        CHECK(notes.take() == Strings{"run of u", "step 1: 1 tasks, 0 restored", "bad 1", "bad 1 done", "checkpoint 1",
+                                      "step 1 done", "run done after 1"});
     });
 }
 
@@ -145,10 +161,26 @@ TEST_CASE("a subgraph's run is told inside the task's") {
     graph.addNode("sub", plain.compile()).addEdge(sg::START, "sub");
     Notes notes;
     graph.compile().invoke(bar("i"), {.thread_id = "t", .observer = &notes});
-    CHECK(notes.take() == Strings{"run of t", "step 0: 1 tasks, 0 restored", "__start__ 1", "__start__ 1 done", "step 0 done",
-                                  "step 1: 1 tasks, 0 restored", "sub 1", "inner run of t", "step 0: 1 tasks, 0 restored", "__start__ 1",
-                                  "__start__ 1 done", "step 0 done", "step 1: 1 tasks, 0 restored", "x 1", "x 1 done", "step 1 done",
-                                  "inner run done after 1", "sub 1 done", "step 1 done", "run done after 1"});
+    CHECK(notes.take() == Strings{"run of t",
+                                  "step 0: 1 tasks, 0 restored",
+                                  "__start__ 1",
+                                  "__start__ 1 done",
+                                  "step 0 done",
+                                  "step 1: 1 tasks, 0 restored",
+                                  "sub 1",
+                                  "inner run of t",
+                                  "step 0: 1 tasks, 0 restored",
+                                  "__start__ 1",
+                                  "__start__ 1 done",
+                                  "step 0 done",
+                                  "step 1: 1 tasks, 0 restored",
+                                  "x 1",
+                                  "x 1 done",
+                                  "step 1 done",
+                                  "inner run done after 1",
+                                  "sub 1 done",
+                                  "step 1 done",
+                                  "run done after 1"});
 }
 
 TEST_CASE("with durability exit one checkpoint is told, also of a run that fails; a run nobody walks on is left") {
@@ -158,17 +190,22 @@ TEST_CASE("with durability exit one checkpoint is told, also of a run that fails
         const App app = oneNode(saver);
         app.invoke(bar("i"), {.thread_id = "t", .durability = sg::Durability::exit, .observer = &notes});
         const Strings told = notes.take();
-        CHECK(std::count_if(told.begin(), told.end(), [](const std::string& note) { return note.starts_with("checkpoint"); }) == 1);
+        CHECK(std::count_if(told.begin(), told.end(),
+                            [](const std::string& note) { return note.starts_with("checkpoint"); }) == 1);
         CHECK(told[told.size() - 2] == "checkpoint 1");
         {
-            auto stream = app.stream(bar("i"), {.thread_id = "u", .observer = &notes}, {.modes = sg::StreamMode::values});
+            auto stream =
+                app.stream(bar("i"), {.thread_id = "u", .observer = &notes}, {.modes = sg::StreamMode::values});
             (void)stream.begin();
         }
         CHECK(notes.take().back() == "run left after 0");
         Graph graph;
         graph.addNode("a", appends("a")).addEdge(sg::START, "a").addEdge("a", "b");
         graph.addNode("b", [](const State&) -> Update { throw std::runtime_error("broken"); });
-        CHECK_THROWS_AS(graph.compile({.checkpointer = saver}).invoke(bar("i"), {.thread_id = "v", .durability = sg::Durability::exit, .observer = &notes}), sg::NodeError);
+        CHECK_THROWS_AS(
+            graph.compile({.checkpointer = saver})
+                .invoke(bar("i"), {.thread_id = "v", .durability = sg::Durability::exit, .observer = &notes}),
+            sg::NodeError);
         const Strings failed = notes.take();
         CHECK(failed[failed.size() - 3] == "checkpoint 1");
         CHECK(failed[failed.size() - 2] == "step 2 failed");
@@ -204,7 +241,8 @@ TEST_CASE("a run that is refused at its beginning is told as failed") {
 
 TEST_CASE("an observer that throws does no harm, and is counted") {
     Throws throws;
-    const auto result = oneNode(std::make_shared<sg::MemorySaver>()).invoke(bar("i"), {.thread_id = "t", .observer = &throws});
+    const auto result =
+        oneNode(std::make_shared<sg::MemorySaver>()).invoke(bar("i"), {.thread_id = "t", .observer = &throws});
     CHECK(result.values.bar == Strings{"i", "a"});
     CHECK(throws.failures() == 13);
 }
@@ -229,7 +267,8 @@ TEST_CASE("runs are spans: the run's, below it supersteps, tasks, and what runs 
     graph.addNode("bad", [](const State&) -> Update { throw std::runtime_error("broken"); });
     const auto spans = std::make_shared<Spans>();
     sg::SpanObserver observer(spans);
-    CHECK_THROWS_AS(graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()}).invoke(bar("i"), {.thread_id = "t", .observer = &observer}),
+    CHECK_THROWS_AS(graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()})
+                        .invoke(bar("i"), {.thread_id = "t", .observer = &observer}),
                     sg::NodeError);
     std::map<sg::SpanId, const sg::Span*> by_id;
     for (const auto& span : spans->all) {
@@ -239,7 +278,8 @@ TEST_CASE("runs are spans: the run's, below it supersteps, tasks, and what runs 
     }
     const auto path = [&](const sg::Span* span) {
         std::string text;
-        for (; span != nullptr; span = span->parent_span_id ? by_id.at(*span->parent_span_id) : nullptr) text = "/" + span->name + text;
+        for (; span != nullptr; span = span->parent_span_id ? by_id.at(*span->parent_span_id) : nullptr)
+            text = "/" + span->name + text;
         return text;
     };
     CHECK(path(spans->find("x")) == "/run/superstep 1/sub/run/superstep 1/x");
@@ -261,10 +301,12 @@ TEST_CASE("spans go below a given parent, carry retries and questions, and are l
     const auto spans = std::make_shared<Spans>();
     sg::SpanObserver observer(spans, {.parent = parent});
     Graph graph;
-    graph.addNode("ask", [](const State&, sg::Runtime& runtime) -> Update {
-        if (runtime.attempt() == 1) throw std::runtime_error("again");
-        return {sg::add(&State::bar, sg::interrupt<std::string>(runtime, "?"))};
-    }, {.retry = {.max_attempts = 2, .initial_interval = 0ms}});
+    graph.addNode("ask",
+                  [](const State&, sg::Runtime& runtime) -> Update {
+                      if (runtime.attempt() == 1) throw std::runtime_error("again");
+                      return {sg::add(&State::bar, sg::interrupt<std::string>(runtime, "?"))};
+                  },
+                  {.retry = {.max_attempts = 2, .initial_interval = 0ms}});
     graph.addEdge(sg::START, "ask");
     const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
     app.invoke(bar("i"), {.thread_id = "t", .observer = &observer});
@@ -299,23 +341,27 @@ TEST_CASE("spans are written as OTLP/JSON, a line each") {
     span.failed = true;
     span.message = "broken";
     exporter.take(sg::Span(span));
-    CHECK(out.str() ==
-          R"({"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"shop"}}]},"scopeSpans":[{"scope":{"name":"stategraph"},"spans":[)"
-          R"({"traceId":"ab010000000000000000000000000000","spanId":"0200000000000000","name":"a \"node\"","kind":1,"startTimeUnixNano":"1700000000000000000","endTimeUnixNano":"1700000000000000005",)"
-          R"("attributes":[{"key":"t","value":{"stringValue":"text"}},{"key":"i","value":{"intValue":"-7"}},{"key":"d","value":{"doubleValue":0.5}},{"key":"b","value":{"boolValue":true}},{"key":"l","value":{"stringValue":"[1]"}}],)"
-          R"("events":[{"timeUnixNano":"6","name":"retry","attributes":[]}],"status":{"code":2,"message":"broken"}}]}]}]})"
-          "\n");
+    CHECK(
+        out.str() ==
+        R"({"resourceSpans":[{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"shop"}}]},"scopeSpans":[{"scope":{"name":"stategraph"},"spans":[)"
+        R"({"traceId":"ab010000000000000000000000000000","spanId":"0200000000000000","name":"a \"node\"","kind":1,"startTimeUnixNano":"1700000000000000000","endTimeUnixNano":"1700000000000000005",)"
+        R"("attributes":[{"key":"t","value":{"stringValue":"text"}},{"key":"i","value":{"intValue":"-7"}},{"key":"d","value":{"doubleValue":0.5}},{"key":"b","value":{"boolValue":true}},{"key":"l","value":{"stringValue":"[1]"}}],)"
+        R"("events":[{"timeUnixNano":"6","name":"retry","attributes":[]}],"status":{"code":2,"message":"broken"}}]}]}]})"
+        "\n");
     out.setstate(std::ios::badbit);
     CHECK_THROWS_AS(exporter.take(std::move(span)), sg::SaverError);
 }
 
 TEST_CASE("a handled failure is one end of the attempt that failed, and no success besides, whatever drives the run") {
     Graph graph;
-    graph.addNode("x", [](const State&) -> Update { throw std::runtime_error("no"); }, {.retry = {.max_attempts = 2, .initial_interval = 0.1ms, .jitter = false}});
+    graph.addNode("x", [](const State&) -> Update { throw std::runtime_error("no"); },
+                  {.retry = {.max_attempts = 2, .initial_interval = 0.1ms, .jitter = false}});
     graph.addEdge(sg::START, "x");
     Graph asks = graph;
     graph.onError("x", [](const State&, const sg::NodeFailure&) -> Update { return bar("handled"); });
-    asks.onError("x", [](const State&, const sg::NodeFailure&, sg::Runtime& runtime) -> Update { return bar(sg::interrupt<std::string>(runtime, "?")); });
+    asks.onError("x", [](const State&, const sg::NodeFailure&, sg::Runtime& runtime) -> Update {
+        return bar(sg::interrupt<std::string>(runtime, "?"));
+    });
     const auto ofNode = [](const Strings& all) {
         Strings found;
         for (const std::string& each : all) {
@@ -336,7 +382,8 @@ TEST_CASE("a handled failure is one end of the attempt that failed, and no succe
         CHECK(Strings(asked.begin(), asked.begin() + 3) == Strings{"x 1", "x 1 retried: no", "x 2"});
         CHECK(asked.back() == "x 2 interrupted");
         // The handler alone is called again: an attempt of its own.
-        CHECK(driver.run(asking, sg::Command<>{.resume = "A"}, {.thread_id = "t", .observer = &notes}).values.bar == Strings{"A"});
+        CHECK(driver.run(asking, sg::Command<>{.resume = "A"}, {.thread_id = "t", .observer = &notes}).values.bar ==
+              Strings{"A"});
         CHECK(ofNode(notes.take()) == Strings{"x 1", "x 1 handled: no"});
     }
 }

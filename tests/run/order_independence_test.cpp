@@ -79,8 +79,8 @@ struct Job {
     static constexpr auto fields() { return sg::fields(sg::field("number", &Job::number)); }
 };
 
-// Two supersteps of five tasks each: a plain node, a Command with a goto, a router with Sends, a Command with a Send, a node
-// that writes nothing; then the nodes and Sends that come of it; then a join.
+// Two supersteps of five tasks each: a plain node, a Command with a goto, a router with Sends, a Command with a Send, a
+// node that writes nothing; then the nodes and Sends that come of it; then a join.
 App wideGraph(Turns& turns, const std::shared_ptr<RecordingSaver>& saver) {
     Graph graph;
     const auto plain = [&turns](const char* name, std::size_t turn) {
@@ -144,7 +144,8 @@ TEST_CASE("whoever drives the run stores the same bytes as the others, in every 
         CAPTURE(driver.name);
         for (int i = 0; i < 4; ++i) {
             // Others for each driver, and all of them over the list.
-            for (std::size_t steps = 1 + number++ % 7; steps > 0; --steps) std::next_permutation(order.begin(), order.end());
+            for (std::size_t steps = 1 + number++ % 7; steps > 0; --steps)
+                std::next_permutation(order.begin(), order.end());
             Turns turns(order);
             const auto saver = passingSaver(turns);
             const App app = wideGraph(turns, saver);
@@ -222,7 +223,9 @@ TEST_CASE("a superstep that fails and asks stores the same records in every orde
     });
 }
 
-TEST_CASE("what a run stores does not depend on what its thread of execution ran before: a graph with logs that live with the thread") {
+TEST_CASE(
+    "what a run stores does not depend on what its thread of execution ran before: a graph with logs that live with "
+    "the thread") {
     const auto stored = [](bool after_another) {
         std::string all;
         // A new thread has no memory of runs before.
@@ -232,7 +235,8 @@ TEST_CASE("what a run stores does not depend on what its thread of execution ran
                 inner.addNode("in", [](const State&) -> Update { return bar("in"); }).addEdge(sg::START, "in");
                 Graph outer;
                 outer.addNode("sub", inner.compile({.checkpointer = sg::PER_THREAD})).addEdge(sg::START, "sub");
-                outer.compile({.checkpointer = std::make_shared<sg::MemorySaver>(), .ids = FixedIds::make()}).invoke(Update{}, {.thread_id = "other"});
+                outer.compile({.checkpointer = std::make_shared<sg::MemorySaver>(), .ids = FixedIds::make()})
+                    .invoke(Update{}, {.thread_id = "other"});
             }
             Graph plain;
             plain.addNode("a", [](const State&) -> Update { return bar("a"); }).addEdge(sg::START, "a");

@@ -11,7 +11,8 @@
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
-// Questions of functions that are called once (Runtime::once, onceAsync, Flow::call, Flow::start): each gets its own answer.
+// Questions of functions that are called once (Runtime::once, onceAsync, Flow::call, Flow::start): each gets its own
+// answer.
 using namespace graphs;
 using namespace std::chrono_literals;
 
@@ -43,7 +44,8 @@ void checkAnswers(Node node, const Strings& questions, const Strings& results) {
             const sg::RunConfig config{.thread_id = driver.name};
             Strings values;
             const Strings asked = answerAll(app, config, [&](const std::optional<std::string>& answer) {
-                auto outcome = answer ? driver.run(app, sg::Command<State>{.resume = sg::Value(*answer)}, config) : driver.run(app, Update{}, config);
+                auto outcome = answer ? driver.run(app, sg::Command<State>{.resume = sg::Value(*answer)}, config)
+                                      : driver.run(app, Update{}, config);
                 REQUIRE(outcome.what() == "");
                 values = outcome.values.bar;
                 return outcome;
@@ -65,8 +67,9 @@ void checkFlow(F function, const Strings& questions, const std::string& result) 
             using FlowState = typename decltype(flow)::State;
             std::optional<std::string> value;
             const Strings asked = answerAll(flow.graph(), config, [&](const std::optional<std::string>& answer) {
-                auto outcome = answer ? driver.run(flow.graph(), sg::Command<FlowState>{.resume = sg::Value(*answer)}, config)
-                                      : driver.run(flow.graph(), sg::Update<FlowState>{sg::set(&FlowState::input, 1)}, config);
+                auto outcome =
+                    answer ? driver.run(flow.graph(), sg::Command<FlowState>{.resume = sg::Value(*answer)}, config)
+                           : driver.run(flow.graph(), sg::Update<FlowState>{sg::set(&FlowState::input, 1)}, config);
                 REQUIRE(outcome.what() == "");
                 value = outcome.values.output;
                 return outcome;
@@ -93,7 +96,8 @@ TEST_CASE("a question behind one that a function asked, which is called once, ge
                 return inner + sg::interrupt<std::string>(rt, "three");
             });
             const auto four = sg::interrupt<std::string>(rt, "four");
-            return {sg::add(&State::bar, zero), sg::add(&State::bar, one), sg::add(&State::bar, two), sg::add(&State::bar, three), sg::add(&State::bar, four)};
+            return {sg::add(&State::bar, zero), sg::add(&State::bar, one), sg::add(&State::bar, two),
+                    sg::add(&State::bar, three), sg::add(&State::bar, four)};
         },
         {"zero", "one a", "one b", "two", "inner", "three", "four"},
         {"A(zero)", "A(one a)A(one b)", "A(two)", "A(inner)A(three)", "A(four)"});
@@ -140,7 +144,8 @@ TEST_CASE("a question of an awaited effect gets its own answer, and several at o
     });
     graph.addEdge(sg::START, "n");
     const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
-    CHECK_THROWS_WITH_AS(app.invoke(Update{}, {.thread_id = "t"}), doctest::Contains("awaits several effects"), sg::NodeError);
+    CHECK_THROWS_WITH_AS(app.invoke(Update{}, {.thread_id = "t"}), doctest::Contains("awaits several effects"),
+                         sg::NodeError);
 }
 
 TEST_CASE("an answer of the wrong type to a function that is called once is withdrawn, and the right one is taken") {
@@ -167,11 +172,12 @@ TEST_CASE("each call of a flow asks for itself, also if it is tried again") {
             const auto two = flow.call("ask", ask, std::string("second?"));
             const auto between = flow.interrupt<std::string>("between?");
             int tries = 0;
-            const auto three = flow.callWith("try", {.retry = {.max_attempts = 3, .initial_interval = 0ms, .jitter = false}}, [&] {
-                const auto answer = flow.interrupt<std::string>("third?");
-                if (++tries < 3) throw std::runtime_error("again");
-                return answer + flow.interrupt<std::string>("fourth?");
-            });
+            const auto three =
+                flow.callWith("try", {.retry = {.max_attempts = 3, .initial_interval = 0ms, .jitter = false}}, [&] {
+                    const auto answer = flow.interrupt<std::string>("third?");
+                    if (++tries < 3) throw std::runtime_error("again");
+                    return answer + flow.interrupt<std::string>("fourth?");
+                });
             return one + two + between + three;
         },
         {"first?", "second?", "between?", "third?", "fourth?"}, "A(first?)A(second?)A(between?)A(third?)A(fourth?)");

@@ -76,7 +76,8 @@ Update says(std::string text) { return {sg::set(&State::foo, std::move(text))}; 
 
 }  // namespace
 
-TEST_CASE("what a process that died left of any driver's run is driven on by recover(), and no finished task runs again") {
+TEST_CASE(
+    "what a process that died left of any driver's run is driven on by recover(), and no finished task runs again") {
     savers::onEach([](savers::Store& store) {
         for (const drivers::Driver& driver : drivers::crossed()) {
             CAPTURE(driver.name);
@@ -85,7 +86,8 @@ TEST_CASE("what a process that died left of any driver's run is driven on by rec
             World w;
             w.mortal = mortal.get();
             w.dies = true;
-            const sg::RunConfig config{.thread_id = driver.name, .durability = sg::Durability::sync, .max_concurrency = 1};
+            const sg::RunConfig config{
+                .thread_id = driver.name, .durability = sg::Durability::sync, .max_concurrency = 1};
             const auto died = driver.run(world(w).compile({.checkpointer = mortal}), says("x"), config);
             CHECK(died.failed());
             w.dies = false;
@@ -124,10 +126,13 @@ TEST_CASE("unfinished threads are listed with the reason") {
         CHECK_THROWS_AS(app.invoke(says("x"), {.thread_id = "limit", .recursion_limit = 2}), sg::GraphRecursionError);
         app.invoke(says("x"), {.thread_id = "last breakpoint", .interrupt_after = {"end"}});  // nothing is due
 
-        const std::map<std::string, Unfinished> expected{
-            {"interrupted", Unfinished::interrupted}, {"failed", Unfinished::failed},     {"failed and asks", Unfinished::failed},
-            {"in flight", Unfinished::in_flight},     {"before", Unfinished::breakpoint}, {"after", Unfinished::breakpoint},
-            {"limit", Unfinished::limit}};
+        const std::map<std::string, Unfinished> expected{{"interrupted", Unfinished::interrupted},
+                                                         {"failed", Unfinished::failed},
+                                                         {"failed and asks", Unfinished::failed},
+                                                         {"in flight", Unfinished::in_flight},
+                                                         {"before", Unfinished::breakpoint},
+                                                         {"after", Unfinished::breakpoint},
+                                                         {"limit", Unfinished::limit}};
         CHECK((reasons(*saver) == expected));
 
         for (const auto& thread : saver->unfinishedThreads()) {
@@ -213,7 +218,8 @@ TEST_CASE("a thread one of whose questions was answered before the process died 
     const auto asked = app.invoke(Update{}, {.thread_id = "t"});
     REQUIRE(asked.interrupts.size() == 2);
     CHECK((reasonOf(*saver, "t") == Unfinished::interrupted));
-    CHECK_THROWS(graph.compile({.checkpointer = mortal}).invoke(sg::Command<>{.answers = {{asked.interrupts[0].id, "A"}}}, {.thread_id = "t"}));
+    CHECK_THROWS(graph.compile({.checkpointer = mortal})
+                     .invoke(sg::Command<>{.answers = {{asked.interrupts[0].id, "A"}}}, {.thread_id = "t"}));
     CHECK((reasonOf(*saver, "t") == Unfinished::in_flight));
     dies = false;
     const auto report = app.recover();
@@ -233,7 +239,8 @@ TEST_CASE("recover drives on every thread that is in flight, and no other") {
             const auto mortal = std::make_shared<Mortal>(saver);
             w.mortal = mortal.get();
             w.dies = true;
-            CHECK_THROWS(world(w).compile({.checkpointer = mortal}).invoke(says("x"), {.thread_id = "t" + std::to_string(i)}));
+            CHECK_THROWS(
+                world(w).compile({.checkpointer = mortal}).invoke(says("x"), {.thread_id = "t" + std::to_string(i)}));
         }
         w.dies = false;
         app.invoke(says("asks"), {.thread_id = "asks"});
@@ -261,7 +268,8 @@ TEST_CASE("what a recovered thread fails with is reported, and the others go on"
     w.dies = false;
     w.fails = true;
     const App app = world(w).compile({.checkpointer = saver});
-    const auto report = app.recover({.only = [](const sg::UnfinishedThread& thread) { return thread.thread_id != "2"; }, .concurrency = 1});
+    const auto report = app.recover(
+        {.only = [](const sg::UnfinishedThread& thread) { return thread.thread_id != "2"; }, .concurrency = 1});
     REQUIRE(report.size() == 2);
     for (const auto& thread : report) {
         CHECK(!thread.status);

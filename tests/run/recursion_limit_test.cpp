@@ -98,7 +98,8 @@ TEST_CASE("nodes see how many supersteps are left") {
 }
 
 TEST_CASE("START's router sees one superstep more than the first node, and the highest limit does not overflow there") {
-    for (const auto& [limit, expected] : {std::pair{4, 5}, std::pair{std::numeric_limits<int>::max(), std::numeric_limits<int>::max()}}) {
+    for (const auto& [limit, expected] :
+         {std::pair{4, 5}, std::pair{std::numeric_limits<int>::max(), std::numeric_limits<int>::max()}}) {
         int left = 0;
         Graph graph;
         graph.addNode("a", appends("a"));

@@ -23,14 +23,17 @@ struct Approval {
 struct Ticket {
     std::string title = {};
     int priority = 0;
-    static constexpr auto fields() { return sg::fields(sg::field("title", &Ticket::title), sg::field("priority", &Ticket::priority)); }
+    static constexpr auto fields() {
+        return sg::fields(sg::field("title", &Ticket::title), sg::field("priority", &Ticket::priority));
+    }
 };
 struct State {
     std::vector<std::string> log = {};
     std::string name = {};
     Ticket ticket = {};
     static constexpr auto channels() {
-        return sg::channels(sg::channel("log", &State::log, sg::append), sg::channel("name", &State::name), sg::channel("ticket", &State::ticket));
+        return sg::channels(sg::channel("log", &State::log, sg::append), sg::channel("name", &State::name),
+                            sg::channel("ticket", &State::ticket));
     }
 };
 using Graph = sg::StateGraph<State>;
@@ -63,7 +66,8 @@ bool isStored(const Saver& saver, const std::string& thread, std::string_view js
     return false;
 }
 
-constexpr std::string_view wrong[] = {R"({"nonsense":1})", R"({"ok":true,"nonsense":1})", R"({"note":"nonsense"})", R"({"ok":"nonsense"})", R"("nonsense")"};
+constexpr std::string_view wrong[] = {R"({"nonsense":1})", R"({"ok":true,"nonsense":1})", R"({"note":"nonsense"})",
+                                      R"({"ok":"nonsense"})", R"("nonsense")"};
 
 }  // namespace
 
@@ -83,7 +87,9 @@ TEST_CASE("an answer that is not what was asked for is refused by every driver, 
                     REQUIRE(open.size() == 1);
                     for (const std::string_view json : wrong) {
                         CAPTURE(json);
-                        if (is_new_process) app = asking(saver);  // it does not know of which type the answer must be before the node asks
+                        if (is_new_process)
+                            app = asking(
+                                saver);  // it does not know of which type the answer must be before the node asks
                         const auto outcome = driver.run(app, answer(json), thread);
                         REQUIRE(outcome.as<sg::WrongTypeError>() != nullptr);
                         CHECK(outcome.what().find("stays open") != std::string::npos);
@@ -116,11 +122,14 @@ TEST_CASE("where the process asked the question, a wrong answer is refused befor
         app.invoke(Update{}, thread);
         const int before = calls;
         const auto stored = saver->storedBytes();
-        CHECK_THROWS_WITH_AS(app.invoke(answer(R"({"nonsense":1})"), thread),
-                             doctest::Contains("the answer to node 'ask' is of the wrong type: member 'nonsense' is unknown"), sg::WrongTypeError);
+        CHECK_THROWS_WITH_AS(
+            app.invoke(answer(R"({"nonsense":1})"), thread),
+            doctest::Contains("the answer to node 'ask' is of the wrong type: member 'nonsense' is unknown"),
+            sg::WrongTypeError);
         CHECK(calls == before);
         CHECK(saver->storedBytes() == stored);
-        CHECK(app.invoke(answer(R"({"ok":false,"note":"no"})"), thread).values.log == std::vector<std::string>{"no no"});
+        CHECK(app.invoke(answer(R"({"ok":false,"note":"no"})"), thread).values.log ==
+              std::vector<std::string>{"no no"});
     }
 }
 
@@ -137,7 +146,8 @@ TEST_CASE("an answer that was taken is read by later versions of the program as 
     const App old = before.compile({.checkpointer = saver});
     old.invoke(Update{}, thread);
     old.invoke(answer(R"({"ok":true,"gone":true})"), thread);
-    CHECK(asking(saver).invoke(answer(R"({"ok":false})"), thread).values.log == std::vector<std::string>{"yes none", "no none"});
+    CHECK(asking(saver).invoke(answer(R"({"ok":false})"), thread).values.log ==
+          std::vector<std::string>{"yes none", "no none"});
 }
 
 TEST_CASE("the answer about an effect in doubt must be the effect's result") {
@@ -146,10 +156,13 @@ TEST_CASE("the answer about an effect in doubt must be the effect's result") {
     Graph graph;
     bool fails = true;
     graph.addNode("n", [&](const State&, sg::Runtime& runtime) -> Update {
-        const auto result = runtime.once("effect", [&]() -> Approval {
-            if (fails) throw std::runtime_error("down");
-            return {};
-        }, sg::OnDoubt::ask);
+        const auto result = runtime.once(
+            "effect",
+            [&]() -> Approval {
+                if (fails) throw std::runtime_error("down");
+                return {};
+            },
+            sg::OnDoubt::ask);
         return {sg::add(&State::log, shown(result))};
     });
     graph.addEdge(sg::START, "n");
@@ -166,17 +179,23 @@ TEST_CASE("a payload that is JSON becomes what the node takes, or the Send is re
         CAPTURE(is_boost);
         std::string json = R"({"title":"leak","priority":2.0})";
         Graph graph;
-        graph.addNode("plan", [&](const State&) -> sg::Command<State> {
-            if (is_boost) return {.go_to = sg::Send("work", boost::json::value(boost::json::parse(json)))};
-            return {.go_to = sg::Send("work", sg::parseJson(json))};
-        }, {.ends = {"work"}});
-        graph.addNode("work", [](const Ticket& ticket) -> Update { return {sg::add(&State::log, ticket.title + std::to_string(ticket.priority))}; });
+        graph.addNode("plan",
+                      [&](const State&) -> sg::Command<State> {
+                          if (is_boost)
+                              return {.go_to = sg::Send("work", boost::json::value(boost::json::parse(json)))};
+                          return {.go_to = sg::Send("work", sg::parseJson(json))};
+                      },
+                      {.ends = {"work"}});
+        graph.addNode("work", [](const Ticket& ticket) -> Update {
+            return {sg::add(&State::log, ticket.title + std::to_string(ticket.priority))};
+        });
         graph.addEdge(sg::START, "plan");
         const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
         for (const drivers::Driver& driver : drivers::all()) {
             CAPTURE(driver.name);
             json = R"({"title":"leak","priority":2.0})";
-            CHECK(driver.run(app, Update{}, {.thread_id = driver.name}).values.log == std::vector<std::string>{"leak2"});
+            CHECK(driver.run(app, Update{}, {.thread_id = driver.name}).values.log ==
+                  std::vector<std::string>{"leak2"});
             json = R"({"title":"leak"})";
             const auto outcome = driver.run(app, Update{}, {.thread_id = driver.name});
             CHECK(outcome.what().find("member 'priority' is missing") != std::string::npos);
@@ -195,7 +214,8 @@ TEST_CASE("an edit or an input that is JSON is checked by the state's table") {
     CHECK(values.log == std::vector<std::string>{"a", "b"});
     CHECK(values.ticket.title == "x");
     CHECK_THROWS_WITH_AS(Update::of(sg::parseJson(R"({"lag":[],"name":1,"ticket":{"title":"x"}})")),
-                         doctest::Contains("member 'lag' is unknown: known are 'log', 'name', 'ticket'"), sg::WrongTypeError);
+                         doctest::Contains("member 'lag' is unknown: known are 'log', 'name', 'ticket'"),
+                         sg::WrongTypeError);
     CHECK_THROWS_WITH_AS(Update::of(sg::parseJson(R"({"ticket":{"title":"x"}})")),
                          doctest::Contains("member 'ticket': member 'priority' is missing"), sg::WrongTypeError);
     CHECK_THROWS_AS(Update::of(sg::parseJson("[]")), sg::WrongTypeError);
@@ -203,10 +223,16 @@ TEST_CASE("an edit or an input that is JSON is checked by the state's table") {
 
 TEST_CASE("a snapshot's values are listed as the state's table lists them") {
     Graph graph;
-    graph.addNode("n", [](const State&) -> Update { return {sg::set(&State::ticket, Ticket{"x", 1})}; }).addEdge(sg::START, "n");
+    graph.addNode("n",
+                  [](const State&) -> Update {
+                      return {sg::set(&State::ticket, Ticket{"x", 1})};
+                  })
+        .addEdge(sg::START, "n");
     const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
     app.invoke(Update{sg::add(&State::log, "a")}, {.thread_id = "t"});
     CHECK(app.getState({.thread_id = "t"}).valuesAsJson() == R"({"log":["a"],"ticket":{"title":"x","priority":1}})");
-    CHECK(app.getState({.thread_id = "none"}).valuesAsJson() == app.getState({.thread_id = "none"}).values_as_cbor.toJson());
-    CHECK(sg::toJson(app.getState({.thread_id = "t"}).values) == R"({"log":["a"],"name":"","ticket":{"title":"x","priority":1}})");
+    CHECK(app.getState({.thread_id = "none"}).valuesAsJson() ==
+          app.getState({.thread_id = "none"}).values_as_cbor.toJson());
+    CHECK(sg::toJson(app.getState({.thread_id = "t"}).values) ==
+          R"({"log":["a"],"name":"","ticket":{"title":"x","priority":1}})");
 }

@@ -91,7 +91,8 @@ TEST_CASE("a sleeper that is resumed too early sleeps on until the same time") {
     CHECK((app.invoke(sg::RESUME, thread_t).status == Status::done));
 }
 
-TEST_CASE("siblings of a sleeper finish and are not run again; the earliest time counts; sleeps inside subgraphs count too") {
+TEST_CASE(
+    "siblings of a sleeper finish and are not run again; the earliest time counts; sleeps inside subgraphs count too") {
     savers::onEach([](savers::Store& store) {
         auto saver = store.open();
         auto clock = std::make_shared<Clock>();
@@ -154,14 +155,18 @@ TEST_CASE("several sleeps of a node have names of their own, and bad ones are re
     CHECK_THROWS_WITH_AS(app.invoke(sg::RESUME, thread_t), doctest::Contains("with a key of 0 bytes"), sg::NodeError);
 
     Graph bare;
-    bare.addNode("nap", [](const State&, sg::Runtime& rt) -> Update {
-        rt.sleepUntil({});
-        return {};
-    }).addEdge(sg::START, "nap");
+    bare.addNode("nap",
+                 [](const State&, sg::Runtime& rt) -> Update {
+                     rt.sleepUntil({});
+                     return {};
+                 })
+        .addEdge(sg::START, "nap");
     CHECK_THROWS_AS(bare.compile().invoke({}), sg::MissingCheckpointerError);
 }
 
-TEST_CASE("where one task asks and another sleeps the run is interrupted, and recover drives it on at the time all the same") {
+TEST_CASE(
+    "where one task asks and another sleeps the run is interrupted, and recover drives it on at the time all the "
+    "same") {
     savers::onEach([](savers::Store& store) {
         auto saver = store.open();
         auto clock = std::make_shared<Clock>();

@@ -18,7 +18,9 @@ namespace {
 struct State {
     std::string user = {};
     std::vector<std::string> said = {};
-    static constexpr auto channels() { return stategraph::channels(channel("user", &State::user), channel("said", &State::said, append)); }
+    static constexpr auto channels() {
+        return stategraph::channels(channel("user", &State::user), channel("said", &State::said, append));
+    }
 };
 
 struct Note {
@@ -84,7 +86,10 @@ TEST_CASE("a subgraph's nodes use the store of the graph around it, unless it ha
         if (has_own) options.store = own_store;
         middle.addNode("deep", remembering().compile(options)).addEdge(START, "deep");
         StateGraph<State> graph;
-        graph.addNode("middle", middle.compile()).addNode("after", remember).addEdge(START, "middle").addEdge("middle", "after");
+        graph.addNode("middle", middle.compile())
+            .addNode("after", remember)
+            .addEdge(START, "middle")
+            .addEdge("middle", "after");
         const auto app = graph.compile({.store = outer_store});
         const auto said = app.invoke({set(&State::user, has_own ? "bob" : "alice")}, {}).values.said;
         CHECK(said == std::vector<std::string>{"nothing", has_own ? "nothing" : "seen by "});
@@ -100,9 +105,11 @@ TEST_CASE("routers reach the store, also where their node's state is edited") {
         .addNode("new", [](const State&) -> Update<State> { return {add(&State::said, "new")}; })
         .addNode("known", [](const State&) -> Update<State> { return {add(&State::said, "known")}; })
         .addEdge(START, "a")
-        .addConditionalEdges(
-            "a", [](const State& state, Runtime& runtime) { return runtime.store().get({"users", state.user}, "note") ? "known" : "new"; },
-            {"known", "new"});
+        .addConditionalEdges("a",
+                             [](const State& state, Runtime& runtime) {
+                                 return runtime.store().get({"users", state.user}, "note") ? "known" : "new";
+                             },
+                             {"known", "new"});
     const auto app = graph.compile({.checkpointer = std::make_shared<MemorySaver>(), .store = store});
     CHECK(app.invoke({set(&State::user, "alice")}, {.thread_id = "1"}).values.said.back() == "new");
     store->put({"users", "alice"}, "note", Note{"x"});
@@ -125,9 +132,11 @@ TEST_CASE("a router of a subgraph whose state is edited has the store of the nea
             .addNode("new", [](const State&) -> Update<State> { return {}; })
             .addNode("known", [](const State&) -> Update<State> { return {}; })
             .addEdge(START, "a")
-            .addConditionalEdges(
-                "a", [](const State& state, Runtime& runtime) { return runtime.store().get({"users", state.user}, "note") ? "known" : "new"; },
-                {"known", "new"});
+            .addConditionalEdges("a",
+                                 [](const State& state, Runtime& runtime) {
+                                     return runtime.store().get({"users", state.user}, "note") ? "known" : "new";
+                                 },
+                                 {"known", "new"});
         StateGraph<State> graph;
         graph.addNode("inner", inner.compile(options)).addEdge(START, "inner");
         const auto app = graph.compile({.checkpointer = std::make_shared<MemorySaver>(), .store = outer_store});
@@ -144,14 +153,15 @@ TEST_CASE("a task that is run again by a retry finds in the store what its faile
     const auto store = std::make_shared<MemoryStore>();
     StateGraph<State> graph;
     int attempts = 0;
-    graph.addNode("count",
-                  [&](const State&, Runtime& runtime) -> Update<State> {
-                      const auto before = runtime.store().search({.namespace_prefix = {"tries"}}).size();
-                      runtime.store().put({"tries"}, std::to_string(runtime.attempt()), Note{"x"});
-                      if (++attempts < 3) throw std::runtime_error("again");
-                      return {add(&State::said, std::to_string(before))};
-                  },
-                  {.retry = {.max_attempts = 3, .initial_interval = 0ms}})
+    graph
+        .addNode("count",
+                 [&](const State&, Runtime& runtime) -> Update<State> {
+                     const auto before = runtime.store().search({.namespace_prefix = {"tries"}}).size();
+                     runtime.store().put({"tries"}, std::to_string(runtime.attempt()), Note{"x"});
+                     if (++attempts < 3) throw std::runtime_error("again");
+                     return {add(&State::said, std::to_string(before))};
+                 },
+                 {.retry = {.max_attempts = 3, .initial_interval = 0ms}})
         .addEdge(START, "count");
     CHECK(graph.compile({.store = store}).invoke({set(&State::user, "x")}, {}).values.said.back() == "2");
 }

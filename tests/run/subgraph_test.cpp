@@ -185,7 +185,8 @@ TEST_CASE("PER_THREAD: a visit that had not begun when its run stopped begins wi
         app().invoke(Update{}, {.thread_id = "t"});
         const auto paused = app().invoke(Update{}, {.thread_id = "t", .interrupt_before = {"sub"}});
         CHECK((paused.status == sg::Status::breakpoint));
-        CHECK(app().invoke(sg::RESUME, {.thread_id = "t"}).values.bar == Strings{"own was 0", "own was 0", "own was 1"});
+        CHECK(app().invoke(sg::RESUME, {.thread_id = "t"}).values.bar ==
+              Strings{"own was 0", "own was 0", "own was 1"});
     });
 }
 
@@ -193,7 +194,8 @@ TEST_CASE("PER_THREAD: a visit of a run that was lost before the graph around it
     const auto saver = std::make_shared<RecordingSaver>();
     bool is_dying = false;
     saver->after_put = [&](const sg::PutRequest& request) {
-        if (is_dying && !request.log.checkpoint_ns.empty()) saver->before_put = [](std::size_t) { throw std::runtime_error("gone"); };
+        if (is_dying && !request.log.checkpoint_ns.empty())
+            saver->before_put = [](std::size_t) { throw std::runtime_error("gone"); };
     };
     const App app = parentOf(counting(sg::PER_THREAD), saver);
     const sg::RunConfig config{.thread_id = "t", .durability = sg::Durability::exit};
@@ -307,14 +309,17 @@ TEST_CASE("a PER_THREAD subgraph takes its input at each visit, also when the ru
     });
 }
 
-TEST_CASE("a PER_THREAD subgraph that several Sends visit at once is an error that says so; others have a log for each visit") {
+TEST_CASE(
+    "a PER_THREAD subgraph that several Sends visit at once is an error that says so; others have a log for each "
+    "visit") {
     savers::onEach([](savers::Store& store) {
         auto saver = store.open();
         const auto outer = [&](const sg::Checkpointer& checkpointer) {
             Graph graph;
             graph.addNode("sub", counting(checkpointer));
             graph.addConditionalEdges(sg::START, [](const State&) {
-                return std::vector{sg::Send("sub", Inner{.bar = {}, .own = 1}), sg::Send("sub", Inner{.bar = {}, .own = 2})};
+                return std::vector{sg::Send("sub", Inner{.bar = {}, .own = 1}),
+                                   sg::Send("sub", Inner{.bar = {}, .own = 2})};
             });
             return graph.compile({.checkpointer = saver});
         };

@@ -29,8 +29,9 @@ struct Desk {
     int sum = 0;
 
     static constexpr auto channels() {
-        return sg::channels(sg::channel("lock", &Desk::lock, sg::untracked), sg::channel("twice", &Desk::twice, sg::untracked),
-                            sg::channel("sockets", &Desk::sockets, sg::untracked), sg::channel("sum", &Desk::sum, sg::sum));
+        return sg::channels(
+            sg::channel("lock", &Desk::lock, sg::untracked), sg::channel("twice", &Desk::twice, sg::untracked),
+            sg::channel("sockets", &Desk::sockets, sg::untracked), sg::channel("sum", &Desk::sum, sg::sum));
     }
 };
 using DeskGraph = sg::StateGraph<Desk>;
@@ -56,7 +57,8 @@ DeskGraph usingThem() {
 
 }  // namespace
 
-TEST_CASE("untracked channels hold what cannot be stored, in every driver and with every saver, and it is never stored") {
+TEST_CASE(
+    "untracked channels hold what cannot be stored, in every driver and with every saver, and it is never stored") {
     savers::onEach([](savers::Store& store) {
         const auto saver = store.open();
         const auto app = usingThem().compile({.checkpointer = saver});
@@ -89,9 +91,10 @@ TEST_CASE("it is there until the run ends, gone after that, and a new one can be
 TEST_CASE("events, snapshots and updates show null for it") {
     const auto app = usingThem().compile();
     std::vector<std::string> seen;
-    app.stream(equipped(), {}, {.modes = {sg::StreamMode::values, sg::StreamMode::debug}}, [&](const sg::StreamEvent& event) {
-        if (event.mode == sg::StreamMode::values) seen.push_back(event.data.toJson());
-    });
+    app.stream(equipped(), {}, {.modes = {sg::StreamMode::values, sg::StreamMode::debug}},
+               [&](const sg::StreamEvent& event) {
+                   if (event.mode == sg::StreamMode::values) seen.push_back(event.data.toJson());
+               });
     REQUIRE_FALSE(seen.empty());
     CHECK(seen.back().find("\"lock\":null") != std::string::npos);
     CHECK(seen.back().find("\"sum\":16") != std::string::npos);
@@ -107,11 +110,17 @@ TEST_CASE("subgraphs share it, Sends carry a state without it, and a cached node
     inner.addEdge(sg::START, "in");
     DeskGraph graph;
     graph.addNode("sub", inner.compile()).addEdge(sg::START, "sub").addEdge("sub", "after");
-    graph.addNode("after", [](const Desk& desk) -> DeskUpdate { return {sg::add(&Desk::sum, desk.sockets.front().number)}; });
-    CHECK(graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()}).invoke(equipped(), {.thread_id = "t"}).values.sum == 2 + 9);
+    graph.addNode("after",
+                  [](const Desk& desk) -> DeskUpdate { return {sg::add(&Desk::sum, desk.sockets.front().number)}; });
+    CHECK(graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()})
+              .invoke(equipped(), {.thread_id = "t"})
+              .values.sum == 2 + 9);
 
     DeskGraph cached;
-    cached.addNode("n", [&calls](const Desk&) -> DeskUpdate { return {sg::add(&Desk::sum, ++calls)}; }, {.cache = {.ttl = std::chrono::milliseconds(60'000)}}).addEdge(sg::START, "n");
+    cached
+        .addNode("n", [&calls](const Desk&) -> DeskUpdate { return {sg::add(&Desk::sum, ++calls)}; },
+                 {.cache = {.ttl = std::chrono::milliseconds(60'000)}})
+        .addEdge(sg::START, "n");
     const auto app = cached.compile({.cache = std::make_shared<sg::MemoryCache>()});
     const int first = app.invoke(equipped()).values.sum;
     CHECK(app.invoke(equipped()).values.sum == first);
@@ -120,9 +129,16 @@ TEST_CASE("subgraphs share it, Sends carry a state without it, and a cached node
 
 TEST_CASE("an edit and a clear reach it like other channels") {
     DeskGraph graph;
-    graph.addNode("a", [](const Desk&) -> DeskUpdate { return {sg::clear(&Desk::twice), sg::overwrite(&Desk::sockets, {{1}, {2}, {3}})}; });
-    graph.addNode("b", [](const Desk& desk) -> DeskUpdate { return {sg::add(&Desk::sum, desk.twice ? 0 : static_cast<int>(desk.sockets.size()))}; });
-    graph.addSequence("c", [](const Desk&) -> DeskUpdate { return {}; }).addEdge(sg::START, "a").addEdge("a", "b").addEdge("b", "c");
+    graph.addNode("a", [](const Desk&) -> DeskUpdate {
+        return {sg::clear(&Desk::twice), sg::overwrite(&Desk::sockets, {{1}, {2}, {3}})};
+    });
+    graph.addNode("b", [](const Desk& desk) -> DeskUpdate {
+        return {sg::add(&Desk::sum, desk.twice ? 0 : static_cast<int>(desk.sockets.size()))};
+    });
+    graph.addSequence("c", [](const Desk&) -> DeskUpdate { return {}; })
+        .addEdge(sg::START, "a")
+        .addEdge("a", "b")
+        .addEdge("b", "c");
     const auto saver = std::make_shared<sg::MemorySaver>();
     const auto app = graph.compile({.checkpointer = saver});
     CHECK(app.invoke(equipped(), {.thread_id = "t"}).values.sum == 3);

@@ -27,7 +27,9 @@ using Writes = sg::Update<Count>;
 
 const sg::StreamOptions live{.modes = sg::StreamMode::custom};
 
-std::shared_ptr<sg::Executor> threads(std::size_t max) { return std::make_shared<sg::Executor>(sg::ExecutorOptions{.threads_max = max}); }
+std::shared_ptr<sg::Executor> threads(std::size_t max) {
+    return std::make_shared<sg::Executor>(sg::ExecutorOptions{.threads_max = max});
+}
 
 // A graph of one node.
 template <class F>
@@ -66,17 +68,21 @@ TEST_CASE("awaited runs that each wait for a call of their flow end, on as many 
     for (const std::size_t max : {1, 3}) {
         const auto executor = threads(max);
         std::latch all_inside(static_cast<std::ptrdiff_t>(max));
-        const auto entry = sg::entrypoint(
-            "entry",
-            [&all_inside](const int& input, sg::Flow& flow) -> int {
-                all_inside.arrive_and_wait();  // each thread of the executor runs one of them
-                return flow.start("next", [](int n) { return n + 1; }, input).get();
-            },
-            {.executor = executor});
+        const auto entry =
+            sg::entrypoint("entry",
+                           [&all_inside](const int& input, sg::Flow& flow) -> int {
+                               all_inside.arrive_and_wait();  // each thread of the executor runs one of them
+                               return flow
+                                   .start(
+                                       "next", [](int n) { return n + 1; }, input)
+                                   .get();
+                           },
+                           {.executor = executor});
         using State = decltype(entry)::State;
         std::vector<sg::Spawning<sg::Result<State>>> runs;
         for (std::size_t i = 0; i < max; ++i) {
-            runs.push_back(sg::spawn(executor, entry.graph().asyncInvoke(sg::Update<State>{sg::set(&State::input, static_cast<int>(i))})));
+            runs.push_back(sg::spawn(
+                executor, entry.graph().asyncInvoke(sg::Update<State>{sg::set(&State::input, static_cast<int>(i))})));
         }
         for (std::size_t i = 0; i < max; ++i) CHECK(runs[i].get().values.output == static_cast<int>(i) + 1);
     }
@@ -86,28 +92,34 @@ TEST_CASE("a flow whose calls run flows ends on an executor of one thread, and s
     const auto executor = threads(1);
     std::atomic<int> at_once = 0;
     std::atomic<int> most = 0;
-    const auto leaf = sg::entrypoint(
-        "leaf",
-        [&](const int& input, sg::Flow& flow) -> int {
-            return flow.start("work", [&](int n) {
-                const int now = ++at_once;
-                for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
-                }
-                --at_once;
-                return n + 1;
-            }, input).get();
-        },
-        {.executor = executor});
-    const auto root = sg::entrypoint(
-        "root",
-        [&leaf](const int& input, sg::Flow& flow) -> int {
-            std::vector<sg::FlowFuture<int>> calls;
-            for (int i = 0; i < input; ++i) calls.push_back(flow.start("leaf", [&leaf](int n) { return *leaf.invoke(n).values; }, i));
-            int sum = 0;
-            for (auto& call : calls) sum += call.get();
-            return sum;
-        },
-        {.executor = executor});
+    const auto leaf =
+        sg::entrypoint("leaf",
+                       [&](const int& input, sg::Flow& flow) -> int {
+                           return flow
+                               .start(
+                                   "work",
+                                   [&](int n) {
+                                       const int now = ++at_once;
+                                       for (int seen = most; seen < now && !most.compare_exchange_weak(seen, now);) {
+                                       }
+                                       --at_once;
+                                       return n + 1;
+                                   },
+                                   input)
+                               .get();
+                       },
+                       {.executor = executor});
+    const auto root = sg::entrypoint("root",
+                                     [&leaf](const int& input, sg::Flow& flow) -> int {
+                                         std::vector<sg::FlowFuture<int>> calls;
+                                         for (int i = 0; i < input; ++i)
+                                             calls.push_back(flow.start(
+                                                 "leaf", [&leaf](int n) { return *leaf.invoke(n).values; }, i));
+                                         int sum = 0;
+                                         for (auto& call : calls) sum += call.get();
+                                         return sum;
+                                     },
+                                     {.executor = executor});
     CHECK(*root.invoke(100).values == 5050);
     CHECK(most <= 2);  // the caller's thread and the executor's
 }
@@ -117,20 +129,23 @@ TEST_CASE("calls that nobody waits for are made before their flow ends, with eve
     std::latch is_busy(1);
     std::latch may_end(1);
     std::pair<std::latch*, std::latch*> both{&is_busy, &may_end};
-    executor->submit([](void* context) {
-        const auto& [busy, end] = *static_cast<std::pair<std::latch*, std::latch*>*>(context);
-        busy->count_down();
-        end->wait();
-    }, &both);
+    executor->submit(
+        [](void* context) {
+            const auto& [busy, end] = *static_cast<std::pair<std::latch*, std::latch*>*>(context);
+            busy->count_down();
+            end->wait();
+        },
+        &both);
     is_busy.wait();
     int made = 0;
-    const auto entry = sg::entrypoint(
-        "entry",
-        [&made](const int&, sg::Flow& flow) -> int {
-            for (int i = 0; i < 3; ++i) (void)flow.start("call", [&made](int n) { return made += n; }, 1);
-            return 0;
-        },
-        {.executor = executor});
+    const auto entry = sg::entrypoint("entry",
+                                      [&made](const int&, sg::Flow& flow) -> int {
+                                          for (int i = 0; i < 3; ++i)
+                                              (void)flow.start(
+                                                  "call", [&made](int n) { return made += n; }, 1);
+                                          return 0;
+                                      },
+                                      {.executor = executor});
     (void)entry.invoke(1);
     CHECK(made == 3);
     may_end.count_down();
@@ -160,10 +175,12 @@ TEST_CASE("a superstep begins with more events than wait between a live stream's
     constexpr int tasks = 1500;
     sg::StateGraph<Count> graph;
     graph.addNode("a", [](const int&) -> Writes { return {sg::add(&Count::n, 1)}; }).addEdge("a", sg::END);
-    graph.addConditionalEdges(sg::START, [](const Count&) { return std::vector<sg::Send>(tasks, sg::Send("a", 1)); }, {"a"});
+    graph.addConditionalEdges(sg::START, [](const Count&) { return std::vector<sg::Send>(tasks, sg::Send("a", 1)); },
+                              {"a"});
     const auto app = graph.compile();
     int begun = 0;
-    for (const auto& event : app.stream(Writes{}, {}, {.modes = {sg::StreamMode::custom, sg::StreamMode::tasks}})) begun += event.node == "a";
+    for (const auto& event : app.stream(Writes{}, {}, {.modes = {sg::StreamMode::custom, sg::StreamMode::tasks}}))
+        begun += event.node == "a";
     CHECK(begun == 2 * tasks);  // each begins and ends
 }
 
@@ -177,7 +194,11 @@ TEST_CASE("nodes that block on awaited runs and streams end, though the executor
         },
         executor);
     // Blocking in an awaited run, which is blocked in a node of another.
-    const auto outermost = graphOf([&outer](const Count&) -> Writes { return {sg::add(&Count::n, sg::syncWait(outer.asyncInvoke(Writes{})).values.n)}; }, executor);
+    const auto outermost = graphOf(
+        [&outer](const Count&) -> Writes {
+            return {sg::add(&Count::n, sg::syncWait(outer.asyncInvoke(Writes{})).values.n)};
+        },
+        executor);
     auto awaited = sg::spawn(executor, outermost.asyncInvoke(Writes{}));
     CHECK(awaited.get().values.n == 2);
     CHECK(countEvents(outermost) == 0);
@@ -189,11 +210,13 @@ TEST_CASE("work is refused by trySubmit when every thread is at work, and taken 
     std::latch is_busy(1);
     std::latch may_end(1);
     std::pair<std::latch*, std::latch*> both{&is_busy, &may_end};
-    REQUIRE(executor.trySubmit([](void* context) {
-        const auto& [busy, end] = *static_cast<std::pair<std::latch*, std::latch*>*>(context);
-        busy->count_down();
-        end->wait();
-    }, &both));
+    REQUIRE(executor.trySubmit(
+        [](void* context) {
+            const auto& [busy, end] = *static_cast<std::pair<std::latch*, std::latch*>*>(context);
+            busy->count_down();
+            end->wait();
+        },
+        &both));
     is_busy.wait();
     std::atomic<int> calls = 0;
     const auto add = [](void* context) { ++*static_cast<std::atomic<int>*>(context); };

@@ -214,7 +214,8 @@ TEST_CASE("a page that comes back at any moment of a chat gets each part of its 
     CHECK(eventually([&] { return client::get(slow.port(), "/slow/chat/t/stream").status == 204; }));
 }
 
-TEST_CASE("a chat whose page hung up is there for the page that comes back, on the same connection as often as it asks") {
+TEST_CASE(
+    "a chat whose page hung up is there for the page that comes back, on the same connection as often as it asks") {
     Slowly slow;
     {
         client::Connection first(slow.port());

@@ -64,7 +64,8 @@ struct Yard {
         first.content.emplace_back(model::Reasoning{"they want a garden", "signature"});
         first.content.emplace_back(model::Text{"I begin."});
         const auto ledger = std::make_shared<Ledger>();
-        const auto failing = agent::tool<Job>("fails", {}, [](const Job&) -> std::string { throw std::runtime_error("no"); });
+        const auto failing =
+            agent::tool<Job>("fails", {}, [](const Job&) -> std::string { throw std::runtime_error("no"); });
         const agent::Agent garden({.model = model::scripted({first, model::assistant({call("c5", "x", "fails")}),
                                                              model::assistant("All is done.")}),
                                    .tools = {work(ledger), work(ledger, "gated", gated), failing},
@@ -100,8 +101,8 @@ TEST_CASE("each line that a protocol sends is of one of the types that its schem
             }
         };
         check(client::post(yard.server.port(), "/garden/t/start?protocol=" + protocol, R"({"text":"a garden"})"));
-        for (const char* decision : {R"({"call_id":"c2","approved":false,"reason":"no fire"})",
-                                     R"({"call_id":"c3","approved":true})"}) {
+        for (const char* decision :
+             {R"({"call_id":"c2","approved":false,"reason":"no fire"})", R"({"call_id":"c3","approved":true})"}) {
             check(client::post(yard.server.port(), "/garden/t/decide?protocol=" + protocol, decision));
         }
     }

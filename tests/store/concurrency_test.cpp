@@ -20,7 +20,8 @@ TEST_CASE("a read sees a batch of another thread as a whole or not at all") {
         BaseStore& store = home.store();
         const auto put = [&](int n) {
             std::vector<StoreOp> ops;
-            for (int i = 0; i < 5; ++i) ops.push_back(PutOp{{"pair", std::to_string(i)}, "k", Value(std::map<std::string, int>{{"n", n}}), {}});
+            for (int i = 0; i < 5; ++i)
+                ops.push_back(PutOp{{"pair", std::to_string(i)}, "k", Value(std::map<std::string, int>{{"n", n}}), {}});
             store.batch(ops);
         };
         put(-1);
@@ -40,7 +41,8 @@ TEST_CASE("a read sees a batch of another thread as a whole or not at all") {
                 do {
                     const auto found = store.search({.namespace_prefix = {"pair"}});
                     bool same = found.size() == 5;
-                    for (const auto& item : found) same = same && numberOf(item) == numberOf(found[0]) && item.created_at == created;
+                    for (const auto& item : found)
+                        same = same && numberOf(item) == numberOf(found[0]) && item.created_at == created;
                     if (!same) ++torn;
                     ++reads;
                 } while (!done);
@@ -61,7 +63,8 @@ TEST_CASE("puts, removals, expiries and sweeps of many threads leave nothing beh
         for (int t = 0; t < 4; ++t) {
             threads.emplace_back([&, t] {
                 for (int i = 0; i < 60; ++i) {
-                    store.put({"n", std::to_string(i % 3)}, std::to_string(i % 5), Doc{{"t", t}}, {.ttl = i % 2 == 0 ? 1ms : 1000ms});
+                    store.put({"n", std::to_string(i % 3)}, std::to_string(i % 5), Doc{{"t", t}},
+                              {.ttl = i % 2 == 0 ? 1ms : 1000ms});
                     if (i % 7 == 0) home.clock->pass(1);
                     if (i % 11 == 0) store.sweep();
                     if (i % 5 == 0) store.remove({"n", std::to_string(i % 3)}, "0");

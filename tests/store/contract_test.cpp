@@ -17,7 +17,9 @@ using Names = std::vector<std::string>;
 struct Person {
     std::string name = {};
     int age = 0;
-    static constexpr auto fields() { return stategraph::fields(field("name", &Person::name), field("age", &Person::age)); }
+    static constexpr auto fields() {
+        return stategraph::fields(field("name", &Person::name), field("age", &Person::age));
+    }
 };
 struct Pet {
     std::vector<int> name = {};
@@ -122,7 +124,10 @@ TEST_CASE("every size has a limit, and what is just within it is kept") {
         CHECK(has(refused([&] { again.put(StoreNamespace(33, "l"), "k", value); }), "33 labels; at most 32"));
         CHECK(has(refused([&] { again.put({"a"}, key + "k", value); }), "the key has 1025 bytes"));
         CHECK(has(refused([&] { again.get({"a"}, ""); }), "the key has 0 bytes"));
-        CHECK(has(refused([&] { again.put({"a"}, "k", Doc{{"x", std::string(store_limits::value_bytes_max, 'x')}}); }), "the value has"));
+        CHECK(has(refused([&] {
+                      again.put({"a"}, "k", Doc{{"x", std::string(store_limits::value_bytes_max, 'x')}});
+                  }),
+                  "the value has"));
         CHECK(has(refused([&] { again.put({"a"}, "k", {}, {.ttl = -1ms}); }), "the value is no map"));
         CHECK(has(refused([&] { again.put({"a"}, "k", 5); }), "the value is no map"));
         CHECK(has(refused([&] { again.put({"a"}, "k", std::map<int, int>{{1, 2}}); }), "a key that is not text"));
@@ -132,8 +137,12 @@ TEST_CASE("every size has a limit, and what is just within it is kept") {
         CHECK(has(refused([&] { again.search({.limit = store_limits::limit_max + 1}); }), "limit is 10001"));
         CHECK(has(refused([&] { again.listNamespaces({.limit = 0}); }), "limit is 0"));
         CHECK(has(refused([&] { again.listNamespaces({.max_depth = 0}); }), "max_depth is 0"));
-        CHECK(has(refused([&] { again.batch(std::vector<StoreOp>(store_limits::batch_max + 1, GetOp{{"a"}, "k", {}})); }), "10001 operations"));
-        CHECK(again.batch(std::vector<StoreOp>(store_limits::batch_max, GetOp{{"a"}, "k", {}})).size() == store_limits::batch_max);
+        CHECK(has(refused([&] {
+                      again.batch(std::vector<StoreOp>(store_limits::batch_max + 1, GetOp{{"a"}, "k", {}}));
+                  }),
+                  "10001 operations"));
+        CHECK(again.batch(std::vector<StoreOp>(store_limits::batch_max, GetOp{{"a"}, "k", {}})).size() ==
+              store_limits::batch_max);
         CHECK(again.batch({}).empty());
     });
 }
@@ -141,14 +150,16 @@ TEST_CASE("every size has a limit, and what is just within it is kept") {
 TEST_CASE("a search gives the items below a namespace in the order of namespaces and keys") {
     onEach([](Home& home) {
         BaseStore& store = home.store();
-        for (const StoreNamespace& ns : std::vector<StoreNamespace>{{"b"}, {"ab"}, {"a", "z"}, {"a"}, {"a", "b", "c"}, {"a", "b"}}) {
+        for (const StoreNamespace& ns :
+             std::vector<StoreNamespace>{{"b"}, {"ab"}, {"a", "z"}, {"a"}, {"a", "b", "c"}, {"a", "b"}}) {
             for (const std::string key : {"2", "10", "1"}) store.put(ns, key, Doc{});
         }
-        const Names all = {"a/1", "a/10", "a/2", "a.b/1", "a.b/10", "a.b/2", "a.b.c/1", "a.b.c/10", "a.b.c/2",
-                           "a.z/1", "a.z/10", "a.z/2", "ab/1", "ab/10", "ab/2", "b/1", "b/10", "b/2"};
+        const Names all = {"a/1",   "a/10",   "a/2",   "a.b/1", "a.b/10", "a.b/2", "a.b.c/1", "a.b.c/10", "a.b.c/2",
+                           "a.z/1", "a.z/10", "a.z/2", "ab/1",  "ab/10",  "ab/2",  "b/1",     "b/10",     "b/2"};
         CHECK(namesOf(store.search({.limit = 100})) == all);
         CHECK(namesOf(store.search({.namespace_prefix = {"a"}, .limit = 100})) == Names(all.begin(), all.begin() + 12));
-        CHECK(namesOf(store.search({.namespace_prefix = {"a", "b"}, .limit = 100})) == Names(all.begin() + 3, all.begin() + 9));
+        CHECK(namesOf(store.search({.namespace_prefix = {"a", "b"}, .limit = 100})) ==
+              Names(all.begin() + 3, all.begin() + 9));
         CHECK(store.search({.namespace_prefix = {"c"}}).empty());
         CHECK(store.search({}).size() == 10);
         Names paged;
@@ -165,8 +176,24 @@ TEST_CASE("a search gives the items below a namespace in the order of namespaces
 
 TEST_CASE("labels and keys may hold any bytes, and none of them is a pattern") {
     onEach([](Home& home) {
-        const Names odd = {std::string(1, '\0'), std::string("\0\0", 2), std::string("\0\x01", 2), std::string("\0\xFF", 2), "\x01", "%", "*",
-                           "' OR 1=1 --", "\"", "\\", "a", std::string("a\0", 2), std::string("a\0b", 3), "a*", "a\xFF", "\xFF", "\xFF\xFF", "$ne"};
+        const Names odd = {std::string(1, '\0'),
+                           std::string("\0\0", 2),
+                           std::string("\0\x01", 2),
+                           std::string("\0\xFF", 2),
+                           "\x01",
+                           "%",
+                           "*",
+                           "' OR 1=1 --",
+                           "\"",
+                           "\\",
+                           "a",
+                           std::string("a\0", 2),
+                           std::string("a\0b", 3),
+                           "a*",
+                           "a\xFF",
+                           "\xFF",
+                           "\xFF\xFF",
+                           "$ne"};
         for (const auto& label : odd) {
             for (const auto& key : odd) home.store().put({label}, key, Doc{{"label", label}, {"key", key}});
         }
@@ -193,8 +220,12 @@ TEST_CASE("labels and keys may hold any bytes, and none of them is a pattern") {
 TEST_CASE("namespaces are listed by what they begin and end with, cut to a depth, in order") {
     onEach([](Home& home) {
         BaseStore& store = home.store();
-        for (const StoreNamespace& ns : std::vector<StoreNamespace>{
-                 {"users", "alice", "notes"}, {"users", "bob", "notes"}, {"users", "bob", "prefs"}, {"teams", "x"}, {"users"}, {"usersx", "y"}}) {
+        for (const StoreNamespace& ns : std::vector<StoreNamespace>{{"users", "alice", "notes"},
+                                                                    {"users", "bob", "notes"},
+                                                                    {"users", "bob", "prefs"},
+                                                                    {"teams", "x"},
+                                                                    {"users"},
+                                                                    {"usersx", "y"}}) {
             store.put(ns, "k1", Doc{});
             store.put(ns, "k2", Doc{});
         }
@@ -202,11 +233,13 @@ TEST_CASE("namespaces are listed by what they begin and end with, cut to a depth
         CHECK(namesOf(store.listNamespaces()) == all);
         CHECK(namesOf(store.listNamespaces({.prefix = {"users"}})) == Names(all.begin() + 1, all.begin() + 5));
         CHECK(namesOf(store.listNamespaces({.suffix = {"notes"}})) == Names{"users.alice.notes", "users.bob.notes"});
-        CHECK(namesOf(store.listNamespaces({.prefix = {"users", "*"}, .suffix = {"prefs"}})) == Names{"users.bob.prefs"});
+        CHECK(namesOf(store.listNamespaces({.prefix = {"users", "*"}, .suffix = {"prefs"}})) ==
+              Names{"users.bob.prefs"});
         CHECK(namesOf(store.listNamespaces({.prefix = {"*", "bob"}})) == Names{"users.bob.notes", "users.bob.prefs"});
         CHECK(namesOf(store.listNamespaces({.suffix = {"bob", "*"}})) == Names{"users.bob.notes", "users.bob.prefs"});
         CHECK(namesOf(store.listNamespaces({.max_depth = 1})) == Names{"teams", "users", "usersx"});
-        CHECK(namesOf(store.listNamespaces({.max_depth = 2})) == Names{"teams.x", "users", "users.alice", "users.bob", "usersx.y"});
+        CHECK(namesOf(store.listNamespaces({.max_depth = 2})) ==
+              Names{"teams.x", "users", "users.alice", "users.bob", "usersx.y"});
         CHECK(namesOf(store.listNamespaces({.suffix = {"notes"}, .max_depth = 1})) == Names{"users"});
         CHECK(namesOf(store.listNamespaces({.limit = 2, .offset = 3})) == Names{"users.bob.notes", "users.bob.prefs"});
         CHECK(namesOf(store.listNamespaces({.max_depth = 1, .limit = 1, .offset = 2})) == Names{"usersx"});
@@ -250,7 +283,9 @@ TEST_CASE("if one operation of a batch is wrong, none is done, and the message s
             store.batch({PutOp{{"a"}, "k", Value(Doc{}), {}}, PutOp{{"a"}, "k2", Value(1), {}}, GetOp{{"a"}, "k", {}}});
         });
         CHECK(has(message, "operation 2 of 3 in the batch: the value is no map"));
-        const auto no_index = refused([&] { store.batch({PutOp{{"a"}, "k", Value(Doc{}), {}}, SearchQuery{.query = "x"}}); });
+        const auto no_index = refused([&] {
+            store.batch({PutOp{{"a"}, "k", Value(Doc{}), {}}, SearchQuery{.query = "x"}});
+        });
         CHECK(has(no_index, "the store has no index"));
         CHECK(store.search({}).empty());
     });
@@ -261,7 +296,8 @@ TEST_CASE("options that make no sense are refused before anything is made") {
     CHECK(has(refused([] { MemoryStore({.index = IndexConfig{}}); }), "dims 0"));
     CHECK(has(refused([] { MemoryStore({.index = IndexConfig{.dims = 3}}); }), "no embed function"));
     const EmbedFunction embed = [](std::span<const std::string>) { return std::vector<std::vector<float>>(); };
-    CHECK(has(refused([&] { MemoryStore({.index = IndexConfig{.dims = 3, .embed = embed, .fields = {"a["}}}); }), "'a['"));
+    CHECK(has(refused([&] { MemoryStore({.index = IndexConfig{.dims = 3, .embed = embed, .fields = {"a["}}}); }),
+              "'a['"));
     CHECK(has(refused([] { MemoryStore({}, {.bytes_max = 0}); }), "bytes_max is 0"));
 }
 

@@ -30,7 +30,8 @@ sg::StoreOptions sealed(const sg::EncryptionOptions& keys, bool with_index = fal
     if (with_index) {
         options.index = sg::IndexConfig{.dims = 2, .embed = [](std::span<const std::string> texts) {
                                             std::vector<std::vector<float>> vectors;
-                                            for (const auto& text : texts) vectors.push_back({static_cast<float>(text.size()), 1.0F});
+                                            for (const auto& text : texts)
+                                                vectors.push_back({static_cast<float>(text.size()), 1.0F});
                                             return vectors;
                                         }};
     }
@@ -105,7 +106,9 @@ TEST_CASE("an item that was altered, moved, or sealed with another key is damage
     sg::StoreOptions options;
     options.cipher = recorder;
     std::vector<std::string> seen;
-    options.on_damaged = [&](const sg::DamagedItem& item) { seen.push_back(item.ns.at(0) + "/" + item.key + ": " + item.why); };
+    options.on_damaged = [&](const sg::DamagedItem& item) {
+        seen.push_back(item.ns.at(0) + "/" + item.key + ": " + item.why);
+    };
     sg::MemoryStore store(options);
     for (const char* name : {"a", "b", "c"}) store.put({"n"}, name, Doc{{"v", name}});
     const auto rowOf = [&](std::string_view name) {
@@ -118,11 +121,12 @@ TEST_CASE("an item that was altered, moved, or sealed with another key is damage
     std::string flipped = recorder->rows[at];
     flipped.back() = static_cast<char>(flipped.back() ^ 1);
     const auto other = sg::encryptRows(key("other", 2))->seal(at, "x");
-    const std::vector<std::pair<std::string, std::string>> kinds{{flipped, "its authentication failed"},
-                                                                 {recorder->rows[rowOf("a")], "its authentication failed"},
-                                                                 {other, "the key 'other', which find_key does not know"},
-                                                                 {"\x01plain", "it is not encrypted"},
-                                                                 {"\x02", "cut off"}};
+    const std::vector<std::pair<std::string, std::string>> kinds{
+        {flipped, "its authentication failed"},
+        {recorder->rows[rowOf("a")], "its authentication failed"},
+        {other, "the key 'other', which find_key does not know"},
+        {"\x01plain", "it is not encrypted"},
+        {"\x02", "cut off"}};
     for (const auto& [row, why] : kinds) {
         CAPTURE(why);
         recorder->instead = {{at, row}};
@@ -153,7 +157,8 @@ TEST_CASE("rows under older keys stay readable, and a wrong key opens nothing") 
     CHECK(cipher->open("row", cipher->seal("row", "")).empty());
     CHECK_THROWS_AS((void)cipher->open("other row", row), sg::WrongTypeError);
     CHECK_THROWS_AS((void)sg::encryptRows(key("old", 9))->open("row", row), sg::WrongTypeError);
-    for (std::size_t size = 0; size < row.size(); ++size) CHECK_THROWS_AS((void)cipher->open("row", row.substr(0, size)), sg::WrongTypeError);
+    for (std::size_t size = 0; size < row.size(); ++size)
+        CHECK_THROWS_AS((void)cipher->open("row", row.substr(0, size)), sg::WrongTypeError);
     CHECK_THROWS_AS((void)sg::encryptRows({}), sg::InvalidArgumentError);
 }
 
@@ -185,7 +190,8 @@ TEST_CASE("a store that was filled with a cipher says so when it is opened witho
     const std::string path = (folder / "store").string();
     { sg::RocksDBStore(path, sealed(key("k"))).put({"n"}, "k", Doc{{"v", "x"}}); }
     sg::RocksDBStore store(path);
-    CHECK_THROWS_WITH_AS((void)store.get({"n"}, "k"), doctest::Contains("it is encrypted; give the store the cipher"), sg::CorruptStoreError);
+    CHECK_THROWS_WITH_AS((void)store.get({"n"}, "k"), doctest::Contains("it is encrypted; give the store the cipher"),
+                         sg::CorruptStoreError);
     CHECK(store.search({}).empty());
 #endif
 }

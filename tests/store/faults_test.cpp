@@ -17,7 +17,8 @@ using namespace std::chrono_literals;
 std::vector<std::string> contents(BaseStore& store) {
     std::vector<std::string> out;
     for (const auto& item : store.search({.limit = 1000, .refresh_ttl = false})) {
-        out.push_back(nameOf(item) + " " + item.value.toJson() + " " + std::to_string(item.created_at.time_since_epoch().count()) + " " +
+        out.push_back(nameOf(item) + " " + item.value.toJson() + " " +
+                      std::to_string(item.created_at.time_since_epoch().count()) + " " +
                       std::to_string(item.updated_at.time_since_epoch().count()));
     }
     return out;

@@ -60,9 +60,10 @@ TEST_CASE("eq takes a map as a whole, the parsed form takes it as entries that m
 
 TEST_CASE("the order of a map's entries does not matter to equality") {
     // {"b": 1, "a": 2}, which is not how this library writes it, against {"a": 2, "b": 1.0}
-    const Value value = Value::fromCbor(std::string("\xA1\x61m\xA2\x61"
-                                                    "b\x01\x61"
-                                                    "a\x02"));
+    const Value value =
+        Value::fromCbor(std::string("\xA1\x61m\xA2\x61"
+                                    "b\x01\x61"
+                                    "a\x02"));
     CHECK(where("m").eq(Doc{{"a", 2}, {"b", 1.0}}).matches(value));
     CHECK(!where("m").eq(Doc{{"a", 2}, {"b", 1.5}}).matches(value));
     CHECK(!where("m").eq(Doc{{"a", 2}, {"c", 1}}).matches(value));
@@ -81,7 +82,8 @@ TEST_CASE("numbers compare exactly, whole and real ones with each other") {
     const auto compares = [](const Value& a, const Value& b) {
         const Value item = Doc{{"n", a}};
         const auto n = where("n");
-        return std::string(n.lt(b).matches(item) ? "<" : "") + (n.eq(b).matches(item) ? "=" : "") + (n.gt(b).matches(item) ? ">" : "");
+        return std::string(n.lt(b).matches(item) ? "<" : "") + (n.eq(b).matches(item) ? "=" : "") +
+               (n.gt(b).matches(item) ? ">" : "");
     };
     constexpr auto int_max = std::numeric_limits<std::int64_t>::max();
     constexpr auto int_min = std::numeric_limits<std::int64_t>::min();
@@ -134,7 +136,10 @@ TEST_CASE("what is not in the grammar is refused, and the message says what is")
     CHECK(has(refused(R"({"age": {"$gt": true}})"), "neither a number nor a text"));
     CHECK(has(refused(R"({"": 1})"), "an empty name"));
     CHECK(has(refused(R"([1])"), "a filter is a map"));
-    CHECK(has(messageOf<InvalidArgumentError>([] { (void)StoreFilter::parse(std::map<int, int>{{1, 2}}); }), "a name that is not text"));
+    CHECK(has(messageOf<InvalidArgumentError>([] {
+                  (void)StoreFilter::parse(std::map<int, int>{{1, 2}});
+              }),
+              "a name that is not text"));
     CHECK_THROWS_AS((void)where("a..b"), InvalidArgumentError);
     CHECK_THROWS_AS((void)where(""), InvalidArgumentError);
     CHECK_THROWS_AS((void)where("a.$gt"), InvalidArgumentError);
@@ -152,7 +157,8 @@ TEST_CASE("a filter has a limit of conditions and of depth") {
     CHECK(has(refused(wide + "}"), "more than 256 conditions"));
     Value deep = 1;
     for (int i = 0; i < 33; ++i) deep = Doc{{"x", deep}};
-    CHECK(has(messageOf<InvalidArgumentError>([&] { (void)StoreFilter::parse(deep); }), "nested deeper than 32 levels"));
+    CHECK(
+        has(messageOf<InvalidArgumentError>([&] { (void)StoreFilter::parse(deep); }), "nested deeper than 32 levels"));
     std::string deep_path = "x";
     for (int i = 0; i < 40; ++i) deep_path += ".x";
     CHECK_THROWS_AS((void)where(deep_path), InvalidArgumentError);
@@ -224,11 +230,16 @@ public:
 
     js::value scalar() {
         switch (random_.below(5)) {
-            case 0: return static_cast<std::int64_t>(random_.below(3)) - 1;
-            case 1: return static_cast<double>(random_.below(4)) / 2;
-            case 2: return random_.chance(2) ? "a" : "b";
-            case 3: return random_.chance(2);
-            default: return nullptr;
+            case 0:
+                return static_cast<std::int64_t>(random_.below(3)) - 1;
+            case 1:
+                return static_cast<double>(random_.below(4)) / 2;
+            case 2:
+                return random_.chance(2) ? "a" : "b";
+            case 3:
+                return random_.chance(2);
+            default:
+                return nullptr;
         }
     }
     js::value value(int depth) {
@@ -301,9 +312,12 @@ TEST_CASE("any filter lets through what a slow reading of it does") {
 
 TEST_CASE("a search returns what its filter lets through, paged after filtering") {
     onEach([](Home& home) {
-        for (int i = 0; i < 20; ++i) home.store().put({"n"}, std::to_string(100 + i), Doc{{"i", i}, {"even", i % 2 == 0}});
-        const auto found = home.store().search(
-            {.namespace_prefix = {"n"}, .filter = where("even").eq(true) && where("i").gte(6), .limit = 3, .offset = 1});
+        for (int i = 0; i < 20; ++i)
+            home.store().put({"n"}, std::to_string(100 + i), Doc{{"i", i}, {"even", i % 2 == 0}});
+        const auto found = home.store().search({.namespace_prefix = {"n"},
+                                                .filter = where("even").eq(true) && where("i").gte(6),
+                                                .limit = 3,
+                                                .offset = 1});
         CHECK(namesOf(found) == std::vector<std::string>{"n/108", "n/110", "n/112"});
         CHECK(home.store().search({.filter = StoreFilter::parse(json(R"({"i": {"$gt": 19}})"))}).empty());
     });

@@ -30,12 +30,13 @@ struct Calls {
 StoreOptions indexed(Names fields, const std::shared_ptr<Calls>& calls = std::make_shared<Calls>()) {
     StoreOptions options;
     options.index = IndexConfig{.dims = 2,
-                                .embed = [calls](std::span<const std::string> texts) {
-                                    calls->texts.emplace_back(texts.begin(), texts.end());
-                                    std::vector<std::vector<float>> out;
-                                    for (const auto& text : texts) out.push_back(vectorOf(text));
-                                    return out;
-                                },
+                                .embed =
+                                    [calls](std::span<const std::string> texts) {
+                                        calls->texts.emplace_back(texts.begin(), texts.end());
+                                        std::vector<std::vector<float>> out;
+                                        for (const auto& text : texts) out.push_back(vectorOf(text));
+                                        return out;
+                                    },
                                 .fields = std::move(fields)};
     return options;
 }
@@ -70,9 +71,12 @@ TEST_CASE("a search with a query ranks by the cosine of the nearest vector, ties
         CHECK(found[3].score == doctest::Approx(0.0));
         CHECK(found[4].score == doctest::Approx(-1.0));
         CHECK(!found[5].score.has_value());
-        CHECK(namesOf(home.store().search({.namespace_prefix = {"p"}, .query = "0,1", .limit = 2, .offset = 1})) == Names{"p/both", "p/east"});
-        CHECK(namesOf(home.store().search({.namespace_prefix = {"p"}, .query = "3,0", .limit = 2, .offset = 5})) == Names{"p/a nowhere"});
-        CHECK(namesOf(home.store().search({.namespace_prefix = {"p"}, .filter = where("at").ne("1,0"), .query = "1,0", .limit = 1})) ==
+        CHECK(namesOf(home.store().search({.namespace_prefix = {"p"}, .query = "0,1", .limit = 2, .offset = 1})) ==
+              Names{"p/both", "p/east"});
+        CHECK(namesOf(home.store().search({.namespace_prefix = {"p"}, .query = "3,0", .limit = 2, .offset = 5})) ==
+              Names{"p/a nowhere"});
+        CHECK(namesOf(home.store().search(
+                  {.namespace_prefix = {"p"}, .filter = where("at").ne("1,0"), .query = "1,0", .limit = 1})) ==
               Names{"p/far east"});
         CHECK(home.store().search({.namespace_prefix = {"r"}, .query = "1,0"}).empty());
     });
@@ -85,11 +89,12 @@ TEST_CASE("the top k are exactly those that the slow way finds, for vectors of a
         std::map<std::string, std::vector<float>> vectors;
         StoreOptions options;
         options.index = IndexConfig{.dims = dims,
-                                    .embed = [&](std::span<const std::string> texts) {
-                                        std::vector<std::vector<float>> out;
-                                        for (const auto& text : texts) out.push_back(vectors.at(text));
-                                        return out;
-                                    },
+                                    .embed =
+                                        [&](std::span<const std::string> texts) {
+                                            std::vector<std::vector<float>> out;
+                                            for (const auto& text : texts) out.push_back(vectors.at(text));
+                                            return out;
+                                        },
                                     .fields = {"t[*]"}};
         onEach(options, [&](Home& home) {
             bytes::Random random(seed + dims);
@@ -126,7 +131,8 @@ TEST_CASE("the top k are exactly those that the slow way finds, for vectors of a
             REQUIRE(found.size() == 12);
             for (std::size_t i = 0; i < found.size(); ++i) {
                 CHECK(found[i].score == doctest::Approx(-expected[i].first));
-                if (dims > 1) CHECK(found[i].key == expected[i].second);  // of one number all are 1 or -1, to the last bit or not
+                if (dims > 1)
+                    CHECK(found[i].key == expected[i].second);  // of one number all are 1 or -1, to the last bit or not
             }
         });
     }
@@ -168,7 +174,8 @@ TEST_CASE("a batch embeds all its texts in one call, and of puts to one item onl
     onEach(indexed({"at"}, calls), [&](Home& home) {
         calls->texts.clear();
         home.store().batch({PutOp{{"p"}, "a", Value(Doc{{"at", "1,0"}}), {}}, SearchQuery{.query = "5,5"},
-                            PutOp{{"p"}, "b", Value(Doc{{"at", "2,0"}}), {}}, PutOp{{"p"}, "a", Value(Doc{{"at", "3,0"}}), {}}});
+                            PutOp{{"p"}, "b", Value(Doc{{"at", "2,0"}}), {}},
+                            PutOp{{"p"}, "a", Value(Doc{{"at", "3,0"}}), {}}});
         CHECK(calls->texts == std::vector<Names>{{"5,5", "3,0", "2,0"}});
         home.store().put({"p"}, "c", Doc{});
         home.store().get({"p"}, "c");
@@ -185,22 +192,36 @@ TEST_CASE("an embed function that answers wrongly leaves the store as it was") {
         });
     };
     using Vectors = std::vector<std::vector<float>>;
-    refused([](std::span<const std::string>) { return Vectors{{1, 2, 3}}; }, "a vector of 3 numbers, and the index has dims 2");
+    refused(
+        [](std::span<const std::string>) {
+            return Vectors{{1, 2, 3}};
+        },
+        "a vector of 3 numbers, and the index has dims 2");
     refused([](std::span<const std::string>) { return Vectors{{1}}; }, "a vector of 1 numbers");
     refused([](std::span<const std::string>) { return Vectors{}; }, "0 vectors for 1 texts");
-    refused([](std::span<const std::string>) { return Vectors{{1, std::numeric_limits<float>::infinity()}}; }, "not finite");
-    refused([](std::span<const std::string>) { return Vectors{{1, std::numeric_limits<float>::quiet_NaN()}}; }, "not finite");
-    onEach(broken([](std::span<const std::string>) -> Vectors { throw std::runtime_error("no network"); }), [&](Home& home) {
-        CHECK_THROWS_WITH_AS(put(home), "no network", std::runtime_error);
-        CHECK(home.store().search({}).empty());
-    });
+    refused(
+        [](std::span<const std::string>) {
+            return Vectors{{1, std::numeric_limits<float>::infinity()}};
+        },
+        "not finite");
+    refused(
+        [](std::span<const std::string>) {
+            return Vectors{{1, std::numeric_limits<float>::quiet_NaN()}};
+        },
+        "not finite");
+    onEach(broken([](std::span<const std::string>) -> Vectors { throw std::runtime_error("no network"); }),
+           [&](Home& home) {
+               CHECK_THROWS_WITH_AS(put(home), "no network", std::runtime_error);
+               CHECK(home.store().search({}).empty());
+           });
 }
 
 TEST_CASE("a query or paths to index need a store with an index") {
     onEach([](Home& home) {
         BaseStore& store = home.store();
         CHECK(has(messageOf<InvalidArgumentError>([&] { store.search({.query = "x"}); }), "the store has no index"));
-        CHECK(has(messageOf<InvalidArgumentError>([&] { store.put({"p"}, "k", Doc{}, {.index = Names{"at"}}); }), "the store has no index"));
+        CHECK(has(messageOf<InvalidArgumentError>([&] { store.put({"p"}, "k", Doc{}, {.index = Names{"at"}}); }),
+                  "the store has no index"));
         store.put({"p"}, "k", Doc{}, {.index = Names{}});
         CHECK(store.get({"p"}, "k").has_value());
     });
@@ -211,12 +232,14 @@ TEST_CASE("an item has a limit of texts") {
         home.store().put({"p"}, "k", Doc{{"t", std::vector<std::string>(store_limits::vectors_max, "1,0")}});
         CHECK(home.store().search({.query = "1,0"}).at(0).score == doctest::Approx(1.0));
         const Value more = Doc{{"t", std::vector<std::string>(store_limits::vectors_max + 1, "1,0")}};
-        CHECK(has(messageOf<InvalidArgumentError>([&] { home.store().put({"p"}, "k2", more); }), "more than 256 texts"));
+        CHECK(
+            has(messageOf<InvalidArgumentError>([&] { home.store().put({"p"}, "k2", more); }), "more than 256 texts"));
     });
 }
 
 TEST_CASE("paths lead to the texts of a value") {
-    const Value value = parseJson(R"({"a": {"b": "text", "n": 1, "t": true, "x": null, "l": ["p", "q", {"r": "s"}]}, "m": [["1", "2"], ["3"]]})");
+    const Value value = parseJson(
+        R"({"a": {"b": "text", "n": 1, "t": true, "x": null, "l": ["p", "q", {"r": "s"}]}, "m": [["1", "2"], ["3"]]})");
     CHECK(textsAt("a.b", value) == Names{"text"});
     CHECK(textsAt("a.n", value) == Names{"1"});
     CHECK(textsAt("a.t", value) == Names{"true"});
@@ -238,10 +261,11 @@ TEST_CASE("paths lead to the texts of a value") {
 }
 
 TEST_CASE("a path that is none is refused") {
-    for (const char* const path : {"", ".", "a.", ".a", "a..b", "a[", "a]", "a[]", "a[x]", "a[1", "a[1]b", "a.$", "$.a", "{x,y}", "a[+1]",
-                                   "a[99999999999999999999]", "a[1 ]"}) {
+    for (const char* const path : {"", ".", "a.", ".a", "a..b", "a[", "a]", "a[]", "a[x]", "a[1", "a[1]b", "a.$", "$.a",
+                                   "{x,y}", "a[+1]", "a[99999999999999999999]", "a[1 ]"}) {
         CAPTURE(path);
-        CHECK(has(messageOf<InvalidArgumentError>([&] { (void)stores::parsePath(path); }), "the index path '" + std::string(path) + "'"));
+        CHECK(has(messageOf<InvalidArgumentError>([&] { (void)stores::parsePath(path); }),
+                  "the index path '" + std::string(path) + "'"));
     }
     std::string deep = "a";
     for (int i = 0; i < 64; ++i) deep += ".a";

@@ -15,8 +15,8 @@ TEST_CASE("a full memory store refuses a batch as a whole and stays as it was") 
     const std::size_t before = store.storedBytes();
     CHECK(before <= 4000);
     const auto message = messageOf<StoreError>([&] {
-        store.batch({PutOp{{"a"}, "small", Value(Doc{}), {}}, PutOp{{"a"}, "0", {}, {}}, PutOp{{"a"}, "4", value, {}}, PutOp{{"a"}, "5", value, {}},
-                     PutOp{{"a"}, "6", value, {}}});
+        store.batch({PutOp{{"a"}, "small", Value(Doc{}), {}}, PutOp{{"a"}, "0", {}, {}}, PutOp{{"a"}, "4", value, {}},
+                     PutOp{{"a"}, "5", value, {}}, PutOp{{"a"}, "6", value, {}}});
     });
     CHECK(has(message, "the memory store is full"));
     CHECK(has(message, std::to_string(before) + " of 4000"));

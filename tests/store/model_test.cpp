@@ -63,10 +63,12 @@ public:
         Name name;
         std::optional<double> score;
     };
-    std::vector<Hit> search(const StoreNamespace& prefix, int n_min, const std::string* query, std::size_t limit, std::size_t offset) const {
+    std::vector<Hit> search(const StoreNamespace& prefix, int n_min, const std::string* query, std::size_t limit,
+                            std::size_t offset) const {
         std::vector<Hit> hits;
         for (const auto& [name, item] : items) {
-            const bool below = name.first.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), name.first.begin());
+            const bool below =
+                name.first.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), name.first.begin());
             if (!isLive(item) || !below || item.n < n_min) continue;
             hits.push_back({name, query && item.indexed ? std::optional(cosineOf(*query, item.text)) : std::nullopt});
         }
@@ -88,18 +90,26 @@ public:
         switch (random_.below(12)) {
             case 0:
             case 1:
-            case 2: return put();
-            case 3: return batch();
-            case 4: return remove();
-            case 5: return get();
-            case 6: return search(false);
-            case 7: return search(true);
-            case 8: return list();
+            case 2:
+                return put();
+            case 3:
+                return batch();
+            case 4:
+                return remove();
+            case 5:
+                return get();
+            case 6:
+                return search(false);
+            case 7:
+                return search(true);
+            case 8:
+                return list();
             case 9:
                 home_.clock->pass(static_cast<std::int64_t>(random_.below(8)));
                 model_.now = home_.clock->now_us;
                 return;
-            case 10: return sweep();
+            case 10:
+                return sweep();
             default:
                 if (random_.chance(8)) home_.reopen();
         }
@@ -109,7 +119,8 @@ private:
     StoreNamespace ns(bool may_be_empty = false) {
         StoreNamespace out;
         const std::size_t depth = random_.below(3) + (may_be_empty ? 0 : 1);
-        for (std::size_t i = 0; i < depth; ++i) out.push_back(std::string(1, static_cast<char>('a' + random_.below(2))));
+        for (std::size_t i = 0; i < depth; ++i)
+            out.push_back(std::string(1, static_cast<char>('a' + random_.below(2))));
         if (!out.empty() && random_.chance(6)) out.back() += '\0';
         return out;
     }
@@ -117,7 +128,8 @@ private:
 
     PutOp makePut(const Name& at) {
         const int n = static_cast<int>(random_.below(10));
-        // Vectors of small whole numbers in different directions: the same direction is a tie by name, others differ by much.
+        // Vectors of small whole numbers in different directions: the same direction is a tie by name, others differ by
+        // much.
         std::string text(random_.below(3), 'a');
         text += std::string(random_.below(3), 'b') + "c";
         const bool indexed = !random_.chance(3);
@@ -149,7 +161,8 @@ private:
             }
         }
         const auto everything = model_.search({}, 0, nullptr, 1000, 0);
-        ops.insert(ops.begin() + static_cast<std::ptrdiff_t>(random_.below(ops.size() + 1)), SearchQuery{.limit = 1000, .refresh_ttl = false});
+        ops.insert(ops.begin() + static_cast<std::ptrdiff_t>(random_.below(ops.size() + 1)),
+                   SearchQuery{.limit = 1000, .refresh_ttl = false});
         const auto results = home_.store().batch(ops);
         std::size_t found = 0;
         for (const auto& result : results) found += result.items.size();
@@ -186,7 +199,11 @@ private:
         const std::size_t limit = 1 + random_.below(8);
         const std::size_t offset = random_.below(4);
         const bool refresh = random_.chance(2);
-        SearchQuery asked{.namespace_prefix = prefix, .filter = where("n").gte(n_min), .limit = limit, .offset = offset, .refresh_ttl = refresh};
+        SearchQuery asked{.namespace_prefix = prefix,
+                          .filter = where("n").gte(n_min),
+                          .limit = limit,
+                          .offset = offset,
+                          .refresh_ttl = refresh};
         if (ranked) asked.query = query;
         const auto found = home_.store().search(asked);
         const auto expected = model_.search(prefix, n_min, ranked ? &query : nullptr, limit, offset);
@@ -222,7 +239,8 @@ private:
         std::vector<StoreNamespace> expected;
         for (const auto& [at, item] : model_.items) {
             const StoreNamespace& full = at.first;
-            if (!model_.isLive(item) || full.size() < query.prefix.size() || full.size() < query.suffix.size()) continue;
+            if (!model_.isLive(item) || full.size() < query.prefix.size() || full.size() < query.suffix.size())
+                continue;
             if (!matches(query.prefix, full.begin())) continue;
             if (!matches(query.suffix, full.end() - static_cast<std::ptrdiff_t>(query.suffix.size()))) continue;
             StoreNamespace cut = full;
@@ -231,7 +249,8 @@ private:
         }
         std::sort(expected.begin(), expected.end());
         expected.erase(std::unique(expected.begin(), expected.end()), expected.end());
-        expected.erase(expected.begin(), expected.begin() + static_cast<std::ptrdiff_t>(std::min(query.offset, expected.size())));
+        expected.erase(expected.begin(),
+                       expected.begin() + static_cast<std::ptrdiff_t>(std::min(query.offset, expected.size())));
         expected.resize(std::min(query.limit, expected.size()));
         CHECK(home_.store().listNamespaces(query) == expected);
     }
@@ -259,11 +278,12 @@ TEST_CASE("any sequence of operations does what a plain map does") {
     StoreOptions options;
     options.refresh_on_read = false;
     options.index = IndexConfig{.dims = 3,
-                                .embed = [](std::span<const std::string> texts) {
-                                    std::vector<std::vector<float>> out;
-                                    for (const auto& text : texts) out.push_back(vectorOf(text));
-                                    return out;
-                                },
+                                .embed =
+                                    [](std::span<const std::string> texts) {
+                                        std::vector<std::vector<float>> out;
+                                        for (const auto& text : texts) out.push_back(vectorOf(text));
+                                        return out;
+                                    },
                                 .fields = {"text"}};
     for (int round = 0; round < 8; ++round) {
         onEach(options, [&](Home& home) {

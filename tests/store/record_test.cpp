@@ -19,7 +19,12 @@ const std::string vectors_key = rowKey(Table::vectors, itemName({"users", "alice
 
 std::string sampleItem() {
     static const Value value = Doc{{"first", "Alice"}, {"n", 5}};
-    return writeItem(item_key, {.created_at_unix_us = 1, .updated_at_unix_us = 2, .ttl_ms = 3, .expires_at_unix_us = 4, .vectors = 5, .value = value.bytes()});
+    return writeItem(item_key, {.created_at_unix_us = 1,
+                                .updated_at_unix_us = 2,
+                                .ttl_ms = 3,
+                                .expires_at_unix_us = 4,
+                                .vectors = 5,
+                                .value = value.bytes()});
 }
 std::string sampleVectors() {
     const std::vector<float> floats = {1, -2, 0.5F, 4};
@@ -66,8 +71,17 @@ TEST_CASE("a store's records are read back as they were written") {
 }
 
 TEST_CASE("the bytes of a store's records and keys do not change from version to version") {
-    CHECK(bytes::toHex(rowKey(Table::items, itemName({"a", std::string("\0b", 2)}, "k"))) == "69" "61" "0001" "00ff62" "0001" "0000" "6b");
-    CHECK(bytes::toHex(expiryKey(0x0102030405060708, "n")) == "650102030405060708" "6e");
+    CHECK(bytes::toHex(rowKey(Table::items, itemName({"a", std::string("\0b", 2)}, "k"))) ==
+          "69"
+          "61"
+          "0001"
+          "00ff62"
+          "0001"
+          "0000"
+          "6b");
+    CHECK(bytes::toHex(expiryKey(0x0102030405060708, "n")) ==
+          "650102030405060708"
+          "6e");
     CHECK(bytes::toHex(sampleItem()) == "015387b1d9b8c253cd860102030405a2616e0565666972737465416c696365");
     CHECK(bytes::toHex(sampleVectors()) == "01aa6b7f43365662738202500000803f000000c00000003f00008040");
 }
@@ -90,7 +104,8 @@ TEST_CASE("a record under another item's key is refused") {
     const std::string other = rowKey(Table::items, itemName({"users", "bob"}, "name"));
     CHECK_THROWS_AS((void)readItem(other, sampleItem()), CorruptStoreError);
     std::vector<float> floats;
-    CHECK_THROWS_AS(readVectors(rowKey(Table::vectors, itemName({"users"}, "name")), sampleVectors(), 2, 2, floats), CorruptStoreError);
+    CHECK_THROWS_AS(readVectors(rowKey(Table::vectors, itemName({"users"}, "name")), sampleVectors(), 2, 2, floats),
+                    CorruptStoreError);
 }
 
 TEST_CASE("hostile records whose checksum fits are read or refused, and nothing else") {
@@ -133,7 +148,11 @@ TEST_CASE("names order as namespaces and keys do, and are read back") {
     bytes::Random random(seed);
     const auto text = [&] {
         std::string out(1 + random.below(3), ' ');
-        for (char& c : out) c = std::string_view("\0\x01\xFE\xFF" "a", 5)[random.below(5)];
+        for (char& c : out)
+            c = std::string_view(
+                "\0\x01\xFE\xFF"
+                "a",
+                5)[random.below(5)];
         return out;
     };
     std::pair<StoreNamespace, std::string> before{{"a"}, "a"};
@@ -148,12 +167,14 @@ TEST_CASE("names order as namespaces and keys do, and are read back") {
         REQUIRE(parsed.has_value());
         CHECK(parsed->ns == now.first);
         CHECK(parsed->key == now.second);
-        const bool below = before.first.size() <= now.first.size() && std::equal(before.first.begin(), before.first.end(), now.first.begin());
+        const bool below = before.first.size() <= now.first.size() &&
+                           std::equal(before.first.begin(), before.first.end(), now.first.begin());
         CHECK(b.starts_with(namespacePrefix(before.first)) == below);
         before = now;
     }
-    for (const std::string_view bad : {std::string_view(""), std::string_view("a"), std::string_view("\0\0k", 3), std::string_view("a\0\1", 3),
-                                       std::string_view("a\0\1\0\0", 5), std::string_view("\0\1\0\0k", 5), std::string_view("a\0\2b\0\1\0\0k", 9)}) {
+    for (const std::string_view bad :
+         {std::string_view(""), std::string_view("a"), std::string_view("\0\0k", 3), std::string_view("a\0\1", 3),
+          std::string_view("a\0\1\0\0", 5), std::string_view("\0\1\0\0k", 5), std::string_view("a\0\2b\0\1\0\0k", 9)}) {
         CHECK(!parseName(bad).has_value());
     }
 }

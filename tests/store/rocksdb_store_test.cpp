@@ -47,7 +47,9 @@ private:
     std::unique_ptr<rocksdb::DB> db_;
 };
 
-std::string itemKey(const StoreNamespace& ns, const std::string& key) { return stores::rowKey(stores::Table::items, stores::itemName(ns, key)); }
+std::string itemKey(const StoreNamespace& ns, const std::string& key) {
+    return stores::rowKey(stores::Table::items, stores::itemName(ns, key));
+}
 
 StoreOptions indexed(std::size_t dims) {
     StoreOptions options;
@@ -61,7 +63,8 @@ TEST_CASE("a RocksDB store is there after its process was killed: every put that
     TemporaryFolder folder;
     RocksDBStore store((folder / "db").string());
     for (int i = 0; i < 200; ++i) {
-        store.batch({PutOp{{"a"}, std::to_string(i), Value(Doc{{"i", i}}), {.ttl = 0ms}}, PutOp{{"b"}, std::to_string(i), Value(Doc{{"i", i}}), {}}});
+        store.batch({PutOp{{"a"}, std::to_string(i), Value(Doc{{"i", i}}), {.ttl = 0ms}},
+                     PutOp{{"b"}, std::to_string(i), Value(Doc{{"i", i}}), {}}});
         if (i % 50 != 7) continue;
         // What the operating system has of the files is what a killed process leaves.
         const fs::path copy = folder / ("copy" + std::to_string(i));
@@ -77,7 +80,9 @@ TEST_CASE("a log torn at any place by the end of the machine leaves a beginning 
     const fs::path whole = folder / "whole";
     {
         RocksDBStore store((folder / "db").string(), {}, {.sync = true});
-        for (int i = 0; i < 20; ++i) store.batch({PutOp{{"a"}, std::to_string(i), Value(Doc{}), {}}, PutOp{{"b"}, std::to_string(i), Value(Doc{}), {}}});
+        for (int i = 0; i < 20; ++i)
+            store.batch(
+                {PutOp{{"a"}, std::to_string(i), Value(Doc{}), {}}, PutOp{{"b"}, std::to_string(i), Value(Doc{}), {}}});
         fs::copy(folder / "db", whole, fs::copy_options::recursive);
     }
     fs::path log;
@@ -121,7 +126,8 @@ TEST_CASE("a damaged item is an error that names it, the others stay readable, a
     {
         StoreOptions options = indexed(2);
         options.clock = std::make_shared<ManualClock>();
-        std::static_pointer_cast<ManualClock>(options.clock)->now_us = IdSource::system().now().time_since_epoch() / 1us;
+        std::static_pointer_cast<ManualClock>(options.clock)->now_us =
+            IdSource::system().now().time_since_epoch() / 1us;
         RocksDBStore store(path, options);
         const std::string named = "the item '2' in namespace 'users.alice' is damaged";
         CHECK(has(messageOf<CorruptStoreError>([&] { store.get({"users", "alice"}, "2"); }), named));
@@ -133,7 +139,10 @@ TEST_CASE("a damaged item is an error that names it, the others stay readable, a
         std::static_pointer_cast<ManualClock>(options.clock)->pass(7'200'000);
         CHECK(store.sweep() == 2);
         CHECK(store.sweep() == 0);
-        CHECK(has(messageOf<CorruptStoreError>([&] { store.get({"users", "alice"}, "2"); }), named));  // not lost by the sweep
+        CHECK(has(messageOf<CorruptStoreError>([&] {
+                      store.get({"users", "alice"}, "2");
+                  }),
+                  named));  // not lost by the sweep
         CHECK(store.listNamespaces() == std::vector<StoreNamespace>{{"users", "alice"}});
         store.remove({"users", "alice"}, "2");
         CHECK(!store.get({"users", "alice"}, "2"));
@@ -183,7 +192,10 @@ TEST_CASE("rows that were swapped, vectors that are gone and keys that are none 
     }
     {
         RawRows rows(path);
-        rows.put("i\x01" "no name", "x");
+        rows.put(
+            "i\x01"
+            "no name",
+            "x");
         rows.put("e", "");
         rows.put("e\x01", "");
     }
@@ -205,7 +217,8 @@ TEST_CASE("vectors of an index with other dims are an error that says what to do
     const std::string path = (folder / "db").string();
     { RocksDBStore(path, indexed(2)).put({"n"}, "a", Doc{{"x", 1}}); }
     RocksDBStore store(path, indexed(3));
-    CHECK(has(messageOf<StoreError>([&] { store.search({.query = "x"}); }), "vectors of 2 numbers, and the index of 3; put it again"));
+    CHECK(has(messageOf<StoreError>([&] { store.search({.query = "x"}); }),
+              "vectors of 2 numbers, and the index of 3; put it again"));
     CHECK(store.search({}).size() == 1);
     store.put({"n"}, "a", Doc{{"x", 1}});
     CHECK(store.search({.query = "x"}).size() == 1);

@@ -24,8 +24,12 @@ namespace under_test {
 /// A clock that stands still until it is told otherwise.
 class ManualClock final : public stategraph::IdSource {
 public:
-    std::chrono::system_clock::time_point now() override { return std::chrono::system_clock::time_point(std::chrono::microseconds(now_us.load())); }
-    std::chrono::system_clock::time_point at(std::int64_t us) const { return std::chrono::system_clock::time_point(std::chrono::microseconds(us)); }
+    std::chrono::system_clock::time_point now() override {
+        return std::chrono::system_clock::time_point(std::chrono::microseconds(now_us.load()));
+    }
+    std::chrono::system_clock::time_point at(std::int64_t us) const {
+        return std::chrono::system_clock::time_point(std::chrono::microseconds(us));
+    }
     std::uint64_t uniqueBits() override { return 7; }
     void pass(std::int64_t ms) { now_us += ms * 1000; }
 
@@ -57,7 +61,9 @@ protected:
 
 class MemoryHome final : public Home {
 public:
-    explicit MemoryHome(const stategraph::StoreOptions& options) : Home(options) { store_ = std::make_shared<stategraph::MemoryStore>(options_); }
+    explicit MemoryHome(const stategraph::StoreOptions& options) : Home(options) {
+        store_ = std::make_shared<stategraph::MemoryStore>(options_);
+    }
 };
 
 #if STATEGRAPH_HAS_ROCKSDB

@@ -135,7 +135,8 @@ TEST_CASE("a sweep of many items removes them all, and none that was put anew") 
     onEach(withoutRefresh(), [](Home& home) {
         BaseStore& store = home.store();
         std::vector<StoreOp> puts;
-        for (int i = 0; i < 1000; ++i) puts.push_back(PutOp{{"a", std::to_string(i % 7)}, std::to_string(i), Value(Doc{}), {.ttl = 10ms}});
+        for (int i = 0; i < 1000; ++i)
+            puts.push_back(PutOp{{"a", std::to_string(i % 7)}, std::to_string(i), Value(Doc{}), {.ttl = 10ms}});
         store.batch(puts);
         home.clock->pass(5);
         for (int i = 0; i < 10; ++i) store.put({"a", std::to_string(i % 7)}, std::to_string(i), Doc{}, {.ttl = 10ms});

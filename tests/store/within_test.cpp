@@ -48,7 +48,8 @@ TEST_CASE("a store within a namespace can neither name nor list nor find what is
 TEST_CASE("a store within one is within both, and batches go through") {
     onEach([](Home& home) {
         const auto inner = storeWithin(storeWithin(home.share(), {"a"}), {"b", "c"});
-        const auto results = inner->batch({PutOp{{"n"}, "k", Value(Doc{}), {}}, SearchQuery{}, GetOp{{"n"}, "k", {}}, NamespaceQuery{}});
+        const auto results =
+            inner->batch({PutOp{{"n"}, "k", Value(Doc{}), {}}, SearchQuery{}, GetOp{{"n"}, "k", {}}, NamespaceQuery{}});
         CHECK(results.size() == 4);
         CHECK(home.store().get({"a", "b", "c", "n"}, "k").has_value());
         CHECK(namesOf(inner->listNamespaces()) == Names{"n"});

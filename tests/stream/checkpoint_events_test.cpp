@@ -11,7 +11,8 @@
 #include "tests/support/drivers.hpp"
 #include "tests/support/graphs.hpp"
 
-// What `checkpoints` and `debug` report of a checkpoint is what history says of it: its place, its parent, its metadata.
+// What `checkpoints` and `debug` report of a checkpoint is what history says of it: its place, its parent, its
+// metadata.
 using namespace graphs;
 using namespace std::chrono_literals;
 using sg::StreamMode;
@@ -20,11 +21,14 @@ namespace {
 
 namespace json = boost::json;
 
-std::string idOf(const json::value& config) { return config.is_null() ? "" : json::value_to<std::string>(config.at("checkpoint_id")); }
+std::string idOf(const json::value& config) {
+    return config.is_null() ? "" : json::value_to<std::string>(config.at("checkpoint_id"));
+}
 
 void checkAgainstHistory(const App& app, const std::vector<json::value>& checkpoints, const std::string& thread) {
     std::map<std::string, sg::StateSnapshot<State>> history;
-    for (auto& snapshot : app.getStateHistory({.thread_id = thread})) history.emplace(snapshot.config.checkpoint_id.toString(), snapshot);
+    for (auto& snapshot : app.getStateHistory({.thread_id = thread}))
+        history.emplace(snapshot.config.checkpoint_id.toString(), snapshot);
     CHECK(!checkpoints.empty());
     for (const json::value& data : checkpoints) {
         CAPTURE(json::serialize(data));
@@ -32,7 +36,8 @@ void checkAgainstHistory(const App& app, const std::vector<json::value>& checkpo
         const auto found = history.find(idOf(data.at("config")));
         REQUIRE(found != history.end());
         const sg::SnapshotData& snapshot = found->second;
-        CHECK(idOf(data.at("parent_config")) == (snapshot.parent_config ? snapshot.parent_config->checkpoint_id.toString() : ""));
+        CHECK(idOf(data.at("parent_config")) ==
+              (snapshot.parent_config ? snapshot.parent_config->checkpoint_id.toString() : ""));
         json::object metadata{{"step", snapshot.step}, {"source", sg::toString(snapshot.source)}};
         for (const auto& entry : snapshot.metadata) metadata.emplace(entry.key, sg::toJsonValue(entry.value));
         CHECK(data.at("metadata") == json::value(metadata));
@@ -47,7 +52,8 @@ std::vector<json::value> checkpointsOf(const Events& events) {
     for (const auto& event : events) {
         const json::value data = sg::toJsonValue(event.data);
         if (event.mode == StreamMode::checkpoints) checkpoints.push_back(data);
-        if (event.mode == StreamMode::debug && data.at("type") == json::value("checkpoint")) debugged.push_back(data.at("payload"));
+        if (event.mode == StreamMode::debug && data.at("type") == json::value("checkpoint"))
+            debugged.push_back(data.at("payload"));
     }
     if (!debugged.empty()) CHECK(debugged == checkpoints);
     return checkpoints;
@@ -89,13 +95,15 @@ TEST_CASE("the debug mode and subscribers report the same, of forks too") {
     auto history = app.getStateHistory({.thread_id = "t"});
     std::vector<sg::CheckpointId> ids;
     for (const auto& snapshot : history) ids.push_back(snapshot.config.checkpoint_id);
-    app.stream(sg::RESUME, {.thread_id = "t", .checkpoint_id = ids.at(1), .metadata = {{"why", "again"}}, .hub = &hub}, options, take);
+    app.stream(sg::RESUME, {.thread_id = "t", .checkpoint_id = ids.at(1), .metadata = {{"why", "again"}}, .hub = &hub},
+               options, take);
     checkAgainstHistory(app, checkpointsOf(live), "t");
     std::vector<sg::HubEvent> durable;
     while (auto event = subscription.next(0ms)) durable.push_back(std::move(*event));
     const auto told = checkpointsOf(durable);
     std::size_t stored = 0;
-    for (const auto& snapshot : app.getStateHistory({.thread_id = "t"})) stored += snapshot.config.checkpoint_id ? 1 : 0;
+    for (const auto& snapshot : app.getStateHistory({.thread_id = "t"}))
+        stored += snapshot.config.checkpoint_id ? 1 : 0;
     CHECK(told.size() == stored);
     checkAgainstHistory(app, told, "t");
 }
@@ -108,5 +116,6 @@ TEST_CASE("with durability exit the parent is a checkpoint that is stored") {
     std::vector<sg::StreamEvent> live;
     app.stream(bar("in"), {.thread_id = "t", .durability = sg::Durability::exit}, {.modes = StreamMode::checkpoints},
                [&](const sg::StreamEvent& event) { live.push_back(event); });
-    for (const json::value& data : checkpointsOf(live)) CHECK(idOf(data.at("parent_config")) == first.config.checkpoint_id.toString());
+    for (const json::value& data : checkpointsOf(live))
+        CHECK(idOf(data.at("parent_config")) == first.config.checkpoint_id.toString());
 }

@@ -29,12 +29,14 @@ App failsOnce(const std::shared_ptr<ManualClock>& clock) {
     });
     inner.addEdge(sg::START, "y");
     Graph graph;
-    graph.addNode("x", [clock](const State&, sg::Runtime& runtime) -> Update {
-        clock->passMs(1);
-        runtime.write("x");
-        if (runtime.attempt() == 1) throw std::runtime_error("not yet");
-        return bar("x");
-    }, {.retry = {.max_attempts = 2, .initial_interval = 1ms, .jitter = false}});
+    graph.addNode("x",
+                  [clock](const State&, sg::Runtime& runtime) -> Update {
+                      clock->passMs(1);
+                      runtime.write("x");
+                      if (runtime.attempt() == 1) throw std::runtime_error("not yet");
+                      return bar("x");
+                  },
+                  {.retry = {.max_attempts = 2, .initial_interval = 1ms, .jitter = false}});
     graph.addNode("inner", inner.compile()).addEdge(sg::START, "x").addEdge("x", "inner");
     return graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>(), .ids = clock});
 }
@@ -55,7 +57,9 @@ TEST_CASE("each event has its time, by the graph's clock, and the attempt of its
             CHECK(event.time.time_since_epoch() >= milliseconds(1'700'000'000'000));
             CHECK(event.time >= last);
             last = event.time;
-            if (event.mode == StreamMode::runs || event.mode == StreamMode::values || event.mode == StreamMode::checkpoints) CHECK(event.attempt == 0);
+            if (event.mode == StreamMode::runs || event.mode == StreamMode::values ||
+                event.mode == StreamMode::checkpoints)
+                CHECK(event.attempt == 0);
             if (event.mode == StreamMode::custom && event.node == "x") attempts.push_back(event.attempt);
             if (event.mode == StreamMode::updates) CHECK(event.attempt == (event.node == "x" ? 2 : 1));
         }
@@ -82,7 +86,8 @@ TEST_CASE("what a subscriber reads in the log has the time of its checkpoint, th
         REQUIRE(same);
         CHECK(same->time == event->time);
         CHECK(same->attempt == 0);
-        CHECK(std::chrono::floor<milliseconds>(event->time).time_since_epoch().count() == event->position.sequence / 4096);
+        CHECK(std::chrono::floor<milliseconds>(event->time).time_since_epoch().count() ==
+              event->position.sequence / 4096);
     }
     CHECK(durable == 2);
 }
@@ -100,7 +105,8 @@ TEST_CASE("results that were restored or come from a cache are of no attempt") {
     const auto attempts = [&](auto input) {
         std::map<std::string, int> found;
         try {
-            for (const auto& event : app.stream(input, {.thread_id = "t"}, {.modes = StreamMode::updates})) found[event.node] = event.attempt;
+            for (const auto& event : app.stream(input, {.thread_id = "t"}, {.modes = StreamMode::updates}))
+                found[event.node] = event.attempt;
         } catch (const sg::NodeError&) {
         }
         return found;
@@ -121,7 +127,9 @@ TEST_CASE("time and attempt are written as fields of a line, and read back to th
     std::stringstream lines;
     sg::NdjsonWriter writer(lines);
     writer.write(static_cast<const sg::StreamEvent&>(event));
-    CHECK(lines.str() == "{\"ns\":[],\"data\":null,\"mode\":\"custom\",\"node\":\"a\",\"step\":0,\"time\":1700000000123,\"attempt\":3}\n");
+    CHECK(lines.str() ==
+          "{\"ns\":[],\"data\":null,\"mode\":\"custom\",\"node\":\"a\",\"step\":0,\"time\":1700000000123,\"attempt\":3}"
+          "\n");
     sg::NdjsonReader reader(lines);
     const auto read = reader.next();
     REQUIRE(read);

@@ -76,7 +76,8 @@ TEST_CASE("whichever put fails, subscribers are told what was stored and nothing
     for (const bool slow : {false, true}) {
         for (std::size_t fail_at = 1;; ++fail_at) {
             const auto store = std::make_shared<sg::MemorySaver>();
-            const auto saver = std::make_shared<kit::FaultSaver>(store, kit::FaultPlan{.fail_at = fail_at, .calls = kit::SaverCalls::put}, slow);
+            const auto saver = std::make_shared<kit::FaultSaver>(
+                store, kit::FaultPlan{.fail_at = fail_at, .calls = kit::SaverCalls::put}, slow);
             const App app = asking(saver);
             sg::StreamHub hub(app);
             auto live = hub.subscribe("t", {.modes = modes});

@@ -37,7 +37,9 @@ struct Got {
     bool durable;
 };
 
-std::string brief(const sg::HubEvent& event) { return std::string(toString(event.mode)) + " " + event.node + " " + event.data.toJson(); }
+std::string brief(const sg::HubEvent& event) {
+    return std::string(toString(event.mode)) + " " + event.node + " " + event.data.toJson();
+}
 
 /// All there is without waiting for more.
 std::vector<Got> take(sg::Subscription& subscription) {
@@ -67,7 +69,8 @@ TEST_CASE("a subscriber is told the updates and values of a run, and its open qu
         auto subscription = hub.subscribe("t", {.modes = {StreamMode::values, StreamMode::updates}});
         app.invoke(bar("i"), {.thread_id = "t", .hub = &hub});
         CHECK(texts(take(subscription)) == Strings{R"(values  {"n":0,"bar":["i"]})", R"(updates a {"a":{"bar":["a"]}})",
-                                                   R"(updates b {"b":{"bar":["b"]}})", R"(values  {"n":0,"bar":["i","a","b"]})",
+                                                   R"(updates b {"b":{"bar":["b"]}})",
+                                                   R"(values  {"n":0,"bar":["i","a","b"]})",
                                                    R"(updates ask {"__interrupt__":["name?"]})"});
         CHECK(take(subscription).empty());
         app.invoke(Command{.resume = "Ada"}, {.thread_id = "t", .hub = &hub});
@@ -78,7 +81,8 @@ TEST_CASE("a subscriber is told the updates and values of a run, and its open qu
     });
 }
 
-TEST_CASE("whoever begins again from any event gets each one behind it exactly once, across interrupt, resume and restart") {
+TEST_CASE(
+    "whoever begins again from any event gets each one behind it exactly once, across interrupt, resume and restart") {
     savers::onEach([](savers::Store& store) {
         std::vector<Got> first;
         {
@@ -92,7 +96,8 @@ TEST_CASE("whoever begins again from any event gets each one behind it exactly o
         const App app = askingGraph(store.open());
         sg::StreamHub hub(app);
         std::vector<sg::Subscription> early;  // they follow the rest of the thread
-        for (const Got& got : first) early.push_back(hub.subscribe("t", {.from = got.position, .modes = durable_modes}));
+        for (const Got& got : first)
+            early.push_back(hub.subscribe("t", {.from = got.position, .modes = durable_modes}));
         app.invoke(Command{.resume = "Ada"}, {.thread_id = "t", .hub = &hub});
 
         auto all_over = hub.subscribe("t", {.from = sg::StreamPosition(), .modes = durable_modes});
@@ -103,7 +108,8 @@ TEST_CASE("whoever begins again from any event gets each one behind it exactly o
         CHECK(Strings(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(durable(first).size())) == durable(first));
         for (std::size_t i = 0; i < everything.size(); ++i) {
             if (i > 0) CHECK((everything[i - 1].position < everything[i].position));
-            auto again = hub.subscribe("t", {.from = sg::StreamPosition::parse(everything[i].position.toString()), .modes = durable_modes});
+            auto again = hub.subscribe(
+                "t", {.from = sg::StreamPosition::parse(everything[i].position.toString()), .modes = durable_modes});
             CHECK(texts(take(again)) == Strings(all.begin() + static_cast<std::ptrdiff_t>(i) + 1, all.end()));
         }
         std::size_t told = 0;
@@ -121,8 +127,11 @@ TEST_CASE("random disconnections while runs go on lose nothing and double nothin
         INFO("seed " << seed);
         std::mt19937 random(seed);
         Graph graph;
-        graph.addNode("a", [](const State& state) -> Update { return {sg::add(&State::bar, std::to_string(state.bar.size()))}; });
-        graph.addEdge(sg::START, "a").addConditionalEdges("a", [](const State& state) { return state.bar.size() % 40 != 0 ? "a" : sg::END; });
+        graph.addNode(
+            "a", [](const State& state) -> Update { return {sg::add(&State::bar, std::to_string(state.bar.size()))}; });
+        graph.addEdge(sg::START, "a").addConditionalEdges("a", [](const State& state) {
+            return state.bar.size() % 40 != 0 ? "a" : sg::END;
+        });
         const App app = graph.compile({.checkpointer = store.open()});
         sg::StreamHub hub(app);
         std::thread runs([&] {
@@ -141,7 +150,8 @@ TEST_CASE("random disconnections while runs go on lose nothing and double nothin
             }
         }
         runs.join();
-        auto all_over = hub.subscribe("t", {.from = sg::StreamPosition(), .modes = {StreamMode::updates, StreamMode::values}});
+        auto all_over =
+            hub.subscribe("t", {.from = sg::StreamPosition(), .modes = {StreamMode::updates, StreamMode::values}});
         const Strings all = texts(take(all_over));
         CHECK(got == all);
         CHECK(all.size() == 117 + 120);  // an update of each task, values also of each input
@@ -209,7 +219,8 @@ TEST_CASE("a fork's events follow those of the branch it left, by the order of t
         CHECK((app.invoke(sg::RESUME, again).status == sg::Status::interrupted));
         CHECK(texts(take(follows)) == Strings{R"(updates ask {"__interrupt__":["name?"]})"});
         app.invoke(Command{.resume = "Bob"}, {.thread_id = "t", .hub = &hub});
-        CHECK(durable(take(follows)) == Strings{R"(updates ask {"ask":{"bar":["Bob"]}})", R"(updates end {"end":{"bar":["end"]}})"});
+        CHECK(durable(take(follows)) ==
+              Strings{R"(updates ask {"ask":{"bar":["Bob"]}})", R"(updates end {"end":{"bar":["end"]}})"});
     });
 }
 
@@ -263,7 +274,8 @@ TEST_CASE("custom events come between the durable ones where they happened, and 
         auto live = hub.subscribe("t", {.modes = {StreamMode::updates, StreamMode::custom}});
         app.invoke(bar("i"), {.thread_id = "t", .hub = &hub});
         const auto got = take(live);
-        CHECK(texts(got) == Strings{"custom a \"in a\"", R"(updates a {"a":{"bar":["a"]}})", "custom b \"in b\"", R"(updates b {"b":{"bar":["b"]}})"});
+        CHECK(texts(got) == Strings{"custom a \"in a\"", R"(updates a {"a":{"bar":["a"]}})", "custom b \"in b\"",
+                                    R"(updates b {"b":{"bar":["b"]}})"});
         REQUIRE(got.size() == 4);
         CHECK(!got[2].durable);
         CHECK((got[2].position.sequence == got[1].position.sequence));

@@ -13,16 +13,28 @@ using sg::StreamMode;
 
 namespace {
 
-/// Nodes that write in every way there is: several times, nothing, in place of what is there, clearing, with a Command, by Sends, in loops.
+/// Nodes that write in every way there is: several times, nothing, in place of what is there, clearing, with a Command,
+/// by Sends, in loops.
 App everything(const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
     Graph graph;
-    graph.addNode("twice", [](const State&) -> Update { return {sg::add(&State::bar, "x"), sg::add(&State::bar, "y"), sg::add(&State::n, 2)}; });
+    graph.addNode("twice", [](const State&) -> Update {
+        return {sg::add(&State::bar, "x"), sg::add(&State::bar, "y"), sg::add(&State::n, 2)};
+    });
     graph.addNode("nothing", [](const State&) -> Update { return {}; });
-    graph.addNode("over", [](const State&) -> Update { return {sg::overwrite(&State::bar, Strings{"only"}), sg::set(&State::foo, std::string("f"))}; });
-    graph.addNode("jump", [](const State&) { return Command{.update = {sg::add(&State::n, 1)}, .go_to = {"work"}}; }, leadsTo({"work"}));
-    graph.addNode("work", [](const State& state) -> Update { return {sg::add(&State::bar, "w" + state.foo), sg::add(&State::n, 1)}; });
+    graph.addNode("over", [](const State&) -> Update {
+        return {sg::overwrite(&State::bar, Strings{"only"}), sg::set(&State::foo, std::string("f"))};
+    });
+    graph.addNode(
+        "jump", [](const State&) { return Command{.update = {sg::add(&State::n, 1)}, .go_to = {"work"}}; },
+        leadsTo({"work"}));
+    graph.addNode("work", [](const State& state) -> Update {
+        return {sg::add(&State::bar, "w" + state.foo), sg::add(&State::n, 1)};
+    });
     graph.addNode("loop", [](const State&) -> Update { return {sg::add(&State::n, 1)}; });
-    graph.addEdge(sg::START, "twice").addEdge("twice", "nothing").addEdge("twice", "over").addEdge({"nothing", "over"}, "jump");
+    graph.addEdge(sg::START, "twice")
+        .addEdge("twice", "nothing")
+        .addEdge("twice", "over")
+        .addEdge({"nothing", "over"}, "jump");
     const auto sends = [](const State& state) {
         std::vector<sg::Send> all;
         for (int i = 0; i < 3 && state.n < 12; ++i) all.push_back(sg::Send("work", State{.foo = std::to_string(i)}));
@@ -68,7 +80,8 @@ TEST_CASE("the log tells of every superstep what the run's stream told, live and
     savers::onEach([](savers::Store& store) {
         for (const sg::Durability durability : {sg::Durability::sync, sg::Durability::async}) {
             const App app = everything(store.open());
-            checkLogEqualsLive(app, durability == sg::Durability::sync ? "sync" : "async", durability, [] { return bar("in"); });
+            checkLogEqualsLive(app, durability == sg::Durability::sync ? "sync" : "async", durability,
+                               [] { return bar("in"); });
         }
     });
 }
@@ -88,20 +101,21 @@ TEST_CASE("a superstep that wrote nothing has no values, also where its commit i
         for (const bool in_parallel : {false, true}) {
             sg::StateGraph<Passing> graph;
             graph.addNode("write", [](const Passing& state) -> PassingUpdate {
-                return {sg::set(&Passing::big, std::string(2000, static_cast<char>('a' + state.n))), sg::set(&Passing::note, std::string("n")),
-                        sg::add(&Passing::n, 1)};
+                return {sg::set(&Passing::big, std::string(2000, static_cast<char>('a' + state.n))),
+                        sg::set(&Passing::note, std::string("n")), sg::add(&Passing::n, 1)};
             });
             const auto idle = [](const Passing&) -> PassingUpdate { return {}; };
             graph.addNode("idle", idle);
             graph.addNode("clear", [](const Passing&) -> PassingUpdate { return {sg::clear(&Passing::note)}; });
             graph.addEdge(sg::START, "write").addEdge("write", "idle");
             if (in_parallel) graph.addNode("idle2", idle).addEdge("write", "idle2");
-            graph.addEdge("idle", "clear").addConditionalEdges("clear", [](const Passing& state) { return std::string(state.n % 7 == 0 ? sg::END : "write"); },
-                                                              {"write", sg::END});
+            graph.addEdge("idle", "clear")
+                .addConditionalEdges(
+                    "clear", [](const Passing& state) { return std::string(state.n % 7 == 0 ? sg::END : "write"); },
+                    {"write", sg::END});
             const auto app = graph.compile({.checkpointer = store.open()});
             const sg::ThreadId thread = in_parallel ? "parallel" : "alone";
             checkLogEqualsLive(app, thread, sg::Durability::sync, [] { return PassingUpdate{}; });
         }
     });
 }
-

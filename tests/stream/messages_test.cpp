@@ -21,7 +21,8 @@ struct Chat {
     std::vector<sg::Message> messages = {};
     int n = 0;
     static constexpr auto channels() {
-        return sg::channels(sg::channel("messages", &Chat::messages, sg::addMessages), sg::channel("n", &Chat::n, sg::sum));
+        return sg::channels(sg::channel("messages", &Chat::messages, sg::addMessages),
+                            sg::channel("n", &Chat::n, sg::sum));
     }
 };
 using Messages = std::vector<sg::Message>;
@@ -36,8 +37,8 @@ std::string brief(const sg::StreamEvent& event) {
         sg::Message message = {};
         std::string task_id = {};
         static constexpr auto fields() {
-            return sg::fields(sg::field("delta", &Data::delta), sg::field("attempt", &Data::attempt), sg::field("message", &Data::message),
-                              sg::field("task_id", &Data::task_id));
+            return sg::fields(sg::field("delta", &Data::delta), sg::field("attempt", &Data::attempt),
+                              sg::field("message", &Data::message), sg::field("task_id", &Data::task_id));
         }
     };
     const Data data = event.data.as<Data>();
@@ -45,9 +46,11 @@ std::string brief(const sg::StreamEvent& event) {
     return event.node + " " + std::to_string(data.attempt) + (data.delta ? " part " : " whole ") + data.message.content;
 }
 
-Strings streamed(const sg::CompiledGraph<Chat>& app, sg::Update<Chat> input, const sg::RunConfig& config = {}, bool subgraphs = false) {
+Strings streamed(const sg::CompiledGraph<Chat>& app, sg::Update<Chat> input, const sg::RunConfig& config = {},
+                 bool subgraphs = false) {
     Strings all;
-    for (const auto& event : app.stream(std::move(input), config, {.modes = StreamMode::messages, .subgraphs = subgraphs})) {
+    for (const auto& event :
+         app.stream(std::move(input), config, {.modes = StreamMode::messages, .subgraphs = subgraphs})) {
         all.push_back(brief(event));
     }
     return all;
@@ -71,10 +74,14 @@ TEST_CASE("parts of messages are streamed with node, task and attempt; the whole
 TEST_CASE("messages that were in the state before, removals and repetitions are not told") {
     sg::StateGraph<Chat> graph;
     graph.addNode("edit", [](const Chat&) {
-        return says({{"user", "changed", "u"}, sg::removeMessage("old"), {"assistant", "new", "a"}, {"assistant", "newer", "a"}});
+        return says({{"user", "changed", "u"},
+                     sg::removeMessage("old"),
+                     {"assistant", "new", "a"},
+                     {"assistant", "newer", "a"}});
     });
     graph.addEdge(sg::START, "edit");
-    CHECK(streamed(graph.compile(), says({{"user", "hi", "u"}, {"user", "old", "old"}})) == Strings{"edit 1 whole new"});
+    CHECK(streamed(graph.compile(), says({{"user", "hi", "u"}, {"user", "old", "old"}})) ==
+          Strings{"edit 1 whole new"});
 }
 
 TEST_CASE("messages without ids get theirs before they are told, and parts may do without") {
@@ -118,7 +125,8 @@ TEST_CASE("tasks that run at once keep their messages apart, and those of subgra
     graph.addEdge(sg::START, "x").addEdge(sg::START, "y").addEdge({"x", "y"}, "sub");
     const auto app = graph.compile();
     // One at a time, so that their order is known.
-    CHECK(streamed(app, {}, {.max_concurrency = 1}) == Strings{"x 1 part part", "y 1 whole whole of y", "sub 1 whole inside"});
+    CHECK(streamed(app, {}, {.max_concurrency = 1}) ==
+          Strings{"x 1 part part", "y 1 whole whole of y", "sub 1 whole inside"});
     CHECK(streamed(app, {}, {.max_concurrency = 1}, true) ==
           Strings{"x 1 part part", "y 1 whole whole of y", "deep 1 part in", "sub 1 whole inside"});
 }
@@ -127,7 +135,8 @@ TEST_CASE("a node may emit without anybody listening, and what it emits is not s
     savers::onEach([](savers::Store& store) {
         sg::StateGraph<Chat> graph;
         graph.addNode("talk", [](const Chat&, sg::Runtime& runtime) {
-            for (int i = 0; i < 3000; ++i) runtime.emitMessage(sg::Message{"assistant", "part", "m" + std::to_string(i)});
+            for (int i = 0; i < 3000; ++i)
+                runtime.emitMessage(sg::Message{"assistant", "part", "m" + std::to_string(i)});
             return says({{"assistant", "whole", "m2999"}, {"assistant", "other", "m0"}});
         });
         graph.addEdge(sg::START, "talk");
@@ -151,9 +160,8 @@ TEST_CASE("a value that is no message can be emitted as well") {
     });
     graph.addEdge(sg::START, "talk");
     Strings all;
-    graph.compile().stream(sg::Update<Chat>{}, {}, {.modes = StreamMode::messages}, [&](const sg::StreamEvent& event) {
-        all.push_back(event.data.toJson().substr(0, 48));
-    });
+    graph.compile().stream(sg::Update<Chat>{}, {}, {.modes = StreamMode::messages},
+                           [&](const sg::StreamEvent& event) { all.push_back(event.data.toJson().substr(0, 48)); });
     REQUIRE(all.size() == 2);
     CHECK(all[0].find(R"("message":"token")") != std::string::npos);
     CHECK(all[1].find(R"("message":[1,2])") != std::string::npos);

@@ -16,7 +16,13 @@ using sg::StreamMode;
 namespace {
 
 sg::StreamEvent event(StreamMode mode, std::string node, sg::Value data, std::vector<std::string> ns = {}) {
-    return {.mode = mode, .ns = std::move(ns), .node = std::move(node), .step = 3, .data = std::move(data), .interrupts = {}, .time = {}};
+    return {.mode = mode,
+            .ns = std::move(ns),
+            .node = std::move(node),
+            .step = 3,
+            .data = std::move(data),
+            .interrupts = {},
+            .time = {}};
 }
 
 std::string written(const sg::StreamEvent& event, sg::NdjsonOptions options = {}) {
@@ -48,8 +54,10 @@ TEST_CASE("an event is one line, whatever is in it") {
     std::ostringstream out;
     sg::NdjsonWriter writer(out);
     CHECK(writer.write(hub_event));
-    CHECK(out.str() == "{\"ns\":[],\"data\":null,\"mode\":\"updates\",\"node\":\"\",\"step\":0,\"durable\":true,\"position\":\"7-2\","
-                       "\"interrupts\":[{\"id\":\"00000000000000010000000000000002\",\"index\":0,\"value\":\"why?\"}]}\n");
+    CHECK(
+        out.str() ==
+        "{\"ns\":[],\"data\":null,\"mode\":\"updates\",\"node\":\"\",\"step\":0,\"durable\":true,\"position\":\"7-2\","
+        "\"interrupts\":[{\"id\":\"00000000000000010000000000000002\",\"index\":0,\"value\":\"why?\"}]}\n");
 }
 
 TEST_CASE("the writer filters by mode, node and namespace, renames fields and leaves some out") {
@@ -89,10 +97,12 @@ TEST_CASE("a run's events come back from the file as they were, renamed or not")
     const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>(), .ids = FixedIds::make()});
     for (const bool renames : {false, true}) {
         const std::vector<std::pair<std::string, std::string>> rename =
-            renames ? std::vector<std::pair<std::string, std::string>>{{"mode", "type"}, {"position", "id"}} : std::vector<std::pair<std::string, std::string>>{};
+            renames ? std::vector<std::pair<std::string, std::string>>{{"mode", "type"}, {"position", "id"}}
+                    : std::vector<std::pair<std::string, std::string>>{};
         sg::StreamHub hub(app);
         const sg::ThreadId thread = renames ? "renamed" : "plain";
-        auto subscription = hub.subscribe(thread, {.modes = {StreamMode::values, StreamMode::updates, StreamMode::custom, StreamMode::tasks}});
+        auto subscription = hub.subscribe(
+            thread, {.modes = {StreamMode::values, StreamMode::updates, StreamMode::custom, StreamMode::tasks}});
         app.invoke(bar("i"), {.thread_id = thread, .hub = &hub});
         std::stringstream file;
         sg::NdjsonWriter writer(file, {.rename = rename});
@@ -122,7 +132,9 @@ TEST_CASE("a run's events come back from the file as they were, renamed or not")
 }
 
 TEST_CASE("the reader passes over blank lines, unknown fields and what is missing, and takes any line end") {
-    std::istringstream in("\n{\"mode\":\"custom\",\"trace\":{\"x\":[1]},\"data\":{\"k\":9007199254740993}}\r\n  \r\n{\"mode\":\"values\"}");
+    std::istringstream in(
+        "\n{\"mode\":\"custom\",\"trace\":{\"x\":[1]},\"data\":{\"k\":9007199254740993}}\r\n  "
+        "\r\n{\"mode\":\"values\"}");
     sg::NdjsonReader reader(in);
     const auto first = reader.next();
     REQUIRE(first);

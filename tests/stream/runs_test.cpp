@@ -30,7 +30,8 @@ App single(Work work, std::shared_ptr<sg::BaseCheckpointSaver> saver = std::make
 std::string brief(const sg::StreamEvent& event) {
     if (event.mode != StreamMode::runs) return std::string(toString(event.mode)) + " " + event.data.toJson();
     std::string json = event.data.toJson();
-    if (const std::size_t id = json.find(",\"checkpoint_id\":\""); id != std::string::npos) json.erase(id, json.find('"', id + 18) + 1 - id);
+    if (const std::size_t id = json.find(",\"checkpoint_id\":\""); id != std::string::npos)
+        json.erase(id, json.find('"', id + 18) + 1 - id);
     return "runs " + json + (event.interrupts.empty() ? "" : " asks");
 }
 
@@ -50,8 +51,8 @@ std::vector<sg::HubEvent> take(sg::Subscription& subscription) {
 }
 
 std::string ended(const std::string& status, const std::string& interrupts = "[]", const std::string& error = "null") {
-    return "runs {\"error\":" + error + ",\"event\":\"end\",\"status\":\"" + status + "\",\"interrupts\":" + interrupts + ",\"wake_unix_ms\":null}" +
-           (interrupts == "[]" ? "" : " asks");
+    return "runs {\"error\":" + error + ",\"event\":\"end\",\"status\":\"" + status +
+           "\",\"interrupts\":" + interrupts + ",\"wake_unix_ms\":null}" + (interrupts == "[]" ? "" : " asks");
 }
 const std::string begun = "runs {\"event\":\"begin\"}";
 
@@ -78,10 +79,11 @@ TEST_CASE("subscribers and streams are told that a run begins and how it ends, w
             if (!own.empty()) CHECK(brief(outcome.events.back()) == end);
         };
         check(single(appends("a")), ended("done"));
-        check(single([](const State&) -> Update { throw std::runtime_error("broken"); }), [] {
-            return ended("failed", "[]", "\"node 'x' failed: broken [thread 't', step 1, node 'x']\"");
-        }());
-        check(single([](const State&, sg::Runtime& runtime) -> Update { return bar(sg::interrupt<std::string>(runtime, "name?")); }),
+        check(single([](const State&) -> Update { throw std::runtime_error("broken"); }),
+              [] { return ended("failed", "[]", "\"node 'x' failed: broken [thread 't', step 1, node 'x']\""); }());
+        check(single([](const State&, sg::Runtime& runtime) -> Update {
+                  return bar(sg::interrupt<std::string>(runtime, "name?"));
+              }),
               ended("interrupted", "[\"name?\"]"));
         check(single(appends("a")), ended("breakpoint"), {.interrupt_before = {"x"}});
     }
@@ -91,7 +93,8 @@ TEST_CASE("a run that is refused before it has its thread is not told of, and on
     const App app = single(appends("a"));
     sg::StreamHub hub(app);
     auto subscription = hub.subscribe("t", {.modes = StreamMode::runs});
-    CHECK_THROWS_AS(app.invoke(sg::RESUME, {.thread_id = "t", .checkpoint_id = sg::CheckpointId(1, 1), .hub = &hub}), sg::InvalidArgumentError);
+    CHECK_THROWS_AS(app.invoke(sg::RESUME, {.thread_id = "t", .checkpoint_id = sg::CheckpointId(1, 1), .hub = &hub}),
+                    sg::InvalidArgumentError);
     CHECK(take(subscription).empty());
     for (const auto& event : app.stream(Update{}, {.thread_id = "t", .hub = &hub}, {.modes = StreamMode::values})) {
         CHECK((event.mode == StreamMode::values));
@@ -110,11 +113,15 @@ TEST_CASE("when the end is told the thread is free for the next run") {
     });
     CHECK(ends == 1);
     const App fails = single([](const State&) -> Update { throw std::runtime_error("broken"); });
-    CHECK_THROWS_AS(fails.stream(Update{}, {.thread_id = "t"}, only_runs, [&](const sg::StreamEvent& event) {
-        if (!isRunEnd(event)) return;
-        ++ends;
-        CHECK_THROWS_AS(fails.invoke(sg::RESUME, {.thread_id = "t", .on_busy = sg::OnBusy::reject}), sg::NodeError);
-    }), sg::NodeError);
+    CHECK_THROWS_AS(fails.stream(Update{}, {.thread_id = "t"}, only_runs,
+                                 [&](const sg::StreamEvent& event) {
+                                     if (!isRunEnd(event)) return;
+                                     ++ends;
+                                     CHECK_THROWS_AS(
+                                         fails.invoke(sg::RESUME, {.thread_id = "t", .on_busy = sg::OnBusy::reject}),
+                                         sg::NodeError);
+                                 }),
+                    sg::NodeError);
     CHECK(ends == 2);
 }
 
@@ -125,7 +132,9 @@ TEST_CASE("a subscriber that follows one run stops at its end, also if it is slo
             return bar("a");
         });
         sg::StreamHub hub(app);
-        auto subscription = hub.subscribe("t", {.modes = {StreamMode::updates, StreamMode::custom, StreamMode::runs}, .capacity = 3, .on_full = on_full});
+        auto subscription = hub.subscribe(
+            "t",
+            {.modes = {StreamMode::updates, StreamMode::custom, StreamMode::runs}, .capacity = 3, .on_full = on_full});
         app.invoke(Update{}, {.thread_id = "t", .hub = &hub});
         Strings seen;
         while (const auto event = subscription.next()) {  // no timeout: a missing end would be waited for without end
@@ -140,7 +149,8 @@ TEST_CASE("a subscriber that follows one run stops at its end, also if it is slo
 }
 
 TEST_CASE("the beginning and the end of a run are lines of JSON, and are read back") {
-    const App app = single([](const State&, sg::Runtime& runtime) -> Update { return bar(sg::interrupt<std::string>(runtime, "name?")); });
+    const App app = single(
+        [](const State&, sg::Runtime& runtime) -> Update { return bar(sg::interrupt<std::string>(runtime, "name?")); });
     std::stringstream lines;
     sg::NdjsonWriter writer(lines);
     std::vector<sg::StreamEvent> events;
@@ -162,7 +172,8 @@ TEST_CASE("the beginning and the end of a run are lines of JSON, and are read ba
 
 TEST_CASE("a pause among values has the questions and cannot be taken for a state") {
     const sg::StreamOptions options{.modes = StreamMode::values};
-    const App app = single([](const State&, sg::Runtime& runtime) -> Update { return bar(sg::interrupt<std::string>(runtime, "name?")); });
+    const App app = single(
+        [](const State&, sg::Runtime& runtime) -> Update { return bar(sg::interrupt<std::string>(runtime, "name?")); });
     for (const drivers::Driver& driver : drivers::all()) {
         CAPTURE(driver.name);
         const auto asked = driver.run(app, bar("in"), {.thread_id = driver.name});
@@ -175,6 +186,7 @@ TEST_CASE("a pause among values has the questions and cannot be taken for a stat
         if (!asked.events.empty()) CHECK(pauses == Strings{"{\"__interrupt__\":[\"name?\"]}"});
     }
     Strings at_breakpoint;
-    for (const auto& event : app.stream(bar("in"), {.thread_id = "b", .interrupt_before = {"x"}}, options)) at_breakpoint.push_back(event.data.toJson());
+    for (const auto& event : app.stream(bar("in"), {.thread_id = "b", .interrupt_before = {"x"}}, options))
+        at_breakpoint.push_back(event.data.toJson());
     CHECK(at_breakpoint.back() == "{\"__interrupt__\":[]}");
 }

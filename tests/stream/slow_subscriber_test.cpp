@@ -26,7 +26,9 @@ App loop(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, int rounds) {
         runtime.write(std::string(100, 'x'));
         return {sg::add(&State::n, 1)};
     });
-    graph.addEdge(sg::START, "a").addConditionalEdges("a", [rounds](const State& state) { return state.n < rounds ? "a" : sg::END; });
+    graph.addEdge(sg::START, "a").addConditionalEdges("a", [rounds](const State& state) {
+        return state.n < rounds ? "a" : sg::END;
+    });
     return graph.compile({.checkpointer = saver});
 }
 
@@ -41,14 +43,18 @@ sg::RunConfig config(sg::StreamHub& hub) { return {.thread_id = "t", .recursion_
 }  // namespace
 
 // The run ends with nobody reading, so nobody can have slowed it down by more than what a push costs.
-TEST_CASE("a subscriber that reads nothing neither stops the run nor fills memory, and misses no durable event afterwards") {
+TEST_CASE(
+    "a subscriber that reads nothing neither stops the run nor fills memory, and misses no durable event afterwards") {
     savers::onEach([](savers::Store& store) {
         const App app = loop(store.open(), 200);
         sg::StreamHub hub(app);
         for (const OnFull policy : {OnFull::drop_ephemeral, OnFull::coalesce}) {
             INFO(toString(policy));
-            auto slow = hub.subscribe("t", {.modes = {StreamMode::updates, StreamMode::custom}, .capacity = 10, .on_full = policy});
-            app.invoke({sg::set(&State::foo, std::string("again")), sg::add(&State::n, policy == OnFull::coalesce ? -200 : 0)}, config(hub));
+            auto slow = hub.subscribe(
+                "t", {.modes = {StreamMode::updates, StreamMode::custom}, .capacity = 10, .on_full = policy});
+            app.invoke(
+                {sg::set(&State::foo, std::string("again")), sg::add(&State::n, policy == OnFull::coalesce ? -200 : 0)},
+                config(hub));
             CHECK(slow.waiting() == 10);
             CHECK(slow.dropped() == 190);
             CHECK(count(slow, true) == 200);
@@ -65,7 +71,9 @@ TEST_CASE("a run with slow subscribers does the same work as one without, and ea
         sg::StreamHub hub(app);
         std::vector<sg::Subscription> slow;
         for (const OnFull policy : {OnFull::drop_ephemeral, OnFull::coalesce, OnFull::disconnect}) {
-            if (subscribed) slow.push_back(hub.subscribe("t", {.modes = {StreamMode::updates, StreamMode::custom}, .capacity = 4, .on_full = policy}));
+            if (subscribed)
+                slow.push_back(hub.subscribe(
+                    "t", {.modes = {StreamMode::updates, StreamMode::custom}, .capacity = 4, .on_full = policy}));
         }
         const std::size_t before = saver->calls();
         app.invoke(bar("i"), config(hub));
@@ -131,7 +139,8 @@ TEST_CASE("coalesce tells of values and checkpoints only the newest there is, an
     savers::onEach([](savers::Store& store) {
         const App app = loop(store.open(), 30);
         sg::StreamHub hub(app);
-        auto slow = hub.subscribe("t", {.modes = {StreamMode::values, StreamMode::updates, StreamMode::checkpoints}, .on_full = OnFull::coalesce});
+        auto slow = hub.subscribe("t", {.modes = {StreamMode::values, StreamMode::updates, StreamMode::checkpoints},
+                                        .on_full = OnFull::coalesce});
         app.invoke(bar("i"), config(hub));
         std::size_t updates = 0;
         Strings states;
@@ -173,7 +182,8 @@ TEST_CASE("a disconnected subscriber is told so and goes on from its position") 
         const App app = loop(store.open(), 50);
         sg::StreamHub hub(app);
         auto slow = hub.subscribe("t", {.from = sg::StreamPosition(), .capacity = 5, .on_full = OnFull::disconnect});
-        auto by_events = hub.subscribe("t", {.modes = StreamMode::custom, .capacity = 5, .on_full = OnFull::disconnect});
+        auto by_events =
+            hub.subscribe("t", {.modes = StreamMode::custom, .capacity = 5, .on_full = OnFull::disconnect});
         app.invoke(bar("i"), config(hub));
         CHECK(slow.wasDisconnected());
         CHECK(by_events.wasDisconnected());
@@ -189,7 +199,8 @@ TEST_CASE("with block, the run is never further ahead than allowed, and goes on 
     savers::onEach([](savers::Store& store) {
         const App app = loop(store.open(), 60);
         sg::StreamHub hub(app);
-        auto slow = hub.subscribe("t", {.modes = {StreamMode::updates, StreamMode::custom}, .capacity = 3, .on_full = OnFull::block});
+        auto slow = hub.subscribe(
+            "t", {.modes = {StreamMode::updates, StreamMode::custom}, .capacity = 3, .on_full = OnFull::block});
         std::atomic<bool> over = false;
         std::thread run([&] {
             app.invoke(bar("i"), config(hub));
@@ -225,12 +236,14 @@ TEST_CASE("a blocked run goes on when the subscription is destroyed") {
     CHECK(hub.subscribers() == 0);
 }
 
-TEST_CASE("a stopped run waits for no subscriber: what finds no room is dropped and counted, and all that is durable comes") {
+TEST_CASE(
+    "a stopped run waits for no subscriber: what finds no room is dropped and counted, and all that is durable comes") {
     savers::onEach([](savers::Store& store) {
         const App app = loop(store.open(), 60);
         sg::StreamHub hub(app);
         auto by_events = hub.subscribe("t", {.modes = StreamMode::custom, .capacity = 3, .on_full = OnFull::block});
-        auto both = hub.subscribe("t", {.modes = {StreamMode::updates, StreamMode::custom}, .capacity = 100, .on_full = OnFull::block});
+        auto both = hub.subscribe(
+            "t", {.modes = {StreamMode::updates, StreamMode::custom}, .capacity = 100, .on_full = OnFull::block});
         const auto control = std::make_shared<sg::RunControl>();
         sg::RunConfig with = config(hub);
         with.control = control;
@@ -291,7 +304,9 @@ TEST_CASE("tasks and subgraphs that wait for a subscriber at the same time are a
         const auto saver = stored ? std::make_shared<sg::MemorySaver>() : nullptr;
         const App app = graph.compile({.checkpointer = saver});
         sg::StreamHub hub(app);
-        auto slow = hub.subscribe("t", {.modes = {StreamMode::custom, StreamMode::tasks, StreamMode::values}, .subgraphs = true, .capacity = 20,
+        auto slow = hub.subscribe("t", {.modes = {StreamMode::custom, StreamMode::tasks, StreamMode::values},
+                                        .subgraphs = true,
+                                        .capacity = 20,
                                         .on_full = OnFull::block});
         const auto control = std::make_shared<sg::RunControl>();
         sg::RunConfig with = config(hub);
@@ -330,14 +345,16 @@ TEST_CASE("many subscribers come and go on many threads while runs go on") {
         readers.emplace_back([&, i] {
             const std::string thread_id = "t" + std::to_string(i % 2);
             while (!over) {
-                auto subscription = hub.subscribe(thread_id, {.from = sg::StreamPosition(), .modes = {StreamMode::updates, StreamMode::custom}});
+                auto subscription = hub.subscribe(
+                    thread_id, {.from = sg::StreamPosition(), .modes = {StreamMode::updates, StreamMode::custom}});
                 for (int left = 20; left > 0; --left) got += subscription.next(1ms).has_value();
             }
         });
     }
     std::vector<std::thread> runs;
     for (const char* thread_id : {"t0", "t1"}) {
-        runs.emplace_back([&, thread_id] { app.invoke(bar("i"), {.thread_id = thread_id, .recursion_limit = 100, .hub = &hub}); });
+        runs.emplace_back(
+            [&, thread_id] { app.invoke(bar("i"), {.thread_id = thread_id, .recursion_limit = 100, .hub = &hub}); });
     }
     for (auto& run : runs) run.join();
     over = true;

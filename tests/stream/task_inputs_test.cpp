@@ -15,7 +15,9 @@ namespace {
 /// START -> a -> a Send to b.
 App sending(std::shared_ptr<sg::BaseCheckpointSaver> saver) {
     Graph graph;
-    graph.addNode("a", [](const State&) -> Command { return {.update = bar("a"), .go_to = sg::Send("b", State{.foo = "sent"})}; }, leadsTo({"b"}));
+    graph.addNode(
+        "a", [](const State&) -> Command { return {.update = bar("a"), .go_to = sg::Send("b", State{.foo = "sent"})}; },
+        leadsTo({"b"}));
     graph.addNode("b", appends("b"));
     graph.addEdge(sg::START, "a");
     return graph.compile({.checkpointer = std::move(saver)});
@@ -26,7 +28,8 @@ template <class Event>
 void note(const Event& event, Strings& starts) {
     const std::string json = event.data.toJson();
     if (contains(json, "\"result\"") || contains(json, "\"checkpoint\"")) return;
-    starts.push_back(std::string(toString(event.mode)) + " " + event.node + (contains(json, "\"input\"") ? " with input" : ""));
+    starts.push_back(std::string(toString(event.mode)) + " " + event.node +
+                     (contains(json, "\"input\"") ? " with input" : ""));
 }
 
 Strings startsOf(const App& app, sg::StreamOptions options) {
@@ -54,16 +57,18 @@ TEST_CASE("a stream leaves tasks' inputs out if it is to, of tasks and of debug"
     CHECK(startsOf(app, {.modes = StreamMode::debug}) == Strings{"debug a with input", "debug b with input"});
     const auto event = [&] {
         std::string first;
-        app.stream(bar("in"), {.thread_id = "t"}, {.modes = StreamMode::tasks, .task_inputs = false}, [&](const sg::StreamEvent& each) {
-            if (first.empty()) first = each.data.toJson();
-        });
+        app.stream(bar("in"), {.thread_id = "t"}, {.modes = StreamMode::tasks, .task_inputs = false},
+                   [&](const sg::StreamEvent& each) {
+                       if (first.empty()) first = each.data.toJson();
+                   });
         return first;
     }();
     CHECK(contains(event, "\"name\":\"a\""));
     CHECK(contains(event, "\"interrupts\":[]"));
 }
 
-TEST_CASE("each subscriber of a thread gets tasks with their inputs or without, as it wants them, whoever drives the run") {
+TEST_CASE(
+    "each subscriber of a thread gets tasks with their inputs or without, as it wants them, whoever drives the run") {
     for (const drivers::Driver& driver : drivers::all()) {
         CAPTURE(driver.name);
         const App app = sending(std::make_shared<sg::MemorySaver>());
@@ -96,6 +101,8 @@ TEST_CASE("tasks of subgraphs lose their inputs too") {
     Graph graph;
     graph.addNode("sub", inner.compile()).addEdge(sg::START, "sub");
     const App app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
-    CHECK(startsOf(app, {.modes = StreamMode::tasks, .subgraphs = true, .task_inputs = false}) == Strings{"tasks sub", "tasks i"});
-    CHECK(startsOf(app, {.modes = StreamMode::tasks, .subgraphs = true}) == Strings{"tasks sub with input", "tasks i with input"});
+    CHECK(startsOf(app, {.modes = StreamMode::tasks, .subgraphs = true, .task_inputs = false}) ==
+          Strings{"tasks sub", "tasks i"});
+    CHECK(startsOf(app, {.modes = StreamMode::tasks, .subgraphs = true}) ==
+          Strings{"tasks sub with input", "tasks i with input"});
 }

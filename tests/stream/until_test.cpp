@@ -55,8 +55,14 @@ Strings all(sg::Subscription& subscription) {
 }
 
 const sg::StreamModes modes = {StreamMode::updates, StreamMode::custom, StreamMode::runs};
-const Strings one_run{"begin", R"(custom "a")", R"(updates {"a":{"bar":["a"]}})", R"(custom "b")", R"(updates {"b":{"bar":["b"]}})",
-                      R"(custom "c")", R"(updates {"c":{"bar":["c"]}})", "end done"};
+const Strings one_run{"begin",
+                      R"(custom "a")",
+                      R"(updates {"a":{"bar":["a"]}})",
+                      R"(custom "b")",
+                      R"(updates {"b":{"bar":["b"]}})",
+                      R"(custom "c")",
+                      R"(updates {"c":{"bar":["c"]}})",
+                      "end done"};
 
 }  // namespace
 
@@ -73,12 +79,14 @@ TEST_CASE("a subscription until the end of a run gives all that the run told, an
     }
 }
 
-TEST_CASE("a subscription until the end of a run tells nothing of the run after it, also if that ends before anybody reads") {
+TEST_CASE(
+    "a subscription until the end of a run tells nothing of the run after it, also if that ends before anybody reads") {
     savers::onEach([](savers::Store& store) {
         const App app = chainOfThree(store.open());
         sg::StreamHub hub(app);
         auto first = hub.subscribe("t", {.modes = modes, .until = Until::run_end});
-        auto durable = hub.subscribe("t", {.from = sg::StreamPosition(), .modes = StreamMode::updates, .until = Until::run_end});
+        auto durable =
+            hub.subscribe("t", {.from = sg::StreamPosition(), .modes = StreamMode::updates, .until = Until::run_end});
         app.invoke(Update{}, {.thread_id = "t", .hub = &hub});
         app.invoke(Update{}, {.thread_id = "t", .hub = &hub});
         CHECK(all(first) == one_run);
@@ -104,7 +112,8 @@ TEST_CASE("a subscription ends with a run that asks, fails or is left, and gives
     sg::StreamHub hub(app);
     auto asked = hub.subscribe("t", {.modes = modes, .until = Until::run_end});
     app.invoke(Update{}, {.thread_id = "t", .hub = &hub});
-    CHECK(all(asked) == Strings{"begin", R"(updates {"a":{"bar":["a"]}})", "end interrupted", R"(updates {"__interrupt__":["name?"]})"});
+    CHECK(all(asked) == Strings{"begin", R"(updates {"a":{"bar":["a"]}})", "end interrupted",
+                                R"(updates {"__interrupt__":["name?"]})"});
 
     Graph broken;
     broken.addNode("x", [](const State&) -> Update { throw std::runtime_error("broken"); }).addEdge(sg::START, "x");
@@ -144,7 +153,8 @@ TEST_CASE("a subscription that is slow ends with the run, under every policy, an
     }
     const App app = chainOfThree(std::make_shared<sg::MemorySaver>());
     sg::StreamHub hub(app);
-    auto blocks = hub.subscribe("t", {.modes = modes, .capacity = 1, .on_full = OnFull::block, .until = Until::run_end});
+    auto blocks =
+        hub.subscribe("t", {.modes = modes, .capacity = 1, .on_full = OnFull::block, .until = Until::run_end});
     std::jthread run([&] { app.invoke(Update{}, {.thread_id = "t", .hub = &hub}); });
     CHECK(all(blocks) == one_run);
     run.join();
@@ -155,7 +165,9 @@ TEST_CASE("who catches up gets what the log has, and ends where no run is under 
     savers::onEach([](savers::Store& store) {
         const App app = asks(store.open());
         sg::StreamHub hub(app);
-        const auto late = [&] { return hub.subscribe("t", {.from = sg::StreamPosition(), .modes = modes, .until = Until::idle}); };
+        const auto late = [&] {
+            return hub.subscribe("t", {.from = sg::StreamPosition(), .modes = modes, .until = Until::idle});
+        };
         auto nothing = late();
         CHECK(all(nothing).empty());
         app.invoke(Update{}, {.thread_id = "t", .hub = &hub});
@@ -173,7 +185,8 @@ TEST_CASE("who catches up while a run is under way follows it to its end") {
     auto run = app.stream(Update{}, {.thread_id = "t", .hub = &hub}, {.modes = StreamMode::updates});
     auto at = run.begin();
     CHECK(at->node == "a");
-    auto late = hub.subscribe("t", {.from = sg::StreamPosition(), .modes = {StreamMode::updates, StreamMode::runs}, .until = Until::idle});
+    auto late = hub.subscribe(
+        "t", {.from = sg::StreamPosition(), .modes = {StreamMode::updates, StreamMode::runs}, .until = Until::idle});
     while (const auto event = late.next({})) CHECK(event->durable);
     CHECK(!late.isClosed());
     std::jthread reader([&] {

@@ -25,15 +25,17 @@ void onEach(F body) {
     {
         INFO("in memory");
         const auto clock = ManualClock::make();
-        body(std::shared_ptr<stategraph::BaseCache>(std::make_shared<stategraph::MemoryCache>(stategraph::MemoryCacheOptions{.clock = clock})), *clock);
+        body(std::shared_ptr<stategraph::BaseCache>(
+                 std::make_shared<stategraph::MemoryCache>(stategraph::MemoryCacheOptions{.clock = clock})),
+             *clock);
     }
 #if STATEGRAPH_HAS_ROCKSDB
     {
         INFO("on RocksDB");
         const TemporaryFolder folder;
         const auto clock = ManualClock::make();
-        body(std::shared_ptr<stategraph::BaseCache>(
-                 std::make_shared<stategraph::RocksDBCache>((folder / "cache").string(), stategraph::RocksDBCacheOptions{.clock = clock})),
+        body(std::shared_ptr<stategraph::BaseCache>(std::make_shared<stategraph::RocksDBCache>(
+                 (folder / "cache").string(), stategraph::RocksDBCacheOptions{.clock = clock})),
              *clock);
     }
 #endif
@@ -61,7 +63,8 @@ public:
         }
         return {};
     }
-    void set(std::string_view ns, std::string_view key, std::string_view value, std::optional<std::chrono::milliseconds>) override {
+    void set(std::string_view ns, std::string_view key, std::string_view value,
+             std::optional<std::chrono::milliseconds>) override {
         const std::lock_guard lock(mutex_);
         if (fails) throw std::runtime_error("the cache is down");
         erase(ns, key);

@@ -29,9 +29,9 @@ using Events = std::vector<sg::StreamEvent>;
 
 const sg::StreamOptions told{.modes = {sg::StreamMode::values, sg::StreamMode::updates}};
 // Tasks run beside the reader.
-const sg::StreamOptions everything{.modes = {sg::StreamMode::values, sg::StreamMode::updates, sg::StreamMode::tasks, sg::StreamMode::checkpoints,
-                                             sg::StreamMode::debug, sg::StreamMode::custom, sg::StreamMode::messages,
-                                             sg::StreamMode::runs, sg::StreamMode::calls},
+const sg::StreamOptions everything{.modes = {sg::StreamMode::values, sg::StreamMode::updates, sg::StreamMode::tasks,
+                                             sg::StreamMode::checkpoints, sg::StreamMode::debug, sg::StreamMode::custom,
+                                             sg::StreamMode::messages, sg::StreamMode::runs, sg::StreamMode::calls},
                                    .subgraphs = true};
 
 sg::detail::ResultPlaces places(const Call& call, Ended& ended) {
@@ -54,9 +54,11 @@ Ended caught(F f) {
     return ended;
 }
 
-// ---------------------------------------------------------------------------------------------------------------- blocking
+// ------------------------------------------------------------------------------------------------------------ blocking
 Ended invoke(const Call& call, Ending) {
-    return caught([&](Ended& ended) { sg::detail::invoke(*call.core, sg::detail::RunInput(call.input), call.config, places(call, ended)); });
+    return caught([&](Ended& ended) {
+        sg::detail::invoke(*call.core, sg::detail::RunInput(call.input), call.config, places(call, ended));
+    });
 }
 
 template <const sg::StreamOptions& options>
@@ -86,16 +88,21 @@ Ended callback(const Call& call, Ending) {
         Events events;
         void take(sg::StreamEvent&& event) override { events.push_back(std::move(event)); }
     } sink;
-    Ended ended = caught([&](Ended& kept) { keep(sg::detail::run(*call.core, call.input, call.config, everything, sink, call.values), kept); });
+    Ended ended = caught([&](Ended& kept) {
+        keep(sg::detail::run(*call.core, call.input, call.config, everything, sink, call.values), kept);
+    });
     ended.events = std::move(sink.events);
     return ended;
 }
 
-// ----------------------------------------------------------------------------------------------------------------- awaited
+// ------------------------------------------------------------------------------------------------------------- awaited
 /// As asyncInvoke makes one. What `places` refer to must outlive it.
 sg::Task<> task(const Call& call, const sg::RunConfig& config, sg::detail::ResultPlaces result) {
-    const auto drive = [](sg::detail::Owned<sg::detail::AsyncRun> run, sg::detail::ResultPlaces to) -> sg::Task<> { co_await run->drive(to); };
-    return drive(sg::detail::Owned(new sg::detail::AsyncRun(call.core, sg::detail::RunInput(call.input), config)), result);
+    const auto drive = [](sg::detail::Owned<sg::detail::AsyncRun> run, sg::detail::ResultPlaces to) -> sg::Task<> {
+        co_await run->drive(to);
+    };
+    return drive(sg::detail::Owned(new sg::detail::AsyncRun(call.core, sg::detail::RunInput(call.input), config)),
+                 result);
 }
 /// As asyncStream is read.
 sg::Task<> reads(sg::detail::AsyncStreamRun& run, void* values, Ended& ended) {
@@ -159,7 +166,7 @@ bool leaveAwaitedStream(const Call& call, Ending, const Leave& leave) {
     return is_over;
 }
 
-// ----------------------------------------------------------------------------------------------------------------- on Asio
+// ------------------------------------------------------------------------------------------------------------- on Asio
 /// An execution context, and a run that is awaited in it.
 class OnAsio {
 public:
@@ -170,7 +177,8 @@ public:
             error_ = std::move(error);
         };
         if (ending == Ending::stoppable) {
-            asio::co_spawn(context_, start(context_.get_executor()), asio::bind_cancellation_slot(signal_.slot(), ends));
+            asio::co_spawn(context_, start(context_.get_executor()),
+                           asio::bind_cancellation_slot(signal_.slot(), ends));
         } else {
             asio::co_spawn(context_, start(context_.get_executor()), ends);
         }
@@ -218,7 +226,8 @@ bool leaveInvokeOnAsio(const Call& call, Ending ending, const Leave& leave) {
     return OnAsio(ending, startsInvoke(call, ended)).runUntil(leave);
 }
 
-asio::awaitable<void> readsOnAsio(asio::any_io_executor executor, sg::detail::AsyncStreamRun& run, void* values, Ended& ended) {
+asio::awaitable<void> readsOnAsio(asio::any_io_executor executor, sg::detail::AsyncStreamRun& run, void* values,
+                                  Ended& ended) {
     for (;;) {
         auto event = co_await sg::awaitOn(executor, run.next());
         if (!event) break;
@@ -227,7 +236,9 @@ asio::awaitable<void> readsOnAsio(asio::any_io_executor executor, sg::detail::As
     keep(run.takeOutcome(values), ended);
 }
 auto startsStream(sg::detail::AsyncStreamRun& run, void* values, Ended& ended) {
-    return [&run, values, &ended](asio::any_io_executor executor) { return readsOnAsio(std::move(executor), run, values, ended); };
+    return [&run, values, &ended](asio::any_io_executor executor) {
+        return readsOnAsio(std::move(executor), run, values, ended);
+    };
 }
 Ended streamOnAsio(const Call& call, Ending) {
     return caught([&](Ended& ended) {
@@ -246,8 +257,8 @@ asio::awaitable<void> readsAllOnAsio(asio::any_io_executor executor, const Call&
     struct Stream final : sg::detail::AsioEvents {
         using AsioEvents::AsioEvents;
         using AsioEvents::run;
-    } stream(
-        std::make_unique<sg::detail::AsioStreamRun>(executor, call.core, sg::detail::RunInput(call.input), call.config, everything));
+    } stream(std::make_unique<sg::detail::AsioStreamRun>(executor, call.core, sg::detail::RunInput(call.input),
+                                                         call.config, everything));
     for (;;) {
         auto event = co_await stream.next();
         if (!event) break;
@@ -268,9 +279,12 @@ bool leaveStreamAllOnAsio(const Call& call, Ending ending, const Leave& leave) {
 
 const char* nameOf(Ending ending) {
     switch (ending) {
-        case Ending::stoppable: return ", can be stopped";
-        case Ending::timed: return ", has a timeout";
-        case Ending::plain: break;
+        case Ending::stoppable:
+            return ", can be stopped";
+        case Ending::timed:
+            return ", has a timeout";
+        case Ending::plain:
+            break;
     }
     return "";
 }
@@ -291,7 +305,8 @@ std::string Ended::what() const {
 sg::RunConfig Driver::withEnding(sg::RunConfig config) const {
     if (ending == Ending::timed && !config.timeout) config.timeout = 10min;
     const bool has_slot = run_ == invokeOnAsio || run_ == streamAllOnAsio;
-    if (ending == Ending::stoppable && !has_slot && config.control == nullptr) config.control = std::make_shared<sg::RunControl>();
+    if (ending == Ending::stoppable && !has_slot && config.control == nullptr)
+        config.control = std::make_shared<sg::RunControl>();
     return config;
 }
 

@@ -70,7 +70,8 @@ struct Outcome : Ended {
 
 /// When a run is abandoned: whichever comes first. It may be over before.
 struct Leave {
-    /// After so many steps: events of a stream; of other runs, pieces of work that their coroutines posted to where they live.
+    /// After so many steps: events of a stream; of other runs, pieces of work that their coroutines posted to where
+    /// they live.
     std::size_t steps = std::numeric_limits<std::size_t>::max();
     /// As soon as this is true, called between steps and about each millisecond while nothing happens.
     std::function<bool()> when = {};
@@ -95,30 +96,38 @@ public:
     std::string name;
     Ending ending = Ending::plain;
 
-    /// `input` is an sg::Update of the graph's input, sg::RESUME or an sg::Command. A control or timeout in `config` is kept as it is.
+    /// `input` is an sg::Update of the graph's input, sg::RESUME or an sg::Command. A control or timeout in `config` is
+    /// kept as it is.
     template <class S, class Input, class Output, class In>
-    Outcome<Output> run(const sg::CompiledGraph<S, Input, Output>& app, In input, const sg::RunConfig& config = {}) const {
+    Outcome<Output> run(const sg::CompiledGraph<S, Input, Output>& app, In input,
+                        const sg::RunConfig& config = {}) const {
         Outcome<Output> outcome;
         sg::detail::StateBox<S> box;
-        const Call call{app.core(), sg::detail::toRunInput<S, Input>(std::move(input)), withEnding(config), box.object()};
+        const Call call{app.core(), sg::detail::toRunInput<S, Input>(std::move(input)), withEnding(config),
+                        box.object()};
         static_cast<Ended&>(outcome) = run_(call, ending);
         if (outcome.error) return outcome;
         outcome.values = sg::detail::project<Output>(std::move(box.state));
         return outcome;
     }
     template <class S, class Input, class Output>
-    Outcome<Output> run(const sg::CompiledGraph<S, Input, Output>& app, sg::Update<Input> input, const sg::RunConfig& config = {}) const {
+    Outcome<Output> run(const sg::CompiledGraph<S, Input, Output>& app, sg::Update<Input> input,
+                        const sg::RunConfig& config = {}) const {
         return run<S, Input, Output, sg::Update<Input>>(app, std::move(input), config);
     }
 
     /// Whether its runs can be abandoned midway.
     bool canAbandon() const noexcept { return abandon_ != nullptr; }
-    /// Begins a run and destroys it midway, as its caller may: a stream left early, a task destroyed, an execution context destroyed. True: the
-    /// run was over before. A range of events waits for its nodes, so there they must end by themselves. Errors: none of the run's.
+    /// Begins a run and destroys it midway, as its caller may: a stream left early, a task destroyed, an execution
+    /// context destroyed. True: the run was over before. A range of events waits for its nodes, so there they must end
+    /// by themselves. Errors: none of the run's.
     template <class S, class Input, class Output, class In>
-    bool abandon(const sg::CompiledGraph<S, Input, Output>& app, In input, const sg::RunConfig& config, const Leave& leave) const {
+    bool abandon(const sg::CompiledGraph<S, Input, Output>& app, In input, const sg::RunConfig& config,
+                 const Leave& leave) const {
         sg::detail::StateBox<S> box;
-        return abandon_({app.core(), sg::detail::toRunInput<S, Input>(std::move(input)), withEnding(config), box.object()}, ending, leave);
+        return abandon_(
+            {app.core(), sg::detail::toRunInput<S, Input>(std::move(input)), withEnding(config), box.object()}, ending,
+            leave);
     }
 
     using Run = Ended (*)(const Call& call, Ending ending);
@@ -132,11 +141,13 @@ private:
     Abandon abandon_;
 };
 
-/// Blocking, as ranges of events, as a callback's events, awaited, spawned, as awaited events, both on Asio, and as events on an executor of Asio's.
+/// Blocking, as ranges of events, as a callback's events, awaited, spawned, as awaited events, both on Asio, and as
+/// events on an executor of Asio's.
 const std::vector<Driver>& all();
 /// Each of them plain, with something that could stop it, and with a timeout.
 const std::vector<Driver>& crossed();
-/// For loops that take long: `crossed()`, or in builds with a sanitizer each driver once, with one of the endings in turn.
+/// For loops that take long: `crossed()`, or in builds with a sanitizer each driver once, with one of the endings in
+/// turn.
 const std::vector<Driver>& affordable();
 /// The blocking one.
 const Driver& blocking();

@@ -14,7 +14,6 @@
 #include <stategraph/record.hpp>
 #include <stategraph/saver_rules.hpp>
 
-
 // Keys that are easy to tell apart, and a store whose owner cannot be trusted.
 namespace encryption {
 

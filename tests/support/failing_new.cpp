@@ -32,7 +32,9 @@ namespace failing_new {
 
 bool available() noexcept { return STATEGRAPH_FAILING_NEW != 0; }
 
-void arm(std::size_t fail_at, std::size_t count) noexcept { armed = {.calls = 0, .first = fail_at, .end = fail_at + count, .failures = 0}; }
+void arm(std::size_t fail_at, std::size_t count) noexcept {
+    armed = {.calls = 0, .first = fail_at, .end = fail_at + count, .failures = 0};
+}
 
 void count() noexcept {
     constexpr std::size_t never = std::numeric_limits<std::size_t>::max();

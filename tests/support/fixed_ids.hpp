@@ -7,7 +7,9 @@
 /// A clock that stands still and bits that never change: what a run stores is then a function of what it does.
 class FixedIds final : public stategraph::IdSource {
 public:
-    std::chrono::system_clock::time_point now() override { return std::chrono::system_clock::time_point(std::chrono::seconds(1'700'000'000)); }
+    std::chrono::system_clock::time_point now() override {
+        return std::chrono::system_clock::time_point(std::chrono::seconds(1'700'000'000));
+    }
     std::uint64_t uniqueBits() override { return 0x0123'4567'89AB'CDEF; }
 
     static std::shared_ptr<stategraph::IdSource> make() { return std::make_shared<FixedIds>(); }

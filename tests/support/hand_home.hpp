@@ -8,8 +8,8 @@
 
 #include <stategraph/task.hpp>
 
-/// A place where coroutines live, timers and all, whose work a test does piece by piece on its own thread: so it can end a coroutine between any
-/// two of them. Must outlive the coroutines; work that is left is dropped.
+/// A place where coroutines live, timers and all, whose work a test does piece by piece on its own thread: so it can
+/// end a coroutine between any two of them. Must outlive the coroutines; work that is left is dropped.
 class HandHome {
 public:
     using Clock = std::chrono::steady_clock;
@@ -82,7 +82,8 @@ private:
         work.drop(work.context);
     }
     static void endTimer(void* timer) { delete static_cast<Timer*>(timer); }
-    static constexpr stategraph::detail::HomeOps ops{.post = post, .startTimer = startTimer, .stopTimer = stopTimer, .endTimer = endTimer};
+    static constexpr stategraph::detail::HomeOps ops{
+        .post = post, .startTimer = startTimer, .stopTimer = stopTimer, .endTimer = endTimer};
 
     std::mutex mutex_;
     std::condition_variable came_;

@@ -8,7 +8,9 @@
 /// A clock that goes on when a test says so.
 class ManualClock final : public stategraph::IdSource {
 public:
-    std::chrono::system_clock::time_point now() override { return std::chrono::system_clock::time_point(std::chrono::microseconds(now_us_)); }
+    std::chrono::system_clock::time_point now() override {
+        return std::chrono::system_clock::time_point(std::chrono::microseconds(now_us_));
+    }
     std::uint64_t uniqueBits() override { return ++bits_; }
     void passMs(std::int64_t ms) { now_us_ += ms * 1000; }
 

@@ -14,12 +14,13 @@ namespace frames {
 
 inline constexpr std::size_t frame_size = 9;
 
-/// Puts the checksum that fits the body into a record that was altered, so that what reads the body sees the alteration. Too short for a
-/// frame: as it is.
+/// Puts the checksum that fits the body into a record that was altered, so that what reads the body sees the
+/// alteration. Too short for a frame: as it is.
 inline void fixChecksum(stategraph::CheckpointId id, std::string& record) {
     if (record.size() < frame_size) return;
     const std::string_view body = std::string_view(record).substr(frame_size);
-    const std::uint64_t sum = XXH3_64bits_withSeed(body.data(), body.size(), id.high() * 0x9E3779B97F4A7C15ULL ^ id.low());
+    const std::uint64_t sum =
+        XXH3_64bits_withSeed(body.data(), body.size(), id.high() * 0x9E3779B97F4A7C15ULL ^ id.low());
     for (std::size_t i = 0; i < 8; ++i) record[1 + i] = static_cast<char>(sum >> (56U - 8U * i));
 }
 

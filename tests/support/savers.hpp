@@ -13,7 +13,8 @@
 // A case on every saver there is.
 namespace savers {
 
-/// Where threads outlive the saver object. Drop what `open` gave before opening again: that is a new process, as far as can be told.
+/// Where threads outlive the saver object. Drop what `open` gave before opening again: that is a new process, as far as
+/// can be told.
 class Store {
 public:
     Store() = default;

@@ -1,5 +1,5 @@
-// Ten thousand runs at once that each wait 50 ms in three nodes, one after the other, on two threads. Ideal is that nothing but the waiting
-// takes time: 150 ms for all. The floor is the same with tasks alone: three sleeps, no graph.
+// Ten thousand runs at once that each wait 50 ms in three nodes, one after the other, on two threads. Ideal is that
+// nothing but the waiting takes time: 150 ms for all. The floor is the same with tasks alone: three sleeps, no graph.
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -83,7 +83,9 @@ void atOnce(benchmark::State& state, std::size_t size, F begin) {
         begun = 0;
         const auto before = static_cast<double>(heapBytes());
         const auto start = Clock::now();
-        for (std::size_t i = 0; i < size; ++i) sg::spawn(executor, begin(i), [&ends](sg::Outcome<sg::Result<Count>> outcome) { ends(std::move(outcome)); });
+        for (std::size_t i = 0; i < size; ++i)
+            sg::spawn(executor, begin(i),
+                      [&ends](sg::Outcome<sg::Result<Count>> outcome) { ends(std::move(outcome)); });
         const double spawned = secondsSince(start);
         while (begun < size) std::this_thread::sleep_for(std::chrono::milliseconds(1));
         const auto in_flight = static_cast<double>(heapBytes());
@@ -100,15 +102,21 @@ void atOnce(benchmark::State& state, std::size_t size, F begin) {
 
 void registerCases() {
     const std::size_t size = quick() ? 1000 : 10'000;
-    once(add("async_waits/runs", size, [=](benchmark::State& state) {
-             const auto app = waitingGraph(nullptr);
-             atOnce(state, size, [&](std::size_t) { return app.asyncInvoke({}); });
-         }), benchmark::kMillisecond);
-    once(add("async_waits/runs_memory", size, [=](benchmark::State& state) {
-             const auto app = waitingGraph(std::make_shared<sg::MemorySaver>());
-             atOnce(state, size, [&](std::size_t i) { return app.asyncInvoke({}, {.thread_id = std::to_string(i)}); });
-         }), benchmark::kMillisecond);
-    once(addFloor("async_waits/runs", size, [=](benchmark::State& state) { atOnce(state, size, [](std::size_t) { return threeSleeps(); }); }),
+    once(add("async_waits/runs", size,
+             [=](benchmark::State& state) {
+                 const auto app = waitingGraph(nullptr);
+                 atOnce(state, size, [&](std::size_t) { return app.asyncInvoke({}); });
+             }),
+         benchmark::kMillisecond);
+    once(add("async_waits/runs_memory", size,
+             [=](benchmark::State& state) {
+                 const auto app = waitingGraph(std::make_shared<sg::MemorySaver>());
+                 atOnce(state, size,
+                        [&](std::size_t i) { return app.asyncInvoke({}, {.thread_id = std::to_string(i)}); });
+             }),
+         benchmark::kMillisecond);
+    once(addFloor("async_waits/runs", size,
+                  [=](benchmark::State& state) { atOnce(state, size, [](std::size_t) { return threeSleeps(); }); }),
          benchmark::kMillisecond);
 }
 

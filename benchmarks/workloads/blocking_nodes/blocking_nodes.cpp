@@ -1,4 +1,5 @@
-// Nodes that wait (for a model, a database): they are to wait at the same time. The floor is a sleep of the same length.
+// Nodes that wait (for a model, a database): they are to wait at the same time. The floor is a sleep of the same
+// length.
 #include <chrono>
 #include <thread>
 
@@ -39,7 +40,9 @@ void oneSleep(benchmark::State& state) {
 
 void registerCases() {
     for (const std::size_t size : {1, 5, 64}) {
-        add("blocking_nodes/parallel", size, [=](benchmark::State& state) { parallelSleeps(state, size); })->UseRealTime();
+        add("blocking_nodes/parallel", size, [=](benchmark::State& state) {
+            parallelSleeps(state, size);
+        })->UseRealTime();
         addFloor("blocking_nodes/parallel", size, oneSleep)->UseRealTime();
     }
 }

@@ -1,5 +1,5 @@
-// Chains of up to a thousand nodes (LangGraph's sequential_10 and sequential_1000): does a superstep cost more in a larger graph? And
-// what compiling one costs.
+// Chains of up to a thousand nodes (LangGraph's sequential_10 and sequential_1000): does a superstep cost more in a
+// larger graph? And what compiling one costs.
 #include <map>
 
 #include "benchmarks/support/chain.hpp"
@@ -33,7 +33,8 @@ void indexByHand(benchmark::State& state, std::size_t size) {
 void registerCases() {
     for (const std::size_t size : {10, 100, 1000}) {
         add("chain_1000/invoke", size, [=](benchmark::State& state) { runChain(state, size), perNode(state, size); });
-        addFloor("chain_1000/invoke", size, [=](benchmark::State& state) { runChainByHand(state, size), perNode(state, size); });
+        addFloor("chain_1000/invoke", size,
+                 [=](benchmark::State& state) { runChainByHand(state, size), perNode(state, size); });
         add("chain_1000/compile", size, [=](benchmark::State& state) { compileChain(state, size); });
         addFloor("chain_1000/compile", size, [=](benchmark::State& state) { indexByHand(state, size); });
     }

@@ -14,7 +14,8 @@ void workersAndAJoin(benchmark::State& state, std::size_t size, std::optional<in
     std::vector<std::string> workers;
     for (std::size_t i = 0; i < size; ++i) {
         workers.push_back("w" + std::to_string(i));
-        graph.addNode(workers.back(), [i](const Team&) -> sg::Update<Team> { return {sg::add(&Team::done, static_cast<int>(i))}; });
+        graph.addNode(workers.back(),
+                      [i](const Team&) -> sg::Update<Team> { return {sg::add(&Team::done, static_cast<int>(i))}; });
         graph.addEdge(sg::START, workers.back());
     }
     graph.addNode("join", countDone).addEdge(workers, "join").addEdge("join", sg::END);

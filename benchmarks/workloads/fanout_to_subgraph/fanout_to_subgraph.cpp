@@ -1,4 +1,5 @@
-// LangGraph's fanout_to_subgraph: a Send for each subject to a subgraph of thirteen supersteps, of which ten are a loop.
+// LangGraph's fanout_to_subgraph: a Send for each subject to a subgraph of thirteen supersteps, of which ten are a
+// loop.
 #include "benchmarks/support/savers.hpp"
 #include "benchmarks/support/workload.hpp"
 
@@ -20,7 +21,8 @@ struct Joke {
     std::string subject = {};
     std::vector<std::string> jokes = {};
     static constexpr auto channels() {
-        return sg::channels(sg::channel("letters", &Joke::letters), sg::channel("subject", &Joke::subject), sg::channel("jokes", &Joke::jokes));
+        return sg::channels(sg::channel("letters", &Joke::letters), sg::channel("subject", &Joke::subject),
+                            sg::channel("jokes", &Joke::jokes));
     }
 };
 struct Jokes {
@@ -40,8 +42,10 @@ constexpr std::string_view ten_bumps = " a a a a a a a a a a";
 
 sg::CompiledGraph<Joke> childGraph() {
     sg::StateGraph<Joke> graph;
-    graph.addNode("edit", [](const Joke& s) -> sg::Update<Joke> { return {sg::set(&Joke::subject, textOf(s.letters))}; })
-        .addNode("generate", [](const Joke& s) -> sg::Update<Joke> { return {sg::set(&Joke::jokes, {"Joke about " + s.subject})}; })
+    graph
+        .addNode("edit", [](const Joke& s) -> sg::Update<Joke> { return {sg::set(&Joke::subject, textOf(s.letters))}; })
+        .addNode("generate",
+                 [](const Joke& s) -> sg::Update<Joke> { return {sg::set(&Joke::jokes, {"Joke about " + s.subject})}; })
         .addNode("bump", [](const Joke& s) -> sg::Update<Joke> { return {sg::set(&Joke::jokes, {s.jokes[0] + " a"})}; })
         .addEdge(sg::START, "edit")
         .addEdge("edit", "generate")
@@ -53,12 +57,14 @@ sg::CompiledGraph<Joke> childGraph() {
 sg::StateGraph<Jokes> parentGraph() {
     sg::StateGraph<Jokes> graph;
     graph
-        .addNode("generate_joke", childGraph(), [](const Jokes&) { return sg::Update<Joke>(); },
-                 [](const Joke& s) -> sg::Update<Jokes> { return {sg::add(&Jokes::jokes, s.jokes)}; })
+        .addNode(
+            "generate_joke", childGraph(), [](const Jokes&) { return sg::Update<Joke>(); },
+            [](const Joke& s) -> sg::Update<Jokes> { return {sg::add(&Jokes::jokes, s.jokes)}; })
         .addConditionalEdges(sg::START,
                              [](const Jokes& s) {
                                  sg::Targets targets;
-                                 for (const auto& subject : s.subjects) targets.add(sg::Send("generate_joke", Joke{.letters = subject.letters}));
+                                 for (const auto& subject : s.subjects)
+                                     targets.add(sg::Send("generate_joke", Joke{.letters = subject.letters}));
                                  return targets;
                              },
                              {"generate_joke"})
@@ -85,9 +91,11 @@ void jokes(benchmark::State& state, std::size_t size, Store store, std::optional
         const FreshSaver fresh(store);
         const auto app = parentGraph().compile({.checkpointer = fresh.saver});
         state.ResumeTiming();
-        const auto result = app.invoke({sg::set(&Jokes::subjects, subjects)},
-                                       {.thread_id = "t", .durability = sg::Durability::exit, .max_concurrency = concurrency});
-        if (result.values.jokes.size() != size || !result.values.jokes[0].ends_with(ten_bumps)) state.SkipWithError("wrong result");
+        const auto result =
+            app.invoke({sg::set(&Jokes::subjects, subjects)},
+                       {.thread_id = "t", .durability = sg::Durability::exit, .max_concurrency = concurrency});
+        if (result.values.jokes.size() != size || !result.values.jokes[0].ends_with(ten_bumps))
+            state.SkipWithError("wrong result");
     }
 }
 
@@ -112,8 +120,11 @@ void registerCases() {
         if (quick() && size > 10) continue;
         add("fanout_to_subgraph/inline", size, [=](benchmark::State& state) { jokes(state, size, Store::none, 1); });
         addFloor("fanout_to_subgraph/inline", size, [=](benchmark::State& state) { byHand(state, size); });
-        add("fanout_to_subgraph/pool", size, [=](benchmark::State& state) { jokes(state, size, Store::none, {}); })->UseRealTime();
-        add("fanout_to_subgraph/checkpoint", size, [=](benchmark::State& state) { jokes(state, size, Store::memory, 1); });
+        add("fanout_to_subgraph/pool", size, [=](benchmark::State& state) {
+            jokes(state, size, Store::none, {});
+        })->UseRealTime();
+        add("fanout_to_subgraph/checkpoint", size,
+            [=](benchmark::State& state) { jokes(state, size, Store::memory, 1); });
     }
 }
 

@@ -1,5 +1,6 @@
-// What a thread with many messages costs: time of a step at its end relative to one at 100 messages, and bytes stored relative to the
-// messages' own. One message of 200 bytes a superstep (a run that loops), or one a run (a conversation).
+// What a thread with many messages costs: time of a step at its end relative to one at 100 messages, and bytes stored
+// relative to the messages' own. One message of 200 bytes a superstep (a run that loops), or one a run (a
+// conversation).
 #include <cstdio>
 #include <memory>
 #include <stdexcept>
@@ -22,7 +23,8 @@ constexpr std::size_t window = 80;
 constexpr std::size_t peers_early = 100;
 constexpr std::size_t peers_late = 1900;
 
-void report(benchmark::State& state, const std::vector<Clock::time_point>& calls, std::size_t size, double total_s, double stored) {
+void report(benchmark::State& state, const std::vector<Clock::time_point>& calls, std::size_t size, double total_s,
+            double stored) {
     const double at_end = medianGap(calls, size - std::min(window, size / 5) - 1, size - 1);
     state.SetIterationTime(at_end);
     state.counters["step_at_end_us"] = at_end * 1e6;
@@ -42,10 +44,13 @@ void oneRun(benchmark::State& state, Store store, std::size_t size) {
     calls.reserve(size + 1);
     const int limit = static_cast<int>(size);
     sg::StateGraph<Conversation> graph;
-    graph.addNode("say", [&](const Conversation& s) -> sg::Update<Conversation> {
-             calls.push_back(Clock::now());
-             return {sg::add(&Conversation::messages, texts[static_cast<std::size_t>(s.n)]), sg::set(&Conversation::n, s.n + 1)};
-         })
+    graph
+        .addNode("say",
+                 [&](const Conversation& s) -> sg::Update<Conversation> {
+                     calls.push_back(Clock::now());
+                     return {sg::add(&Conversation::messages, texts[static_cast<std::size_t>(s.n)]),
+                             sg::set(&Conversation::n, s.n + 1)};
+                 })
         .addEdge(sg::START, "say")
         .addConditionalEdges("say", [limit](const Conversation& s) { return s.n < limit ? "say" : sg::END; });
     for (auto _ : state) {
@@ -65,7 +70,9 @@ void oneMessageARun(benchmark::State& state, Store store, std::size_t size) {
     const auto& texts = messages(size);
     std::vector<Clock::time_point> calls;
     sg::StateGraph<Conversation> graph;
-    graph.addNode("answer", [](const Conversation& s) -> sg::Update<Conversation> { return {sg::set(&Conversation::n, s.n + 1)}; })
+    graph
+        .addNode("answer",
+                 [](const Conversation& s) -> sg::Update<Conversation> { return {sg::set(&Conversation::n, s.n + 1)}; })
         .addEdge(sg::START, "answer")
         .addEdge("answer", sg::END);
     for (auto _ : state) {
@@ -98,7 +105,8 @@ void byHand(benchmark::State& state, Store store, std::size_t size) {
             rocksdb::Options options;
             options.create_if_missing = true;
             rocksdb::DB* opened = nullptr;
-            if (!rocksdb::DB::Open(options, folder.path(), &opened).ok()) throw std::runtime_error("cannot open the database");
+            if (!rocksdb::DB::Open(options, folder.path(), &opened).ok())
+                throw std::runtime_error("cannot open the database");
             db.reset(opened);
         }
         const auto begin = Clock::now();
@@ -108,7 +116,8 @@ void byHand(benchmark::State& state, Store store, std::size_t size) {
             if (db) {
                 char key[32];
                 const int length = std::snprintf(key, sizeof key, "c/t/%016zu", i);
-                if (!db->Put({}, {key, static_cast<std::size_t>(length)}, held.back()).ok()) throw std::runtime_error("cannot write");
+                if (!db->Put({}, {key, static_cast<std::size_t>(length)}, held.back()).ok())
+                    throw std::runtime_error("cannot write");
             } else {
                 log.append(held.back());
             }

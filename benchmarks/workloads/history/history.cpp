@@ -18,11 +18,15 @@ struct Stored {
     }
     static sg::StateGraph<Conversation> graph(std::size_t size) {
         sg::StateGraph<Conversation> graph;
-        graph.addNode("say", [](const Conversation& s) -> sg::Update<Conversation> {
-                 return {sg::add(&Conversation::messages, messageOf(static_cast<std::size_t>(s.n))), sg::set(&Conversation::n, s.n + 1)};
-             })
+        graph
+            .addNode("say",
+                     [](const Conversation& s) -> sg::Update<Conversation> {
+                         return {sg::add(&Conversation::messages, messageOf(static_cast<std::size_t>(s.n))),
+                                 sg::set(&Conversation::n, s.n + 1)};
+                     })
             .addEdge(sg::START, "say")
-            .addConditionalEdges("say", [size](const Conversation& s) { return s.n < static_cast<int>(size) ? "say" : sg::END; });
+            .addConditionalEdges(
+                "say", [size](const Conversation& s) { return s.n < static_cast<int>(size) ? "say" : sg::END; });
         return graph;
     }
 
@@ -80,7 +84,8 @@ void history(benchmark::State& state, const Stored& stored, bool values, std::si
 /// The id of the checkpoint in the middle.
 sg::CheckpointId middleOf(const sg::CompiledGraph<Conversation>& app, std::size_t size) {
     sg::CheckpointId id;
-    for (const auto& snapshot : app.getStateHistory({.thread_id = "t"}, {.limit = size / 2, .values = false})) id = snapshot.config.checkpoint_id;
+    for (const auto& snapshot : app.getStateHistory({.thread_id = "t"}, {.limit = size / 2, .values = false}))
+        id = snapshot.config.checkpoint_id;
     return id;
 }
 
@@ -89,7 +94,8 @@ void fork(benchmark::State& state, Store store, std::size_t size) {
     const Stored stored(store, size);
     const auto middle = middleOf(stored.app, size);
     for (auto _ : state) {
-        const auto config = stored.app.updateState({.thread_id = "t", .checkpoint_id = middle}, {sg::set(&Conversation::n, 7)}, {.as_node = "say"});
+        const auto config = stored.app.updateState({.thread_id = "t", .checkpoint_id = middle},
+                                                   {sg::set(&Conversation::n, 7)}, {.as_node = "say"});
         if (config.checkpoint_id == middle) state.SkipWithError("wrong result");
     }
 }
@@ -97,7 +103,8 @@ void fork(benchmark::State& state, Store store, std::size_t size) {
 void updateState(benchmark::State& state, Store store, std::size_t size) {
     const Stored stored(store, size);
     for (auto _ : state) {
-        stored.app.updateState({.thread_id = "t"}, {sg::set(&Conversation::n, static_cast<int>(size))}, {.as_node = "say"});
+        stored.app.updateState({.thread_id = "t"}, {sg::set(&Conversation::n, static_cast<int>(size))},
+                               {.as_node = "say"});
     }
 }
 
@@ -120,23 +127,31 @@ void updateSmallState(benchmark::State& state, Store store) {
 }  // namespace
 
 void registerCases() {
-    const std::vector<std::size_t> sizes = quick() ? std::vector<std::size_t>{100, 1000} : std::vector<std::size_t>{100, 1000, 10'000};
+    const std::vector<std::size_t> sizes =
+        quick() ? std::vector<std::size_t>{100, 1000} : std::vector<std::size_t>{100, 1000, 10'000};
     for (const Store store : {Store::memory, Store::rocksdb}) {
         const std::string on = toString(store);
         for (const std::size_t size : sizes) {
             const auto shared = std::make_shared<std::unique_ptr<Stored>>();
-            add("history/get_state_" + on, size, [=](benchmark::State& state) { getState(state, made(shared, store, size), size); });
-            addFloor("history/get_state_" + on, size, [=](benchmark::State& state) { readOneValue(state, store, size); });
-            add("history/headers_" + on, size, [=](benchmark::State& state) { history(state, made(shared, store, size), false, size); });
-            add("history/newest_10_values_" + on, size, [=](benchmark::State& state) { history(state, made(shared, store, size), true, 10); });
+            add("history/get_state_" + on, size,
+                [=](benchmark::State& state) { getState(state, made(shared, store, size), size); });
+            addFloor("history/get_state_" + on, size,
+                     [=](benchmark::State& state) { readOneValue(state, store, size); });
+            add("history/headers_" + on, size,
+                [=](benchmark::State& state) { history(state, made(shared, store, size), false, size); });
+            add("history/newest_10_values_" + on, size,
+                [=](benchmark::State& state) { history(state, made(shared, store, size), true, 10); });
             add("history/fork_" + on, size, [=](benchmark::State& state) { fork(state, store, size); });
             add("history/update_" + on, size, [=](benchmark::State& state) { updateState(state, store, size); });
             // Each checkpoint's whole state, so that the sum grows with the square.
-            if (size <= 1000) add("history/all_values_" + on, size, [=](benchmark::State& state) { history(state, made(shared, store, size), true, size); });
+            if (size <= 1000)
+                add("history/all_values_" + on, size,
+                    [=](benchmark::State& state) { history(state, made(shared, store, size), true, size); });
         }
         // As many as NeoGraph's figure in published.json is of.
         const auto shared = std::make_shared<std::unique_ptr<Stored>>();
-        add("history/headers_" + on, 2000, [=](benchmark::State& state) { history(state, made(shared, store, 2000), false, 2000); });
+        add("history/headers_" + on, 2000,
+            [=](benchmark::State& state) { history(state, made(shared, store, 2000), false, 2000); });
         add("history/update_state_" + on, [=](benchmark::State& state) { updateSmallState(state, store); });
     }
 }

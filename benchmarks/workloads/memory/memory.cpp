@@ -29,20 +29,22 @@ void bytesPerCheckpoint(benchmark::State& state, std::size_t threads, std::size_
         const auto begin = Clock::now();
         for (std::size_t thread = 0; thread < threads; ++thread) {
             const std::string id = "thread-" + std::to_string(thread);
-            for (std::size_t run = 0; run < runs_a_thread; ++run) app.invoke({sg::set(&Ticket::n, 0)}, {.thread_id = id});
+            for (std::size_t run = 0; run < runs_a_thread; ++run)
+                app.invoke({sg::set(&Ticket::n, 0)}, {.thread_id = id});
         }
         state.SetIterationTime(secondsSince(begin));
         const double count = static_cast<double>(threads * runs_a_thread * checkpoints_a_run);
         state.counters["checkpoints"] = count;
         state.counters["heap_bytes"] = static_cast<double>(heapBytes() - heap) / count;
-        state.counters["resident_bytes"] = (static_cast<double>(residentBytes()) - static_cast<double>(resident)) / count;
+        state.counters["resident_bytes"] =
+            (static_cast<double>(residentBytes()) - static_cast<double>(resident)) / count;
         state.counters["stored_bytes"] = fresh.storedBytes() / count;
     }
 }
 
-/// `runs` runs through one graph, each on a thread of its own that is deleted afterwards: at once, or a thousand at a time by a prune.
-/// Prints memory and open files at every tenth; the counters say how much more there is at the end than at the second tenth, when all
-/// buffers have been used. Gives up, as a failure, after `soak_limit_s`.
+/// `runs` runs through one graph, each on a thread of its own that is deleted afterwards: at once, or a thousand at a
+/// time by a prune. Prints memory and open files at every tenth; the counters say how much more there is at the end
+/// than at the second tenth, when all buffers have been used. Gives up, as a failure, after `soak_limit_s`.
 void soak(benchmark::State& state, Store store, std::size_t runs, bool by_prune) {
     for (auto _ : state) {
         const FreshSaver fresh(store);
@@ -60,9 +62,11 @@ void soak(benchmark::State& state, Store store, std::size_t runs, bool by_prune)
                 fresh.saver->prune({.threads_unused_since = std::chrono::system_clock::time_point::max()});
             }
             if (i % 1000 == 0 && secondsSince(begin) > soak_limit_s) {
-                std::fprintf(stderr, "soak_%s: gave up after %zu of %zu runs, %.0f s\n", toString(store), i, runs, secondsSince(begin));
+                std::fprintf(stderr, "soak_%s: gave up after %zu of %zu runs, %.0f s\n", toString(store), i, runs,
+                             secondsSince(begin));
                 state.SkipWithError(("too slow: " + std::to_string(i) + " of " + std::to_string(runs) + " runs in " +
-                                     std::to_string(static_cast<int>(soak_limit_s)) + " s").c_str());
+                                     std::to_string(static_cast<int>(soak_limit_s)) + " s")
+                                        .c_str());
                 return;
             }
             if (i % (runs / 10) != 0) continue;
@@ -70,8 +74,10 @@ void soak(benchmark::State& state, Store store, std::size_t runs, bool by_prune)
             resident[tenth] = static_cast<double>(residentBytes()) / (1 << 20);
             heap[tenth] = static_cast<double>(heapBytes()) / (1 << 20);
             files[tenth] = static_cast<double>(openFiles());
-            std::fprintf(stderr, "soak_%s%s: %3zu %% of %zu runs, %6.1f s: resident %.2f MiB, heap %.2f MiB, %.0f open files\n", toString(store),
-                         by_prune ? "_prune" : "", (tenth + 1) * 10, runs, secondsSince(begin), resident[tenth], heap[tenth], files[tenth]);
+            std::fprintf(stderr,
+                         "soak_%s%s: %3zu %% of %zu runs, %6.1f s: resident %.2f MiB, heap %.2f MiB, %.0f open files\n",
+                         toString(store), by_prune ? "_prune" : "", (tenth + 1) * 10, runs, secondsSince(begin),
+                         resident[tenth], heap[tenth], files[tenth]);
             state.counters["resident_mib_" + std::to_string((tenth + 1) * 10)] = resident[tenth];
         }
         state.SetIterationTime(secondsSince(begin));
@@ -86,8 +92,10 @@ void soak(benchmark::State& state, Store store, std::size_t runs, bool by_prune)
 
 void registerCases() {
     const std::size_t threads = quick() ? 1000 : 25'000;
-    once(add("memory/short_threads", threads, [=](benchmark::State& state) { bytesPerCheckpoint(state, threads, 1); }), benchmark::kMillisecond);
-    once(add("memory/long_thread", threads, [=](benchmark::State& state) { bytesPerCheckpoint(state, 1, threads); }), benchmark::kMillisecond);
+    once(add("memory/short_threads", threads, [=](benchmark::State& state) { bytesPerCheckpoint(state, threads, 1); }),
+         benchmark::kMillisecond);
+    once(add("memory/long_thread", threads, [=](benchmark::State& state) { bytesPerCheckpoint(state, 1, threads); }),
+         benchmark::kMillisecond);
     for (const Store store : {Store::memory, Store::rocksdb}) {
         for (const bool by_prune : {false, true}) {
             const std::size_t runs = quick() ? 10'000 : store == Store::memory ? 1'000'000 : 200'000;

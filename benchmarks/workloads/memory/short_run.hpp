@@ -22,7 +22,8 @@ inline stategraph::CompiledGraph<Ticket> shortGraph(std::shared_ptr<stategraph::
     sg::StateGraph<Ticket> graph;
     const auto node = [](const char* word) {
         return [word](const Ticket& s) -> sg::Update<Ticket> {
-            return {sg::set(&Ticket::n, s.n + 1), sg::set(&Ticket::price, s.price + 0.5), sg::set(&Ticket::state, word)};
+            return {sg::set(&Ticket::n, s.n + 1), sg::set(&Ticket::price, s.price + 0.5),
+                    sg::set(&Ticket::state, word)};
         };
     };
     graph.addSequence("open", node("opened"), "price", node("priced"), "close", node("closed"))

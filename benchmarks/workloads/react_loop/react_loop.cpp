@@ -1,5 +1,6 @@
-// LangGraph's react_agent: a model (fake) asks for one tool call after the other, n times, each with an argument of 3,600 characters,
-// and each tool's answer has 36 KB; then it answers. 2n + 1 supersteps and a conversation of 2n + 2 messages.
+// LangGraph's react_agent: a model (fake) asks for one tool call after the other, n times, each with an argument of
+// 3,600 characters, and each tool's answer has 36 KB; then it answers. 2n + 1 supersteps and a conversation of 2n + 2
+// messages.
 #include <stategraph/messages.hpp>
 #include <stategraph/stategraph.hpp>
 
@@ -23,13 +24,15 @@ struct Message {
     std::string id = {};
     bool isRemoval() const { return false; }
     static constexpr auto fields() {
-        return sg::fields(sg::field("role", &Message::role), sg::field("content", &Message::content), sg::field("calls", &Message::calls),
-                          sg::field("id", &Message::id));
+        return sg::fields(sg::field("role", &Message::role), sg::field("content", &Message::content),
+                          sg::field("calls", &Message::calls), sg::field("id", &Message::id));
     }
 };
 struct Agent {
     std::vector<Message> messages = {};
-    static constexpr auto channels() { return sg::channels(sg::channel("messages", &Agent::messages, sg::addMessages)); }
+    static constexpr auto channels() {
+        return sg::channels(sg::channel("messages", &Agent::messages, sg::addMessages));
+    }
 };
 
 std::string repeated(std::string_view text, int times) {
@@ -42,16 +45,24 @@ Message modelSays(std::size_t said, std::size_t tool_calls) {
     const std::size_t turn = said / 2;
     const std::string id = "m" + std::to_string(said);
     if (turn >= tool_calls) return {.role = "ai", .content = repeated("answer", 100), .id = id};
-    return {.role = "ai", .calls = {{.id = std::to_string(turn), .query = repeated("0b9d9c3e-4a57-4f0c-9c0e-1f2d3c4b5a69", 100)}}, .id = id};
+    return {.role = "ai",
+            .calls = {{.id = std::to_string(turn), .query = repeated("0b9d9c3e-4a57-4f0c-9c0e-1f2d3c4b5a69", 100)}},
+            .id = id};
 }
-Message toolSays(const Call& call) { return {.role = "tool", .content = repeated("result for query: " + call.query, 10), .id = "t" + call.id}; }
+Message toolSays(const Call& call) {
+    return {.role = "tool", .content = repeated("result for query: " + call.query, 10), .id = "t" + call.id};
+}
 
 sg::StateGraph<Agent> agentGraph(std::size_t tool_calls) {
     const sg::NodeId<Call> tools{"tools"};
     sg::StateGraph<Agent> graph;
     graph
-        .addNode("agent", [=](const Agent& s) -> sg::Update<Agent> { return {sg::add(&Agent::messages, modelSays(s.messages.size(), tool_calls))}; })
-        .addNode(tools, [](const Call& call) -> sg::Update<Agent> { return {sg::add(&Agent::messages, toolSays(call))}; })
+        .addNode("agent",
+                 [=](const Agent& s) -> sg::Update<Agent> {
+                     return {sg::add(&Agent::messages, modelSays(s.messages.size(), tool_calls))};
+                 })
+        .addNode(tools,
+                 [](const Call& call) -> sg::Update<Agent> { return {sg::add(&Agent::messages, toolSays(call))}; })
         .addEdge(sg::START, "agent")
         .addConditionalEdges("agent",
                              [=](const Agent& s) {
@@ -70,8 +81,9 @@ void agent(benchmark::State& state, std::size_t tool_calls, Store store) {
         const FreshSaver fresh(store);
         const auto app = agentGraph(tool_calls).compile({.checkpointer = fresh.saver});
         state.ResumeTiming();
-        const auto result = app.invoke({sg::add(&Agent::messages, Message{.role = "human", .content = "hi?", .id = "h"})},
-                                       {.thread_id = "t", .durability = sg::Durability::exit, .recursion_limit = 1000});
+        const auto result =
+            app.invoke({sg::add(&Agent::messages, Message{.role = "human", .content = "hi?", .id = "h"})},
+                       {.thread_id = "t", .durability = sg::Durability::exit, .recursion_limit = 1000});
         if (result.values.messages.size() != 2 * tool_calls + 2) state.SkipWithError("wrong result");
     }
 }

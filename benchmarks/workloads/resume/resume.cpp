@@ -1,10 +1,11 @@
-// Going on with a thread that stopped: at a breakpoint, at a question, and in a new process (open the database, load, go on).
+// Going on with a thread that stopped: at a breakpoint, at a question, and in a new process (open the database, load,
+// go on).
 #include <filesystem>
 #include <memory>
 
+#include "benchmarks/support/figures.hpp"
 #include "benchmarks/support/savers.hpp"
 #include "benchmarks/support/workload.hpp"
-#include "benchmarks/support/figures.hpp"
 #include "benchmarks/workloads/growing_thread/conversation.hpp"
 
 namespace bench {
@@ -35,7 +36,9 @@ enum class How { breakpoint, update, answer };
 /// The time of what follows the stop alone: a thread is made and stopped before each.
 void goOn(benchmark::State& state, Store store, How how) {
     const FreshSaver fresh(store);
-    const auto app = twoNodes(how == How::answer).compile({.checkpointer = fresh.saver, .interrupt_before = how == How::answer ? sg::NodeNames() : "b"});
+    const auto app =
+        twoNodes(how == How::answer)
+            .compile({.checkpointer = fresh.saver, .interrupt_before = how == How::answer ? sg::NodeNames() : "b"});
     std::size_t thread = 0;
     for (auto _ : state) {
         const std::string id = "t" + std::to_string(thread++);
@@ -43,7 +46,8 @@ void goOn(benchmark::State& state, Store store, How how) {
         app.invoke({sg::set(&Two::n, 0)}, config);
         const auto begin = Clock::now();
         if (how == How::update) app.updateState({.thread_id = id}, {sg::set(&Two::n, 1)}, {.as_node = "a"});
-        const auto result = how == How::answer ? app.invoke(sg::Command<>{.resume = 1}, config) : app.invoke(sg::RESUME, config);
+        const auto result =
+            how == How::answer ? app.invoke(sg::Command<>{.resume = 1}, config) : app.invoke(sg::RESUME, config);
         state.SetIterationTime(secondsSince(begin));
         if (result.values.n != 2) state.SkipWithError("wrong result");
     }
@@ -52,16 +56,22 @@ void goOn(benchmark::State& state, Store store, How how) {
 /// A thread of `size` messages that stopped at a breakpoint, on disk: what a new process does until it has gone on.
 void openLoadGoOn(benchmark::State& state, std::size_t size) {
     sg::StateGraph<Conversation> graph;
-    graph.addNode("say", [](const Conversation& s) -> sg::Update<Conversation> {
-             return {sg::add(&Conversation::messages, messageOf(static_cast<std::size_t>(s.n))), sg::set(&Conversation::n, s.n + 1)};
-         })
-        .addNode("pause", [](const Conversation& s) -> sg::Update<Conversation> { return {sg::set(&Conversation::n, s.n)}; })
+    graph
+        .addNode("say",
+                 [](const Conversation& s) -> sg::Update<Conversation> {
+                     return {sg::add(&Conversation::messages, messageOf(static_cast<std::size_t>(s.n))),
+                             sg::set(&Conversation::n, s.n + 1)};
+                 })
+        .addNode("pause",
+                 [](const Conversation& s) -> sg::Update<Conversation> { return {sg::set(&Conversation::n, s.n)}; })
         .addEdge(sg::START, "say")
-        .addConditionalEdges("say", [size](const Conversation& s) { return s.n < static_cast<int>(size) ? "say" : "pause"; })
+        .addConditionalEdges("say",
+                             [size](const Conversation& s) { return s.n < static_cast<int>(size) ? "say" : "pause"; })
         .addEdge("pause", sg::END);
     const TempFolder made;
     {
-        const auto app = graph.compile({.checkpointer = std::make_shared<sg::RocksDBSaver>(made.path()), .interrupt_before = {"pause"}});
+        const auto app = graph.compile(
+            {.checkpointer = std::make_shared<sg::RocksDBSaver>(made.path()), .interrupt_before = {"pause"}});
         app.invoke({}, {.thread_id = "t", .recursion_limit = static_cast<int>(size) + 1});
     }
     for (auto _ : state) {
@@ -70,7 +80,8 @@ void openLoadGoOn(benchmark::State& state, std::size_t size) {
         std::filesystem::copy(made.path(), copy.path(), std::filesystem::copy_options::recursive);
         state.ResumeTiming();
         {
-            const auto app = graph.compile({.checkpointer = std::make_shared<sg::RocksDBSaver>(copy.path()), .interrupt_before = {"pause"}});
+            const auto app = graph.compile(
+                {.checkpointer = std::make_shared<sg::RocksDBSaver>(copy.path()), .interrupt_before = {"pause"}});
             const auto result = app.invoke(sg::RESUME, {.thread_id = "t"});
             if (result.values.messages.size() != size) state.SkipWithError("wrong result");
         }
@@ -92,7 +103,9 @@ void openAlone(benchmark::State& state) {
 void registerCases() {
     for (const Store store : {Store::memory, Store::rocksdb}) {
         const std::string on = toString(store);
-        add("resume/breakpoint_" + on, [=](benchmark::State& state) { goOn(state, store, How::breakpoint); })->UseManualTime();
+        add("resume/breakpoint_" + on, [=](benchmark::State& state) {
+            goOn(state, store, How::breakpoint);
+        })->UseManualTime();
         add("resume/update_" + on, [=](benchmark::State& state) { goOn(state, store, How::update); })->UseManualTime();
         add("resume/answer_" + on, [=](benchmark::State& state) { goOn(state, store, How::answer); })->UseManualTime();
     }

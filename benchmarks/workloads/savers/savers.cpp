@@ -1,4 +1,5 @@
-// A superstep with a saver: the loop of the workload superstep, stored in memory and on RocksDB; and many threads that all want fsync.
+// A superstep with a saver: the loop of the workload superstep, stored in memory and on RocksDB; and many threads that
+// all want fsync.
 #include <algorithm>
 #include <thread>
 
@@ -16,7 +17,9 @@ namespace sg = stategraph;
 /// The rows that the saver of one run of `steps` gets: of their bytes the floors' are.
 std::vector<std::string> rowsOfRun(int steps) {
     const FreshSaver fresh(Store::memory);
-    loopGraph(steps).compile({.checkpointer = fresh.saver}).invoke({sg::set(&Counter::n, 0)}, {.thread_id = "t", .recursion_limit = steps});
+    loopGraph(steps)
+        .compile({.checkpointer = fresh.saver})
+        .invoke({sg::set(&Counter::n, 0)}, {.thread_id = "t", .recursion_limit = steps});
     std::vector<std::string> rows;
     for (auto& row : fresh.saver->list({.thread_id = "t"})) rows.push_back(std::move(row.bytes));
     std::reverse(rows.begin(), rows.end());
@@ -37,7 +40,8 @@ void loop(benchmark::State& state, Store store, sg::Durability durability, int s
     std::size_t thread = 0;
     for (auto _ : state) {
         const std::string id = "t" + std::to_string(thread++);
-        const auto result = app.invoke({sg::set(&Counter::n, 0)}, {.thread_id = id, .durability = durability, .recursion_limit = steps});
+        const auto result = app.invoke({sg::set(&Counter::n, 0)},
+                                       {.thread_id = id, .durability = durability, .recursion_limit = steps});
         if (result.values.n != steps) state.SkipWithError("wrong result");
         if (store != Store::memory) continue;
         state.PauseTiming();  // or memory grows without end
@@ -88,7 +92,8 @@ void groupCommit(benchmark::State& state, std::size_t writers, int steps) {
         const auto begin = Clock::now();
         onThreads(writers, [&](std::size_t i) {
             app.invoke({sg::set(&Counter::n, 0)}, {.thread_id = "t" + std::to_string(round) + "-" + std::to_string(i),
-                                                   .durability = sg::Durability::sync, .recursion_limit = steps});
+                                                   .durability = sg::Durability::sync,
+                                                   .recursion_limit = steps});
         });
         ++round;
         const double seconds = secondsSince(begin);
@@ -104,12 +109,14 @@ void bareGroupCommit(benchmark::State& state, std::size_t writers, int steps) {
         const auto begin = Clock::now();
         onThreads(writers, [&](std::size_t i) {
             const std::string id = "t" + std::to_string(i);
-            for (std::uint64_t number = 0; number < rows.size(); ++number) bare.write(keyOf(id, number), rows[number], true);
+            for (std::uint64_t number = 0; number < rows.size(); ++number)
+                bare.write(keyOf(id, number), rows[number], true);
         });
         const double seconds = secondsSince(begin);
         state.SetIterationTime(seconds);
         state.counters["items"] = static_cast<double>(writers) * steps;
-        state.counters["commits_per_second"] = static_cast<double>(writers) * static_cast<double>(rows.size()) / seconds;
+        state.counters["commits_per_second"] =
+            static_cast<double>(writers) * static_cast<double>(rows.size()) / seconds;
     }
 }
 
@@ -117,15 +124,24 @@ void bareGroupCommit(benchmark::State& state, std::size_t writers, int steps) {
 
 void registerCases() {
     const int steps = 1000;
-    add("savers/memory", 1000, [](benchmark::State& state) { loop(state, Store::memory, sg::Durability::async, steps); });
+    add("savers/memory", 1000,
+        [](benchmark::State& state) { loop(state, Store::memory, sg::Durability::async, steps); });
     addFloor("savers/memory", 1000, [](benchmark::State& state) { bareCopies(state, steps); });
-    add("savers/rocksdb_async", 1000, [](benchmark::State& state) { loop(state, Store::rocksdb, sg::Durability::async, steps); })->UseRealTime();
-    addFloor("savers/rocksdb_async", 1000, [](benchmark::State& state) { bareWrites(state, false, steps); })->UseRealTime();
-    add("savers/rocksdb_exit", 1000, [](benchmark::State& state) { loop(state, Store::rocksdb, sg::Durability::exit, steps); })->UseRealTime();
+    add("savers/rocksdb_async", 1000, [](benchmark::State& state) {
+        loop(state, Store::rocksdb, sg::Durability::async, steps);
+    })->UseRealTime();
+    addFloor("savers/rocksdb_async", 1000, [](benchmark::State& state) {
+        bareWrites(state, false, steps);
+    })->UseRealTime();
+    add("savers/rocksdb_exit", 1000, [](benchmark::State& state) {
+        loop(state, Store::rocksdb, sg::Durability::exit, steps);
+    })->UseRealTime();
     for (const std::size_t writers : {1, 4, 16}) {
         const int sync_steps = quick() ? 20 : 200;
-        once(add("savers/rocksdb_sync", writers, [=](benchmark::State& state) { groupCommit(state, writers, sync_steps); }));
-        once(addFloor("savers/rocksdb_sync", writers, [=](benchmark::State& state) { bareGroupCommit(state, writers, sync_steps); }));
+        once(add("savers/rocksdb_sync", writers,
+                 [=](benchmark::State& state) { groupCommit(state, writers, sync_steps); }));
+        once(addFloor("savers/rocksdb_sync", writers,
+                      [=](benchmark::State& state) { bareGroupCommit(state, writers, sync_steps); }));
     }
 }
 

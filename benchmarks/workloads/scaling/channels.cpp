@@ -1,5 +1,5 @@
-// A superstep that reads and writes one of 5 to 500 channels, all of which have a value. StateGraph<JsonState>, because a struct of 500
-// members would measure the compiler; the tables that the engine works with are the same.
+// A superstep that reads and writes one of 5 to 500 channels, all of which have a value. StateGraph<JsonState>, because
+// a struct of 500 members would measure the compiler; the tables that the engine works with are the same.
 #include <string>
 
 #include <stategraph/json.hpp>

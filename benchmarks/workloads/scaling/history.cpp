@@ -1,5 +1,6 @@
-// A thread with 100 to 100,000 checkpoints behind it and a small state: what a superstep of its next run costs, and how long that run takes
-// until its first node is called (it reads the thread). growing_thread is the same with a state that grows along.
+// A thread with 100 to 100,000 checkpoints behind it and a small state: what a superstep of its next run costs, and how
+// long that run takes until its first node is called (it reads the thread). growing_thread is the same with a state
+// that grows along.
 #include <string>
 #include <vector>
 

@@ -1,5 +1,5 @@
-// A superstep of a graph with 10 to 10,000 nodes: one node of them that a router sends round (loop), and one after the other in a ring,
-// where each superstep touches another node. Always the same number of supersteps, whatever the size.
+// A superstep of a graph with 10 to 10,000 nodes: one node of them that a router sends round (loop), and one after the
+// other in a ring, where each superstep touches another node. Always the same number of supersteps, whatever the size.
 #include <string>
 
 #include "benchmarks/support/counter.hpp"

@@ -1,4 +1,5 @@
-// What a superstep costs as the graph's nodes, the state's channels, the store's threads, the thread's history, fan-outs or nesting grow.
+// What a superstep costs as the graph's nodes, the state's channels, the store's threads, the thread's history,
+// fan-outs or nesting grow.
 #include "benchmarks/workloads/scaling/scaling.hpp"
 
 namespace bench {

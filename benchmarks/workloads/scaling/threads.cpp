@@ -1,5 +1,5 @@
-// A store that holds 100 to 1,000,000 threads: what a superstep of a further thread costs (a new one, a run of five supersteps), and what
-// reading the state of any one of those that are there does.
+// A store that holds 100 to 1,000,000 threads: what a superstep of a further thread costs (a new one, a run of five
+// supersteps), and what reading the state of any one of those that are there does.
 #include <memory>
 #include <random>
 #include <string>
@@ -49,8 +49,8 @@ const FreshSaver& made(const Shared& shared, Store store, std::size_t size) {
     return (*shared)->fresh;
 }
 
-/// The new threads go when all have been measured: deleting one is an fsync on RocksDB, which the next thread's supersteps would feel. No id
-/// comes twice: what was deleted is still to be read past there.
+/// The new threads go when all have been measured: deleting one is an fsync on RocksDB, which the next thread's
+/// supersteps would feel. No id comes twice: what was deleted is still to be read past there.
 void newThreads(benchmark::State& state, const FreshSaver& fresh) {
     static std::size_t count = 0;
     const auto app = loopGraph(steps).compile({.checkpointer = fresh.saver});

@@ -1,5 +1,6 @@
-// What is wide, deep or many: resuming a fan-out of which one task failed, a thread's unfinished superstep read, subgraphs in subgraphs, and the
-// unfinished threads of a store. The time of an iteration is divided by the size, so that a straight line is a cost that grows with the size alone.
+// What is wide, deep or many: resuming a fan-out of which one task failed, a thread's unfinished superstep read,
+// subgraphs in subgraphs, and the unfinished threads of a store. The time of an iteration is divided by the size, so
+// that a straight line is a cost that grows with the size alone.
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -23,11 +24,13 @@ sg::StateGraph<Counter> fanOut(int size, const bool& fails) {
         if (fails && number == size / 2) throw std::runtime_error("no");
         return {};
     });
-    graph.addConditionalEdges(sg::START, [size](const Counter&) {
-        std::vector<sg::Send> sends;
-        for (int i = 0; i < size; ++i) sends.emplace_back("work", i);
-        return sends;
-    }, {"work"});
+    graph.addConditionalEdges(sg::START,
+                              [size](const Counter&) {
+                                  std::vector<sg::Send> sends;
+                                  for (int i = 0; i < size; ++i) sends.emplace_back("work", i);
+                                  return sends;
+                              },
+                              {"work"});
     return graph;
 }
 
@@ -84,7 +87,8 @@ void unfinished(benchmark::State& state, int threads) {
     const auto app = fanOut(1, fails).compile({.checkpointer = fresh.saver});
     for (int i = 0; i < threads; ++i) failOnce(app, "thread-" + std::to_string(i), sg::Durability::async);
     for (auto _ : state) {
-        if (fresh.saver->unfinishedThreads().size() != static_cast<std::size_t>(threads)) state.SkipWithError("wrong result");
+        if (fresh.saver->unfinishedThreads().size() != static_cast<std::size_t>(threads))
+            state.SkipWithError("wrong result");
     }
     state.counters["items"] = threads;
 }
@@ -95,7 +99,8 @@ void registerWide() {
     for (const std::size_t size : sizesUpTo(1000, {100, 1000, 10'000})) {
         const int count = static_cast<int>(size);
         add("scaling/wide_resume", size, [=](benchmark::State& state) { resume(state, count, sg::Durability::async); });
-        add("scaling/wide_resume_exit", size, [=](benchmark::State& state) { resume(state, count, sg::Durability::exit); });
+        add("scaling/wide_resume_exit", size,
+            [=](benchmark::State& state) { resume(state, count, sg::Durability::exit); });
         add("scaling/wide_read", size, [=](benchmark::State& state) { read(state, count); });
         add("scaling/unfinished_memory", size, [=](benchmark::State& state) { unfinished(state, count); });
     }

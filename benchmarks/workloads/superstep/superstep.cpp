@@ -1,4 +1,5 @@
-// One superstep: a node that counts and a router that sends it round a thousand times. One iteration is one run of a thousand.
+// One superstep: a node that counts and a router that sends it round a thousand times. One iteration is one run of a
+// thousand.
 #include "benchmarks/support/counter.hpp"
 #include "benchmarks/support/workload.hpp"
 

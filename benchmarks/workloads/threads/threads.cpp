@@ -1,4 +1,5 @@
-// Ten thousand threads of five supersteps through one graph and one memory saver, taken from a counter by one or two threads of the system.
+// Ten thousand threads of five supersteps through one graph and one memory saver, taken from a counter by one or two
+// threads of the system.
 #include <atomic>
 #include <ctime>
 #include <thread>

@@ -10,8 +10,8 @@
 
 namespace bench {
 
-// LangGraph's bench state of fifteen keys, typed. What its nodes hand about are the maps of the input: digits to digits to a list of
-// texts, numbers, truth values and nulls.
+// LangGraph's bench state of fifteen keys, typed. What its nodes hand about are the maps of the input: digits to digits
+// to a list of texts, numbers, truth values and nulls.
 using Scalar = std::variant<std::monostate, bool, std::int64_t, std::string>;
 using Inner = std::map<std::string, std::vector<Scalar>>;
 using Item = std::map<std::string, Inner>;
@@ -39,17 +39,22 @@ struct Wide {
         constexpr auto newest = [](const auto&, const auto& written) { return written; };
         constexpr auto unless_null = [](const auto& value, const auto& written) { return written ? written : value; };
         return sg::channels(
-            sg::channel("messages", &Wide::messages, sg::append), sg::channel("trigger_events", &Wide::trigger_events, sg::append),
-            sg::channel("primary_issue_medium", &Wide::primary_issue_medium,
-                        sg::reduce("new_or_old", [](const std::string& value, const std::string& written) { return written.empty() ? value : written; })),
+            sg::channel("messages", &Wide::messages, sg::append),
+            sg::channel("trigger_events", &Wide::trigger_events, sg::append),
+            sg::channel(
+                "primary_issue_medium", &Wide::primary_issue_medium,
+                sg::reduce("new_or_old", [](const std::string& value,
+                                            const std::string& written) { return written.empty() ? value : written; })),
             sg::channel("autoresponse", &Wide::autoresponse, sg::reduce("newest", newest)),
-            sg::channel("issue", &Wide::issue, sg::reduce("unless_null", unless_null)), sg::channel("relevant_rules", &Wide::relevant_rules),
-            sg::channel("memory_docs", &Wide::memory_docs), sg::channel("categorizations", &Wide::categorizations, sg::append),
+            sg::channel("issue", &Wide::issue, sg::reduce("unless_null", unless_null)),
+            sg::channel("relevant_rules", &Wide::relevant_rules), sg::channel("memory_docs", &Wide::memory_docs),
+            sg::channel("categorizations", &Wide::categorizations, sg::append),
             sg::channel("responses", &Wide::responses, sg::append),
             sg::channel("user_info", &Wide::user_info, sg::reduce("unless_null", unless_null)),
             sg::channel("crm_info", &Wide::crm_info, sg::reduce("unless_null", unless_null)),
             sg::channel("email_thread_id", &Wide::email_thread_id, sg::reduce("unless_null", unless_null)),
-            sg::channel("slack_participants", &Wide::slack_participants, sg::merge), sg::channel("bot_id", &Wide::bot_id),
+            sg::channel("slack_participants", &Wide::slack_participants, sg::merge),
+            sg::channel("bot_id", &Wide::bot_id),
             sg::channel("notified_assignees", &Wide::notified_assignees, sg::merge));
     }
 };

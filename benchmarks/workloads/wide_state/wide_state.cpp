@@ -1,5 +1,5 @@
-// LangGraph's wide_state: fifteen channels, six nodes, a join and a loop that ends when there are more than n messages. Lists are
-// concatenated with themselves, so that most of the work is copying what the state's lists hold.
+// LangGraph's wide_state: fifteen channels, six nodes, a join and a loop that ends when there are more than n messages.
+// Lists are concatenated with themselves, so that most of the work is copying what the state's lists hold.
 #include <memory>
 
 #include "benchmarks/support/savers.hpp"
@@ -22,16 +22,21 @@ sg::StateGraph<Wide> wideGraph(std::size_t n) {
     graph
         .addNode("one",
                  [](const Wide& s) -> sg::Update<Wide> {
-                     return {sg::add(&Wide::trigger_events, s.messages), sg::add(&Wide::primary_issue_medium, std::string("abcde"))};
+                     return {sg::add(&Wide::trigger_events, s.messages),
+                             sg::add(&Wide::primary_issue_medium, std::string("abcde"))};
                  })
         .addNode("two",
                  [](const Wide& s) -> sg::Update<Wide> {
-                     return {sg::add(&Wide::autoresponse, s.trigger_events.back()), sg::add(&Wide::issue, s.trigger_events.back())};
+                     return {sg::add(&Wide::autoresponse, s.trigger_events.back()),
+                             sg::add(&Wide::issue, s.trigger_events.back())};
                  })
-        .addNode("three", [](const Wide& s) -> sg::Update<Wide> { return {sg::set(&Wide::relevant_rules, Items{*s.autoresponse})}; })
+        .addNode(
+            "three",
+            [](const Wide& s) -> sg::Update<Wide> { return {sg::set(&Wide::relevant_rules, Items{*s.autoresponse})}; })
         .addNode("four",
                  [](const Wide& s) -> sg::Update<Wide> {
-                     return {sg::add(&Wide::categorizations, s.trigger_events), sg::add(&Wide::responses, s.trigger_events),
+                     return {sg::add(&Wide::categorizations, s.trigger_events),
+                             sg::add(&Wide::responses, s.trigger_events),
                              sg::set(&Wide::memory_docs, s.trigger_events)};
                  })
         .addNode("five",
@@ -60,8 +65,9 @@ void wide(benchmark::State& state, const Shape& shape, Store store) {
         const FreshSaver fresh(store);
         const auto app = wideGraph(shape.n).compile({.checkpointer = fresh.saver});
         state.ResumeTiming();
-        const auto result = app.invoke({sg::add(&Wide::messages, message)},
-                                       {.thread_id = "t", .durability = sg::Durability::exit, .recursion_limit = 1000, .max_concurrency = 1});
+        const auto result = app.invoke(
+            {sg::add(&Wide::messages, message)},
+            {.thread_id = "t", .durability = sg::Durability::exit, .recursion_limit = 1000, .max_concurrency = 1});
         if (result.values.messages.size() != expected) state.SkipWithError("wrong result");
     }
 }
@@ -92,7 +98,8 @@ void byHand(benchmark::State& state, const Shape& shape) {
 }  // namespace
 
 void registerCases() {
-    for (const auto& [name, shape] : {std::pair{"25x300", Shape{300, 5, 5}}, {"15x600", Shape{600, 3, 5}}, {"9x1200", Shape{1200, 3, 3}}}) {
+    for (const auto& [name, shape] :
+         {std::pair{"25x300", Shape{300, 5, 5}}, {"15x600", Shape{600, 3, 5}}, {"9x1200", Shape{1200, 3, 3}}}) {
         if (quick() && shape.n != 300) continue;
         const std::string at = std::string("wide_state/") + name;
         const Shape of = shape;

@@ -35,9 +35,10 @@
 // What stategraph/asio.hpp is made of: Asio's executors as places where coroutines live, and its coroutines as tasks.
 namespace stategraph::detail {
 
-/// All that threads of the library post to an execution context goes through this service of the context. The destructor of a context empties its
-/// queue without a lock, so no thread may post during it. Services are shut down from the newest to the oldest: the gate closes before the queue
-/// is emptied. Work that is posted to a closed gate is kept, and dropped with the gate. Thread-safe.
+/// All that threads of the library post to an execution context goes through this service of the context. The
+/// destructor of a context empties its queue without a lock, so no thread may post during it. Services are shut down
+/// from the newest to the oldest: the gate closes before the queue is emptied. Work that is posted to a closed gate is
+/// kept, and dropped with the gate. Thread-safe.
 class AsioGate final : public boost::asio::execution_context::service {
 public:
     using key_type = AsioGate;
@@ -62,7 +63,9 @@ public:
         bool is_closed = false;
         std::vector<Work> late;
     };
-    Slot& slotOf(const void* place) noexcept { return slots_[reinterpret_cast<std::uintptr_t>(place) / 64 % slots_.size()]; }
+    Slot& slotOf(const void* place) noexcept {
+        return slots_[reinterpret_cast<std::uintptr_t>(place) / 64 % slots_.size()];
+    }
 
 private:
     void shutdown() noexcept override {
@@ -78,8 +81,8 @@ private:
 /// Work as a handler of Asio's: it is dropped where that is destroyed without having been called.
 class AsioWork {
 public:
-    /// `posting`: held by who posts it until that is done; null: nobody does. Then the execution context, which may go once it was called, is not
-    /// used any more.
+    /// `posting`: held by who posts it until that is done; null: nobody does. Then the execution context, which may go
+    /// once it was called, is not used any more.
     explicit AsioWork(const Work& work, std::mutex* posting = nullptr) noexcept : work_(work), posting_(posting) {}
     AsioWork(AsioWork&& other) noexcept : work_(std::exchange(other.work_, Work())), posting_(other.posting_) {}
     AsioWork& operator=(AsioWork&&) = delete;
@@ -114,7 +117,8 @@ private:
 /// An executor of Asio's as a place where coroutines go on. It must stay where it is as long as they.
 class AsioPlace {
 public:
-    explicit AsioPlace(boost::asio::any_io_executor executor) : executor_(std::move(executor)), slot_(AsioGate::of(executor_).slotOf(this)) {}
+    explicit AsioPlace(boost::asio::any_io_executor executor)
+        : executor_(std::move(executor)), slot_(AsioGate::of(executor_).slotOf(this)) {}
     AsioPlace(const AsioPlace&) = delete;
     AsioPlace& operator=(const AsioPlace&) = delete;
 
@@ -158,7 +162,8 @@ private:
     static void stopTimer(void* timer) { static_cast<Timer*>(timer)->cancel(); }
     static void endTimer(void* timer) { delete static_cast<Timer*>(timer); }
 
-    static constexpr HomeOps ops{.post = post, .startTimer = startTimer, .stopTimer = stopTimer, .endTimer = endTimer, .isGone = isGone};
+    static constexpr HomeOps ops{
+        .post = post, .startTimer = startTimer, .stopTimer = stopTimer, .endTimer = endTimer, .isGone = isGone};
 
     const boost::asio::any_io_executor executor_;
     AsioGate::Slot& slot_;
@@ -166,8 +171,8 @@ private:
 
 /// What a coroutine of Asio's is awaited with.
 struct AsioCallOptions {
-    std::stop_token stop = {};          // it is cancelled when this is
-    std::shared_ptr<void> node = {};    // of the node that awaits it (keepNode)
+    std::stop_token stop = {};             // it is cancelled when this is
+    std::shared_ptr<void> node = {};       // of the node that awaits it (keepNode)
     boost::asio::any_io_executor on = {};  // none: where the awaiting coroutine lives, or the system executor
 };
 
@@ -176,7 +181,10 @@ template <class T>
 class AsioCall {
 public:
     AsioCall(boost::asio::awaitable<T>&& called, AsioCallOptions&& options)
-        : called_(std::move(called)), stop_(std::move(options.stop)), node_(std::move(options.node)), on_(std::move(options.on)) {}
+        : called_(std::move(called)),
+          stop_(std::move(options.stop)),
+          node_(std::move(options.node)),
+          on_(std::move(options.on)) {}
     AsioCall(const AsioCall&) = delete;
     AsioCall& operator=(const AsioCall&) = delete;
     ~AsioCall() {
@@ -205,7 +213,8 @@ public:
         state_->cancel = std::make_shared<boost::asio::cancellation_signal>();
         const boost::asio::any_io_executor strand = state_->strand;
         const std::lock_guard suspending(mutex_);
-        boost::asio::co_spawn(strand, std::move(called_), boost::asio::bind_cancellation_slot(state_->cancel->slot(), End{state_}));
+        boost::asio::co_spawn(strand, std::move(called_),
+                              boost::asio::bind_cancellation_slot(state_->cancel->slot(), End{state_}));
         stops_.emplace(std::move(stop_), Cancel{state_});
         is_suspended_ = true;
     }
@@ -241,7 +250,8 @@ private:
             const std::lock_guard posting(state->slot->mutex);
             if (state->slot->is_closed) return;
             try {
-                boost::asio::post(state->strand, [signal = state->cancel] { signal->emit(boost::asio::cancellation_type::terminal); });
+                boost::asio::post(state->strand,
+                                  [signal = state->cancel] { signal->emit(boost::asio::cancellation_type::terminal); });
             } catch (...) {
                 // No memory to cancel it: it ends in its own time.
             }
@@ -276,7 +286,8 @@ private:
         is_on_asio_ = own != nullptr;
         return is_on_asio_ ? *own : boost::asio::any_io_executor(boost::asio::system_executor());
     }
-    // What it gives is to be resumed here: a node that was given up, which nobody else touches any more, rather than on another thread.
+    // What it gives is to be resumed here: a node that was given up, which nobody else touches any more, rather than on
+    // another thread.
     std::coroutine_handle<> end(std::exception_ptr error, T value) {
         error_ = std::move(error);
         if (!error_) value_.emplace(std::move(value));
@@ -338,4 +349,3 @@ struct AsyncNode<boost::asio::awaitable<R>> : AsyncNode<Task<R>> {
 };
 
 }  // namespace stategraph::detail
-

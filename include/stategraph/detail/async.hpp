@@ -49,7 +49,8 @@ public:
     void prepare(Home home, std::coroutine_handle<> coroutine);
     /// After it returns this may be gone. Errors: those of the place; then nothing happens.
     void post();
-    /// The same at the first call, from whatever thread. Where the place has no memory, or no thread, it is tried again until it has.
+    /// The same at the first call, from whatever thread. Where the place has no memory, or no thread, it is tried again
+    /// until it has.
     void wake() noexcept;
     void postAt(SteadyTime at);
 
@@ -207,8 +208,10 @@ Together together(const std::vector<Task<T>>& tasks) {
 /// The same, which advances when its next event is asked for.
 class AsyncStreamRun {
 public:
-    /// `beside`: where its tasks live if they run beside the reader; it must outlive this. None: on the graph's executor.
-    AsyncStreamRun(std::shared_ptr<const Core> core, RunInput&& input, const RunConfig& config, const StreamOptions& options, Home beside = {});
+    /// `beside`: where its tasks live if they run beside the reader; it must outlive this. None: on the graph's
+    /// executor.
+    AsyncStreamRun(std::shared_ptr<const Core> core, RunInput&& input, const RunConfig& config,
+                   const StreamOptions& options, Home beside = {});
     ~AsyncStreamRun();
     AsyncStreamRun(const AsyncStreamRun&) = delete;
     AsyncStreamRun& operator=(const AsyncStreamRun&) = delete;
@@ -221,7 +224,7 @@ private:
     Owned<Impl> impl_;
 };
 
-// ------------------------------------------------------------------------------------------------ nodes that are coroutines
+// ------------------------------------------------------------------------------------------- nodes that are coroutines
 template <class S, class R>
 Task<void> keepLater(Task<R> node, TaskResult& result) {
     if constexpr (std::is_void_v<R>) {
@@ -255,7 +258,9 @@ Task<void> startNode(const void* stored, const void* input, Runtime& runtime, Ta
     const Stored& f = *static_cast<const Stored*>(stored);
     if constexpr (std::is_reference_v<decltype(NodeInput<S, In>::from(input, runtime))>) {
         using Returned = std::remove_cvref_t<decltype(callWith<In>(f, std::declval<const In&>(), runtime))>;
-        return keepLater<S>(AsyncNode<Returned>::task(callWith<In>(f, NodeInput<S, In>::from(input, runtime), runtime), runtime), result);
+        return keepLater<S>(
+            AsyncNode<Returned>::task(callWith<In>(f, NodeInput<S, In>::from(input, runtime), runtime), runtime),
+            result);
     } else {
         return startWithInput<S, In>(f, input, runtime, result);
     }
@@ -263,8 +268,9 @@ Task<void> startNode(const void* stored, const void* input, Runtime& runtime, Ta
 
 void waitForNode(Task<void> node);
 
-/// While what it gives is kept, a coroutine that is not the library's uses what belongs to a node: a node that is awaited, and can be given up, is
-/// then given up where it would be destroyed midway. Null for other nodes, which are not to be destroyed then.
+/// While what it gives is kept, a coroutine that is not the library's uses what belongs to a node: a node that is
+/// awaited, and can be given up, is then given up where it would be destroyed midway. Null for other nodes, which are
+/// not to be destroyed then.
 std::shared_ptr<void> keepNode(Runtime& runtime);
 
 /// What a blocking run calls: it waits for the coroutine.

@@ -1,6 +1,6 @@
 #pragma once
-#include <iterator>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,7 +57,9 @@ struct ReplaceFold {
 template <class T>
 struct UnstoredFold {
     static constexpr bool is_unstored = true;
-    static void fold(const ChannelSpec&, T& value, std::span<Op* const> ops, Encoder*) { std::swap(value, ops.back()->as<T>()); }
+    static void fold(const ChannelSpec&, T& value, std::span<Op* const> ops, Encoder*) {
+        std::swap(value, ops.back()->as<T>());
+    }
     static void unfold(T& value, std::span<Op* const> ops) { std::swap(value, ops.back()->as<T>()); }
 };
 
@@ -96,7 +98,8 @@ struct AppendFold {
                     value.push_back(std::move(op->as<Item>()));
                 } else {
                     T& items = op->as<T>();
-                    value.insert(value.end(), std::make_move_iterator(items.begin()), std::make_move_iterator(items.end()));
+                    value.insert(value.end(), std::make_move_iterator(items.begin()),
+                                 std::make_move_iterator(items.end()));
                 }
             }
         } catch (...) {
@@ -175,7 +178,9 @@ struct TopicFold : AppendFold<T> {
         std::swap(value, ops.front()->template as<Undo>().before);
         if (log) logSet(channel, value, *log);
     }
-    static void unfold(T& value, std::span<Op* const> ops) { value = std::move(ops.front()->template as<Undo>().before); }
+    static void unfold(T& value, std::span<Op* const> ops) {
+        value = std::move(ops.front()->template as<Undo>().before);
+    }
 };
 
 /// Entries of later ops win. The first op is left holding what the merge replaced and added.
@@ -183,7 +188,8 @@ template <class T>
 struct MergeFold {
     struct Undo {
         // Keys of their own, even where the map's are views into it.
-        using Key = std::conditional_t<std::is_convertible_v<typename T::key_type, std::string_view>, std::string, typename T::key_type>;
+        using Key = std::conditional_t<std::is_convertible_v<typename T::key_type, std::string_view>, std::string,
+                                       typename T::key_type>;
         T replaced;
         std::vector<Key> added;
     };
@@ -203,7 +209,9 @@ struct MergeFold {
                 const auto give = [&](T& to, auto entry) { return to.insert(changed.extract(entry)).position; };
                 while (!changed.empty()) place(value, undo, changed.begin(), give);
             } else {
-                const auto give = [](T& to, auto entry) { return to.emplace(entry->first, std::move(entry->second)).first; };
+                const auto give = [](T& to, auto entry) {
+                    return to.emplace(entry->first, std::move(entry->second)).first;
+                };
                 for (auto entry = changed.begin(); entry != changed.end(); ++entry) place(value, undo, entry, give);
             }
         } catch (...) {
@@ -289,7 +297,10 @@ struct ChannelBehaviour {
                 decodeItem(in, value);
             }
             // Most pieces are one item.
-            if constexpr (requires { value.reserve(value.capacity()); typename Listed::Item; }) {
+            if constexpr (requires {
+                              value.reserve(value.capacity());
+                              typename Listed::Item;
+                          }) {
                 if (&piece == pieces.data() && pieces.size() > 1) value.reserve(value.size() + pieces.size());
             }
             if (piece.op == LogOp::set) continue;
@@ -329,8 +340,10 @@ private:
     static auto listed() {
         if constexpr (requires { typename U::mapped_type; }) {
             return MergeFold<U>{};
-        } else if constexpr (requires(U u) { u.push_back(std::declval<typename U::value_type>()); u.emplace_back(); } &&
-                             !std::is_same_v<U, std::string>) {
+        } else if constexpr (requires(U u) {
+                                 u.push_back(std::declval<typename U::value_type>());
+                                 u.emplace_back();
+                             } && !std::is_same_v<U, std::string>) {
             return AppendFold<U>{};
         } else {
             return 0;
@@ -344,8 +357,14 @@ private:
 template <class T, class Fold>
 constexpr Behaviour makeBehaviour() {
     using C = ChannelBehaviour<T, Fold>;
-    Behaviour behaviour{.apply = C::apply, .undo = C::undo, .reset = C::reset, .encode = C::encode, .load = C::loadNothing,
-                        .copy = C::copy, .write = C::write, .decodeWrite = C::decodeWrite};
+    Behaviour behaviour{.apply = C::apply,
+                        .undo = C::undo,
+                        .reset = C::reset,
+                        .encode = C::encode,
+                        .load = C::loadNothing,
+                        .copy = C::copy,
+                        .write = C::write,
+                        .decodeWrite = C::decodeWrite};
     behaviour.decode = C::decode;
     if constexpr (!C::is_unstored) behaviour.load = C::load;
     if constexpr (requires { Fold::encodeTail; }) {

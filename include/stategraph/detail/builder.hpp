@@ -6,8 +6,8 @@
 
 #include <stategraph/detail/node.hpp>
 
-// What StateGraph<S> calls: the graph in the making without its types, and without what it is made of (graph_builder.hpp),
-// so that a user's file compiles none of it.
+// What StateGraph<S> calls: the graph in the making without its types, and without what it is made of
+// (graph_builder.hpp), so that a user's file compiles none of it.
 namespace stategraph {
 
 struct NodeOptions;

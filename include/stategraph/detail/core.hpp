@@ -37,8 +37,8 @@ struct RunOutcome {
 /// RunOutcome::wake_unix_ms, as users get it.
 std::optional<std::chrono::system_clock::time_point> wakeAt(const RunOutcome& outcome) noexcept;
 
-/// Runs to the end or a pause. `values`, a new object of the state's type, gets the values; null: nobody wants them. After an error it
-/// holds anything.
+/// Runs to the end or a pause. `values`, a new object of the state's type, gets the values; null: nobody wants them.
+/// After an error it holds anything.
 RunOutcome run(const Core& core, RunInput input, const RunConfig& config, void* values, ChannelSet* present = nullptr);
 
 /// What a run gives back, in the places where its caller has it.
@@ -53,7 +53,8 @@ void invoke(const Core& core, Writes&& input, const RunConfig& config, const Res
 void invoke(const Core& core, RunInput&& input, const RunConfig& config, const ResultPlaces& result);
 
 /// A node calls a graph (Runtime::invoke): `values`, a new object of the graph's state type, gets what it returns.
-void callGraph(Runtime& runtime, const std::shared_ptr<const Core>& core, Writes&& input, std::string_view key, void* values);
+void callGraph(Runtime& runtime, const std::shared_ptr<const Core>& core, Writes&& input, std::string_view key,
+               void* values);
 
 /// The same as `run`, giving events to `sink`.
 RunOutcome run(const Core& core, RunInput input, const RunConfig& config, const StreamOptions& options, EventSink& sink,
@@ -68,8 +69,8 @@ public:
     void advance();
     /// Null when the run is over.
     const StreamEvent* event() const noexcept;
-    /// How the run ended. `values`, a new object of the state's type, gets the values. Errors: InvalidArgumentError before the end, or if
-    /// they were taken before.
+    /// How the run ended. `values`, a new object of the state's type, gets the values. Errors: InvalidArgumentError
+    /// before the end, or if they were taken before.
     RunOutcome takeOutcome(void* values);
 
 private:
@@ -77,7 +78,8 @@ private:
     Owned<Impl> impl_;
 };
 
-/// The state at a checkpoint; without `checkpoint_id` the newest, with what finished tasks of an unfinished superstep wrote.
+/// The state at a checkpoint; without `checkpoint_id` the newest, with what finished tasks of an unfinished superstep
+/// wrote.
 /// `values` is an object of the type `type`; it is filled if that is the state's type of the graph that `config` names.
 struct ValuesOut {
     TypeKey type = nullptr;

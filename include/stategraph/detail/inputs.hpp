@@ -34,8 +34,9 @@ template <class P, class S>
 consteval void checkPart() {
     checkState<P>();
     if constexpr (!std::is_same_v<P, S> && ChannelState<P> && ChannelState<S>) {
-        static_assert(isPartOf<P, S>(),
-                      "stategraph: each channel of this part must be a channel of the state, with the same name and type");
+        static_assert(
+            isPartOf<P, S>(),
+            "stategraph: each channel of this part must be a channel of the state, with the same name and type");
     }
 }
 
@@ -48,7 +49,8 @@ To projectChannels(const From& from) {
     const Schema& from_schema = schemaOf<From>();
     for (const ChannelSpec& channel : to_schema.channels()) {
         const ChannelSpec* source = from_schema.find(channel.name);
-        channel.behaviour->copy(to_schema.value(&to, channel), from_schema.value(static_cast<const void*>(&from), *source));
+        channel.behaviour->copy(to_schema.value(&to, channel),
+                                from_schema.value(static_cast<const void*>(&from), *source));
     }
     return to;
 }
@@ -73,7 +75,8 @@ RunInput inputOf(Update<P>&& update) {
 
 template <class S, class C>
 RunInput commandOf(Command<C>&& command) {
-    static_assert(std::same_as<C, S> || std::same_as<C, NoState>, "stategraph: a Command's update must be of the graph's state");
+    static_assert(std::same_as<C, S> || std::same_as<C, NoState>,
+                  "stategraph: a Command's update must be of the graph's state");
     RunInput input;
     input.kind = RunInput::Kind::command;
     input.writes = std::move(static_cast<Writes&>(command.update));
@@ -94,7 +97,8 @@ RunInput toRunInput(T&& given) {
     } else if constexpr (is_command<Given>) {
         return commandOf<S>(std::forward<T>(given));
     } else {
-        static_assert(std::same_as<Given, Update<In>>, "stategraph: a run takes an sg::Update, an sg::Command or sg::RESUME");
+        static_assert(std::same_as<Given, Update<In>>,
+                      "stategraph: a run takes an sg::Update, an sg::Command or sg::RESUME");
         return inputOf<S>(std::forward<T>(given));
     }
 }

@@ -4,10 +4,12 @@
 
 namespace stategraph::detail {
 
-/// A T as a member of an aggregate that users write down in `co_await` expressions: `co_await app.asyncInvoke(input, {.metadata = tags})`.
+/// A T as a member of an aggregate that users write down in `co_await` expressions: `co_await app.asyncInvoke(input,
+/// {.metadata = tags})`.
 ///
-/// There g++ 12 makes each member apart, copies its bytes into the aggregate and destroys both. This one knows where it was made: the
-/// copy is read, never moved from, and forgets what it holds instead of destroying it. Elsewhere it is a T, and costs 8 bytes.
+/// There g++ 12 makes each member apart, copies its bytes into the aggregate and destroys both. This one knows where it
+/// was made: the copy is read, never moved from, and forgets what it holds instead of destroying it. Elsewhere it is a
+/// T, and costs 8 bytes.
 template <class T>
 class Member : public T {
 public:

@@ -11,7 +11,8 @@
 #include <stategraph/detail/opt_in.hpp>
 #include <stategraph/detail/schema.hpp>
 
-// Nodes and routers without their types: what the facade makes of users' callables, and all that the engine sees of them.
+// Nodes and routers without their types: what the facade makes of users' callables, and all that the engine sees of
+// them.
 namespace stategraph {
 class Runtime;
 
@@ -28,7 +29,7 @@ struct TaskResult {
 /// What a node takes as its input.
 struct InputType {
     TypeKey type = nullptr;
-    const Schema* schema = nullptr;    // of a state or a part of one; null: a payload
+    const Schema* schema = nullptr;     // of a state or a part of one; null: a payload
     const ValueOps* payload = nullptr;  // how a payload of this type is stored; null: it cannot be sent
 };
 
@@ -65,7 +66,8 @@ struct RouterAction {
     Call call = nullptr;
 };
 
-// Made in one place for all callables (src/graph/builder.cpp): each node's type would have a shared_ptr's code of its own.
+// Made in one place for all callables (src/graph/builder.cpp): each node's type would have a shared_ptr's code of its
+// own.
 std::shared_ptr<void> ownValue(void* value, void (*destroy)(void*));
 std::shared_ptr<void> ownBytes(const void* bytes, std::size_t size, std::size_t alignment);
 
@@ -92,10 +94,11 @@ template <class C>
 inline constexpr bool is_state_command<Command<C>> = ChannelState<C>;
 /// One write, an update, a command, or nothing.
 template <class R, class S>
-concept NodeReturn = std::same_as<R, Update<S>> || std::same_as<R, Command<S>> || std::same_as<R, Command<NoState>> || is_write_on<R, S> ||
-                     std::is_void_v<R> || is_state_command<R>;
+concept NodeReturn = std::same_as<R, Update<S>> || std::same_as<R, Command<S>> || std::same_as<R, Command<NoState>> ||
+                     is_write_on<R, S> || std::is_void_v<R> || is_state_command<R>;
 
-/// How a coroutine that a node returned is driven; specialised where the coroutine's type is known (stategraph/async.hpp).
+/// How a coroutine that a node returned is driven; specialised where the coroutine's type is known
+/// (stategraph/async.hpp).
 template <class R>
 struct AsyncNode {};
 template <class R, class S>
@@ -161,7 +164,8 @@ void callNode(const void* stored, const void* input, Runtime& runtime, TaskResul
     } else if constexpr (std::is_same_v<Returned, Update<S>> || is_write_on<Returned, S>) {
         static_assert(sizeof(Update<S>) == sizeof(Writes) && std::is_standard_layout_v<Update<S>>);
         Writes::Replacement place(result.writes);
-        ::new (place.at()) Update<S>(callWith<In>(f, in, runtime));  // where it stays: moving it costs more than making it
+        ::new (place.at())
+            Update<S>(callWith<In>(f, in, runtime));  // where it stays: moving it costs more than making it
         place.keep();
     } else {
         keepResult<S>(callWith<In>(f, in, runtime), result);
@@ -183,24 +187,32 @@ template <class S, class In, class F>
 NodeAction makeNode(F&& f) {
     using Stored = std::decay_t<F>;
     constexpr bool callable = TakesRuntime<Stored, In> || TakesInput<Stored, In>;
-    static_assert(callable, "stategraph: a node must be callable as f(const State&) or f(const State&, sg::Runtime&), and be const");
+    static_assert(
+        callable,
+        "stategraph: a node must be callable as f(const State&) or f(const State&, sg::Runtime&), and be const");
     if constexpr (callable) {
-        using Returned = typename decltype(returnedBy(std::declval<const Stored&>(), std::declval<const In&>(), std::declval<Runtime&>()))::type;
+        using Returned = typename decltype(returnedBy(std::declval<const Stored&>(), std::declval<const In&>(),
+                                                      std::declval<Runtime&>()))::type;
         if constexpr (NodeReturn<Returned, S>) {
-            return {own(static_cast<F&&>(f)), callNode<S, In, Stored>, NodeInput<S, In>::type(), nullptr, is_command<Returned>};
+            return {own(static_cast<F&&>(f)), callNode<S, In, Stored>, NodeInput<S, In>::type(), nullptr,
+                    is_command<Returned>};
         } else if constexpr (AsyncNodeReturn<Returned, S>) {
             using Async = AsyncNode<Returned>;
             return {own(static_cast<F&&>(f)), Async::template call<S, In, Stored>, NodeInput<S, In>::type(),
                     Async::template start<S, In, Stored>, is_command<typename Async::Value>};
         } else {
-            static_assert(NodeReturn<Returned, S> || (is_task<Returned> && !requires { typename AsyncNode<Returned>::Value; }),  // that was said already
-                          "stategraph: a node must return sg::Update<State>, sg::Command<State>, one write such as sg::set<&State::member>(value), or nothing; or a sg::Task of one of these");
+            static_assert(
+                NodeReturn<Returned, S> ||
+                    (is_task<Returned> && !requires { typename AsyncNode<Returned>::Value; }),  // that was said already
+                "stategraph: a node must return sg::Update<State>, sg::Command<State>, one write such as "
+                "sg::set<&State::member>(value), or nothing; or a sg::Task of one of these");
         }
     }
     return {};
 }
 
-// The first parameter of a callable that is not overloaded and not generic, without const and reference; else `Fallback`.
+// The first parameter of a callable that is not overloaded and not generic, without const and reference; else
+// `Fallback`.
 template <class F, class Fallback>
 struct FirstParameter {
     using Type = Fallback;
@@ -246,7 +258,10 @@ template <class R>
 consteval bool routable() {
     if constexpr (routable_element<R>) {
         return true;
-    } else if constexpr (requires(const R& r) { *r.begin(); r.end(); }) {
+    } else if constexpr (requires(const R& r) {
+                             *r.begin();
+                             r.end();
+                         }) {
         return routable_element<std::remove_cvref_t<decltype(*std::declval<const R&>().begin())>>;
     } else {
         return false;
@@ -269,10 +284,12 @@ template <class S, class F>
 RouterAction makeRouter(F&& f) {
     using Stored = std::decay_t<F>;
     constexpr bool callable = TakesRuntime<Stored, S> || TakesInput<Stored, S>;
-    static_assert(callable, "stategraph: a router must be callable as f(const State&) or f(const State&, sg::Runtime&), and be const");
+    static_assert(
+        callable,
+        "stategraph: a router must be callable as f(const State&) or f(const State&, sg::Runtime&), and be const");
     if constexpr (callable) {
-        using Returned = std::remove_cvref_t<
-            typename decltype(returnedBy(std::declval<const Stored&>(), std::declval<const S&>(), std::declval<Runtime&>()))::type>;
+        using Returned = std::remove_cvref_t<typename decltype(returnedBy(
+            std::declval<const Stored&>(), std::declval<const S&>(), std::declval<Runtime&>()))::type>;
         static_assert(routable<Returned>(),
                       "stategraph: a router must return a node's name, a sg::Send, a list of either, or sg::Targets");
         if constexpr (routable<Returned>()) return {own(static_cast<F&&>(f)), callRouter<S, Stored, Returned>};

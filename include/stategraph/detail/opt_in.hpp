@@ -1,5 +1,6 @@
 #pragma once
-// What is there for everybody by name, and complete only with a header that is included for it: until then the compiler names that header.
+// What is there for everybody by name, and complete only with a header that is included for it: until then the compiler
+// names that header.
 namespace stategraph {
 
 namespace detail {

@@ -4,8 +4,9 @@
 
 namespace stategraph::detail {
 
-/// Values of several types, as std::tuple holds them, but an aggregate: a table of a user's struct is one, and a tuple's constructors
-/// would be most of what that table costs the compiler. Functions take it apart by its base classes.
+/// Values of several types, as std::tuple holds them, but an aggregate: a table of a user's struct is one, and a
+/// tuple's constructors would be most of what that table costs the compiler. Functions take it apart by its base
+/// classes.
 template <std::size_t I, class T>
 struct PackItem {
     T value;

@@ -27,8 +27,8 @@ struct ChannelSpec;
 
 /// What the engine can do with the value of a channel. `value` points at it inside a state.
 struct Behaviour {
-    /// Folds `ops` (one superstep's, in order; conflicts are already refused) into the value, and appends what came of it
-    /// to `log`, if given, as one entry of a commit's operations. Afterwards the ops hold what `undo` needs.
+    /// Folds `ops` (one superstep's, in order; conflicts are already refused) into the value, and appends what came of
+    /// it to `log`, if given, as one entry of a commit's operations. Afterwards the ops hold what `undo` needs.
     void (*apply)(const ChannelSpec& channel, void* value, std::span<Op* const> ops, Encoder* log);
     /// Takes an `apply` back, given the same ops.
     void (*undo)(const ChannelSpec& channel, void* value, std::span<Op* const> ops);
@@ -60,8 +60,9 @@ struct ChannelSpec {
     std::uint32_t offset = 0;
     const Behaviour* behaviour = nullptr;
     std::shared_ptr<const void> context;  // a reducer's own data
-    bool required = false;                // where a state is read strictly: it is no optional, and no reducer or note gives it a value
-    const void* initial = nullptr;        // the value before any write; owned by the schema
+    bool required =
+        false;  // where a state is read strictly: it is no optional, and no reducer or note gives it a value
+    const void* initial = nullptr;  // the value before any write; owned by the schema
 };
 
 /// A channel as a state's table gives it, before the schema.
@@ -136,7 +137,8 @@ struct StateType {
     bool allows_unknown = false;  // where one is read strictly
 };
 
-/// All that the engine knows of a state type: its channels and how to handle its object. Built once, then never changed.
+/// All that the engine knows of a state type: its channels and how to handle its object. Built once, then never
+/// changed.
 class Schema {
 public:
     Schema(StateType state, std::vector<ChannelSpec> channels);
@@ -152,7 +154,9 @@ public:
     /// By present or former name; null if there is none.
     const ChannelSpec* find(std::string_view name) const noexcept;
     /// In the order of their encoded names, as maps list them.
-    std::span<const ChannelIndex> encodedOrder() const noexcept { return {encoded_order_.data(), encoded_order_.size()}; }
+    std::span<const ChannelIndex> encodedOrder() const noexcept {
+        return {encoded_order_.data(), encoded_order_.size()};
+    }
     /// A channel's place in that order.
     ChannelIndex rank(ChannelIndex channel) const noexcept { return ranks_[channel]; }
     /// All names, as the table of a struct lists them.

@@ -83,11 +83,13 @@ Schema makeSchema(const PackOf<std::index_sequence<I...>, Entry...>& entries) {
         .destroy = [](void* state) noexcept { ::delete static_cast<S*>(state); },
         .copy =
             [](void* to, const void* from) {
-                if constexpr (std::is_copy_assignable_v<S>) *static_cast<S*>(to) = *static_cast<const S*>(from);  // else its table says so
+                if constexpr (std::is_copy_assignable_v<S>)
+                    *static_cast<S*>(to) = *static_cast<const S*>(from);  // else its table says so
             },
         .move =
             [](void* to, void* from) {
-                if constexpr (std::is_move_assignable_v<S>) *static_cast<S*>(to) = static_cast<S&&>(*static_cast<S*>(from));
+                if constexpr (std::is_move_assignable_v<S>)
+                    *static_cast<S*>(to) = static_cast<S&&>(*static_cast<S*>(from));
             },
         .allows_unknown = allowsUnknownMembers<S>(),
     };
@@ -97,7 +99,8 @@ Schema makeSchema(const PackOf<std::index_sequence<I...>, Entry...>& entries) {
     return Schema(type, rows);
 }
 
-/// The schema of a state struct; made at the first call, then shared. Never destroyed, as runs may be under way when the process ends.
+/// The schema of a state struct; made at the first call, then shared. Never destroyed, as runs may be under way when
+/// the process ends.
 template <class S>
 const Schema& schemaOf() {
     checkState<S>();

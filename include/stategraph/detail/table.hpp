@@ -8,14 +8,15 @@
 #include <type_traits>
 #include <utility>
 
-#include <stategraph/encoding.hpp>
 #include <stategraph/detail/pack.hpp>
+#include <stategraph/encoding.hpp>
 
 // What structs with a table of named members have in common, whether it is fields() or channels(): any object with a
 // Pack `entries` whose elements have `name`, `member` and `former`.
 namespace stategraph::detail {
 
-/// Where the table of a struct comes from: its fields(), or what an opt-in header specialises this for (by_name.hpp, describe.hpp).
+/// Where the table of a struct comes from: its fields(), or what an opt-in header specialises this for (by_name.hpp,
+/// describe.hpp).
 template <class T>
 struct FieldsOf {};
 template <class T>
@@ -25,14 +26,10 @@ struct FieldsOf<T> {
 };
 
 template <class T>
-concept HasFields = requires {
-    FieldsOf<T>::table().entries;
-};
+concept HasFields = requires { FieldsOf<T>::table().entries; };
 
 template <class T>
-concept HasChannels = requires {
-    T::channels().entries;
-};
+concept HasChannels = requires { T::channels().entries; };
 
 template <class T>
 inline constexpr auto fields_of = FieldsOf<T>::table();
@@ -43,7 +40,8 @@ constexpr auto& memberOf(Object& object, T S::*member) noexcept {
     return object.*member;
 }
 
-/// A struct that says `static constexpr bool allows_unknown_members = true`: strict reading passes over what its table does not have.
+/// A struct that says `static constexpr bool allows_unknown_members = true`: strict reading passes over what its table
+/// does not have.
 template <class T>
 consteval bool allowsUnknownMembers() {
     if constexpr (requires { T::allows_unknown_members; }) {
@@ -88,12 +86,12 @@ struct TableView {
 };
 
 /// Reads a CBOR map into a struct: unknown keys are passed over, former names count unless the current one is there,
-/// and errors name the member. A strict decoder refuses unknown keys and missing members, all of one map at once. `seen` has one zero
-/// for each member.
+/// and errors name the member. A strict decoder refuses unknown keys and missing members, all of one map at once.
+/// `seen` has one zero for each member.
 void decodeTable(Decoder& decoder, void* object, TableView table, unsigned char* seen);
 
-/// Puts the entries of the map that begins at `begin`, which is in the stored order, into that of the table. `order[i]`: the place in the
-/// table of the i-th that is stored.
+/// Puts the entries of the map that begins at `begin`, which is in the stored order, into that of the table.
+/// `order[i]`: the place in the table of the i-th that is stored.
 void listAsTable(Encoder& encoder, std::size_t begin, const std::size_t* order, std::size_t size);
 
 constexpr bool storedBefore(std::string_view a, std::string_view b) noexcept {
@@ -115,7 +113,8 @@ constexpr char* putHead(char* out, unsigned major, std::size_t count) noexcept {
 }
 
 template <std::size_t N>
-constexpr TableName* putFormer(TableName* next, std::size_t index, const std::array<std::string_view, N>& former) noexcept {
+constexpr TableName* putFormer(TableName* next, std::size_t index,
+                               const std::array<std::string_view, N>& former) noexcept {
     for (const std::string_view name : former) *next++ = {name, index, true};
     return next;
 }

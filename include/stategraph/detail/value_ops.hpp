@@ -30,13 +30,15 @@ struct ValueOps {
     void (*relocate)(void* to, void* from) noexcept;
     void (*copy)(void* to, const void* from);
     void (*encode)(Encoder&, const void*);
-    void (*decode)(Decoder&, void* to);            // constructs; null: it is never stored
+    void (*decode)(Decoder&, void* to);               // constructs; null: it is never stored
     std::string_view (*name)(const void*) = nullptr;  // of the channel, for values that carry it themselves
-    bool trivial = false;  // in place, moved by copying its bytes, and nothing to destroy
+    bool trivial = false;                             // in place, moved by copying its bytes, and nothing to destroy
 
-    /// Memory for a value behind a pointer: of the global operator new, whatever operators its type has of its own. Errors: std::bad_alloc.
+    /// Memory for a value behind a pointer: of the global operator new, whatever operators its type has of its own.
+    /// Errors: std::bad_alloc.
     void* allocate() const {
-        return alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__ ? ::operator new(size, std::align_val_t(alignment)) : ::operator new(size);
+        return alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__ ? ::operator new(size, std::align_val_t(alignment))
+                                                            : ::operator new(size);
     }
     void deallocate(void* place) const noexcept {
         if (alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__) {
@@ -102,7 +104,8 @@ inline constexpr ValueOps value_ops = {
     .destroy = [](void* value) noexcept { static_cast<T*>(value)->~T(); },
     .relocate =
         [](void* to, void* from) noexcept {
-            if constexpr (std::is_move_constructible_v<T>) ::new (to) T(std::move(*static_cast<T*>(from)));  // a state that is not has been refused
+            if constexpr (std::is_move_constructible_v<T>)
+                ::new (to) T(std::move(*static_cast<T*>(from)));  // a state that is not has been refused
             static_cast<T*>(from)->~T();
         },
     .copy =
@@ -118,11 +121,14 @@ inline constexpr ValueOps value_ops = {
 class AnyValue {
 public:
     AnyValue() noexcept = default;
-    AnyValue(const ValueOps& type, std::shared_ptr<const void> value) noexcept : type_(&type), value_(std::move(value)) {}
+    AnyValue(const ValueOps& type, std::shared_ptr<const void> value) noexcept
+        : type_(&type), value_(std::move(value)) {}
 
     template <class T>
     static AnyValue of(T value) {
-        static_assert(wholly_storable<T>, "stategraph: this type cannot be stored; give it a fields() table or specialise stategraph::Codec for it");
+        static_assert(
+            wholly_storable<T>,
+            "stategraph: this type cannot be stored; give it a fields() table or specialise stategraph::Codec for it");
         return {value_ops<T>, std::make_shared<const T>(std::move(value))};
     }
 

@@ -29,15 +29,18 @@ struct PartsOf<std::variant<A...>> {
     static constexpr bool storable = (isWhollyStorable<A>() && ...);
 };
 
-/// Whether a type and what the library's own codecs of containers put into it (elements, entries, alternatives) are storable. A struct's members
-/// are not looked at, nor what has a codec of the user's.
+/// Whether a type and what the library's own codecs of containers put into it (elements, entries, alternatives) are
+/// storable. A struct's members are not looked at, nor what has a codec of the user's.
 template <class T>
 consteval bool isWhollyStorable() {
     if constexpr (!Storable<T>) {
         return false;
     } else if constexpr (!requires { Codec<T>::of_parts; }) {
         return true;
-    } else if constexpr (requires { typename T::key_type; typename T::mapped_type; }) {
+    } else if constexpr (requires {
+                             typename T::key_type;
+                             typename T::mapped_type;
+                         }) {
         return isWhollyStorable<typename T::key_type>() && isWhollyStorable<typename T::mapped_type>();
     } else if constexpr (requires { typename T::value_type; }) {
         return isWhollyStorable<std::remove_cv_t<typename T::value_type>>();

@@ -71,11 +71,15 @@ consteval WritesTaken writesTakenOfType() {
 
 template <bool IsRight>
 consteval void requireSet() {
-    static_assert(IsRight, "stategraph: this channel has a reducer: give it a value with sg::add, or replace what it holds with sg::overwrite");
+    static_assert(IsRight,
+                  "stategraph: this channel has a reducer: give it a value with sg::add, or replace what it holds with "
+                  "sg::overwrite");
 }
 template <bool IsRight>
 consteval void requireAdd() {
-    static_assert(IsRight, "stategraph: this channel has no reducer: give it its value with sg::set, or give it a reducer in channels()");
+    static_assert(
+        IsRight,
+        "stategraph: this channel has no reducer: give it its value with sg::set, or give it a reducer in channels()");
 }
 
 template <auto Member>

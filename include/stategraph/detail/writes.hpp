@@ -38,7 +38,8 @@ struct alignas(16) Op {
     bool holds() const noexcept {
         return type != nullptr && type->type == typeKey<T>();
     }
-    /// Replaces the value by one that undoing needs. Not for a trivial value (items excepted): nobody would destroy what takes its place.
+    /// Replaces the value by one that undoing needs. Not for a trivial value (items excepted): nobody would destroy
+    /// what takes its place.
     template <class T>
     void keep(T old) {
         assert(type == nullptr || !type->trivial || is_item);
@@ -75,7 +76,9 @@ class Writes {
 public:
     Writes() noexcept {}  // not defaulted: `{}` would fill all its bytes with zeros
     Writes(Writes&& other) noexcept { moveFrom(other); }
-    Writes(const Writes& other) : Writes() { append(other); }  // with what a copy left behind if a later one throws, this is destroyed
+    Writes(const Writes& other) : Writes() {
+        append(other);
+    }  // with what a copy left behind if a later one throws, this is destroyed
     Writes& operator=(Writes&& other) noexcept {
         if (this != &other) {
             clear();
@@ -101,8 +104,8 @@ public:
         }
     }
     void append(const Writes& other);
-    /// Lets a class derived from this one that adds no members be made in this one's place: `::new (place.at()) Derived(…); place.keep();`.
-    /// If that throws, this is empty.
+    /// Lets a class derived from this one that adds no members be made in this one's place: `::new (place.at())
+    /// Derived(…); place.keep();`. If that throws, this is empty.
     class Replacement {
     public:
         explicit Replacement(Writes& place) noexcept : place_(&place) { place.clear(); }

@@ -49,8 +49,8 @@ struct Settings {
     Value extra = {};
 };
 
-/// A request to a model. The instructions, the messages and the tools are the caller's, who keeps them until the task of
-/// Model::ask has ended.
+/// A request to a model. The instructions, the messages and the tools are the caller's, who keeps them until the task
+/// of Model::ask has ended.
 struct Request {
     std::string_view instructions = {};
     std::span<const Message> messages = {};

@@ -22,7 +22,9 @@ namespace stategraph::serve {
 enum class Operation : std::uint8_t {
     start,   // {"input": {channel: value}}; an agent also takes {"text": "…"}
     resume,  // {"answers": [{"id" or "key", "value"}…]}, {"resume": value} where one question is open, or {} to go on
-    decide,  // an agent's: {"call_id", "approved", "reason", "arguments"}, or {"call_id", "output", "is_error"} of a client's tool
+    // an agent's: {"call_id", "approved", "reason", "arguments"}, or {"call_id", "output", "is_error"} of a client's
+    // tool
+    decide,
 };
 
 struct EndpointOptions {

@@ -42,19 +42,21 @@ struct FaultPlan {
     bool after_effect = false;
     /// The calls that count, and so may fail.
     SaverCalls calls = SaverCalls::all;
-    /// Throws what a failing call throws, on the thread of the call. None, or one that returns: SaverError("injected failure …").
+    /// Throws what a failing call throws, on the thread of the call. None, or one that returns: SaverError("injected
+    /// failure …").
     std::function<void()> raise = {};
 };
 
-/// For tests: passes every call on to another saver, and fails at the one a plan names. It shows what a program does when storage
-/// fails: loop over `fail_at` from 1 until `failures()` stays 0.
+/// For tests: passes every call on to another saver, and fails at the one a plan names. It shows what a program does
+/// when storage fails: loop over `fail_at` from 1 until `failures()` stays 0.
 ///
 /// Safe from any thread, as far as the wrapped saver is. Cost: one short lock a call.
 class FaultSaver final : public BaseCheckpointSaver {
 public:
-    /// `put_is_slow` takes the place of what the wrapped saver says, so that both ways of async durability can be tried.
-    /// Throws InvalidArgumentError if `inner` is null.
-    explicit FaultSaver(std::shared_ptr<BaseCheckpointSaver> inner, FaultPlan plan = {}, std::optional<bool> put_is_slow = {})
+    /// `put_is_slow` takes the place of what the wrapped saver says, so that both ways of async durability can be
+    /// tried. Throws InvalidArgumentError if `inner` is null.
+    explicit FaultSaver(std::shared_ptr<BaseCheckpointSaver> inner, FaultPlan plan = {},
+                        std::optional<bool> put_is_slow = {})
         : inner_(std::move(inner)), plan_(std::move(plan)), put_is_slow_(put_is_slow) {
         if (!inner_) throw InvalidArgumentError("a FaultSaver needs a saver to pass its calls on to");
     }

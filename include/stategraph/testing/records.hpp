@@ -56,8 +56,8 @@ struct TaskRecordFields {
 /// The bytes of a pending write, as WriteRow has them.
 std::string makeTaskRecord(const TaskRecordFields& fields);
 
-/// The values of a checkpoint's channels, by name, read from what a saver gave for it. Throws CorruptCheckpointError, naming
-/// the record, if one is damaged or missing.
+/// The values of a checkpoint's channels, by name, read from what a saver gave for it. Throws CorruptCheckpointError,
+/// naming the record, if one is damaged or missing.
 std::map<std::string, Value> readChannels(const LogName& log, const CheckpointTuple& tuple);
 
 }  // namespace stategraph::testing

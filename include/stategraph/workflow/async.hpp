@@ -5,12 +5,14 @@
 #include <stategraph/async.hpp>
 #include <stategraph/workflow/workflow.hpp>
 
-// Runs of workflows that coroutines await. No thread waits for a run: `auto run = co_await workflow::asyncStart(order, "run-1", Order{…});`
+// Runs of workflows that coroutines await. No thread waits for a run: `auto run = co_await workflow::asyncStart(order,
+// "run-1", Order{…});`
 namespace stategraph::workflow {
 
-/// The methods of Flow, awaited. They read the store where the task is first awaited. Arguments are copied; a Flow's copies share it.
-/// A task that is destroyed gives its run up where it is, and the run can be restarted. With RunOptions::waits the run sleeps without a thread, and a
-/// cancel ends its sleep within 100 ms. Errors: those of the method, when the task is awaited.
+/// The methods of Flow, awaited. They read the store where the task is first awaited. Arguments are copied; a Flow's
+/// copies share it. A task that is destroyed gives its run up where it is, and the run can be restarted. With
+/// RunOptions::waits the run sleeps without a thread, and a cancel ends its sleep within 100 ms. Errors: those of the
+/// method, when the task is awaited.
 Task<RunView> asyncStart(const Flow& flow, std::string run_id, Value input, RunOptions options = {});
 Task<RunView> asyncResume(const Flow& flow, std::string run_id, ResumeTarget target, Value data,
                           RunOptions options = {});

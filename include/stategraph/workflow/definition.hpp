@@ -17,14 +17,15 @@
 #include <stategraph/task.hpp>
 #include <stategraph/value.hpp>
 
-// A workflow as data: entries in order, of steps whose inputs and outputs are Values. Chains of typed steps (stategraph/workflow/workflow.hpp) are
-// made of it, and programs that load workflows from files make it themselves.
+// A workflow as data: entries in order, of steps whose inputs and outputs are Values. Chains of typed steps
+// (stategraph/workflow/workflow.hpp) are made of it, and programs that load workflows from files make it themselves.
 namespace stategraph::workflow {
 
 /// Named values: the state of a workflow.
 using Values = std::map<std::string, Value>;
-/// What a value becomes where it enters: checked, with what is unknown left out and what is missing filled in. It throws what is wrong with it.
-/// None: the value is taken as it is. Called on the thread of the task, or of the call; several calls may be at the same time.
+/// What a value becomes where it enters: checked, with what is unknown left out and what is missing filled in. It
+/// throws what is wrong with it. None: the value is taken as it is. Called on the thread of the task, or of the call;
+/// several calls may be at the same time.
 using Check = std::function<Value(Value value)>;
 
 struct Definition;
@@ -66,13 +67,14 @@ public:
     /// What the step asked before it was resumed; null in an execution that was not resumed.
     virtual const Value* suspendData() const noexcept = 0;
 
-    /// Stops the run until somebody resumes this step: it is then executed again from its beginning, with the same input and with `resumeData`. What
-    /// it has set of the state counts. `labels` are other names for the question. It leaves the step through an exception of the library's.
+    /// Stops the run until somebody resumes this step: it is then executed again from its beginning, with the same
+    /// input and with `resumeData`. What it has set of the state counts. `labels` are other names for the question. It
+    /// leaves the step through an exception of the library's.
     [[noreturn]] virtual void suspend(Value payload, std::vector<std::string> labels = {}) = 0;
     /// Ends the workflow that the step is in, successfully, with this output. It leaves the step in the same way.
     [[noreturn]] virtual void bail(Value output) = 0;
-    /// Merged into the state when this execution ends or suspends, key by key; an execution that fails leaves no trace. Of members of a block that
-    /// set one key the last in order wins. Errors: what the step's check throws.
+    /// Merged into the state when this execution ends or suspends, key by key; an execution that fails leaves no trace.
+    /// Of members of a block that set one key the last in order wins. Errors: what the step's check throws.
     virtual void setState(Values values) = 0;
     /// Reports a value to watchers, as output of this step.
     virtual void write(Value value) = 0;
@@ -85,14 +87,15 @@ using Execute = std::function<Value(const Value& input, StepContext& context)>;
 using ExecuteAsync = std::function<Task<Value>(const Value& input, StepContext& context)>;
 using Condition = std::function<bool(const Scope& scope)>;
 using Transform = std::function<Value(const Scope& scope)>;
-/// How values that a key of the state is set to come together: what the key has, and what it is set to. Called for one after the other, for members of
-/// a block and elements of a foreach in their order. Without a value the key gets what it is set to.
+/// How values that a key of the state is set to come together: what the key has, and what it is set to. Called for one
+/// after the other, for members of a block and elements of a foreach in their order. Without a value the key gets what
+/// it is set to.
 using Reduce = std::function<Value(const Value& before, const Value& added)>;
 /// What a block returns, from the outputs of those of its members that ran.
 using Combine = std::function<Value(const Values& outputs)>;
 
-/// Whether a step's outputs are kept for executions with an equal input (CompileOptions::cache). Not kept is what a step asked, what it set of the
-/// state, and an execution that was resumed.
+/// Whether a step's outputs are kept for executions with an equal input (CompileOptions::cache). Not kept is what a
+/// step asked, what it set of the state, and an execution that was resumed.
 struct StepCache {
     /// How long; none: as long as the cache keeps it.
     std::optional<std::chrono::milliseconds> ttl = {};
@@ -143,8 +146,8 @@ struct Entry {
     /// Of a map or a sleep.
     std::string id = {};
     Transform transform = {};
-    /// How many elements of a foreach are worked on at once, each as soon as another is done; at least 1. With 1 they follow each other, and each sees
-    /// the state that the one before it left.
+    /// How many elements of a foreach are worked on at once, each as soon as another is done; at least 1. With 1 they
+    /// follow each other, and each sees the state that the one before it left.
     int concurrency = 1;
     /// Of a parallel or a branch; none: {step: output}.
     Combine combine = {};
@@ -157,7 +160,8 @@ struct Definition {
     Check state = {};
     /// By key of the state; a key without one is replaced. Those of the outermost workflow hold for all inside it.
     std::map<std::string, Reduce> reducers = {};
-    /// Of steps that do not say how they are retried. A policy's `retry_on` that is not set means every error but PermanentError.
+    /// Of steps that do not say how they are retried. A policy's `retry_on` that is not set means every error but
+    /// PermanentError.
     RetryPolicy retry = {};
 };
 

@@ -160,8 +160,8 @@ struct RunOptions {
     std::optional<Values> state = {};
     /// Ends after one entry, with RunStatus::paused.
     bool single_step = false;
-    /// What steps see as the request context: who asks, for which tenant. It is stored with the run, so nothing secret belongs there; of a key that
-    /// several callers gave the last one's counts.
+    /// What steps see as the request context: who asks, for which tenant. It is stored with the run, so nothing secret
+    /// belongs there; of a key that several callers gave the last one's counts.
     Values context = {};
     /// Of `start`: what the run is listed by, such as a customer or a region. It is stored.
     Values metadata = {};
@@ -173,8 +173,8 @@ struct RunOptions {
     Durability durability = Durability::async;
     /// Ends the run from outside.
     std::shared_ptr<RunControl> control = {};
-    /// Hands the events of the run's graph to subscribers of its thread (Flow::makeHub, Flow::threadOf): pieces of messages that agents in steps
-    /// tell, questions, and how the run ends. Not owned: it must outlive the run.
+    /// Hands the events of the run's graph to subscribers of its thread (Flow::makeHub, Flow::threadOf): pieces of
+    /// messages that agents in steps tell, questions, and how the run ends. Not owned: it must outlive the run.
     StreamHub* hub = nullptr;
 };
 
@@ -199,18 +199,20 @@ struct ListedRun {
     std::chrono::system_clock::time_point changed_at = {};
     Values metadata = {};
     CheckpointId checkpoint_id = {};
-    /// Why it cannot be read; empty for one that can. One that cannot be read is listed where no status and no metadata is asked for.
+    /// Why it cannot be read; empty for one that can. One that cannot be read is listed where no status and no metadata
+    /// is asked for.
     std::string damage = {};
 };
 
-/// Which question an answer is for: that of a step, by its id or path ("outer.inner"), of a label, or one by its own id; none of these where one
-/// question is open.
+/// Which question an answer is for: that of a step, by its id or path ("outer.inner"), of a label, or one by its own
+/// id; none of these where one question is open.
 struct ResumeTarget {
     std::string step = {};
     std::string label = {};
     /// QuestionView::id: of this question alone, and not of the next one that the step asks.
     TaskId question = {};
-    /// The checkpoint that the caller has looked at (RunView::checkpoint_id). If the run has gone on since, the answer is refused as already_claimed.
+    /// The checkpoint that the caller has looked at (RunView::checkpoint_id). If the run has gone on since, the answer
+    /// is refused as already_claimed.
     CheckpointId seen = {};
     /// Of a foreach: the element; none: all that are open.
     std::optional<std::int64_t> index = {};
@@ -228,26 +230,29 @@ public:
                    const RunOptions& options = {}) const;
     /// Resumes what was under way when a process died, or a sleep whose time has come. Errors: RefusedError.
     RunView restart(const std::string& run_id, const RunOptions& options = {}) const;
-    /// Ends a run that is suspended, asleep, paused or was left; one that has ended stays as it is. One that is under way in this process, through
-    /// this Flow, ends before its next step; that is stored before this returns. Errors: what storing throws; the run of this process ends all the same.
+    /// Ends a run that is suspended, asleep, paused or was left; one that has ended stays as it is. One that is under
+    /// way in this process, through this Flow, ends before its next step; that is stored before this returns. Errors:
+    /// what storing throws; the run of this process ends all the same.
     RunView cancel(const std::string& run_id) const;
-    /// Continues from a step that has run, or is next: the run forgets what this step and those after it did, and its history keeps it. `input`: what the
-    /// step gets, recorded as what the entry before it returned. `data`: an answer for a step that was suspended. Errors: RefusedError.
+    /// Continues from a step that has run, or is next: the run forgets what this step and those after it did, and its
+    /// history keeps it. `input`: what the step gets, recorded as what the entry before it returned. `data`: an answer
+    /// for a step that was suspended. Errors: RefusedError.
     RunView timeTravel(const std::string& run_id, const std::string& step, std::optional<Value> input,
                        std::optional<Value> data, const RunOptions& options = {}) const;
     /// The run as it is, or as it was at a checkpoint of its history.
     RunView get(const std::string& run_id, CheckpointId at = {}) const;
-    /// The same as one JSON object, of the reference's form: runId, status, value, context, suspendedPaths and so on (docs/workflows.md).
+    /// The same as one JSON object, of the reference's form: runId, status, value, context, suspendedPaths and so on
+    /// (docs/workflows.md).
     std::string snapshot(const std::string& run_id, CheckpointId at = {}) const;
     /// The checkpoints of a run, newest first.
     std::vector<CheckpointId> history(const std::string& run_id) const;
 
-    /// Runs of this workflow, in the order of their threads in the store. Cost: reads every thread's head in the store, and those of this workflow
-    /// whose time fits as `get` does.
+    /// Runs of this workflow, in the order of their threads in the store. Cost: reads every thread's head in the store,
+    /// and those of this workflow whose time fits as `get` does.
     std::vector<ListedRun> list(const RunQuery& query = {}) const;
 
-    /// Runs of this workflow that are to be resumed without an answer: those that sleep, and those whose process died. With the time at which each is
-    /// to be; none: now. Cost: reads every thread's head in the store.
+    /// Runs of this workflow that are to be resumed without an answer: those that sleep, and those whose process died.
+    /// With the time at which each is to be; none: now. Cost: reads every thread's head in the store.
     struct DueRun {
         std::string run_id;
         std::optional<std::chrono::system_clock::time_point> at;

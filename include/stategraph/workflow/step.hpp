@@ -74,8 +74,9 @@ public:
     S state() const {
         return stateOf<S>(context_.state());
     }
-    /// Writes to the state as a struct, as a node's update does: `context.update(sg::set<&S::owner>("ann"), sg::add<&S::log>("line"))`. Each channel's
-    /// reducer takes what is added, in the order of members and elements. Errors: InvalidUpdateError for an overwrite.
+    /// Writes to the state as a struct, as a node's update does: `context.update(sg::set<&S::owner>("ann"),
+    /// sg::add<&S::log>("line"))`. Each channel's reducer takes what is added, in the order of members and elements.
+    /// Errors: InvalidUpdateError for an overwrite.
     template <class... Write>
     void update(Write... writes) {
         (context_.setState(detail::valuesOf(std::move(writes))), ...);
@@ -83,7 +84,8 @@ public:
     void setState(std::string key, Value value) { context_.setState({{std::move(key), std::move(value)}}); }
     void write(Value value) { context_.write(std::move(value)); }
     void cancel() { context_.cancel(); }
-    /// Ends the workflow here, successfully, with this as its output. Of another type than the workflow gives it is in RunResult::view alone.
+    /// Ends the workflow here, successfully, with this as its output. Of another type than the workflow gives it is in
+    /// RunResult::view alone.
     template <class T>
     [[noreturn]] void bail(const T& output) {
         context_.bail(Value(output));
@@ -94,13 +96,15 @@ protected:
     StepContext& context_;
 };
 
-/// The same for a step that may stop and ask. A resumed step is executed again from its beginning, and `suspend` then returns the answer.
+/// The same for a step that may stop and ask. A resumed step is executed again from its beginning, and `suspend` then
+/// returns the answer.
 template <class Ask, class Answer>
 class Suspending : public Context {
 public:
     using Context::Context;
 
-    /// The answer, if this execution was resumed with one. What belongs before the question, and is to be done once, asks this first.
+    /// The answer, if this execution was resumed with one. What belongs before the question, and is to be done once,
+    /// asks this first.
     std::optional<Answer> resumeData() const {
         const Value* const data = context_.resumeData();
         if (data == nullptr) return {};
@@ -112,7 +116,8 @@ public:
         if (asked == nullptr) return {};
         return asked->template as<Ask>();
     }
-    /// The answer; without one it stops the run with this question. `labels` are other names for it, by which it can be answered.
+    /// The answer; without one it stops the run with this question. `labels` are other names for it, by which it can be
+    /// answered.
     Answer suspend(const Ask& question, std::vector<std::string> labels = {}) {
         if (auto answer = resumeData()) return std::move(*answer);
         suspendAgain(question, std::move(labels));
@@ -164,13 +169,9 @@ struct Signature<R (C::*)(A, Ctx&) const> {
 };
 
 template <class F>
-concept HasSignature = requires {
-    typename Signature<decltype(&F::operator())>::In;
-};
+concept HasSignature = requires { typename Signature<decltype(&F::operator())>::In; };
 template <class C>
-concept IsContext = requires {
-    typename ContextTypes<C>::Ask;
-};
+concept IsContext = requires { typename ContextTypes<C>::Ask; };
 
 /// What comes from outside must be a T, to the last member.
 template <class T>
@@ -261,9 +262,10 @@ struct StepOptions {
     }
 };
 
-/// A step of a closure: `f(const In&)`, or with a `Context&`, a `Suspending<Ask, Answer>&` or, as a node's function has it, a `Runtime&` after it. In, Ask and Answer must be storable, and Out
-/// storable or void (a step that returns nothing: the next one takes a Value). It may be called from several threads at once.
-/// It may be a coroutine, which returns a sg::Task<Out>: steps beside it in a block or a list run while it waits, and in an awaited run no thread
+/// A step of a closure: `f(const In&)`, or with a `Context&`, a `Suspending<Ask, Answer>&` or, as a node's function has
+/// it, a `Runtime&` after it. In, Ask and Answer must be storable, and Out storable or void (a step that returns
+/// nothing: the next one takes a Value). It may be called from several threads at once. It may be a coroutine, which
+/// returns a sg::Task<Out>: steps beside it in a block or a list run while it waits, and in an awaited run no thread
 /// waits for it. Its input and its context live until it ends; what the closure captures does too.
 template <class F>
 auto step(std::string id, F function, StepOptions options = {}) {
@@ -295,8 +297,9 @@ auto step(std::string id, F function, StepOptions options = {}) {
     }
 }
 
-/// A step that is a graph: `to_input(const In&)` makes the update that the graph begins with, `from_state(const Output&)` what the step returns of its
-/// output. The graph's run is part of the workflow's: it is checkpointed, and its questions are open questions of the run, named by the step's path.
+/// A step that is a graph: `to_input(const In&)` makes the update that the graph begins with, `from_state(const
+/// Output&)` what the step returns of its output. The graph's run is part of the workflow's: it is checkpointed, and
+/// its questions are open questions of the run, named by the step's path.
 template <class S, class Input, class Output, class To, class From>
 auto step(std::string id, CompiledGraph<S, Input, Output> graph, To to_input, From from_state,
           StepOptions options = {}) {
@@ -322,7 +325,8 @@ TypedStep<In, Out, Ask, Answer> clone(TypedStep<In, Out, Ask, Answer> step, std:
     return step;
 }
 
-/// One arm of a branch: the step runs if the condition, `bool f(const In&)` or `bool f(const In&, const Scope&)`, holds.
+/// One arm of a branch: the step runs if the condition, `bool f(const In&)` or `bool f(const In&, const Scope&)`,
+/// holds.
 template <class Condition, class S>
 struct When {
     Condition condition;

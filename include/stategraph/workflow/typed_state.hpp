@@ -50,8 +50,8 @@ Values valuesOf(stategraph::detail::MemberWrite<S, T, V> write) {
 
 }  // namespace detail
 
-/// A workflow's state as the struct that its steps use (Chain::state): of RunView::state, RunOptions::state or Scope::state. Channels that have no
-/// value have their initial one. Errors: WrongTypeError.
+/// A workflow's state as the struct that its steps use (Chain::state): of RunView::state, RunOptions::state or
+/// Scope::state. Channels that have no value have their initial one. Errors: WrongTypeError.
 template <ChannelState S>
 S stateOf(const Values& values) {
     S state{};

@@ -76,7 +76,8 @@ struct ForeachOptions {
     int concurrency = 1;
 };
 
-/// A workflow in the making: `In` is what it takes, `Out` what its last entry returns. Each operator returns a longer chain. Nothing is checked before
+/// A workflow in the making: `In` is what it takes, `Out` what its last entry returns. Each operator returns a longer
+/// chain. Nothing is checked before
 /// `commit` but that the types fit, which the compiler does.
 template <class In, class Out>
 class Chain {
@@ -119,7 +120,8 @@ public:
         };
         return add<std::tuple<std::optional<typename S::Output>...>>(std::move(entry));
     }
-    /// The step again and again on its own last output, as long as the condition holds after it; `Scope::iteration` counts from 1.
+    /// The step again and again on its own last output, as long as the condition holds after it; `Scope::iteration`
+    /// counts from 1.
     template <class SIn, class SOut, class Ask, class Answer, class F>
     Chain<In, SOut> dowhile(const TypedStep<SIn, SOut, Ask, Answer>& step, F condition) && {
         return std::move(*this).loop(Entry::Kind::dowhile, step, std::move(condition));
@@ -167,7 +169,8 @@ public:
     }
     /// For as long as `f(const T&)` says, in a std::chrono duration.
     template <class F>
-    requires std::is_invocable_v<const F&, const Out&> Chain<In, Out> sleep(F function) && {
+        requires std::is_invocable_v<const F&, const Out&>
+    Chain<In, Out> sleep(F function) && {
         Entry entry{.kind = Entry::Kind::sleep, .id = nextId("sleep")};
         entry.transform = [function](const Scope& scope) {
             const auto time = function(scope.input().template as<Out>());
@@ -189,8 +192,9 @@ public:
         return std::move(*this);
     }
 
-    /// What `setState(key, …)` does to a value that is there: `f(const T& before, const T& added)` returns what the key gets. It is called for members of a
-    /// block and elements of a foreach in their order, whichever ran first; a key without a reducer gets the last one's value.
+    /// What `setState(key, …)` does to a value that is there: `f(const T& before, const T& added)` returns what the key
+    /// gets. It is called for members of a block and elements of a foreach in their order, whichever ran first; a key
+    /// without a reducer gets the last one's value.
     template <class F>
     Chain<In, Out> reducer(std::string key, F function) && {
         using T = std::decay_t<typename detail::Reducer<decltype(&F::operator())>::Value>;
@@ -201,8 +205,9 @@ public:
         return std::move(*this);
     }
 
-    /// The state as a struct with a table of its channels (`channels()`), as a graph's state is one: their reducers are those of the keys with their
-    /// names, and a run begins with no other keys, of the channels' types. Steps use it with `Context::state<S>` and `Context::update`.
+    /// The state as a struct with a table of its channels (`channels()`), as a graph's state is one: their reducers are
+    /// those of the keys with their names, and a run begins with no other keys, of the channels' types. Steps use it
+    /// with `Context::state<S>` and `Context::update`.
     template <class S>
     Chain<In, Out> state() && {
         detail::checkState<S>();
@@ -259,8 +264,8 @@ Chain<In, In> workflow(std::string id) {
     return Chain<In, In>(std::move(definition));
 }
 
-/// A workflow that can be run, and be a step of others. Copies share it; every method is safe from any thread. Runs are named by the caller. The
-/// operations and their errors are those of Flow.
+/// A workflow that can be run, and be a step of others. Copies share it; every method is safe from any thread. Runs are
+/// named by the caller. The operations and their errors are those of Flow.
 template <class In, class Out>
 class Workflow {
 public:

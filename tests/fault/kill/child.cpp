@@ -14,7 +14,8 @@
 #include "tests/fault/kill/drive.hpp"
 #include "tests/fault/kill/options.hpp"
 
-// The process that is killed: it opens FOLDER/db, says so by one byte on its standard output, and brings the thread to its end.
+// The process that is killed: it opens FOLDER/db, says so by one byte on its standard output, and brings the thread to
+// its end.
 namespace {
 
 namespace sg = stategraph;
@@ -27,7 +28,8 @@ constexpr const char* usage =
     "  --seed S                       how long nodes take\n"
     "  --slow                         a saver that async durability calls from another thread\n"
     "  --walk, --live                 runs as ranges of events; those of subgraphs too\n"
-    "  --driver N                     runs in the Nth of the ways of tests/support/drivers.hpp, modulo how many there are\n"
+    "  --driver N                     runs in the Nth of the ways of tests/support/drivers.hpp, modulo how many there "
+    "are\n"
     "  --kill-before N, --kill-after N   SIGKILL to itself before, after its Nth put, counted from 1\n"
     "  --term                         at SIGTERM walk no further, and end with 0\n";
 

@@ -17,7 +17,8 @@ struct CheckpointEvent {
 
 class Driver {
 public:
-    Driver(const App& app, Journal& journal, const DriveOptions& options) : app_(app), journal_(journal), options_(options) {}
+    Driver(const App& app, Journal& journal, const DriveOptions& options)
+        : app_(app), journal_(journal), options_(options) {}
 
     bool operator()() {
         for (;;) {
@@ -31,7 +32,8 @@ public:
                 const std::string ack = "ack answer " + question.id.toString() + " " + std::to_string(question.index);
                 if (!run(std::move(command), [&](const std::string&) { return ack; })) return false;
             } else if (!found.tasks.empty()) {
-                // Not `next`: that is empty, too, where all tasks of a superstep have finished and its commit is not there yet.
+                // Not `next`: that is empty, too, where all tasks of a superstep have finished and its commit is not
+                // there yet.
                 if (!run(sg::RESUME, [](const std::string&) { return std::string(); })) return false;
             } else if (given < options_.rounds) {
                 const std::string ack = "ack input " + std::to_string(given) + " ";

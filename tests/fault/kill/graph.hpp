@@ -10,16 +10,16 @@
 
 #include "tests/fault/kill/journal.hpp"
 
-// The graph that is killed. What its nodes write depends on the state alone, so every run of it must end in the same state; only
-// how long they take is random.
+// The graph that is killed. What its nodes write depends on the state alone, so every run of it must end in the same
+// state; only how long they take is random.
 //
 //     START ─► prepare ─► w1 w2 w3 w4 ─►(join) gather ─► Sends: piece × 3…5 ─► reduce ─► ask ─► dig ─► keep ─► tell ─► close ─► END
 //                 ▲                                                                                              │
 //                 └──────────────────────────────── three turns a round ─────────────────────────────────────────┘
 //
-// `dig` is a subgraph that begins afresh at each visit, with a fan-out in a loop; `keep` one with PER_THREAD. w4 fails at its first
-// try. Questions: w2 and w3 together and twice in `ask` in round 0, in `ask` in each round, in `dig` in round 1, in a `piece` and in
-// `keep` in round 2.
+// `dig` is a subgraph that begins afresh at each visit, with a fan-out in a loop; `keep` one with PER_THREAD. w4 fails
+// at its first try. Questions: w2 and w3 together and twice in `ask` in round 0, in `ask` in each round, in `dig` in
+// round 1, in a `piece` and in `keep` in round 2.
 namespace fault {
 
 namespace sg = stategraph;
@@ -29,7 +29,8 @@ struct Piece {
     int number = 0;
     bool asks = false;
     static constexpr auto fields() {
-        return sg::fields(sg::field("text", &Piece::text), sg::field("number", &Piece::number), sg::field("asks", &Piece::asks));
+        return sg::fields(sg::field("text", &Piece::text), sg::field("number", &Piece::number),
+                          sg::field("asks", &Piece::asks));
     }
 };
 
@@ -42,9 +43,10 @@ struct State {
     int turn = 0;
 
     static constexpr auto channels() {
-        return sg::channels(sg::channel("inputs", &State::inputs, sg::append), sg::channel("log", &State::log, sg::append),
-                            sg::channel("total", &State::total, sg::sum), sg::channel("tallies", &State::tallies, sg::merge),
-                            sg::channel("digest", &State::digest), sg::channel("turn", &State::turn));
+        return sg::channels(sg::channel("inputs", &State::inputs, sg::append),
+                            sg::channel("log", &State::log, sg::append), sg::channel("total", &State::total, sg::sum),
+                            sg::channel("tallies", &State::tallies, sg::merge), sg::channel("digest", &State::digest),
+                            sg::channel("turn", &State::turn));
     }
 };
 
@@ -62,9 +64,8 @@ sg::Update<State> inputOf(int round);
 /// What the child and the parent answer to a question: it depends on the question alone.
 sg::Value answerTo(const sg::Value& question);
 
-
-/// Does an effect of a node, once for each task and key: a line in the journal, and one more when it is acknowledged, which is when the call
-/// returned.
+/// Does an effect of a node, once for each task and key: a line in the journal, and one more when it is acknowledged,
+/// which is when the call returned.
 template <class R>
 void effect(R& runtime, const Journal& journal, std::string_view key) {
     const std::string about = runtime.taskId().toString() + " " + std::string(key);

@@ -6,7 +6,8 @@ namespace fault {
 
 std::vector<std::string> childArguments(const Folder& folder, sg::Durability durability, std::uint64_t seed,
                                         const std::vector<std::string>& more) {
-    std::vector<std::string> arguments{folder.path().string(), "--durability", nameOf(durability), "--seed", std::to_string(seed)};
+    std::vector<std::string> arguments{folder.path().string(), "--durability", nameOf(durability), "--seed",
+                                       std::to_string(seed)};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return arguments;
 }

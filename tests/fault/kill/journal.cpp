@@ -32,8 +32,8 @@ void Journal::noteNode(const char* what, const stategraph::Runtime& runtime) con
     if (file_ < 0) return;
     const auto ns = runtime.checkpointNs();
     std::ostringstream line;
-    line << what << ' ' << runtime.taskId().toString() << ' ' << runtime.checkpointId().toString() << ' ' << runtime.node()
-         << ' ' << runtime.step() << ' ' << runtime.attempt() << ' ' << (ns.empty() ? "-" : ns);
+    line << what << ' ' << runtime.taskId().toString() << ' ' << runtime.checkpointId().toString() << ' '
+         << runtime.node() << ' ' << runtime.step() << ' ' << runtime.attempt() << ' ' << (ns.empty() ? "-" : ns);
     note(line.str());
 }
 

@@ -9,8 +9,8 @@
 
 namespace fault {
 
-/// A file of what really happened: one line for each start and end of a node, each effect, each acknowledgement. It outlives the
-/// process, because every line is one write() to a file opened with O_APPEND. Safe from any thread.
+/// A file of what really happened: one line for each start and end of a node, each effect, each acknowledgement. It
+/// outlives the process, because every line is one write() to a file opened with O_APPEND. Safe from any thread.
 ///
 ///     start|end TASK CHECKPOINT NODE STEP ATTEMPT NAMESPACE      namespace "-": the root
 ///     effect|effect-done TASK KEY

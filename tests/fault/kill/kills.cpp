@@ -22,12 +22,13 @@ struct Figures {
 double draw(std::mt19937_64& random) { return std::uniform_real_distribution<double>(0, 1)(random); }
 
 // One thread from nothing to its end, its processes killed now and then.
-void runThread(const Settings& settings, sg::Durability durability, std::uint64_t seed, const Undisturbed& undisturbed, Figures& figures) {
+void runThread(const Settings& settings, sg::Durability durability, std::uint64_t seed, const Undisturbed& undisturbed,
+               Figures& figures) {
     std::mt19937_64 random(seed);
     const Folder folder(settings, std::string(nameOf(durability)) + "-" + std::to_string(figures.threads));
     Watch watch(folder.path(), durability);
-    // How this thread's processes run: called back, walking, or in one of the list of ways; with a fast saver or one that is called from another
-    // thread.
+    // How this thread's processes run: called back, walking, or in one of the list of ways; with a fast saver or one
+    // that is called from another thread.
     std::vector<std::string> more;
     const auto way = random() % 4;
     if (way == 1) more.push_back("--walk");
@@ -46,7 +47,8 @@ void runThread(const Settings& settings, sg::Durability durability, std::uint64_
         if (at_start) {
             std::this_thread::sleep_for(draw(random) * undisturbed.startup);
         } else {
-            const double left = 1 - static_cast<double>(watch.stored().step) / static_cast<double>(undisturbed.steps + 1);
+            const double left =
+                1 - static_cast<double>(watch.stored().step) / static_cast<double>(undisturbed.steps + 1);
             process.awaitReady();
             std::this_thread::sleep_for(draw(random) * left * figures.pace);
         }
@@ -80,15 +82,17 @@ void testKills(const Settings& settings) {
             try {
                 runThread(settings, durability, mixed(settings.seed + i), undisturbed, figures);
             } catch (const std::exception& failure) {
-                throw Failure(std::string(nameOf(durability)) + ", thread " + std::to_string(i) + ": " + failure.what());
+                throw Failure(std::string(nameOf(durability)) + ", thread " + std::to_string(i) + ": " +
+                              failure.what());
             }
             ++figures.threads;
         }
         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - started;
-        std::cout << nameOf(durability) << ": " << figures.landed << " kills landed (" << figures.at_start << " at the start), "
-                  << figures.threads << " threads, " << figures.processes << " processes, " << figures.repeated << " tasks repeated, "
-                  << static_cast<int>(took.count()) << " s; an undisturbed run takes "
-                  << static_cast<int>(undisturbed.run.count() * 1000) << " ms" << std::endl;
+        std::cout << nameOf(durability) << ": " << figures.landed << " kills landed (" << figures.at_start
+                  << " at the start), " << figures.threads << " threads, " << figures.processes << " processes, "
+                  << figures.repeated << " tasks repeated, " << static_cast<int>(took.count())
+                  << " s; an undisturbed run takes " << static_cast<int>(undisturbed.run.count() * 1000) << " ms"
+                  << std::endl;
     }
 }
 

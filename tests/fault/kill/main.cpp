@@ -82,8 +82,8 @@ int main(int count, char** values) {
         return 2;
     } catch (const std::exception& error) {
         std::cerr << "stategraph-kill: " << error.what() << "\n  what is left: " << settings.folder.string()
-                  << "\n  again: stategraph-kill --mode " << settings.mode << " --kills " << settings.kills << " --every " << settings.every
-                  << " --seed " << settings.seed << "\n";
+                  << "\n  again: stategraph-kill --mode " << settings.mode << " --kills " << settings.kills
+                  << " --every " << settings.every << " --seed " << settings.seed << "\n";
         return 1;
     }
 }

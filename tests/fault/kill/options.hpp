@@ -21,9 +21,12 @@ T numberOf(const std::string& option, const std::string& text) {
 
 inline const char* nameOf(stategraph::Durability durability) {
     switch (durability) {
-        case stategraph::Durability::sync: return "sync";
-        case stategraph::Durability::async: return "async";
-        case stategraph::Durability::exit: return "exit";
+        case stategraph::Durability::sync:
+            return "sync";
+        case stategraph::Durability::async:
+            return "async";
+        case stategraph::Durability::exit:
+            return "exit";
     }
     return "?";
 }

@@ -17,7 +17,9 @@
 namespace fault {
 namespace {
 
-[[noreturn]] void fail(int error, const std::string& what) { throw std::system_error(error, std::generic_category(), what); }
+[[noreturn]] void fail(int error, const std::string& what) {
+    throw std::system_error(error, std::generic_category(), what);
+}
 
 // What is there to read: a byte (1), the end (0), or nothing within the time (-1).
 int readByte(int file, int timeout_ms) {

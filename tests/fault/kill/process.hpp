@@ -8,7 +8,8 @@
 
 namespace fault {
 
-/// A child process with its standard output in a pipe, which tells that it is ready (a byte) and that it is gone (the end).
+/// A child process with its standard output in a pipe, which tells that it is ready (a byte) and that it is gone (the
+/// end).
 class Process {
 public:
     /// How it ended: with an exit code, or by a signal.

@@ -32,7 +32,8 @@ bool dies(const Settings& settings, const Case& tested, const Folder& folder, co
     return ending.signal == SIGKILL;
 }
 
-// A thread whose first process dies at its `put`th put, and whose second one has to finish. False if there is no such put.
+// A thread whose first process dies at its `put`th put, and whose second one has to finish. False if there is no such
+// put.
 bool dieOnce(const Settings& settings, const Case& tested, const Final& undisturbed, const char* where, int put) {
     const Folder folder(settings, tested.name() + where + "-" + std::to_string(put));
     Watch watch(folder.path(), tested.durability);
@@ -54,7 +55,8 @@ int dieAgainAndAgain(const Settings& settings, const Case& tested, const Final& 
     Watch watch(folder.path(), tested.durability);
     int processes = 1;
     for (; dies(settings, tested, folder, "--kill-after", put); ++processes) {
-        if (processes > 1000) throw Failure("processes that die behind their put " + std::to_string(put) + " get nowhere");
+        if (processes > 1000)
+            throw Failure("processes that die behind their put " + std::to_string(put) + " get nowhere");
         watch.look(processes % 2 == 0);
     }
     watch.look(false);
@@ -77,14 +79,16 @@ void testPuts(const Settings& settings) {
             const auto undisturbed = runUndisturbed(settings, tested.durability, tested.arguments());
             int died = 0;
             // With exit a run makes few puts.
-            const int every = tested.durability == sg::Durability::exit ? std::max(1, settings.every / 7) : settings.every;
+            const int every =
+                tested.durability == sg::Durability::exit ? std::max(1, settings.every / 7) : settings.every;
             for (const char* where : {"--kill-before", "--kill-after"}) {
                 // In the short form each case has other puts.
                 int put = 1 + shift++ % every;
                 for (; dieOnce(settings, tested, undisturbed.final, where, put); put += every) ++died;
             }
             std::cout << tested.name() << ": died at " << died << " puts";
-            // With exit a process may have to make several puts to get anywhere: a pause inside a subgraph is stored there first.
+            // With exit a process may have to make several puts to get anywhere: a pause inside a subgraph is stored
+            // there first.
             if (tested.durability != sg::Durability::exit) {
                 std::cout << ", and " << dieAgainAndAgain(settings, tested, undisturbed.final, settings.every)
                           << " processes for one run that dies behind each " << settings.every << ". put of a process";

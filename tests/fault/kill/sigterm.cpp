@@ -26,7 +26,8 @@ void finish(const Folder& folder, sg::Durability durability, std::uint64_t seed)
 }
 
 // Whether the child stopped in the middle of a run.
-bool runThread(const Settings& settings, sg::Durability durability, std::uint64_t seed, const Undisturbed& undisturbed) {
+bool runThread(const Settings& settings, sg::Durability durability, std::uint64_t seed,
+               const Undisturbed& undisturbed) {
     std::mt19937_64 random(seed);
     const Folder folder(settings, std::string("term-") + nameOf(durability));
     Watch watch(folder.path(), durability);
@@ -56,16 +57,18 @@ void testSigterm(const Settings& settings) {
         int threads = 0;
         for (int handed_over = 0; handed_over < settings.kills; ++threads) {
             try {
-                handed_over += runThread(settings, durability, mixed(settings.seed + static_cast<std::uint64_t>(threads)), undisturbed);
+                handed_over += runThread(settings, durability,
+                                         mixed(settings.seed + static_cast<std::uint64_t>(threads)), undisturbed);
             } catch (const std::exception& failure) {
-                throw Failure(std::string(nameOf(durability)) + ", thread " + std::to_string(threads) + ": " + failure.what());
+                throw Failure(std::string(nameOf(durability)) + ", thread " + std::to_string(threads) + ": " +
+                              failure.what());
             }
             if (threads > 20 * settings.kills + 100) {
                 throw Failure(std::string(nameOf(durability)) + ": hardly a run is left in the middle");
             }
         }
-        std::cout << nameOf(durability) << ": " << settings.kills << " runs handed over in the middle and finished, of " << threads
-                  << std::endl;
+        std::cout << nameOf(durability) << ": " << settings.kills << " runs handed over in the middle and finished, of "
+                  << threads << std::endl;
     }
 }
 

@@ -25,8 +25,8 @@ std::string Stored::head(const std::string& ns) const {
 
 bool Stored::has(const std::string& ns, const std::string& id) const {
     const auto found = logs.find(ns);
-    return found != logs.end() &&
-           std::any_of(found->second.begin(), found->second.end(), [&](const Commit& commit) { return commit.id == id; });
+    return found != logs.end() && std::any_of(found->second.begin(), found->second.end(),
+                                              [&](const Commit& commit) { return commit.id == id; });
 }
 
 Stored readStore(const std::filesystem::path& folder, bool read_only) {
@@ -34,7 +34,8 @@ Stored readStore(const std::filesystem::path& folder, bool read_only) {
     const auto path = folder / "db";
     if (!std::filesystem::exists(path / "CURRENT")) return stored;  // killed before there was a database
     Journal silent;
-    const auto saver = std::make_shared<sg::RocksDBSaver>(path.string(), sg::RocksDBSaverOptions{.read_only = read_only});
+    const auto saver =
+        std::make_shared<sg::RocksDBSaver>(path.string(), sg::RocksDBSaverOptions{.read_only = read_only});
     for (const auto& listed : saver->list({.thread_id = thread_id})) {
         const auto header = sg::readHeader({listed.thread_id, listed.checkpoint_ns, listed.id}, listed.bytes);
         stored.logs[listed.checkpoint_ns].push_back(

@@ -13,7 +13,8 @@ std::string joined(const Words& words) {
 
 // The first place where two texts part, with what is around it.
 std::string difference(const std::string& expected, const std::string& found) {
-    const auto at = std::mismatch(expected.begin(), expected.end(), found.begin(), found.end()).first - expected.begin();
+    const auto at =
+        std::mismatch(expected.begin(), expected.end(), found.begin(), found.end()).first - expected.begin();
     const auto from = static_cast<std::size_t>(std::max<std::ptrdiff_t>(0, at - 60));
     return "\n  undisturbed: …" + expected.substr(std::min(from, expected.size()), 160) + "\n  found:       …" +
            found.substr(std::min(from, found.size()), 160);
@@ -57,7 +58,8 @@ void Watch::checkStart(const Words& line) {
     if (ended_.contains(task)) throw Failure("a task that had ended ran again in the same process: " + joined(line));
     // Nothing before the newest stored checkpoint runs again: at most the superstep under way is repeated.
     if (line.at(2) < stored_.head(ns)) {
-        throw Failure("a superstep that was committed ran again, the log's head was " + stored_.head(ns) + ": " + joined(line));
+        throw Failure("a superstep that was committed ran again, the log's head was " + stored_.head(ns) + ": " +
+                      joined(line));
     }
     if (started_.insert(task).second && started_before_.contains(task)) ++repeated_;
 }
@@ -71,8 +73,8 @@ void Watch::checkEffects(const Words& line) {
     }
 }
 
-// Each log is a chain with one tip. Only that of `keep`, which lives with the thread, may have stumps: visits that were stored when
-// the superstep around them was not yet, which with sync cannot be.
+// Each log is a chain with one tip. Only that of `keep`, which lives with the thread, may have stumps: visits that were
+// stored when the superstep around them was not yet, which with sync cannot be.
 void Watch::checkLogs() const {
     for (const auto& [ns, log] : stored_.logs) {
         const bool may_branch = ns == keep_ns && durability_ != sg::Durability::sync;
@@ -101,7 +103,8 @@ void Watch::checkAcknowledged() const {
     }
     for (const auto& [round, checkpoint] : inputs_) {
         if (std::find(inputs.begin(), inputs.end(), checkpoint) == inputs.end()) {
-            throw Failure("input " + round + " was acknowledged with checkpoint " + checkpoint + ", which is not stored");
+            throw Failure("input " + round + " was acknowledged with checkpoint " + checkpoint +
+                          ", which is not stored");
         }
     }
     for (const auto& answer : answers_) {
@@ -118,13 +121,15 @@ void Watch::checkFinal(const Final& undisturbed) const {
         throw Failure("the state differs from the undisturbed run's:" + difference(undisturbed.values, found.values));
     }
     if (found.keep != undisturbed.keep) {
-        throw Failure("the subgraph's state differs from the undisturbed run's:" + difference(undisturbed.keep, found.keep));
+        throw Failure("the subgraph's state differs from the undisturbed run's:" +
+                      difference(undisturbed.keep, found.keep));
     }
     if (durability_ == sg::Durability::exit) return;
     for (std::size_t i = 0; i < std::max(found.history.size(), undisturbed.history.size()); ++i) {
         const std::string expected = i < undisturbed.history.size() ? undisturbed.history[i] : "nothing";
         const std::string got = i < found.history.size() ? found.history[i] : "nothing";
-        if (expected != got) throw Failure("the history differs from the undisturbed run's:" + difference(expected, got));
+        if (expected != got)
+            throw Failure("the history differs from the undisturbed run's:" + difference(expected, got));
     }
 }
 

@@ -15,15 +15,17 @@ struct Failure : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// Watches one thread through all the processes that work on it: what they did (the journal) and what is stored when they are gone must fit
-/// each other. Every check throws Failure.
+/// Watches one thread through all the processes that work on it: what they did (the journal) and what is stored when
+/// they are gone must fit each other. Every check throws Failure.
 class Watch {
 public:
-    Watch(std::filesystem::path folder, sg::Durability durability) : folder_(std::move(folder)), durability_(durability) {}
+    Watch(std::filesystem::path folder, sg::Durability durability)
+        : folder_(std::move(folder)), durability_(durability) {}
 
     /// To be called between two processes, whatever ended the first.
     void look(bool read_only);
-    /// To be called at the end: the state must be that of an undisturbed run. With sync and async every checkpoint must be, too.
+    /// To be called at the end: the state must be that of an undisturbed run. With sync and async every checkpoint must
+    /// be, too.
     void checkFinal(const Final& undisturbed) const;
 
     const Stored& stored() const noexcept { return stored_; }

@@ -1,4 +1,5 @@
-// Models over HTTP against aimock, a mock of providers' servers that others wrote: aimock URL. Exits with 0 if all is as it should be.
+// Models over HTTP against aimock, a mock of providers' servers that others wrote: aimock URL. Exits with 0 if all is
+// as it should be.
 #include <chrono>
 #include <functional>
 #include <iostream>
@@ -41,7 +42,9 @@ Asked ask(const md::Model& model, const std::vector<md::Message>& messages) {
     md::Request request;
     request.messages = messages;
     const std::vector<md::ToolDescription> tools = {
-        {.name = "get_weather", .description = "The weather", .parameters = R"({"type":"object","properties":{"city":{"type":"string"}}})"}};
+        {.name = "get_weather",
+         .description = "The weather",
+         .parameters = R"({"type":"object","properties":{"city":{"type":"string"}}})"}};
     request.tools = tools;
     try {
         asked.message = sg::syncWait(model.ask(std::move(request), asking)).message;
@@ -77,22 +80,26 @@ void checkModel(const std::string& name, const md::Model& model) {
     const Asked calls = ask(model, messages);
     check(calls.message.calls.size() == 2, name + " wants two calls " + calls.error);
     if (calls.message.calls.size() == 2) {
-        check(calls.message.calls[0].arguments == R"({"city":"Oslo"})" && calls.message.calls[1].arguments == R"({"city":"Rome"})",
+        check(calls.message.calls[0].arguments == R"({"city":"Oslo"})" &&
+                  calls.message.calls[1].arguments == R"({"city":"Rome"})",
               name + " gives the arguments of both");
         messages.push_back(calls.message);
         for (std::size_t i = 0; i < 2; ++i) messages.back().calls[i].id = "ours-" + std::to_string(i);
         const std::vector<md::ToolCall> wanted = messages.back().calls;
         for (const md::ToolCall& call : wanted) messages.push_back(md::toolResult(call, "sunny"));
         const Asked sunny = ask(model, messages);
-        check(sunny.message.text() == "Sunny in both.", name + " takes the results: " + sunny.message.text() + sunny.error);
+        check(sunny.message.text() == "Sunny in both.",
+              name + " takes the results: " + sunny.message.text() + sunny.error);
     }
 
     const Asked longer = ask(model, {md::user("long")});
-    check(longer.message.finish_reason == md::FinishReason::length, name + " says that it was cut off at a limit " + longer.error);
+    check(longer.message.finish_reason == md::FinishReason::length,
+          name + " says that it was cut off at a limit " + longer.error);
     const Asked cut = ask(model, {md::user("cut")});
     check(!cut.error.empty() && cut.is_retryable, name + " that breaks off is an error: " + cut.error);
     const Asked hangs = ask(model, {md::user("hang")});
-    check(hangs.error.find("nothing happened for 500 ms") != std::string::npos, name + " that hangs is an error: " + hangs.error);
+    check(hangs.error.find("nothing happened for 500 ms") != std::string::npos,
+          name + " that hangs is an error: " + hangs.error);
     const Asked fails = ask(model, {md::user("fail")});
     check(fails.status == 503 && fails.is_retryable, name + " that fails is an error: " + fails.error);
     const Asked denied = ask(model, {md::user("denied")});
@@ -112,7 +119,8 @@ int main(int count, char** arguments) {
     http.max_retries = 1;
     http.max_retry_wait = std::chrono::milliseconds(1000);
     checkModel("OpenAI", *md::openai({.base_url = url + "/v1", .api_key = "mock", .model = "gpt-4o", .http = http}));
-    checkModel("Anthropic", *md::anthropic({.base_url = url, .api_key = "mock", .model = "claude-sonnet-4-5", .http = http}));
+    checkModel("Anthropic",
+               *md::anthropic({.base_url = url, .api_key = "mock", .model = "claude-sonnet-4-5", .http = http}));
     std::cout << (failures == 0 ? "all is as it should be\n" : std::to_string(failures) + " failed\n");
     return failures == 0 ? 0 : 1;
 }

@@ -93,9 +93,10 @@ TEST_CASE("arguments that are no JSON object are sent as one") {
 
 TEST_CASE("tools, choices and outputs are said; a schema is strict if OpenAI takes it so") {
     md::Request request;
-    std::vector<md::ToolDescription> tools = {{.name = "look",
-                                               .description = "Looks",
-                                               .parameters = R"({"type":"object","properties":{"x":{"type":"integer"}}})"}};
+    std::vector<md::ToolDescription> tools = {
+        {.name = "look",
+         .description = "Looks",
+         .parameters = R"({"type":"object","properties":{"x":{"type":"integer"}}})"}};
     request.tools = tools;
     request.tool_choice = md::ToolChoice::required;
     request.output = md::OutputFormat{

@@ -38,8 +38,7 @@ TEST_CASE_TEMPLATE_DEFINE("listing gives the newest first and honours every comb
     const auto isListed = [&](const ListQuery& query, const std::pair<std::string, std::string>& log) {
         const auto& after = query.after_thread_id;
         return (!query.thread_id || *query.thread_id == log.first) &&
-               (!query.checkpoint_ns || *query.checkpoint_ns == log.second) &&
-               (!after || *after < log.first);
+               (!query.checkpoint_ns || *query.checkpoint_ns == log.second) && (!after || *after < log.first);
     };
     const auto check = [&](const ListQuery& query) {
         std::vector<Row> expected;

@@ -45,8 +45,8 @@ TEST_CASE_TEMPLATE_DEFINE("pruning keeps the newest of each log and their pendin
     CHECK(saver->list({.thread_id = "u", .with_writes = true}).size() == 2);
 }
 
-TEST_CASE_TEMPLATE_DEFINE("pruning without rewriting keeps what kept checkpoints are read from, and open interrupts", Factory,
-                          saver_prune_needs) {
+TEST_CASE_TEMPLATE_DEFINE("pruning without rewriting keeps what kept checkpoints are read from, and open interrupts",
+                          Factory, saver_prune_needs) {
     Factory factory;
     const auto saver = factory.make();
     const LogName log{"t"};

@@ -18,8 +18,8 @@
 // A prune that writes kept commits whole, so that what they were read from can go.
 namespace stategraph::testing {
 
-/// False for a factory with `static constexpr bool seals_records = true`: nobody but the saver in front can read its records, so its prunes
-/// are as with Rewrite::never.
+/// False for a factory with `static constexpr bool seals_records = true`: nobody but the saver in front can read its
+/// records, so its prunes are as with Rewrite::never.
 template <typename Factory>
 constexpr bool canRewrite() {
     if constexpr (requires { Factory::seals_records; }) {
@@ -32,18 +32,21 @@ constexpr bool canRewrite() {
 /// Appends the commit's number and `more` to "list", and sets "last" to the number.
 inline TestCommit makeAppend(unsigned n, unsigned parent, unsigned base, std::string_view more = {}) {
     const std::string number = std::to_string(n);
-    return makeCommit({.id = nthId(n),
-                       .parent = parent ? nthId(parent) : CheckpointId(),
-                       .base = nthId(base),
-                       .step = n,
-                       .changes = {{.channel = "list", .kind = ChannelChange::Kind::append, .value = Value(number + std::string(more))},
-                                   {.channel = "last", .value = Value(number)}}});
+    return makeCommit(
+        {.id = nthId(n),
+         .parent = parent ? nthId(parent) : CheckpointId(),
+         .base = nthId(base),
+         .step = n,
+         .changes = {
+             {.channel = "list", .kind = ChannelChange::Kind::append, .value = Value(number + std::string(more))},
+             {.channel = "last", .value = Value(number)}}});
 }
 
 /// Commits `from`..`to`, one after the other, read from `base` on.
 inline void putAppends(BaseCheckpointSaver& saver, const LogName& log, unsigned from, unsigned to, unsigned base,
                        std::string_view more = {}) {
-    for (unsigned n = from; n <= to; ++n) putOne(saver, log, n > 1 ? nthId(n - 1) : CheckpointId(), makeAppend(n, n - 1, base, more));
+    for (unsigned n = from; n <= to; ++n)
+        putOne(saver, log, n > 1 ? nthId(n - 1) : CheckpointId(), makeAppend(n, n - 1, base, more));
 }
 
 /// The values of every checkpoint of a log.
@@ -66,14 +69,16 @@ inline std::size_t itemsAt(BaseCheckpointSaver& saver, const LogName& log, Check
 }
 
 /// Whether every checkpoint that is left reads as before.
-inline bool readsAsIn(BaseCheckpointSaver& saver, const LogName& log, const std::map<CheckpointId, std::map<std::string, Value>>& before) {
+inline bool readsAsIn(BaseCheckpointSaver& saver, const LogName& log,
+                      const std::map<CheckpointId, std::map<std::string, Value>>& before) {
     for (const auto& [id, values] : valuesIn(saver, log)) {
         if (!before.contains(id) || before.at(id) != values) return false;
     }
     return true;
 }
 
-TEST_CASE_TEMPLATE_DEFINE("a prune leaves as many checkpoints as it is told to, and they read as before", Factory, saver_prune_exactly) {
+TEST_CASE_TEMPLATE_DEFINE("a prune leaves as many checkpoints as it is told to, and they read as before", Factory,
+                          saver_prune_exactly) {
     Factory factory;
     const auto saver = factory.make();
     const LogName log{"t"};
@@ -90,7 +95,9 @@ TEST_CASE_TEMPLATE_DEFINE("a prune leaves as many checkpoints as it is told to, 
     CHECK(listIds(*saver, log) == nthIds({100, 99, 98, 97, 96}));
     CHECK(readsAsIn(*saver, log, before));
     CHECK(idsOf(saver->getTuple({.log = log, .checkpoint_id = nthId(98)})->commits) == nthIds({96, 97, 98}));
-    CHECK(readLinks({"t", "", nthId(96)}, saver->getTuple({.log = log, .checkpoint_id = nthId(96)})->commits.front().bytes).parent == nthId(95));
+    CHECK(readLinks({"t", "", nthId(96)},
+                    saver->getTuple({.log = log, .checkpoint_id = nthId(96)})->commits.front().bytes)
+              .parent == nthId(95));
     // Again, by age: nothing is read from what is gone, so that the next one need not keep it.
     CHECK(saver->prune({.keep_last = 5}) == 0);
     CHECK(saver->prune({.older_than = nthId(99).time()}) == 3);
@@ -111,7 +118,8 @@ TEST_CASE_TEMPLATE_DEFINE("a prune leaves as many checkpoints as it is told to, 
     CHECK(itemsAt(*saver, log) == 110);
 }
 
-TEST_CASE_TEMPLATE_DEFINE("branches and old open interrupts outlive what they were read from", Factory, saver_prune_branches) {
+TEST_CASE_TEMPLATE_DEFINE("branches and old open interrupts outlive what they were read from", Factory,
+                          saver_prune_branches) {
     if constexpr (!canRewrite<Factory>()) return;
     Factory factory;
     const auto saver = factory.make();
@@ -119,7 +127,8 @@ TEST_CASE_TEMPLATE_DEFINE("branches and old open interrupts outlive what they we
         putAppends(*saver, log, 1, 10, 1);
         // From 5: 11 - 13 - 15, and from 7: 12 - 14.
         unsigned head = 10;
-        for (const auto& [n, parent] : std::vector<std::pair<unsigned, unsigned>>{{11, 5}, {12, 7}, {13, 11}, {14, 12}, {15, 13}}) {
+        for (const auto& [n, parent] :
+             std::vector<std::pair<unsigned, unsigned>>{{11, 5}, {12, 7}, {13, 11}, {14, 12}, {15, 13}}) {
             putOne(*saver, log, nthId(head), makeAppend(n, parent, 1));
             head = n;
         }
@@ -143,7 +152,8 @@ TEST_CASE_TEMPLATE_DEFINE("branches and old open interrupts outlive what they we
     CHECK(readsAsIn(*saver, log, after));
 }
 
-TEST_CASE_TEMPLATE_DEFINE("who read a checkpoint before it was written whole may go on from it", Factory, saver_prune_writers) {
+TEST_CASE_TEMPLATE_DEFINE("who read a checkpoint before it was written whole may go on from it", Factory,
+                          saver_prune_writers) {
     if constexpr (!canRewrite<Factory>()) return;
     Factory factory;
     const auto saver = factory.make();

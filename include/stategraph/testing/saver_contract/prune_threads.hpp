@@ -88,7 +88,8 @@ TEST_CASE_TEMPLATE_DEFINE("a subgraph's log stays while the root's checkpoint ha
     CHECK(listIds(*saver, {"t", "node"}) == nthIds({3}));
 }
 
-TEST_CASE_TEMPLATE_DEFINE("what visits from kept checkpoints go on from stays in the logs of subgraphs", Factory, saver_prune_visits) {
+TEST_CASE_TEMPLATE_DEFINE("what visits from kept checkpoints go on from stays in the logs of subgraphs", Factory,
+                          saver_prune_visits) {
     Factory factory;
     const auto saver = factory.make();
     // Each of the root's checkpoints visited "node", whose own visited what is inside.
@@ -123,7 +124,8 @@ TEST_CASE_TEMPLATE_DEFINE("threads that nobody uses are dropped whole", Factory,
     putLine(*saver, {"left behind"}, 3);
     putSubgraph(*saver, {"left behind", "node:1"}, 2, 2, {"failed"});
     putLine(*saver, {"answered"}, 3);
-    putWrite(*saver, {"answered"}, nthId(3), nthId(2), "p", makeTaskRecord({.id = nthId(2), .state = TaskState::answered}));
+    putWrite(*saver, {"answered"}, nthId(3), nthId(2), "p",
+             makeTaskRecord({.id = nthId(2), .state = TaskState::answered}));
     putSubgraph(*saver, {"answered", "node"}, 2, 2);
     putWrite(*saver, {"answered", "node"}, nthId(2), nthId(1), "p", makeTask(nthId(1), true));
 

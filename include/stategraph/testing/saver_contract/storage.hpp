@@ -77,8 +77,9 @@ TEST_CASE_TEMPLATE_DEFINE("after a crash between pending writes and their commit
     }
 }
 
-TEST_CASE_TEMPLATE_DEFINE("a saver that tells its size tells at least what it stores, and less or no more after deleting",
-                          Factory, saver_stored_bytes) {
+TEST_CASE_TEMPLATE_DEFINE(
+    "a saver that tells its size tells at least what it stores, and less or no more after deleting", Factory,
+    saver_stored_bytes) {
     constexpr std::uint64_t some = 64 * 1024;  // what bookkeeping may take, of a deletion too
     Factory factory;
     const auto saver = factory.make();

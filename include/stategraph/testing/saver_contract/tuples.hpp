@@ -54,7 +54,8 @@ TEST_CASE_TEMPLATE_DEFINE("the newest checkpoint below a cursor is found", Facto
     CHECK(tuple->next->id == nthId(6));
 }
 
-TEST_CASE_TEMPLATE_DEFINE("reading a checkpoint returns the commits that lead to it from its base", Factory, saver_base_chain) {
+TEST_CASE_TEMPLATE_DEFINE("reading a checkpoint returns the commits that lead to it from its base", Factory,
+                          saver_base_chain) {
     Factory factory;
     const auto saver = factory.make();
     const LogName log{"t"};

@@ -44,7 +44,8 @@ TEST_CASE_TEMPLATE_DEFINE("a second writer is refused and nothing of it is store
     CHECK(headOf(*saver, log) == nthId(3));
 }
 
-TEST_CASE_TEMPLATE_DEFINE("a commit on a checkpoint that was pruned meanwhile is refused", Factory, saver_pruned_ancestors) {
+TEST_CASE_TEMPLATE_DEFINE("a commit on a checkpoint that was pruned meanwhile is refused", Factory,
+                          saver_pruned_ancestors) {
     Factory factory;
     const auto saver = factory.make();
     const LogName log{"t"};
@@ -207,7 +208,8 @@ TEST_CASE_TEMPLATE_DEFINE("a pending write that races with a commit is stored be
     other.join();
     CHECK_FALSE(failed);
     unsigned wrong = 0;
-    for (unsigned n = 1; n <= rounds; ++n) wrong += writesOf(*saver, log, n).size() != static_cast<std::size_t>(is_stored[n]);
+    for (unsigned n = 1; n <= rounds; ++n)
+        wrong += writesOf(*saver, log, n).size() != static_cast<std::size_t>(is_stored[n]);
     CHECK(wrong == 0);
     CHECK(listIds(*saver, log).size() == rounds + 1);
 }

@@ -59,9 +59,7 @@ TEST_CASE_TEMPLATE_DEFINE("a conditional pending write is stored only over the r
     const auto saver = factory.make();
     const LogName log{"t"};
     putLine(*saver, log, 2);
-    const auto put = [&](const std::vector<WriteRow>& rows) {
-        saver->putWrites(log, nthId(2), rows);
-    };
+    const auto put = [&](const std::vector<WriteRow>& rows) { saver->putWrites(log, nthId(2), rows); };
     const auto bytesAt = [&](unsigned n, std::string_view path) {
         for (const auto& write : writesOf(*saver, log, n)) {
             if (write.path == path) return write.bytes;
