@@ -118,7 +118,6 @@ private:
     void applyOutside(detail::Writes& writes, Routes& routes, OperationLog* log);
 
     // Supersteps: superstep.cpp.
-    InnerStart startInside() const noexcept;
     bool startsQuietly() const noexcept;
     void startQuietly();
     void countSuperstep();

@@ -9,13 +9,6 @@
 // One superstep of a run: from the plan to the commit, or to the pause or failure it ends in.
 namespace stategraph::engine {
 
-// What is inside a run goes on where it was in the first superstep only. But a graph without a log that is run again begins from its beginning,
-// and each of its supersteps may be one that was there before.
-InnerStart Run::startInside() const noexcept {
-    if (start_) return start_->inside;
-    return {.resuming = env_.link != nullptr && env_.link->start.resuming && !hasSaver()};
-}
-
 // Where nobody is told of START's superstep, or stores it, that is its input's writes and its edges: no task is needed.
 bool Run::startsQuietly() const noexcept {
     if (!env_.schedule.has_input || env_.plan.size() != 1 || hasSaver() || env_.stop != nullptr || env_.teller.any() || env_.observation) return false;
@@ -46,7 +39,9 @@ bool Run::next() {
     if (env_.link == nullptr && env_.teller.any()) env_.shared.events->at(env_.place.checkpoint);
     env_.superstep.reset();
     if (startsQuietly()) startQuietly();
-    Superstep& superstep = env_.superstep.emplace(env_.memory->superstep, env_.plan, start_ ? &*start_ : nullptr, startInside());
+    SuperstepMemory& memory = env_.memory->superstep;
+    memory.use(env_.plan);
+    Superstep& superstep = env_.superstep.emplace(memory, start_ ? &*start_ : nullptr);
     const std::vector<Task*>& tasks = superstep.tasks();
     if (hasSaver()) env_.teller.checkpoint(tasks, checkpointMetadata());
     if (start_ && env_.link == nullptr && hasSaver()) takeCancels();
