@@ -64,7 +64,7 @@ void Run::begin(RunInput&& input) {
         start.inside.bound = wasEdited() && start.from->commit.parent ? start.from->commit.parent : env_.place.checkpoint;
     }
     completeVisits();
-    takeEarlierCommands(gone);
+    if (!start.records.empty()) takeEarlierCommands(gone);
     if (start.from && env_.link == nullptr && !drops) {
         if (!start.reruns()) checkNotCancelled();
         checkStored(input);

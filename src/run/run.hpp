@@ -120,7 +120,7 @@ private:
     // Supersteps: superstep.cpp.
     bool startsQuietly() const noexcept;
     void startQuietly();
-    void countSuperstep();
+    [[noreturn]] void throwAtLimit();
     void prepareTasks();
     void prepareVisits();
     void restoreTask(Task& task, const checkpoint::TaskFields& fields);

@@ -21,7 +21,7 @@ void Run::startQuietly() {
     writes.add(core().schema(), env_.schedule.input, topology().nodes[topology().start].name);
     writes.close(core().schema());
     env_.applyTasksWrites();
-    endChannels(env_.state.values, env_.memory->superstep.ending);
+    if (!env_.memory->superstep.ending.empty()) endChannels(env_.state.values, env_.memory->superstep.ending);
     Routes routes;
     const Routed start{topology().start, &routes};
     advance(topology(), env_.schedule, {.consumed = env_.plan, .routed = {&start, 1}, .is_step = true});
@@ -47,7 +47,9 @@ bool Run::next() {
     if (start_ && env_.link == nullptr && hasSaver()) takeCancels();
     if (tasks.empty()) return false;
     if ((env_.stop != nullptr || env_.shared.claim.isReplaced()) && endsFromOutside()) return false;
-    countSuperstep();
+    if (env_.supersteps.begun == env_.supersteps.limit) throwAtLimit();
+    const bool only_start = env_.plan.size() == 1 && env_.plan.front().node == topology().start;
+    if (!only_start) ++env_.supersteps.begun;
     prepareTasks();
     if (superstep.todo().empty()) {
         if (env_.observation) env_.observation.superstepStarts(env_.place.step, tasks.size(), tasks.size());
@@ -67,16 +69,12 @@ bool Run::next() {
     return true;
 }
 
-void Run::countSuperstep() {
-    if (env_.supersteps.begun == env_.supersteps.limit) {
-        end_row_.if_it_throws = checkpoint::run_at_limit;
-        const std::string& next = env_.nodeOf(*env_.superstep->tasks().front()).name;
-        throw GraphRecursionError("the run took " + std::to_string(env_.supersteps.limit) + " supersteps and is not done; node '" + next +
-                                      "' is next. Raise recursion_limit, or find what goes round in circles; the thread can go on with RESUME",
-                                  {.node = next, .step = env_.place.step});
-    }
-    const bool only_start = env_.plan.size() == 1 && env_.plan.front().node == topology().start;
-    if (!only_start) ++env_.supersteps.begun;
+void Run::throwAtLimit() {
+    end_row_.if_it_throws = checkpoint::run_at_limit;
+    const std::string& next = env_.nodeOf(*env_.superstep->tasks().front()).name;
+    throw GraphRecursionError("the run took " + std::to_string(env_.supersteps.limit) + " supersteps and is not done; node '" + next +
+                                  "' is next. Raise recursion_limit, or find what goes round in circles; the thread can go on with RESUME",
+                              {.node = next, .step = env_.place.step});
 }
 
 bool Run::endsFromOutside() {
