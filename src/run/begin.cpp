@@ -69,7 +69,7 @@ void Run::begin(RunInput&& input) {
             wasEdited() && start.from->commit.parent ? start.from->commit.parent : env_.place.checkpoint;
     }
     completeVisits();
-    takeEarlierCommands(gone);
+    if (!start.records.empty()) takeEarlierCommands(gone);
     if (start.from && env_.link == nullptr && !drops) {
         if (!start.reruns()) checkNotCancelled();
         checkStored(input);

@@ -80,7 +80,7 @@ bool Execution::isWorthAnother(const std::exception_ptr& error, int attempt) con
 void Execution::attempt(int number) {
     TaskContext context = beginAttempt(number);
     std::optional<FlightMark> mark;
-    if (env_.isInsideFlight()) mark.emplace();  // this thread may be another than that of who leads
+    if (env_.is_inside_flight) mark.emplace();  // this thread may be another than that of who leads
     CachedTask cached(env_, task_, context);
     if (!cached.restoreOrLead()) call(context);
     endAttempt(context, cached);
@@ -123,7 +123,7 @@ void Execution::callNode(Runtime& runtime, TaskContext& context) {
 void Execution::callApart(const detail::NodeAction& called, TaskContext& context, std::shared_ptr<const void> input,
                           const AttemptLimits& limits) {
     const detail::NodeAction* action = &called;
-    if (task_.leads_flight || env_.isInsideFlight()) {
+    if (task_.leads_flight || env_.is_inside_flight) {
         const auto marked = std::make_shared<ActionInFlight>(called, std::move(input));
         action = &marked->outer;
         input = std::shared_ptr<const void>(marked, marked->input.get());  // so it lives as long as the attempt

@@ -68,7 +68,7 @@ FlightSeat::Answer FlightSeat::join(TaskEnv& env, Task& task, const BaseCache& c
         return Answer::leads;
     }
     const std::shared_ptr<Flight> other = found->second;
-    if (env.isInsideFlight() || (other->run != &shared && other->is_read)) return Answer::alone;
+    if (env.is_inside_flight || (other->run != &shared && other->is_read)) return Answer::alone;
     const auto is_over = [&] { return other->state != Flight::State::under_way; };
     if (shared.stop == nullptr) {
         other->changed.wait(lock, is_over);

@@ -120,10 +120,9 @@ private:
     void applyOutside(detail::Writes& writes, Routes& routes, OperationLog* log);
 
     // Supersteps: superstep.cpp.
-    InnerStart startInside() const noexcept;
     bool startsQuietly() const noexcept;
     void startQuietly();
-    void countSuperstep();
+    [[noreturn]] void throwAtLimit();
     void prepareTasks();
     void prepareVisits();
     void restoreTask(Task& task, const checkpoint::TaskFields& fields);

@@ -78,6 +78,10 @@ void forget(RunMemory& memory) {
 
 }  // namespace
 
+void SuperstepMemory::addTasks(std::size_t count) {
+    while (tasks.size() < count) tasks.push_back(std::make_unique<Task>());
+}
+
 RunMemoryLoan::RunMemoryLoan() {
     if (!is_gone && kept.count > 0) {
         memory_ = std::move(kept.memories[--kept.count]);

@@ -32,7 +32,7 @@ struct Start {
         travel,   // the same, and the thread has moved on since: what was answered there is asked again
     };
 
-    Start() = default;
+    Start() noexcept {}  // not defaulted: all of it would be set to zero first, and it is large
     Start(const Start&) = delete;
     Start& operator=(const Start&) = delete;
 

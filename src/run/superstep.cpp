@@ -9,13 +9,6 @@
 // One superstep of a run: from the plan to the commit, or to the pause or failure it ends in.
 namespace stategraph::engine {
 
-// What is inside a run goes on where it was in the first superstep only. But a graph without a log that is run again
-// begins from its beginning, and each of its supersteps may be one that was there before.
-InnerStart Run::startInside() const noexcept {
-    if (start_) return start_->inside;
-    return {.resuming = env_.link != nullptr && env_.link->start.resuming && !hasSaver()};
-}
-
 // Where nobody is told of START's superstep, or stores it, that is its input's writes and its edges: no task is needed.
 bool Run::startsQuietly() const noexcept {
     if (!env_.schedule.has_input || env_.plan.size() != 1 || hasSaver() || env_.stop != nullptr || env_.teller.any() ||
@@ -30,7 +23,7 @@ void Run::startQuietly() {
     writes.add(core().schema(), env_.schedule.input, topology().nodes[topology().start].name);
     writes.close(core().schema());
     env_.applyTasksWrites();
-    endChannels(env_.state.values, env_.memory->superstep.ending);
+    if (!env_.memory->superstep.ending.empty()) endChannels(env_.state.values, env_.memory->superstep.ending);
     Routes routes;
     const Routed start{topology().start, &routes};
     advance(topology(), env_.schedule, {.consumed = env_.plan, .routed = {&start, 1}, .is_step = true});
@@ -48,14 +41,17 @@ bool Run::next() {
     if (env_.link == nullptr && env_.teller.any()) env_.shared.events->at(env_.place.checkpoint);
     env_.superstep.reset();
     if (startsQuietly()) startQuietly();
-    Superstep& superstep =
-        env_.superstep.emplace(env_.memory->superstep, env_.plan, start_ ? &*start_ : nullptr, startInside());
+    SuperstepMemory& memory = env_.memory->superstep;
+    memory.use(env_.plan);
+    Superstep& superstep = env_.superstep.emplace(memory, start_ ? &*start_ : nullptr);
     const std::vector<Task*>& tasks = superstep.tasks();
     if (hasSaver()) env_.teller.checkpoint(tasks, checkpointMetadata());
     if (start_ && env_.link == nullptr && hasSaver()) takeCancels();
     if (tasks.empty()) return false;
     if ((env_.stop != nullptr || env_.shared.claim.isReplaced()) && endsFromOutside()) return false;
-    countSuperstep();
+    if (env_.supersteps.begun == env_.supersteps.limit) throwAtLimit();
+    const bool only_start = env_.plan.size() == 1 && env_.plan.front().node == topology().start;
+    if (!only_start) ++env_.supersteps.begun;
     prepareTasks();
     if (superstep.todo().empty()) {
         if (env_.observation) env_.observation.superstepStarts(env_.place.step, tasks.size(), tasks.size());
@@ -76,18 +72,13 @@ bool Run::next() {
     return true;
 }
 
-void Run::countSuperstep() {
-    if (env_.supersteps.begun == env_.supersteps.limit) {
-        end_row_.if_it_throws = checkpoint::run_at_limit;
-        const std::string& next = env_.nodeOf(*env_.superstep->tasks().front()).name;
-        throw GraphRecursionError("the run took " + std::to_string(env_.supersteps.limit) +
-                                      " supersteps and is not done; node '" + next +
-                                      "' is next. Raise recursion_limit, or find what goes round in circles; the "
-                                      "thread can go on with RESUME",
-                                  {.node = next, .step = env_.place.step});
-    }
-    const bool only_start = env_.plan.size() == 1 && env_.plan.front().node == topology().start;
-    if (!only_start) ++env_.supersteps.begun;
+void Run::throwAtLimit() {
+    end_row_.if_it_throws = checkpoint::run_at_limit;
+    const std::string& next = env_.nodeOf(*env_.superstep->tasks().front()).name;
+    throw GraphRecursionError(
+        "the run took " + std::to_string(env_.supersteps.limit) + " supersteps and is not done; node '" + next +
+            "' is next. Raise recursion_limit, or find what goes round in circles; the thread can go on with RESUME",
+        {.node = next, .step = env_.place.step});
 }
 
 bool Run::endsFromOutside() {

@@ -48,26 +48,34 @@ struct SuperstepMemory {
     std::vector<Schedule::LastVisit> ended_visits;
     detail::ChannelSet present_before;
     Drafts drafts;
+
+    /// Forgets the superstep before, and gives each task of a plan a Task, in its order.
+    void use(const std::vector<PlannedTask>& plan) {
+        if (tasks.size() < plan.size()) addTasks(plan.size());
+        tasks_used = std::max(tasks_used, plan.size());
+        current.clear();
+        todo.clear();
+        drafts.clear();
+        auto place = tasks.begin();
+        for (const PlannedTask& planned : plan) {
+            Task* const task = (place++)->get();
+            task->use(planned);
+            current.push_back(task);
+        }
+    }
+
+private:
+    // Until there are so many.
+    void addTasks(std::size_t count);
 };
 
 /// The superstep under way: `Run::next` makes it of a plan, and it is gone when it has been committed. The run changes
 /// it while none of its tasks runs; of a single task, that task does too. What is safe from several threads is said so.
 class Superstep {
 public:
-    /// `start`: what the run began from, in its first superstep; null: it is another. It must outlive this.
-    Superstep(SuperstepMemory& memory, const std::vector<PlannedTask>& plan, const Start* start,
-              const InnerStart& inside)
-        : memory_(memory), start_(start), inside_(inside) {
-        while (memory.tasks.size() < plan.size()) memory.tasks.push_back(std::make_unique<Task>());
-        memory.tasks_used = std::max(memory.tasks_used, plan.size());
-        memory.current.clear();
-        memory.todo.clear();
-        memory.drafts.clear();
-        for (std::size_t i = 0; i < plan.size(); ++i) {
-            memory.tasks[i]->use(plan[i]);
-            memory.current.push_back(memory.tasks[i].get());
-        }
-    }
+    /// `memory`: in use for its plan. `start`: what the run began from, in its first superstep; null: it is another.
+    /// Both must outlive this.
+    Superstep(SuperstepMemory& memory, const Start* start) noexcept : memory_(memory), start_(start) {}
     Superstep(const Superstep&) = delete;
     Superstep& operator=(const Superstep&) = delete;
 
@@ -81,7 +89,6 @@ public:
     Drafts& drafts() noexcept { return memory_.drafts; }
     /// Null: it is not the run's first.
     const Start* start() const noexcept { return start_; }
-    const InnerStart& inside() const noexcept { return inside_; }
 
     /// Whether its writes are in the state, and no commit has them yet.
     bool isApplied() const noexcept { return is_applied_; }
@@ -93,7 +100,6 @@ public:
 private:
     SuperstepMemory& memory_;
     const Start* const start_;
-    const InnerStart inside_;
     bool is_applied_ = false;
     std::atomic<bool> has_failed_ = false;
 };

@@ -28,6 +28,11 @@ std::shared_ptr<RunStop> stopOf(const RunShared& shared, const ParentLink* link)
 
 constexpr int usual_limit = 25;
 
+bool isInsideFlightOf(const RunShared& shared, const ParentLink* link) noexcept {
+    if (link == nullptr) return shared.is_inside_flight;
+    return link->task->leads_flight || link->env->is_inside_flight;
+}
+
 // What the run says, or the graph, or the graph around it.
 int limitOf(const detail::Core& core, const RunConfig& config, const ParentLink* link) noexcept {
     if (config.recursion_limit) return *config.recursion_limit;
@@ -41,6 +46,7 @@ TaskEnv::TaskEnv(const detail::Core& graph, RunShared& run, const ParentLink* ou
     : shared(run),
       link(outer),
       stop(stopOf(run, outer)),
+      is_inside_flight(isInsideFlightOf(run, outer)),
       place(placeOf(graph, run, outer)),
       state(graph.schema(), object),
       ids(idsOf(graph, run, outer)),
@@ -71,22 +77,14 @@ std::shared_ptr<BaseStore> TaskEnv::store() const noexcept {
     return env->core().options().store;
 }
 
-bool TaskEnv::isInsideFlight() const noexcept {
-    const ParentLink* each = link;
-    for (; each != nullptr; each = each->env->link) {
-        if (each->task->leads_flight) return true;
-    }
-    return shared.is_inside_flight;
-}
-
-bool TaskEnv::startsNoMore() const noexcept {
-    return core().options().on_failure == FailurePolicy::cancel_siblings && superstep->hasFailed();
-}
-
 bool TaskEnv::isPerThread() const noexcept { return link != nullptr && livesWithThread(core()); }
 
 InnerStart TaskEnv::startInside(bool is_first) const noexcept {
-    const InnerStart& start = superstep->inside();
+    // What is inside a run resumes where it was in the first superstep only. But a graph without a log that is run
+    // again begins from its beginning, and each of its supersteps may repeat one of the run before.
+    const Start* const first = superstep->start();
+    const bool repeats = link != nullptr && link->start.resuming && !hasSaver();
+    const InnerStart start = first != nullptr ? first->inside : InnerStart{.resuming = repeats};
     return {.resuming = start.resuming || !is_first, .replaying = start.replaying && is_first, .bound = start.bound};
 }
 

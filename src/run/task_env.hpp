@@ -87,6 +87,8 @@ public:
     const ParentLink* const link;  // to the run around; null: it is the root
     const std::shared_ptr<RunStop>
         stop;  // what may end it; null: nothing. The root's, or that of a call which a node's limits may end as well
+    // Whether it is part of a task that others may wait for (Flight). A task leads before a run inside it is made.
+    const bool is_inside_flight;
     Place place;
     RunState state;
     RunMemoryLoan memory;
@@ -114,12 +116,12 @@ public:
     std::optional<Status> stopStatus() const { return stop ? stop->requested() : std::nullopt; }
     /// Whether nodes are called where they can be given up.
     bool callsApart(const Node& node) const noexcept { return stop != nullptr || node.limits.any(); }
-    /// Whether it is part of a task that others may wait for (Flight).
-    bool isInsideFlight() const noexcept;
     /// Whether nothing is kept of tasks, and nobody told of them but observers.
     bool isQuiet() const noexcept { return !hasSaver() && !teller.any(); }
     /// Whether no more of the superstep's tasks are to be begun.
-    bool startsNoMore() const noexcept;
+    bool startsNoMore() const noexcept {
+        return core().options().on_failure == FailurePolicy::cancel_siblings && superstep->hasFailed();
+    }
     /// The graph's store, or that of the nearest graph around it that has one; null if none has.
     std::shared_ptr<BaseStore> store() const noexcept;
 
