@@ -133,7 +133,8 @@ if(STATEGRAPH_WORKFLOW_CONFORMANCE_SOURCES)
   target_compile_definitions(stategraph-workflow-conformance PRIVATE STATEGRAPH_HAS_ROCKSDB=$<BOOL:${STATEGRAPH_WITH_ROCKSDB}>)
   target_link_libraries(stategraph-workflow-conformance PRIVATE stategraph_workflow Boost::json)
   add_test(NAME workflow_conformance.memory COMMAND stategraph-workflow-conformance --saver memory ${STATEGRAPH_WORKFLOW_SCENARIOS})
-  set_tests_properties(workflow_conformance.memory PROPERTIES TIMEOUT ${_test_seconds})
+  # Alone: steps of the scenarios sleep beside each other.
+  set_tests_properties(workflow_conformance.memory PROPERTIES TIMEOUT ${_test_seconds} RUN_SERIAL ON)
   if(STATEGRAPH_WITH_ROCKSDB)
     target_link_libraries(stategraph-workflow-conformance PRIVATE stategraph_rocksdb)
     set(_folder "${PROJECT_BINARY_DIR}/tests/run/workflow_conformance")
@@ -142,7 +143,7 @@ if(STATEGRAPH_WORKFLOW_CONFORMANCE_SOURCES)
       COMMAND
         ${CMAKE_COMMAND} "-DFOLDER=${_folder}" -P "${PROJECT_SOURCE_DIR}/cmake/RunInEmptyFolder.cmake" --
         $<TARGET_FILE:stategraph-workflow-conformance> --saver "rocksdb:${_folder}/db" ${STATEGRAPH_WORKFLOW_SCENARIOS})
-    set_tests_properties(workflow_conformance.rocksdb PROPERTIES TIMEOUT ${_test_seconds})
+    set_tests_properties(workflow_conformance.rocksdb PROPERTIES TIMEOUT ${_test_seconds} RUN_SERIAL ON)
   endif()
 endif()
 
