@@ -56,7 +56,7 @@ cd "$repo"
 
 # In the order in which they are run.
 all=(superstep chain chain_1000 fan_out send_1000 growing_thread wide_state fanout_to_subgraph react_loop savers history threads scaling
-  resume workflow agent blocking_nodes async_waits compile_time memory)
+  resume workflow agent serve blocking_nodes async_waits compile_time memory)
 workloads=("${all[@]}")
 if [ ${#only[@]} -gt 0 ]; then
   workloads=("${only[@]}")
