@@ -66,7 +66,8 @@ int run(const Options& options) {
             continue;
         }
         auto found = workflow_conformance::differences(scenario, answer);
-        // The order of steps that sleep beside each other is the machine's: on a busy one it is not always the record's.
+        // The order of steps that sleep beside each other is the machine's: on a busy one it is not always the
+        // record's.
         const bool sleeps = boost::json::serialize(scenario).find("\"sleep\"") != std::string::npos;
         for (int attempt = 1; !found.empty() && sleeps && attempt < attempts_max; ++attempt) {
             found = workflow_conformance::differences(scenario, answerOrTell(scenario, storage, ++number));
