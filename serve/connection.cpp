@@ -10,6 +10,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <stategraph/error.hpp>
@@ -359,7 +360,7 @@ std::unique_ptr<RunTable::Place> Connection::reserve(const std::shared_ptr<Endpo
 void Connection::recordRun(const std::shared_ptr<Endpoint>& endpoint, Subscription subscription,
                            const std::shared_ptr<ActiveRun>& run, bool takes_answers) {
     Recording recording{endpoint, findProtocol(*endpoint, "ui"), std::move(subscription), run, takes_answers};
-    asio::co_spawn(shared_->nextStrand(), record(std::move(recording), run->replay()), asio::detached);
+    asio::co_spawn(asio::make_strand(shared_->sockets), record(std::move(recording), run->replay()), asio::detached);
 }
 
 EventStream::Source Connection::begin(const std::shared_ptr<Endpoint>& endpoint, const Protocol& protocol,

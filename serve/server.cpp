@@ -28,9 +28,6 @@ namespace stategraph::serve {
 namespace {
 
 using asio::ip::tcp;
-// More than enough for connections not to wait for each other's handlers.
-constexpr std::size_t strands = 256;
-
 using Guard = asio::executor_work_guard<asio::io_context::executor_type>;
 
 ServerOptions checked(ServerOptions options) {
@@ -55,7 +52,7 @@ struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
           signals(acceptor.get_executor()),
           patience(acceptor.get_executor()),
           look(acceptor.get_executor()) {
-        for (std::size_t i = 0; i < strands; ++i) shared->strands.emplace_back(asio::make_strand(context));
+        shared->sockets = context.get_executor();
         const tcp::endpoint where(asio::ip::make_address(shared->options.address), shared->options.port);
         acceptor.open(where.protocol());
         acceptor.set_option(tcp::acceptor::reuse_address(true));
@@ -92,7 +89,7 @@ struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
     static asio::awaitable<void> accept(std::shared_ptr<Impl> self) {
         while (self->acceptor.is_open()) {
             try {
-                auto [error, socket] = co_await self->acceptor.async_accept(self->shared->nextStrand(),
+                auto [error, socket] = co_await self->acceptor.async_accept(asio::make_strand(self->context),
                                                                             asio::as_tuple(asio::use_awaitable));
                 if (!error) {
                     if (self->shared->connections < self->shared->options.connections_max)

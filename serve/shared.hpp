@@ -4,7 +4,6 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <vector>
 
 #include <boost/asio/any_io_executor.hpp>
 
@@ -40,11 +39,8 @@ struct Shared {
     std::atomic<bool> is_draining = false;
     /// What all replays take.
     const std::shared_ptr<std::atomic<std::size_t>> replay_bytes = std::make_shared<std::atomic<std::size_t>>(0);
-    /// Strands for sockets and for work that outlives a connection; connections take them in turn. They are created
-    /// before the first connection, because Asio does not survive a failed allocation while it creates one.
-    std::vector<asio::any_io_executor> strands;
-    const asio::any_io_executor& nextStrand() noexcept { return strands[next_strand++ % strands.size()]; }
-    std::atomic<std::size_t> next_strand = 0;
+    /// Where sockets are, for work that outlives a connection. Set before the first one.
+    asio::any_io_executor sockets;
 
     mutable std::mutex mutex;
     std::map<std::string, std::shared_ptr<Endpoint>> endpoints;
