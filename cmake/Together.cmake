@@ -3,8 +3,7 @@
 #
 # Tests call their types alike (State, in nameless namespaces), so each file is put into a namespace of its own; what it
 # includes is included ahead of that. A file that cannot be inside a namespace stays alone: one that opens namespace
-# stategraph, specialises a template, defines
-# a macro, uses one that does, or has options of its own.
+# stategraph, specialises a template, defines a macro, uses one that does, or has options of its own.
 function(stategraph_together out count)
   set(result "")
   set(files "")

@@ -78,7 +78,7 @@ public:
         try {
             asio::post(socket_->get_executor(), [self = shared_from_this()] {
                 self->is_waked_ = false;
-                self->timer_.cancel();
+                self->notify();
             });
         } catch (const std::exception&) {  // it looks again at the next heartbeat
             is_waked_ = false;
@@ -88,12 +88,15 @@ public:
         const auto look = [self = shared_from_this()](const boost::system::error_code& error, std::size_t size) {
             if (self->is_ended_ || (!error && size > 0)) return;  // the next request waits
             self->has_gone_ = true;
-            self->timer_.cancel();
+            self->notify();
         };
         socket_->socket().async_receive(asio::buffer(&byte_, 1), asio::ip::tcp::socket::message_peek, look);
     }
-    /// Until it is woken, or for that long. True: the time is over.
+    /// Before the replay is read: what happens from now on ends the next `wait`.
+    void beginReading() noexcept { has_news_ = false; }
+    /// Until something has happened since `beginReading`, or for that long. True: the time is over.
     asio::awaitable<bool> wait(std::chrono::milliseconds time) {
+        if (has_news_) co_return false;
         timer_.expires_after(time);
         boost::system::error_code error;
         co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, error));
@@ -107,9 +110,15 @@ public:
     }
 
 private:
+    void notify() {
+        has_news_ = true;
+        timer_.cancel();
+    }
+
     std::shared_ptr<Socket> socket_;
     asio::steady_timer timer_;
     std::atomic<bool> is_waked_ = false;
+    bool has_news_ = false;
     bool has_gone_ = false;
     bool is_ended_ = false;
     char byte_ = 0;
@@ -123,6 +132,7 @@ asio::awaitable<bool> tellAll(const Shared& shared, EventWriter& writer, ReplayR
     bool is_due = false;
     while (is_sent && !reader.hasGone()) {
         lines.clear();
+        reader.beginReading();
         const Replay::State state = replay.read(place, batch_bytes, lines);
         for (const std::string& line : lines) writer.add(line);
         if (lines.empty() && is_due) writer.addHeartbeat();

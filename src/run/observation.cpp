@@ -44,17 +44,14 @@ const char* toString(Ending ending) noexcept {
 }  // namespace stategraph
 
 namespace stategraph::engine {
-namespace {
 
-std::string textOf(const std::exception_ptr& error) noexcept {
+std::string describedOrEmpty(const std::exception_ptr& error) noexcept {
     try {
         return detail::describe(error);
     } catch (...) {
         return {};
     }
 }
-
-}  // namespace
 
 Ending endingOf(Status status) noexcept {
     switch (status) {
@@ -122,7 +119,7 @@ void TaskWatch::retries(const std::exception_ptr& error) noexcept {
     } catch (const NodeError& node_error) {
         error_ = node_error.reason();
     } catch (...) {
-        error_ = textOf(error);
+        error_ = describedOrEmpty(error);
     }
 }
 

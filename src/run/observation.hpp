@@ -18,6 +18,8 @@ struct Task;
 using Clock = std::chrono::steady_clock;
 
 Ending endingOf(Status status) noexcept;
+/// What an error says; empty where there is no memory for it.
+std::string describedOrEmpty(const std::exception_ptr& error) noexcept;
 
 /// What one run tells its observers. Without any, every call is one branch.
 class Observation {

@@ -6,17 +6,6 @@
 
 // What a run tells observers and those who read its events: its beginning, its end, what it stores.
 namespace stategraph::engine {
-namespace {
-
-std::string textOf(const std::exception_ptr& error) noexcept {
-    try {
-        return detail::describe(error);
-    } catch (...) {
-        return {};
-    }
-}
-
-}  // namespace
 
 void Run::observeStart() noexcept {
     static std::atomic<std::uint64_t> runs = 0;
@@ -41,7 +30,7 @@ void Run::observeFailure() noexcept {
         env_.observation.superstepEnds(Ending::done);
         env_.observation.runEnds(Ending::done, env_.supersteps.begun, {});
     } catch (...) {
-        env_.observation.runEnds(Ending::failed, env_.supersteps.begun, textOf(std::current_exception()));
+        env_.observation.runEnds(Ending::failed, env_.supersteps.begun, describedOrEmpty(std::current_exception()));
     }
 }
 
@@ -75,7 +64,7 @@ void Run::tellFailure() noexcept {
         } catch (...) {
             // It is no error of this library, or there is no memory: the questions are in the log too.
         }
-        text = textOf(failure);
+        text = describedOrEmpty(failure);
     }
     tellEnd(Ending::failed, interrupts, text);
 }

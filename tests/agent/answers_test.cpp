@@ -174,7 +174,7 @@ TEST_CASE("pieces of answers and calls are told while they are made, under the i
     CHECK(id.starts_with("answer-"));
 }
 
-TEST_CASE("a conversation goes on where it was, and is valid for providers after a call was given up") {
+TEST_CASE("a conversation continues where it was, and is valid for providers after a call was cancelled") {
     const auto ledger = std::make_shared<Ledger>();
     std::vector<std::string> roles;
     agent::ToolOptions options;

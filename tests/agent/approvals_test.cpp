@@ -85,7 +85,7 @@ TEST_CASE("a declined call does not run, its reason goes to the model, and the l
     CHECK(ledger->count("dig") == 0);
 }
 
-TEST_CASE("whoever approves may edit the arguments, to others that the tool takes") {
+TEST_CASE("a person who approves may edit the arguments, to others that the tool takes") {
     const auto ledger = std::make_shared<Ledger>();
     const agent::Agent helper(
         {.model = model::scripted({model::assistant({call("c1", "dig", "gated")}), model::assistant("ok")}),
