@@ -141,17 +141,19 @@ TEST_CASE("whether another attempt follows is decided once, also where the run r
     };
     const auto saver = std::make_shared<sg::MemorySaver>();
     const auto process = [&] {
-        const auto inner = wf::workflow<int>("i").sleep(1ms).then(failing.step<Busy>()).sleep(1ms).commit();
+        const auto inner = wf::workflow<int>("i").sleep(100ms).then(failing.step<Busy>()).sleep(100ms).commit();
         return around(inner, counted, saver);
     };
     auto status = process().start("1", 1).status;
     int restarts = 0;
     for (; status == RunStatus::waiting && restarts < 20; ++restarts) {
-        std::this_thread::sleep_for(2ms);
+        std::this_thread::sleep_for(110ms);
         status = process().restart("1").status;
     }
     CHECK((status == RunStatus::success));
-    CHECK(restarts >= 3);  // two sleeps before the step, and one behind it
+    // A sleep before the step in each attempt, and one behind it. A sleep that is over before the run would stop for
+    // it does not stop the run, so on a machine that pauses there are fewer stops; what is decided stays the same.
+    CHECK(restarts >= 1);
     CHECK(asked == 1);
     CHECK(failing.executed == 2);
 }
