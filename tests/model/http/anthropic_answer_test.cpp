@@ -24,8 +24,9 @@ struct Read {
 Read read(const Strings& events) {
     Read out;
     const std::function<void(const md::Delta&)> tell = [&](const md::Delta& delta) {
-        constexpr const char* kinds[] = {"text ", "reasoning ", "call ", "arguments "};
-        out.told.push_back(kinds[static_cast<int>(delta.kind)] + std::string(delta.name) + std::string(delta.text));
+        constexpr const char* kinds[] = {"text ", "reasoning ", "call ", "arguments ", "provider "};
+        out.told.push_back(kinds[static_cast<int>(delta.kind)] + std::string(delta.name) + std::string(delta.text) +
+                           (delta.part != nullptr ? delta.part->name : ""));
     };
     md::http::Listener listener(tell);
     md::http::AnthropicAnswer answer({"http://x", "key"}, listener);
@@ -98,9 +99,10 @@ TEST_CASE("a streamed message of thoughts, text and calls is put together from i
                             over};
     const Read all = read(events);
     CHECK(all.told == Strings{"reasoning h", "reasoning m", "text I ", "text look", "call look", R"(arguments {"x")",
-                              "arguments :1}", "call wait", "call whole", R"(arguments {"y":2})"});
+                              "arguments :1}", "call wait", "call whole", R"(arguments {"y":2})",
+                              "provider web_search"});
     const md::Message& message = all.reply.message;
-    REQUIRE(message.content.size() == 3);
+    REQUIRE(message.content.size() == 4);
     CHECK((message.content[0] == md::Part(md::Reasoning{"hm", "c2ln"})));
     CHECK((message.content[1] == md::Part(md::Reasoning{"", "redacted:ZGF0YQ=="})));
     CHECK(message.text() == "I look");
@@ -121,7 +123,8 @@ TEST_CASE("Anthropic's reasons of stopping are ours, and calls decide unless the
     CHECK((reason("max_tokens") == md::FinishReason::length));
     CHECK((reason("model_context_window_exceeded") == md::FinishReason::length));
     CHECK((reason("refusal") == md::FinishReason::content_filter));
-    CHECK((reason("pause_turn") == md::FinishReason::other));
+    CHECK((reason("pause_turn") == md::FinishReason::paused));
+    CHECK((reason("new") == md::FinishReason::other));
     const std::string call = start(0, R"({"type":"tool_use","id":"a","name":"f","input":{}})");
     CHECK((*read({begin, call, stop("end_turn")}).reply.message.finish_reason == md::FinishReason::tool_calls));
     const md::Message cut = read({begin, call, input(0, R"({\"x)"), stop("max_tokens"), over}).reply.message;
