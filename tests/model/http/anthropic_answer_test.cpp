@@ -116,6 +116,39 @@ TEST_CASE("a streamed message of thoughts, text and calls is put together from i
     CHECK(all.reply.model == "claude");
 }
 
+TEST_CASE("blocks of the provider's own tools are parts of the answer, also those that make no sense") {
+    const auto partsOf = [](const Strings& events) {
+        Strings all = {begin};
+        all.insert(all.end(), events.begin(), events.end());
+        all.push_back(stop("end_turn"));
+        std::vector<md::ProviderPart> parts;
+        for (const md::Part& part : read(all).reply.message.content) {
+            REQUIRE(std::holds_alternative<md::ProviderPart>(part));
+            parts.push_back(std::get<md::ProviderPart>(part));
+        }
+        return parts;
+    };
+    using Kind = md::ProviderPartKind;
+    const std::string call = R"({"type":"server_tool_use","id":"s","name":"web_search","input":{}})";
+    const std::string whole = R"({"type":"server_tool_use","id":"s","name":"web_search","input":{"q":1}})";
+    CHECK((partsOf({start(0, call), input(0, R"({\"q\")"), input(0, ":1}"), end(0)}) ==
+           std::vector<md::ProviderPart>{{Kind::call, "anthropic", "s", "web_search", whole}}));
+    // An input that is no object leaves what the block began with.
+    CHECK(partsOf({start(0, whole), input(0, "[7"), end(0)}).at(0).data == whole);
+    // Of a block that has no end, nobody knows whether it is whole.
+    CHECK(partsOf({start(0, call), input(0, "{")}).empty());
+    CHECK(partsOf({start(0, call), start(0, whole), end(0), end(0)}).size() == 1);
+    CHECK(partsOf({end(3), input(3, "{}"), start(1, "7"), start(2, R"({"type":null})"), end(2)}).empty());
+    const std::string error =
+        R"({"type":"bash_code_execution_tool_result","tool_use_id":7,"content":{"error_code":"x"}})";
+    CHECK((partsOf({start(0, error), end(0)}) ==
+           std::vector<md::ProviderPart>{{Kind::result, "anthropic", "", "bash_code_execution", error}}));
+    CHECK(partsOf({start(0, R"({"type":"mcp_tool_use","id":"m","name":"n"})"), end(0)}).at(0).name == "n");
+    CHECK(partsOf({delta(0, R"({"type":"citations_delta","citation":{"url":"u"}})"),
+                   delta(0, R"({"type":"citations_delta","citation":7})"), delta(0, R"({"type":"citations_delta"})")})
+              .size() == 1);
+}
+
 TEST_CASE("Anthropic's reasons of stopping are ours, and calls decide unless the answer was cut off") {
     const auto reason = [](const char* said) { return *read({begin, stop(said), over}).reply.message.finish_reason; };
     CHECK((reason("end_turn") == md::FinishReason::stop));
