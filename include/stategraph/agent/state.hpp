@@ -82,8 +82,8 @@ struct ClientRequest {
 using Question = std::variant<ApprovalRequest, ClientRequest>;
 
 /// A piece of an answer that the model is writing, as the stream's mode `messages` reports it. `id` is the id of the
-/// whole message; one of `content`, `reasoning`, `calls` and `provider` is set. A hub joins pieces of `content` for slow readers
-/// (OnFull::coalesce).
+/// whole message; one of `content`, `reasoning`, `calls` and `provider` is set. A hub joins pieces of `content` for
+/// slow readers (OnFull::coalesce).
 struct Piece {
     std::string id = {};
     model::Role role = model::Role::assistant;

@@ -29,7 +29,8 @@ const char* const declaration = R"({"type":"web_search_20250305","name":"web_sea
 const std::string call_block =
     R"({"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"tea"}})";
 const std::string result_block =
-    R"({"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"type":"web_search_result","url":"https://a","title":"A","encrypted_content":"Zm9v","page_age":null}]})";
+    R"({"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[)"
+    R"({"type":"web_search_result","url":"https://a","title":"A","encrypted_content":"Zm9v","page_age":null}]})";
 const std::string citation =
     R"({"type":"web_search_result_location","url":"https://a","title":"A","encrypted_index":"YmFy","cited_text":"tea"})";
 
