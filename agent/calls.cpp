@@ -118,6 +118,10 @@ Message askClient(const Ready& ready, const ToolCall& call, Runtime& runtime) {
 Begun begin(const Plan& plan, const ToolCall& call, Runtime& runtime) {
     const Tool* const tool = plan.find(call.name);
     if (tool == nullptr) return failure(call, "there is no tool '" + call.name + "'; there are: " + plan.toolNames());
+    if (tool->isForProvider()) {
+        return failure(call, "the tool '" + call.name +
+                                 "' is executed by the provider of the model, and cannot be called as a function");
+    }
     try {
         Begun begun = Ready{tool, readArguments(*tool, call)};
         if (plan.needsApproval(*tool, std::get<Ready>(begun).arguments, runtime.state<State>().approval)) {

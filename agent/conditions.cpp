@@ -19,6 +19,11 @@ StopCondition hasToolCall(std::string tool) {
         if (last == state.messages.rend()) return {};
         const auto isIt = [&](const model::ToolCall& call) { return call.name == tool; };
         if (std::any_of(last->calls.begin(), last->calls.end(), isIt)) return "tool-called";
+        const auto isOwn = [&](const model::Part& part) {
+            const auto* const own = std::get_if<model::ProviderPart>(&part);
+            return own != nullptr && own->kind == model::ProviderPartKind::call && own->name == tool;
+        };
+        if (std::any_of(last->content.begin(), last->content.end(), isOwn)) return "tool-called";
         return {};
     };
 }

@@ -1,6 +1,7 @@
 #include "agent/plan.hpp"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include <stategraph/detail/plain_name.hpp>
@@ -26,6 +27,26 @@ void checkLimits(const Tool& tool, std::vector<std::string>& faults) {
     }
 }
 
+bool isObject(const Value& value) noexcept {
+    return !value.bytes().empty() && (static_cast<unsigned char>(value.bytes().front()) >> 5U) == 5;
+}
+
+void checkDeclaration(const Tool& tool, std::vector<std::string>& faults) {
+    const std::string at = "the tool '" + tool.name() + "' is executed by the provider, and ";
+    if (tool.call || tool.async_call || tool.hasOwnNode() || tool.cache)
+        faults.push_back(at + "takes no function, timeout, retry or cache");
+    try {
+        const Value declaration = parseJson(tool.description.provider);
+        if (!isObject(declaration)) throw InvalidArgumentError("it is no object");
+        const auto members = declaration.as<std::map<std::string, Value>>();
+        const auto name = members.find("name");
+        if (members.contains("type") && name != members.end() && name->second != Value(tool.name()))
+            faults.push_back(at + "its declaration has the name " + name->second.toJson() + "; give both the same");
+    } catch (const Error& why) {
+        faults.push_back(at + "its declaration is no JSON object: " + why.message());
+    }
+}
+
 void checkTool(const Tool& tool, std::vector<std::string>& names, std::vector<std::string>& faults) {
     const std::string& name = tool.name();
     if (!stategraph::detail::isPlainName(name)) {
@@ -34,13 +55,12 @@ void checkTool(const Tool& tool, std::vector<std::string>& names, std::vector<st
         faults.push_back("two tools are called '" + name + "'; give each its own name");
     }
     try {
-        const Value schema = parseJson(tool.description.parameters);
-        if ((static_cast<unsigned char>(schema.bytes().front()) >> 5U) != 5)
-            throw InvalidArgumentError("it is no object");
+        if (!isObject(parseJson(tool.description.parameters))) throw InvalidArgumentError("it is no object");
     } catch (const Error& why) {
         faults.push_back("the parameters of the tool '" + name + "' are no JSON Schema: " + why.message());
     }
     checkLimits(tool, faults);
+    if (tool.isForProvider()) checkDeclaration(tool, faults);
     names.push_back(name);
 }
 

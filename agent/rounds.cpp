@@ -43,6 +43,9 @@ Piece pieceOf(const Delta& delta, const std::string& id, std::string call_id) {
             piece.calls.push_back(
                 {std::move(call_id), std::string(delta.id), std::string(delta.name), std::string(delta.text)});
             break;
+        case Delta::Kind::provider:
+            piece.provider.push_back(*delta.part);
+            break;
     }
     return piece;
 }
@@ -52,14 +55,23 @@ bool isCut(const Message& message) noexcept {
     return message.finish_reason == FinishReason::length || message.finish_reason == FinishReason::content_filter;
 }
 
+bool isPaused(const Message& message) noexcept { return message.finish_reason == FinishReason::paused; }
+
+/// Whether the turn would continue with what tools gave: with their results, or with an answer that the provider's own
+/// tools interrupted.
+bool comesAfterTools(const State& state) noexcept {
+    if (state.messages.empty()) return false;
+    const Message& last = state.messages.back();
+    return last.role == Role::tool || (last.role == Role::assistant && isPaused(last));
+}
+
 /// One call of the model, from its preparation to what it writes.
 class Round {
 public:
     Round(const Plan& plan, const State& state, Runtime& runtime)
         : plan_(plan), state_(state), task_(runtime.taskId().toString()), id_("answer-" + task_), runtime_(runtime) {
-        // Only where the turn would continue after results of tools: not in the first call of a turn, nor in one that
-        // is to mend an answer.
-        if (!state.messages.empty() && state.messages.back().role == Role::tool) stopped_ = stopReason(plan, state);
+        // Not in the first call of a turn, nor in one that is to mend an answer.
+        if (comesAfterTools(state)) stopped_ = stopReason(plan, state);
         if (isOver()) return;
         if (plan.options.prepare_step) prepare();
         mended_ = model::mendHistory(wanted());
@@ -106,7 +118,9 @@ public:
         Command<State> command{.update = {set(&State::steps, state_.steps + 1)}};
         if (message.usage) command.update.with(set(&State::usage, state_.usage + *message.usage));
         std::optional<Message> complaint;
-        if (message.calls.empty()) {
+        if (message.calls.empty() && isPaused(message) && !stopped_) {
+            command.go_to = model_node;
+        } else if (message.calls.empty()) {
             complaint = end(message, command.update);
         } else {
             command.go_to = sends(message);

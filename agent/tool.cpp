@@ -32,4 +32,10 @@ Tool detail::describedTool(std::string name, ToolOptions&& options, std::string 
     return made;
 }
 
+Tool providerTool(std::string name, std::string declaration) {
+    Tool made = detail::describedTool(std::move(name), {}, {});
+    made.description.provider = declaration.empty() ? "null" : std::move(declaration);
+    return made;
+}
+
 }  // namespace stategraph::agent

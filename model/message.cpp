@@ -12,6 +12,8 @@ const char* toString(FinishReason reason) noexcept {
             return "length";
         case FinishReason::content_filter:
             return "content-filter";
+        case FinishReason::paused:
+            return "paused";
         case FinishReason::other:
             break;
     }

@@ -25,6 +25,8 @@ void tell(const Message& message, const Asking& asking) {
             inPieces(text->text, [&](std::string_view piece) { asking.tell({Delta::Kind::text, piece}); });
         } else if (const auto* thought = std::get_if<Reasoning>(&part)) {
             inPieces(thought->text, [&](std::string_view piece) { asking.tell({Delta::Kind::reasoning, piece}); });
+        } else if (const auto* own = std::get_if<ProviderPart>(&part)) {
+            asking.tell({.kind = Delta::Kind::provider, .part = own});
         }
     }
     for (std::size_t i = 0; i < message.calls.size(); ++i) {

@@ -1,3 +1,5 @@
+#include <set>
+
 #include <stategraph/serve/protocol.hpp>
 
 #include "serve/told.hpp"
@@ -30,9 +32,11 @@ public:
         if (const auto piece = pieceIn(event)) {
             if (!piece->text.empty())
                 tell({{"event", "text-chunk"}, {"stepName", stepOf(event)}, {"text", piece->text}}, lines);
+            for (const json::object& part : piece->provider) takeProviderPart(part, event, lines);
             return;
         }
         for (const json::object& message : messagesIn(event)) {
+            for (const json::object& part : providerPartsIn(message)) takeProviderPart(part, event, lines);
             const json::value* const calls = message.if_contains("calls");
             if (calls == nullptr || !calls->is_array()) continue;
             for (const json::value& call : calls->get_array()) {
@@ -67,12 +71,24 @@ private:
               {"text", textOf(call, "arguments")}},
              lines);
     }
+    void takeProviderPart(const json::object& given, const HubEvent& event, std::vector<std::string>& lines) {
+        const ToldProviderPart part(given);
+        const auto chosen = options_.tools.find(part.tool);
+        if (part.kind != "call" || chosen == options_.tools.end()) return;
+        if (!provider_calls_.insert(part.call_id).second) return;  // told when it was made
+        tell({{"event", "tool-call"},
+              {"stepName", stepOf(event)},
+              {"toolName", chosen->second},
+              {"text", json::serialize(part.arguments)}},
+             lines);
+    }
     static void tell(const json::object& line, std::vector<std::string>& lines) {
         lines.push_back(json::serialize(line));
     }
 
     StepEventsOptions options_;
     Questions questions_;
+    std::set<std::string> provider_calls_;
 };
 
 }  // namespace

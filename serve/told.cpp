@@ -23,7 +23,36 @@ const json::array* listIn(const json::object& object, std::string_view member) {
     return found != nullptr ? found->if_array() : nullptr;
 }
 
+/// The source itself: OpenAI's format has it in a member.
+const json::object& sourceIn(const json::object& data) {
+    const json::value* const found = data.if_contains("url_citation");
+    return found != nullptr && found->is_object() ? found->get_object() : data;
+}
+
 }  // namespace
+
+ToldProviderPart::ToldProviderPart(const json::object& part)
+    : kind(textOf(part, "kind")), call_id(textOf(part, "call_id")), tool(textOf(part, "name")) {
+    boost::system::error_code broken;
+    json::value parsed = json::parse(textOf(part, "data"), broken);
+    if (!broken && parsed.is_object()) data = std::move(parsed.get_object());
+    const json::value* const input = data.if_contains("input");
+    arguments = input != nullptr ? *input : json::value(json::object());
+    if (const json::value* const content = data.if_contains("content")) output = *content;
+    url = textOf(sourceIn(data), "url");
+    title = textOf(sourceIn(data), "title");
+}
+
+std::vector<json::object> providerPartsIn(const json::object& message) {
+    std::vector<json::object> parts;
+    const json::array* const content = listIn(message, "content");
+    if (content == nullptr) return parts;
+    for (const json::value& each : *content) {
+        const json::object* const part = each.if_object();
+        if (part != nullptr && textOf(*part, "type") == "provider") parts.push_back(*part);
+    }
+    return parts;
+}
 
 std::optional<ToldPiece> pieceIn(const StreamEvent& event) {
     if (event.mode != StreamMode::messages) return {};
@@ -43,6 +72,11 @@ std::optional<ToldPiece> pieceIn(const StreamEvent& event) {
             const json::object* const call = each.if_object();
             if (call != nullptr)
                 piece.calls.push_back({textOf(*call, "id"), textOf(*call, "name"), textOf(*call, "arguments")});
+        }
+    }
+    if (const json::array* const parts = listIn(*message, "provider")) {
+        for (const json::value& each : *parts) {
+            if (each.is_object()) piece.provider.push_back(each.get_object());
         }
     }
     return piece;

@@ -26,6 +26,20 @@ struct ToldPiece {
         std::string id, name, arguments;
     };
     std::vector<Call> calls;
+    std::vector<boost::json::object> provider;  // parts of tools that the provider executes
+};
+/// The parts of tools that the provider executes, of a whole message.
+std::vector<boost::json::object> providerPartsIn(const boost::json::object& message);
+
+/// Such a part, read.
+struct ToldProviderPart {
+    explicit ToldProviderPart(const boost::json::object& part);
+    std::string kind;  // "call", "result" or "source"
+    std::string call_id, tool;
+    boost::json::object data;      // as the provider wrote it; empty if that is no object
+    boost::json::value arguments;  // of a call
+    boost::json::value output;     // of a result
+    std::string url, title;        // of a source
 };
 /// None if the event tells no piece.
 std::optional<ToldPiece> pieceIn(const StreamEvent& event);

@@ -48,11 +48,13 @@ constexpr const char* ui_line_schema = R"({"oneOf":[
  "inputTextDelta":{"type":"string"}},
  "required":["type","toolCallId","inputTextDelta"],"additionalProperties":false},
 {"type":"object","properties":{"type":{"const":"tool-input-available"},"toolCallId":{"type":"string"},
- "toolName":{"type":"string"},"input":{},"dynamic":{"const":true}},
+ "toolName":{"type":"string"},"input":{},"dynamic":{"const":true},"providerExecuted":{"const":true}},
  "required":["type","toolCallId","toolName","input","dynamic"],"additionalProperties":false},
 {"type":"object","properties":{"type":{"const":"tool-output-available"},"toolCallId":{"type":"string"},"output":{},
- "dynamic":{"const":true}},
+ "dynamic":{"const":true},"providerExecuted":{"const":true}},
  "required":["type","toolCallId","output","dynamic"],"additionalProperties":false},
+{"type":"object","properties":{"type":{"const":"source-url"},"sourceId":{"type":"string"},"url":{"type":"string"},
+ "title":{"type":"string"}},"required":["type","sourceId","url"],"additionalProperties":false},
 {"type":"object","properties":{"type":{"const":"tool-output-error"},"toolCallId":{"type":"string"},
  "errorText":{"type":"string"},"dynamic":{"const":true}},
  "required":["type","toolCallId","errorText","dynamic"],"additionalProperties":false},
@@ -151,6 +153,33 @@ private:
                      lines);
             }
         }
+        for (const json::object& part : piece.provider) takeProviderPart(part, lines);
+    }
+
+    /// What a tool of the provider's did; told once, when it is there or with the whole message.
+    void takeProviderPart(const json::object& given, std::vector<std::string>& lines) {
+        const ToldProviderPart part(given);
+        json::object line;
+        if (part.kind == "call" && known_.insert(part.call_id).second) {
+            line = {{"type", "tool-input-available"},
+                    {"toolCallId", part.call_id},
+                    {"toolName", part.tool},
+                    {"input", part.arguments},
+                    {"dynamic", true},
+                    {"providerExecuted", true}};
+        } else if (part.kind == "result" && known_.contains(part.call_id) && answered_.insert(part.call_id).second) {
+            line = {{"type", "tool-output-available"},
+                    {"toolCallId", part.call_id},
+                    {"output", part.output},
+                    {"dynamic", true},
+                    {"providerExecuted", true}};
+        } else if (part.kind == "source" && !part.url.empty() && sources_.insert(part.url).second) {
+            line = {{"type", "source-url"}, {"sourceId", part.url}, {"url", part.url}};
+            if (!part.title.empty()) line["title"] = part.title;
+        }
+        if (line.empty()) return;
+        endPart(lines);
+        tell(line, lines);
     }
 
     void takeWhole(const HubEvent& event, std::vector<std::string>& lines) {
@@ -165,11 +194,16 @@ private:
             takeResult(message, lines);
             return;
         }
-        const json::value* const calls = message.if_contains("calls");
-        if (calls == nullptr || !calls->is_array() || calls->get_array().empty()) return;
+        const std::vector<json::object> provider = providerPartsIn(message);
+        const json::value* const found = message.if_contains("calls");
+        const json::array* const calls = found != nullptr ? found->if_array() : nullptr;
+        const bool has_calls = calls != nullptr && !calls->empty();
+        if (!has_calls && provider.empty()) return;
         beginStep(textOf(message, "id"), lines);
         endPart(lines);
-        for (const json::value& each : calls->get_array()) {
+        for (const json::object& part : provider) takeProviderPart(part, lines);
+        if (!has_calls) return;
+        for (const json::value& each : *calls) {
             if (each.is_object())
                 takeCall(textOf(each.get_object(), "id"), textOf(each.get_object(), "name"),
                          argumentsOf(each.get_object()), lines);
@@ -233,6 +267,7 @@ private:
     std::string open_part_;
     std::string open_kind_;
     std::set<std::string> begun_, known_, answered_;  // calls
+    std::set<std::string> sources_;                   // addresses
     Questions questions_;
 };
 

@@ -46,6 +46,11 @@ void AnswerDraft::addSignature(std::string_view piece) {
     if (auto* thought = lastAs<Reasoning>(message_)) thought->signature += piece;
 }
 
+void AnswerDraft::addProviderPart(ProviderPart part) {
+    message_.content.emplace_back(std::move(part));
+    listener_->tell({.kind = Delta::Kind::provider, .part = lastAs<ProviderPart>(message_)});
+}
+
 std::size_t AnswerDraft::beginCall(std::string_view name, std::string_view provider_id) {
     ToolCall call;
     call.name = name;

@@ -38,6 +38,9 @@ public:
     /// To the last part, which must be reasoning.
     void addSignature(std::string_view piece);
 
+    /// A part of its own, whole.
+    void addProviderPart(ProviderPart part);
+
     /// Gives its place among the calls.
     std::size_t beginCall(std::string_view name, std::string_view provider_id);
     void addArguments(std::size_t call, std::string_view piece);

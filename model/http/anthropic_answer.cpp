@@ -17,8 +17,14 @@ FinishReason reasonOf(std::string_view text) {
     if (text == "tool_use") return FinishReason::tool_calls;
     if (text == "max_tokens" || text == "model_context_window_exceeded") return FinishReason::length;
     if (text == "refusal") return FinishReason::content_filter;
-    return FinishReason::other;  // pause_turn: the provider's own tools are not done
+    if (text == "pause_turn") return FinishReason::paused;
+    return FinishReason::other;
 }
+
+constexpr std::string_view result_ending = "_tool_result";
+
+bool isOwnCall(std::string_view type) { return type.ends_with("_tool_use"); }
+bool isOwnResult(std::string_view type) { return type.ends_with(result_ending); }
 
 }  // namespace
 
@@ -78,6 +84,8 @@ void AnthropicAnswer::beginBlock(const json::object& event) {
         const json::object* input = objectOf(*block, "input");
         if (input != nullptr && !input->empty()) call.input = json::serialize(*input);
         calls_[*index] = std::move(call);
+    } else if (isOwnCall(type) || isOwnResult(type)) {
+        own_blocks_[*index] = {*block, {}};
     }
 }
 
@@ -93,17 +101,56 @@ void AnthropicAnswer::takeDelta(const json::object& event) {
     } else if (type == "signature_delta") {
         draft_.addSignature(textOf(*delta, "signature"));
     } else if (type == "input_json_delta") {
+        const std::string_view piece = textOf(*delta, "partial_json");
         const auto found = calls_.find(*index);
-        if (found != calls_.end()) draft_.addArguments(found->second.place, textOf(*delta, "partial_json"));
+        if (found != calls_.end()) draft_.addArguments(found->second.place, piece);
+        const auto own = own_blocks_.find(*index);
+        if (own != own_blocks_.end()) own->second.input += piece;
+    } else if (type == "citations_delta") {
+        const json::object* const source = objectOf(*delta, "citation");
+        if (source != nullptr && !source->empty()) sources_.push_back(json::serialize(*source));
     }
 }
 
 void AnthropicAnswer::endBlock(const json::object& event) {
-    const auto found = calls_.find(integerOf(event, "index").value_or(-1));
+    const std::int64_t index = integerOf(event, "index").value_or(-1);
+    endSources();
+    if (const auto own = own_blocks_.extract(index)) endOwnBlock(std::move(own.mapped()));
+    const auto found = calls_.find(index);
     if (found == calls_.end()) return;
     const Call& call = found->second;
     if (draft_.call(call.place).arguments.empty()) draft_.addArguments(call.place, call.input);
     calls_.erase(found);
+}
+
+void AnthropicAnswer::endOwnBlock(OwnBlock&& own) {
+    const bool is_call = isOwnCall(textOf(own.block, "type"));
+    if (is_call) {
+        std::optional<json::value> input = parseJsonText(own.input);
+        if (input && input->is_object()) own.block["input"] = std::move(*input);
+    }
+    ProviderPart part{.kind = is_call ? ProviderPartKind::call : ProviderPartKind::result,
+                      .format = std::string(anthropic_format)};
+    part.call_id = textOf(own.block, is_call ? "id" : "tool_use_id");
+    if (is_call) {
+        part.name = textOf(own.block, "name");
+        own_names_[part.call_id] = part.name;
+    } else {
+        const auto known = own_names_.find(part.call_id);
+        const std::string_view type = textOf(own.block, "type");  // of a call in an earlier answer
+        part.name = known != own_names_.end() ? known->second : type.substr(0, type.size() - result_ending.size());
+    }
+    part.data = json::serialize(own.block);
+    draft_.addProviderPart(std::move(part));
+}
+
+void AnthropicAnswer::endSources() {
+    for (std::string& source : sources_) {
+        ProviderPart part{.kind = ProviderPartKind::source, .format = std::string(anthropic_format)};
+        part.data = std::move(source);
+        draft_.addProviderPart(std::move(part));
+    }
+    sources_.clear();
 }
 
 /// Each number that comes replaces the one before: the provider counts on.
@@ -120,6 +167,7 @@ void AnthropicAnswer::takeUsage(const json::object& usage) {
 }
 
 Reply AnthropicAnswer::finish() {
+    endSources();
     if (!finish_reason_) throw brokenOff(speaker_, "ended its answer without saying why: it was cut off");
     for (std::size_t i = 0; i < draft_.calls(); ++i) {
         if (draft_.call(i).name.empty()) throw brokenOff(speaker_, "asked for a call of a tool without its name");

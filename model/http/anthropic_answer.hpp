@@ -4,8 +4,9 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
-#include <boost/json/fwd.hpp>
+#include <boost/json.hpp>
 
 #include "model/http/answer_draft.hpp"
 #include "model/http/answer_reader.hpp"
@@ -13,8 +14,7 @@
 
 namespace stategraph::model::http {
 
-/// The events of a streamed message. Blocks of kinds that it does not know, such as tools that the provider itself
-/// runs, and events that it does not know are passed over.
+/// The events of a streamed message. Blocks and events of kinds that it does not know are passed over.
 class AnthropicAnswer final : public AnswerReader {
 public:
     AnthropicAnswer(Speaker speaker, Listener& listener) : speaker_(std::move(speaker)), draft_(listener) {}
@@ -29,6 +29,9 @@ private:
     void beginBlock(const boost::json::object& event);
     void takeDelta(const boost::json::object& event);
     void endBlock(const boost::json::object& event);
+    struct OwnBlock;
+    void endOwnBlock(OwnBlock&& own);
+    void endSources();
     void takeUsage(const boost::json::object& usage);
 
     Speaker speaker_;
@@ -39,6 +42,13 @@ private:
         std::string input;  // as far as the block had it at its beginning; counts if no delta comes
     };
     std::unordered_map<std::int64_t, Call> calls_;  // by index of their blocks
+    struct OwnBlock {                               // of a tool that the provider executes
+        boost::json::object block;
+        std::string input;  // as it comes in pieces
+    };
+    std::unordered_map<std::int64_t, OwnBlock> own_blocks_;
+    std::unordered_map<std::string, std::string> own_names_;  // of tools, by the ids of their calls
+    std::vector<std::string> sources_;                        // of the text that is under way
     std::optional<FinishReason> finish_reason_;
     std::optional<Usage> usage_;
     std::int64_t uncached_tokens_ = 0;

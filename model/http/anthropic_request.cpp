@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "model/http/json_access.hpp"
+#include "model/http/provider_tools.hpp"
 #include "model/http/text.hpp"
 #include "model/http/wire_calls.hpp"
 
@@ -35,14 +36,35 @@ void addThought(json::array& blocks, const Reasoning& thought) {
     }
 }
 
-void addContent(json::array& blocks, const Message& message) {
+/// A source of the web search belongs to the text before it. Others are not taken back as they were given.
+void addSource(json::array& blocks, const ProviderPart& source) {
+    std::optional<json::value> parsed = parseJsonText(source.data);
+    const json::object* const citation = parsed ? parsed->if_object() : nullptr;
+    if (citation == nullptr || textOf(*citation, "type") != "web_search_result_location" || blocks.empty()) return;
+    json::object& text = blocks.back().as_object();
+    if (textOf(text, "type") != "text") return;
+    json::value& citations = text["citations"];
+    if (citations.is_null()) citations = json::array();
+    citations.get_array().push_back(std::move(*parsed));
+}
+
+void addOwnPart(json::array& blocks, const ProviderPart& part, const ProviderBlocks& own) {
+    if (part.kind == ProviderPartKind::source) {
+        if (part.format == anthropic_format) addSource(blocks, part);
+    } else if (const json::object* const block = own.of(part)) {
+        blocks.push_back(*block);
+    }
+}
+
+void addContent(json::array& blocks, const Message& message, const ProviderBlocks& own) {
     for (const Part& part : message.content) {
         if (const auto* text = std::get_if<Text>(&part)) {
             if (!isBlank(text->text)) blocks.push_back({{"type", "text"}, {"text", validUtf8(text->text)}});
         } else if (const auto* file = std::get_if<File>(&part)) {
             blocks.push_back(fileBlock(*file));
         } else if (message.role == Role::assistant) {
-            addThought(blocks, std::get<Reasoning>(part));
+            if (const auto* thought = std::get_if<Reasoning>(&part)) addThought(blocks, *thought);
+            if (const auto* used = std::get_if<ProviderPart>(&part)) addOwnPart(blocks, *used, own);
         }
     }
 }
@@ -86,12 +108,13 @@ private:
 
 json::array messagesOf(const Request& request) {
     const WireIds ids(request.messages);
+    const ProviderBlocks own(request.messages, anthropic_format);
     Turns turns;
     for (std::size_t at = 0; at < request.messages.size(); ++at) {
         const Message& message = request.messages[at];
         json::array blocks;
         if (message.role == Role::tool) addResult(blocks, message, at, ids);
-        if (message.role == Role::user || message.role == Role::assistant) addContent(blocks, message);
+        if (message.role == Role::user || message.role == Role::assistant) addContent(blocks, message, own);
         if (message.role == Role::assistant) addCalls(blocks, message, at, ids);
         if (blocks.empty()) continue;
         json::array& turn = turns.of(message.role == Role::assistant ? "assistant" : "user");
@@ -115,11 +138,16 @@ void putTools(json::object& body, const Request& request) {
     if (request.tools.empty()) return;
     json::array tools;
     for (const ToolDescription& tool : request.tools) {
+        if (!tool.provider.empty()) {
+            if (auto declared = providerTool(tool)) tools.push_back(std::move(*declared));
+            continue;
+        }
         tools.push_back(
             {{"name", tool.name},
              {"description", validUtf8(tool.description)},
              {"input_schema", parseObject(tool.parameters, "the parameters' schema of the tool '" + tool.name + "'")}});
     }
+    if (tools.empty()) return;
     body["tools"] = std::move(tools);
     if (request.tool_choice == ToolChoice::none) body["tool_choice"] = json::object{{"type", "none"}};
     if (request.tool_choice == ToolChoice::required) body["tool_choice"] = json::object{{"type", "any"}};
@@ -153,6 +181,7 @@ std::string anthropicBody(const AnthropicOptions& options, const Request& reques
         body["output_config"] = json::object{{"format", std::move(format)}};
     }
     putSettings(body, request.settings, options.settings);
+    putProviderMembers(body, request.tools);
     putExtra(body, options.settings.extra, request.settings.extra);
     return json::serialize(body);
 }

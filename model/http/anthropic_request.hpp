@@ -10,6 +10,9 @@ namespace stategraph::model::http {
 /// Signatures are base64, which has no colon.
 inline constexpr std::string_view redacted_mark = "redacted:";
 
+/// ProviderPart::format of this format's parts.
+inline constexpr std::string_view anthropic_format = "anthropic";
+
 /// The body of a request for a message, as JSON. Texts that are not UTF-8 are mended; blank ones, which are refused,
 /// are left out. Errors: ModelError for what cannot be said in this format: a seed, a result without its call, a kind
 /// of file, a schema that is no JSON.

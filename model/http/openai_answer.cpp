@@ -125,10 +125,22 @@ void OpenAiAnswer::takeDelta(const json::object& delta) {
         is_refused_ = true;
         draft_.addText(refusal);
     }
+    takeSources(delta);
     const json::array* calls = arrayOf(delta, "tool_calls");
     if (calls == nullptr) return;
     for (const json::value& call : *calls) {
         if (const json::object* object = call.if_object()) calls_.take(*object, draft_);
+    }
+}
+
+/// What a search of the provider's found. Some servers repeat the whole list with each piece.
+void OpenAiAnswer::takeSources(const json::object& delta) {
+    const json::array* annotations = arrayOf(delta, "annotations");
+    if (annotations == nullptr) return;
+    for (const json::value& each : *annotations) {
+        if (!each.is_object()) continue;
+        std::string source = json::serialize(each);
+        if (known_sources_.insert(source).second) sources_.push_back(std::move(source));
     }
 }
 
@@ -150,6 +162,12 @@ Reply OpenAiAnswer::finish() {
     for (std::size_t i = 0; i < draft_.calls(); ++i) {
         if (draft_.call(i).name.empty()) throw brokenOff(speaker_, "asked for a call of a tool without its name");
     }
+    for (std::string& source : sources_) {
+        ProviderPart part{.kind = ProviderPartKind::source, .format = "openai"};
+        part.data = std::move(source);
+        draft_.addProviderPart(std::move(part));
+    }
+    sources_.clear();
     reply_.message = draft_.finish(is_refused_ ? FinishReason::content_filter : *finish_reason_);
     reply_.message.usage = usage_;
     return std::move(reply_);

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include <boost/json/fwd.hpp>
@@ -44,12 +45,15 @@ public:
 private:
     void takeChunk(const boost::json::object& chunk);
     void takeDelta(const boost::json::object& delta);
+    void takeSources(const boost::json::object& delta);
     void takeUsage(const boost::json::object& usage);
 
     Speaker speaker_;
     AnswerDraft draft_;
     OpenAiCalls calls_;
     Reply reply_;
+    std::vector<std::string> sources_;
+    std::unordered_set<std::string> known_sources_;
     std::optional<FinishReason> finish_reason_;
     std::optional<Usage> usage_;
     bool is_refused_ = false;

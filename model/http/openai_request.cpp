@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/http/json_access.hpp"
+#include "model/http/provider_tools.hpp"
 #include "model/http/text.hpp"
 #include "model/http/wire_calls.hpp"
 
@@ -98,12 +99,17 @@ void putTools(json::object& body, const Request& request) {
     if (request.tools.empty()) return;
     json::array tools;
     for (const ToolDescription& tool : request.tools) {
+        if (!tool.provider.empty()) {
+            if (auto declared = providerTool(tool)) tools.push_back(std::move(*declared));
+            continue;
+        }
         json::object function{
             {"name", tool.name},
             {"description", validUtf8(tool.description)},
             {"parameters", parseObject(tool.parameters, "the parameters' schema of the tool '" + tool.name + "'")}};
         tools.push_back({{"type", "function"}, {"function", std::move(function)}});
     }
+    if (tools.empty()) return;
     body["tools"] = std::move(tools);
     if (request.tool_choice == ToolChoice::none) body["tool_choice"] = "none";
     if (request.tool_choice == ToolChoice::required) body["tool_choice"] = "required";
@@ -154,6 +160,8 @@ std::string openAiBody(const OpenAiOptions& options, const Request& request) {
     putTools(body, request);
     if (request.output) putOutput(body, *request.output);
     putSettings(body, request.settings, options.settings, options.max_tokens_member);
+    // No choice of tools keeps a server from using these.
+    if (request.tool_choice != ToolChoice::none) putProviderMembers(body, request.tools);
     putExtra(body, options.settings.extra, request.settings.extra);
     return json::serialize(body);
 }

@@ -254,3 +254,61 @@ TEST_CASE("chats that make no sense are refused") {
         CHECK(client::post(garden.server.port(), "/garden/chat", body).status == 400);
     }
 }
+
+TEST_CASE("calls, results and sources of the provider's own tools are told once, live and to those who come later") {
+    using Kind = model::ProviderPartKind;
+    const auto part = [](Kind kind, std::string id, std::string data) {
+        return model::ProviderPart{kind, "anthropic", std::move(id), "web_search", std::move(data)};
+    };
+    model::Message first = model::assistant("I search.");
+    first.content.emplace_back(part(Kind::call, "s1", R"({"input":{"query":"tea"}})"));
+    first.finish_reason = model::FinishReason::paused;
+    model::Message second = model::assistant("");
+    const std::string source = R"({"url":"https://a","title":"A"})";
+    second.content = {part(Kind::result, "s1", R"({"content":[{"url":"https://a"}]})"),
+                      model::Text{"Tea."},
+                      part(Kind::source, "", source),
+                      part(Kind::source, "", R"({"url_citation":)" + source + "}"),
+                      part(Kind::source, "", R"({"url":"https://b"})"),
+                      part(Kind::source, "", "nonsense"),
+                      part(Kind::result, "unknown", "{}")};
+    agent::ToolOptions gated;
+    gated.approval = true;
+    second.calls = {call("c1", "dig", "gated")};
+    second.finish_reason = model::FinishReason::tool_calls;
+    serve::Server server;
+    serve::EndpointOptions options;
+    options.protocols = {serve::stepEvents({.tools = {{"web_search", "searching"}}}), serve::uiMessages()};
+    server.add("tea",
+               serve::endpoint(agent::Agent({.model = model::scripted({first, second, model::assistant("Done.")}),
+                                             .tools = {agent::providerTool("web_search", R"({"type":"web_search"})"),
+                                                       work(std::make_shared<Ledger>(), "gated", gated)},
+                                             .compile = stored()}),
+                               options));
+    const auto port = server.port();
+    const auto check = [](const std::vector<json::object>& lines) {
+        std::vector<json::object> told;
+        for (const json::object& line : lines) {
+            const std::string type = text(line, "type");
+            if (line.contains("providerExecuted") || type == "source-url") told.push_back(line);
+        }
+        REQUIRE(told.size() == 4);
+        CHECK(told[0] == json::parse(R"({"type":"tool-input-available","toolCallId":"s1","toolName":"web_search",
+            "input":{"query":"tea"},"dynamic":true,"providerExecuted":true})"));
+        CHECK(told[1] ==
+              json::parse(R"({"type":"tool-output-available","toolCallId":"s1","output":[{"url":"https://a"}],
+            "dynamic":true,"providerExecuted":true})"));
+        CHECK(told[2] == json::parse(R"({"type":"source-url","sourceId":"https://a","url":"https://a","title":"A"})"));
+        CHECK(told[3] == json::parse(R"({"type":"source-url","sourceId":"https://b","url":"https://b"})"));
+    };
+    check(client::post(port, "/tea/t/start?protocol=ui", R"({"text":"tea?"})").objects());
+    check(client::get(port, "/tea/t/events?protocol=ui&from=0").objects());
+    const auto steps = client::post(port, "/tea/u/start?protocol=steps", R"({"text":"tea?"})").objects();
+    std::vector<json::object> calls;
+    for (const json::object& line : steps) {
+        if (text(line, "event") == "tool-call") calls.push_back(line);
+    }
+    REQUIRE(calls.size() == 1);
+    CHECK(text(calls[0], "toolName") == "searching");
+    CHECK(text(calls[0], "text") == R"({"query":"tea"})");
+}

@@ -63,6 +63,11 @@ struct Yard {
                                                  call("c3", "fell", "gated"), call("c4", "fly", "unknown")});
         first.content.emplace_back(model::Reasoning{"they want a garden", "signature"});
         first.content.emplace_back(model::Text{"I begin."});
+        for (const auto kind : {model::ProviderPartKind::call, model::ProviderPartKind::result}) {
+            first.content.emplace_back(model::ProviderPart{kind, "anthropic", "s1", "work", R"({"input":{}})"});
+        }
+        first.content.emplace_back(
+            model::ProviderPart{model::ProviderPartKind::source, "openai", "", "", R"({"url":"https://a"})"});
         const auto ledger = std::make_shared<Ledger>();
         const auto failing =
             agent::tool<Job>("fails", {}, [](const Job&) -> std::string { throw std::runtime_error("no"); });

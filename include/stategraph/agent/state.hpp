@@ -82,8 +82,8 @@ struct ClientRequest {
 using Question = std::variant<ApprovalRequest, ClientRequest>;
 
 /// A piece of an answer that the model is writing, as the stream's mode `messages` reports it. `id` is the id of the
-/// whole message; one of `content`, `reasoning` and `calls` is set. A hub joins pieces of `content` for slow readers
-/// (OnFull::coalesce).
+/// whole message; one of `content`, `reasoning`, `calls` and `provider` is set. A hub joins pieces of `content` for
+/// slow readers (OnFull::coalesce).
 struct Piece {
     std::string id = {};
     model::Role role = model::Role::assistant;
@@ -91,10 +91,13 @@ struct Piece {
     std::optional<std::string> reasoning = {};
     /// One call. The first piece of a call has its name, each later piece a part of its arguments.
     std::vector<model::ToolCall> calls = {};
+    /// What a tool of the provider's did: one whole part.
+    std::vector<model::ProviderPart> provider = {};
     static constexpr auto fields() {
         return stategraph::fields(field("id", &Piece::id), field("role", &Piece::role),
                                   field("content", &Piece::content), field("reasoning", &Piece::reasoning),
-                                  field("calls", &Piece::calls, defaulted));
+                                  field("calls", &Piece::calls, defaulted),
+                                  field("provider", &Piece::provider, defaulted));
     }
 };
 

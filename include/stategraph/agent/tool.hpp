@@ -102,7 +102,8 @@ struct Tool {
     OnDoubt on_doubt = OnDoubt::repeat;
     /// None: the arguments are taken as they are.
     ArgumentCheck check = {};
-    /// One of these, or neither: then whoever resumes the run does what is asked, and answers with the result.
+    /// One of these, or neither: then the provider executes the tool (ToolDescription::provider), or whoever resumes
+    /// the run does what is asked, and answers with the result.
     std::function<Value(const Value& arguments, ToolContext& context)> call = {};
     std::function<Task<Value>(const Value& arguments, ToolContext& context)> async_call = {};
     /// Whether its result is stored as soon as it is there, and the function not called again. Off for what does so
@@ -115,7 +116,8 @@ struct Tool {
     std::size_t result_max = 64U << 10U;
 
     const std::string& name() const noexcept { return description.name; }
-    bool isForClient() const noexcept { return !call && !async_call; }
+    bool isForProvider() const noexcept { return !description.provider.empty(); }
+    bool isForClient() const noexcept { return !call && !async_call && !isForProvider(); }
     /// Whether its calls are tasks of a node of its own.
     bool hasOwnNode() const noexcept { return timeout || retry; }
 };
@@ -220,5 +222,13 @@ Tool clientTool(std::string name, ToolOptions options = {}) {
     }
     return made;
 }
+
+/// A tool that the model's provider executes, such as its web search. `declaration` is a JSON object in the provider's
+/// format, sent unchanged (model::ToolDescription::provider); if it has a "type" and a "name", the name must be this
+/// one. Its calls and results are parts of the model's answer (model::ProviderPart). They are executed before this
+/// program learns of them: no approval, limit or cache applies to them.
+///
+///     agent::providerTool("web_search", R"({"type":"web_search_20250305","name":"web_search","max_uses":5})")
+Tool providerTool(std::string name, std::string declaration);
 
 }  // namespace stategraph::agent

@@ -29,6 +29,7 @@ struct AnthropicOptions {
 /// those without one, which are another provider's, are left out. Request::output becomes `output_config.format`
 /// (json_schema), which goes together with tools and with thinking; models older than Claude Sonnet 4.5 do not know it.
 /// Every object of the schema must have `additionalProperties: false`. A seed is an error, because there is none here.
+/// Some tools of the provider need the header `anthropic-beta` (HttpOptions::headers).
 ///
 /// Thread-safe. Errors and cost: as `openai`.
 std::shared_ptr<const Model> anthropic(const AnthropicOptions& options);

@@ -37,13 +37,15 @@ enum class FinishReason : std::uint8_t {
     length,          // its answer was cut off at a limit of tokens
     content_filter,  // its answer was cut off by a filter of the provider's
     other,
+    paused,  // the provider's own tools are not done: the model continues if it is asked again with this answer
 };
 constexpr auto enumNames(FinishReason) {
     return stategraph::enumNames<FinishReason>({{"stop", FinishReason::stop},
                                                 {"tool-calls", FinishReason::tool_calls},
                                                 {"length", FinishReason::length},
                                                 {"content-filter", FinishReason::content_filter},
-                                                {"other", FinishReason::other}});
+                                                {"other", FinishReason::other},
+                                                {"paused", FinishReason::paused}});
 }
 /// The name as it is stored, such as "tool-calls".
 const char* toString(FinishReason reason) noexcept;
@@ -79,7 +81,36 @@ struct File {
     }
     friend bool operator==(const File&, const File&) = default;
 };
-using Part = std::variant<Text, Reasoning, File>;
+/// What a ProviderPart is.
+enum class ProviderPartKind : std::uint8_t {
+    call,
+    result,
+    source,  // where the text before it is from
+};
+constexpr auto enumNames(ProviderPartKind) {
+    return stategraph::enumNames<ProviderPartKind>(
+        {{"call", ProviderPartKind::call}, {"result", ProviderPartKind::result}, {"source", ProviderPartKind::source}});
+}
+/// A part of an answer that is of a tool which the provider executed, such as its web search. It is for display, and
+/// is sent back to a provider of the same format.
+struct ProviderPart {
+    static constexpr std::string_view tag = "provider";
+    ProviderPartKind kind = ProviderPartKind::call;
+    /// "anthropic" or "openai".
+    std::string format = {};
+    /// The provider's id of the call, and the tool's name. Empty for sources; a result's name is its call's.
+    std::string call_id = {};
+    std::string name = {};
+    /// JSON as the provider wrote it: a call's or a result's whole block, or a source.
+    std::string data = {};
+    static constexpr auto fields() {
+        return stategraph::fields(field("kind", &ProviderPart::kind), field("format", &ProviderPart::format),
+                                  field("call_id", &ProviderPart::call_id, defaulted),
+                                  field("name", &ProviderPart::name, defaulted), field("data", &ProviderPart::data));
+    }
+    friend bool operator==(const ProviderPart&, const ProviderPart&) = default;
+};
+using Part = std::variant<Text, Reasoning, File, ProviderPart>;
 
 /// A model's request to call a tool.
 struct ToolCall {

@@ -24,6 +24,10 @@ struct ToolDescription {
     std::string description = {};
     /// JSON Schema of its arguments, an object's.
     std::string parameters = R"({"type":"object","properties":{}})";
+    /// If not empty, the provider executes the tool, and this JSON object is sent unchanged in place of the above. One
+    /// with a "type" becomes an element of the request's `tools`; one without, such as {"web_search_options":{}},
+    /// becomes members of the request's body.
+    std::string provider = {};
 };
 
 enum class ToolChoice : std::uint8_t {
@@ -67,6 +71,7 @@ struct Delta {
         reasoning,
         call,       // a call begins: `name` and `id`, as far as they are known
         arguments,  // `text` is the next piece of the arguments of `call`
+        provider,   // `part`: a call of a tool that the provider executes, its result, or a source
     };
     Kind kind = Kind::text;
     std::string_view text = {};
@@ -74,6 +79,8 @@ struct Delta {
     std::size_t call = 0;
     std::string_view name = {};
     std::string_view id = {};
+    /// Valid as long as the texts; null for other kinds.
+    const ProviderPart* part = nullptr;
 };
 
 /// What accompanies a request: a listener, and a way to stop it.

@@ -28,8 +28,9 @@ struct OpenAiOptions {
 ///
 /// Request::output becomes `response_format` (json_schema); it is strict if the schema is one that OpenAI takes as
 /// strict: every object lists all its properties as required and allows no others. A member of Settings::extra that is
-/// null takes the library's own member away. Reasoning is not sent back, because these servers do not take it. Of the
-/// messages, results of calls must follow their calls (mendHistory).
+/// null takes the library's own member away. Annotations become sources (ProviderPart). Reasoning and ProviderParts are
+/// not sent back, because these servers do not take them. Of the messages, results of calls must follow their calls
+/// (mendHistory).
 ///
 /// Thread-safe. Errors: InvalidArgumentError for options that make no sense, such as a model without a name or a
 /// `ca_file` that cannot be read. Cost: reads the trusted certificates once, a few milliseconds if the system's are

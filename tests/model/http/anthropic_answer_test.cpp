@@ -24,8 +24,9 @@ struct Read {
 Read read(const Strings& events) {
     Read out;
     const std::function<void(const md::Delta&)> tell = [&](const md::Delta& delta) {
-        constexpr const char* kinds[] = {"text ", "reasoning ", "call ", "arguments "};
-        out.told.push_back(kinds[static_cast<int>(delta.kind)] + std::string(delta.name) + std::string(delta.text));
+        constexpr const char* kinds[] = {"text ", "reasoning ", "call ", "arguments ", "provider "};
+        out.told.push_back(kinds[static_cast<int>(delta.kind)] + std::string(delta.name) + std::string(delta.text) +
+                           (delta.part != nullptr ? delta.part->name : ""));
     };
     md::http::Listener listener(tell);
     md::http::AnthropicAnswer answer({"http://x", "key"}, listener);
@@ -98,9 +99,10 @@ TEST_CASE("a streamed message of thoughts, text and calls is put together from i
                             over};
     const Read all = read(events);
     CHECK(all.told == Strings{"reasoning h", "reasoning m", "text I ", "text look", "call look", R"(arguments {"x")",
-                              "arguments :1}", "call wait", "call whole", R"(arguments {"y":2})"});
+                              "arguments :1}", "call wait", "call whole", R"(arguments {"y":2})",
+                              "provider web_search"});
     const md::Message& message = all.reply.message;
-    REQUIRE(message.content.size() == 3);
+    REQUIRE(message.content.size() == 4);
     CHECK((message.content[0] == md::Part(md::Reasoning{"hm", "c2ln"})));
     CHECK((message.content[1] == md::Part(md::Reasoning{"", "redacted:ZGF0YQ=="})));
     CHECK(message.text() == "I look");
@@ -114,6 +116,39 @@ TEST_CASE("a streamed message of thoughts, text and calls is put together from i
     CHECK(all.reply.model == "claude");
 }
 
+TEST_CASE("blocks of the provider's own tools are parts of the answer, also those that make no sense") {
+    const auto partsOf = [](const Strings& events) {
+        Strings all = {begin};
+        all.insert(all.end(), events.begin(), events.end());
+        all.push_back(stop("end_turn"));
+        std::vector<md::ProviderPart> parts;
+        for (const md::Part& part : read(all).reply.message.content) {
+            REQUIRE(std::holds_alternative<md::ProviderPart>(part));
+            parts.push_back(std::get<md::ProviderPart>(part));
+        }
+        return parts;
+    };
+    using Kind = md::ProviderPartKind;
+    const std::string call = R"({"type":"server_tool_use","id":"s","name":"web_search","input":{}})";
+    const std::string whole = R"({"type":"server_tool_use","id":"s","name":"web_search","input":{"q":1}})";
+    CHECK((partsOf({start(0, call), input(0, R"({\"q\")"), input(0, ":1}"), end(0)}) ==
+           std::vector<md::ProviderPart>{{Kind::call, "anthropic", "s", "web_search", whole}}));
+    // An input that is no object leaves what the block began with.
+    CHECK(partsOf({start(0, whole), input(0, "[7"), end(0)}).at(0).data == whole);
+    // Of a block that has no end, nobody knows whether it is whole.
+    CHECK(partsOf({start(0, call), input(0, "{")}).empty());
+    CHECK(partsOf({start(0, call), start(0, whole), end(0), end(0)}).size() == 1);
+    CHECK(partsOf({end(3), input(3, "{}"), start(1, "7"), start(2, R"({"type":null})"), end(2)}).empty());
+    const std::string error =
+        R"({"type":"bash_code_execution_tool_result","tool_use_id":7,"content":{"error_code":"x"}})";
+    CHECK((partsOf({start(0, error), end(0)}) ==
+           std::vector<md::ProviderPart>{{Kind::result, "anthropic", "", "bash_code_execution", error}}));
+    CHECK(partsOf({start(0, R"({"type":"mcp_tool_use","id":"m","name":"n"})"), end(0)}).at(0).name == "n");
+    CHECK(partsOf({delta(0, R"({"type":"citations_delta","citation":{"url":"u"}})"),
+                   delta(0, R"({"type":"citations_delta","citation":7})"), delta(0, R"({"type":"citations_delta"})")})
+              .size() == 1);
+}
+
 TEST_CASE("Anthropic's reasons of stopping are ours, and calls decide unless the answer was cut off") {
     const auto reason = [](const char* said) { return *read({begin, stop(said), over}).reply.message.finish_reason; };
     CHECK((reason("end_turn") == md::FinishReason::stop));
@@ -121,7 +156,8 @@ TEST_CASE("Anthropic's reasons of stopping are ours, and calls decide unless the
     CHECK((reason("max_tokens") == md::FinishReason::length));
     CHECK((reason("model_context_window_exceeded") == md::FinishReason::length));
     CHECK((reason("refusal") == md::FinishReason::content_filter));
-    CHECK((reason("pause_turn") == md::FinishReason::other));
+    CHECK((reason("pause_turn") == md::FinishReason::paused));
+    CHECK((reason("new") == md::FinishReason::other));
     const std::string call = start(0, R"({"type":"tool_use","id":"a","name":"f","input":{}})");
     CHECK((*read({begin, call, stop("end_turn")}).reply.message.finish_reason == md::FinishReason::tool_calls));
     const md::Message cut = read({begin, call, input(0, R"({\"x)"), stop("max_tokens"), over}).reply.message;

@@ -20,7 +20,7 @@ struct Read {
 Read read(const Strings& events) {
     Read out;
     const std::function<void(const md::Delta&)> tell = [&](const md::Delta& delta) {
-        constexpr const char* kinds[] = {"text ", "reasoning ", "call ", "arguments "};
+        constexpr const char* kinds[] = {"text ", "reasoning ", "call ", "arguments ", "provider "};
         std::string line = kinds[static_cast<int>(delta.kind)];
         if (delta.kind == md::Delta::Kind::call || delta.kind == md::Delta::Kind::arguments)
             line += std::to_string(delta.call) + " ";
