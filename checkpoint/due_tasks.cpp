@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "checkpoint/comparisons.hpp"
 #include "checkpoint/paths.hpp"
+#include "src/value/comparisons.hpp"
 
 namespace stategraph::checkpoint {
 

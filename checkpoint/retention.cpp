@@ -7,7 +7,7 @@
 
 #include <stategraph/error.hpp>
 
-#include "src/times.hpp"
+#include "src/value/times.hpp"
 
 namespace stategraph::checkpoint {
 namespace {

@@ -9,7 +9,7 @@
 #include <stategraph/error.hpp>
 
 #include "checkpoint/record.hpp"
-#include "src/times.hpp"
+#include "src/value/times.hpp"
 
 namespace stategraph {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <stategraph/error.hpp>
 
-#include "checkpoint/comparisons.hpp"
 #include "checkpoint/record_frame.hpp"
 #include "checkpoint/sealed_record.hpp"
+#include "src/value/comparisons.hpp"
 
 namespace stategraph::checkpoint {
 namespace {

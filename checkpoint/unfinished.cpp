@@ -6,7 +6,7 @@
 
 #include "checkpoint/due_tasks.hpp"
 #include "checkpoint/paths.hpp"
-#include "src/times.hpp"
+#include "src/value/times.hpp"
 
 namespace stategraph {
 namespace {

@@ -6,8 +6,10 @@ if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
 endif()
 
 set(_instrumented -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
-target_compile_options(stategraph PRIVATE ${_instrumented})
-target_link_options(stategraph INTERFACE $<BUILD_INTERFACE:-fsanitize=address,undefined>)
+foreach(_library IN ITEMS core json async)
+  target_compile_options(stategraph_${_library} PRIVATE ${_instrumented})
+endforeach()
+target_link_options(stategraph_core INTERFACE $<BUILD_INTERFACE:-fsanitize=address,undefined>)
 
 file(GLOB _conformance CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/conformance/*.cpp")
 list(FILTER _conformance EXCLUDE REGEX "/main\\.cpp$")

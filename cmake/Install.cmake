@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 set(_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/stategraph")
 
 # Each component has an export set of its own, so that the package can be used where RocksDB or OpenSSL is not installed.
-install(TARGETS stategraph EXPORT stategraphTargets FILE_SET HEADERS FILE_SET kit)
+install(TARGETS stategraph stategraph_core stategraph_json stategraph_async EXPORT stategraphTargets FILE_SET HEADERS FILE_SET kit)
 install(EXPORT stategraphTargets NAMESPACE stategraph:: DESTINATION "${_package_dir}")
 foreach(_component IN ITEMS schema workflow workflow_json model model_http agent serve rocksdb encryption)
   if(TARGET stategraph_${_component})
@@ -14,7 +14,7 @@ foreach(_component IN ITEMS schema workflow workflow_json model model_http agent
 endforeach()
 unset(_component)
 
-get_target_property(STATEGRAPH_LIBRARY_TYPE stategraph TYPE)
+get_target_property(STATEGRAPH_LIBRARY_TYPE stategraph_core TYPE)
 configure_package_config_file(cmake/stategraphConfig.cmake.in "${PROJECT_BINARY_DIR}/stategraphConfig.cmake"
                               INSTALL_DESTINATION "${_package_dir}" NO_SET_AND_CHECK_MACRO)
 # Before 1.0 a minor version may change anything.

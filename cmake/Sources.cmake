@@ -1,15 +1,11 @@
 # Which file belongs to what: the one place that says so. A new file in these folders is picked up by the next build.
 #
 #   include/stategraph/**/*.hpp   public headers, installed (detail/ too); testing/saver_contract* is the savers' test kit
-#   src/**/*.cpp checkpoint/**/*.cpp store/*.cpp   the library;  rocksdb*.cpp is stategraph::rocksdb, checkpoint/encrypted*.cpp
-#                                 stategraph::encryption
-#   workflow/*.cpp                stategraph::workflow, with include/stategraph/workflow/*.hpp
-#   workflow/from_json/*.cpp      stategraph::workflow_json, with include/stategraph/workflow/from_json.hpp
-#   schema/*.cpp                  stategraph::schema, with include/stategraph/schema.hpp
-#   model/*.cpp                   stategraph::model, with include/stategraph/model/*.hpp; model/http/*.cpp: stategraph::model_http, with
-#                                 include/stategraph/model/{openai,anthropic,http_options}.hpp
-#   agent/*.cpp                   stategraph::agent, with include/stategraph/agent/*.hpp
-#   serve/*.cpp                   stategraph::serve, with include/stategraph/serve/*.hpp
+#   src/** checkpoint/** store/** storage/memory/**   stategraph::core: the engine's floors, its log, and what is kept in memory
+#   json/ async/                  stategraph::json and stategraph::async; with the core they are stategraph::stategraph
+#   storage/rocksdb/              stategraph::rocksdb: saver, store and cache; storage/encrypted/: stategraph::encryption
+#   workflow/ workflow/from_json/ schema/ model/ model/http/ agent/ serve/   stategraph::workflow, workflow_json, schema, model,
+#                                 model_http, agent, serve, with include/stategraph/NAME/ and the headers that are listed below
 #   tests/**/*_test.cpp           stategraph-tests, with tests/support/*.cpp and tests/main.cpp
 #   tests/model/aimock/aimock.cpp stategraph-aimock, which tests/model/aimock/run.sh runs and the suite does not
 #   tests/conformance/*.cpp       stategraph-conformance
@@ -25,37 +21,43 @@
 #   benchmarks/workloads/NAME/*.cpp  bench_NAME, a Google Benchmark program, with benchmarks/support/*.cpp
 #   benchmarks/report/*.cpp       stategraph-bench-report, which benchmarks/run.sh runs on what they print
 
-file(GLOB_RECURSE STATEGRAPH_HEADERS CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/include/stategraph/*.hpp")
-# stategraph_move(TO FROM REGEX): what fits is taken out of the list FROM, and is the list TO.
-macro(stategraph_move to from regex)
-  set(${to} ${${from}})
-  list(FILTER ${to} INCLUDE REGEX "${regex}")
-  list(FILTER ${from} EXCLUDE REGEX "${regex}")
-endmacro()
-stategraph_move(STATEGRAPH_ROCKSDB_HEADERS STATEGRAPH_HEADERS "/rocksdb_(saver|store|cache)[.]hpp$")
+# The public headers of the products that stand beside the core's; all others are found by their folder.
+set(STATEGRAPH_JSON_HEADERS json json_schema ndjson partial partial_display partial_json)
+set(STATEGRAPH_ASYNC_HEADERS asio async stream_hub task detail/asio detail/async)
+set(STATEGRAPH_ROCKSDB_HEADERS rocksdb_cache rocksdb_saver rocksdb_store)
+set(STATEGRAPH_ENCRYPTION_HEADERS encrypted_saver encrypted_store)
+set(STATEGRAPH_SCHEMA_HEADERS schema)
+set(STATEGRAPH_WORKFLOW_JSON_HEADERS workflow/from_json)
+set(STATEGRAPH_MODEL_HTTP_HEADERS model/openai model/anthropic model/http_options)
+
+set(_include "${PROJECT_SOURCE_DIR}/include/stategraph")
+file(GLOB STATEGRAPH_CORE_HEADERS CONFIGURE_DEPENDS "${_include}/*.hpp" "${_include}/detail/*.hpp" "${_include}/testing/*.hpp")
 # They need doctest, which a build without tests does without; the tests include each of them.
-stategraph_move(STATEGRAPH_KIT_HEADERS STATEGRAPH_HEADERS "/testing/saver_contract")
-stategraph_move(STATEGRAPH_ENCRYPTION_HEADERS STATEGRAPH_HEADERS "/encrypted_(saver|store)[.]hpp$")
-stategraph_move(STATEGRAPH_SCHEMA_HEADERS STATEGRAPH_HEADERS "/include/stategraph/schema[.]hpp$")
-stategraph_move(STATEGRAPH_WORKFLOW_HEADERS STATEGRAPH_HEADERS "/include/stategraph/workflow/")
-stategraph_move(STATEGRAPH_WORKFLOW_JSON_HEADERS STATEGRAPH_WORKFLOW_HEADERS "/from_json[.]hpp$")
-stategraph_move(STATEGRAPH_MODEL_HEADERS STATEGRAPH_HEADERS "/include/stategraph/model/")
-stategraph_move(STATEGRAPH_MODEL_HTTP_HEADERS STATEGRAPH_MODEL_HEADERS "/(openai|anthropic|http_options)[.]hpp$")
-stategraph_move(STATEGRAPH_AGENT_HEADERS STATEGRAPH_HEADERS "/include/stategraph/agent/")
-stategraph_move(STATEGRAPH_SERVE_HEADERS STATEGRAPH_HEADERS "/include/stategraph/serve/")
+file(GLOB STATEGRAPH_KIT_HEADERS CONFIGURE_DEPENDS "${_include}/testing/saver_contract/*.hpp")
+list(APPEND STATEGRAPH_KIT_HEADERS "${_include}/testing/saver_contract.hpp")
+list(REMOVE_ITEM STATEGRAPH_CORE_HEADERS ${STATEGRAPH_KIT_HEADERS})
+foreach(_product IN ITEMS WORKFLOW MODEL AGENT SERVE)
+  string(TOLOWER ${_product} _folder)
+  file(GLOB STATEGRAPH_${_product}_HEADERS CONFIGURE_DEPENDS "${_include}/${_folder}/*.hpp")
+endforeach()
+foreach(_product IN ITEMS JSON ASYNC ROCKSDB ENCRYPTION SCHEMA WORKFLOW_JSON MODEL_HTTP)
+  list(TRANSFORM STATEGRAPH_${_product}_HEADERS PREPEND "${_include}/")
+  list(TRANSFORM STATEGRAPH_${_product}_HEADERS APPEND ".hpp")
+  foreach(_others IN ITEMS CORE WORKFLOW MODEL)
+    list(REMOVE_ITEM STATEGRAPH_${_others}_HEADERS ${STATEGRAPH_${_product}_HEADERS})
+  endforeach()
+endforeach()
 
-file(GLOB_RECURSE STATEGRAPH_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cpp"
-     "${PROJECT_SOURCE_DIR}/checkpoint/*.cpp" "${PROJECT_SOURCE_DIR}/store/*.cpp")
-stategraph_move(STATEGRAPH_ROCKSDB_SOURCES STATEGRAPH_SOURCES "/(checkpoint|store)/rocksdb[^/]*[.]cpp$")
-stategraph_move(STATEGRAPH_ENCRYPTION_SOURCES STATEGRAPH_SOURCES "/checkpoint/encrypted[^/]*[.]cpp$")
-
-file(GLOB STATEGRAPH_WORKFLOW_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/workflow/*.cpp")
-file(GLOB STATEGRAPH_WORKFLOW_JSON_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/workflow/from_json/*.cpp")
-file(GLOB STATEGRAPH_SCHEMA_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/schema/*.cpp")
-file(GLOB STATEGRAPH_MODEL_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/model/*.cpp")
-file(GLOB STATEGRAPH_MODEL_HTTP_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/model/http/*.cpp")
-file(GLOB STATEGRAPH_AGENT_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/agent/*.cpp")
-file(GLOB STATEGRAPH_SERVE_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/serve/*.cpp")
+# A folder is a product, or a floor of the core.
+file(GLOB_RECURSE STATEGRAPH_CORE_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cpp" "${PROJECT_SOURCE_DIR}/checkpoint/*.cpp"
+     "${PROJECT_SOURCE_DIR}/store/*.cpp" "${PROJECT_SOURCE_DIR}/storage/memory/*.cpp")
+foreach(_pair IN ITEMS JSON:json ASYNC:async ROCKSDB:storage/rocksdb ENCRYPTION:storage/encrypted SCHEMA:schema WORKFLOW:workflow
+                       WORKFLOW_JSON:workflow/from_json MODEL:model MODEL_HTTP:model/http AGENT:agent SERVE:serve)
+  string(REPLACE ":" ";" _pair ${_pair})
+  list(GET _pair 0 _product)
+  list(GET _pair 1 _folder)
+  file(GLOB STATEGRAPH_${_product}_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${_folder}/*.cpp")
+endforeach()
 
 if(STATEGRAPH_BUILD_TESTS)
   file(GLOB_RECURSE STATEGRAPH_TEST_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*_test.cpp")

@@ -5,7 +5,7 @@
 
 #include <stategraph/error.hpp>
 
-#include "src/times.hpp"
+#include "src/value/times.hpp"
 #include "store/vectors.hpp"
 
 namespace stategraph::stores {

@@ -12,7 +12,7 @@
 #include <stategraph/id_source.hpp>
 #include <stategraph/store.hpp>
 
-#include "src/times.hpp"
+#include "src/value/times.hpp"
 #include "store/paths.hpp"
 #include "store/rows.hpp"
 #include "store/vectors.hpp"

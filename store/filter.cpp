@@ -4,7 +4,7 @@
 
 #include <stategraph/error.hpp>
 
-#include "store/cbor_compare.hpp"
+#include "src/value/cbor_compare.hpp"
 #include "store/filter_node.hpp"
 
 namespace stategraph {

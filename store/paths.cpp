@@ -6,7 +6,7 @@
 
 #include <stategraph/error.hpp>
 
-#include "store/cbor_compare.hpp"
+#include "src/value/cbor_compare.hpp"
 
 namespace stategraph::stores {
 namespace {

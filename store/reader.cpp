@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "src/times.hpp"
+#include "src/value/times.hpp"
 #include "store/item_record.hpp"
 #include "store/keys.hpp"
 #include "store/vectors.hpp"

@@ -9,9 +9,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "src/fork.hpp"
-#include "src/lasting.hpp"
-#include "src/times.hpp"
+#include "src/threads/fork.hpp"
+#include "src/value/lasting.hpp"
+#include "src/value/times.hpp"
 
 namespace stategraph {
 namespace {

@@ -13,9 +13,9 @@
 #include <stategraph/saver.hpp>
 
 #include "checkpoint/fold.hpp"
-#include "src/commit/put_queue.hpp"
 #include "src/superstep/apply.hpp"
 #include "src/superstep/schedule.hpp"
+#include "src/threads/put_queue.hpp"
 
 // From a superstep to the log: makes commits and pending writes into records and brings them to the saver as the run's
 // durability says. One for each namespace of a run.

@@ -6,9 +6,9 @@
 #include <stategraph/error.hpp>
 #include <stategraph/saver_rules.hpp>
 
-#include "checkpoint/utf8.hpp"
 #include "src/graph/core.hpp"
 #include "src/graph/namespaces.hpp"
+#include "src/value/utf8.hpp"
 
 namespace stategraph::engine {
 namespace {

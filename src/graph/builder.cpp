@@ -7,7 +7,7 @@
 #include <stategraph/detail/graph_builder.hpp>
 #include <stategraph/graph.hpp>
 
-#include "src/lasting.hpp"
+#include "src/value/lasting.hpp"
 
 // From what users give to StateGraph<S> to a GraphSpec, once for all state types.
 namespace stategraph {

@@ -11,8 +11,8 @@
 #include <stategraph/detail/graph_builder.hpp>
 #include <stategraph/error.hpp>
 
-#include "checkpoint/utf8.hpp"
 #include "src/graph/policies.hpp"
+#include "src/value/utf8.hpp"
 
 namespace stategraph::detail {
 namespace {

@@ -10,12 +10,12 @@
 
 #include <stategraph/command.hpp>
 
-#include "checkpoint/utf8.hpp"
 #include "src/graph/names.hpp"
 #include "src/graph/policies.hpp"
 #include "src/graph/reachability.hpp"
 #include "src/graph/sharing.hpp"
-#include "src/times.hpp"
+#include "src/value/times.hpp"
+#include "src/value/utf8.hpp"
 
 namespace stategraph::engine {
 namespace {

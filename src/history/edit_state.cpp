@@ -7,14 +7,14 @@
 #include "src/commit/log_writer.hpp"
 #include "src/commit/restore.hpp"
 #include "src/commit/task_record.hpp"
-#include "src/commit/thread_claim.hpp"
 #include "src/commit/visit.hpp"
 #include "src/graph/namespaces.hpp"
 #include "src/history/checkpoint_view.hpp"
 #include "src/history/history_saver.hpp"
 #include "src/superstep/routes.hpp"
 #include "src/superstep/task_context.hpp"
-#include "src/times.hpp"
+#include "src/threads/thread_claim.hpp"
+#include "src/value/times.hpp"
 
 // updateState: writes without running, as a commit of their own.
 namespace stategraph::engine {

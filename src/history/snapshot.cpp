@@ -4,8 +4,8 @@
 #include <ctime>
 #include <ostream>
 
-#include "src/interrupts.hpp"
-#include "src/times.hpp"
+#include "src/value/interrupts.hpp"
+#include "src/value/times.hpp"
 
 namespace stategraph {
 namespace {

@@ -4,7 +4,7 @@
 #include <stategraph/error.hpp>
 
 #include "src/run/execution.hpp"
-#include "src/run/task_input.hpp"
+#include "src/task/task_input.hpp"
 
 // What follows a node's failure: its error handler, within the same task, and what becomes of the superstep's other
 // tasks.

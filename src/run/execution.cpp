@@ -8,8 +8,8 @@
 #include <stategraph/error.hpp>
 
 #include "src/commit/task_record.hpp"
-#include "src/run/cached_task.hpp"
-#include "src/run/task_input.hpp"
+#include "src/task/cached_task.hpp"
+#include "src/task/task_input.hpp"
 
 namespace stategraph::engine {
 namespace {

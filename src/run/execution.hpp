@@ -5,13 +5,13 @@
 
 #include <stategraph/error.hpp>
 
-#include "src/run/attempt.hpp"
-#include "src/run/cached_task.hpp"
-#include "src/run/call_failure.hpp"
-#include "src/run/observation.hpp"
 #include "src/run/run.hpp"
-#include "src/run/task_questions.hpp"
+#include "src/stream/observation.hpp"
 #include "src/superstep/routes.hpp"
+#include "src/task/attempt.hpp"
+#include "src/task/cached_task.hpp"
+#include "src/task/call_failure.hpp"
+#include "src/task/task_questions.hpp"
 
 namespace stategraph::engine {
 
@@ -32,7 +32,7 @@ public:
     bool isPlain() const noexcept {
         return !isAsync() && node_.retry.max_attempts == 1 && node_.retry.otherwise.empty();
     }
-    /// `once` for those, and the wait that `waitAfter` sleeps: src/async/execution.cpp.
+    /// `once` for those, and the wait that `waitAfter` sleeps: async/execution.cpp.
     stategraph::Task<bool> onceAsync(int number);
     std::chrono::nanoseconds waitTime(int number) const;
 

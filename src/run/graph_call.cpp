@@ -7,9 +7,9 @@
 #include <stategraph/error.hpp>
 
 #include "checkpoint/paths.hpp"
-#include "checkpoint/utf8.hpp"
-#include "src/run/attempt.hpp"
 #include "src/run/invoke.hpp"
+#include "src/task/attempt.hpp"
+#include "src/value/utf8.hpp"
 
 // A graph that a node calls: what it returned, if it has ended; else a run inside the node's task.
 namespace stategraph::engine {

@@ -6,8 +6,8 @@
 
 #include <stategraph/runtime.hpp>
 
-#include "src/run/call_failure.hpp"
 #include "src/run/run.hpp"
+#include "src/task/call_failure.hpp"
 
 namespace stategraph::engine {
 

@@ -4,10 +4,10 @@
 
 #include <stategraph/error.hpp>
 
-#include "src/run/flight.hpp"
+#include "src/run/hub.hpp"
 #include "src/run/invoke.hpp"
-#include "src/stream/hub.hpp"
-#include "src/times.hpp"
+#include "src/task/flight.hpp"
+#include "src/value/times.hpp"
 
 // From a call to a run: what is shared by a run and those inside it, checked first.
 namespace stategraph::engine {

@@ -12,7 +12,7 @@
 #include "checkpoint/due_tasks.hpp"
 #include "checkpoint/paths.hpp"
 #include "src/commit/restore.hpp"
-#include "src/run/task_env.hpp"
+#include "src/task/task_env.hpp"
 
 namespace stategraph::engine {
 

@@ -8,8 +8,8 @@
 
 #include <stategraph/encoding.hpp>
 
-#include "src/run/attempt.hpp"
 #include "src/run/stream_end.hpp"
+#include "src/task/attempt.hpp"
 
 // A run as a range of events: it advances a superstep when its events have been taken.
 namespace stategraph::detail {

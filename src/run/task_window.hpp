@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "src/graph/topology.hpp"
-#include "src/run/task.hpp"
+#include "src/step/task.hpp"
 
 namespace stategraph::engine {
 

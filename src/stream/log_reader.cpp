@@ -6,8 +6,8 @@
 #include <stategraph/error.hpp>
 
 #include "src/commit/restore.hpp"
-#include "src/interrupts.hpp"
-#include "src/run/events.hpp"
+#include "src/stream/events.hpp"
+#include "src/value/interrupts.hpp"
 
 // From the log back to the events that its supersteps told.
 namespace stategraph::stream {

@@ -5,8 +5,8 @@
 
 #include <stategraph/error.hpp>
 
-#include "src/run/run_stop.hpp"
 #include "src/stream/message_event.hpp"
+#include "src/threads/run_stop.hpp"
 
 namespace stategraph::stream {
 namespace {

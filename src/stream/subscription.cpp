@@ -5,7 +5,7 @@
 
 #include <stategraph/error.hpp>
 
-#include "src/times.hpp"
+#include "src/value/times.hpp"
 
 // One subscriber of a thread: what it gets next, from the log or from what waits for it.
 namespace stategraph {

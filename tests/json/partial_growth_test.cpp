@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "src/json/partial_scanner.hpp"
+#include "json/partial_scanner.hpp"
 #include "tests/support/failing_new.hpp"
 
 namespace sg = stategraph;

@@ -10,8 +10,8 @@
 
 #include <stategraph/unfinished.hpp>
 
-#include "checkpoint/comparisons.hpp"
-#include "src/commit/thread_claim.hpp"
+#include "src/threads/thread_claim.hpp"
+#include "src/value/comparisons.hpp"
 #include "tests/support/drivers.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/recording_saver.hpp"

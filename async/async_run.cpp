@@ -1,0 +1,39 @@
+#include <stategraph/detail/async.hpp>
+
+#include "async/drive.hpp"
+#include "src/run/invoke.hpp"
+
+namespace stategraph::detail {
+
+struct AsyncRun::Impl {
+    std::shared_ptr<const Core> core;
+    RunInput input;
+    RunConfig config;
+};
+
+AsyncRun::AsyncRun(std::shared_ptr<const Core> core, RunInput&& input, const RunConfig& config)
+    : impl_(new Impl{std::move(core), std::move(input), config}) {}
+
+AsyncRun::~AsyncRun() = default;
+
+Task<> AsyncRun::drive(ResultPlaces result) {
+    const Core& core = *impl_->core;
+    co_await OwnHome(homeOf(core.executor()));
+    try {
+        engine::Events silent;
+        engine::RunShared shared = engine::shareRun(core, impl_->config, silent);
+        co_await engine::awaitTurn(shared);
+        engine::Run run(core, shared, nullptr, engine::placeOf(core, shared, result.values));
+        RunOutcome outcome = co_await engine::driveAsync(run, std::move(impl_->input));
+        engine::giveValues(run, result.values, nullptr);
+        result.status = outcome.status;
+        result.interrupts = std::move(outcome.interrupts);
+        result.wake_at = wakeAt(outcome);
+        result.config = std::move(outcome.config);
+    } catch (Error& error) {
+        engine::addRunContext(error, impl_->config);
+        throw;
+    }
+}
+
+}  // namespace stategraph::detail

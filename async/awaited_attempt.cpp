@@ -1,0 +1,300 @@
+#include "async/awaited_attempt.hpp"
+
+#include <utility>
+
+#include <stategraph/detail/async.hpp>
+
+#include "async/stop_wait.hpp"
+#include "src/task/task_env.hpp"
+
+namespace stategraph::engine {
+
+using detail::Home;
+using detail::Work;
+
+/// Awaits the node's end, the run's stop, or the first limit.
+class AwaitedAttempt::Change {
+public:
+    explicit Change(AwaitedAttempt& attempt) noexcept : attempt_(attempt) {}
+    Change(const Change&) = delete;
+    Change& operator=(const Change&) = delete;
+    ~Change() {
+        const std::lock_guard lock(attempt_.mutex_);
+        if (attempt_.change_ == this) attempt_.change_ = nullptr;
+    }
+
+    bool await_ready() const {
+        const std::lock_guard lock(attempt_.mutex_);
+        return attempt_.hasNews();
+    }
+    template <class Promise>
+    bool await_suspend(std::coroutine_handle<Promise> coroutine) {
+        wakeup_.prepare(detail::homeOf(coroutine), coroutine);
+        const std::lock_guard suspending(suspending_);
+        std::optional<Clock::time_point> limit;
+        {
+            const std::lock_guard lock(attempt_.mutex_);
+            const bool was_ending = attempt_.isEnding();
+            if (attempt_.outcome(limit) || was_ending != attempt_.isEnding())
+                return false;  // that is to be seen to first
+            is_ending_ = was_ending;
+            attempt_.change_ = this;
+        }
+        try {
+            if (limit) wakeup_.postAt(*limit);
+        } catch (...) {
+            const std::lock_guard lock(attempt_.mutex_);
+            if (is_woken_) return true;  // it is resumed all the same
+            attempt_.change_ = nullptr;
+            throw;
+        }
+        if (!is_ending_) watch_.watch(attempt_.runToken());
+        return true;
+    }
+    void await_resume() { const std::lock_guard lock(suspending_); }
+
+    /// Under the attempt's mutex.
+    void wake() noexcept {
+        is_woken_ = true;
+        wakeup_.wake();
+    }
+
+private:
+    AwaitedAttempt& attempt_;
+    bool is_woken_ = false;
+    bool is_ending_ = false;
+    std::mutex suspending_;  // whoever resumes it may be quicker than await_suspend
+    detail::Wakeup wakeup_;
+    StopWatch watch_{wakeup_};
+};
+
+/// Of who awaits: destroyed half way it ends the node.
+class AwaitedAttempt::Owner {
+public:
+    explicit Owner(AwaitedAttempt& attempt) noexcept : attempt_(&attempt) {}
+    Owner(const Owner&) = delete;
+    Owner& operator=(const Owner&) = delete;
+    ~Owner() {
+        if (attempt_ != nullptr) attempt_->leaveNode();
+    }
+    void isOver() noexcept { attempt_ = nullptr; }
+
+private:
+    AwaitedAttempt* attempt_;
+};
+
+/// Where the node lives: at the run's home, until that is left.
+class AwaitedAttempt::Place : public std::enable_shared_from_this<Place> {
+public:
+    Place(AwaitedAttempt& attempt, Home home)
+        : attempt_(attempt), home_(home), after_(detail::homeOf(attemptThreads())) {}
+    Home home() noexcept { return {this, &ops}; }
+    void leave() noexcept;
+    /// The node is gone, and what was to go on with it.
+    void end() noexcept;
+    bool isGone() {
+        const std::lock_guard lock(mutex_);
+        return home_.ops->isGone != nullptr && home_.ops->isGone(home_.place);
+    }
+    /// Whether it has it done on other threads, or keeps it until it is known whether the node is left or ends.
+    bool takesOver(Posted& dropped) noexcept;
+
+private:
+    static void post(void* place, const Work& work);
+    static Home under(void* place) {
+        auto& self = *static_cast<Place*>(place);
+        const std::lock_guard lock(self.mutex_);
+        return self.home_;
+    }
+    static constexpr detail::HomeOps ops{.post = post, .under = under};
+
+    AwaitedAttempt& attempt_;  // there as long as its node
+    std::mutex mutex_;         // held while something is posted: until then the run's home is there
+    Home home_;
+    const Home after_;
+    Posted* dropped_ = nullptr;  // a list
+    bool is_left_ = false;
+    bool is_over_ = false;
+};
+
+/// What is to go on at the run's home.
+struct AwaitedAttempt::Posted {
+    std::shared_ptr<AwaitedAttempt> attempt;
+    std::shared_ptr<Place> place;
+    Work work;
+    Posted* next = nullptr;
+
+    Work wrapped() noexcept { return {run, drop, this}; }
+    static void run(void* context) {
+        const std::unique_ptr<Posted> posted(static_cast<Posted*>(context));
+        posted->work.run(posted->work.context);
+    }
+    // The run's home went without calling it. If the run went with it, so does the node; what was given up goes on.
+    static void drop(void* context) {
+        std::unique_ptr<Posted> posted(static_cast<Posted*>(context));
+        const std::shared_ptr<Place> place = posted->place;
+        if (place->takesOver(*posted)) {
+            (void)posted.release();
+        } else {
+            posted->work.drop(posted->work.context);
+        }
+    }
+};
+
+// What is posted may be done before this returns, and the node, the attempt and whoever waited for it be gone.
+void AwaitedAttempt::Place::post(void* place, const Work& work) {
+    const std::shared_ptr<Place> kept = static_cast<Place*>(place)->shared_from_this();
+    auto posted = std::make_unique<Posted>(kept->attempt_.self(), kept, work);
+    const std::lock_guard lock(kept->mutex_);
+    kept->home_.ops->post(kept->home_.place, posted->wrapped());
+    (void)posted.release();
+}
+
+namespace {
+template <class Posted>
+bool goesOnElsewhere(Posted& posted) noexcept {
+    try {
+        attemptThreads().submit(Posted::run, &posted);
+        return true;
+    } catch (...) {
+        return false;  // no thread, no memory: what it holds stays, as of a thread that never comes back
+    }
+}
+}  // namespace
+
+bool AwaitedAttempt::Place::takesOver(Posted& dropped) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (is_over_) return false;
+    if (is_left_) return goesOnElsewhere(dropped);
+    dropped.next = std::exchange(dropped_, &dropped);
+    return true;
+}
+
+void AwaitedAttempt::Place::leave() noexcept {
+    const std::lock_guard lock(mutex_);
+    home_ = after_;
+    is_left_ = true;
+    for (Posted* each = std::exchange(dropped_, nullptr); each != nullptr;) {
+        Posted* const next = std::exchange(each->next, nullptr);
+        goesOnElsewhere(*each);
+        each = next;
+    }
+}
+
+void AwaitedAttempt::Place::end() noexcept {
+    Posted* each = nullptr;
+    {
+        const std::lock_guard lock(mutex_);
+        is_over_ = true;
+        each = std::exchange(dropped_, nullptr);
+    }
+    while (each != nullptr) {
+        const std::unique_ptr<Posted> posted(each);
+        each = posted->next;
+        posted->work.drop(posted->work.context);
+    }
+}
+
+stategraph::Task<Attempt::End> AwaitedAttempt::await(std::shared_ptr<AwaitedAttempt> attempt) {
+    Owner owner(*attempt);
+    const Home home = co_await detail::OwnHome();
+    attempt->start(home);
+    std::optional<End> end;
+    std::exception_ptr error;  // it cannot be waited for; it may be on another thread now, so it is not destroyed
+    try {
+        for (;;) {
+            bool is_ending = false;
+            {
+                const std::lock_guard lock(attempt->mutex_);
+                std::optional<Clock::time_point> limit;
+                end = attempt->outcome(limit);
+                is_ending = attempt->isEnding();
+            }
+            if (end) break;
+            if (is_ending) attempt->source_.request_stop();
+            Change change(*attempt);
+            co_await change;
+        }
+    } catch (...) {
+        error = std::current_exception();
+    }
+    owner.isOver();
+    if (end != End::returned) {
+        attempt->giveUp();
+        attempt->place_->leave();
+    }
+    if (error) std::rethrow_exception(error);
+    co_return *end;
+}
+
+void AwaitedAttempt::start(Home home) {
+    place_ = std::make_shared<Place>(*this, home);
+    runtime_.emplace(context_);
+    std::exception_ptr thrown;
+    try {
+        node_ = action_.start(action_.callable.get(), input_.get(), *runtime_, result_);
+    } catch (...) {
+        thrown = std::current_exception();
+    }
+    if (thrown) {
+        end(std::move(result_), std::move(thrown));
+        return;
+    }
+    kept_ = self();
+    const auto handle = node_.handle();
+    handle.promise().startWith(handle, ended, this, place_->home());
+}
+
+void AwaitedAttempt::ended(void* self) {
+    auto& attempt = *static_cast<AwaitedAttempt*>(self);
+    const std::shared_ptr<AwaitedAttempt> kept = std::move(attempt.kept_);
+    std::exception_ptr thrown;
+    try {
+        attempt.node_.handle().promise().take();
+    } catch (...) {
+        thrown = std::current_exception();
+    }
+    attempt.node_.reset();  // what it holds is gone when its end is told
+    attempt.place_->end();
+    attempt.releaseGraph();
+    attempt.end(std::move(attempt.result_), std::move(thrown));
+}
+
+void AwaitedAttempt::wake() noexcept {
+    Attempt::wake();
+    if (change_ != nullptr) change_->wake();
+}
+
+// The run is there. Where the run's home is going, so are the coroutines that live there.
+void AwaitedAttempt::leaveNode() noexcept {
+    if (outside_.load() == 0 || place_->isGone()) {
+        destroyNode();
+        return;
+    }
+    context_.env->state.leave();
+    giveUp();
+    place_->leave();
+}
+
+std::shared_ptr<void> AwaitedAttempt::keepNode() {
+    outside_.fetch_add(1);
+    return {static_cast<void*>(this), [self = self()](void*) { self->outside_.fetch_sub(1); }};
+}
+
+// On the one thread on which the node would go on.
+void AwaitedAttempt::destroyNode() noexcept {
+    if (place_) place_->end();  // none: there was no memory for it
+    node_.reset();
+    kept_.reset();
+}
+
+}  // namespace stategraph::engine
+
+namespace stategraph::detail {
+
+std::shared_ptr<void> keepNode(Runtime& runtime) {
+    engine::Attempt* const attempt = runtime.taskContext().attempt_apart;
+    return attempt != nullptr ? attempt->keepNode() : nullptr;
+}
+
+}  // namespace stategraph::detail

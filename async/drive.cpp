@@ -1,0 +1,222 @@
+#include "async/drive.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "async/blocking_call.hpp"
+#include "async/group.hpp"
+#include "async/stop_wait.hpp"
+#include "src/run/execution.hpp"
+#include "src/run/task_window.hpp"
+#include "src/value/times.hpp"
+
+namespace stategraph::engine {
+namespace {
+
+using detail::RunInput;
+using detail::RunOutcome;
+
+StopWait waitAfter(Run& run, const Execution& execution, int number) {
+    return waitUntil(detail::after(execution.waitTime(number)), run.env().stop.get());
+}
+
+// One attempt. False: it is to be tried again.
+Async<bool> tryOnce(Run& run, Task& task, int number, bool elsewhere) {
+    Execution execution(run.env(), task);
+    if (execution.isAsync()) {
+        const bool done = co_await execution.onceAsync(number);
+        co_return done;
+    }
+    if (!elsewhere) co_return execution.once(number);
+    bool done = false;
+    const auto call = [&execution, &done, number]() noexcept { done = execution.once(number); };
+    co_await BlockingCall(*run.shared().executor, call);
+    co_return done;
+}
+
+Async<> executeTask(Run& run, Task& task, bool elsewhere) {
+    for (int number = 1;; ++number) {
+        const bool done = co_await tryOnce(run, task, number, elsewhere);
+        if (done) co_return;
+        const Execution execution(run.env(), task);
+        co_await waitAfter(run, execution, number);
+    }
+}
+
+// One task at a time, as Run::executeInTurn: one that is to be tried again lets the others go first.
+Async<> executeInTurn(Run& run, bool elsewhere) {
+    std::vector<Task*> left(run.todo().begin(), run.todo().end());
+    for (int number = 1; !left.empty(); ++number) {
+        std::vector<Task*> again;
+        for (Task* task : left) {
+            const Execution execution(run.env(), *task);
+            if (number > 1) co_await waitAfter(run, execution, number - 1);
+            const bool done = co_await tryOnce(run, *task, number, elsewhere);
+            if (!done) again.push_back(task);
+        }
+        left = std::move(again);
+    }
+}
+
+// Takes tasks until there are none: as many of these run as may tasks at once.
+Async<> takeTasks(Run& run, TaskWindow& window) {
+    for (Task* task = window.take(nullptr); task != nullptr; task = window.take(task)) {
+        try {
+            co_await executeTask(run, *task, true);
+        } catch (...) {  // no memory, no thread: of this task alone
+            Execution(run.env(), *task).couldNotRun(std::current_exception());
+        }
+    }
+}
+
+Async<> executeTogether(Run& run) {
+    TaskWindow window(run.env().topology(), run.todo());
+    std::vector<Async<>> hands;
+    const std::size_t count = std::min(window.hands(), run.shared().concurrency);
+    hands.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) hands.push_back(takeTasks(run, window));
+    Group group(std::move(hands));
+    co_await group;
+}
+
+bool blocks(Run& run, Task& task) noexcept { return Execution(run.env(), task).isPlain(); }
+
+// A run that is destroyed while it waits leaves its thread as it is.
+class Leaving {
+public:
+    explicit Leaving(Run& run) noexcept : run_(&run) {}
+    Leaving(const Leaving&) = delete;
+    Leaving& operator=(const Leaving&) = delete;
+    ~Leaving() {
+        if (run_ != nullptr) run_->leave();
+    }
+    void isOver() noexcept { run_ = nullptr; }
+
+private:
+    Run* run_;
+};
+
+}  // namespace
+
+namespace {
+
+// Awaits the head of the line, the end of the time that the run may wait, or of the run. Gives whether it got there.
+class Turn {
+public:
+    explicit Turn(RunShared& shared) noexcept
+        : shared_(shared), until_(times::after(Clock::now(), shared.config->busy_timeout)) {
+        if (shared.stop == nullptr || !shared.stop->deadline()) return;
+        run_ends_first_ = *shared.stop->deadline() < until_;
+        if (run_ends_first_) until_ = *shared.stop->deadline();
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+    ~Turn() {
+        if (is_in_line_ && shared_.claim.leaveLine()) shared_.claim.release();
+    }
+
+    bool await_ready() {
+        const RunConfig& config = *shared_.config;
+        const bool is_head = shared_.claim.enterLine(*shared_.saver, config.thread_id.view(), config.on_busy,
+                                                     config.busy_timeout, come, this);
+        is_in_line_ = true;
+        return is_head;
+    }
+    template <class Promise>
+    void await_suspend(std::coroutine_handle<Promise> coroutine) {
+        wakeup_.prepare(detail::homeOf(coroutine), coroutine);
+        const std::lock_guard lock(mutex_);
+        wakeup_.postAt(until_);
+        if (shared_.stop != nullptr) watch_.watch(shared_.stop->token());
+        is_suspended_ = true;
+        if (has_come_) wakeup_.wake();
+    }
+    bool await_resume() {
+        { const std::lock_guard lock(mutex_); }  // who resumes this may be quicker than await_suspend
+        is_in_line_ = false;
+        return shared_.claim.leaveLine();
+    }
+    /// Of one that did not get there.
+    bool endedWithRun() const noexcept {
+        return run_ends_first_ || (shared_.stop != nullptr && shared_.stop->token().stop_requested());
+    }
+
+private:
+    static void come(void* context) {
+        auto& self = *static_cast<Turn*>(context);
+        const std::lock_guard lock(self.mutex_);
+        self.has_come_ = true;
+        if (self.is_suspended_) self.wakeup_.wake();  // beside the timer: whichever is first resumes it
+    }
+
+    RunShared& shared_;
+    Clock::time_point until_;
+    bool run_ends_first_ = false;
+    std::mutex mutex_;
+    detail::Wakeup wakeup_;
+    StopWatch watch_{wakeup_};
+    bool is_in_line_ = false;
+    bool is_suspended_ = false;
+    bool has_come_ = false;
+};
+
+}  // namespace
+
+Async<> awaitTurn(RunShared& shared) {
+    const RunConfig& config = *shared.config;
+    if (shared.saver == nullptr || config.on_busy == OnBusy::reject) co_return;
+    Turn turn(shared);
+    const bool is_mine = co_await turn;
+    if (is_mine) co_return;
+    if (turn.endedWithRun()) ThreadClaim::refuseStopped(config.thread_id.view());
+    ThreadClaim::refuse(config.thread_id.view(), config.busy_timeout);
+}
+
+bool isAllInline(Run& run) noexcept {
+    return run.todo().empty() || (run.todo().size() == 1 && blocks(run, *run.todo().front()));
+}
+
+Async<> executeAllAsync(Run& run, Spread spread) {
+    const std::span<Task* const> todo = run.todo();
+    const bool elsewhere = spread == Spread::elsewhere;
+    if (todo.empty()) co_return;
+    try {
+        if (std::all_of(todo.begin(), todo.end(), [&](Task* task) { return blocks(run, *task); })) {
+            // As in a blocking run, by a thread that may be blocked.
+            const auto call = [&run]() noexcept { run.executeAll(); };
+            co_await BlockingCall(*run.shared().executor, call);
+        } else if (todo.size() == 1) {
+            co_await executeTask(run, *todo.front(), elsewhere);
+        } else if (run.shared().concurrency == 1) {
+            co_await executeInTurn(run, elsewhere);
+        } else {
+            co_await executeTogether(run);
+        }
+    } catch (...) {  // no memory, no thread: what has not ended has failed of that
+        for (Task* task : todo) Execution(run.env(), *task).couldNotRun(std::current_exception());
+    }
+}
+
+Async<RunOutcome> driveAsync(Run& run, RunInput input) {
+    Leaving leaving(run);
+    try {
+        run.begin(std::move(input));
+        while (run.next()) {
+            if (isAllInline(run)) {
+                run.executeAll();
+            } else {
+                co_await executeAllAsync(run, Spread::usual);
+            }
+            run.endSuperstep();
+            if (run.isPaused()) break;
+        }
+    } catch (...) {
+        leaving.isOver();
+        run.fail();
+        throw;
+    }
+    leaving.isOver();
+    co_return std::move(run.finish());
+}
+
+}  // namespace stategraph::engine

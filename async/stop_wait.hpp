@@ -1,0 +1,68 @@
+#pragma once
+#include <algorithm>
+#include <chrono>
+#include <coroutine>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+
+#include <stategraph/detail/async.hpp>
+
+#include "src/threads/run_stop.hpp"
+
+namespace stategraph::engine {
+
+/// Posts a wakeup when a run is stopped: beside a timer, or whatever else posts it; the first that comes counts. Its
+/// deadline is the timer's.
+///
+/// A coroutine that waits so may be resumed on another thread before its `await_suspend` has returned: that holds
+/// `mutex`, and
+/// `await_resume` takes it first.
+class StopWatch {
+public:
+    explicit StopWatch(detail::Wakeup& wakeup) noexcept : wakeup_(wakeup) {}
+    /// After the wakeup was prepared, and its timer set.
+    void watch(std::stop_token token) { callback_.emplace(std::move(token), Wake{wakeup_}); }
+
+private:
+    struct Wake {
+        detail::Wakeup& wakeup;
+        void operator()() const noexcept { wakeup.wake(); }
+    };
+
+    detail::Wakeup& wakeup_;
+    std::optional<std::stop_callback<Wake>> callback_;
+};
+
+/// Awaits a time, or the stop if that comes first.
+class StopWait {
+public:
+    StopWait(detail::SteadyTime at, std::stop_token token) noexcept : at_(at), token_(std::move(token)) {}
+    StopWait(const StopWait&) = delete;
+    StopWait& operator=(const StopWait&) = delete;
+
+    bool await_ready() const noexcept { return token_.stop_requested(); }
+    template <class Promise>
+    void await_suspend(std::coroutine_handle<Promise> coroutine) {
+        wakeup_.prepare(detail::homeOf(coroutine), coroutine);
+        const std::lock_guard lock(mutex_);
+        wakeup_.postAt(at_);
+        if (token_.stop_possible()) watch_.watch(token_);
+    }
+    void await_resume() { const std::lock_guard lock(mutex_); }
+
+private:
+    detail::SteadyTime at_;
+    std::stop_token token_;
+    std::mutex mutex_;
+    detail::Wakeup wakeup_;
+    StopWatch watch_{wakeup_};
+};
+
+/// The same of a run's stop and its deadline, as RunStop::waitFor blocks. `stop` may be null.
+inline StopWait waitUntil(detail::SteadyTime at, const RunStop* stop) {
+    if (stop == nullptr) return {at, std::stop_token()};
+    return {stop->deadline() ? std::min(at, *stop->deadline()) : at, stop->token()};
+}
+
+}  // namespace stategraph::engine

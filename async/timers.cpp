@@ -1,0 +1,164 @@
+#include "async/timers.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <new>
+#include <thread>
+#include <utility>
+
+namespace stategraph::engine {
+
+Timers& Timers::common() {
+    // Never destroyed: its thread and coroutines may outlive main. It needs no memory: who is to be woken asks for it
+    // without.
+    alignas(Timers) static std::byte place[sizeof(Timers)];
+    static auto* const timers = ::new (static_cast<void*>(place)) Timers();
+    return *timers;
+}
+
+void Timers::startServing() {
+    if (is_served_) return;
+    std::thread([this] { serve(); }).detach();
+    is_served_ = true;
+}
+
+void Timers::add(Timer& timer) {
+    const std::lock_guard lock(mutex_);
+    startServing();
+    heap_.push_back(nullptr);
+    put(heap_.size() - 1, &timer);
+    up(heap_.size() - 1);
+    if (timer.place == 0) changed_.notify_one();
+}
+
+bool Timers::postAtAll(Timer& timer) noexcept {
+    if (post(timer)) return true;
+    const std::lock_guard lock(mutex_);
+    try {
+        startServing();
+    } catch (...) {
+        return false;
+    }
+    timer.place = Timer::late;
+    timer.next_late = std::exchange(late_, &timer);
+    changed_.notify_one();
+    return true;
+}
+
+bool Timers::remove(Timer& timer) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (timer.place == Timer::none) return false;
+    if (timer.place == Timer::late) {
+        Timer** at = &late_;
+        while (*at != &timer) at = &(*at)->next_late;
+        *at = timer.next_late;
+        timer.place = Timer::none;
+    } else {
+        take(timer.place);
+    }
+    return true;
+}
+
+// After it returns true the timer may be gone.
+bool Timers::post(const Timer& timer) noexcept {
+    try {
+        timer.home.ops->post(timer.home.place, timer.work);
+        return true;
+    } catch (...) {
+        return false;  // no memory, no thread
+    }
+}
+
+// Under the lock: who removes a timer then knows whether it was posted. Posting calls nothing of users'.
+void Timers::goOff(Timer& timer) noexcept {
+    take(0);
+    if (post(timer)) return;
+    timer.place = Timer::late;
+    timer.next_late = std::exchange(late_, &timer);
+}
+
+void Timers::postLate() noexcept {
+    for (Timer* timer = std::exchange(late_, nullptr); timer != nullptr;) {
+        Timer* const next = timer->next_late;
+        timer->place = Timer::none;
+        if (!post(*timer)) {
+            timer->place = Timer::late;
+            timer->next_late = std::exchange(late_, timer);
+        }
+        timer = next;
+    }
+}
+
+void Timers::serve() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        postLate();
+        const auto now = std::chrono::steady_clock::now();
+        if (!heap_.empty() && heap_.front()->at <= now) {
+            goOff(*heap_.front());
+        } else if (late_ != nullptr) {
+            changed_.wait_for(lock, std::chrono::milliseconds(1));
+        } else if (heap_.empty()) {
+            changed_.wait(lock);
+        } else {
+            // An hour at a time: sleepers of centuries would overflow the clock of the wait. A copy, as the timer may
+            // go during the wait.
+            const std::chrono::steady_clock::time_point until =
+                std::min(heap_.front()->at, now + std::chrono::hours(1));
+            changed_.wait_until(lock, until);
+        }
+    }
+}
+
+// The sleepers are the parent's, and their coroutines never resume here; the thread that wakes them is there too.
+void Timers::restartInChild() noexcept {
+    for (Timer* const timer : heap_) timer->place = Timer::none;
+    heap_.clear();
+    for (Timer* timer = std::exchange(late_, nullptr); timer != nullptr; timer = timer->next_late)
+        timer->place = Timer::none;
+    is_served_ = false;
+    ::new (&changed_) std::condition_variable();
+    mutex_.unlock();
+}
+
+void Timers::put(std::size_t place, Timer* timer) noexcept {
+    heap_[place] = timer;
+    timer->place = place;
+}
+
+void Timers::take(std::size_t place) noexcept {
+    heap_[place]->place = Timer::none;
+    Timer* const last = heap_.back();
+    heap_.pop_back();
+    if (place == heap_.size()) return;
+    put(place, last);
+    up(place);
+    down(last->place);
+}
+
+void Timers::up(std::size_t place) noexcept {
+    Timer* const timer = heap_[place];
+    while (place > 0) {
+        const std::size_t parent = (place - 1) / 2;
+        if (heap_[parent]->at <= timer->at) break;
+        put(place, heap_[parent]);
+        place = parent;
+    }
+    put(place, timer);
+}
+
+void Timers::down(std::size_t place) noexcept {
+    Timer* const timer = heap_[place];
+    for (;;) {
+        std::size_t child = 2 * place + 1;
+        if (child >= heap_.size()) break;
+        if (child + 1 < heap_.size() && heap_[child + 1]->at < heap_[child]->at) ++child;
+        if (timer->at <= heap_[child]->at) break;
+        put(place, heap_[child]);
+        place = child;
+    }
+    put(place, timer);
+}
+
+}  // namespace stategraph::engine

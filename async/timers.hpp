@@ -1,0 +1,62 @@
+#pragma once
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
+#include <vector>
+
+#include <stategraph/task.hpp>
+
+#include "src/threads/fork.hpp"
+
+namespace stategraph::engine {
+
+/// A time at which something is posted at a place. Its owner keeps it where it is until it was removed or has gone off.
+struct Timer {
+    std::chrono::steady_clock::time_point at = {};
+    detail::Home home;
+    detail::Work work;
+    std::size_t place = none;  // in the heap
+
+    static constexpr std::size_t none = static_cast<std::size_t>(-1);
+    static constexpr std::size_t late = none - 1;  // not in the heap: it could not be posted, and is tried again
+    Timer* next_late = nullptr;
+};
+
+/// The timers of the process: one thread, started with the first, and a heap that holds a pointer for each coroutine
+/// that sleeps.
+class Timers final : private ForkAware {
+public:
+    Timers() : ForkAware(Rank::timers) {}
+    /// Errors: std::bad_alloc, std::system_error if the thread cannot be started.
+    void add(Timer& timer);
+    /// Posts the work now or, while that fails, again and again. False: there is no thread for that. Allocates nothing
+    /// itself.
+    bool postAtAll(Timer& timer) noexcept;
+    /// False if it has gone off: its work was posted.
+    bool remove(Timer& timer) noexcept;
+
+    static Timers& common();
+
+private:
+    void lockForFork() noexcept override { mutex_.lock(); }
+    void unlockAfterFork() noexcept override { mutex_.unlock(); }
+    void restartInChild() noexcept override;
+    void startServing();
+    void serve();
+    void goOff(Timer& timer) noexcept;
+    static bool post(const Timer& timer) noexcept;
+    void postLate() noexcept;
+    void take(std::size_t place) noexcept;
+    void up(std::size_t place) noexcept;
+    void down(std::size_t place) noexcept;
+    void put(std::size_t place, Timer* timer) noexcept;
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::vector<Timer*> heap_;
+    Timer* late_ = nullptr;
+    bool is_served_ = false;
+};
+
+}  // namespace stategraph::engine

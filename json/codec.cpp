@@ -1,0 +1,184 @@
+#include <algorithm>
+#include <array>
+
+#include <stategraph/error.hpp>
+#include <stategraph/json.hpp>
+
+#include "src/value/utf8.hpp"
+
+namespace stategraph {
+namespace {
+
+namespace json = boost::json;
+using Type = Decoder::Type;
+
+// A hostile count must not reserve much more than it brings.
+constexpr std::size_t reserve_max = 1024;
+
+std::string_view view(json::string_view text) { return {text.data(), text.size()}; }
+
+// Deterministic encoding: byte strings (keys that are not UTF-8) before text, shorter before longer, then by bytes.
+bool encodesBefore(const json::key_value_pair* a, const json::key_value_pair* b) {
+    const std::string_view x = view(a->key());
+    const std::string_view y = view(b->key());
+    const bool x_is_text = detail::isUtf8(x);
+    const bool y_is_text = detail::isUtf8(y);
+    if (x_is_text != y_is_text) return y_is_text;
+    return x.size() != y.size() ? x.size() < y.size() : x < y;
+}
+
+void encodeArray(Encoder& encoder, const json::array& value, int level);
+void encodeObject(Encoder& encoder, const json::object& value, int level);
+
+// A value that is deeper than anyone reads must not use up the stack.
+void checkLevel(int level) {
+    if (level > Decoder::depth_max) throw WrongTypeError("the JSON value is " + detail::tooDeepText());
+}
+
+void encodeJson(Encoder& encoder, const json::value& value, int level) {
+    switch (value.kind()) {
+        case json::kind::null:
+            return encoder.null();
+        case json::kind::bool_:
+            return encoder.boolean(value.get_bool());
+        case json::kind::int64:
+            return encoder.integer(value.get_int64());
+        case json::kind::uint64:
+            return encoder.unsignedInteger(value.get_uint64());
+        case json::kind::double_:
+            return encoder.real(value.get_double());
+        case json::kind::string:
+            return encoder.text(view(value.get_string()));
+        case json::kind::array:
+            return encodeArray(encoder, value.get_array(), level);
+        case json::kind::object:
+            return encodeObject(encoder, value.get_object(), level);
+    }
+}
+
+void encodeArray(Encoder& encoder, const json::array& value, int level) {
+    checkLevel(level);
+    encoder.array(value.size());
+    for (const json::value& item : value) encodeJson(encoder, item, level + 1);
+}
+
+void encodeObject(Encoder& encoder, const json::object& value, int level) {
+    checkLevel(level);
+    std::vector<const json::key_value_pair*> entries;
+    entries.reserve(value.size());
+    for (const auto& entry : value) entries.push_back(&entry);
+    std::sort(entries.begin(), entries.end(), encodesBefore);
+    encoder.map(entries.size());
+    for (const auto* entry : entries) {
+        encoder.text(view(entry->key()));
+        encodeJson(encoder, entry->value(), level + 1);
+    }
+}
+
+}  // namespace
+
+void Codec<json::string>::encode(Encoder& encoder, const json::string& value) { encoder.text(view(value)); }
+
+void Codec<json::string>::decode(Decoder& decoder, json::string& value) {
+    const std::string_view text = decoder.text();
+    value.assign(text.data(), text.size());
+}
+
+void Codec<json::array>::encode(Encoder& encoder, const json::array& value) { encodeArray(encoder, value, 1); }
+
+void Codec<json::array>::decode(Decoder& decoder, json::array& value) {
+    const Decoder::Nesting nesting(decoder);
+    value.clear();
+    const std::size_t count = decoder.array();
+    value.reserve(std::min(count, reserve_max));
+    for (std::size_t i = 0; i < count; ++i) Codec<json::value>::decode(decoder, value.emplace_back(nullptr));
+}
+
+void Codec<json::object>::encode(Encoder& encoder, const json::object& value) { encodeObject(encoder, value, 1); }
+
+void Codec<json::object>::decode(Decoder& decoder, json::object& value) {
+    const Decoder::Nesting nesting(decoder);
+    value.clear();
+    const std::size_t count = decoder.map();
+    value.reserve(std::min(count, reserve_max));
+    for (std::size_t i = 0; i < count; ++i) {
+        const Type type = decoder.peek();
+        if (type == Type::text || type == Type::bytes) {
+            const std::string_view key = decoder.text();
+            Codec<json::value>::decode(decoder, value[json::string_view(key.data(), key.size())]);
+        } else {
+            const std::string key = cborToJson(decoder.raw());
+            Codec<json::value>::decode(decoder, value[key]);
+        }
+    }
+}
+
+void Codec<json::value>::encode(Encoder& encoder, const json::value& value) { encodeJson(encoder, value, 1); }
+
+void Codec<json::value>::decode(Decoder& decoder, json::value& value) {
+    switch (decoder.peek()) {
+        case Type::unsigned_integer: {
+            const std::uint64_t number = decoder.unsignedInteger();
+            if (number <= static_cast<std::uint64_t>(INT64_MAX)) {
+                value = static_cast<std::int64_t>(number);
+            } else {
+                value = number;
+            }
+            return;
+        }
+        case Type::negative_integer:
+            value = decoder.integer();
+            return;
+        case Type::bytes:
+        case Type::text:
+            return Codec<json::string>::decode(decoder, value.emplace_string());
+        case Type::array:
+            return Codec<json::array>::decode(decoder, value.emplace_array());
+        case Type::map:
+            return Codec<json::object>::decode(decoder, value.emplace_object());
+        case Type::boolean:
+            value = decoder.boolean();
+            return;
+        case Type::null:
+            decoder.tryNull();
+            value = nullptr;
+            return;
+        case Type::real:
+            value = decoder.real();
+            return;
+        case Type::end:
+            Decoder::fail("a value", Type::end);
+    }
+}
+
+Value fromJson(const json::value& json) { return json; }
+
+json::value toJsonValue(const Value& value) { return value.as<json::value>(); }
+
+Value parseJson(std::string_view text) {
+    // What is parsed lives until it is encoded, so its memory comes in one piece: for short texts from here.
+    std::array<unsigned char, 1024> values;
+    std::array<unsigned char, 512> stack;
+    json::monotonic_resource memory(values.data(), values.size());
+    json::stream_parser parser(&memory, {.max_depth = value_depth_max}, stack.data(), stack.size());
+    json::error_code error;
+    const std::size_t read = parser.write_some(text.data(), text.size(), error);
+    if (!error && read == text.size()) parser.finish(error);
+    if (!error && read < text.size()) error = json::error::extra_data;
+    if (error) {
+        throw InvalidArgumentError("not JSON at byte " + std::to_string(read) + " of " + std::to_string(text.size()) +
+                                   ": " + error.message());
+    }
+    return fromJson(parser.release());
+}
+
+namespace detail {
+
+json::value ownJson(json::value value) {
+    const json::storage_ptr common;
+    if (value.storage().get() == common.get()) return value;
+    return json::value(value, common);
+}
+
+}  // namespace detail
+}  // namespace stategraph

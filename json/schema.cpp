@@ -1,0 +1,47 @@
+#include <atomic>
+#include <memory>
+
+#include "json/layout.hpp"
+
+namespace stategraph {
+namespace {
+
+/// Whether nobody else holds it. Another owner that let it go, on whatever thread, is then done with it.
+template <class T>
+bool isAlone(const std::shared_ptr<T>& data) noexcept {
+#ifdef __SANITIZE_THREAD__
+    return data == nullptr;  // ThreadSanitizer does not know fences: there each change makes a copy
+#else
+    if (data.use_count() != 1) return false;
+    std::atomic_thread_fence(std::memory_order_acquire);
+    return true;
+#endif
+}
+
+}  // namespace
+
+JsonSchema::JsonSchema() : data_(std::make_shared<Data>()) {}
+
+// What other schemas share is copied first; what is this one's alone is not, or a schema of n channels would cost n² to
+// make.
+JsonSchema::Data& JsonSchema::change() {
+    if (!isAlone(data_)) data_ = std::make_shared<Data>(*data_);
+    return *data_;
+}
+
+JsonSchema& JsonSchema::channel(std::string name, JsonReducer reducer, std::vector<std::string> formerly) {
+    change().channels.push_back({std::move(name), std::move(reducer), std::move(formerly)});
+    return *this;
+}
+
+JsonSchema& JsonSchema::input(std::vector<std::string> channels) {
+    change().input = std::move(channels);
+    return *this;
+}
+
+JsonSchema& JsonSchema::output(std::vector<std::string> channels) {
+    change().output = std::move(channels);
+    return *this;
+}
+
+}  // namespace stategraph

@@ -1,0 +1,46 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <stategraph/ids.hpp>
+#include <stategraph/saver.hpp>
+
+#include "checkpoint/record.hpp"
+#include "src/graph/core.hpp"
+#include "src/step/task.hpp"
+
+namespace stategraph::engine {
+
+/// Where a run is: in which graph and log, and at which checkpoint and step of it. The run alone changes it, while none
+/// of its tasks runs; so tasks, and those that report them, read it on any thread.
+struct Place {
+    const detail::Core& core;                            // the graph
+    std::string_view thread_id;                          // empty: the run has none
+    std::string ns;                                      // of the log
+    std::vector<std::string> path = {};                  // the names in `ns`, as events have them
+    std::vector<checkpoint::LoggedParent> parents = {};  // the checkpoints around; they refer to `ns`
+    CheckpointId checkpoint = {};                        // whose tasks are next, stored or not
+    CheckpointId parent = {};                            // the one before it in its lineage
+    Source source = Source::input;                       // what made it
+    std::int64_t step = -1;                              // of the next commit
+    CheckpointId head_at_begin = {};                     // of the log
+
+    Place(const detail::Core& graph, std::string_view thread) noexcept : core(graph), thread_id(thread) {}
+    /// Inside a task of the graph around: its log is `log_ns`.
+    Place(const detail::Core& graph, const Place& outer, std::string log_ns);
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+
+    LogName log() const noexcept { return {thread_id, ns}; }
+    /// Whether it is inside another graph's run.
+    bool isInside() const noexcept { return !path.empty(); }
+    const Topology& topology() const noexcept { return core.topology(); }
+    const detail::Schema& schema() const noexcept { return core.schema(); }
+    const Node& nodeOf(const Task& task) const noexcept { return topology().nodes[task.planned.node]; }
+    /// The task's id; made here when it is asked for the first time, so of one task on one thread at a time.
+    TaskId idOf(Task& task) const;
+};
+
+}  // namespace stategraph::engine

@@ -1,0 +1,107 @@
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <stategraph/stream.hpp>
+
+#include "src/step/start.hpp"
+#include "src/step/task.hpp"
+#include "src/superstep/apply.hpp"
+#include "src/superstep/schedule.hpp"
+
+namespace stategraph::engine {
+
+/// Of the one task of a superstep, made before its writes are applied.
+struct Drafts {
+    bool made = false;
+    std::string writes;  // if the operations do not say them
+    std::string record;  // if the commit does not
+    std::vector<StreamEvent> messages;
+    std::optional<StreamEvent> update;
+    std::optional<StreamEvent> end;
+
+    void clear() noexcept {
+        if (!made) return;
+        made = false;
+        writes.clear();
+        record.clear();
+        messages.clear();
+        update.reset();
+        end.reset();
+    }
+};
+
+/// What supersteps work with, one after the other.
+struct SuperstepMemory {
+    std::vector<std::unique_ptr<Task>> tasks;  // the first of them are in use
+    std::size_t tasks_used = 0;                // the most of them that were, in this run
+    std::vector<Task*> current;
+    std::vector<Task*> todo;
+    std::vector<Task*> in_turn;
+    WriteSet writes;
+    std::vector<Routed> routed;
+    std::vector<detail::ChannelIndex> ending;
+    std::vector<Schedule::LastVisit> ended_visits;
+    detail::ChannelSet present_before;
+    Drafts drafts;
+
+    /// Forgets the superstep before, and gives each task of a plan a Task, in its order.
+    void use(const std::vector<PlannedTask>& plan) {
+        if (tasks.size() < plan.size()) addTasks(plan.size());
+        tasks_used = std::max(tasks_used, plan.size());
+        current.clear();
+        todo.clear();
+        drafts.clear();
+        auto place = tasks.begin();
+        for (const PlannedTask& planned : plan) {
+            Task* const task = (place++)->get();
+            task->use(planned);
+            current.push_back(task);
+        }
+    }
+
+private:
+    // Until there are so many.
+    void addTasks(std::size_t count);
+};
+
+/// The superstep under way: `Run::next` makes it of a plan, and it is gone when it has been committed. The run changes
+/// it while none of its tasks runs; of a single task, that task does too. What is safe from several threads is said so.
+class Superstep {
+public:
+    /// `memory`: in use for its plan. `start`: what the run began from, in its first superstep; null: it is another.
+    /// Both must outlive this.
+    Superstep(SuperstepMemory& memory, const Start* start) noexcept : memory_(memory), start_(start) {}
+    Superstep(const Superstep&) = delete;
+    Superstep& operator=(const Superstep&) = delete;
+
+    /// All its tasks, as planned.
+    const std::vector<Task*>& tasks() const noexcept { return memory_.current; }
+    /// Those that are to be executed.
+    std::vector<Task*>& todo() noexcept { return memory_.todo; }
+    const std::vector<Task*>& todo() const noexcept { return memory_.todo; }
+    bool hasOneTask() const noexcept { return memory_.current.size() == 1; }
+    SuperstepMemory& memory() noexcept { return memory_; }
+    Drafts& drafts() noexcept { return memory_.drafts; }
+    /// Null: it is not the run's first.
+    const Start* start() const noexcept { return start_; }
+
+    /// Whether its writes are in the state, and no commit has them yet.
+    bool isApplied() const noexcept { return is_applied_; }
+    void setApplied(bool is_applied) noexcept { is_applied_ = is_applied; }
+    /// Whether one of its tasks has failed. Safe from several threads.
+    bool hasFailed() const noexcept { return has_failed_.load(std::memory_order_relaxed); }
+    void noteFailure() noexcept { has_failed_.store(true, std::memory_order_relaxed); }
+
+private:
+    SuperstepMemory& memory_;
+    const Start* const start_;
+    bool is_applied_ = false;
+    std::atomic<bool> has_failed_ = false;
+};
+
+}  // namespace stategraph::engine

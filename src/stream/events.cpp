@@ -1,0 +1,117 @@
+#include "src/stream/events.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "src/stream/log_reader.hpp"
+#include "src/stream/topic.hpp"
+#include "src/value/lasting.hpp"
+
+namespace stategraph::engine {
+
+Events& Events::nobody() noexcept {
+    static Lasting<Events> silent;
+    return *silent;
+}
+
+void Events::attach(std::shared_ptr<stream::Topic> topic, bool stored, std::shared_ptr<const RunStop> stop) {
+    topic_ = std::move(topic);
+    stop_ = std::move(stop);
+    stored_ = stored;
+}
+
+bool Events::sinkWants(StreamMode mode, bool inner) const noexcept {
+    return sink_ != nullptr && (options_.subgraphs || !inner) && options_.modes.has(mode);
+}
+
+// What the log says is read there.
+bool Events::topicWants(StreamMode mode, bool inner) const noexcept {
+    if (topic_ == nullptr || !topic_->wants(mode, inner)) return false;
+    return !stored_ || inner ||
+           (mode != StreamMode::values && mode != StreamMode::updates && mode != StreamMode::checkpoints);
+}
+
+bool Events::wants(StreamMode mode, bool inner) const noexcept {
+    if (!any()) return false;
+    if (sinkWants(mode, inner) || topicWants(mode, inner)) return true;
+    return (mode == StreamMode::tasks || mode == StreamMode::checkpoints) && wantsDebug(inner);
+}
+
+void Events::at(CheckpointId id) noexcept {
+    if (topic_ != nullptr) at_.store(stream::sequenceOf(id), std::memory_order_relaxed);
+}
+
+void Events::committed(CheckpointId id) {
+    if (topic_ != nullptr) topic_->committed(stream::sequenceOf(id), stop_.get());
+}
+
+void Events::changed() {
+    if (topic_ != nullptr) topic_->changed();
+}
+
+void Events::emit(std::optional<StreamEvent>&& event, std::optional<bool> with_inputs) {
+    if (!event) return;
+    const bool inner = !event->ns.empty();
+    if (topicWants(event->mode, inner))
+        topic_->offer(*event, at_.load(std::memory_order_relaxed), stop_.get(), with_inputs);
+    const bool is_for_sink = !with_inputs || *with_inputs == options_.task_inputs;
+    if (is_for_sink && sinkWants(event->mode, inner)) give(std::move(*event));
+}
+
+// Some may want those whom no event of a task is for: what is made for them is offered to nobody.
+bool Events::wantsInputs(bool with_inputs) const noexcept {
+    return (sink_ != nullptr && options_.task_inputs == with_inputs) ||
+           (topic_ != nullptr && topic_->wantsInputs(with_inputs));
+}
+
+void Events::give(StreamEvent&& event) {
+    const std::lock_guard lock(mutex_);
+    sink_->take(std::move(event));
+}
+
+void Events::noteMessage(TaskId task, std::string_view message) {
+    const std::lock_guard lock(mutex_);
+    const auto same = [&](const Emitted& each) { return each.task == task && each.message == message; };
+    if (std::any_of(emitted_.rbegin(), emitted_.rend(), same)) return;
+    if (emitted_.size() == emitted_max) emitted_.erase(emitted_.begin());
+    emitted_.push_back({task, std::string(message)});
+}
+
+std::vector<std::string> Events::takeMessages(TaskId task) {
+    std::vector<std::string> messages;
+    const std::lock_guard lock(mutex_);
+    for (Emitted& each : emitted_) {
+        if (each.task == task) messages.push_back(std::move(each.message));
+    }
+    std::erase_if(emitted_, [&](const Emitted& each) { return each.task == task; });
+    return messages;
+}
+
+// One that was told to begin has ended, whatever became of it.
+Events::~Events() {
+    if (is_run_open_ && topic_ != nullptr) topic_->runEnds(nullptr, at_.load(std::memory_order_relaxed), stop_.get());
+}
+
+void Events::runBegins() {
+    is_run_open_ = true;
+    if (topic_ != nullptr) topic_->runBegins();
+}
+
+bool Events::closeRun(CheckpointId stored) noexcept {
+    if (!std::exchange(is_run_open_, false)) return false;
+    if (stored && stream::sequenceOf(stored) > at_.load(std::memory_order_relaxed)) at(stored);
+    return true;
+}
+
+void Events::giveRunEnd(std::optional<StreamEvent>&& event) noexcept {
+    const bool is_wanted = event && topicWants(StreamMode::runs, false);
+    if (topic_ != nullptr)
+        topic_->runEnds(is_wanted ? &*event : nullptr, at_.load(std::memory_order_relaxed), stop_.get());
+    try {
+        if (event && sinkWants(StreamMode::runs, false)) give(std::move(*event));
+    } catch (...) {
+        // No memory: who reads the stream is told of the run's end by the stream's.
+    }
+}
+
+}  // namespace stategraph::engine

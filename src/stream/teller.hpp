@@ -1,0 +1,79 @@
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/step/place.hpp"
+#include "src/stream/events.hpp"
+#include "src/superstep/apply.hpp"
+
+namespace stategraph::engine {
+
+/// What one run tells those who listen (Events): builds events, in LangGraph's shapes, only where somebody asked for
+/// their mode. Safe from several threads as far as the task, the place and the state are.
+class Teller {
+public:
+    /// It refers to all of them. `clock`: the run's.
+    Teller(Events& events, const Place& place, const State& state, const Schedule& schedule, IdSource& clock) noexcept
+        : events_(events), place_(place), state_(state), schedule_(schedule), clock_(clock) {}
+
+    bool any() const noexcept { return events_.any(); }
+    bool wants(StreamMode mode) const noexcept { return events_.wants(mode, place_.isInside()); }
+    Events& events() noexcept { return events_; }
+
+    void values();
+    /// The update of a finished task, before its writes are applied.
+    std::optional<StreamEvent> update(Task& task, bool restored) const;
+    void taskStarts(Task& task);
+    /// The end of a task, made before its writes are applied and given out after; `how` it ends.
+    std::optional<StreamEvent> taskEnds(Task& task, TaskStatus how) const;
+    void emit(std::optional<StreamEvent>&& event) { events_.emit(std::move(event)); }
+    void emitTaskEnd(std::optional<StreamEvent>&& event);
+    void interrupted(const Task& task, const std::vector<Interrupt>& interrupts);
+    void breakpoint();
+    /// `metadata`: of the run that made the checkpoint, a CBOR map, or empty. `tasks`: that are due.
+    void checkpoint(std::span<Task* const> tasks, std::string_view metadata);
+    void custom(const Task& task, const Value& data);
+    /// What has become of one call of a Flow.
+    struct Call {
+        std::string_view name;
+        std::string_view key;
+        std::string_view event;
+        int attempt = 0;
+        std::optional<std::string> error = {};
+    };
+    void call(const Task& task, const Call& call);
+    void messagePart(Task& task, int attempt, const Value& part);
+    /// The messages that a finished task wrote, before its writes are applied.
+    std::vector<StreamEvent> messages(Task& task, int attempt);
+
+    /// Of the root: that the run has begun, and how it has ended, once each.
+    void runBegins();
+    struct RunEndFields {
+        Ending ending;
+        const std::vector<Interrupt>& interrupts;
+        std::string_view error;  // what it failed with
+        std::optional<std::int64_t> wake_unix_ms;
+        CheckpointId stored;  // the newest stored checkpoint; none: none is
+    };
+    void runEnds(const RunEndFields& end) noexcept;
+
+private:
+    StreamEvent make(StreamMode mode, const Task* task = nullptr) const;
+    StreamEvent runEnd(const RunEndFields& end) const;
+    void emitBoth(StreamEvent event, std::string_view debug_type, std::optional<bool> with_inputs = {});
+    bool isStart(const Task& task) const noexcept { return task.planned.node == place_.topology().start; }
+    std::string nodeName(const Task& task) const;
+    void encodeValues(Encoder& out, bool all) const;
+    void encodeInput(const Task& task, Encoder& out) const;
+
+    Events& events_;
+    const Place& place_;
+    const State& state_;
+    const Schedule& schedule_;
+    IdSource& clock_;
+};
+
+}  // namespace stategraph::engine

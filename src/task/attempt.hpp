@@ -1,0 +1,145 @@
+#pragma once
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include <stategraph/detail/node.hpp>
+#include <stategraph/failure.hpp>
+
+#include "src/graph/topology.hpp"
+#include "src/superstep/task_context.hpp"
+#include "src/threads/run_stop.hpp"
+
+namespace stategraph::detail {
+class Core;
+}
+namespace stategraph {
+class Executor;
+}
+
+namespace stategraph::engine {
+
+/// Where nodes that can be given up are called, and what was given up goes on. Attempts wait for each other's threads
+/// on no account: else those that sleep on would stop everything. Never destroyed, as its threads may outlive main.
+Executor& attemptThreads();
+
+/// One call of a node, or of its error handler, that may be given up while it runs. It is called on a thread of its
+/// own, and everything that it works on belongs to the attempt: so the run can go on, or end, without it. Once given up
+/// nothing of it lands: its result is dropped, and what it asks of its Runtime throws CancelledError. One of a
+/// coroutine that is awaited is an AwaitedAttempt.
+class Attempt : public std::enable_shared_from_this<Attempt> {
+public:
+    /// `input` keeps alive what the node reads; `core` the node itself.
+    Attempt(std::shared_ptr<const detail::Core> core, const detail::NodeAction& action,
+            std::shared_ptr<const void> input, const detail::TaskContext& context, std::shared_ptr<RunStop> stop,
+            const AttemptLimits& limits);
+
+    enum class End : std::uint8_t {
+        returned,   // `takeResult` has what came of it
+        stopped,    // the run is to end
+        timed_out,  // the attempt, or
+        idle,
+    };
+    virtual ~Attempt() = default;
+    /// Calls the node, and returns when it has, or when it was given up.
+    End run();
+    /// After `returned`: the node's result; throws what it threw.
+    detail::TaskResult takeResult();
+    /// Of questions asked in this attempt.
+    std::uint64_t calls() const noexcept { return context_.calls; }
+
+    // For Runtime, on the node's thread.
+
+    /// While one is held the attempt is not given up, so that the run is there. Throws CancelledError if it has been.
+    std::unique_lock<std::recursive_mutex> enter();
+    void heartbeat();
+    /// A graph that the node calls begins, and ends: in between the run is there, and the attempt's idle time does not
+    /// pass. Whoever gives up the attempt first has the graph's run end. Gives what may end it. Errors: CancelledError
+    /// if the attempt is given up.
+    std::shared_ptr<RunStop> beginCall();
+    void endCall();
+    /// Between them: the graph's run was ended by the attempt's time.
+    void callTimedOut();
+    std::stop_token token() const noexcept { return source_.get_token(); }
+    /// Waits; throws CancelledError when the run or the attempt is to end first.
+    void sleepUntil(Clock::time_point until);
+
+    /// What Runtime tells of the task, whether the run is still there or not.
+    struct Info {
+        std::string node;
+        std::string thread_id;
+        std::string checkpoint_ns;
+        CheckpointId checkpoint_id;
+        TaskId task_id;
+        std::int64_t step;
+        int remaining_steps;
+        RunContext context;
+        std::shared_ptr<BaseStore> store;
+        std::shared_ptr<const void> state;  // of the graph
+    };
+    const Info& info() const noexcept { return info_; }
+    const detail::Core& core() const noexcept { return *core_; }
+    /// Whether the run or this attempt is to end.
+    bool isStopping();
+    /// detail::keepNode. Null: the node is never destroyed midway.
+    virtual std::shared_ptr<void> keepNode() { return nullptr; }
+
+protected:
+    /// Releases the graph, its store and the state. Call it on the node's thread, after the node has returned and
+    /// before `end`: what `end` wakes may expect to be their only owner.
+    void releaseGraph() noexcept;
+    /// The node has returned. By value: `result` may be what `result_` held.
+    void end(detail::TaskResult result, std::exception_ptr thrown);
+    /// Under `mutex_`: wakes who waits for the attempt.
+    virtual void wake() noexcept { changed_.notify_all(); }
+    /// Under `mutex_`: what the attempt has come to; none: it is to be waited for, at most until `limit`, or where it
+    /// `isEnding` until
+    /// `hasNews`.
+    std::optional<End> outcome(std::optional<Clock::time_point>& limit);
+    /// Under `mutex_`: whether it is over but for graphs that the node called, which are to end first; `source_` is to
+    /// be stopped, without the lock.
+    bool isEnding() const noexcept { return ending_.has_value(); }
+    bool hasNews() const noexcept { return ending_ ? graphs_inside_ == 0 : done_ || given_up_; }
+    /// When it is not to be waited for any more.
+    void giveUp();
+    std::stop_token runToken() const noexcept { return stop_ != nullptr ? stop_->token() : std::stop_token(); }
+
+private:
+    void call() noexcept;
+    std::optional<Clock::time_point> nextLimit(End& end) const;
+
+protected:
+    std::shared_ptr<const detail::Core> core_;
+    const detail::NodeAction& action_;
+    std::shared_ptr<const void> input_;
+    detail::TaskContext context_;
+    std::optional<NodeFailure> failure_;  // the task's, of an error handler
+    std::shared_ptr<RunStop> stop_;
+    AttemptLimits limits_;
+    Info info_;
+
+    std::recursive_mutex entry_;  // held while the node uses the run; taken before mutex_
+    mutable std::mutex mutex_;
+    std::condition_variable_any changed_;
+    std::stop_source source_;
+    bool done_ = false;
+    bool given_up_ = false;
+    std::size_t graphs_inside_ = 0;  // that the node called, under way
+    std::optional<End> ending_;      // what it comes to when they have ended
+    Clock::time_point begun_;
+    Clock::time_point last_sign_;
+    detail::TaskResult result_;
+    std::exception_ptr thrown_;
+};
+
+/// Holds the run while what a Runtime offers uses it, if the attempt may be abandoned. Throws CancelledError if it has
+/// been.
+inline std::unique_lock<std::recursive_mutex> enter(detail::TaskContext& context) {
+    return context.attempt_apart != nullptr ? context.attempt_apart->enter() : std::unique_lock<std::recursive_mutex>();
+}
+
+}  // namespace stategraph::engine

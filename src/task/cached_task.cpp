@@ -1,0 +1,212 @@
+#include "src/task/cached_task.hpp"
+
+#include <algorithm>
+#include <new>
+
+#include <stategraph/error.hpp>
+
+#include "src/commit/task_record.hpp"
+#include "src/task/cache_entry.hpp"
+#include "src/task/task_input.hpp"
+#include "src/task/task_questions.hpp"
+
+namespace stategraph::engine {
+namespace {
+
+// The channels that the node sees, by name.
+void encodeSeen(TaskEnv& env, const Node& node, Encoder& out) {
+    const State& state = env.state.values;
+    const detail::Schema& schema = state.schema();
+    const bool shares = node.subgraph && node.subgraph->spec.to_inner == nullptr;
+    const auto& some = shares ? node.subgraph->in : node.projection;
+    detail::ChannelSet seen(schema.size());
+    for (std::size_t i = 0; i < schema.size(); ++i) seen.set(i, !shares && !node.projects && state.has(i));
+    for (const SharedChannel& shared : some) seen.set(shared.outer, state.has(shared.outer));
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < schema.size(); ++i) count += seen.test(i);
+    out.map(count);
+    for (const detail::ChannelIndex index : schema.encodedOrder()) {
+        if (!seen.test(index)) continue;
+        const auto& channel = schema.channel(index);
+        out.text(channel.name);
+        channel.behaviour->encode(channel, state.value(channel), out);
+    }
+}
+
+std::string encodeInput(TaskEnv& env, Task& task, detail::TaskContext& context) {
+    const Node& node = env.nodeOf(task);
+    const CacheKey& key = node.cache->key;
+    std::string bytes;
+    Encoder out(bytes);
+    if (!key.empty() && !(node.subgraph && task.planned.is_send)) {
+        bytes += 'k';
+        const TaskInput input(env, task, false);
+        Runtime runtime(context);
+        try {
+            key.encode(input.get(), runtime, out);
+        } catch (...) {
+            const std::exception_ptr original = std::current_exception();
+            ErrorContext where{.node = node.name, .step = env.place.step};
+            std::string text =
+                "the cache key of node '" + node.name + "' failed: " + detail::describeWithin(where, original);
+            throw NodeError(std::move(text), original, env.idOf(task).toString(), std::move(where));
+        }
+    } else if (task.planned.is_send) {
+        bytes += 's';
+        encodeSend(*env.sendOf(task), out);
+    } else {
+        bytes += 'i';
+        encodeSeen(env, node, out);
+    }
+    return bytes;
+}
+
+}  // namespace
+
+void CachedTask::open(TaskEnv& env, Task& task, detail::TaskContext& context) {
+    BaseCache* cache = nullptr;
+    for (const TaskEnv* at = &env; at != nullptr && cache == nullptr;
+         at = at->link != nullptr ? at->link->env : nullptr) {
+        cache = at->core().options().cache.get();
+    }
+    if (cache == nullptr) return;
+    if (TaskQuestions(env, task).hasAnswers()) return;  // what somebody answered is no function of the input
+    std::string input = encodeInput(env, task, context);
+    CacheName name = cacheNameOf(input);
+    entry_.emplace(Entry{.env = env,
+                         .task = task,
+                         .policy = *env.nodeOf(task).cache,
+                         .cache = *cache,
+                         .input = std::move(input),
+                         .hash = name.hash,
+                         .key = std::move(name.key)});
+}
+
+bool CachedTask::restore() {
+    if (!entry_) return false;
+    std::optional<std::string> stored;
+    try {
+        stored = entry_->cache.get(entry_->policy.ns, entry_->key);
+    } catch (...) {
+        return false;
+    }
+    if (!stored) ++entry_->misses;
+    return stored && take(*stored);
+}
+
+bool CachedTask::restoreEntryOrLead() {
+    BaseCache& cache = entry_->cache;
+    // Each time that it is asked the cache counts a miss, and at most one of them is an execution.
+    const auto correct = [&cache](std::uint64_t misses, bool is_given) {
+        if (misses > 0) cache.waitedFor(misses, is_given);
+    };
+    while (entry_) {
+        const std::uint64_t ended = FlightSeat::ended();
+        const std::uint64_t misses = entry_->misses;
+        if (restore()) {
+            correct(misses, false);
+            return true;
+        }
+        FlightSeat::Answer answer = FlightSeat::Answer::alone;
+        try {
+            answer = seat_.join(entry_->env, entry_->task, entry_->cache, entry_->policy.ns, entry_->key, ended);
+        } catch (const std::bad_alloc&) {
+            // It runs, and nobody waits.
+        } catch (const detail::StopSignal&) {
+            correct(entry_->misses, false);
+            throw;
+        }
+        if (answer == FlightSeat::Answer::again) continue;
+        const std::uint64_t all_misses = entry_->misses;
+        const bool is_given = answer == FlightSeat::Answer::given && take(seat_.result());
+        correct(is_given ? all_misses : all_misses - std::min<std::uint64_t>(all_misses, 1), is_given);
+        return is_given;
+    }
+    return false;
+}
+
+// False: it is of no use.
+bool CachedTask::take(std::string_view stored) {
+    Task& task = entry_->task;
+    try {
+        if (!read(stored)) return false;
+    } catch (...) {
+        task.result.writes.clear();
+        task.routes.clear();
+        try {
+            entry_->cache.remove(entry_->policy.ns, entry_->key);
+        } catch (...) {
+            // It is written over, or found damaged again.
+        }
+        return false;
+    }
+    task.useExtra().is_cached = true;
+    entry_.reset();
+    return true;
+}
+
+// False: it is of another input, whose hash happens to be the same.
+bool CachedTask::read(std::string_view stored) {
+    const auto record = resultOf(stored, entry_->input);
+    if (!record) return false;
+    TaskEnv& env = entry_->env;
+    Task& task = entry_->task;
+    const auto fields = checkpoint::readTask({"", entry_->policy.ns, entry_->hash, entry_->key}, *record);
+    if (!fields.writes) throw WrongTypeError("expected a result");
+    restoreResult(env.topology(), env.core().schema(), fields, task.result.writes, task.routes);
+    for (const PendingSend& send : task.routes.sends)
+        (void)restorePayload(env.topology().nodes[send.node], send.stored);
+    return true;
+}
+
+void CachedTask::noteEntryWrites() {
+    const detail::Schema& schema = entry_->env.core().schema();
+    detail::Writes& writes = entry_->task.result.writes;
+    try {
+        schema.check(writes);
+    } catch (const Error&) {
+        drop();  // whoever takes the result says so
+        return;
+    }
+    for (const detail::Op& op : writes) {
+        if (schema.channel(op.channel).kind != detail::ChannelKind::untracked) continue;
+        drop();  // what is never stored would be missing
+        return;
+    }
+    try {
+        entry_->writes = encodeWriteList(schema, writes);
+    } catch (const InvalidUpdateError&) {
+        drop();  // it cannot be stored: without a saver it need not be
+    }
+}
+
+void CachedTask::noteEntryRoutes() {
+    checkpoint::TaskFields fields;
+    fields.node = entry_->env.nodeOf(entry_->task).stored_name;
+    fields.writes = entry_->writes;
+    try {
+        const std::vector<std::string> payloads = addRoutes(entry_->env.topology(), entry_->task.routes, fields);
+        std::string record;
+        checkpoint::writeTask(entry_->hash, fields, record);
+        entry_->value = makeEntry(entry_->input, record);
+    } catch (const InvalidUpdateError&) {
+        drop();
+    }
+}
+
+void CachedTask::storeEntry() noexcept {
+    try {
+        if (TaskQuestions(entry_->env, entry_->task).hasAnswers()) return drop();
+        entry_->cache.set(entry_->policy.ns, entry_->key, entry_->value, entry_->policy.ttl);
+    } catch (...) {
+        // The task has its result, and the next one runs.
+    }
+    seat_.give(std::move(entry_->value));
+}
+
+void CachedTask::drop() noexcept {
+    entry_.reset();
+    seat_.dismiss();
+}
+
+}  // namespace stategraph::engine

@@ -1,0 +1,271 @@
+#include <stategraph/functional.hpp>
+
+#include <chrono>
+#include <utility>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <stategraph/cache.hpp>
+#include <stategraph/command.hpp>
+#include <stategraph/error.hpp>
+#include <stategraph/executor.hpp>
+
+#include "src/graph/policies.hpp"
+#include "src/task/attempt.hpp"
+#include "src/task/cache_entry.hpp"
+#include "src/task/flight.hpp"
+#include "src/task/questions.hpp"
+#include "src/task/task_env.hpp"
+#include "src/value/times.hpp"
+
+namespace stategraph::detail {
+
+struct FlowThreads::Impl {
+    std::shared_ptr<Executor> executor;
+    std::string prefix;                // of its calls' keys
+    const FlowCall* within = nullptr;  // the started call that it was made in
+    std::vector<std::shared_ptr<FlowCall>> calls;
+    std::size_t next_look = 64;  // for calls that have ended
+
+    void forgetEnded() {
+        if (calls.size() < next_look) return;
+        std::erase_if(calls, [](const auto& call) { return call->isDone(); });
+        next_look = 2 * calls.size() + 64;
+    }
+};
+
+namespace {
+
+thread_local const FlowCall* started_call = nullptr;  // the innermost on this thread
+
+// Of a cache's entries. A node's name has no '|'; a call's may.
+std::string cacheNamespace(std::string_view node, std::string_view call, std::string_view ns) {
+    return "call|" + std::string(node) + '|' + std::to_string(call.size()) + '|' + std::string(call) + '|' +
+           std::string(ns);
+}
+
+// As long for every call, and so are keys as long at any depth.
+std::string digestOf(std::string_view key) {
+    static constexpr char digits[] = "0123456789abcdef";
+    const std::uint64_t hash = XXH3_64bits(key.data(), key.size());
+    std::string text;
+    for (unsigned shift = 64; shift > 0; shift -= 4) text += digits[hash >> (shift - 4) & 15U];
+    return text;
+}
+
+const Core& coreOf(Runtime& runtime) {
+    TaskContext& context = runtime.taskContext();
+    return context.attempt_apart != nullptr ? context.attempt_apart->core() : context.env->core();
+}
+
+// A call that asks or sleeps has not failed.
+bool isPause(const std::exception_ptr& error) noexcept {
+    try {
+        std::rethrow_exception(error);
+    } catch (const InterruptSignal&) {
+        return true;
+    } catch (const engine::InnerPause&) {
+        return true;
+    } catch (const engine::ParentCommandSignal&) {
+        return true;
+    } catch (const SleepSignal&) {
+        return true;
+    } catch (const StopSignal&) {
+        return true;
+    } catch (const RefusedAnswerSignal&) {
+        return true;
+    } catch (...) {
+        return false;
+    }
+}
+
+}  // namespace
+
+void FlowCall::makeUnlessBegun() noexcept {
+    if (is_begun_.exchange(true)) return;
+    {
+        std::optional<engine::FlightMark> mark;
+        if (is_inside_flight_) mark.emplace();
+        const engine::StartedCall started;
+        const FlowCall* const outer = std::exchange(started_call, this);
+        make();
+        started_call = outer;
+    }
+    const std::lock_guard lock(mutex_);
+    is_done_.store(true, std::memory_order_release);
+    ended_.notify_all();
+}
+
+void FlowCall::wait() noexcept {
+    makeUnlessBegun();
+    std::unique_lock lock(mutex_);
+    ended_.wait(lock, [this] { return isDone(); });
+}
+
+FlowThreads::FlowThreads(Runtime& runtime, std::string_view within) : impl_(std::make_unique<Impl>()) {
+    impl_->prefix = within.empty() ? "call:" : "call/" + digestOf(within) + ':';
+    impl_->within = started_call;
+    const Core& core = coreOf(runtime);
+    impl_->executor = core.options().executor ? core.options().executor : Executor::common();
+    (void)runtime.taskId();  // made once, before several threads ask for it
+}
+
+FlowThreads::~FlowThreads() {
+    for (const auto& call : impl_->calls) call->makeUnlessBegun();
+    for (const auto& call : impl_->calls) call->wait();
+}
+
+void FlowThreads::start(const std::shared_ptr<FlowCall>& call) {
+    call->is_inside_flight_ = engine::isInsideFlight();
+    impl_->forgetEnded();
+    impl_->calls.push_back(call);
+    try {
+        auto held = std::make_unique<std::shared_ptr<FlowCall>>(call);
+        impl_->executor->submit(
+            [](void* context) {
+                (*std::unique_ptr<std::shared_ptr<FlowCall>>(static_cast<std::shared_ptr<FlowCall>*>(context)))
+                    ->makeUnlessBegun();
+            },
+            held.get());
+        (void)held.release();
+    } catch (...) {
+        // No memory or thread for it: the thread that waits for the call makes it.
+    }
+}
+
+CallReport::CallReport(Runtime& runtime, std::string_view name, std::string_view key)
+    : runtime_(runtime), name_(name), key_(key) {
+    const auto held = engine::enter(runtime.taskContext());
+    engine::TaskEnv* const env = runtime.taskContext().env;
+    is_wanted_ = env != nullptr && env->teller.wants(StreamMode::calls);
+}
+
+CallReport::~CallReport() {
+    if (!is_open_) return;
+    try {
+        tell("failed", "its result could not be stored");
+    } catch (...) {
+        // The run has ended without it, or there is no memory to report it.
+    }
+}
+
+void CallReport::tell(std::string_view event, std::optional<std::string> error) {
+    const auto held = engine::enter(runtime_.taskContext());
+    engine::TaskEnv& env = *runtime_.taskContext().env;
+    env.teller.call(*runtime_.taskContext().task,
+                    {.name = name_, .key = key_, .event = event, .attempt = attempt_, .error = std::move(error)});
+}
+
+void CallReport::begins(int attempt) {
+    attempt_ = attempt;
+    if (!is_wanted_) return;
+    tell("begin", {});
+    is_open_ = true;
+}
+
+void CallReport::fails(std::string_view event, const std::exception_ptr& error) noexcept {
+    if (!std::exchange(is_open_, false)) return;
+    try {
+        tell(event, event == "paused" ? std::nullopt : std::optional(describe(error)));
+    } catch (...) {
+        // The run is to end, or there is no memory to report it: the call fails of what it failed of.
+    }
+}
+
+void CallReport::ends() noexcept {
+    const bool was_made = std::exchange(is_open_, false);
+    if (!is_wanted_) return;
+    try {
+        tell(was_made ? "done" : is_cached_ ? "cached" : "restored", {});
+    } catch (...) {
+        // As above. The result is stored.
+    }
+}
+
+void checkCall(const Runtime& runtime, std::string_view name, const CallOptions& options) {
+    const std::vector<std::string> faults = engine::faultsOf(options.retry, "retry.");
+    if (faults.empty()) return;
+    throw InvalidArgumentError("call '" + std::string(name) + "': " + faults.front(),
+                               {.node = std::string(runtime.node())});
+}
+
+void retryCall(Runtime& runtime, const RetryPolicy& policy, int attempt, CallReport& report) {
+    const std::exception_ptr error = std::current_exception();
+    const bool is_pause = isPause(error);
+    const RetryPolicy* const retry = is_pause ? nullptr : policyAfter(policy, error, attempt);
+    const bool is_last = retry == nullptr;
+    report.fails(is_pause ? "paused" : is_last ? "failed" : "retried", error);
+    if (is_last) std::rethrow_exception(error);
+    runtime.waitFor(times::wholeMs(retryWait(*retry, attempt)));
+    restartQuestions(runtime);
+}
+
+std::string FlowThreads::callKey(Runtime& runtime, std::string_view name, std::size_t number) const {
+    if (started_call != impl_->within) {
+        throw InvalidArgumentError("a function that '" + std::string(runtime.node()) + "' started makes the call '" +
+                                       std::string(name) +
+                                       "' on the Flow that started it, where nobody could tell the order of calls: let "
+                                       "it take a Flow& as its first "
+                                       "parameter, and make its calls on that",
+                                   {.node = std::string(runtime.node())});
+    }
+    if (name.empty() || name.size() > 150) {
+        throw InvalidArgumentError("'" + std::string(runtime.node()) + "' makes a call with a name of " +
+                                   std::to_string(name.size()) + " bytes; give each a name of 1 to 150");
+    }
+    return impl_->prefix + std::string(name) + "#" + std::to_string(number);
+}
+
+void clearCalls(const Core& core, std::string_view name, std::string_view ns) {
+    BaseCache* const cache = core.options().cache.get();
+    if (cache == nullptr)
+        throw InvalidArgumentError("clearCache: the entrypoint was made without a cache (CompileOptions::cache)");
+    for (const auto& node : core.topology().nodes) {
+        if (node.name != START) cache->clear(cacheNamespace(node.name, name, ns));
+    }
+}
+
+CachedCall::CachedCall(Runtime& runtime, std::string_view name, const CallCache& policy, std::string input)
+    : policy_(policy), input_(std::move(input)) {
+    if (policy.ttl && policy.ttl->count() < 1) {
+        throw InvalidArgumentError("the call '" + std::string(name) + "' has a cache.ttl of " +
+                                       times::textOf(*policy.ttl) + "; it must be at least 1 ms",
+                                   {.node = std::string(runtime.node())});
+    }
+    const Core& core = coreOf(runtime);
+    cache_ = core.options().cache;
+    if (cache_ == nullptr) return;
+    ns_ = cacheNamespace(runtime.node(), name, policy.ns);
+    key_ = engine::cacheNameOf(input_).key;
+}
+
+std::optional<std::string> CachedCall::find() noexcept {
+    if (cache_ == nullptr) return {};
+    try {
+        const auto stored = cache_->get(ns_, key_);
+        if (!stored) return {};
+        const auto result = engine::resultOf(*stored, input_);
+        return result ? std::optional<std::string>(*result) : std::nullopt;
+    } catch (...) {
+        return {};  // the call is made
+    }
+}
+
+void CachedCall::keep(std::string_view value) noexcept {
+    if (cache_ == nullptr) return;
+    try {
+        cache_->set(ns_, key_, engine::makeEntry(input_, value), policy_.ttl);
+    } catch (...) {
+        // The next one makes the call.
+    }
+}
+
+void refuseCachedCall(Runtime& runtime, std::string_view name) {
+    throw InvalidArgumentError("the call '" + std::string(name) +
+                                   "' is to be cached, and its arguments or its result cannot be stored: give it "
+                                   "arguments that can, or no cache",
+                               {.node = std::string(runtime.node())});
+}
+
+}  // namespace stategraph::detail

@@ -1,0 +1,228 @@
+#include <stategraph/error.hpp>
+#include <stategraph/runtime.hpp>
+
+#include <utility>
+
+#include "src/task/attempt.hpp"
+#include "src/task/questions.hpp"
+#include "src/task/task_questions.hpp"
+#include "src/value/utf8.hpp"
+
+// What a node asks (interrupt), and which answer is whose.
+namespace stategraph {
+namespace {
+
+thread_local detail::CallQuestions* innermost_call = nullptr;
+thread_local bool in_started_call = false;
+
+constexpr std::size_t key_bytes_max = 200;
+
+}  // namespace
+
+namespace engine {
+
+bool isRefusal(std::string_view error) noexcept {
+    return error.find("the interrupt stays open") != std::string_view::npos;
+}
+
+StartedCall::StartedCall() noexcept : outer_(std::exchange(in_started_call, true)) {}
+StartedCall::~StartedCall() { in_started_call = outer_; }
+
+}  // namespace engine
+
+namespace detail {
+
+CallQuestions::CallQuestions(const Effect& effect, Of part)
+    : effect_(effect),
+      context_(&effect.runtime_.taskContext()),
+      part_(part),
+      outer_(part == Of::awaited ? context_->awaited_calls : innermost_call) {
+    (part_ == Of::awaited ? context_->awaited_calls : innermost_call) = this;
+}
+
+TaskId CallQuestions::id() const {
+    return engine::nameWithin(effect_.questionId(), part_ == Of::check ? "check" : "call");
+}
+
+CallQuestions::~CallQuestions() {
+    CallQuestions** place = part_ == Of::awaited ? &context_->awaited_calls : &innermost_call;
+    while (*place != this) place = &(*place)->outer_;  // awaited ones end in any order
+    *place = outer_;
+}
+
+/// The next question of a task: whose it is, and where it is counted.
+struct Questions {
+    // The function that asks; null: the node itself does. A thread may wait in one task's function and do another one's
+    // work meanwhile.
+    static CallQuestions* callOf(const TaskContext& context) noexcept {
+        CallQuestions* call = innermost_call;
+        while (call != nullptr && call->context_ != &context) call = call->outer_;
+        return call != nullptr ? call : context.awaited_calls;
+    }
+
+    // Which of several coroutines asks cannot be known.
+    static void check(const TaskContext& context, const Runtime& runtime) {
+        const CallQuestions* const call = callOf(context);
+        if (call == nullptr || call->part_ != CallQuestions::Of::awaited || call->outer_ == nullptr) return;
+        throw InvalidUpdateError("node '" + std::string(runtime.node()) +
+                                     "' asks while it awaits several effects (onceAsync): await the effect that asks "
+                                     "by itself, or ask outside of it",
+                                 {.node = std::string(runtime.node())});
+    }
+
+    static std::optional<GivenAnswer> find(TaskContext& context, const TaskId& task, const Value& question,
+                                           Interrupt& asked) {
+        CallQuestions* const call = callOf(context);
+        if (call == nullptr) {
+            asked = {task, context.calls++, {}};
+            return given(context, asked);
+        }
+        asked = {call->id(), call->asked_++, {}};
+        auto answer = given(context, asked);
+        if (in_started_call) return answer;
+        const std::uint64_t before = context.calls + context.calls_inside++;
+        if (answer || context.took_old_answer) return answer;
+        if (auto old = engine::TaskQuestions(*context.env, *context.task).takeOldAnswer(question, before, asked)) {
+            context.took_old_answer = true;
+            answer = GivenAnswer{std::move(*old), false};
+        }
+        return answer;
+    }
+
+    static std::optional<GivenAnswer> given(const TaskContext& context, const Interrupt& asked) {
+        bool is_new = true;
+        auto answer = engine::TaskQuestions(*context.env, *context.task).findAnswer(asked.id, asked.index, &is_new);
+        if (!answer) return {};
+        return GivenAnswer{std::move(*answer), is_new};
+    }
+
+    static Interrupt next(const TaskContext& context, const TaskId& task) {
+        const CallQuestions* const call = callOf(context);
+        if (call == nullptr) return {task, context.calls, {}};
+        return {call->id(), call->asked_, {}};
+    }
+
+    static Interrupt withKey(const TaskContext& context, const TaskId& task, std::string_view key) {
+        const CallQuestions* const call = callOf(context);
+        TaskId asker = call == nullptr ? task : call->id();
+        if (call == nullptr && context.failure != nullptr)
+            asker = engine::idOfQuestion(task, {});  // an error handler is not its node
+        return {engine::idOfQuestion(asker, key), 0, {}, std::string(key)};
+    }
+
+    static void restart(const TaskContext& context) noexcept {
+        if (CallQuestions* const call = callOf(context)) call->asked_ = 0;
+    }
+};
+
+void restartQuestions(Runtime& runtime) noexcept { Questions::restart(runtime.taskContext()); }
+
+namespace {
+
+void checkMayAsk(Runtime& runtime) {
+    const TaskContext& context = runtime.taskContext();
+    if (context.env == nullptr) throw InvalidUpdateError("a router cannot ask while its node's state is edited");
+    if (context.env->shared.saver ==
+        nullptr) {  // a subgraph without one asks all the same: the run around it keeps the question
+        throw MissingCheckpointerError(
+            "node '" + std::string(runtime.node()) +
+            "' asks for an answer, and the graph has no checkpointer that could keep the run until it comes");
+    }
+    Questions::check(context, runtime);
+}
+
+void checkKey(const Runtime& runtime, std::string_view key) {
+    const auto refuse = [&](const std::string& why) {
+        throw InvalidArgumentError("node '" + std::string(runtime.node()) + "' asks with a key that " + why +
+                                       "; give each question a text of 1 to " + std::to_string(key_bytes_max) +
+                                       " bytes",
+                                   {.node = std::string(runtime.node())});
+    };
+    if (key.empty() || key.size() > key_bytes_max) refuse("has " + std::to_string(key.size()) + " bytes");
+    if (!isUtf8(key)) refuse("is not UTF-8");
+}
+
+}  // namespace
+
+GivenAnswer ask(Runtime& runtime, Value question, AnswerCheck check) {
+    TaskContext& context = runtime.taskContext();
+    const auto held = engine::enter(context);
+    checkMayAsk(runtime);
+    Interrupt asked;
+    if (auto answer = Questions::find(context, runtime.taskId(), question, asked)) return std::move(*answer);
+    asked.value = std::move(question);
+    engine::TaskQuestions(*context.env, *context.task).noteCheck(asked, std::string(runtime.node()), check);
+    throw InterruptSignal{std::move(asked)};
+}
+
+std::optional<GivenAnswer> askAlso(Runtime& runtime, std::string_view key, Value question, AnswerCheck check) {
+    TaskContext& context = runtime.taskContext();
+    const auto held = engine::enter(context);
+    checkKey(runtime, key);
+    checkMayAsk(runtime);
+    Interrupt asked = Questions::withKey(context, runtime.taskId(), key);
+    if (auto answer = Questions::given(context, asked)) return answer;
+    asked.value = std::move(question);
+    engine::TaskQuestions(*context.env, *context.task).noteCheck(asked, std::string(runtime.node()), check);
+    engine::TaskQuestions(*context.env, *context.task).noteAsked(asked);
+    return {};
+}
+
+GivenAnswer ask(Runtime& runtime, std::string_view key, Value question, AnswerCheck check) {
+    if (auto answer = askAlso(runtime, key, std::move(question), check)) return std::move(*answer);
+    const TaskContext& context = runtime.taskContext();
+    const auto held = engine::enter(runtime.taskContext());
+    throw InterruptSignal{engine::TaskQuestions(*context.env, *context.task)
+                              .askedOf(Questions::withKey(context, runtime.taskId(), key).id)};
+}
+
+std::optional<GivenAnswer> findAnswer(Runtime& runtime, const std::string_view* key) {
+    const TaskContext& context = runtime.taskContext();
+    const auto held = engine::enter(runtime.taskContext());
+    if (key != nullptr) checkKey(runtime, *key);
+    if (context.env == nullptr) return {};
+    Questions::check(context, runtime);
+    const Interrupt asked = key != nullptr ? Questions::withKey(context, runtime.taskId(), *key)
+                                           : Questions::next(context, runtime.taskId());
+    return Questions::given(context, asked);
+}
+
+namespace {
+
+[[noreturn]] void refuse(const Runtime& runtime, const Interrupt& asked, const WrongTypeError& why) {
+    throw RefusedAnswerSignal{asked.id, asked.index,
+                              engine::refusedAnswer(std::string(runtime.node()), asked.key, why)};
+}
+
+}  // namespace
+
+void refuseLastAnswer(Runtime& runtime, const WrongTypeError& why) {
+    Interrupt asked = Questions::next(runtime.taskContext(), runtime.taskId());
+    --asked.index;
+    refuse(runtime, asked, why);
+}
+
+void refuseAnswer(Runtime& runtime, const std::string_view* key, const WrongTypeError& why) {
+    const TaskContext& context = runtime.taskContext();
+    refuse(runtime,
+           key != nullptr ? Questions::withKey(context, runtime.taskId(), *key)
+                          : Questions::next(context, runtime.taskId()),
+           why);
+}
+
+}  // namespace detail
+
+void stopForAnswers(Runtime& runtime) {
+    detail::TaskContext& context = runtime.taskContext();
+    const auto held = engine::enter(context);
+    auto asked =
+        context.env != nullptr ? engine::TaskQuestions(*context.env, *context.task).firstAsked() : std::nullopt;
+    if (!asked) {
+        throw InvalidUpdateError(
+            "node '" + std::string(runtime.node()) + "' stops for answers, and has asked nothing: ask first (sg::ask)",
+            {.node = std::string(runtime.node())});
+    }
+    throw detail::InterruptSignal{std::move(*asked)};
+}
+
+}  // namespace stategraph

@@ -1,0 +1,127 @@
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+
+#include <stategraph/error.hpp>
+
+#include "src/commit/task_record.hpp"
+#include "src/task/task_env.hpp"
+
+// What is kept and told of a task: its record, its events. Called on the thread that ran it.
+namespace stategraph::engine {
+
+std::string TaskEnv::encodeRecord(Task& task, bool finished) const {
+    const auto view = [](const std::vector<Interrupt>& from) {
+        std::vector<checkpoint::LoggedInterrupt> to;
+        for (const Interrupt& each : from) to.push_back({each.id, each.index, each.value.bytes(), each.key});
+        return to;
+    };
+    checkpoint::TaskFields fields;
+    fields.node = nodeOf(task).stored_name;
+    if (task.record.error) fields.error = *task.record.error;
+    if (task.record.failure) {
+        fields.failure = checkpoint::LoggedFailure{static_cast<std::uint64_t>(task.record.failure->attempts),
+                                                   task.record.failure->error};
+    }
+    fields.interrupts = view(task.record.interrupts);
+    fields.answers = view(task.record.answers);
+    std::string writes;
+    std::vector<std::string> payloads;
+    if (finished) {
+        writes = encodeWriteList(core().schema(), task.result.writes);
+        fields.writes = writes;
+        payloads = addRoutes(topology(), task.routes, fields);
+    }
+    std::string record;
+    checkpoint::writeTask(place.checkpoint, fields, record);
+    return record;
+}
+
+void TaskEnv::storeRecord(Task& task, bool finished) {
+    log.putTask(place.checkpoint, pathOf(topology(), task.planned), encodeRecord(task, finished));
+    task.record.stored = true;
+}
+
+void TaskEnv::storeEffect(const std::string& path, Effects::Entry entry) {
+    TaskEnv* outer = this;
+    // The checkpoint that a task's name is made of must not be lost where its effect is kept.
+    for (; outer->link != nullptr; outer = outer->link->env) outer->log.wait();
+    if (outer->hasSaver()) {
+        checkpoint::TaskFields fields;
+        fields.effect = checkpoint::LoggedEffect{.begun = entry.begun, .result = entry.result};
+        std::string record;
+        checkpoint::writeTask(outer->place.checkpoint, fields, record);
+        outer->log.putTask(outer->place.checkpoint, path, record);
+    }
+    shared.effects.set(path, std::move(entry));
+}
+
+// The one task of a superstep: what its commit and its events need, before its writes are applied and so lost.
+void TaskEnv::prepareSingle(Task& task) {
+    Drafts& drafts = superstep->drafts();
+    if (drafts.made || isQuiet()) return;
+    drafts.made = true;
+    if (log.logsOperations())
+        encodeCommitWrites(core().schema(), task.result.writes, log.snapshotIsDue(), drafts.writes);
+    // Its commit says what it wrote, unless that will not stand right behind this checkpoint in the log.
+    const bool apart = log.logsOperations() ? log.stored() != log.head() : place.checkpoint == log.stored();
+    if (hasSaver() && apart) drafts.record = encodeRecord(task, true);
+    if (teller.any()) {
+        drafts.messages = teller.messages(task, task.attempt);
+        drafts.update = teller.update(task, task.extra().is_cached);
+        if (!task.extra().is_cached) drafts.end = teller.taskEnds(task, TaskStatus::finished);
+    }
+}
+
+void TaskEnv::taskFinished(Task& task) {
+    if (isQuiet()) return;
+    if (superstep->hasOneTask()) {
+        Drafts& drafts = superstep->drafts();
+        prepareSingle(task);
+        if (!drafts.record.empty()) {
+            log.putTaskWithCommit(place.checkpoint, pathOf(topology(), task.planned), std::move(drafts.record));
+        }
+        for (StreamEvent& message : drafts.messages) teller.emit(std::move(message));
+        drafts.messages.clear();
+        teller.emit(std::move(drafts.update));
+        teller.emitTaskEnd(std::move(drafts.end));
+        return;
+    }
+    if (hasSaver()) storeRecord(task, true);
+    if (teller.any()) {
+        for (StreamEvent& message : teller.messages(task, task.attempt)) teller.emit(std::move(message));
+        teller.emit(teller.update(task, task.extra().is_cached));
+        if (!task.extra().is_cached) teller.emitTaskEnd(teller.taskEnds(task, TaskStatus::finished));
+    }
+}
+
+void TaskEnv::taskStopped(Task& task) noexcept {
+    if (superstep->hasOneTask()) superstep->drafts().clear();  // only single tasks have any
+    try {
+        if (hasSaver() && !task.record.empty()) storeRecord(task, false);
+        if (observation) observeQuestions(task);
+        if (!teller.any()) return;
+        if (!task.extra().asked.empty()) teller.interrupted(task, task.extra().asked);
+        const TaskStatus how = task.progress.status();
+        if (how == TaskStatus::failed || !task.extra().asked.empty()) {
+            teller.emitTaskEnd(teller.taskEnds(task, how));
+        }
+    } catch (...) {
+        task.progress.end(TaskStatus::failed);
+        if (task.extra().failure == nullptr) task.useExtra().failure = std::current_exception();
+    }
+}
+
+void TaskEnv::observeQuestions(const Task& task) const noexcept {
+    if (nodeOf(task).subgraph) return;  // the run inside told
+    for (const Interrupt& asked : task.extra().asked) {
+        observation.tell(&Observer::interruptRaised,
+                         InterruptRaised{observation.run(), place.step, nodeOf(task).name, asked});
+    }
+}
+
+void TaskEnv::observeRetry(Task& task, int attempt, std::chrono::duration<double, std::milli> wait) const noexcept {
+    observation.tell(&Observer::taskRetries, TaskRetry{observation.run(), nodeOf(task).name, task.id, attempt, wait});
+}
+
+}  // namespace stategraph::engine

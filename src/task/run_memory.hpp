@@ -1,0 +1,32 @@
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "src/commit/log_writer.hpp"
+#include "src/step/superstep.hpp"
+#include "src/superstep/schedule.hpp"
+
+namespace stategraph::engine {
+
+/// What a run works with, superstep by superstep; nothing in it outlives the run but memory.
+struct RunMemory {
+    Schedule schedule;
+    std::vector<PlannedTask> plan;  // of `schedule`
+    SuperstepMemory superstep;
+    LogWriter log;
+};
+
+/// A RunMemory for the time of one run. A thread keeps a few for its next runs, so that short runs hardly allocate.
+class RunMemoryLoan {
+public:
+    RunMemoryLoan();
+    ~RunMemoryLoan();
+    RunMemoryLoan(const RunMemoryLoan&) = delete;
+    RunMemoryLoan& operator=(const RunMemoryLoan&) = delete;
+    RunMemory* operator->() const noexcept { return memory_.get(); }
+
+private:
+    std::unique_ptr<RunMemory> memory_;
+};
+
+}  // namespace stategraph::engine

@@ -1,0 +1,268 @@
+#include <stategraph/executor.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include <stategraph/error.hpp>
+
+#include "src/threads/fork.hpp"
+#include "src/threads/waiting.hpp"
+#include "src/value/times.hpp"
+
+namespace stategraph {
+namespace {
+
+// Waking a sleeping thread takes several microseconds, as much as dozens of tiny tasks. Who runs out of work therefore
+// looks out for more this long before it sleeps; one thread of an executor at a time, and where it would not take the
+// only core.
+constexpr std::chrono::microseconds look_out_max{20};
+const bool has_cores = std::thread::hardware_concurrency() > 1;
+
+// Whether `is_there` became true in that time.
+template <class F>
+bool lookOut(F is_there) {
+    if (!has_cores) return is_there();
+    const auto end = std::chrono::steady_clock::now() + look_out_max;
+    do {
+        for (int i = 0; i < 32; ++i) {
+            if (is_there()) return true;
+#if defined(__x86_64__) || defined(__i386__)
+            __builtin_ia32_pause();
+#endif
+        }
+    } while (std::chrono::steady_clock::now() < end);
+    return false;
+}
+
+/// The work of one forEach: whoever is free takes the next index.
+struct Batch {
+    void (*run)(void* context, std::size_t index);
+    void* context;
+    std::size_t count;
+    std::size_t helpers_max;
+    std::atomic<std::size_t> next{0};
+    std::atomic<std::size_t> helpers{0};  // asked for so far
+    std::mutex mutex;
+    std::condition_variable done;
+    std::atomic<std::size_t> finished{0};
+
+    // Takes indexes until there are none. `before_each` is called before each that is taken while more are left.
+    template <class F>
+    void work(F before_each) {
+        std::size_t mine = 0;
+        for (std::size_t i = next.fetch_add(1); i < count; i = next.fetch_add(1)) {
+            if (i + 1 < count) before_each();
+            run(context, i);
+            ++mine;
+        }
+        if (mine == 0) return;
+        if (finished.fetch_add(mine) + mine < count) return;
+        const std::lock_guard lock(mutex);  // between the waiter's look and its sleep nothing may end
+        done.notify_all();
+    }
+    bool isDone() const noexcept { return finished.load() == count; }
+};
+
+}  // namespace
+
+// Whose thread this is.
+static thread_local const void* served = nullptr;
+
+bool engine::servesExecutor() noexcept { return served != nullptr; }
+
+struct Executor::Impl final : std::enable_shared_from_this<Impl>, engine::ForkAware {
+    Impl() : ForkAware(Rank::executor) {}
+
+    struct Work {
+        std::shared_ptr<Batch> batch;  // or:
+        void (*run)(void* context) = nullptr;
+        void* context = nullptr;
+        std::uint64_t number = 0;
+    };
+
+    ExecutorOptions options;
+    std::mutex mutex;
+    std::condition_variable wake;
+    std::condition_variable ended;
+    std::deque<Work> queue;
+    std::uint64_t pushed = 0;
+    std::size_t threads = 0;
+    std::size_t starting = 0;            // of those, not there yet, and perhaps never
+    std::size_t idle = 0;                // asleep
+    bool looks_out = false;              // one thread does
+    std::atomic<std::size_t> queued{0};  // as many as `queue` has, or it is stopping
+    bool stopping = false;
+
+    // Adds it to the queue. `at_once`: only if a thread is free for it or can be started; else this gives false.
+    bool push(Work work, bool at_once = false) {
+        const auto self = shared_from_this();  // what is pushed may be done, and end the executor, before this returns
+        std::unique_lock lock(mutex);
+        const std::size_t waiting = queue.size() + 1 - (looks_out ? 1 : 0);
+        const bool is_full = threads >= options.threads_max;
+        if (at_once && is_full && idle < waiting) return false;
+        const std::uint64_t number = work.number = ++pushed;
+        // What is to begin at once is not to wait behind what a thread that could not be started was for.
+        queue.insert(at_once ? queue.begin() : queue.end(), std::move(work));
+        queued.store(queue.size(), std::memory_order_relaxed);
+        if (waiting == 0) return true;
+        if (idle >= waiting) {
+            lock.unlock();
+            wake.notify_one();
+            return true;
+        }
+        if (is_full) return true;
+        ++threads;
+        ++starting;
+        lock.unlock();
+        try {
+            std::thread([self] { self->serve(); }).detach();
+            return true;
+        } catch (...) {
+            lock.lock();
+            --starting;
+            --threads;
+            ended.notify_all();
+            if (!at_once && threads > starting) return true;  // those that are there will come to it
+            // Perhaps nobody will: the caller must know, or would wait for ever.
+            if (std::erase_if(queue, [&](const Work& each) { return each.number == number; }) == 0)
+                return true;  // somebody has begun it
+            queued.store(queue.size(), std::memory_order_relaxed);
+            if (at_once) return false;
+            throw;
+        }
+    }
+
+    void lockForFork() noexcept override { mutex.lock(); }
+    void unlockAfterFork() noexcept override { mutex.unlock(); }
+    // Its threads are in the parent, and so is what they were to do.
+    void restartInChild() noexcept override {
+        queue.clear();
+        queued.store(0);
+        threads = served == this ? 1 : 0;
+        starting = 0;
+        idle = 0;
+        looks_out = false;
+        ::new (&wake) std::condition_variable();  // the old ones have waiters that are gone
+        ::new (&ended) std::condition_variable();
+        mutex.unlock();
+    }
+
+    // One more helper, unless there are enough; a helper that finds more work asks for the next, so that a burst of
+    // tiny tasks wakes hardly anybody and blocking ones soon have a thread each.
+    void help(const std::shared_ptr<Batch>& batch) {
+        if (batch->helpers.load() >= batch->helpers_max) return;
+        if (batch->helpers.fetch_add(1) >= batch->helpers_max) return;
+        push({.batch = batch});
+    }
+
+    void serve() {
+        served = this;
+        std::unique_lock lock(mutex);
+        --starting;
+        for (;;) {
+            if (queue.empty()) {
+                if (stopping) break;
+                if (!looks_out && has_cores) {
+                    looks_out = true;
+                    lock.unlock();
+                    const bool found = lookOut([this] { return queued.load(std::memory_order_relaxed) > 0; });
+                    lock.lock();
+                    looks_out = false;
+                    if (found || !queue.empty() || stopping) continue;
+                }
+                ++idle;
+                const bool woken = wake.wait_until(lock, times::after(std::chrono::steady_clock::now(), options.idle),
+                                                   [this] { return !queue.empty() || stopping; });
+                --idle;
+                if (!woken) break;
+                continue;
+            }
+            Work work = std::move(queue.front());
+            queue.pop_front();
+            queued.store(queue.size(), std::memory_order_relaxed);
+            lock.unlock();
+            if (work.batch) {
+                work.batch->work([&] {
+                    try {
+                        help(work.batch);
+                    } catch (...) {  // no memory for one more helper: those there are do the work
+                    }
+                });
+            } else {
+                work.run(work.context);
+            }
+            work = {};
+            lock.lock();
+        }
+        --threads;
+        ended.notify_all();
+    }
+};
+
+Executor::Executor(const ExecutorOptions& options) : impl_(std::make_shared<Impl>()) {
+    if (options.threads_max < 1) throw InvalidArgumentError("ExecutorOptions::threads_max must be at least 1");
+    if (options.idle.count() < 0)
+        throw InvalidArgumentError("ExecutorOptions::idle is " + times::textOf(options.idle) +
+                                   "; it must not be negative");
+    impl_->options = options;
+}
+
+Executor::~Executor() {
+    std::unique_lock lock(impl_->mutex);
+    impl_->stopping = true;
+    impl_->wake.notify_all();
+    if (served == impl_.get()) return;  // the last that held it ended on one of its threads, which end by themselves
+    impl_->ended.wait(lock, [this] { return impl_->threads == 0; });
+}
+
+void Executor::forEach(std::size_t count, std::size_t concurrency, void (*run)(void* context, std::size_t index),
+                       void* context, bool elsewhere) {
+    if (count == 0) return;
+    const std::size_t hands = std::max<std::size_t>(1, std::min(count, concurrency));
+    if (hands == 1 && !elsewhere) {
+        for (std::size_t i = 0; i < count; ++i) run(context, i);
+        return;
+    }
+    auto batch = std::make_shared<Batch>();
+    batch->run = run;
+    batch->context = context;
+    batch->count = count;
+    batch->helpers_max = elsewhere ? hands : hands - 1;
+    bool takes_part = true;
+    try {
+        if (elsewhere) {
+            batch->helpers = 1;
+            takes_part = !impl_->push({.batch = batch}, true);
+        } else {
+            impl_->help(batch);
+        }
+    } catch (...) {
+        // No memory for a helper: the caller does the work.
+    }
+    if (takes_part) {
+        batch->work([&] {});
+        if (lookOut([&] { return batch->isDone(); })) return;
+    }
+    std::unique_lock lock(batch->mutex);
+    batch->done.wait(lock, [&] { return batch->isDone(); });
+}
+
+void Executor::submit(void (*run)(void* context), void* context) {
+    (void)impl_->push({.batch = {}, .run = run, .context = context});
+}
+
+bool Executor::trySubmit(void (*run)(void* context), void* context) {
+    return impl_->push({.batch = {}, .run = run, .context = context}, true);
+}
+
+const std::shared_ptr<Executor>& Executor::common() {
+    // Never destroyed: threads of it may outlive main.
+    static const auto* executor = new std::shared_ptr<Executor>(std::make_shared<Executor>());
+    return *executor;
+}
+
+}  // namespace stategraph

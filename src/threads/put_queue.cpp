@@ -1,0 +1,109 @@
+#include "src/threads/put_queue.hpp"
+
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include <stategraph/executor.hpp>
+
+namespace stategraph::engine {
+
+// A request with its own bytes.
+struct PutQueue::Job {
+    std::atomic<bool> is_begun{false};
+    PutQueue* queue;
+    BaseCheckpointSaver* saver;
+    std::string thread_id;
+    std::string checkpoint_ns;
+    CheckpointId expected_head;
+    bool sync;
+    std::vector<std::string> bytes;
+    std::vector<std::string> paths;
+    std::vector<CommitRow> commits;
+    std::vector<WriteRow> writes;
+
+    Job(PutQueue& owner, BaseCheckpointSaver& to, const PutRequest& request)
+        : queue(&owner),
+          saver(&to),
+          thread_id(request.log.thread_id),
+          checkpoint_ns(request.log.checkpoint_ns),
+          expected_head(request.expected_head),
+          sync(request.sync) {
+        bytes.reserve(request.commits.size() + 2 * request.writes.size());
+        paths.reserve(request.writes.size());
+        for (const CommitRow& row : request.commits) {
+            bytes.emplace_back(row.bytes);
+            commits.push_back({row.id, row.parent, row.base, bytes.back()});
+        }
+        for (const WriteRow& row : request.writes) {
+            bytes.emplace_back(row.bytes);
+            paths.emplace_back(row.path);
+            writes.push_back({row.checkpoint_id, paths.back(), bytes.back()});
+            if (row.expected) writes.back().expected = bytes.emplace_back(*row.expected);
+        }
+    }
+
+    // By whoever comes first.
+    void run() {
+        if (is_begun.exchange(true)) return;
+        std::exception_ptr failure;
+        try {
+            saver->put({{thread_id, checkpoint_ns}, expected_head, commits, writes, sync});
+        } catch (...) {
+            failure = std::current_exception();
+        }
+        const std::lock_guard lock(queue->mutex_);
+        queue->busy_ = false;
+        queue->job_ = nullptr;                             // whoever runs it holds it too
+        if (failure) queue->failed_ = std::move(failure);  // all of it: the run's thread is the one to destroy it
+        queue->idle_.notify_all();
+    }
+};
+
+PutQueue::~PutQueue() {
+    std::unique_lock lock(mutex_);
+    waitQuietly(lock);
+}
+
+void PutQueue::put(Executor& executor, BaseCheckpointSaver& saver, const PutRequest& request) {
+    const auto job = std::make_shared<Job>(*this, saver, request);
+    auto held = std::make_unique<std::shared_ptr<Job>>(job);
+    {
+        std::unique_lock lock(mutex_);
+        waitQuietly(lock);
+        if (failed_) std::rethrow_exception(failed_);  // and for ever: what follows would not fit the log
+        busy_ = true;
+        job_ = job;
+    }
+    try {
+        executor.submit(
+            [](void* context) {
+                (*std::unique_ptr<std::shared_ptr<Job>>(static_cast<std::shared_ptr<Job>*>(context)))->run();
+            },
+            held.get());
+    } catch (...) {
+        const std::lock_guard lock(mutex_);
+        busy_ = false;  // nobody has the job
+        job_ = nullptr;
+        throw;
+    }
+    (void)held.release();
+}
+
+void PutQueue::wait() {
+    std::unique_lock lock(mutex_);
+    waitQuietly(lock);
+    if (failed_) std::rethrow_exception(failed_);  // to each task that asks, and to whoever ends the run
+}
+
+void PutQueue::waitQuietly(std::unique_lock<std::mutex>& lock) {
+    if (busy_ && job_ != nullptr && !job_->is_begun.load()) {
+        const std::shared_ptr<Job> job = job_;
+        lock.unlock();
+        job->run();
+        lock.lock();
+    }
+    idle_.wait(lock, [this] { return !busy_; });
+}
+
+}  // namespace stategraph::engine

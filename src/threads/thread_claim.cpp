@@ -1,0 +1,237 @@
+#include "src/threads/thread_claim.hpp"
+
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <type_traits>
+
+#include <stategraph/error.hpp>
+
+#include "src/value/comparisons.hpp"
+#include "src/value/times.hpp"
+
+namespace stategraph::engine {
+
+// The lines of some threads, as lists that run through the claims themselves: entering and leaving allocate nothing,
+// and cost the same however many wait. A line's first claim is the thread's holder, and has what is known of the whole
+// line.
+struct alignas(64) ThreadClaim::Shard {
+    static constexpr std::size_t chain_count = 64;
+    std::mutex mutex;
+    std::array<ThreadClaim*, chain_count> chains{};  // of first claims, by hash
+
+    // The link to the first claim of a thread's line: the place for a new line if there is none.
+    ThreadClaim** linkOf(const ThreadClaim& claim) noexcept {
+        ThreadClaim** link = &chains[claim.chain_];
+        while (*link != nullptr) {
+            ++checkpoint::comparisons;
+            if (claim.isFor(**link)) break;
+            link = &(*link)->next_line_;
+        }
+        return link;
+    }
+};
+
+ThreadClaim::Shard& ThreadClaim::nameThread(const BaseCheckpointSaver& saver, std::string_view thread_id,
+                                            OnBusy on_busy) noexcept {
+    saver_ = &saver;
+    thread_id_ = thread_id;
+    replaces_ = on_busy == OnBusy::replace;
+    const std::size_t hash =
+        (std::hash<const void*>()(&saver) ^ std::hash<std::string_view>()(thread_id)) * 0x9E3779B97F4A7C15ULL;
+    shard_ = static_cast<std::uint8_t>(hash >> 58U);
+    chain_ = static_cast<std::uint8_t>(hash >> 52U & (Shard::chain_count - 1));
+    return shard();
+}
+
+ThreadClaim::Shard& ThreadClaim::shard() const noexcept {
+    static constinit std::array<Shard, 64> shards;
+    static_assert(std::is_trivially_destructible_v<Shard>, "runs may end after statics are destroyed");
+    return shards[shard_];
+}
+
+namespace {
+
+void checkTimeout(std::chrono::milliseconds timeout) {
+    if (timeout.count() < 0) {
+        throw InvalidArgumentError("busy_timeout is " + times::textOf(timeout) + "; it must not be negative");
+    }
+}
+
+}  // namespace
+
+// At the end of its line; true if that is its beginning too.
+bool ThreadClaim::enter(Shard& shard) noexcept {
+    ThreadClaim** const link = shard.linkOf(*this);
+    ThreadClaim* const holder = *link;
+    next_ = nullptr;
+    if (holder == nullptr) {
+        next_line_ = nullptr;
+        previous_ = nullptr;
+        last_ = this;
+        replacing_ = 0;
+        is_first_ = true;
+        replaced_.store(false, std::memory_order_relaxed);
+        *link = this;
+        return true;
+    }
+    is_first_ = false;
+    previous_ = holder->last_;
+    previous_->next_ = this;
+    holder->last_ = this;
+    if (replaces_) {
+        ++holder->replacing_;
+        holder->replaced_.store(true, std::memory_order_relaxed);
+    }
+    return false;
+}
+
+// From any place in its line. If that was the first, the next claim holds the thread, and is notified.
+void ThreadClaim::leave(Shard& shard) noexcept {
+    ThreadClaim** const link = shard.linkOf(*this);
+    ThreadClaim* const holder = *link;
+    if (holder != this) {
+        previous_->next_ = next_;
+        (next_ != nullptr ? next_->previous_ : holder->last_) = previous_;
+        if (replaces_) holder->replaced_.store(--holder->replacing_ > 0, std::memory_order_relaxed);
+        return;
+    }
+    is_first_ = false;
+    if (next_ == nullptr) {
+        *link = next_line_;
+        return;
+    }
+    ThreadClaim& next = *next_;
+    next.next_line_ = next_line_;
+    next.previous_ = nullptr;
+    next.last_ = last_;
+    next.replacing_ = replacing_ - (next.replaces_ ? 1 : 0);
+    next.replaced_.store(next.replacing_ > 0, std::memory_order_relaxed);
+    next.is_first_ = true;
+    *link = &next;
+    next.giveTurn();
+}
+
+void ThreadClaim::giveTurn() noexcept {
+    if (waiting_ != nullptr) waiting_->notify_one();
+    if (turn_ == nullptr) return;
+    try {
+        turn_(turn_context_);
+    } catch (...) {
+        // No memory to wake it: it looks for itself when its time is over.
+    }
+}
+
+void ThreadClaim::acquire(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy,
+                          std::chrono::milliseconds timeout, const ClaimStop& stop) {
+    if (holds_) return;
+    checkTimeout(timeout);
+    Shard& shard = nameThread(saver, thread_id, on_busy);
+    std::unique_lock lock(shard.mutex);
+    if (*shard.linkOf(*this) == nullptr) {
+        enter(shard);
+    } else {
+        if (on_busy == OnBusy::reject) {
+            throw ThreadBusyError(
+                "another run is under way on the thread; wait for it to end, or choose OnBusy::wait or OnBusy::replace",
+                {.thread_id = std::string(thread_id)});
+        }
+        std::condition_variable_any comes;  // before it enters: this may throw
+        enter(shard);
+        waiting_ = &comes;
+        auto until = times::after(std::chrono::steady_clock::now(), timeout);
+        const bool run_ends_first = stop.deadline && *stop.deadline < until;
+        if (run_ends_first) until = *stop.deadline;
+        const bool is_mine = comes.wait_until(lock, stop.token, until, [this] { return is_first_; });
+        waiting_ = nullptr;
+        if (!is_mine) {
+            leave(shard);
+            if (stop.token.stop_requested() || run_ends_first) refuseStopped(thread_id);
+            refuse(thread_id, timeout);
+        }
+    }
+    holds_ = true;
+}
+
+bool ThreadClaim::enterLine(const BaseCheckpointSaver& saver, std::string_view thread_id, OnBusy on_busy,
+                            std::chrono::milliseconds timeout, Turn turn, void* context) {
+    checkTimeout(timeout);
+    Shard& shard = nameThread(saver, thread_id, on_busy);
+    const std::lock_guard lock(shard.mutex);
+    holds_ = enter(shard);
+    if (holds_) return true;
+    turn_ = turn;
+    turn_context_ = context;
+    return false;
+}
+
+bool ThreadClaim::leaveLine() noexcept {
+    Shard& own_shard = shard();
+    const std::lock_guard lock(own_shard.mutex);
+    turn_ = nullptr;
+    holds_ = is_first_;
+    if (!holds_) leave(own_shard);
+    return holds_;
+}
+
+void ThreadClaim::refuse(std::string_view thread_id, std::chrono::milliseconds timeout) {
+    throw ThreadBusyError(
+        "another run is under way on the thread, and did not end within " + times::textOf(timeout) + " (busy_timeout)",
+        {.thread_id = std::string(thread_id)});
+}
+
+void ThreadClaim::refuseStopped(std::string_view thread_id) {
+    throw CancelledError("the run was to end before it had its turn on the thread; nothing was done",
+                         {.thread_id = std::string(thread_id)});
+}
+
+void ThreadClaim::release() noexcept {
+    if (!holds_) return;
+    {
+        Shard& own_shard = shard();
+        const std::lock_guard lock(own_shard.mutex);
+        leave(own_shard);
+        holds_ = false;
+    }
+    takeCancels(nullptr, nullptr);  // waits for one that found it before
+}
+
+void ThreadClaim::takeCancels(StoreCancel store, void* context) noexcept {
+    const std::lock_guard lock(storing_);
+    store_cancel_ = store;
+    store_context_ = context;
+    if (store == nullptr) cancelled_ = false;
+}
+
+std::optional<bool> ThreadClaim::cancelHolder(const BaseCheckpointSaver& saver, std::string_view thread_id,
+                                              std::chrono::steady_clock::time_point until) {
+    constexpr std::chrono::microseconds nap(100);
+    ThreadClaim wanted;
+    Shard& shard = wanted.nameThread(saver, thread_id, OnBusy::reject);
+    for (;;) {
+        std::unique_lock lock(shard.mutex);
+        ThreadClaim* const holder = *shard.linkOf(wanted);
+        if (holder == nullptr) return {};
+        // Not waited for under the shard's lock: what holds it may be waiting for a disk.
+        if (std::unique_lock storing(holder->storing_, std::try_to_lock); storing && holder->store_cancel_ != nullptr) {
+            lock.unlock();  // the holder stays: it does not end before it has this lock
+            if (!holder->store_cancel_(holder->store_context_)) return false;
+            holder->cancelled_ = true;
+            return true;
+        }
+        lock.unlock();
+        if (std::chrono::steady_clock::now() >= until) {
+            throw ThreadBusyError(
+                "the run or the edit that is under way on the thread could not be cancelled in time (busy_timeout)",
+                {.thread_id = std::string(thread_id)});
+        }
+        std::this_thread::sleep_for(nap);
+    }
+}
+
+}  // namespace stategraph::engine

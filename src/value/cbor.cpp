@@ -1,0 +1,404 @@
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include <cbor.h>
+
+#include <stategraph/encoding.hpp>
+#include <stategraph/error.hpp>
+
+#include "src/value/utf8.hpp"
+
+namespace stategraph {
+namespace {
+
+using Type = Decoder::Type;
+
+constexpr std::size_t head_max = 9;
+
+// Encodes the head of an item, or an item that is only a head, with one of libcbor's functions.
+template <class Write, class... Value>
+[[gnu::noinline]] void appendHead(std::string& out, Write write, Value... value) {
+    std::array<unsigned char, head_max> head;
+    const std::size_t size = write(value..., head.data(), head.size());
+    out.append(reinterpret_cast<const char*>(head.data()), size);
+}
+
+// The head of what has a length. That of the commonest, the short, is one byte and costs no call.
+template <class Write>
+[[gnu::always_inline]] inline void appendLength(std::string& out, unsigned char major, Write write,
+                                                std::size_t length) {
+    if (length < 24) return out.push_back(static_cast<char>(major | length));
+    appendHead(out, write, length);
+}
+
+// Copies a text of fewer than 24 bytes with reads and writes that overlap. False: not all of it is ASCII.
+[[gnu::always_inline]] inline bool copyIfAscii(std::string_view from, char* to) noexcept {
+    const auto copy = [&]<class Word>(Word, std::size_t at) {
+        Word word;
+        std::memcpy(&word, from.data() + at, sizeof word);
+        std::memcpy(to + at, &word, sizeof word);
+        return static_cast<std::uint64_t>(word);
+    };
+    const std::size_t size = from.size();
+    std::uint64_t all = 0;
+    if (size >= 8) {
+        all = copy(std::uint64_t(), 0) | copy(std::uint64_t(), size - 8);
+        if (size > 16) all |= copy(std::uint64_t(), 8);
+    } else if (size >= 4) {
+        all = copy(std::uint32_t(), 0) | copy(std::uint32_t(), size - 4);
+    } else if (size > 0) {
+        all = copy(std::uint8_t(), 0) | copy(std::uint8_t(), size / 2) | copy(std::uint8_t(), size - 1);
+    }
+    return (all & 0x8080808080808080U) == 0;
+}
+
+// The bits of the half-precision float that equals `value`, -1 if there is none. Not libcbor's, which rounds.
+int halfBits(float value) noexcept {
+    std::uint32_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    const std::uint32_t sign = bits >> 16U & 0x8000U;
+    const std::uint32_t fraction = bits & 0x7fffffU;
+    const int biased = static_cast<int>(bits >> 23U & 0xffU);
+    if (biased == 0xff) return fraction == 0 ? static_cast<int>(sign | 0x7c00U) : -1;
+    if (biased == 0) return fraction == 0 ? static_cast<int>(sign) : -1;
+    const int exponent = biased - 127;
+    if (exponent > 15 || exponent < -24) return -1;
+    if (exponent >= -14) {
+        if ((fraction & 0x1fffU) != 0) return -1;
+        return static_cast<int>(sign | static_cast<std::uint32_t>(exponent + 15) << 10U | fraction >> 13U);
+    }
+    const std::uint32_t whole = fraction | 0x800000U;
+    const auto shift = static_cast<unsigned>(-exponent - 1);
+    if ((whole & ((1U << shift) - 1U)) != 0) return -1;
+    return static_cast<int>(sign | whole >> shift);
+}
+
+const char* describe(Type type) noexcept {
+    switch (type) {
+        case Type::unsigned_integer:
+            return "an integer";
+        case Type::negative_integer:
+            return "a negative integer";
+        case Type::bytes:
+            return "bytes";
+        case Type::text:
+            return "text";
+        case Type::array:
+            return "an array";
+        case Type::map:
+            return "a map";
+        case Type::boolean:
+            return "a boolean";
+        case Type::null:
+            return "null";
+        case Type::real:
+            return "a real number";
+        case Type::end:
+            return "the end of the bytes";
+    }
+    return "something else";
+}
+
+[[noreturn]] void failWith(std::string_view expected, std::string_view found) {
+    std::string message = "expected ";
+    message.append(expected).append(", found ").append(found);
+    throw WrongTypeError(std::move(message));
+}
+
+// The head of one item, and the content of a string.
+struct Item {
+    std::uint64_t number = 0;
+    double real = 0;
+    std::string_view data;
+};
+
+template <class T>
+void onReal(void* item, T value) {
+    static_cast<Item*>(item)->real = value;
+}
+
+Item takeReal(std::string_view& rest) {
+    static const cbor_callbacks callbacks = [] {
+        cbor_callbacks made = cbor_empty_callbacks;
+        made.float2 = onReal<float>;
+        made.float4 = onReal<float>;
+        made.float8 = onReal<double>;
+        return made;
+    }();
+    Item item;
+    const cbor_decoder_result result =
+        cbor_stream_decode(reinterpret_cast<cbor_data>(rest.data()), rest.size(), &callbacks, &item);
+    if (result.status == CBOR_DECODER_NEDATA)
+        failWith(describe(Type::real), "only the beginning of it; the bytes are cut off");
+    if (result.status != CBOR_DECODER_FINISHED) failWith(describe(Type::real), "malformed bytes");
+    rest.remove_prefix(result.read);
+    return item;
+}
+
+[[noreturn]] void failCut(Type type) { failWith(describe(type), "only the beginning of it; the bytes are cut off"); }
+
+// Reads one item whose type peek() has found. Reals alone are worth a call of libcbor's decoder.
+inline Item take(std::string_view& rest, Type type) {
+    Item item;
+    const unsigned lead = static_cast<unsigned char>(rest.front());
+    const unsigned info = lead & 0x1fU;
+    if (lead >= 0xe0U) {
+        if (type == Type::real) return takeReal(rest);
+        item.number = info == 21;  // true
+        rest.remove_prefix(1);
+        return item;
+    }
+    std::size_t head = 1;
+    item.number = info;
+    if (info >= 24) {
+        head += std::size_t{1} << (info - 24);
+        if (rest.size() < head) failCut(type);
+        item.number = 0;
+        for (std::size_t i = 1; i < head; ++i) item.number = item.number << 8U | static_cast<unsigned char>(rest[i]);
+    }
+    if (type == Type::text || type == Type::bytes) {
+        if (item.number > rest.size() - head) failCut(type);
+        item.data = {rest.data() + head, static_cast<std::size_t>(item.number)};
+        head += item.data.size();
+    }
+    rest.remove_prefix(head);
+    return item;
+}
+
+// The types by an item's first byte; `end` where there is none that this library writes.
+constexpr std::array<Type, 256> makeTypes() {
+    constexpr std::array<Type, 6> majors{
+        Type::unsigned_integer, Type::negative_integer, Type::bytes, Type::text, Type::array, Type::map};
+    std::array<Type, 256> types{};
+    for (std::size_t lead = 0; lead < types.size(); ++lead) {
+        types[lead] = lead < 0xc0 && (lead & 0x1fU) <= 27 ? majors[lead >> 5U] : Type::end;
+    }
+    types[0xf4] = types[0xf5] = Type::boolean;
+    types[0xf6] = Type::null;
+    types[0xf9] = types[0xfa] = types[0xfb] = Type::real;
+    return types;
+}
+constexpr std::array<Type, 256> types = makeTypes();
+
+[[noreturn]] void failLead(unsigned lead) {
+    if (lead >= 0xe0U) failWith("a value", "a simple value that is not true, false or null");
+    if (lead >= 0xc0U) failWith("a value", "a tag, which this library does not write");
+    if ((lead & 0x1fU) == 31 && lead >= 0x40U)
+        failWith("a value", "an indefinite length, which this library does not write");
+    failWith("a value", "malformed bytes");
+}
+
+inline Type typeOf(std::string_view rest) {
+    if (rest.empty()) return Type::end;
+    const unsigned lead = static_cast<unsigned char>(rest.front());
+    const Type type = types[lead];
+    if (type == Type::end) [[unlikely]]
+        failLead(lead);
+    return type;
+}
+
+// An item takes at least one byte, so more of them than bytes is a lie; refused before anybody makes room for them.
+inline std::size_t takeCount(std::string_view& rest, Type type, std::size_t bytes_each) {
+    const std::uint64_t count = take(rest, type).number;
+    if (count > rest.size() / bytes_each) {
+        failWith(describe(type),
+                 "a count of " + std::to_string(count) + " with only " + std::to_string(rest.size()) + " bytes left");
+    }
+    return static_cast<std::size_t>(count);
+}
+
+}  // namespace
+
+void Encoder::null() { out_->push_back('\xf6'); }
+
+void Encoder::boolean(bool value) { out_->push_back(value ? '\xf5' : '\xf4'); }
+
+void Encoder::integer(std::int64_t value) {
+    if (value >= 0) return unsignedInteger(static_cast<std::uint64_t>(value));
+    appendHead(*out_, cbor_encode_negint, ~static_cast<std::uint64_t>(value));
+}
+
+void Encoder::unsignedInteger(std::uint64_t value) {
+    if (value < 24) return out_->push_back(static_cast<char>(value));  // the commonest numbers cost no call
+    appendHead(*out_, cbor_encode_uint, value);
+}
+
+void Encoder::real(double value) {
+    int half = 0x7e00;
+    if (!std::isnan(value)) {
+        // The conversion to float is undefined for what is out of its range.
+        const bool in_range = std::isinf(value) || std::fabs(value) <= std::numeric_limits<float>::max();
+        const float single = in_range ? static_cast<float>(value) : 0.0F;
+        if (!in_range || static_cast<double>(single) != value) return appendHead(*out_, cbor_encode_double, value);
+        half = halfBits(single);
+        if (half < 0) return appendHead(*out_, cbor_encode_single, single);
+    }
+    const std::array<char, 3> bytes{'\xf9', static_cast<char>(half >> 8), static_cast<char>(half & 0xff)};
+    out_->append(bytes.data(), bytes.size());
+}
+
+void Encoder::text(std::string_view value) {
+    if (value.size() < 24) {  // the commonest: head and text are appended as one piece
+        std::array<char, 24> item;
+        item[0] = static_cast<char>(0x60U | value.size());
+        if (copyIfAscii(value, item.data() + 1)) {
+            out_->append(item.data(), value.size() + 1);
+            return;
+        }
+    }
+    if (!detail::isUtf8(value)) return bytes(value);
+    if (value.size() < 24) {
+        out_->push_back(static_cast<char>(0x60U | value.size()));
+        out_->append(value);
+        return;
+    }
+    appendHead(*out_, cbor_encode_string_start, value.size());
+    out_->append(value);
+}
+
+void Encoder::bytes(std::string_view value) {
+    appendLength(*out_, 0x40, cbor_encode_bytestring_start, value.size());
+    out_->append(value);
+}
+
+void Encoder::array(std::size_t count) { appendLength(*out_, 0x80, cbor_encode_array_start, count); }
+
+void Encoder::map(std::size_t count) { appendLength(*out_, 0xa0, cbor_encode_map_start, count); }
+
+Decoder::Type Decoder::peek() const { return typeOf(rest_); }
+
+bool Decoder::tryNull() {
+    if (typeOf(rest_) != Type::null) return false;
+    rest_.remove_prefix(1);
+    return true;
+}
+
+bool Decoder::boolean() {
+    const Type type = typeOf(rest_);
+    if (type != Type::boolean) fail("a boolean", type);
+    return take(rest_, type).number != 0;
+}
+
+std::int64_t Decoder::integer() {
+    const Type type = typeOf(rest_);
+    std::uint64_t number = 0;
+    bool is_negative = type == Type::negative_integer;
+    if (type == Type::unsigned_integer || is_negative) {
+        number = take(rest_, type).number;
+    } else if (!tryIntegral(number, is_negative)) {
+        fail("an integer", type);
+    }
+    if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+        failWith("a signed 64-bit integer", "a number out of its range");
+    }
+    return is_negative ? -1 - static_cast<std::int64_t>(number) : static_cast<std::int64_t>(number);
+}
+
+std::uint64_t Decoder::unsignedInteger() {
+    const Type type = typeOf(rest_);
+    if (type == Type::unsigned_integer) return take(rest_, type).number;
+    std::uint64_t number = 0;
+    bool is_negative = false;
+    if (!tryIntegral(number, is_negative)) fail("an integer that is not negative", type);
+    if (is_negative) failWith("an integer that is not negative", "a negative one");
+    return number;
+}
+
+double Decoder::real() {
+    const Type type = typeOf(rest_);
+    if (type == Type::real) return take(rest_, type).real;
+    if (type == Type::unsigned_integer) return static_cast<double>(take(rest_, type).number);
+    if (type == Type::negative_integer) return -1.0 - static_cast<double>(take(rest_, type).number);
+    fail("a number", type);
+}
+
+std::string_view Decoder::text() {
+    const Type type = typeOf(rest_);
+    if (type != Type::text && type != Type::bytes) fail("text", type);
+    return take(rest_, type).data;
+}
+
+std::size_t Decoder::array() {
+    const Type type = typeOf(rest_);
+    if (type != Type::array) fail("an array", type);
+    return takeCount(rest_, type, 1);
+}
+
+std::size_t Decoder::map() {
+    const Type type = typeOf(rest_);
+    if (type != Type::map) fail("a map", type);
+    return takeCount(rest_, type, 2);
+}
+
+void Decoder::skip() {
+    // Not recursive: hostile bytes do not choose how much stack is used.
+    std::array<std::size_t, depth_max> pending;  // items still to pass over, at each level of nesting
+    std::size_t level = 0;
+    std::string_view rest = rest_;
+    for (;;) {
+        const Type type = typeOf(rest);
+        if (type == Type::end) fail("a value", type);
+        std::size_t inside = 0;
+        if (type == Type::array) {
+            inside = takeCount(rest, type, 1);
+        } else if (type == Type::map) {
+            inside = 2 * takeCount(rest, type, 2);
+        } else {
+            take(rest, type);
+        }
+        if (inside > 0) {
+            if (level + static_cast<std::size_t>(depth_) >= pending.size()) failDepth();
+            pending[level++] = inside;
+            continue;
+        }
+        while (level > 0 && --pending[level - 1] == 0) --level;
+        if (level == 0) break;
+    }
+    rest_ = rest;
+}
+
+std::string_view Decoder::raw() {
+    const std::string_view before = rest_;
+    skip();
+    return before.substr(0, before.size() - rest_.size());
+}
+
+namespace detail {
+
+bool isDeeperThan(std::string_view cbor, int levels) {
+    std::vector<std::size_t> pending;  // items still to pass over, at each level of nesting
+    while (!cbor.empty()) {
+        const Type type = typeOf(cbor);
+        std::size_t inside = 0;
+        if (type == Type::array || type == Type::map) {
+            inside = type == Type::array ? takeCount(cbor, type, 1) : 2 * takeCount(cbor, type, 2);
+            if (pending.size() == static_cast<std::size_t>(levels)) return true;
+        } else {
+            take(cbor, type);
+        }
+        if (inside > 0) {
+            pending.push_back(inside);
+            continue;
+        }
+        while (!pending.empty() && --pending.back() == 0) pending.pop_back();
+    }
+    return false;
+}
+
+std::string tooDeepText() {
+    return "nested deeper than " + std::to_string(value_depth_max) +
+           " levels of arrays and maps, which is more than can be stored; make it flatter: a list whose items name "
+           "each "
+           "other by index or key";
+}
+
+}  // namespace detail
+
+void Decoder::fail(std::string_view expected, Type found) { failWith(expected, describe(found)); }
+
+void Decoder::failDepth() { failWith("at most " + std::to_string(depth_max) + " levels of nesting", "more"); }
+
+}  // namespace stategraph

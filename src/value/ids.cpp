@@ -1,0 +1,135 @@
+#include <stategraph/ids.hpp>
+
+#include <array>
+#include <cstring>
+
+#include <stategraph/error.hpp>
+
+#include "src/value/times.hpp"
+
+namespace stategraph {
+namespace {
+
+constexpr std::string_view digits = "0123456789abcdef";
+constexpr std::string_view uuid_shape = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+constexpr std::string_view task_shape = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
+
+// The two digits of each byte.
+constexpr std::array<char, 512> pairs = [] {
+    std::array<char, 512> all{};
+    for (std::size_t byte = 0; byte < 256; ++byte) {
+        all[2 * byte] = digits[byte >> 4U];
+        all[2 * byte + 1] = digits[byte & 15U];
+    }
+    return all;
+}();
+
+struct Halves {
+    std::uint64_t high = 0;
+    std::uint64_t low = 0;
+};
+
+// The value of a hexadecimal digit, -1 for any other character.
+int digitValue(char c) noexcept {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return -1;
+}
+
+bool parse(std::string_view shape, std::string_view text, Halves& out) noexcept {
+    if (text.size() != shape.size()) return false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (shape[i] == '-') {
+            if (text[i] != '-') return false;
+            continue;
+        }
+        const int digit = digitValue(text[i]);
+        if (digit < 0) return false;
+        out.high = out.high << 4U | out.low >> 60U;
+        out.low = out.low << 4U | static_cast<std::uint64_t>(digit);
+    }
+    return true;
+}
+
+std::string print(std::string_view shape, Halves value) {
+    std::string out(shape);
+    char* at = out.data() + out.size();
+    for (std::uint64_t half : {value.low, value.high}) {
+        for (int left = 8; left > 0; --left, half >>= 8U) {  // no '-' is between the two digits of a byte
+            if (at[-1] == '-') --at;
+            at -= 2;
+            std::memcpy(at, pairs.data() + 2 * (half & 255U), 2);
+        }
+    }
+    return out;
+}
+
+void storeBigEndian(std::uint64_t value, char* out) noexcept {
+    for (int i = 7; i >= 0; --i, value >>= 8U) out[i] = static_cast<char>(value & 0xffU);
+}
+
+std::uint64_t loadBigEndian(const char* bytes) noexcept {
+    std::uint64_t value = 0;
+    for (int i = 0; i < 8; ++i) value = value << 8U | static_cast<unsigned char>(bytes[i]);
+    return value;
+}
+
+[[noreturn]] void refuseText(std::string_view what, std::string_view text, std::string_view cure) {
+    // Long text is somebody's mistake; its beginning is enough to find it.
+    const bool is_long = text.size() > 60;
+    throw InvalidArgumentError("'" + std::string(text.substr(0, 60)) + (is_long ? "…" : "") + "' is not " +
+                               std::string(what) + "; " + std::string(cure));
+}
+
+}  // namespace
+
+void ThreadId::refuse(std::size_t size) {
+    throw InvalidArgumentError("a thread id of " + std::to_string(size) + " bytes is too long; use at most " +
+                               std::to_string(size_max) + ", for example a hash of it");
+}
+
+CheckpointId::CheckpointId(std::string_view text) {
+    Halves halves;
+    if (!parse(uuid_shape, text, halves)) {
+        refuseText("a checkpoint id", text,
+                   std::string("give a UUID as CheckpointId::toString() writes it, like ") +
+                       print(uuid_shape, {0x0190163d8694739bU, 0xaea5966c26f8ad91U}));
+    }
+    high_ = halves.high;
+    low_ = halves.low;
+}
+
+std::chrono::system_clock::time_point CheckpointId::time() const noexcept {
+    return times::ofUnixMs(times::unixMs(*this));
+}
+std::string CheckpointId::toString() const { return print(uuid_shape, {high_, low_}); }
+
+void CheckpointId::toBytes(char* out) const noexcept {
+    storeBigEndian(high_, out);
+    storeBigEndian(low_, out + 8);
+}
+
+CheckpointId CheckpointId::fromBytes(const char* bytes) noexcept {
+    return {loadBigEndian(bytes), loadBigEndian(bytes + 8)};
+}
+
+TaskId::TaskId(std::string_view text) {
+    Halves halves;
+    if (!parse(task_shape, text, halves)) {
+        refuseText("a task or interrupt id", text, "give the 32 hexadecimal digits that TaskId::toString() writes");
+    }
+    high_ = halves.high;
+    low_ = halves.low;
+}
+
+std::string TaskId::toString() const { return print(task_shape, {high_, low_}); }
+
+void TaskId::toBytes(char* out) const noexcept {
+    storeBigEndian(high_, out);
+    storeBigEndian(low_, out + 8);
+}
+
+TaskId TaskId::fromBytes(const char* bytes) noexcept { return {loadBigEndian(bytes), loadBigEndian(bytes + 8)}; }
+
+}  // namespace stategraph

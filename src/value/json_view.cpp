@@ -1,0 +1,164 @@
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include <boost/json.hpp>
+
+#include <stategraph/encoding.hpp>
+#include <stategraph/error.hpp>
+
+#include "src/value/utf8.hpp"
+
+namespace stategraph {
+namespace {
+
+using Type = Decoder::Type;
+
+std::string toBase64Url(std::string_view bytes) {
+    constexpr std::string_view alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    std::string out;
+    out.reserve(bytes.size() / 3 * 4 + 3);
+    std::uint32_t bits = 0;
+    unsigned held = 0;
+    for (const char c : bytes) {
+        bits = bits << 8U | static_cast<unsigned char>(c);
+        for (held += 8; held >= 6; held -= 6) out += alphabet[bits >> (held - 6) & 63U];
+    }
+    if (held > 0) out += alphabet[bits << (6 - held) & 63U];
+    return out;
+}
+
+// Writes JSON while it reads CBOR: no tree in between, so that integers stay exact and the cost is linear.
+class JsonWriter {
+public:
+    explicit JsonWriter(Decoder& in) : in_(in) {}
+
+    void item(std::string& out) {
+        switch (in_.peek()) {
+            case Type::unsigned_integer:
+                out += std::to_string(in_.unsignedInteger());
+                break;
+            case Type::negative_integer:
+                negative(out);
+                break;
+            case Type::bytes:
+                quote(out, toBase64Url(in_.bytes()));
+                break;
+            case Type::text:
+                quote(out, checkedText());
+                break;
+            case Type::array:
+                array(out);
+                break;
+            case Type::map:
+                map(out);
+                break;
+            case Type::boolean:
+                out += in_.boolean() ? "true" : "false";
+                break;
+            case Type::null:
+                in_.tryNull();
+                out += "null";
+                break;
+            case Type::real:
+                real(out, in_.real());
+                break;
+            case Type::end:
+                Decoder::fail("a value", Type::end);
+        }
+    }
+
+private:
+    void negative(std::string& out) {
+        // CBOR reaches below the smallest std::int64_t, so the number is taken from the bytes: it means -1 - number.
+        const std::string_view head = in_.raw();
+        std::uint64_t number = static_cast<unsigned char>(head.front()) & 0x1fU;
+        for (std::size_t i = 1; i < head.size(); ++i) {
+            number = (i == 1 ? 0 : number << 8U) | static_cast<unsigned char>(head[i]);
+        }
+        constexpr std::uint64_t last = std::numeric_limits<std::uint64_t>::max();
+        out += number == last ? "-18446744073709551616" : "-" + std::to_string(number + 1);
+    }
+
+    static void real(std::string& out, double value) {
+        if (!std::isfinite(value)) {
+            out += "null";
+            return;
+        }
+        std::array<char, 32> text;
+        const auto result = std::to_chars(text.data(), text.data() + text.size(), value);
+        const std::string_view digits(text.data(), static_cast<std::size_t>(result.ptr - text.data()));
+        out += digits;
+        // Keeps a real number recognisable as one.
+        if (digits.find_first_of(".e") == std::string_view::npos) out += ".0";
+    }
+
+    std::string_view checkedText() {
+        const std::string_view text = in_.text();
+        if (!detail::isUtf8(text)) throw WrongTypeError("expected text, found a text string that is not UTF-8");
+        return text;
+    }
+
+    void quote(std::string& out, std::string_view text) {
+        serializer_.reset(boost::json::string_view(text.data(), text.size()));
+        std::array<char, 512> chunk;
+        while (!serializer_.done()) {
+            const auto part = serializer_.read(chunk.data(), chunk.size());
+            out.append(part.data(), part.size());
+        }
+    }
+
+    void array(std::string& out) {
+        const Decoder::Nesting nesting(in_);
+        out += '[';
+        const std::size_t count = in_.array();
+        for (std::size_t i = 0; i < count; ++i) {
+            if (i > 0) out += ',';
+            item(out);
+        }
+        out += ']';
+    }
+
+    void map(std::string& out) {
+        const Decoder::Nesting nesting(in_);
+        out += '{';
+        const std::size_t count = in_.map();
+        for (std::size_t i = 0; i < count; ++i) {
+            if (i > 0) out += ',';
+            key(out);
+            out += ':';
+            item(out);
+        }
+        out += '}';
+    }
+
+    void key(std::string& out) {
+        const Type type = in_.peek();
+        if (type == Type::text || type == Type::bytes) return item(out);
+        // Each level of quoting doubles the backslashes of the one inside it, so there is only one level.
+        if (in_key_) Decoder::fail("a text key in a map that is itself inside a key", type);
+        in_key_ = true;
+        std::string text;
+        item(text);
+        in_key_ = false;
+        quote(out, text);
+    }
+
+    Decoder& in_;
+    boost::json::serializer serializer_;
+    bool in_key_ = false;
+};
+
+}  // namespace
+
+std::string cborToJson(std::string_view cbor) {
+    Decoder in(cbor);
+    std::string out;
+    out.reserve(cbor.size() + cbor.size() / 2);
+    JsonWriter(in).item(out);
+    if (!in.atEnd()) Decoder::fail("the end of the bytes after one value", in.peek());
+    return out;
+}
+
+}  // namespace stategraph

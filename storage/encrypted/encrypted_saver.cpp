@@ -1,0 +1,369 @@
+#include <stategraph/encrypted_saver.hpp>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <span>
+
+#include <stategraph/error.hpp>
+#include <stategraph/record.hpp>
+#include <stategraph/saver_rules.hpp>
+
+#include "storage/encrypted/encrypted_box.hpp"
+#include "storage/encrypted/encrypted_keys.hpp"
+#include "checkpoint/record_frame.hpp"
+#include "checkpoint/retention.hpp"
+#include "checkpoint/sealed_record.hpp"
+
+namespace stategraph {
+namespace {
+
+using checkpoint::Aes256Gcm;
+using checkpoint::RowKind;
+
+// What a copy holds in memory at once.
+constexpr std::size_t copy_page = 32;
+
+RowKey keyOf(const LogName& log, CheckpointId id, std::string_view path = {}) {
+    return {log.thread_id, log.checkpoint_ns, id, path};
+}
+
+// Bytes that no reader understands may be an interrupt: such a row counts as open, and pruning keeps its checkpoint.
+bool mayBeOpen(const RowKey& key, std::string_view bytes) {
+    try {
+        return hasOpenInterrupt(key, bytes);
+    } catch (const CorruptCheckpointError&) {
+        return true;
+    }
+}
+
+// Seals the rows of one put.
+class Sealer {
+public:
+    Sealer(const Aes256Gcm& algorithm, const EncryptionKey& key, std::size_t rows)
+        : work_(algorithm), key_id_(key.id), nonces_(checkpoint::randomBytes(rows * checkpoint::nonce_size)) {
+        work_.useToEncrypt(key);
+    }
+
+    std::string seal(const RowKey& key, RowKind kind, std::string_view plain) {
+        const std::string_view nonce = std::string_view(nonces_).substr(used_, checkpoint::nonce_size);
+        used_ += checkpoint::nonce_size;
+        const std::string clear = kind == RowKind::commit ? checkpoint::writeClearLinks(key.id, readLinks(key, plain))
+                                                          : checkpoint::writeClearOpen(mayBeOpen(key, plain));
+        const std::string head = checkpoint::writeSealedHead(clear, key_id_, nonce);
+        std::string record;
+        record.reserve(head.size() + plain.size() + 32);
+        const std::size_t start = checkpoint::openFrame(record, checkpoint::sealed_version);
+        record += head;
+        work_.encrypt(nonce, checkpoint::boundTo(key, kind, head), plain, record);
+        checkpoint::closeFrame(key.id, record, start);
+        return record;
+    }
+
+private:
+    Aes256Gcm::Work work_;
+    std::string key_id_;
+    std::string nonces_;
+    std::size_t used_ = 0;
+};
+
+// Opens the rows of one call.
+class Opener {
+public:
+    Opener(const Aes256Gcm& algorithm, checkpoint::KeyRing& keys) : work_(algorithm), keys_(keys) {}
+
+    void open(const RowKey& key, RowKind kind, std::string& bytes) {
+        if (!bytes.empty() && static_cast<unsigned char>(bytes[0]) == checkpoint::format_version) {
+            checkpoint::corrupt(
+                key, "it is not encrypted, and an EncryptedSaver takes nothing that anyone could have written");
+        }
+        const checkpoint::SealedFields sealed = checkpoint::readSealed(key, bytes);
+        use(key, sealed.key_id);
+        std::string plain;
+        if (!work_.decrypt(sealed.nonce, checkpoint::boundTo(key, kind, sealed.head), sealed.box, plain)) {
+            checkpoint::corrupt(key,
+                                "its authentication failed: it was altered, it belongs to another row, or the key '" +
+                                    std::string(sealed.key_id) + "' is not the one it was written with");
+        }
+        bytes = std::move(plain);
+    }
+
+    void open(const LogName& log, std::vector<StoredCommit>& commits) {
+        for (auto& row : commits) open(keyOf(log, row.id), RowKind::commit, row.bytes);
+    }
+    void open(const LogName& log, CheckpointId id, std::vector<StoredWrite>& writes) {
+        for (auto& row : writes) open(keyOf(log, id, row.path), RowKind::pending_write, row.bytes);
+    }
+
+private:
+    void use(const RowKey& key, std::string_view id) {
+        if (used_ == id) return;
+        const std::optional<EncryptionKey> found = keys_.find(id);
+        if (!found) {
+            checkpoint::corrupt(key, "it is encrypted with the key '" + std::string(id) +
+                                         "', which find_key does not know; give it that key");
+        }
+        used_.reset();
+        work_.useToDecrypt(*found);
+        used_ = id;
+    }
+
+    Aes256Gcm::Work work_;
+    checkpoint::KeyRing& keys_;
+    std::optional<std::string> used_;
+};
+
+// Rewrites commits for the saver inside, which stores them sealed.
+class Rewriter final : public CommitRewriter {
+public:
+    Rewriter(const Aes256Gcm& algorithm, checkpoint::KeyRing& keys, const std::function<EncryptionKey()>& current_key,
+             CommitRewriter* outer)
+        : algorithm_(algorithm), opener_(algorithm, keys), current_key_(current_key), outer_(outer) {}
+
+    std::string wholeCommit(const LogName& log, CheckpointTuple tuple) override {
+        opener_.open(log, tuple.commits);
+        const RowKey key = keyOf(log, tuple.id);
+        const std::string whole = outer_ != nullptr ? outer_->wholeCommit(log, std::move(tuple))
+                                                    : checkpoint::wholeCommit(log, std::move(tuple));
+        const EncryptionKey current = current_key_();
+        checkpoint::checkKey(current);
+        return Sealer(algorithm_, current, 1).seal(key, RowKind::commit, whole);
+    }
+
+private:
+    const Aes256Gcm& algorithm_;
+    Opener opener_;
+    const std::function<EncryptionKey()>& current_key_;
+    CommitRewriter* outer_;
+};
+
+// The least id that is greater.
+CheckpointId above(CheckpointId id) noexcept {
+    return id.low() == ~std::uint64_t{0} ? CheckpointId(id.high() + 1, 0) : CheckpointId(id.high(), id.low() + 1);
+}
+
+}  // namespace
+
+struct EncryptedSaver::Impl {
+    Impl(std::shared_ptr<BaseCheckpointSaver> saver, EncryptionOptions options)
+        : inner(std::move(saver)),
+          current_key(std::move(options.current_key)),
+          keys(std::move(options.find_key), options.cached_keys_max) {}
+
+    // The rows as stored of those pending writes that are expected to hold something, by checkpoint and path.
+    using HeldWrites = std::map<CheckpointId, std::vector<StoredWrite>>;
+    HeldWrites readExpected(const PutRequest& request);
+    std::string_view findExpected(const PutRequest& request, const WriteRow& row, const HeldWrites& held,
+                                  Opener& opener);
+    std::vector<CheckpointId> listIds(const LogName& log);
+    static std::vector<ListedCheckpoint> readPage(EncryptedSaver& saver, const LogName& log,
+                                                  std::span<const CheckpointId> ids);
+
+    std::shared_ptr<BaseCheckpointSaver> inner;
+    std::function<EncryptionKey()> current_key;
+    checkpoint::KeyRing keys;
+    Aes256Gcm algorithm;
+    std::unique_ptr<checkpoint::Retention> retention;
+};
+
+EncryptedSaver::EncryptedSaver(std::shared_ptr<BaseCheckpointSaver> inner, EncryptionOptions options) {
+    if (!inner) throw InvalidArgumentError("EncryptedSaver: the inner saver is null; give it the saver that stores");
+    if (!options.current_key || !options.find_key) {
+        throw InvalidArgumentError(
+            "EncryptedSaver: current_key or find_key is not set; set both, or use EncryptionOptions::withKey");
+    }
+    if (options.retention) checkpoint::checkRetention(*options.retention);
+    const auto retention = options.retention;
+    impl_ = std::make_unique<Impl>(std::move(inner), std::move(options));
+    if (retention) impl_->retention = std::make_unique<checkpoint::Retention>(*this, *retention);
+}
+
+EncryptedSaver::~EncryptedSaver() { impl_->retention.reset(); }  // it calls prune
+
+RetentionReport EncryptedSaver::retentionReport() const {
+    return impl_->retention ? impl_->retention->report() : RetentionReport();
+}
+
+EncryptedSaver::Impl::HeldWrites EncryptedSaver::Impl::readExpected(const PutRequest& request) {
+    HeldWrites held;
+    for (const WriteRow& row : request.writes) {
+        if (!row.expected || row.expected->empty() || held.contains(row.checkpoint_id)) continue;
+        auto tuple = inner->getTuple({.log = request.log, .checkpoint_id = row.checkpoint_id});
+        if (tuple && tuple->head != request.expected_head) {
+            checkpoint::refuseHead(request.log, request.expected_head, tuple->head);
+        }
+        held.emplace(row.checkpoint_id, tuple ? std::move(tuple->writes) : std::vector<StoredWrite>());
+    }
+    return held;
+}
+
+// The same content never has the same ciphertext, so what the caller expects is compared here, and the inner saver
+// makes sure that the row is still the one that was compared.
+std::string_view EncryptedSaver::Impl::findExpected(const PutRequest& request, const WriteRow& row,
+                                                    const HeldWrites& held, Opener& opener) {
+    const auto& writes = held.at(row.checkpoint_id);
+    const auto at =
+        std::find_if(writes.begin(), writes.end(), [&](const StoredWrite& write) { return write.path == row.path; });
+    if (at == writes.end()) checkpoint::refuseWrite(request.log, row);
+    std::string opened = at->bytes;
+    opener.open(keyOf(request.log, row.checkpoint_id, row.path), RowKind::pending_write, opened);
+    if (opened != *row.expected) checkpoint::refuseWrite(request.log, row);
+    return at->bytes;
+}
+
+void EncryptedSaver::put(const PutRequest& request) {
+    checkpoint::checkPut(request);
+    if (request.commits.empty() && request.writes.empty()) return impl_->inner->put(request);
+
+    const Impl::HeldWrites held = impl_->readExpected(request);
+    std::optional<Opener> opener;
+    if (!held.empty()) opener.emplace(impl_->algorithm, impl_->keys);
+    std::vector<WriteRow> writes(request.writes.begin(), request.writes.end());
+    for (WriteRow& row : writes) {
+        if (!row.expected || row.expected->empty()) continue;
+        row.expected = impl_->findExpected(request, row, held, *opener);
+    }
+
+    const EncryptionKey key = impl_->current_key();
+    checkpoint::checkKey(key);
+    std::vector<CommitRow> commits(request.commits.begin(), request.commits.end());
+    Sealer sealer(impl_->algorithm, key, commits.size() + writes.size());
+    std::vector<std::string> sealed;  // reserved: the rows are views into it
+    sealed.reserve(commits.size() + writes.size());
+    for (CommitRow& row : commits) {
+        row.bytes = sealed.emplace_back(sealer.seal(keyOf(request.log, row.id), RowKind::commit, row.bytes));
+    }
+    for (WriteRow& row : writes) {
+        row.bytes = sealed.emplace_back(
+            sealer.seal(keyOf(request.log, row.checkpoint_id, row.path), RowKind::pending_write, row.bytes));
+    }
+    impl_->inner->put({.log = request.log,
+                       .expected_head = request.expected_head,
+                       .commits = commits,
+                       .writes = writes,
+                       .sync = request.sync});
+}
+
+std::optional<CheckpointTuple> EncryptedSaver::getTuple(const TupleQuery& query) {
+    auto tuple = impl_->inner->getTuple(query);
+    if (!tuple) return tuple;
+    Opener opener(impl_->algorithm, impl_->keys);
+    opener.open(query.log, tuple->commits);
+    opener.open(query.log, tuple->id, tuple->writes);
+    if (tuple->next) opener.open(keyOf(query.log, tuple->next->id), RowKind::commit, tuple->next->bytes);
+    return tuple;
+}
+
+std::vector<ListedCheckpoint> EncryptedSaver::list(const ListQuery& query) {
+    auto listed = impl_->inner->list(query);
+    if (listed.empty()) return listed;
+    Opener opener(impl_->algorithm, impl_->keys);
+    for (auto& row : listed) {
+        if (!row.damaged.empty()) continue;
+        const LogName log{row.thread_id, row.checkpoint_ns};
+        try {
+            opener.open(keyOf(log, row.id), RowKind::commit, row.bytes);
+            opener.open(log, row.id, row.writes);
+        } catch (const CorruptCheckpointError& error) {
+            if (query.thread_id) throw;
+            row.damaged = error.message();
+            row.bytes.clear();
+            row.writes.clear();
+        }
+    }
+    return listed;
+}
+
+void EncryptedSaver::deleteThread(std::string_view thread_id) { impl_->inner->deleteThread(thread_id); }
+
+// All of a log, oldest first.
+std::vector<CheckpointId> EncryptedSaver::Impl::listIds(const LogName& log) {
+    std::vector<CheckpointId> ids;
+    ListQuery query{
+        .thread_id = std::string(log.thread_id), .checkpoint_ns = std::string(log.checkpoint_ns), .limit = copy_page};
+    for (bool more = true; more; query.before = ids.back()) {
+        const auto page = inner->list(query);
+        for (const auto& row : page) ids.push_back(row.id);
+        more = page.size() == copy_page;
+        if (ids.empty()) break;
+    }
+    std::reverse(ids.begin(), ids.end());
+    return ids;
+}
+
+// Some neighbouring rows of a log, oldest first, as they are now.
+std::vector<ListedCheckpoint> EncryptedSaver::Impl::readPage(EncryptedSaver& saver, const LogName& log,
+                                                             std::span<const CheckpointId> ids) {
+    auto page = saver.list({.thread_id = std::string(log.thread_id),
+                            .checkpoint_ns = std::string(log.checkpoint_ns),
+                            .before = above(ids.back()),
+                            .limit = ids.size(),
+                            .with_writes = true});
+    std::reverse(page.begin(), page.end());
+    if (!std::equal(page.begin(), page.end(), ids.begin(), ids.end(),
+                    [](const ListedCheckpoint& row, CheckpointId id) { return row.id == id; })) {
+        throw ConcurrentUpdateError("the thread '" + std::string(log.thread_id) +
+                                    "' was pruned or deleted while it was copied; copy it again");
+    }
+    return page;
+}
+
+void EncryptedSaver::copyThread(std::string_view from, std::string_view to) {
+    checkpoint::checkCopyTarget(to);
+    BaseCheckpointSaver& inner = *impl_->inner;
+    if (!inner.list({.thread_id = std::string(to), .limit = 1}).empty()) checkpoint::refuseCopy(from, to);
+
+    // The root's log (the last of these) makes the copy a thread: before it is there, nobody looks for the others.
+    std::set<std::string, std::greater<>> namespaces;
+    for (const auto& row : inner.list({.thread_id = std::string(from), .heads = true}))
+        namespaces.insert(row.checkpoint_ns);
+
+    bool has_stored = false;
+    CheckpointId root_head;
+    const auto copyLog = [&](const std::string& ns) {
+        const LogName source{from, ns};
+        const std::vector<CheckpointId> ids = impl_->listIds(source);
+        CheckpointId head;
+        for (std::span<const CheckpointId> rest = ids; !rest.empty();) {
+            const auto page_ids = rest.first(std::min(rest.size(), copy_page));
+            rest = rest.subspan(page_ids.size());
+            const auto page = impl_->readPage(*this, source, page_ids);
+            std::vector<CommitRow> commits;
+            std::vector<WriteRow> writes;
+            for (const auto& row : page) {
+                const RecordLinks links = readLinks(keyOf(source, row.id), row.bytes);
+                commits.push_back({row.id, links.parent, links.base, row.bytes});
+                for (const auto& write : row.writes) writes.push_back({row.id, write.path, write.bytes});
+            }
+            put({.log = {to, ns}, .expected_head = head, .commits = commits, .writes = writes, .sync = rest.empty()});
+            head = page_ids.back();
+            has_stored = true;
+            if (ns.empty()) root_head = head;
+        }
+    };
+    try {
+        for (const std::string& ns : namespaces) copyLog(ns);
+    } catch (...) {
+        try {
+            // A root that moved on is somebody else's thread by now, which is left alone.
+            const auto root = inner.getTuple({.log = {to}});
+            if (has_stored && (root ? root->head : CheckpointId()) == root_head) inner.deleteThread(to);
+        } catch (const std::exception&) {  // the first failure is the one to report
+        }
+        throw;
+    }
+}
+
+std::size_t EncryptedSaver::prune(const PruneRequest& request) {
+    Rewriter rewriter(impl_->algorithm, impl_->keys, impl_->current_key, request.rewriter);
+    PruneRequest with = request;
+    with.rewriter = &rewriter;
+    return impl_->inner->prune(with);
+}
+
+std::optional<std::uint64_t> EncryptedSaver::storedBytes() { return impl_->inner->storedBytes(); }
+
+bool EncryptedSaver::putIsSlow() const noexcept { return impl_->inner->putIsSlow(); }
+
+}  // namespace stategraph

@@ -1,0 +1,478 @@
+#include <stategraph/memory_saver.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <limits>
+#include <mutex>
+#include <tuple>
+#include <utility>
+
+#include <stategraph/error.hpp>
+#include <stategraph/record.hpp>
+#include <stategraph/saver_rules.hpp>
+
+#include "checkpoint/branch_walk.hpp"
+#include "checkpoint/damaged.hpp"
+#include "storage/memory/memory_names.hpp"
+#include "storage/memory/memory_prune.hpp"
+#include "storage/memory/memory_size.hpp"
+#include "storage/memory/memory_thread.hpp"
+#include "checkpoint/retention.hpp"
+
+namespace stategraph {
+namespace {
+
+using checkpoint::BySizeThenText;
+using checkpoint::HashedName;
+using checkpoint::Log;
+using checkpoint::LogPrune;
+using Shard = checkpoint::MemoryShard;
+using checkpoint::PendingWrites;
+using checkpoint::Thread;
+using checkpoint::WriteKey;
+
+std::unique_ptr<Thread> makeThread(std::string_view name) {
+    auto thread = std::make_unique<Thread>();
+    thread->name = name;
+    return thread;
+}
+
+void copyLog(const Log& from, Log& to) {
+    to.reserve(from.commits.size());
+    std::size_t total = 0;
+    for (const auto& commit : from.commits) total += commit.size;
+    char* at = to.bytes.take(total);
+    for (const auto& commit : from.commits) {
+        if (commit.size > 0) std::memcpy(at, commit.data, commit.size);
+        to.commits.push_back({commit.id, at, commit.size, commit.to_base});
+        at += commit.size;
+    }
+    to.pending = from.pending;
+}
+
+// Throws unless each row that says what it expects finds it in the log (null: an empty one).
+void checkExpected(const PutRequest& request, const Log* log) {
+    for (const WriteRow& row : request.writes) {
+        if (!row.expected) continue;
+        std::optional<std::string_view> stored;
+        if (log) {
+            const auto at = log->pending.find(checkpoint::WriteKeyView{row.checkpoint_id, row.path});
+            if (at != log->pending.end()) stored = at->second;
+        }
+        checkpoint::checkExpected(request.log, row, stored);
+    }
+}
+
+// The commits from a checkpoint's base to the checkpoint, oldest first; without those of other branches where there may
+// be many.
+std::vector<std::size_t> placesToRead(const LogName& name, const Log& log, std::size_t place) {
+    const std::size_t base = place - log.commits[place].to_base;
+    std::size_t bytes = 0;
+    for (std::size_t i = base; i <= place && bytes <= checkpoint::unseen_bytes_max; ++i) bytes += log.commits[i].size;
+    std::vector<std::size_t> places;
+    if (place - base >= checkpoint::unseen_rows_max || bytes > checkpoint::unseen_bytes_max) {
+        try {
+            checkpoint::walkToBase(
+                name, log.commits[place].id, [&](CheckpointId id) -> std::optional<std::string_view> {
+                    const std::size_t at =
+                        !places.empty() && places.back() > 0 && log.commits[places.back() - 1].id == id
+                            ? places.back() - 1
+                            : log.placeOf(id);
+                    if (at == log.commits.size() || log.commits[at].id != id) return {};
+                    places.push_back(at);
+                    return log.commits[at].bytes();
+                });
+            std::reverse(places.begin(), places.end());
+            return places;
+        } catch (const CorruptCheckpointError&) {
+            places.clear();  // the reader says so
+        }
+    }
+    for (std::size_t i = base; i <= place; ++i) places.push_back(i);
+    return places;
+}
+
+void listLog(std::string_view thread_id, std::string_view ns, const Log& log, const ListQuery& query,
+             std::vector<ListedCheckpoint>& out) {
+    const std::size_t limit = query.limit.value_or(std::numeric_limits<std::size_t>::max());
+    std::size_t place = query.before.empty() ? log.commits.size() : log.placeOf(query.before);
+    while (place-- > 0 && out.size() < limit) {
+        const auto& commit = log.commits[place];
+        out.push_back({std::string(thread_id), std::string(ns), commit.id, std::string(commit.bytes()),
+                       query.with_writes ? log.writesOf(commit.id) : std::vector<StoredWrite>()});
+        if (query.heads) return;
+    }
+}
+
+void listThread(std::string_view thread_id, Thread& thread, const ListQuery& query,
+                std::vector<ListedCheckpoint>& out) {
+    if (query.checkpoint_ns) {
+        if (const Log* const log = thread.find(*query.checkpoint_ns)) {
+            listLog(thread_id, *query.checkpoint_ns, *log, query, out);
+        }
+        return;
+    }
+    thread.forEachLog([&](std::string_view ns, const Log& log) { listLog(thread_id, ns, log, query, out); });
+}
+
+}  // namespace
+
+struct MemorySaver::Impl {
+    static constexpr std::size_t shard_count = 64;
+
+    explicit Impl(const MemorySaverOptions& chosen) : options(chosen), limit(chosen.bytes_max) {}
+
+    Shard& shardOf(const HashedName& name) noexcept {
+        return shards[(name.hash * 0x9E3779B97F4A7C15ULL) >> 58U];  // other bits than the table's
+    }
+
+    /// Takes bytes from the limit, by evicting if need be. No shard may be locked. `spared` are threads that stay.
+    checkpoint::Room takeRoom(std::size_t bytes, std::array<std::string_view, 2> spared);
+    bool evict(std::size_t bytes, const std::array<std::string_view, 2>& spared);
+    bool evictOne(const HashedName& name, CheckpointId newest);
+    [[noreturn]] void refuseFull(std::size_t bytes, std::string_view thread_id) const;
+
+    // All: the thread's shard is locked. `taken` of the limit for what the thread has grown by.
+    std::size_t pruneCommits(Shard& shard, Thread& thread, const PruneRequest& request);
+    void recount(Shard& shard, Thread& thread, std::size_t taken) noexcept;
+    std::unique_ptr<Thread> extract(Shard& shard, const HashedName& name) noexcept;
+
+    const MemorySaverOptions options;
+    std::array<Shard, shard_count> shards;
+    checkpoint::ByteLimit limit;
+    std::mutex evicting;  // before any shard's
+    std::atomic<std::uint64_t> evicted_threads{0};
+    std::atomic<bool> is_closing{false};
+    std::unique_ptr<checkpoint::Retention> retention;
+};
+
+void MemorySaver::Impl::recount(Shard& shard, Thread& thread, std::size_t taken) noexcept {
+    const std::size_t before = std::exchange(thread.bytes, checkpoint::sizeOf(thread));
+    shard.bytes += thread.bytes - before;
+    limit.giveBack(before + taken - thread.bytes);
+}
+
+// All is read before anything goes.
+std::size_t MemorySaver::Impl::pruneCommits(Shard& shard, Thread& thread, const PruneRequest& request) {
+    std::vector<LogPrune> plans = planThread(thread, request);
+    std::size_t growth = growthOf(plans);
+    if (!limit.tryTake(growth)) {
+        PruneRequest without = request;
+        without.rewrite = Rewrite::never;
+        plans = planThread(thread, without);
+        growth = 0;
+    }
+    checkpoint::Room room(limit, growth);
+    const std::size_t dropped = applyPrune(thread, plans);
+    room.keep(growth, 0);
+    recount(shard, thread, growth);
+    return dropped;
+}
+
+std::unique_ptr<Thread> MemorySaver::Impl::extract(Shard& shard, const HashedName& name) noexcept {
+    std::unique_ptr<Thread> thread = shard.threads.extract(name);
+    if (!thread) return thread;
+    shard.bytes -= thread->bytes;
+    limit.giveBack(thread->bytes);
+    return thread;
+}
+
+void MemorySaver::Impl::refuseFull(std::size_t bytes, std::string_view thread_id) const {
+    const bool evicts = options.when_full == WhenFull::evict;
+    throw SaverError("the memory saver is full: it keeps " + std::to_string(limit.taken()) + " of at most " +
+                         std::to_string(limit.bytesMax()) + " bytes, and " + std::to_string(bytes) +
+                         " more do not fit" + (evicts ? ", nor is there enough in finished threads to evict" : "") +
+                         "; nothing of it was stored. Prune or delete threads, set retention" +
+                         (evicts ? "" : ", set when_full to evict") + ", or raise bytes_max",
+                     {.thread_id = std::string(thread_id)});
+}
+
+checkpoint::Room MemorySaver::Impl::takeRoom(std::size_t bytes, std::array<std::string_view, 2> spared) {
+    while (!limit.tryTake(bytes)) {
+        const bool can_fit = options.when_full == WhenFull::evict && bytes <= limit.bytesMax();
+        if (!can_fit || !evict(bytes, spared)) refuseFull(bytes, spared[0]);
+    }
+    return {limit, bytes};
+}
+
+// Whether there is or was room afterwards. Candidates are collected some at a time, so that memory is bounded, and
+// looked at one by one, each under its shard's lock: whoever writes meanwhile waits for one thread's check at most.
+bool MemorySaver::Impl::evict(std::size_t bytes, const std::array<std::string_view, 2>& spared) {
+    constexpr std::size_t candidates_max = 4096;
+    using Candidate = std::pair<CheckpointId, std::string>;
+    const std::lock_guard only_one(evicting);
+    if (limit.fits(bytes)) return true;  // another one made it
+
+    const std::size_t wanted = limit.bytesMax() - limit.bytesMax() / 10;
+    const std::size_t goal = wanted - std::min(wanted, bytes);
+    std::optional<Candidate> last;
+    for (;;) {
+        std::vector<Candidate> oldest;  // a heap, the newest of them on top
+        for (Shard& shard : shards) {
+            const std::lock_guard lock(shard.mutex);
+            shard.threads.forEach([&](const Thread& thread) {
+                if (thread.name == spared[0] || thread.name == spared[1]) return;
+                const CheckpointId newest = checkpoint::newestOf(thread);
+                if (last && std::tie(newest, thread.name) <= std::tie(last->first, last->second)) return;
+                if (oldest.size() == candidates_max) {
+                    if (std::tie(newest, thread.name) >= std::tie(oldest[0].first, oldest[0].second)) return;
+                    std::pop_heap(oldest.begin(), oldest.end());
+                    oldest.pop_back();
+                }
+                oldest.emplace_back(newest, thread.name);
+                std::push_heap(oldest.begin(), oldest.end());
+            });
+        }
+        std::sort_heap(oldest.begin(), oldest.end());
+        for (const auto& [newest, name] : oldest) {
+            if (limit.taken() <= goal) return true;
+            if (evictOne(HashedName(name), newest)) evicted_threads.fetch_add(1, std::memory_order_relaxed);
+        }
+        if (oldest.size() < candidates_max) return limit.fits(bytes);
+        last = std::move(oldest.back());
+    }
+}
+
+// Not if it was written to since, or has work to do.
+bool MemorySaver::Impl::evictOne(const HashedName& name, CheckpointId newest) {
+    Shard& shard = shardOf(name);
+    std::unique_ptr<Thread> gone;  // freed after the lock
+    const std::lock_guard lock(shard.mutex);
+    Thread* const thread = shard.threads.find(name);
+    if (!thread || checkpoint::newestOf(*thread) != newest || !isFinished(*thread)) return false;
+    gone = extract(shard, name);
+    return true;
+}
+
+MemorySaver::MemorySaver(const MemorySaverOptions& options) : impl_(new Impl(options)) {
+    if (options.bytes_max == std::size_t{0}) {
+        throw InvalidArgumentError(
+            "the memory saver's bytes_max is 0, so nothing would fit; leave it out for no limit");
+    }
+    if (options.retention) impl_->retention = std::make_unique<checkpoint::Retention>(*this, *options.retention);
+}
+
+MemorySaver::~MemorySaver() {
+    impl_->is_closing = true;
+    impl_->retention.reset();  // it calls prune
+}
+
+RetentionReport MemorySaver::retentionReport() const {
+    return impl_->retention ? impl_->retention->report() : RetentionReport();
+}
+std::uint64_t MemorySaver::evictedThreads() const noexcept {
+    return impl_->evicted_threads.load(std::memory_order_relaxed);
+}
+
+std::optional<std::uint64_t> MemorySaver::storedBytes() {
+    if (impl_->limit.isSet()) return impl_->limit.taken();
+    std::uint64_t bytes = 0;
+    for (Shard& shard : impl_->shards) {
+        const std::lock_guard lock(shard.mutex);
+        bytes += shard.bytes;
+    }
+    return bytes;
+}
+
+void MemorySaver::put(const PutRequest& request) {
+    checkpoint::checkPut(request);
+    std::size_t total = 0;
+    for (const CommitRow& row : request.commits) {
+        if (row.bytes.size() > std::numeric_limits<std::uint32_t>::max()) {
+            throw SaverError(
+                "a commit of " + std::to_string(row.bytes.size()) + " bytes is too large; at most 4 GiB fit",
+                {.thread_id = std::string(request.log.thread_id)});
+        }
+        total += row.bytes.size();
+    }
+    // What can fail comes first, so that nothing is stored by halves.
+    PendingWrites staged;
+    for (const WriteRow& row : request.writes) {
+        staged.insert_or_assign(WriteKey{row.checkpoint_id, std::string(row.path)}, std::string(row.bytes));
+    }
+    std::size_t added = total + request.commits.size() * checkpoint::commit_cost;
+    for (const auto& write : staged) added += checkpoint::sizeOf(write);
+    const std::size_t thread_size = checkpoint::sizeOfThreadNamed(request.log.thread_id);
+    const std::size_t log_size =
+        request.log.checkpoint_ns.empty() ? 0 : checkpoint::sizeOfLogNamed(request.log.checkpoint_ns);
+    checkpoint::Room room = impl_->takeRoom(added + thread_size + log_size, {request.log.thread_id, {}});
+
+    const HashedName name(request.log.thread_id);
+    Shard& shard = impl_->shardOf(name);
+    const std::lock_guard lock(shard.mutex);
+    Thread* thread = shard.threads.find(name);
+    Log* log = thread ? thread->find(request.log.checkpoint_ns) : nullptr;
+    const CheckpointId head = log ? log->head() : CheckpointId();
+    if (head != request.expected_head) checkpoint::refuseHead(request.log, request.expected_head, head);
+    checkExpected(request, log);
+    checkpoint::checkAncestors(request, [log](CheckpointId id) { return log != nullptr && log->has(id); });
+    if (request.commits.empty() && staged.empty()) return;
+    std::size_t freed = 0;
+    if (!thread) {
+        thread = &shard.threads.insert(name, makeThread(name.text));
+        added += thread_size;
+    }
+    if (!log) {
+        log = thread->find(request.log.checkpoint_ns);
+        if (!log) {
+            log = &thread->make(request.log.checkpoint_ns);
+            added += log_size;
+        }
+    }
+    if (!request.commits.empty()) {
+        log->reserve(request.commits.size());
+        char* at = log->bytes.take(total);
+        for (const CommitRow& row : request.commits) {
+            log->append(row.id, row.base, row.bytes, at);
+            at += row.bytes.size();
+        }
+    }
+    for (const auto& write : staged) {
+        const auto old = log->pending.find(write.first);
+        if (old == log->pending.end()) continue;
+        freed += checkpoint::sizeOf(*old);
+        log->pending.erase(old);
+    }
+    log->pending.merge(staged);
+    room.keep(added, freed);
+    thread->bytes += added - freed;
+    shard.bytes += added - freed;
+}
+
+std::optional<CheckpointTuple> MemorySaver::getTuple(const TupleQuery& query) {
+    const HashedName name(query.log.thread_id);
+    Shard& shard = impl_->shardOf(name);
+    const std::lock_guard lock(shard.mutex);
+    Thread* const thread = shard.threads.find(name);
+    const Log* const log = thread ? thread->find(query.log.checkpoint_ns) : nullptr;
+    if (!log) return std::nullopt;
+
+    std::size_t place = 0;
+    if (!query.checkpoint_id.empty()) {
+        place = log->placeOf(query.checkpoint_id);
+        if (place == log->commits.size() || log->commits[place].id != query.checkpoint_id) return std::nullopt;
+    } else {
+        const std::size_t end = query.before.empty() ? log->commits.size() : log->placeOf(query.before);
+        if (end == 0) return std::nullopt;
+        place = end - 1;
+    }
+
+    const auto& wanted = log->commits[place];
+    CheckpointTuple tuple{
+        .id = wanted.id, .head = log->head(), .commits = {}, .writes = log->writesOf(wanted.id), .next = {}};
+    const std::vector<std::size_t> places = placesToRead(query.log, *log, place);
+    tuple.commits.reserve(places.size());
+    for (const std::size_t each : places)
+        tuple.commits.push_back({log->commits[each].id, std::string(log->commits[each].bytes())});
+    if (place + 1 < log->commits.size()) {
+        const auto& next = log->commits[place + 1];
+        tuple.next = StoredCommit{next.id, std::string(next.bytes())};
+    }
+    return tuple;
+}
+
+std::vector<ListedCheckpoint> MemorySaver::list(const ListQuery& query) {
+    std::vector<ListedCheckpoint> listed;
+    const auto listOne = [&](std::string_view thread_id) {
+        const HashedName name(thread_id);
+        Shard& shard = impl_->shardOf(name);
+        const std::lock_guard lock(shard.mutex);
+        if (Thread* const thread = shard.threads.find(name)) listThread(thread_id, *thread, query, listed);
+    };
+    if (query.thread_id) {
+        if (!query.after_thread_id || BySizeThenText()(*query.after_thread_id, *query.thread_id))
+            listOne(*query.thread_id);
+        return listed;
+    }
+    // Shards have about equally many: twice a shard's share of the page hardly ever has to be read again.
+    constexpr std::size_t names_min = 8;
+    const std::size_t share =
+        query.limit ? *query.limit / Impl::shard_count : std::numeric_limits<std::size_t>::max() / 2;
+    checkpoint::ThreadNames names(impl_->shards, query.after_thread_id, std::max(names_min, 2 * share));
+    while (!query.limit || listed.size() < *query.limit) {
+        const std::optional<std::string> name = names.next();
+        if (!name) break;
+        listOne(*name);
+    }
+    return listed;
+}
+
+void MemorySaver::deleteThread(std::string_view thread_id) {
+    const HashedName name(thread_id);
+    Shard& shard = impl_->shardOf(name);
+    std::unique_ptr<Thread> gone;  // freed after the lock
+    const std::lock_guard lock(shard.mutex);
+    gone = impl_->extract(shard, name);
+}
+
+void MemorySaver::copyThread(std::string_view from, std::string_view to) {
+    checkpoint::checkCopyTarget(to);
+    const HashedName source_name(from);
+    const HashedName target_name(to);
+    Shard& source_shard = impl_->shardOf(source_name);
+    Shard& target_shard = impl_->shardOf(target_name);
+    const auto refuseTaken = [&] {
+        Thread* const target = target_shard.threads.find(target_name);
+        if (target) target->forEachLog([&](std::string_view, const Log&) { checkpoint::refuseCopy(from, to); });
+    };
+    {
+        const std::lock_guard lock(target_shard.mutex);
+        refuseTaken();
+    }
+    auto copy = makeThread(to);
+    {
+        const std::lock_guard lock(source_shard.mutex);
+        Thread* const source = source_shard.threads.find(source_name);
+        if (!source) return;
+        source->forEachLog([&](std::string_view ns, const Log& log) { copyLog(log, copy->make(ns)); });
+    }
+    copy->bytes = checkpoint::sizeOf(*copy);
+    checkpoint::Room room = impl_->takeRoom(copy->bytes, {to, from});
+
+    const std::lock_guard lock(target_shard.mutex);
+    refuseTaken();
+    impl_->extract(target_shard, target_name);  // one without rows, if any
+    const Thread& kept = target_shard.threads.insert(target_name, std::move(copy));
+    target_shard.bytes += kept.bytes;
+    room.keep(kept.bytes, 0);
+}
+
+std::size_t MemorySaver::prune(const PruneRequest& request) {
+    checkpoint::checkPrune(request);
+    std::size_t dropped = 0;
+    const auto pruneThread = [&](const std::string& thread_id) {
+        const HashedName name(thread_id);
+        Shard& shard = impl_->shardOf(name);
+        std::unique_ptr<Thread> gone;  // freed after the lock
+        const std::lock_guard lock(shard.mutex);
+        Thread* const thread = shard.threads.find(name);
+        if (!thread) return;
+        if (request.threads_unused_since && isUnused(*thread, *request.threads_unused_since)) {
+            thread->forEachLog([&](std::string_view, const Log& log) { dropped += log.commits.size(); });
+            gone = impl_->extract(shard, name);
+        } else if (request.keep_last || request.older_than) {
+            dropped += impl_->pruneCommits(shard, *thread, request);
+        }
+    };
+    if (request.thread_id) {
+        pruneThread(*request.thread_id);
+        return dropped;
+    }
+    // A lock for each thread, not for a whole shard: its writers wait meanwhile.
+    for (Shard& shard : impl_->shards) {
+        std::vector<std::string> names;
+        {
+            const std::lock_guard lock(shard.mutex);
+            shard.threads.forEach([&](const Thread& thread) { names.push_back(thread.name); });
+        }
+        for (const auto& name : names) {
+            if (impl_->is_closing.load(std::memory_order_relaxed)) return dropped;
+            checkpoint::pruneOrNote(request, name, [&] { pruneThread(name); });
+        }
+    }
+    return dropped;
+}
+
+}  // namespace stategraph

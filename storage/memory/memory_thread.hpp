@@ -1,0 +1,326 @@
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <stategraph/saver.hpp>
+
+#include "src/value/comparisons.hpp"
+
+// What the memory saver keeps of a thread, and the table to find it. Nothing here locks.
+namespace stategraph::checkpoint {
+
+// Chunks that grow with what they hold, so that a short thread wastes little and a long one rarely allocates.
+class ByteStore {
+public:
+    ByteStore() noexcept = default;
+    ByteStore(ByteStore&& other) noexcept { swap(other); }
+    ByteStore& operator=(ByteStore&& other) noexcept {
+        ByteStore(std::move(other)).swap(*this);
+        return *this;
+    }
+    ~ByteStore() {
+        for (char* chunk = newest_; chunk != nullptr;) {
+            char* older = nullptr;
+            std::memcpy(&older, chunk, sizeof(older));
+            delete[] chunk;
+            chunk = older;
+        }
+    }
+
+    /// Room for `size` bytes at a stable address, which is the caller's from now on.
+    char* take(std::size_t size) {
+        if (size > left_) {
+            if (size >= chunk_max) return addChunk(size);  // keeps the rest of the current chunk for later rows
+            const std::size_t room = std::max(size, std::clamp(total_, chunk_min, chunk_max) - sizeof(char*));
+            next_ = addChunk(room);
+            left_ = room;
+        }
+        char* const at = next_;
+        next_ += size;
+        left_ -= size;
+        return at;
+    }
+
+private:
+    static constexpr std::size_t chunk_min = 512;
+    static constexpr std::size_t chunk_max = 64 * 1024;
+
+    // Each chunk begins with the address of the one before: no table of them to keep.
+    char* addChunk(std::size_t room) {
+        char* const chunk = new char[sizeof(char*) + room];
+        std::memcpy(chunk, &newest_, sizeof(newest_));
+        newest_ = chunk;
+        total_ += sizeof(char*) + room;
+        return chunk + sizeof(char*);
+    }
+
+    void swap(ByteStore& other) noexcept {
+        std::swap(newest_, other.newest_);
+        std::swap(next_, other.next_);
+        std::swap(left_, other.left_);
+        std::swap(total_, other.total_);
+    }
+
+    char* newest_ = nullptr;
+    char* next_ = nullptr;
+    std::size_t left_ = 0;
+    std::size_t total_ = 0;
+};
+
+struct WriteKeyView {
+    CheckpointId id;
+    std::string_view path;
+    friend auto operator<=>(const WriteKeyView&, const WriteKeyView&) = default;
+};
+struct WriteKey {
+    CheckpointId id;
+    std::string path;
+    operator WriteKeyView() const noexcept { return {id, path}; }
+};
+struct ByWriteKey {
+    using is_transparent = void;
+    bool operator()(const WriteKeyView& a, const WriteKeyView& b) const noexcept { return a < b; }
+};
+using PendingWrites = std::map<WriteKey, std::string, ByWriteKey>;
+
+struct Log {
+    struct Commit {
+        CheckpointId id;
+        const char* data;
+        std::uint32_t size;
+        std::uint32_t to_base;  // how many places before this one its base is
+        std::string_view bytes() const noexcept { return {data, size}; }
+    };
+
+    std::vector<Commit> commits;
+    ByteStore bytes;
+    PendingWrites pending;
+
+    CheckpointId head() const noexcept { return commits.empty() ? CheckpointId() : commits.back().id; }
+    bool empty() const noexcept { return commits.empty() && pending.empty(); }
+
+    /// The place of the first commit that is not older than `id`.
+    std::size_t placeOf(CheckpointId id) const noexcept {
+        const auto at = std::lower_bound(commits.begin(), commits.end(), id,
+                                         [](const Commit& c, CheckpointId wanted) { return c.id < wanted; });
+        return static_cast<std::size_t>(at - commits.begin());
+    }
+
+    bool has(CheckpointId id) const noexcept {
+        const std::size_t place = placeOf(id);
+        return place < commits.size() && commits[place].id == id;
+    }
+
+    void reserve(std::size_t more) {
+        if (commits.capacity() - commits.size() >= more) return;
+        commits.reserve(std::max({commits.size() + more, commits.capacity() * 3 / 2, std::size_t{8}}));
+    }
+
+    /// Needs `reserve`; `at` is the row's own room.
+    void append(CheckpointId id, CheckpointId base, std::string_view row, char* at) noexcept {
+        if (!row.empty()) std::memcpy(at, row.data(), row.size());
+        const std::size_t place = commits.size();
+        std::size_t base_place = place;
+        if (base != id) {
+            const bool as_before = place > 0 && commits[place - 1 - commits.back().to_base].id == base;
+            base_place = as_before ? place - 1 - commits.back().to_base : placeOf(base);
+        }
+        commits.push_back(
+            {id, at, static_cast<std::uint32_t>(row.size()), static_cast<std::uint32_t>(place - base_place)});
+    }
+
+    std::vector<StoredWrite> writesOf(CheckpointId id) const {
+        std::vector<StoredWrite> found;
+        for (auto at = pending.lower_bound(WriteKeyView{id, {}}); at != pending.end() && at->first.id == id; ++at) {
+            found.push_back({at->first.path, at->second});
+        }
+        return found;
+    }
+};
+
+// The order of namespaces and threads in listings, the same as a durable saver's: its keys begin with the size as
+// rocksdb_keys.cpp's varint, whose low bits come first. Below 128 bytes that is the order of sizes.
+struct BySizeThenText {
+    using is_transparent = void;
+    bool operator()(std::string_view a, std::string_view b) const noexcept {
+        return a.size() != b.size() ? isVarintLess(a.size(), b.size()) : a < b;
+    }
+
+private:
+    static bool isVarintLess(std::size_t a, std::size_t b) noexcept {
+        for (;; a >>= 7U, b >>= 7U) {
+            const std::size_t first = a < 0x80 ? a : (a & 0x7FU) | 0x80U;
+            const std::size_t second = b < 0x80 ? b : (b & 0x7FU) | 0x80U;
+            if (first != second) return first < second;
+        }
+    }
+};
+
+struct Thread {
+    using Children = std::map<std::string, Log, BySizeThenText>;
+
+    std::string name;
+    Log root;                                 // namespace ""
+    std::unique_ptr<Children> children = {};  // most threads have none
+    std::size_t bytes = 0;                    // as memory_size.hpp counts
+    std::size_t unordered_at = 0;             // the table's: its place among the threads that are not in order yet
+
+    Log* find(std::string_view ns) noexcept {
+        if (ns.empty()) return &root;
+        if (!children) return nullptr;
+        const auto at = children->find(ns);
+        return at == children->end() ? nullptr : &at->second;
+    }
+
+    Log& make(std::string_view ns) {
+        if (Log* const log = find(ns)) return *log;
+        if (!children) children = std::make_unique<Children>();
+        return children->emplace(ns, Log()).first->second;
+    }
+
+    /// Forgets the logs that have no rows any more.
+    void dropEmptyLogs() {
+        if (children) std::erase_if(*children, [](const auto& child) { return child.second.empty(); });
+    }
+
+    template <typename F>
+    void forEachLog(F&& f) {
+        if (!root.empty()) f(std::string_view(), root);
+        if (!children) return;
+        for (auto& [ns, log] : *children) {
+            if (!log.empty()) f(std::string_view(ns), log);
+        }
+    }
+};
+
+/// A thread's id and its hash, which is computed once.
+struct HashedName {
+    explicit HashedName(std::string_view name) noexcept : hash(std::hash<std::string_view>()(name)), text(name) {}
+    std::size_t hash;
+    std::string_view text;
+};
+
+// Open addressing: a look-up touches the threads of others only where hashes are equal, so two cores that use one table
+// leave each other's cache lines alone.
+class ThreadTable {
+public:
+    Thread* find(const HashedName& name) const noexcept {
+        if (slots_.empty()) return nullptr;
+        for (std::size_t at = home(name.hash); slots_[at].thread; at = after(at)) {
+            if (slots_[at].hash == name.hash && slots_[at].thread->name == name.text) return slots_[at].thread.get();
+        }
+        return nullptr;
+    }
+
+    /// The name must not be there yet. Either it is stored or the table is as it was.
+    Thread& insert(const HashedName& name, std::unique_ptr<Thread> thread) {
+        if (slots_.size() * 3 / 4 <= size_) grow();
+        thread->unordered_at = unordered_.size();
+        unordered_.push_back(thread.get());
+        ++size_;
+        return *place(slots_, {name.hash, std::move(thread)}).thread;
+    }
+
+    std::unique_ptr<Thread> extract(const HashedName& name) noexcept {
+        const Thread* const found = find(name);
+        if (!found) return nullptr;
+        std::size_t at = home(name.hash);
+        while (slots_[at].thread.get() != found) at = after(at);
+        std::unique_ptr<Thread> thread = std::move(slots_[at].thread);
+        --size_;
+        leaveOrder(*thread);
+        // Those behind move up, as long as that does not put them before their home.
+        for (std::size_t next = after(at); slots_[next].thread; next = after(next)) {
+            const std::size_t distance = (next - home(slots_[next].hash)) & (slots_.size() - 1);
+            if (distance < ((next - at) & (slots_.size() - 1))) continue;
+            slots_[at] = std::move(slots_[next]);
+            at = next;
+        }
+        return thread;
+    }
+
+    template <typename F>
+    void forEach(F&& f) const {
+        for (const Slot& slot : slots_) {
+            if (slot.thread) f(*slot.thread);
+        }
+    }
+
+    /// Threads in the order of listings, from the first one after `name` (null: from the beginning), until `f` returns
+    /// false. Cost: log n to find the first one; n log n once for the threads that are new since the last call, so that
+    /// storing a thread costs nothing for its order.
+    template <typename F>
+    void forEachAfter(const std::string* name, F&& f) {
+        while (!unordered_.empty()) {
+            ordered_.insert(unordered_.back());
+            unordered_.back()->unordered_at = is_ordered;
+            unordered_.pop_back();
+        }
+        for (auto at = name ? ordered_.upper_bound(std::string_view(*name)) : ordered_.begin(); at != ordered_.end();
+             ++at) {
+            if (!f(static_cast<const Thread&>(**at))) return;
+        }
+    }
+
+private:
+    struct Slot {
+        std::size_t hash = 0;
+        std::unique_ptr<Thread> thread;
+    };
+    struct ByName {
+        using is_transparent = void;
+        static std::string_view nameOf(const Thread* thread) noexcept { return thread->name; }
+        static std::string_view nameOf(std::string_view name) noexcept { return name; }
+        template <typename A, typename B>
+        bool operator()(const A& a, const B& b) const noexcept {
+            ++comparisons;
+            return BySizeThenText()(nameOf(a), nameOf(b));
+        }
+    };
+    static constexpr std::size_t is_ordered = static_cast<std::size_t>(-1);
+
+    void leaveOrder(const Thread& thread) noexcept {
+        if (thread.unordered_at == is_ordered) {
+            ordered_.erase(ordered_.find(std::string_view(thread.name)));
+            return;
+        }
+        Thread* const last = unordered_.back();
+        unordered_[thread.unordered_at] = last;
+        last->unordered_at = thread.unordered_at;
+        unordered_.pop_back();
+    }
+
+    std::size_t home(std::size_t hash) const noexcept { return hash & (slots_.size() - 1); }
+    std::size_t after(std::size_t at) const noexcept { return (at + 1) & (slots_.size() - 1); }
+
+    static Slot& place(std::vector<Slot>& slots, Slot slot) noexcept {
+        std::size_t at = slot.hash & (slots.size() - 1);
+        while (slots[at].thread) at = (at + 1) & (slots.size() - 1);
+        slots[at] = std::move(slot);
+        return slots[at];
+    }
+
+    void grow() {
+        std::vector<Slot> larger(std::max<std::size_t>(16, slots_.size() * 2));
+        for (Slot& slot : slots_) {
+            if (slot.thread) place(larger, std::move(slot));
+        }
+        slots_ = std::move(larger);
+    }
+
+    std::vector<Slot> slots_;  // a power of two of them, a quarter free
+    std::size_t size_ = 0;
+    std::vector<Thread*> unordered_;
+    std::set<Thread*, ByName> ordered_;
+};
+
+}  // namespace stategraph::checkpoint

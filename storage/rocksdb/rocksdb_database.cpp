@@ -1,0 +1,181 @@
+#include "storage/rocksdb/rocksdb_database.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <limits>
+#include <system_error>
+
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "storage/rocksdb/rocksdb_event_log.hpp"
+#include "storage/rocksdb/rocksdb_log_scan.hpp"
+#include "storage/rocksdb/rocksdb_open.hpp"
+
+namespace stategraph::checkpoint {
+namespace {
+
+constexpr std::int64_t look_every_ms = 100;
+constexpr std::string_view resumes_text =
+    "the database resumes by itself: the first write after the obstacle is gone succeeds";
+
+std::int64_t roughlyNowMs() {
+#ifdef CLOCK_MONOTONIC_COARSE
+    timespec now{};  // some nanoseconds, where an exact time costs twenty
+    if (::clock_gettime(CLOCK_MONOTONIC_COARSE, &now) == 0)
+        return std::int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+#endif
+    return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+}
+
+std::uint64_t numberOf(rocksdb::DB& db, const std::string& property) {
+    std::uint64_t number = 0;
+    db.GetIntProperty(property, &number);
+    return number;
+}
+
+/// Tries to store that many bytes in a file of the folder; returns the reason if that fails.
+std::string findObstacle(const std::string& folder, std::uint64_t bytes) {
+    const std::string path = folder + "/probe.dbtmp";
+    const int file = ::open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644);
+    if (file < 0) return std::generic_category().message(errno);
+    const std::string block(4096, 'x');
+    int error = 0;
+    if (::write(file, block.data(), block.size()) != static_cast<ssize_t>(block.size()))
+        error = errno == 0 ? ENOSPC : errno;
+    if (error == 0) error = ::posix_fallocate(file, 0, static_cast<off_t>(bytes + block.size()));
+    if (error == 0 && ::fdatasync(file) != 0) error = errno;
+    ::close(file);
+    ::unlink(path.c_str());
+    return error == 0 ? std::string() : std::generic_category().message(error);
+}
+
+// A flush that was under way when the obstacle went may still end with its error.
+rocksdb::Status resume(rocksdb::DB& db) {
+    const rocksdb::Status status = db.Resume();
+    return status.ok() ? status : db.Resume();
+}
+
+}  // namespace
+
+Database::Database(const std::string& path, const DatabaseSettings& settings)
+    : errors_(path, settings.owner),
+      read_only_(settings.read_only),
+      folder_(prepareFolder(settings, errors_)),
+      format_(settings.format),
+      options_(settings.rocksdb_options ? *settings.rocksdb_options : defaultOptions()) {
+    if (!read_only_) {
+        claim_.emplace(folder_, errors_);
+        watch_.emplace(folder_);
+        options_.listeners.push_back(health_);
+    }
+    if (!settings.rocksdb_options) {
+        options_.info_log = read_only_ ? std::make_shared<EventLog>() : std::make_shared<EventLog>(folder_);
+    }
+    checkLog(settings);
+    options_.create_if_missing = settings.create_if_missing;
+    db_ = open();
+    options_.wal_filter = nullptr;
+    options_.create_if_missing = false;
+}
+
+Database::~Database() = default;
+
+// RocksDB opens a log that it cannot read to its end with what it can read, and says nothing.
+void Database::checkLog(const DatabaseSettings& settings) {
+    if (options_.wal_recovery_mode != rocksdb::WALRecoveryMode::kPointInTimeRecovery)
+        return;  // the caller's own choice
+    const LogVerdict verdict = judgeLog(folder_, options_);
+    dropped_ = verdict.dropped;
+    if (!verdict.refused.empty()) {
+        if (!settings.drop_damaged_log) {
+            errors_.failDamaged(verdict.refused +
+                                "; restore it from a copy, or set drop_damaged_log to open it without these");
+        }
+        dropped_ = verdict.refused + ", and were dropped";
+        filter_ = stopAfter(verdict.last_sequence);
+        options_.wal_filter = filter_.get();
+    }
+    if (!dropped_.empty()) rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, options_.info_log, "%s", dropped_.c_str());
+}
+
+Database::Lease Database::open() const { return openFolder(folder_, options_, read_only_, format_, errors_); }
+
+void Database::checkWritable() const {
+    if (read_only_) errors_.fail("it is open read_only; open it for writing");
+}
+
+Database::Lease Database::lease() {
+    const std::lock_guard lock(mutex_);
+    if (!db_) db_ = open();
+    return db_;
+}
+
+std::optional<std::string> Database::get(std::string_view key, std::string_view work,
+                                         const rocksdb::Snapshot* snapshot) {
+    rocksdb::ReadOptions options;
+    options.snapshot = snapshot;
+    std::string value;
+    const rocksdb::Status status = lease()->Get(options, slice(key), &value);
+    if (status.IsNotFound()) return std::nullopt;
+    errors_.check(status, work);
+    return value;
+}
+
+void Database::write(rocksdb::WriteBatch& batch, bool sync, std::string_view work) {
+    checkWritable();
+    if (health_->isStopped()) heal(work);
+    rocksdb::WriteOptions options;
+    options.sync = sync;
+    const rocksdb::Status status = lease()->Write(options, &batch);
+    if (!status.ok()) errors_.failStatus(status, work, health_->isStopped() ? resumes_text : std::string_view());
+    checkFolder(sync);
+}
+
+// A failed write leaves a torn record in the log, after which RocksDB must not write. Resume() begins a new log after
+// it has written what is in memory to a table; if nothing is in memory it keeps the log, and the database is opened
+// anew instead.
+void Database::heal(std::string_view work) {
+    const std::lock_guard lock(healing_);
+    if (!health_->isStopped()) return;
+    const std::uint64_t failures = health_->failures();
+    Lease db = lease();
+    const std::uint64_t memory = numberOf(*db, rocksdb::DB::Properties::kCurSizeAllMemTables);
+    if (const std::string obstacle = findObstacle(folder_, memory / 2); !obstacle.empty()) {
+        errors_.fail("could not " + std::string(work) + ": a write failed, and writing still does: " + obstacle + "; " +
+                     std::string(resumes_text));
+    }
+    if (health_->logFailed() && numberOf(*db, rocksdb::DB::Properties::kNumEntriesActiveMemTable) == 0) {
+        db.reset();
+        reopen();
+    } else if (const rocksdb::Status status = resume(*db); !status.ok()) {
+        errors_.failStatus(status, std::string(work) + ", nor to resume after a write that failed", resumes_text);
+    }
+    health_->setHealed(failures);
+}
+
+void Database::reopen() {
+    const std::lock_guard lock(mutex_);
+    if (db_.use_count() > 1)
+        errors_.fail("a write failed, and others read it just now; the first write after they are done succeeds");
+    db_.reset();
+    db_ = open();
+}
+
+// Writing to files that have no name any more succeeds.
+void Database::checkFolder(bool sync) {
+    const std::int64_t now = roughlyNowMs();
+    if (!sync && now - looked_at_ms_.load(std::memory_order_relaxed) < look_every_ms) return;
+    if (watch_->isThere()) {
+        looked_at_ms_.store(now, std::memory_order_relaxed);
+        return;
+    }
+    looked_at_ms_.store(std::numeric_limits<std::int64_t>::min() / 2, std::memory_order_relaxed);
+    errors_.fail(
+        "its folder was deleted or emptied while it was open, and what was stored in it is gone; "
+        "restore it from a copy, or make the object anew for an empty database");
+}
+
+}  // namespace stategraph::checkpoint

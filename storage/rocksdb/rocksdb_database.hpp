@@ -1,0 +1,160 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <rocksdb/db.h>
+#include <rocksdb/options.h>
+#include <rocksdb/snapshot.h>
+#include <rocksdb/wal_filter.h>
+#include <rocksdb/write_batch.h>
+
+#include "storage/rocksdb/rocksdb_claims.hpp"
+#include "storage/rocksdb/rocksdb_errors.hpp"
+#include "storage/rocksdb/rocksdb_health.hpp"
+#include "storage/rocksdb/rocksdb_keys.hpp"
+
+namespace stategraph::checkpoint {
+
+inline rocksdb::Slice slice(std::string_view text) noexcept { return {text.data(), text.size()}; }
+
+/// The row that says what a database is, and which version of its grammar this library writes.
+struct DatabaseFormat {
+    std::string_view key = format_key;
+    int version = key_format_version;
+};
+
+struct DatabaseSettings {
+    DatabaseOwner owner = DatabaseOwner::saver;
+    DatabaseFormat format = {};
+    bool create_if_missing = true;
+    bool read_only = false;
+    /// Open a database whose log is damaged in its midst, without what follows the damage.
+    bool drop_damaged_log = false;
+    /// Taken as they are, if not null; used during construction only.
+    const rocksdb::Options* rocksdb_options = nullptr;
+};
+
+/// An open RocksDB database of this library's formats: what savers, stores and caches share of opening, locking,
+/// writing and errors.
+///
+/// Thread-safe. A write that fails stops RocksDB; the next write starts it again once the obstacle is gone. All errors
+/// are of the owner's kind and name the path.
+class Database {
+public:
+    /// Keeps the database open.
+    using Lease = std::shared_ptr<rocksdb::DB>;
+
+    /// Opens it, or makes one.
+    Database(const std::string& path, const DatabaseSettings& settings);
+    ~Database();
+    Database(const Database&) = delete;
+    Database& operator=(const Database&) = delete;
+
+    const DatabaseErrors& errors() const noexcept { return errors_; }
+    bool isReadOnly() const noexcept { return read_only_; }
+    void checkWritable() const;
+    /// What opening dropped from the end of the log, as a sentence; empty: nothing.
+    const std::string& dropped() const noexcept { return dropped_; }
+
+    /// Cost: a short lock.
+    Lease lease();
+    /// None if there is no such row. `work` completes "could not ".
+    std::optional<std::string> get(std::string_view key, std::string_view work,
+                                   const rocksdb::Snapshot* snapshot = nullptr);
+    /// All of the batch or, if it throws, none. With `sync` it is on disk on return.
+    void write(rocksdb::WriteBatch& batch, bool sync, std::string_view work);
+
+private:
+    void checkLog(const DatabaseSettings& settings);
+    Lease open() const;
+    void heal(std::string_view work);
+    void reopen();
+    void checkFolder(bool sync);
+
+    DatabaseErrors errors_;
+    bool read_only_;
+    std::string folder_;  // canonical
+    DatabaseFormat format_;
+    std::shared_ptr<Health> health_ = std::make_shared<Health>();
+    rocksdb::Options options_;
+    std::string dropped_;
+    std::unique_ptr<rocksdb::WalFilter> filter_;  // RocksDB keeps a pointer
+    std::optional<FolderClaim> claim_;            // writers only
+    std::optional<FolderWatch> watch_;
+    std::atomic<std::int64_t> looked_at_ms_ = 0;
+    std::mutex mutex_;  // over db_
+    std::mutex healing_;
+    Lease db_;  // null if it could not be opened again
+};
+
+/// What is read under it is of one moment.
+class Snapshot {
+public:
+    explicit Snapshot(Database& database) : db_(database.lease()), snapshot_(db_.get()) {}
+    const rocksdb::Snapshot* get() { return snapshot_.snapshot(); }
+
+private:
+    Database::Lease db_;
+    rocksdb::ManagedSnapshot snapshot_;
+};
+
+/// An iterator with bounds that it keeps alive, and with errors that throw.
+class Cursor {
+public:
+    Cursor(Database& database, std::string lower, std::string upper, const rocksdb::Snapshot* snapshot = nullptr)
+        : db_(database.lease()),
+          errors_(database.errors()),
+          lower_(std::move(lower)),
+          upper_(std::move(upper)),
+          lower_slice_(lower_),
+          upper_slice_(upper_) {
+        rocksdb::ReadOptions options;
+        options.iterate_lower_bound = &lower_slice_;
+        options.iterate_upper_bound = &upper_slice_;
+        options.snapshot = snapshot;
+        rows_.reset(db_->NewIterator(options));
+    }
+    Cursor(const Cursor&) = delete;
+    Cursor& operator=(const Cursor&) = delete;
+
+    bool seek(std::string_view key) { return rows_->Seek(slice(key)), valid(); }
+    bool seekBack(std::string_view key) { return rows_->SeekForPrev(slice(key)), valid(); }
+    bool seekToFirst() { return rows_->SeekToFirst(), valid(); }
+    bool seekToLast() { return rows_->SeekToLast(), valid(); }
+    bool next() { return rows_->Next(), valid(); }
+    bool previous() { return rows_->Prev(), valid(); }
+
+    bool valid() const {
+        if (rows_->Valid()) return true;
+        errors_.check(rows_->status(), "read it");
+        return false;
+    }
+    std::string_view key() const { return rows_->key().ToStringView(); }
+    std::string_view value() const { return rows_->value().ToStringView(); }
+    bool isIn(std::string_view prefix) const { return valid() && key().starts_with(prefix); }
+    bool nextIn(std::string_view prefix) { return next() && key().starts_with(prefix); }
+
+    /// For a saver's rows.
+    std::optional<ParsedKey> tryParsed() const { return parseKey(key()); }
+    ParsedKey parsed() const {
+        if (const auto parsed = tryParsed()) return *parsed;
+        errors_.failDamaged("it has a key that cannot be read, 0x" + rows_->key().ToString(true) +
+                            "; restore it from a copy");
+    }
+
+private:
+    Database::Lease db_;
+    const DatabaseErrors& errors_;
+    std::string lower_;
+    std::string upper_;
+    rocksdb::Slice lower_slice_;
+    rocksdb::Slice upper_slice_;
+    std::unique_ptr<rocksdb::Iterator> rows_;
+};
+
+}  // namespace stategraph::checkpoint

@@ -1,0 +1,93 @@
+#include "storage/rocksdb/rocksdb_keys.hpp"
+
+#include <array>
+#include <cstdint>
+
+// The keys, all in the default column family:
+//
+//   "stategraph.format"   the version of this grammar, as decimal text
+//   commit  := "c" log id           value: the commit's record
+//   write   := "w" log id path      value: the pending write's record
+//   log     := varint(size of thread) thread varint(size of namespace) namespace
+//   id      := 16 bytes, big endian
+//   varint  := LEB128: seven bits a byte, low ones first, the high bit set on all but the last byte
+//
+// The sizes come first, so no name is a prefix of another and names may hold any byte. A log's rows are neighbours, in
+// the order of their ids; a thread's logs are neighbours.
+namespace stategraph::checkpoint {
+namespace {
+
+constexpr std::size_t id_size = 16;
+
+void appendName(std::string& key, std::string_view name) {
+    std::size_t size = name.size();
+    while (size >= 0x80) {
+        key.push_back(static_cast<char>((size & 0x7FU) | 0x80U));
+        size >>= 7U;
+    }
+    key.push_back(static_cast<char>(size));
+    key.append(name);
+}
+
+std::optional<std::string_view> readName(std::string_view& rest) {
+    std::uint64_t size = 0;
+    for (unsigned shift = 0;; shift += 7) {
+        if (rest.empty() || shift > 56) return std::nullopt;
+        const auto byte = static_cast<unsigned char>(rest.front());
+        rest.remove_prefix(1);
+        size |= static_cast<std::uint64_t>(byte & 0x7FU) << shift;
+        if (byte < 0x80) break;
+    }
+    if (size > rest.size()) return std::nullopt;
+    const std::string_view name = rest.substr(0, size);
+    rest.remove_prefix(size);
+    return name;
+}
+
+}  // namespace
+
+std::string tablePrefix(Table table) { return std::string(1, static_cast<char>(table)); }
+
+std::string threadPrefix(Table table, std::string_view thread_id) {
+    std::string key = tablePrefix(table);
+    appendName(key, thread_id);
+    return key;
+}
+
+std::string logPrefix(Table table, const LogName& log) { return rowKey(table, log, {}); }
+
+std::string rowKey(Table table, const LogName& log, CheckpointId id, std::string_view path) {
+    std::string key;
+    key.reserve(log.thread_id.size() + log.checkpoint_ns.size() + path.size() + id_size + 8);
+    key.push_back(static_cast<char>(table));
+    appendName(key, log.thread_id);
+    appendName(key, log.checkpoint_ns);
+    if (id.empty()) return key;
+    std::array<char, id_size> raw{};
+    id.toBytes(raw.data());
+    key.append(raw.data(), raw.size());
+    key.append(path);
+    return key;
+}
+
+std::string prefixEnd(std::string prefix) {
+    while (prefix.back() == '\xFF') prefix.pop_back();
+    prefix.back() = static_cast<char>(static_cast<unsigned char>(prefix.back()) + 1);
+    return prefix;
+}
+
+std::optional<ParsedKey> parseKey(std::string_view key) {
+    if (key.empty()) return std::nullopt;
+    const bool is_commit = key[0] == static_cast<char>(Table::commits);
+    if (!is_commit && key[0] != static_cast<char>(Table::writes)) return std::nullopt;
+    std::string_view rest = key.substr(1);
+    const auto thread = readName(rest);
+    const auto ns = thread ? readName(rest) : std::nullopt;
+    if (!ns || rest.size() < id_size || (is_commit && rest.size() != id_size)) return std::nullopt;
+    return ParsedKey{.log = {.thread_id = *thread, .checkpoint_ns = *ns},
+                     .id = CheckpointId::fromBytes(rest.data()),
+                     .path = rest.substr(id_size),
+                     .log_prefix = key.substr(0, key.size() - rest.size())};
+}
+
+}  // namespace stategraph::checkpoint

@@ -1,0 +1,258 @@
+#include <algorithm>
+#include <chrono>
+
+#include <stategraph/error.hpp>
+#include <stategraph/record.hpp>
+
+#include "checkpoint/damaged.hpp"
+#include "storage/rocksdb/rocksdb_impl.hpp"
+
+// Deleting and pruning, and giving space back.
+namespace stategraph {
+namespace {
+
+using checkpoint::Cursor;
+using checkpoint::idAt;
+using checkpoint::slice;
+using checkpoint::Table;
+
+constexpr std::size_t deleted_rows_max = 20'000;
+// Dropped rows are removed from the files at once if one thread's are that many, or if all that were dropped lately are
+// a good part of what there is; else when RocksDB gets to it. So what is rewritten is in proportion to what is dropped,
+// however often one prunes.
+constexpr std::size_t compaction_rows_min = 50'000;
+constexpr std::size_t compaction_bytes_min = std::size_t{64} << 20U;
+constexpr std::size_t compaction_share = 4;
+constexpr std::size_t compaction_all_bytes_min = std::size_t{1} << 20U;
+
+}  // namespace
+
+std::size_t RocksDBSaver::Impl::countRows(std::string_view thread_id, std::size_t most) {
+    std::size_t count = 0;
+    for (const Table table : {Table::commits, Table::writes}) {
+        const std::string prefix = checkpoint::threadPrefix(table, thread_id);
+        Cursor rows(database, prefix, checkpoint::prefixEnd(prefix));
+        for (rows.seekToFirst(); rows.valid() && count < most; rows.next()) ++count;
+    }
+    return count;
+}
+
+void RocksDBSaver::deleteThread(std::string_view thread_id) {
+    impl_->database.checkWritable();
+    Impl::Dropped dropped;
+    {
+        const auto claim = impl_->gate.claimThread(thread_id);
+        const std::size_t rows = impl_->countRows(thread_id, deleted_rows_max);
+        if (rows == 0) return;
+        rocksdb::WriteBatch batch;
+        if (rows < deleted_rows_max) {
+            impl_->dropThread(thread_id, batch, dropped);
+        } else {
+            impl_->dropRanges(thread_id, batch);
+        }
+        impl_->database.write(batch, true, "delete a thread");
+    }
+    impl_->compactIfWorthIt({}, dropped);
+}
+
+std::size_t RocksDBSaver::prune(const PruneRequest& request) {
+    impl_->database.checkWritable();
+    checkpoint::checkPrune(request);
+    Impl::Dropped total;
+    if (request.thread_id) {
+        impl_->pruneThread(*request.thread_id, request, total);
+    } else {
+        const std::string lower = checkpoint::tablePrefix(Table::commits);
+        Cursor rows(impl_->database, lower, checkpoint::prefixEnd(lower));
+        for (rows.seekToFirst(); rows.valid() && !impl_->is_closing;) {
+            const auto at = rows.tryParsed();
+            if (!at) {  // nobody's row
+                checkpoint::pruneOrNote(request, {}, [&] { (void)rows.parsed(); });
+                rows.next();
+                continue;
+            }
+            const std::string thread_id(at->log.thread_id);
+            checkpoint::pruneOrNote(request, thread_id, [&] { impl_->pruneThread(thread_id, request, total); });
+            rows.seek(checkpoint::prefixEnd(checkpoint::threadPrefix(Table::commits, thread_id)));
+        }
+    }
+    impl_->compactIfWorthIt(request, total);
+    return total.commits;
+}
+
+void RocksDBSaver::Impl::compactIfWorthIt(const PruneRequest& request, const Dropped& dropped) {
+    if (dropped.rows == 0) return;
+    const std::size_t lately = dropped_bytes += dropped.bytes;
+    std::uint64_t tables = 0;
+    std::uint64_t memory = 0;
+    const auto db = database.lease();
+    db->GetIntProperty(rocksdb::DB::Properties::kLiveSstFilesSize, &tables);
+    db->GetIntProperty(rocksdb::DB::Properties::kCurSizeAllMemTables, &memory);
+    if (lately >= compaction_all_bytes_min && lately >= (tables + memory) / compaction_share) {
+        dropped_bytes = 0;
+        compact({});
+    } else if (request.thread_id && (dropped.rows >= compaction_rows_min || dropped.bytes >= compaction_bytes_min)) {
+        compact(request.thread_id);
+    }
+}
+
+void RocksDBSaver::Impl::drop(const std::string& key, std::size_t bytes, rocksdb::WriteBatch& batch, Dropped& total) {
+    check(batch.Delete(slice(key)), "prune a thread");
+    ++total.rows;
+    total.bytes += key.size() + bytes;
+}
+
+// One thread at a time: its writers wait meanwhile, so nothing builds on what is being dropped.
+void RocksDBSaver::Impl::pruneThread(std::string_view thread_id, const PruneRequest& request, Dropped& total) {
+    const auto& since = request.threads_unused_since;
+    const bool drops_commits = request.keep_last || request.older_than;
+    // Writers of a thread that is in use do not wait for a look at it.
+    if (!drops_commits && !isUnused(thread_id, *since)) return;
+    const auto claim = gate.claimThread(thread_id);
+    rocksdb::WriteBatch batch;
+    Dropped dropped;
+    if (since && isUnused(thread_id, *since)) {
+        dropThread(thread_id, batch, dropped);
+    } else if (drops_commits) {
+        checkpoint::Snapshot snapshot(database);
+        const std::string prefix = checkpoint::threadPrefix(Table::commits, thread_id);
+        const std::string writes_prefix = checkpoint::threadPrefix(Table::writes, thread_id);
+        Cursor rows(database, prefix, checkpoint::prefixEnd(prefix), snapshot.get());
+        Cursor write_rows(database, writes_prefix, checkpoint::prefixEnd(writes_prefix), snapshot.get());
+        checkpoint::ThreadPrune prune(request);
+        // The root's log is first: its name is the shortest.
+        for (rows.seekToFirst(); rows.valid();) {
+            const std::string ns(rows.parsed().log.checkpoint_ns);
+            pruneLog(rows, write_rows, {thread_id, ns}, prune, batch, dropped);
+        }
+    }
+    if (batch.Count() > 0) database.write(batch, false, "prune a thread");
+    total.rows += dropped.rows;
+    total.bytes += dropped.bytes;
+    total.commits += dropped.commits;
+}
+
+bool RocksDBSaver::Impl::isUnused(std::string_view thread_id, std::chrono::system_clock::time_point since) {
+    checkpoint::Snapshot snapshot(database);
+    const std::string prefix = checkpoint::threadPrefix(Table::commits, thread_id);
+    const std::string writes_prefix = checkpoint::threadPrefix(Table::writes, thread_id);
+    Cursor rows(database, prefix, checkpoint::prefixEnd(prefix), snapshot.get());
+    Cursor write_rows(database, writes_prefix, checkpoint::prefixEnd(writes_prefix), snapshot.get());
+    checkpoint::ThreadUse use(since);
+    rows.seekToFirst();
+    while (rows.valid()) {
+        const std::string ns(rows.parsed().log.checkpoint_ns);
+        const std::string log_end = checkpoint::prefixEnd(checkpoint::logPrefix(Table::commits, {thread_id, ns}));
+        rows.seekBack(log_end);
+        const CheckpointId head = rows.parsed().id;
+        use.add(ns, head, readLinks({thread_id, ns, head}, rows.value()), [&] {
+            const std::string log_prefix = checkpoint::logPrefix(Table::writes, {thread_id, ns});
+            for (write_rows.seek(log_prefix); write_rows.isIn(log_prefix); write_rows.next()) {
+                const checkpoint::ParsedKey key = write_rows.parsed();
+                if (hasOpenInterrupt({thread_id, ns, key.id, key.path}, write_rows.value())) return true;
+            }
+            return false;
+        });
+        if (use.isUsed()) return false;
+        rows.seek(log_end);
+    }
+    return !use.isUsed();
+}
+
+// For a thread of very many rows. Else row by row: marks of whole ranges make every later search slower until RocksDB
+// compacts them away, and pile up where many threads come and go.
+void RocksDBSaver::Impl::dropRanges(std::string_view thread_id, rocksdb::WriteBatch& batch) {
+    for (const Table table : {Table::commits, Table::writes}) {
+        const std::string prefix = checkpoint::threadPrefix(table, thread_id);
+        check(batch.DeleteRange(slice(prefix), slice(checkpoint::prefixEnd(prefix))), "delete a thread");
+    }
+}
+
+void RocksDBSaver::Impl::dropThread(std::string_view thread_id, rocksdb::WriteBatch& batch, Dropped& total) {
+    for (const Table table : {Table::commits, Table::writes}) {
+        const std::string prefix = checkpoint::threadPrefix(table, thread_id);
+        Cursor rows(database, prefix, checkpoint::prefixEnd(prefix));
+        for (rows.seekToFirst(); rows.valid(); rows.next()) {
+            drop(std::string(rows.key()), rows.value().size(), batch, total);
+            total.commits += table == Table::commits;
+        }
+    }
+}
+
+// Leaves the cursor behind the log.
+void RocksDBSaver::Impl::pruneLog(Cursor& rows, Cursor& write_rows, const LogName& log, checkpoint::ThreadPrune& prune,
+                                  rocksdb::WriteBatch& batch, Dropped& total) {
+    const std::string prefix = checkpoint::logPrefix(Table::commits, log);
+    const std::string writes_prefix = checkpoint::logPrefix(Table::writes, log);
+
+    checkpoint::LogLinks links{
+        .checkpoint_ns = log.checkpoint_ns, .commits = {}, .interrupted = {}, .thread_id = log.thread_id};
+    for (; rows.isIn(prefix); rows.next()) {
+        const CheckpointId id = idAt(rows, prefix.size());
+        RecordLinks record = readLinks({log.thread_id, log.checkpoint_ns, id}, rows.value());
+        links.commits.push_back({id, record.parent, record.base, record.root, rows.value().size(),
+                                 std::move(record.visits), record.has_all_visits});
+    }
+    for (write_rows.seek(writes_prefix); write_rows.isIn(writes_prefix); write_rows.next()) {
+        const checkpoint::ParsedKey key = write_rows.parsed();
+        const RowKey row{log.thread_id, log.checkpoint_ns, key.id, key.path};
+        if (hasOpenInterrupt(row, write_rows.value())) links.interrupted.push_back(key.id);
+    }
+
+    const auto [dropped, rewritten] = prune.plan(links, [&](CheckpointId id) {
+        auto record = database.get(checkpoint::rowKey(Table::commits, log, id), "read a commit");
+        if (!record) database.errors().failDamaged("a commit that is listed cannot be found; restore it from a copy");
+        return std::move(*record);
+    });
+    if (dropped.empty()) return;
+    const bool is_whole = dropped.size() == links.commits.size();
+    const auto sizeOf = [&links, place = std::size_t{0}](CheckpointId id) mutable {
+        while (links.commits[place].id != id) ++place;
+        return links.commits[place].bytes;
+    };
+    for (auto size = sizeOf; const CheckpointId id : dropped) {
+        drop(checkpoint::rowKey(Table::commits, log, id), size(id), batch, total);
+    }
+    for (auto size = sizeOf; const StoredCommit& commit : rewritten) {
+        check(batch.Put(slice(checkpoint::rowKey(Table::commits, log, commit.id)), slice(commit.bytes)),
+              "prune a thread");
+        total.bytes += size(commit.id);  // of the old row
+    }
+    for (write_rows.seek(writes_prefix); write_rows.isIn(writes_prefix); write_rows.next()) {
+        if (is_whole || std::binary_search(dropped.begin(), dropped.end(), write_rows.parsed().id)) {
+            drop(std::string(write_rows.key()), write_rows.value().size(), batch, total);
+        }
+    }
+    total.commits += dropped.size();
+}
+
+std::optional<std::uint64_t> RocksDBSaver::storedBytes() {
+    std::uint64_t tables = 0;
+    const auto db = impl_->database.lease();
+    if (!db->GetIntProperty(rocksdb::DB::Properties::kLiveSstFilesSize, &tables)) return std::nullopt;
+    rocksdb::VectorLogPtr logs;
+    impl_->check(db->GetSortedWalFiles(logs), "list its log files");
+    std::uint64_t total = tables;
+    for (const auto& log : logs) total += log->SizeFileBytes();
+    return total;
+}
+
+void RocksDBSaver::Impl::compact(const std::optional<std::string>& thread_id) {
+    rocksdb::CompactRangeOptions options;
+    options.canceled = &is_closing;
+    // Else a lone file is moved down as it is, marks of deletion and all.
+    options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
+    for (const Table table : {Table::commits, Table::writes}) {
+        const std::string lower =
+            thread_id ? checkpoint::threadPrefix(table, *thread_id) : checkpoint::tablePrefix(table);
+        const std::string upper = checkpoint::prefixEnd(lower);
+        const rocksdb::Slice begin = slice(lower);
+        const rocksdb::Slice end = slice(upper);
+        const rocksdb::Status status = database.lease()->CompactRange(options, &begin, &end);
+        // What was dropped is dropped: where the disk has no room for new tables, RocksDB compacts later.
+        if (is_closing || status.IsIOError()) return;
+        check(status, "compact it");
+    }
+}
+
+}  // namespace stategraph

@@ -1,0 +1,317 @@
+#include <algorithm>
+#include <limits>
+#include <span>
+
+#include <stategraph/error.hpp>
+#include <stategraph/record.hpp>
+
+#include "checkpoint/branch_walk.hpp"
+#include "storage/rocksdb/rocksdb_impl.hpp"
+
+// Storing and reading. What removes is in rocksdb_prune.cpp.
+namespace stategraph {
+namespace {
+
+using checkpoint::Cursor;
+using checkpoint::idAt;
+using checkpoint::slice;
+using checkpoint::Table;
+
+constexpr std::size_t copy_bytes_max = std::size_t{1} << 30U;
+
+const RocksDBSaverOptions& checked(const RocksDBSaverOptions& options) {
+    if (!options.retention) return options;
+    checkpoint::checkRetention(*options.retention);
+    if (options.read_only)
+        throw InvalidArgumentError("retention: a read_only database cannot be pruned; set one of them only");
+    return options;
+}
+
+std::vector<StoredWrite> readWrites(Cursor& rows, const LogName& log, CheckpointId id) {
+    std::vector<StoredWrite> writes;
+    const std::string prefix = checkpoint::rowKey(Table::writes, log, id);
+    for (rows.seek(prefix); rows.isIn(prefix); rows.next()) {
+        writes.push_back({std::string(rows.key().substr(prefix.size())), std::string(rows.value())});
+    }
+    return writes;
+}
+
+// The commits that lead to the tuple's checkpoint, without those of other branches. False, and nothing has changed, if
+// a header on the way cannot be read: the fold reports it.
+bool readBranch(Cursor& rows, const LogName& log, CheckpointTuple& tuple) {
+    std::vector<StoredCommit> commits;
+    try {
+        checkpoint::walkToBase(log, tuple.id, [&](CheckpointId id) -> std::optional<std::string_view> {
+            const std::string key = checkpoint::rowKey(Table::commits, log, id);
+            const bool is_before = !commits.empty() && rows.previous() && rows.key() == key;
+            if (!is_before && !(rows.seek(key) && rows.key() == key)) return {};
+            commits.push_back({id, std::string(rows.value())});
+            return commits.back().bytes;
+        });
+    } catch (const CorruptCheckpointError&) {
+        return false;
+    }
+    std::reverse(commits.begin(), commits.end());
+    tuple.commits = std::move(commits);
+    return true;
+}
+
+// Gives rows of one log, newest first, their pending writes: one walk over all of these, which are in the order of ids
+// too.
+void addWrites(Cursor& rows, const LogName& log, std::span<ListedCheckpoint> listed) {
+    if (listed.empty()) return;
+    const std::string prefix = checkpoint::logPrefix(Table::writes, log);
+    auto at = listed.rbegin();
+    for (rows.seek(checkpoint::rowKey(Table::writes, log, at->id)); rows.isIn(prefix); rows.next()) {
+        const std::string_view key = rows.key().substr(prefix.size());
+        if (key.size() < 16) continue;
+        const CheckpointId id = CheckpointId::fromBytes(key.data());
+        while (at != listed.rend() && at->id < id) ++at;
+        if (at == listed.rend()) return;
+        if (at->id == id) at->writes.push_back({std::string(key.substr(16)), std::string(rows.value())});
+    }
+}
+
+}  // namespace
+
+CheckpointId RocksDBSaver::Impl::readHead(const LogName& log) {
+    const std::string prefix = checkpoint::logPrefix(Table::commits, log);
+    Cursor rows(database, prefix, checkpoint::prefixEnd(prefix));
+    return rows.seekToLast() ? idAt(rows, prefix.size()) : CheckpointId();
+}
+
+bool RocksDBSaver::Impl::hasRows(std::string_view thread_id) {
+    for (const Table table : {Table::commits, Table::writes}) {
+        const std::string prefix = checkpoint::threadPrefix(table, thread_id);
+        Cursor rows(database, prefix, checkpoint::prefixEnd(prefix));
+        if (rows.seekToFirst()) return true;
+    }
+    return false;
+}
+
+RocksDBSaver::RocksDBSaver(const std::string& path, const RocksDBSaverOptions& options)
+    : impl_(std::make_unique<Impl>(path, checked(options))) {
+    if (options.retention) impl_->retention = std::make_unique<checkpoint::Retention>(*this, *options.retention);
+}
+
+RocksDBSaver::~RocksDBSaver() {
+    impl_->is_closing = true;
+    impl_->retention.reset();  // it calls prune
+}
+
+std::string RocksDBSaver::droppedAtOpening() const { return impl_->database.dropped(); }
+RetentionReport RocksDBSaver::retentionReport() const {
+    return impl_->retention ? impl_->retention->report() : RetentionReport();
+}
+
+void RocksDBSaver::put(const PutRequest& request) {
+    impl_->database.checkWritable();
+    checkpoint::checkPut(request);
+    std::size_t bytes = 0;
+    for (const CommitRow& row : request.commits) bytes += row.bytes.size();
+    for (const WriteRow& row : request.writes) bytes += row.bytes.size() + row.path.size();
+    const std::size_t names = request.log.thread_id.size() + request.log.checkpoint_ns.size();
+    rocksdb::WriteBatch batch(bytes + (request.commits.size() + request.writes.size()) * (names + 48) + 16);
+    const auto add = [&](const std::string& key, std::string_view value) {
+        impl_->check(batch.Put(slice(key), slice(value)), "store a row");
+    };
+    for (const CommitRow& row : request.commits)
+        add(checkpoint::rowKey(Table::commits, request.log, row.id), row.bytes);
+    for (const WriteRow& row : request.writes) {
+        add(checkpoint::rowKey(Table::writes, request.log, row.checkpoint_id, row.path), row.bytes);
+    }
+
+    // Alone in its log: one that moves the head, and one that looks at rows before it writes them.
+    const bool is_conditional = std::any_of(request.writes.begin(), request.writes.end(),
+                                            [](const WriteRow& row) { return row.expected.has_value(); });
+    auto claim = impl_->gate.claimLog(request.log, !request.commits.empty() || is_conditional);
+    const CheckpointId head = claim.head() ? *claim.head() : impl_->readHead(request.log);
+    if (head != request.expected_head) {
+        claim.settle(head);
+        checkpoint::refuseHead(request.log, request.expected_head, head);
+    }
+    if (is_conditional) {
+        claim.settle(head);  // it stays if a row is refused
+        impl_->checkExpected(request);
+    }
+    checkpoint::checkAncestors(request, [&](CheckpointId id) {
+        claim.settle(head);
+        return impl_->has(request.log, id);
+    });
+    if (batch.Count() > 0) impl_->database.write(batch, request.sync, "store a commit");
+    claim.settle(request.commits.empty() ? head : request.commits.back().id);
+}
+
+bool RocksDBSaver::Impl::has(const LogName& log, CheckpointId id) {
+    return database.get(checkpoint::rowKey(Table::commits, log, id), "read a commit").has_value();
+}
+
+void RocksDBSaver::Impl::checkExpected(const PutRequest& request) {
+    for (const WriteRow& row : request.writes) {
+        if (!row.expected) continue;
+        const std::string key = checkpoint::rowKey(Table::writes, request.log, row.checkpoint_id, row.path);
+        const auto value = database.get(key, "read a pending write");
+        checkpoint::checkExpected(request.log, row, value ? std::optional<std::string_view>(*value) : std::nullopt);
+    }
+}
+
+std::optional<CheckpointTuple> RocksDBSaver::getTuple(const TupleQuery& query) {
+    const std::string prefix = checkpoint::logPrefix(Table::commits, query.log);
+    const std::string commits_end = checkpoint::prefixEnd(prefix);
+    // One iterator over both tables: all it reads is of one moment.
+    Cursor rows(impl_->database, prefix, checkpoint::prefixEnd(checkpoint::logPrefix(Table::writes, query.log)));
+    const auto keyOf = [&](CheckpointId id) { return checkpoint::rowKey(Table::commits, query.log, id); };
+
+    rows.seekBack(commits_end);
+    if (!rows.isIn(prefix)) return std::nullopt;
+    CheckpointTuple tuple{.id = {}, .head = idAt(rows, prefix.size()), .commits = {}, .writes = {}, .next = {}};
+    if (!query.checkpoint_id.empty()) {
+        const std::string key = keyOf(query.checkpoint_id);
+        if (query.checkpoint_id != tuple.head && (!rows.seek(key) || rows.key() != key)) return std::nullopt;
+    } else if (!query.before.empty() && tuple.head >= query.before) {
+        const std::string key = keyOf(query.before);
+        if (rows.seekBack(key) && rows.key() == key) rows.previous();
+        if (!rows.isIn(prefix)) return std::nullopt;
+    }
+
+    tuple.id = idAt(rows, prefix.size());
+    const RecordLinks links = readLinks({query.log.thread_id, query.log.checkpoint_ns, tuple.id}, rows.value());
+    if (links.base < tuple.id) rows.seek(keyOf(links.base));
+    bool may_skip = true;
+    std::size_t bytes = 0;
+    for (bool is_in = rows.isIn(prefix); is_in; is_in = rows.nextIn(prefix)) {
+        const CheckpointId id = idAt(rows, prefix.size());
+        bytes += rows.value().size();
+        if (may_skip && id < tuple.id &&
+            (tuple.commits.size() >= checkpoint::unseen_rows_max || bytes > checkpoint::unseen_bytes_max)) {
+            may_skip = false;
+            if (readBranch(rows, query.log, tuple)) {
+                if (tuple.id == tuple.head) break;
+                rows.seek(keyOf(tuple.id));
+                continue;
+            }
+            rows.seek(keyOf(id));
+        }
+        StoredCommit commit{id, std::string(rows.value())};
+        if (id > tuple.id) {
+            tuple.next = std::move(commit);
+            break;
+        }
+        tuple.commits.push_back(std::move(commit));
+        if (id == tuple.head) break;  // no need to look beyond
+    }
+    tuple.writes = readWrites(rows, query.log, tuple.id);
+    return tuple;
+}
+
+void RocksDBSaver::Impl::listLog(Cursor& rows, Cursor* writes, const LogName& log, const ListQuery& query,
+                                 std::vector<ListedCheckpoint>& out) {
+    const std::size_t limit = query.limit.value_or(std::numeric_limits<std::size_t>::max());
+    const std::string prefix = checkpoint::logPrefix(Table::commits, log);
+    const std::size_t others = out.size();
+    const auto add = [&](CheckpointId id) {
+        out.push_back({std::string(log.thread_id), std::string(log.checkpoint_ns), id, std::string(rows.value()), {}});
+    };
+    const auto finish = [&] {
+        if (writes) addWrites(*writes, log, std::span(out).subspan(others));
+    };
+    // Where logs are walked over, the cursor stands on this one's oldest row. A log of one row is common, and needs no
+    // seek.
+    const bool is_at_oldest = rows.isIn(prefix);
+    const CheckpointId first = is_at_oldest ? idAt(rows, prefix.size()) : CheckpointId();
+    if (is_at_oldest && !query.before.empty() && first >= query.before) return;
+    if (is_at_oldest && !query.heads) {
+        add(first);
+        if (!rows.next() || !rows.isIn(prefix)) return finish();
+        out.pop_back();
+    }
+    if (query.before.empty()) {
+        rows.seekBack(checkpoint::prefixEnd(prefix));
+    } else {
+        const std::string end = checkpoint::rowKey(Table::commits, log, query.before);
+        if (rows.seekBack(end) && rows.key() == end) rows.previous();
+    }
+    for (; out.size() < limit && rows.isIn(prefix); rows.previous()) {
+        add(idAt(rows, prefix.size()));
+        if (query.heads) break;
+    }
+    finish();
+}
+
+std::vector<ListedCheckpoint> RocksDBSaver::list(const ListQuery& query) {
+    const auto lowerKey = [&](Table table) {
+        if (!query.thread_id) return checkpoint::tablePrefix(table);
+        if (!query.checkpoint_ns) return checkpoint::threadPrefix(table, *query.thread_id);
+        return checkpoint::logPrefix(table, {*query.thread_id, *query.checkpoint_ns});
+    };
+    const std::string lower = lowerKey(Table::commits);
+    std::vector<ListedCheckpoint> listed;
+    if (query.limit == std::size_t{0}) return listed;
+
+    std::optional<checkpoint::Snapshot> snapshot;
+    std::optional<Cursor> writes;
+    if (query.with_writes) {
+        snapshot.emplace(impl_->database);
+        const std::string writes_lower = lowerKey(Table::writes);
+        writes.emplace(impl_->database, writes_lower, checkpoint::prefixEnd(writes_lower), snapshot->get());
+    }
+    Cursor rows(impl_->database, lower, checkpoint::prefixEnd(lower), snapshot ? snapshot->get() : nullptr);
+
+    if (query.thread_id && query.checkpoint_ns && !query.after_thread_id) {
+        impl_->listLog(rows, writes ? &*writes : nullptr, {*query.thread_id, *query.checkpoint_ns}, query, listed);
+        return listed;
+    }
+    if (query.after_thread_id) {
+        rows.seek(checkpoint::prefixEnd(checkpoint::threadPrefix(Table::commits, *query.after_thread_id)));
+    } else {
+        rows.seekToFirst();
+    }
+    while (rows.valid() && (!query.limit || listed.size() < *query.limit)) {
+        // Copies: the cursor moves under the views.
+        const auto at = rows.tryParsed();
+        if (!at) {  // a key of no log, which no other call looks at
+            rows.next();
+            continue;
+        }
+        const std::string thread_id(at->log.thread_id);
+        const std::string ns(at->log.checkpoint_ns);
+        const std::string prefix(at->log_prefix);
+        if (query.checkpoint_ns && ns != *query.checkpoint_ns) {
+            const std::string wanted = checkpoint::logPrefix(Table::commits, {thread_id, *query.checkpoint_ns});
+            rows.seek(wanted > prefix ? wanted
+                                      : checkpoint::prefixEnd(checkpoint::threadPrefix(Table::commits, thread_id)));
+            continue;
+        }
+        impl_->listLog(rows, writes ? &*writes : nullptr, {thread_id, ns}, query, listed);
+        if (!rows.valid() || rows.key() < checkpoint::prefixEnd(prefix)) rows.seek(checkpoint::prefixEnd(prefix));
+    }
+    return listed;
+}
+
+void RocksDBSaver::copyThread(std::string_view from, std::string_view to) {
+    impl_->database.checkWritable();
+    checkpoint::checkCopyTarget(to);
+    const auto claim = impl_->gate.claimThread(to);
+    if (impl_->hasRows(to)) checkpoint::refuseCopy(from, to);
+    // One batch, so that nobody ever sees half a copy; it is in memory, so its size has a limit.
+    rocksdb::WriteBatch batch;
+    checkpoint::Snapshot snapshot(impl_->database);
+    for (const Table table : {Table::commits, Table::writes}) {
+        const std::string prefix = checkpoint::threadPrefix(table, from);
+        std::string key = checkpoint::threadPrefix(table, to);
+        const std::size_t key_prefix = key.size();
+        Cursor rows(impl_->database, prefix, checkpoint::prefixEnd(prefix), snapshot.get());
+        for (rows.seekToFirst(); rows.valid(); rows.next()) {
+            key.resize(key_prefix);
+            key.append(rows.key().substr(prefix.size()));
+            impl_->check(batch.Put(slice(key), slice(rows.value())), "copy a thread");
+            if (batch.GetDataSize() > copy_bytes_max) {
+                impl_->database.errors().fail("cannot copy thread '" + std::string(from) +
+                                              "': it has more than 1 GiB; prune it first");
+            }
+        }
+    }
+    if (batch.Count() > 0) impl_->database.write(batch, true, "copy a thread");
+}
+
+}  // namespace stategraph

@@ -1,0 +1,360 @@
+#include <stategraph/encoding.hpp>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <stategraph/error.hpp>
+
+#include "tests/checkpoint/bytes.hpp"
+
+namespace sg = stategraph;
+using bytes::encoded;
+using bytes::fromHex;
+using bytes::toHex;
+using sg::Decoder;
+using sg::Encoder;
+
+namespace {
+
+template <class Read>
+auto decoded(const char* hex, Read read) {
+    const std::string bytes = fromHex(hex);
+    Decoder decoder(bytes);
+    const auto value = read(decoder);
+    CHECK(decoder.atEnd());
+    return value;
+}
+
+void checkRefused(std::string_view bytes) {
+    CAPTURE(toHex(bytes));
+    Decoder skipping(bytes);
+    CHECK_THROWS_AS(skipping.skip(), sg::WrongTypeError);
+    CHECK_THROWS_AS(sg::cborToJson(bytes), sg::WrongTypeError);
+}
+
+// Passes over one item through every typed reader.
+void walk(Decoder& decoder) {
+    using Type = Decoder::Type;
+    switch (decoder.peek()) {
+        case Type::unsigned_integer:
+            decoder.unsignedInteger();
+            break;
+        case Type::negative_integer:
+            decoder.real();
+            break;
+        case Type::bytes:
+        case Type::text:
+            decoder.text();
+            break;
+        case Type::boolean:
+            decoder.boolean();
+            break;
+        case Type::null:
+            decoder.tryNull();
+            break;
+        case Type::real:
+            decoder.real();
+            break;
+        case Type::end:
+            Decoder::fail("a value", Type::end);
+        case Type::array: {
+            const Decoder::Nesting nesting(decoder);
+            for (std::size_t n = decoder.array(); n > 0; --n) walk(decoder);
+            break;
+        }
+        case Type::map: {
+            const Decoder::Nesting nesting(decoder);
+            for (std::size_t n = 2 * decoder.map(); n > 0; --n) walk(decoder);
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("integers are the vectors of RFC 8949, both ways") {
+    const std::vector<std::pair<std::uint64_t, const char*>> vectors{{0, "00"},
+                                                                     {1, "01"},
+                                                                     {10, "0a"},
+                                                                     {23, "17"},
+                                                                     {24, "1818"},
+                                                                     {25, "1819"},
+                                                                     {100, "1864"},
+                                                                     {255, "18ff"},
+                                                                     {256, "190100"},
+                                                                     {1000, "1903e8"},
+                                                                     {65535, "19ffff"},
+                                                                     {65536, "1a00010000"},
+                                                                     {1000000, "1a000f4240"},
+                                                                     {4294967295U, "1affffffff"},
+                                                                     {4294967296U, "1b0000000100000000"},
+                                                                     {1000000000000U, "1b000000e8d4a51000"},
+                                                                     {18446744073709551615U, "1bffffffffffffffff"}};
+    for (const auto& [value, hex] : vectors) {
+        CHECK(encoded([v = value](Encoder& e) { e.unsignedInteger(v); }) == hex);
+        CHECK(decoded(hex, [](Decoder& d) { return d.unsignedInteger(); }) == value);
+    }
+    const std::vector<std::pair<std::int64_t, const char*>> negative{
+        {-1, "20"},
+        {-10, "29"},
+        {-24, "37"},
+        {-25, "3818"},
+        {-100, "3863"},
+        {-1000, "3903e7"},
+        {1000, "1903e8"},
+        {std::numeric_limits<std::int64_t>::min(), "3b7fffffffffffffff"},
+        {std::numeric_limits<std::int64_t>::max(), "1b7fffffffffffffff"}};
+    for (const auto& [value, hex] : negative) {
+        CHECK(encoded([v = value](Encoder& e) { e.integer(v); }) == hex);
+        CHECK(decoded(hex, [](Decoder& d) { return d.integer(); }) == value);
+    }
+}
+
+TEST_CASE("real numbers are the vectors of RFC 8949, both ways") {
+    const double infinity = std::numeric_limits<double>::infinity();
+    const std::vector<std::pair<double, const char*>> vectors{{0.0, "f90000"},
+                                                              {-0.0, "f98000"},
+                                                              {1.0, "f93c00"},
+                                                              {1.1, "fb3ff199999999999a"},
+                                                              {1.5, "f93e00"},
+                                                              {65504.0, "f97bff"},
+                                                              {100000.0, "fa47c35000"},
+                                                              {3.4028234663852886e+38, "fa7f7fffff"},
+                                                              {1.0e+300, "fb7e37e43c8800759c"},
+                                                              {5.960464477539063e-8, "f90001"},
+                                                              {0.00006103515625, "f90400"},
+                                                              {-4.0, "f9c400"},
+                                                              {-4.1, "fbc010666666666666"},
+                                                              {infinity, "f97c00"},
+                                                              {-infinity, "f9fc00"},
+                                                              {5e-324, "fb0000000000000001"}};
+    for (const auto& [value, hex] : vectors) {
+        CHECK(encoded([v = value](Encoder& e) { e.real(v); }) == hex);
+        const double back = decoded(hex, [](Decoder& d) { return d.real(); });
+        CHECK(std::bit_cast<std::uint64_t>(back) == std::bit_cast<std::uint64_t>(value));
+    }
+    for (const char* hex : {"f97e00", "fa7fc00000", "fb7ff8000000000000"}) {
+        CHECK(std::isnan(decoded(hex, [](Decoder& d) { return d.real(); })));
+    }
+    CHECK(encoded([](Encoder& e) { e.real(std::nan("7")); }) == "f97e00");
+    CHECK(encoded([](Encoder& e) { e.real(-std::nan("")); }) == "f97e00");
+}
+
+TEST_CASE("strings, arrays, maps and simple values are the vectors of RFC 8949") {
+    CHECK(encoded([](Encoder& e) { e.boolean(false); }) == "f4");
+    CHECK(encoded([](Encoder& e) { e.boolean(true); }) == "f5");
+    CHECK(encoded([](Encoder& e) { e.null(); }) == "f6");
+    CHECK(encoded([](Encoder& e) { e.bytes(""); }) == "40");
+    CHECK(encoded([](Encoder& e) { e.bytes("\x01\x02\x03\x04"); }) == "4401020304");
+    CHECK(encoded([](Encoder& e) { e.text(""); }) == "60");
+    CHECK(encoded([](Encoder& e) { e.text("a"); }) == "6161");
+    CHECK(encoded([](Encoder& e) { e.text("IETF"); }) == "6449455446");
+    CHECK(encoded([](Encoder& e) { e.text("\"\\"); }) == "62225c");
+    CHECK(encoded([](Encoder& e) { e.text("\u00fc"); }) == "62c3bc");
+    CHECK(encoded([](Encoder& e) { e.text("\u6c34"); }) == "63e6b0b4");
+    CHECK(encoded([](Encoder& e) { e.text("\U00010151"); }) == "64f0908591");
+    CHECK(encoded([](Encoder& e) { e.array(0); }) == "80");
+    CHECK(encoded([](Encoder& e) { e.array(25); }) == "9819");
+    CHECK(encoded([](Encoder& e) { e.map(0); }) == "a0");
+    CHECK(encoded([](Encoder& e) { e.map(300); }) == "b9012c");
+    CHECK(sg::cborToJson(fromHex("8301820203820405")) == "[1,[2,3],[4,5]]");
+    CHECK(sg::cborToJson(fromHex("a26161016162820203")) == R"({"a":1,"b":[2,3]})");
+    CHECK(sg::cborToJson(fromHex("826161a161626163")) == R"(["a",{"b":"c"}])");
+}
+
+TEST_CASE("every half-precision float survives being read and written") {
+    int wrong = 0;
+    for (unsigned bits = 0; bits < 0x10000U; ++bits) {
+        const std::string bytes{'\xf9', static_cast<char>(bits >> 8U), static_cast<char>(bits & 0xffU)};
+        const double value = Decoder(bytes).real();
+        const bool is_nan = (bits & 0x7c00U) == 0x7c00U && (bits & 0x3ffU) != 0;
+        std::string again;
+        Encoder(again).real(value);
+        if (std::isnan(value) != is_nan) ++wrong;
+        if (again != (is_nan ? fromHex("f97e00") : bytes)) ++wrong;
+    }
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("random real numbers keep every bit in the fewest bytes that can") {
+    const std::uint64_t seed = bytes::seed();
+    MESSAGE("seed ", seed);
+    bytes::Random random(seed);
+    int wrong = 0;
+    for (int i = 0; i < 100000; ++i) {
+        const auto single = std::bit_cast<float>(static_cast<std::uint32_t>(random.bits()));
+        const double value = random.chance(2) ? static_cast<double>(single) : std::bit_cast<double>(random.bits());
+        if (std::isnan(value)) continue;
+        std::string out;
+        Encoder(out).real(value);
+        const double back = Decoder(out).real();
+        if (std::bit_cast<std::uint64_t>(back) != std::bit_cast<std::uint64_t>(value)) ++wrong;
+        const bool fits_float = std::isinf(value) || (std::fabs(value) <= std::numeric_limits<float>::max() &&
+                                                      static_cast<double>(static_cast<float>(value)) == value);
+        if (fits_float != (out.size() <= 5)) ++wrong;
+    }
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("text that is not UTF-8 is stored as bytes and read back as it was") {
+    const std::vector<std::string> invalid{"\xff",
+                                           "a\x80",
+                                           "\xc0\x80",
+                                           "\xc1\xbf",
+                                           "\xe0\x9f\xbf",
+                                           "\xed\xa0\x80",
+                                           "\xf0\x8f\xbf\xbf",
+                                           "\xf4\x90\x80\x80",
+                                           "\xf5\x80\x80\x80",
+                                           "\xc3",
+                                           "\xe6\xb0",
+                                           "\xf0\x90\x85",
+                                           "12345678\xc3",
+                                           "1234567\xe6\xb0",
+                                           "\xe6\x41\xb4",
+                                           "\xe6\xb0\x41"};
+    for (const std::string& text : invalid) {
+        std::string out;
+        Encoder(out).text(text);
+        CAPTURE(toHex(out));
+        CHECK(Decoder(out).peek() == Decoder::Type::bytes);
+        CHECK(Decoder(out).text() == text);
+    }
+    const std::vector<std::string> valid{"",       "12345678",   "1234567\u00fc", "\u0080",
+                                         "\u07ff", "\u0800",     "\ud7ff",        "\ue000",
+                                         "\uffff", "\U00010000", "\U0010ffff",    std::string(1, '\0')};
+    for (const std::string& text : valid) {
+        std::string out;
+        Encoder(out).text(text);
+        CHECK(Decoder(out).peek() == Decoder::Type::text);
+        CHECK(Decoder(out).text() == text);
+    }
+}
+
+TEST_CASE("what the library never writes is refused") {
+    const std::vector<const char*> indefinite{"5f", "5f42010243030405ff", "7f657374726561646d696e67ff", "9f01ff",
+                                              "bfff"};
+    const std::vector<const char*> tags{"c000", "c11a514b67b0", "d82000", "d9d9f7f6"};
+    const std::vector<const char*> simple{"f7", "f0", "f818", "f8ff", "e0", "fc", "fd", "fe", "ff"};
+    const std::vector<const char*> reserved{"1c", "1d", "1e", "1f", "3c", "3f", "5c", "7d", "9e", "bc", "dc"};
+    for (const auto& group : {indefinite, tags, simple, reserved}) {
+        for (const char* hex : group) {
+            const std::string bytes = fromHex(hex);
+            checkRefused(bytes);
+            CHECK_THROWS_AS(Decoder(bytes).peek(), sg::WrongTypeError);
+        }
+    }
+}
+
+TEST_CASE("a number in a longer form than needed is accepted") {
+    CHECK(decoded("1b0000000000000001", [](Decoder& d) { return d.unsignedInteger(); }) == 1);
+    CHECK(decoded("380a", [](Decoder& d) { return d.integer(); }) == -11);
+    CHECK(decoded("7900026869", [](Decoder& d) { return std::string(d.text()); }) == "hi");
+}
+
+TEST_CASE("a count or a length beyond the bytes that are left is refused") {
+    for (const char* hex : {"81", "8201", "9bffffffffffffffff", "9b7fffffffffffffff00", "a1", "a101", "a20102",
+                            "bbffffffffffffffff", "bb8000000000000000", "5bffffffffffffffff", "7b7fffffffffffffff61",
+                            "6261", "44010203", "18", "19ff", "f9", "fa0000", "fb00000000000000", ""}) {
+        checkRefused(fromHex(hex));
+    }
+    const std::string lie = fromHex("9affffffff00");
+    CHECK_THROWS_WITH_AS(Decoder(lie).array(), "expected an array, found a count of 4294967295 with only 1 bytes left",
+                         sg::WrongTypeError);
+}
+
+TEST_CASE("nesting stops at depth_max") {
+    const auto nested = [](int depth) { return std::string(static_cast<std::size_t>(depth), '\x81') + '\x00'; };
+    const std::string allowed = nested(Decoder::depth_max);
+    const std::string too_deep = nested(Decoder::depth_max + 1);
+    CHECK(Decoder(allowed).raw() == allowed);
+    CHECK(sg::cborToJson(allowed).size() == 2 * Decoder::depth_max + 1);
+    checkRefused(too_deep);
+    checkRefused(nested(1000000));
+    Decoder decoder(allowed);
+    const Decoder::Nesting one_more(decoder);
+    CHECK_THROWS_AS(decoder.skip(), sg::WrongTypeError);
+}
+
+TEST_CASE("a wrong type says what was expected and what was found") {
+    const auto refuse = [](const char* hex, auto read, const char* message) {
+        const std::string bytes = fromHex(hex);
+        Decoder decoder(bytes);
+        CHECK_THROWS_WITH_AS(read(decoder), message, sg::WrongTypeError);
+        CHECK(decoder.rest() == bytes);
+    };
+    refuse(
+        "6161", [](Decoder& d) { d.integer(); }, "expected an integer, found text");
+    refuse(
+        "01", [](Decoder& d) { (void)d.text(); }, "expected text, found an integer");
+    refuse(
+        "20", [](Decoder& d) { d.unsignedInteger(); },
+        "expected an integer that is not negative, found a negative integer");
+    refuse(
+        "f6", [](Decoder& d) { d.boolean(); }, "expected a boolean, found null");
+    refuse(
+        "a0", [](Decoder& d) { d.array(); }, "expected an array, found a map");
+    refuse(
+        "f5", [](Decoder& d) { d.map(); }, "expected a map, found a boolean");
+    refuse(
+        "40", [](Decoder& d) { d.real(); }, "expected a number, found bytes");
+    refuse(
+        "", [](Decoder& d) { d.integer(); }, "expected an integer, found the end of the bytes");
+    refuse(
+        "c000", [](Decoder& d) { d.integer(); }, "expected a value, found a tag, which this library does not write");
+    const std::string below = fromHex("3bffffffffffffffff");
+    CHECK_THROWS_WITH_AS(Decoder(below).integer(), "expected a signed 64-bit integer, found a number out of its range",
+                         sg::WrongTypeError);
+    CHECK(Decoder(below).real() == -18446744073709551616.0);
+}
+
+TEST_CASE("random items are passed over as a whole, and no beginning of one is") {
+    const std::uint64_t seed = bytes::seed();
+    MESSAGE("seed ", seed);
+    bytes::Random random(seed);
+    int wrong = 0;
+    for (int i = 0; i < 2000; ++i) {
+        const std::string item = random.item();
+        const std::string two = item + random.item();
+        if (Decoder(two).raw() != item) ++wrong;
+        Decoder walker(item);
+        walk(walker);
+        if (!walker.atEnd()) ++wrong;
+        for (std::size_t size = 0; size < item.size(); ++size) {
+            try {
+                Decoder(std::string_view(item).substr(0, size)).skip();
+                ++wrong;
+            } catch (const sg::WrongTypeError&) {
+            }
+        }
+    }
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("random and damaged bytes are a value or a WrongTypeError") {
+    const std::uint64_t seed = bytes::seed();
+    MESSAGE("seed ", seed);
+    bytes::Random random(seed);
+    int accepted = 0;
+    int refused = 0;
+    for (int i = 0; i < 40000; ++i) {
+        std::string bytes = random.chance(2) ? random.item() : random.text(60);
+        random.damage(bytes);
+        try {
+            Decoder walker(bytes);
+            walk(walker);
+            Decoder whole(bytes);
+            CHECK(whole.raw().size() == bytes.size() - walker.rest().size());
+            (void)sg::cborToJson(std::string_view(bytes).substr(0, bytes.size() - walker.rest().size()));
+            ++accepted;
+        } catch (const sg::WrongTypeError&) {
+            ++refused;
+        }
+    }
+    CHECK(accepted > 0);
+    CHECK(refused > 0);
+}
