@@ -10,6 +10,7 @@
 #include <stategraph/error.hpp>
 
 #include "src/graph/core.hpp"
+#include "src/graph/join_names.hpp"
 #include "src/graph/policies.hpp"
 #include "src/graph/sharing.hpp"
 #include "src/graph/validate.hpp"

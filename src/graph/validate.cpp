@@ -10,11 +10,12 @@
 
 #include <stategraph/command.hpp>
 
+#include "src/graph/join_names.hpp"
 #include "src/graph/names.hpp"
+#include "src/graph/node_faults.hpp"
 #include "src/graph/policies.hpp"
 #include "src/graph/reachability.hpp"
 #include "src/graph/sharing.hpp"
-#include "src/value/times.hpp"
 #include "src/value/utf8.hpp"
 
 namespace stategraph::engine {
@@ -45,7 +46,9 @@ public:
     }
 
     std::vector<std::string> run() {
-        for (std::size_t i = 0; i < graph_.nodes.size(); ++i) checkNode(i);
+        for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+            for (const std::string& each : nodeFaults(graph_, i)) fault(each);
+        }
         checkDuplicateNodes();
         checkStoredNames();
         for (const auto& edge : graph_.edges) checkEdge(edge);
@@ -127,57 +130,8 @@ private:
         if (to) failure_arcs_.push_back({from, *to});
     }
 
-    void checkNode(std::size_t index) {
-        const NodeSpec& node = graph_.nodes[index];
-        const std::string name = quoted(node.name);
-        if (node.name.empty())
-            fault("the node added as number " + std::to_string(index + 1) + " has no name; give it one");
-        if (node.name.starts_with("__")) {
-            fault("node " + name + ": names that begin with \"__\" are reserved; choose another");
-        }
-        if (node.name.find_first_of("|:") != std::string::npos) {
-            fault("node " + name + ": a name cannot contain '|' or ':', which separate namespaces; choose another");
-        }
-        if (node.name == "*")
-            fault("node '*': in interrupt_before and interrupt_after this is every node; choose another name");
-        if (!detail::isUtf8(node.name)) {
-            fault("node " + name + ": a name must be UTF-8, so that it can be stored; choose another");
-        }
-        if (node.subgraph && node.subgraph->core == nullptr) {
-            fault("node " + name + ": its subgraph is not compiled; add what compile() returned");
-        }
-        if (node.subgraph && (node.timeout || node.idle_timeout)) {
-            fault("node " + name + " is a subgraph and has a timeout; give timeouts to the nodes in it");
-        }
-        constexpr std::chrono::milliseconds least(1);
-        if (node.timeout.value_or(least) < least || node.idle_timeout.value_or(least) < least) {
-            fault("node " + name + " has a timeout below 1 ms; leave it out for none");
-        }
-        if (node.max_concurrency.value_or(1) < 1) {
-            fault("node " + name + ": max_concurrency is " + std::to_string(*node.max_concurrency) +
-                  ", but must be at least 1; leave it out for no limit");
-        }
-        if (!node.subgraph && node.action.call == nullptr) {
-            fault("node " + name + " has neither a function nor a subgraph; add it with one");
-        }
-        checkRetry(node.retry, "node " + name + ": retry.");
-        checkCache(node);
-    }
-
     void checkRetry(const RetryPolicy& retry, const std::string& where) {
         for (std::string& each : faultsOf(retry, where)) fault(std::move(each));
-    }
-
-    void checkCache(const NodeSpec& node) {
-        const CachePolicy& cache = cacheOf(node, graph_);
-        if (cache.use != CacheUse::on) return;
-        const std::string where = "node " + quoted(node.name) + ": cache.";
-        if (cache.ttl && cache.ttl->count() < 1)
-            fault(where + "ttl is " + times::textOf(*cache.ttl) + ", but must be at least 1 ms");
-        if (cache.key.empty() || takesInputOf(node, cache.key.input())) return;
-        if (node.subgraph && cache.key.input().type == graph_.state->state().type) return;
-        fault(where + "key takes another type than the node" +
-              (node.subgraph ? ", a subgraph; let it take the state" : "; let it take what the node takes"));
     }
 
     void checkHandlers() {
@@ -428,34 +382,6 @@ std::vector<std::string> validate(const detail::GraphSpec& graph, const detail::
     limit("channels", graph.state->size(), most_channels);
     if (!faults.empty()) return faults;
     return Validator(graph, options).run();
-}
-
-std::vector<std::string_view> distinctSources(const EdgeSpec& join) {
-    Names sources;
-    std::set<std::string_view> seen;
-    for (const auto& source : join.from) {
-        if (seen.insert(source).second) sources.push_back(source);
-    }
-    return sources;
-}
-
-StoredNames::StoredNames(const detail::GraphSpec& graph) {
-    for (const auto& node : graph.nodes) {
-        if (!node.stored_as.empty()) renamed_.emplace(node.name, node.stored_as);
-    }
-}
-
-std::string joinKey(const EdgeSpec& join, const StoredNames& stored) {
-    std::string key = "join:";
-    const char* separator = "";
-    for (const auto source : distinctSources(join)) {
-        key += separator;
-        key += stored(source);
-        separator = "+";
-    }
-    key += ':';
-    key += stored(join.to);
-    return key;
 }
 
 }  // namespace stategraph::engine

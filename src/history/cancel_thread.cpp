@@ -1,0 +1,83 @@
+#include <chrono>
+
+#include <stategraph/error.hpp>
+
+#include "src/commit/task_record.hpp"
+#include "src/commit/visit.hpp"
+#include "src/graph/namespaces.hpp"
+#include "src/history/checkpoint_view.hpp"
+#include "src/history/editor.hpp"
+#include "src/history/history_saver.hpp"
+#include "src/threads/thread_claim.hpp"
+#include "src/value/times.hpp"
+
+// cancelThread: nothing of the thread is due any more.
+namespace stategraph::detail {
+namespace {
+
+// Of a thread that no run holds: a record beside its newest checkpoint, without the thread's claim, which a run that
+// begins now would find taken. None: somebody has written to the thread meanwhile.
+std::optional<bool> noteCancel(BaseCheckpointSaver& saver, const LogName& log, bool sync) {
+    CheckpointId head;
+    auto tuple = engine::findCurrent(saver, log, head);
+    if (!tuple) return false;
+    const checkpoint::Folded at = checkpoint::fold(log, std::move(*tuple));
+    const engine::Records records = engine::readRecords(log, at.commit.id, at.tuple.writes);
+    if (checkpoint::saysCancelled(records) || checkpoint::dueTasks(at.commit, records, true).empty()) return false;
+    checkpoint::TaskFields fields;
+    fields.node = checkpoint::thread_cancelled;
+    std::string record;
+    checkpoint::writeTask(at.commit.id, fields, record);
+    const WriteRow row{at.commit.id, checkpoint::run_path, record};
+    try {
+        saver.putWrites(log, head, {&row, 1}, sync);
+    } catch (const ConcurrentUpdateError&) {
+        return {};
+    }
+    return true;
+}
+
+// By the run that holds the thread, or in its place if none does.
+bool storeCancel(BaseCheckpointSaver& saver, const LogName& log, bool sync,
+                 std::chrono::steady_clock::time_point until) {
+    bool was_noted = false;
+    for (;;) {
+        // Also after the record has been put: a run that had begun before would not know of it.
+        if (const auto of_run = engine::ThreadClaim::cancelHolder(saver, log.thread_id, until))
+            return *of_run || was_noted;
+        if (was_noted) return true;
+        const std::optional<bool> noted = noteCancel(saver, log, sync);
+        if (noted == false) return false;
+        was_noted = noted.has_value();
+    }
+}
+
+}  // namespace
+
+bool cancelThread(const Core& core, const ThreadId& thread_id, const EditOptions& options, bool ends_run) {
+    const Config config{.thread_id = thread_id, .checkpoint_id = {}, .checkpoint_ns = {}};
+    BaseCheckpointSaver& saver = engine::historySaver(core, config);
+    const auto until = times::after(std::chrono::steady_clock::now(), options.busy_timeout);
+    try {
+        if (!ends_run) return storeCancel(saver, {thread_id.view()}, options.durability == Durability::sync, until);
+        for (;;) {
+            const std::optional<bool> of_run = engine::ThreadClaim::cancelHolder(saver, thread_id.view(), until);
+            if (of_run == false) return false;
+            const bool was_stored = of_run.has_value();
+            engine::ThreadClaim claim;
+            try {
+                claim.acquire(saver, thread_id.view(), was_stored ? options.on_busy : OnBusy::reject,
+                              options.busy_timeout);
+            } catch (const ThreadBusyError&) {
+                if (was_stored) throw;
+                continue;  // a run has begun meanwhile
+            }
+            return engine::Editor(core, saver, nullptr, config, options.durability).cancel();
+        }
+    } catch (Error& error) {
+        error.addContext({.thread_id = thread_id.toString()});
+        throw;
+    }
+}
+
+}  // namespace stategraph::detail
