@@ -8,6 +8,7 @@
 
 #include "checkpoint/record_frame.hpp"
 #include "checkpoint/sealed_record.hpp"
+#include "src/value/bytes.hpp"
 
 namespace stategraph {
 
@@ -33,9 +34,7 @@ namespace {
 std::uint64_t readFingerprint(Decoder& in) {
     const std::string_view raw = in.bytes();
     if (raw.size() != 8) throw WrongTypeError("expected a fingerprint of 8 bytes");
-    std::uint64_t value = 0;
-    for (const char c : raw) value = value << 8U | static_cast<unsigned char>(c);
-    return value;
+    return detail::loadBigEndian(raw);
 }
 
 // Metadata: whoever reads it relies on this.

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include <stategraph/detail/table.hpp>
 #include <stategraph/error.hpp>
 
 namespace stategraph::checkpoint {
@@ -80,9 +81,8 @@ public:
         std::erase_if(into_.deferred, [](const FoldedDeferral& deferral) { return deferral.state == Deferral::gone; });
         std::reverse(into_.joins.begin(), into_.joins.end());
         std::reverse(into_.deferred.begin(), into_.deferred.end());
-        std::sort(into_.visits.begin(), into_.visits.end(), [](const LoggedVisit& a, const LoggedVisit& b) {
-            return a.log.size() != b.log.size() ? a.log.size() < b.log.size() : a.log < b.log;
-        });
+        std::sort(into_.visits.begin(), into_.visits.end(),
+                  [](const LoggedVisit& a, const LoggedVisit& b) { return detail::storedBefore(a.log, b.log); });
     }
 
 private:

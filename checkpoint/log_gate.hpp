@@ -12,6 +12,8 @@
 
 #include <stategraph/saver.hpp>
 
+#include "src/value/bytes.hpp"
+
 namespace stategraph::checkpoint {
 
 /// Who writes to which log just now, and the heads that are known: what makes compare-and-swap of a plain atomic write.
@@ -100,7 +102,7 @@ private:
     };
 
     Shard& shardOf(std::string_view thread_id) noexcept {
-        return shards_[(std::hash<std::string_view>()(thread_id) * 0x9E3779B97F4A7C15ULL) >> 58U];
+        return shards_[detail::spread(std::hash<std::string_view>()(thread_id)) >> 58U];
     }
     static bool areRivals(const Claim& a, const Claim& b) noexcept;
     std::optional<CheckpointId> find(Shard& shard, const LogName& log);

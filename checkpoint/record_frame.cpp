@@ -7,6 +7,8 @@
 
 #include <stategraph/error.hpp>
 
+#include "src/value/bytes.hpp"
+
 namespace stategraph {
 
 std::string RowKey::toString() const {
@@ -39,7 +41,7 @@ std::size_t openFrame(std::string& out, unsigned char version) {
 
 void closeFrame(CheckpointId id, std::string& out, std::size_t start) {
     const std::uint64_t sum = checksum(id, std::string_view(out).substr(start + frame_size));
-    for (std::size_t i = 0; i < 8; ++i) out[start + 1 + i] = static_cast<char>(sum >> (56U - 8U * i));
+    detail::storeBigEndian(sum, out.data() + start + 1);
 }
 
 void corrupt(const RowKey& key, std::string_view why) {
@@ -53,8 +55,7 @@ Frame readFrame(const RowKey& key, std::string_view bytes) {
         corrupt(key, "its format " + std::to_string(version) + " is newer than this library's " +
                          std::to_string(newest_version) + "; use a newer stategraph");
     }
-    std::uint64_t stored = 0;
-    for (std::size_t i = 1; i < frame_size; ++i) stored = stored << 8U | static_cast<unsigned char>(bytes[i]);
+    const std::uint64_t stored = detail::loadBigEndian(bytes.substr(1, frame_size - 1));
     const std::string_view body = bytes.substr(frame_size);
     if (version < format_version || checksum(key.id, body) != stored) corrupt(key, "its checksum does not match");
     return {version, body};

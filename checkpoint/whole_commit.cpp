@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include <stategraph/detail/table.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/saver_rules.hpp>
 
@@ -11,17 +12,12 @@
 namespace stategraph::checkpoint {
 namespace {
 
-// The order of keys in a CBOR map.
-bool isBefore(std::string_view a, std::string_view b) noexcept {
-    return a.size() != b.size() ? a.size() < b.size() : a < b;
-}
-
 // What makes every channel's value.
 std::string operationsOf(const Folded& folded) {
     std::vector<const FoldedChannel*> channels;
     for (const FoldedChannel& channel : folded.channels) channels.push_back(&channel);
     std::sort(channels.begin(), channels.end(),
-              [](const FoldedChannel* a, const FoldedChannel* b) { return isBefore(a->name, b->name); });
+              [](const FoldedChannel* a, const FoldedChannel* b) { return detail::storedBefore(a->name, b->name); });
     std::string cbor;
     Encoder out(cbor);
     out.map(channels.size());
@@ -31,7 +27,7 @@ std::string operationsOf(const Folded& folded) {
 
 // What commits say only when it changes: here all there is.
 void fillSchedule(const Folded& folded, CommitFields& whole) {
-    const auto by_key = [](const auto& a, const auto& b) { return isBefore(a.key, b.key); };
+    const auto by_key = [](const auto& a, const auto& b) { return detail::storedBefore(a.key, b.key); };
     whole.joins.clear();
     for (const FoldedJoin& join : folded.joins) whole.joins.push_back({join.key, join.arrived});
     std::sort(whole.joins.begin(), whole.joins.end(), by_key);

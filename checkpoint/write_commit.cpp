@@ -2,14 +2,15 @@
 
 #include "checkpoint/commit_fields.hpp"
 #include "checkpoint/record_frame.hpp"
+#include "src/value/bytes.hpp"
 
 // Commits as they are written. Members of the header stand in the order of CBOR's canonical form: shorter keys first.
 namespace stategraph::checkpoint {
 namespace {
 
 void writeFingerprint(Encoder& out, std::uint64_t value) {
-    std::array<char, 8> raw{};
-    for (std::size_t i = 0; i < 8; ++i) raw[i] = static_cast<char>(value >> (56U - 8U * i));
+    std::array<char, 8> raw;
+    detail::storeBigEndian(value, raw.data());
     out.bytes({raw.data(), raw.size()});
 }
 

@@ -16,8 +16,6 @@ if(NOT Boost_FOUND OR NOT TARGET Boost::json)
       "A Boost elsewhere: -DCMAKE_PREFIX_PATH=<its prefix>.")
 endif()
 
-find_package(Cbor REQUIRED)
-
 # xxHash is used as a header (a .cpp that wants it defines XXH_INLINE_ALL), by the library's own files only.
 find_path(XXHASH_INCLUDE_DIR xxhash.h DOC "The folder of xxhash.h")
 mark_as_advanced(XXHASH_INCLUDE_DIR)

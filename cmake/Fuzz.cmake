@@ -20,7 +20,7 @@ add_library(stategraph-fuzz-targets STATIC ${_targets} ${_conformance})
 stategraph_own(stategraph-fuzz-targets)
 target_compile_definitions(stategraph-fuzz-targets PRIVATE STATEGRAPH_HAS_ROCKSDB=0)
 target_compile_options(stategraph-fuzz-targets PRIVATE ${_instrumented})
-target_link_libraries(stategraph-fuzz-targets PUBLIC stategraph Boost::json PRIVATE Cbor::cbor stategraph_xxhash)
+target_link_libraries(stategraph-fuzz-targets PUBLIC stategraph Boost::json PRIVATE stategraph_xxhash)
 
 foreach(file IN LISTS _fuzzers)
   cmake_path(GET file STEM name)

@@ -14,12 +14,11 @@ foreach(_component IN ITEMS schema workflow workflow_json model model_http agent
 endforeach()
 unset(_component)
 
-get_target_property(STATEGRAPH_LIBRARY_TYPE stategraph_core TYPE)
 configure_package_config_file(cmake/stategraphConfig.cmake.in "${PROJECT_BINARY_DIR}/stategraphConfig.cmake"
                               INSTALL_DESTINATION "${_package_dir}" NO_SET_AND_CHECK_MACRO)
 # Before 1.0 a minor version may change anything.
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/stategraphConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/stategraphConfig.cmake" "${PROJECT_BINARY_DIR}/stategraphConfigVersion.cmake"
-              cmake/FindCbor.cmake DESTINATION "${_package_dir}")
+        DESTINATION "${_package_dir}")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 unset(_package_dir)

@@ -62,7 +62,7 @@ endif()
 if(STATEGRAPH_WITH_WORKFLOW_JSON)
   target_link_libraries(stategraph-tests PRIVATE stategraph_workflow_json)
 endif()
-target_link_libraries(stategraph-tests PRIVATE stategraph-drivers stategraph_workflow stategraph_agent stategraph Boost::json Cbor::cbor stategraph_xxhash doctest::doctest)
+target_link_libraries(stategraph-tests PRIVATE stategraph-drivers stategraph_workflow stategraph_agent stategraph Boost::json stategraph_xxhash doctest::doctest)
 if(STATEGRAPH_WITH_ROCKSDB)
   target_link_libraries(stategraph-tests PRIVATE stategraph_rocksdb RocksDB::rocksdb-shared)
 endif()
@@ -284,13 +284,13 @@ foreach(file IN LISTS STATEGRAPH_COMPILE_FAIL_SOURCES)
 endforeach()
 
 # -------------------------------------------------------------------------------------------------------- includes
-# What stategraph.hpp costs its users: neither Boost.Graph, Asio, coroutines, RocksDB, Boost.JSON, libcbor, OpenSSL nor xxHash may come in with it.
+# What stategraph.hpp costs its users: neither Boost.Graph, Asio, coroutines, RocksDB, Boost.JSON, OpenSSL nor xxHash may come in with it.
 add_test(
   NAME includes
   COMMAND
     ${CMAKE_COMMAND} "-DCOMPILER=${CMAKE_CXX_COMPILER}" "-DINCLUDES=${PROJECT_SOURCE_DIR}/include|${_boost_include_dirs}"
     "-DHEADER=stategraph/stategraph.hpp"
-    "-DFORBIDDEN=/boost/graph/|/boost/asio|/coroutine$|/boost/json|/rocksdb/[^/]*\\.h$|/openssl/[^/]*\\.h$|/cbor\\.h$|/xxhash\\.h$" -P
+    "-DFORBIDDEN=/boost/graph/|/boost/asio|/coroutine$|/boost/json|/rocksdb/[^/]*\\.h$|/openssl/[^/]*\\.h$|/xxhash\\.h$" -P
     "${PROJECT_SOURCE_DIR}/cmake/CheckIncludes.cmake")
 set_tests_properties(includes PROPERTIES TIMEOUT 60)
 
@@ -299,7 +299,7 @@ set_tests_properties(includes PROPERTIES TIMEOUT 60)
 set(_consumer_cache "${PROJECT_BINARY_DIR}/tests/consumer_cache.cmake")
 set(_lines "")
 foreach(variable CMAKE_CXX_COMPILER CMAKE_CXX_COMPILER_LAUNCHER CMAKE_PREFIX_PATH BUILD_SHARED_LIBS Boost_DIR RocksDB_DIR
-                 Cbor_INCLUDE_DIR Cbor_LIBRARY XXHASH_INCLUDE_DIR OPENSSL_ROOT_DIR STATEGRAPH_WITH_ROCKSDB STATEGRAPH_WITH_ENCRYPTION
+                 XXHASH_INCLUDE_DIR OPENSSL_ROOT_DIR STATEGRAPH_WITH_ROCKSDB STATEGRAPH_WITH_ENCRYPTION
                  STATEGRAPH_WITH_MODEL_HTTP VALIJSON_INCLUDE_DIR STATEGRAPH_WITH_SCHEMA STATEGRAPH_WITH_WORKFLOW_JSON)
   if(DEFINED ${variable} AND NOT "${${variable}}" STREQUAL "")
     string(APPEND _lines "set(${variable} [==[${${variable}}]==] CACHE STRING \"\")\n")

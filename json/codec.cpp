@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include <stategraph/detail/table.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/json.hpp>
 
@@ -24,7 +25,7 @@ bool encodesBefore(const json::key_value_pair* a, const json::key_value_pair* b)
     const bool x_is_text = detail::isUtf8(x);
     const bool y_is_text = detail::isUtf8(y);
     if (x_is_text != y_is_text) return y_is_text;
-    return x.size() != y.size() ? x.size() < y.size() : x < y;
+    return detail::storedBefore(x, y);
 }
 
 void encodeArray(Encoder& encoder, const json::array& value, int level);

@@ -149,14 +149,14 @@ private:
 
 struct JsonMessagesFold {
     static void fold(const ChannelSpec& channel, JsonSlot& slot, std::span<Op* const> ops, Encoder* log) {
-        json::array& items = requireArray(channel, slot);
+        json::array& items = JsonList::require(channel, slot);
         const std::size_t before = items.size();
         Undo undo;
         std::set<std::string> gone;
         try {
             for (Op* op : ops) {
                 Merge merge(items, undo.changes, gone);
-                forEachMessage(writtenBy(op), [&](json::value& message) { merge.take(message); });
+                forEachMessage(writtenBy(*op), [&](json::value& message) { merge.take(message); });
                 merge.close();
             }
         } catch (...) {
@@ -175,7 +175,7 @@ struct JsonMessagesFold {
     static void prepare(const ChannelSpec&, Op& op, const TaskId& task, std::size_t index) {
         if (op.type == nullptr || !op.holds<JsonOperand>()) return;
         std::size_t place = 0;
-        forEachMessage(writtenBy(&op), [&](json::value& message) {
+        forEachMessage(writtenBy(op), [&](json::value& message) {
             if (json::object* entries = message.if_object();
                 entries != nullptr && idOf(message).empty() && !hasOddId(*entries)) {
                 (*entries)["id"] = task.toString() + "-" + std::to_string(index) + "-" + std::to_string(place);
@@ -259,6 +259,6 @@ private:
 
 }  // namespace
 
-constinit const Behaviour json_messages = JsonBehaviour<JsonMessagesFold>::make();
+constinit const Behaviour json_messages = makeJsonBehaviour<JsonMessagesFold>();
 
 }  // namespace stategraph::detail

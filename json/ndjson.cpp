@@ -13,6 +13,7 @@
 #include <stategraph/json.hpp>
 
 #include "src/value/interrupts.hpp"
+#include "src/value/times.hpp"
 
 // Events as lines of JSON, and back.
 namespace stategraph {
@@ -73,10 +74,6 @@ bool isWithin(std::string_view inner, std::string_view outer) {
     throw WrongTypeError("line " + std::to_string(line) + " of a stream of events cannot be read: " + why);
 }
 
-std::int64_t unixMs(std::chrono::system_clock::time_point time) noexcept {
-    return std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
-}
-
 Value valueOf(const json::value& from) { return Value(from); }
 
 }  // namespace
@@ -127,7 +124,7 @@ bool NdjsonWriter::writeLine(const StreamEvent& event, const HubEvent* hub_event
     add("mode", [&] { out.text(toString(event.mode)); });
     add("node", [&] { out.text(event.node); });
     add("step", [&] { out.integer(event.step); });
-    if (event.time != StreamEvent().time) add("time", [&] { out.integer(unixMs(event.time)); });
+    if (event.time != StreamEvent().time) add("time", [&] { out.integer(times::unixMsDown(event.time)); });
     if (event.attempt > 0) add("attempt", [&] { out.integer(event.attempt); });
     if (hub_event != nullptr) {
         add("durable", [&] { out.boolean(hub_event->durable); });
@@ -218,7 +215,7 @@ std::optional<HubEvent> NdjsonReader::next() {
     }
     if (const json::value* time = find("time")) {
         if (!time->is_int64()) wrong("time", "an integer");
-        event.time = std::chrono::system_clock::time_point(std::chrono::milliseconds(time->get_int64()));
+        event.time = times::ofUnixMs(time->get_int64());
     }
     if (const json::value* attempt = find("attempt")) {
         if (!attempt->is_int64() || attempt->get_int64() < 0 ||

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "src/value/bytes.hpp"
+
 namespace stategraph::detail {
 namespace {
 
@@ -9,13 +11,6 @@ bool isBreak(char c) { return c == '\n' || c == '\r' || c == '\t'; }
 
 // What needs no look at what came before.
 bool isOrdinary(char c) { return static_cast<unsigned char>(c) - 0x20U < 0x60U && c != '"' && c != '\\'; }
-
-int hexDigit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
 
 // The character that an escape of one letter means, or 0.
 char unescaped(char c) {

@@ -90,7 +90,7 @@ JsonReducer JsonReducer::messages() {
 JsonReducer JsonReducer::binary(std::string name, Function f, json::value initial) {
     if (!f) throw InvalidArgumentError("the reducer '" + name + "' has no function");
     return {ChannelKind::reduced, std::move(name), detail::json_binary, std::move(initial),
-            std::make_shared<const Function>(std::move(f))};
+            std::make_shared<const detail::JsonFunction>(detail::JsonFunction{std::move(f)})};
 }
 
 }  // namespace stategraph

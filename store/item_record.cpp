@@ -9,6 +9,7 @@
 #include <stategraph/encoding.hpp>
 #include <stategraph/error.hpp>
 
+#include "src/value/bytes.hpp"
 #include "store/keys.hpp"
 #include "store/sealed_rows.hpp"
 
@@ -30,7 +31,7 @@ std::string openFrame() {
 
 std::string closeFrame(std::string_view row_key, std::string record) {
     const std::uint64_t sum = checksum(row_key, std::string_view(record).substr(frame_size));
-    for (std::size_t i = 0; i < 8; ++i) record[1 + i] = static_cast<char>(sum >> (56U - 8U * i));
+    detail::storeBigEndian(sum, record.data() + 1);
     return record;
 }
 
@@ -43,8 +44,7 @@ std::string_view readFrame(std::string_view row_key, std::string_view bytes) {
         corrupt(row_key, "its format " + std::to_string(version) + " is newer than this library's " +
                              std::to_string(format_version) + " (use a newer stategraph)");
     }
-    std::uint64_t stored = 0;
-    for (std::size_t i = 1; i < frame_size; ++i) stored = stored << 8U | static_cast<unsigned char>(bytes[i]);
+    const std::uint64_t stored = detail::loadBigEndian(bytes.substr(1, frame_size - 1));
     const std::string_view body = bytes.substr(frame_size);
     if (version != format_version || checksum(row_key, body) != stored) corrupt(row_key, "its checksum does not match");
     return body;

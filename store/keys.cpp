@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "src/value/bytes.hpp"
+
 // The keys:
 //
 //   "stategraph.store.format"   the version of this grammar, as decimal text
@@ -45,10 +47,8 @@ std::string printable(std::string_view text) {
         if (byte >= 0x20 && byte != 0x7f) {
             out += c;
         } else {
-            constexpr std::string_view digits = "0123456789abcdef";
             out += "\\x";
-            out += digits[byte >> 4U];
-            out += digits[byte & 15U];
+            detail::appendHex(out, byte);
         }
     }
     return out;
@@ -97,15 +97,9 @@ std::string rowKey(Table table, std::string_view name) {
 std::string expiryKey(std::int64_t at_unix_us, std::string_view name) {
     std::string key(1, static_cast<char>(Table::expiries));
     const auto bits = at_unix_us < 0 ? 0U : static_cast<std::uint64_t>(at_unix_us);
-    for (int shift = 56; shift >= 0; shift -= 8) key += static_cast<char>(bits >> static_cast<unsigned>(shift));
+    detail::appendBigEndian(key, bits);
     key += name;
     return key;
-}
-
-std::string prefixEnd(std::string prefix) {
-    while (prefix.back() == '\xFF') prefix.pop_back();
-    prefix.back() = static_cast<char>(static_cast<unsigned char>(prefix.back()) + 1);
-    return prefix;
 }
 
 std::string describeName(std::string_view name) {

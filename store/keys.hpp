@@ -31,9 +31,6 @@ std::optional<ParsedName> parseName(std::string_view name);
 std::string rowKey(Table table, std::string_view name);
 std::string expiryKey(std::int64_t at_unix_us, std::string_view name);
 
-/// The least key that is greater than every key with this prefix, which begins with a table.
-std::string prefixEnd(std::string prefix);
-
 /// For messages: item 'key' in namespace 'a.b'.
 std::string describeName(std::string_view name);
 

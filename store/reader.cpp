@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "src/value/bytes.hpp"
 #include "src/value/times.hpp"
 #include "store/item_record.hpp"
 #include "store/keys.hpp"
@@ -106,7 +107,7 @@ void Reader::note(std::string_view row_key, const CorruptStoreError& error) {
 template <class Visit>
 void Reader::forEachMatch(const SearchQuery& query, Visit visit) {
     const std::string prefix = rowKey(Table::items, namespacePrefix(query.namespace_prefix));
-    const auto rows = view_.rows(prefix, prefixEnd(prefix));
+    const auto rows = view_.rows(prefix, detail::prefixEnd(prefix));
     for (bool more = rows->seek(prefix); more; more = rows->next()) {
         try {
             const ItemRecord record = readItem(rows->key(), rows->value());
@@ -141,7 +142,7 @@ std::vector<SearchItem> Reader::searchByScore(const SearchQuery& query, std::spa
     std::vector<std::string> without;  // vectors
     std::vector<float> floats;
     const std::string table(1, static_cast<char>(Table::vectors));
-    const auto rows = view_.rows(table, prefixEnd(table));
+    const auto rows = view_.rows(table, detail::prefixEnd(table));
     bool is_at_row = false;
     forEachMatch(query, [&](std::string_view name, const ItemRecord& record) {
         if (record.vectors == 0) {
@@ -188,7 +189,7 @@ std::vector<StoreNamespace> Reader::list(const NamespaceQuery& query) {
     fixed.erase(std::find(fixed.begin(), fixed.end(), "*"), fixed.end());
     const std::string prefix = rowKey(Table::items, namespacePrefix(fixed));
     std::size_t to_skip = query.offset;
-    const auto rows = view_.rows(prefix, prefixEnd(prefix));
+    const auto rows = view_.rows(prefix, detail::prefixEnd(prefix));
     for (bool more = rows->seek(prefix); more;) {
         auto name = parseName(rows->key().substr(1));
         if (!name) {
@@ -201,7 +202,7 @@ std::vector<StoreNamespace> Reader::list(const NamespaceQuery& query) {
         StoreNamespace ns = std::move(name->ns);
         const std::string whole = rowKey(Table::items, itemName(ns, {}));  // its items' keys begin so
         if (!fits(ns, query)) {
-            more = rows->seek(prefixEnd(whole));
+            more = rows->seek(detail::prefixEnd(whole));
             continue;
         }
         try {
@@ -220,7 +221,7 @@ std::vector<StoreNamespace> Reader::list(const NamespaceQuery& query) {
         } else if (query.max_depth && ns.size() == *query.max_depth) {
             after = rowKey(Table::items, namespacePrefix(ns));
         }
-        more = rows->seek(prefixEnd(after));
+        more = rows->seek(detail::prefixEnd(after));
         if (to_skip > 0) {
             --to_skip;
             continue;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <stategraph/detail/table.hpp>
+
 #include "checkpoint/fold.hpp"
 #include "checkpoint/materialise.hpp"
 #include "checkpoint/record.hpp"
@@ -12,7 +14,7 @@ namespace {
 // A map of CBOR has its keys in the order of their encoded bytes: shorter ones first.
 std::string encodeChanges(std::vector<ChannelChange> changes) {
     std::sort(changes.begin(), changes.end(), [](const ChannelChange& a, const ChannelChange& b) {
-        return a.channel.size() != b.channel.size() ? a.channel.size() < b.channel.size() : a.channel < b.channel;
+        return detail::storedBefore(a.channel, b.channel);
     });
     std::string cbor;
     Encoder out(cbor);

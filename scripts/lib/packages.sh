@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Sourced by the scripts: finds what stategraph needs to build and installs what is missing with apt-get.
 #
-#   need_packages build   compiler, CMake, Ninja, Boost, libcbor, xxHash, RocksDB, OpenSSL, valijson
+#   need_packages build   compiler, CMake, Ninja, Boost, xxHash, RocksDB, OpenSSL, valijson
 #   need_packages tests   and doctest, Google Benchmark
 #   need_packages benchmarks  and Google Benchmark, gnuplot
 #   need_packages clang   and clang++-16
@@ -195,7 +195,6 @@ need_packages() {
   have ninja || missing+=(ninja-build)
 
   # Without a compiler nobody can ask for a header; apt-get then finds out itself what is there.
-  has_header cbor.h || missing+=(libcbor-dev)
   has_header xxhash.h || missing+=(libxxhash-dev)
   has_header rocksdb/db.h || missing+=(librocksdb-dev)
   has_header openssl/evp.h || missing+=(libssl-dev)

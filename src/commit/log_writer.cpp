@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <stategraph/detail/table.hpp>
 #include <stategraph/error.hpp>
 
 #include "checkpoint/materialise.hpp"
@@ -193,9 +194,7 @@ void LogWriter::fillSchedule(const CommitStep& step, bool everything) {
             addDeferral(name, state == EdgeState::released ? Deferral::released : Deferral::waiting);
         }
     }
-    const auto by_key = [](const auto& a, const auto& b) {
-        return a.key.size() != b.key.size() ? a.key.size() < b.key.size() : a.key < b.key;
-    };
+    const auto by_key = [](const auto& a, const auto& b) { return detail::storedBefore(a.key, b.key); };
     std::sort(fields_.joins.begin(), fields_.joins.end(), by_key);
     std::sort(fields_.deferred.begin(), fields_.deferred.end(), by_key);
 
@@ -312,9 +311,8 @@ void LogWriter::addUnknownChannels(OperationLog& log) {
         entries.push_back({name, before.substr(0, before.size() - in.rest().size())});
     }
     for (const Unknown& unknown : unknown_) entries.push_back({unknown.name, unknown.entry});
-    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-        return a.name.size() != b.name.size() ? a.name.size() < b.name.size() : a.name < b.name;
-    });
+    std::sort(entries.begin(), entries.end(),
+              [](const Entry& a, const Entry& b) { return detail::storedBefore(a.name, b.name); });
     log.entries.clear();
     for (const Entry& entry : entries) log.entries += entry.bytes;
     log.count += unknown_.size();

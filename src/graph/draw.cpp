@@ -12,6 +12,7 @@
 #include <stategraph/error.hpp>
 
 #include "src/graph/policies.hpp"
+#include "src/value/bytes.hpp"
 #include "src/value/utf8.hpp"
 
 namespace stategraph::detail {
@@ -125,9 +126,9 @@ bool isWordChar(char c) noexcept {
 bool isControl(char c) noexcept { return static_cast<unsigned char>(c) < 0x20U || c == '\x7f'; }
 
 std::string hexByte(char c) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    const auto byte = static_cast<unsigned char>(c);
-    return {digits[byte >> 4U], digits[byte & 0xfU]};
+    std::string digits;
+    appendHex(digits, static_cast<unsigned char>(c));
+    return digits;
 }
 
 // A drawing is for reading: bytes that are not text show as such and do not spoil the rest.

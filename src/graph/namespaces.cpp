@@ -5,19 +5,18 @@
 #include <stategraph/error.hpp>
 
 #include "src/graph/core.hpp"
+#include "src/value/bytes.hpp"
 
 namespace stategraph::engine {
 
 void appendNamespaceKey(std::string& ns, std::string_view key) {
-    static constexpr char digits[] = "0123456789ABCDEF";
     for (const char c : key) {
         const auto byte = static_cast<unsigned char>(c);
         if (c != '|' && c != '%' && byte >= 0x20 && byte != 0x7F) {
             ns += c;
         } else {
             ns += '%';
-            ns += digits[byte >> 4U];
-            ns += digits[byte & 15U];
+            detail::appendHex(ns, byte, "0123456789ABCDEF");
         }
     }
 }

@@ -8,16 +8,13 @@
 #include <stategraph/error.hpp>
 
 #include "src/graph/core.hpp"
+#include "src/value/bytes.hpp"
 
 namespace stategraph::engine {
 namespace {
 
 std::string cacheNamespace(const Topology& topology, const Node& node, const std::string& ns) {
-    static constexpr char digits[] = "0123456789abcdef";
-    std::string text;
-    for (int shift = 60; shift >= 0; shift -= 4)
-        text += digits[topology.fingerprint >> static_cast<unsigned>(shift) & 15U];
-    return text + '|' + node.stored_name + '|' + ns;  // no node's name has a '|'
+    return detail::hexOf(topology.fingerprint) + '|' + node.stored_name + '|' + ns;  // no node's name has a '|'
 }
 
 std::string numberText(double number) {

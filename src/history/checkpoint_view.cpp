@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include <stategraph/detail/table.hpp>
 #include <stategraph/error.hpp>
 
 #include "src/commit/ids.hpp"
@@ -34,7 +35,7 @@ void encodeOne(const LoggedWrite& write, Encoder& out) {
 Value resultOf(std::vector<LoggedWrite> writes) {
     if (writes.empty()) return {};
     std::stable_sort(writes.begin(), writes.end(), [](const LoggedWrite& a, const LoggedWrite& b) {
-        return a.channel.size() != b.channel.size() ? a.channel.size() < b.channel.size() : a.channel < b.channel;
+        return detail::storedBefore(a.channel, b.channel);
     });
     std::size_t channels = 0;
     for (std::size_t i = 0; i < writes.size(); ++i) channels += i == 0 || writes[i].channel != writes[i - 1].channel;

@@ -10,6 +10,7 @@
 #include <stategraph/interrupt.hpp>
 
 #include "src/threads/fork.hpp"
+#include "src/value/bytes.hpp"
 
 // What observers are told, as spans.
 namespace stategraph {
@@ -32,12 +33,8 @@ std::array<unsigned char, size> randomId() {
 
 template <std::size_t size>
 std::string hex(const std::array<unsigned char, size>& id) {
-    constexpr std::string_view digits = "0123456789abcdef";
     std::string text;
-    for (const unsigned char byte : id) {
-        text += digits[byte >> 4U];
-        text += digits[byte & 15U];
-    }
+    for (const unsigned char byte : id) detail::appendHex(text, byte);
     return text;
 }
 

@@ -2,6 +2,7 @@
 #include <limits>
 #include <mutex>
 
+#include <stategraph/detail/table.hpp>
 #include <stategraph/error.hpp>
 
 #include "src/run/hub.hpp"
@@ -19,9 +20,8 @@ using detail::Core;
 std::string encodeMetadata(const Metadata& metadata) {
     if (metadata.empty()) return {};
     Metadata sorted = metadata;
-    std::sort(sorted.begin(), sorted.end(), [](const MetadataEntry& a, const MetadataEntry& b) {
-        return a.key.size() != b.key.size() ? a.key.size() < b.key.size() : a.key < b.key;
-    });
+    std::sort(sorted.begin(), sorted.end(),
+              [](const MetadataEntry& a, const MetadataEntry& b) { return detail::storedBefore(a.key, b.key); });
     std::string cbor;
     Encoder out(cbor);
     out.map(sorted.size());

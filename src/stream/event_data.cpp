@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <stategraph/detail/table.hpp>
+
 #include "src/stream/events.hpp"
 
 // The data of events that are made of stored checkpoints too.
@@ -50,9 +52,8 @@ void encodeMetadata(const CheckpointEvent& event, Encoder& out) {
             entries.push_back({key, in.raw()});
         }
     }
-    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-        return a.key.size() != b.key.size() ? a.key.size() < b.key.size() : a.key < b.key;
-    });
+    std::sort(entries.begin(), entries.end(),
+              [](const Entry& a, const Entry& b) { return detail::storedBefore(a.key, b.key); });
     out.map(entries.size());
     for (const Entry& entry : entries) {
         out.text(entry.key);

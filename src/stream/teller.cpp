@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <stategraph/detail/table.hpp>
+
 #include "src/value/interrupts.hpp"
 #include "src/value/times.hpp"
 
@@ -95,7 +97,7 @@ std::optional<StreamEvent> Teller::update(Task& task, bool restored) const {
             out.text("cached");
             out.boolean(true);
         };
-        const bool metadata_first = name.size() != metadata.size() ? metadata.size() < name.size() : metadata < name;
+        const bool metadata_first = detail::storedBefore(metadata, name);
         out.map(restored ? 2 : 1);
         if (restored && metadata_first) encodeMetadata();
         out.text(name);

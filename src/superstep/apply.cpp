@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <stategraph/detail/table.hpp>
 #include <stategraph/error.hpp>
 
 namespace stategraph::engine {
@@ -162,10 +163,9 @@ bool leavesUnset(const ChannelSpec& channel, std::span<Op* const> ops) {
 
 void OperationLog::close(const ChannelSpec& channel, std::size_t start) {
     // text(name) array(1 or 2) text(op) …
-    const std::size_t name = channel.name.size();
-    const std::size_t head = name < 24 ? 1 : name < 256 ? 2 : 3;
-    const auto op = static_cast<LogOp>(entries[start + head + name + 2]);
-    const std::string_view value = std::string_view(entries).substr(start + head + name + 3);
+    const std::size_t name = detail::headSize(channel.name.size()) + channel.name.size();
+    const auto op = static_cast<LogOp>(entries[start + name + 2]);
+    const std::string_view value = std::string_view(entries).substr(start + name + 3);
     // An edit is a list of pairs around the items.
     if (detail::isTooDeep(value, op == LogOp::edit ? 1 : 0)) detail::failTooDeep(channel);
     sizes.push_back({channel.index, op, static_cast<std::uint32_t>(entries.size() - start)});

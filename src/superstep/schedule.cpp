@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <stategraph/detail/table.hpp>
+
 namespace stategraph::engine {
 
 void Schedule::reset(const Topology& topology) {
@@ -26,7 +28,7 @@ void Schedule::reset(const Topology& topology) {
 
 std::vector<Schedule::LastVisit>::iterator Schedule::placeOf(std::string_view log) noexcept {
     return std::lower_bound(visits_.begin(), visits_.end(), log, [](const LastVisit& each, std::string_view wanted) {
-        return each.log.size() != wanted.size() ? each.log.size() < wanted.size() : each.log < wanted;
+        return detail::storedBefore(each.log, wanted);
     });
 }
 

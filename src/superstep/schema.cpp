@@ -5,6 +5,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <stategraph/detail/table.hpp>
 #include <stategraph/error.hpp>
 
 namespace stategraph::detail {
@@ -88,7 +89,7 @@ Schema::Schema(StateType state, std::vector<ChannelSpec> channels)
     std::sort(encoded_order_.begin(), encoded_order_.end(), [this](ChannelIndex a, ChannelIndex b) {
         const std::string& x = channels_[a].name;
         const std::string& y = channels_[b].name;
-        return x.size() != y.size() ? x.size() < y.size() : x < y;
+        return detail::storedBefore(x, y);
     });
     for (const ChannelIndex index : encoded_order_) {
         table_names_.push_back({channels_[index].name, index, false, channels_[index].required});

@@ -17,6 +17,7 @@
 #include "src/task/flight.hpp"
 #include "src/task/questions.hpp"
 #include "src/task/task_env.hpp"
+#include "src/value/bytes.hpp"
 #include "src/value/times.hpp"
 
 namespace stategraph::detail {
@@ -46,13 +47,7 @@ std::string cacheNamespace(std::string_view node, std::string_view call, std::st
 }
 
 // As long for every call, and so are keys as long at any depth.
-std::string digestOf(std::string_view key) {
-    static constexpr char digits[] = "0123456789abcdef";
-    const std::uint64_t hash = XXH3_64bits(key.data(), key.size());
-    std::string text;
-    for (unsigned shift = 64; shift > 0; shift -= 4) text += digits[hash >> (shift - 4) & 15U];
-    return text;
-}
+std::string digestOf(std::string_view key) { return detail::hexOf(XXH3_64bits(key.data(), key.size())); }
 
 const Core& coreOf(Runtime& runtime) {
     TaskContext& context = runtime.taskContext();

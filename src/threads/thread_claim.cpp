@@ -12,6 +12,7 @@
 
 #include <stategraph/error.hpp>
 
+#include "src/value/bytes.hpp"
 #include "src/value/comparisons.hpp"
 #include "src/value/times.hpp"
 
@@ -42,8 +43,8 @@ ThreadClaim::Shard& ThreadClaim::nameThread(const BaseCheckpointSaver& saver, st
     saver_ = &saver;
     thread_id_ = thread_id;
     replaces_ = on_busy == OnBusy::replace;
-    const std::size_t hash =
-        (std::hash<const void*>()(&saver) ^ std::hash<std::string_view>()(thread_id)) * 0x9E3779B97F4A7C15ULL;
+    const std::uint64_t hash =
+        detail::spread(std::hash<const void*>()(&saver) ^ std::hash<std::string_view>()(thread_id));
     shard_ = static_cast<std::uint8_t>(hash >> 58U);
     chain_ = static_cast<std::uint8_t>(hash >> 52U & (Shard::chain_count - 1));
     return shard();

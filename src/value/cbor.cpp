@@ -1,14 +1,15 @@
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <vector>
 
-#include <cbor.h>
-
+#include <stategraph/detail/table.hpp>
 #include <stategraph/encoding.hpp>
 #include <stategraph/error.hpp>
 
+#include "src/value/bytes.hpp"
 #include "src/value/utf8.hpp"
 
 namespace stategraph {
@@ -18,20 +19,35 @@ using Type = Decoder::Type;
 
 constexpr std::size_t head_max = 9;
 
-// Encodes the head of an item, or an item that is only a head, with one of libcbor's functions.
-template <class Write, class... Value>
-[[gnu::noinline]] void appendHead(std::string& out, Write write, Value... value) {
-    std::array<unsigned char, head_max> head;
-    const std::size_t size = write(value..., head.data(), head.size());
-    out.append(reinterpret_cast<const char*>(head.data()), size);
+// The types of items as the highest three bits of their heads.
+enum Major : unsigned {
+    is_unsigned = 0x00,
+    is_negative = 0x20,
+    is_bytes = 0x40,
+    is_text = 0x60,
+    is_array = 0x80,
+    is_map = 0xa0
+};
+
+// Appends `lead` and the lowest `size` bytes of `number`, the highest of them first.
+[[gnu::noinline]] void appendItem(std::string& out, unsigned lead, std::uint64_t number, std::size_t size) {
+    std::array<char, head_max> item;
+    item[0] = static_cast<char>(lead);
+    number <<= 64 - 8 * size;
+    if constexpr (std::endian::native == std::endian::little) number = __builtin_bswap64(number);
+    std::memcpy(item.data() + 1, &number, sizeof number);
+    out.append(item.data(), 1 + size);
 }
 
-// The head of what has a length. That of the commonest, the short, is one byte and costs no call.
-template <class Write>
-[[gnu::always_inline]] inline void appendLength(std::string& out, unsigned char major, Write write,
-                                                std::size_t length) {
-    if (length < 24) return out.push_back(static_cast<char>(major | length));
-    appendHead(out, write, length);
+[[gnu::noinline]] void appendLongHead(std::string& out, Major major, std::uint64_t number) {
+    const std::size_t size = detail::headSize(number) - 1;
+    appendItem(out, major | (23U + static_cast<unsigned>(std::bit_width(size))), number, size);
+}
+
+// The commonest head, of a small number or a short length, is one byte and costs no call.
+[[gnu::always_inline]] inline void appendHead(std::string& out, Major major, std::uint64_t number) {
+    if (number < 24) return out.push_back(static_cast<char>(major | number));
+    appendLongHead(out, major, number);
 }
 
 // Copies a text of fewer than 24 bytes with reads and writes that overlap. False: not all of it is ASCII.
@@ -55,10 +71,9 @@ template <class Write>
     return (all & 0x8080808080808080U) == 0;
 }
 
-// The bits of the half-precision float that equals `value`, -1 if there is none. Not libcbor's, which rounds.
+// The bits of the half-precision float that equals `value`, -1 if there is none.
 int halfBits(float value) noexcept {
-    std::uint32_t bits;
-    std::memcpy(&bits, &value, sizeof bits);
+    const auto bits = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t sign = bits >> 16U & 0x8000U;
     const std::uint32_t fraction = bits & 0x7fffffU;
     const int biased = static_cast<int>(bits >> 23U & 0xffU);
@@ -74,6 +89,19 @@ int halfBits(float value) noexcept {
     const auto shift = static_cast<unsigned>(-exponent - 1);
     if ((whole & ((1U << shift) - 1U)) != 0) return -1;
     return static_cast<int>(sign | whole >> shift);
+}
+
+// The half-precision float of these bits.
+double fromHalf(unsigned bits) noexcept {
+    const unsigned exponent = bits >> 10U & 0x1fU;
+    const unsigned fraction = bits & 0x3ffU;
+    double size = fraction * 0x1p-24;
+    if (exponent == 31) {
+        size = fraction == 0 ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
+    } else if (exponent > 0) {
+        size = std::bit_cast<float>((exponent + 112U) << 23U | fraction << 13U);
+    }
+    return (bits & 0x8000U) != 0 ? -size : size;
 }
 
 const char* describe(Type type) noexcept {
@@ -110,62 +138,39 @@ const char* describe(Type type) noexcept {
 
 // The head of one item, and the content of a string.
 struct Item {
-    std::uint64_t number = 0;
-    double real = 0;
+    std::uint64_t number = 0;  // of a real number: its bits
+    std::size_t head = 1;
     std::string_view data;
 };
 
-template <class T>
-void onReal(void* item, T value) {
-    static_cast<Item*>(item)->real = value;
-}
-
-Item takeReal(std::string_view& rest) {
-    static const cbor_callbacks callbacks = [] {
-        cbor_callbacks made = cbor_empty_callbacks;
-        made.float2 = onReal<float>;
-        made.float4 = onReal<float>;
-        made.float8 = onReal<double>;
-        return made;
-    }();
-    Item item;
-    const cbor_decoder_result result =
-        cbor_stream_decode(reinterpret_cast<cbor_data>(rest.data()), rest.size(), &callbacks, &item);
-    if (result.status == CBOR_DECODER_NEDATA)
-        failWith(describe(Type::real), "only the beginning of it; the bytes are cut off");
-    if (result.status != CBOR_DECODER_FINISHED) failWith(describe(Type::real), "malformed bytes");
-    rest.remove_prefix(result.read);
-    return item;
-}
-
 [[noreturn]] void failCut(Type type) { failWith(describe(type), "only the beginning of it; the bytes are cut off"); }
 
-// Reads one item whose type peek() has found. Reals alone are worth a call of libcbor's decoder.
+// Reads one item whose type peek() has found.
 inline Item take(std::string_view& rest, Type type) {
     Item item;
     const unsigned lead = static_cast<unsigned char>(rest.front());
     const unsigned info = lead & 0x1fU;
-    if (lead >= 0xe0U) {
-        if (type == Type::real) return takeReal(rest);
-        item.number = info == 21;  // true
-        rest.remove_prefix(1);
-        return item;
-    }
-    std::size_t head = 1;
     item.number = info;
     if (info >= 24) {
-        head += std::size_t{1} << (info - 24);
-        if (rest.size() < head) failCut(type);
-        item.number = 0;
-        for (std::size_t i = 1; i < head; ++i) item.number = item.number << 8U | static_cast<unsigned char>(rest[i]);
+        item.head += std::size_t{1} << (info - 24);
+        if (rest.size() < item.head) failCut(type);
+        item.number = detail::headNumber(rest.substr(0, item.head));
     }
+    std::size_t size = item.head;
     if (type == Type::text || type == Type::bytes) {
-        if (item.number > rest.size() - head) failCut(type);
-        item.data = {rest.data() + head, static_cast<std::size_t>(item.number)};
-        head += item.data.size();
+        if (item.number > rest.size() - size) failCut(type);
+        item.data = {rest.data() + size, static_cast<std::size_t>(item.number)};
+        size += item.data.size();
     }
-    rest.remove_prefix(head);
+    rest.remove_prefix(size);
     return item;
+}
+
+double takeReal(std::string_view& rest) {
+    const Item item = take(rest, Type::real);
+    if (item.head == 3) return fromHalf(static_cast<unsigned>(item.number));
+    if (item.head == 5) return std::bit_cast<float>(static_cast<std::uint32_t>(item.number));
+    return std::bit_cast<double>(item.number);
 }
 
 // The types by an item's first byte; `end` where there is none that this library writes.
@@ -217,14 +222,12 @@ void Encoder::null() { out_->push_back('\xf6'); }
 void Encoder::boolean(bool value) { out_->push_back(value ? '\xf5' : '\xf4'); }
 
 void Encoder::integer(std::int64_t value) {
-    if (value >= 0) return unsignedInteger(static_cast<std::uint64_t>(value));
-    appendHead(*out_, cbor_encode_negint, ~static_cast<std::uint64_t>(value));
+    const bool is_below_0 = value < 0;
+    const auto number = static_cast<std::uint64_t>(value);
+    appendHead(*out_, is_below_0 ? is_negative : is_unsigned, is_below_0 ? ~number : number);
 }
 
-void Encoder::unsignedInteger(std::uint64_t value) {
-    if (value < 24) return out_->push_back(static_cast<char>(value));  // the commonest numbers cost no call
-    appendHead(*out_, cbor_encode_uint, value);
-}
+void Encoder::unsignedInteger(std::uint64_t value) { appendHead(*out_, is_unsigned, value); }
 
 void Encoder::real(double value) {
     int half = 0x7e00;
@@ -232,41 +235,37 @@ void Encoder::real(double value) {
         // The conversion to float is undefined for what is out of its range.
         const bool in_range = std::isinf(value) || std::fabs(value) <= std::numeric_limits<float>::max();
         const float single = in_range ? static_cast<float>(value) : 0.0F;
-        if (!in_range || static_cast<double>(single) != value) return appendHead(*out_, cbor_encode_double, value);
+        if (!in_range || static_cast<double>(single) != value) {
+            return appendItem(*out_, 0xfb, std::bit_cast<std::uint64_t>(value), 8);
+        }
         half = halfBits(single);
-        if (half < 0) return appendHead(*out_, cbor_encode_single, single);
+        if (half < 0) return appendItem(*out_, 0xfa, std::bit_cast<std::uint32_t>(single), 4);
     }
-    const std::array<char, 3> bytes{'\xf9', static_cast<char>(half >> 8), static_cast<char>(half & 0xff)};
-    out_->append(bytes.data(), bytes.size());
+    appendItem(*out_, 0xf9, static_cast<std::uint64_t>(half), 2);
 }
 
 void Encoder::text(std::string_view value) {
     if (value.size() < 24) {  // the commonest: head and text are appended as one piece
         std::array<char, 24> item;
-        item[0] = static_cast<char>(0x60U | value.size());
+        item[0] = static_cast<char>(is_text | value.size());
         if (copyIfAscii(value, item.data() + 1)) {
             out_->append(item.data(), value.size() + 1);
             return;
         }
     }
     if (!detail::isUtf8(value)) return bytes(value);
-    if (value.size() < 24) {
-        out_->push_back(static_cast<char>(0x60U | value.size()));
-        out_->append(value);
-        return;
-    }
-    appendHead(*out_, cbor_encode_string_start, value.size());
+    appendHead(*out_, is_text, value.size());
     out_->append(value);
 }
 
 void Encoder::bytes(std::string_view value) {
-    appendLength(*out_, 0x40, cbor_encode_bytestring_start, value.size());
+    appendHead(*out_, is_bytes, value.size());
     out_->append(value);
 }
 
-void Encoder::array(std::size_t count) { appendLength(*out_, 0x80, cbor_encode_array_start, count); }
+void Encoder::array(std::size_t count) { appendHead(*out_, is_array, count); }
 
-void Encoder::map(std::size_t count) { appendLength(*out_, 0xa0, cbor_encode_map_start, count); }
+void Encoder::map(std::size_t count) { appendHead(*out_, is_map, count); }
 
 Decoder::Type Decoder::peek() const { return typeOf(rest_); }
 
@@ -279,7 +278,7 @@ bool Decoder::tryNull() {
 bool Decoder::boolean() {
     const Type type = typeOf(rest_);
     if (type != Type::boolean) fail("a boolean", type);
-    return take(rest_, type).number != 0;
+    return take(rest_, type).number == 21;
 }
 
 std::int64_t Decoder::integer() {
@@ -309,7 +308,7 @@ std::uint64_t Decoder::unsignedInteger() {
 
 double Decoder::real() {
     const Type type = typeOf(rest_);
-    if (type == Type::real) return take(rest_, type).real;
+    if (type == Type::real) return takeReal(rest_);
     if (type == Type::unsigned_integer) return static_cast<double>(take(rest_, type).number);
     if (type == Type::negative_integer) return -1.0 - static_cast<double>(take(rest_, type).number);
     fail("a number", type);

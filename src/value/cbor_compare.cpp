@@ -7,6 +7,8 @@
 
 #include <stategraph/encoding.hpp>
 
+#include "src/value/bytes.hpp"
+
 namespace stategraph::stores {
 namespace {
 
@@ -26,19 +28,14 @@ bool isNumber(Type type) {
 }
 bool isText(Type type) { return type == Type::text || type == Type::bytes; }
 
-// A negative number may be less than any std::int64_t, so its head is read here.
-std::uint64_t headOf(std::string_view item) {
-    const unsigned info = static_cast<unsigned char>(item.front()) & 0x1fU;
-    if (info < 24) return info;
-    std::uint64_t number = 0;
-    for (const char c : item.substr(1)) number = number << 8U | static_cast<unsigned char>(c);
-    return number;
-}
-
 Number readNumber(std::string_view item, Type type) {
     if (type == Type::real)
         return {.is_real = true, .is_negative = false, .magnitude = 0, .real = Decoder(item).real()};
-    return {.is_real = false, .is_negative = type == Type::negative_integer, .magnitude = headOf(item), .real = 0};
+    // From the head: a negative number may be less than any std::int64_t.
+    return {.is_real = false,
+            .is_negative = type == Type::negative_integer,
+            .magnitude = detail::headNumber(item),
+            .real = 0};
 }
 
 std::partial_ordering compareWhole(const Number& a, const Number& b) {

@@ -5,12 +5,12 @@
 
 #include <stategraph/error.hpp>
 
+#include "src/value/bytes.hpp"
 #include "src/value/times.hpp"
 
 namespace stategraph {
 namespace {
 
-constexpr std::string_view digits = "0123456789abcdef";
 constexpr std::string_view uuid_shape = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
 constexpr std::string_view task_shape = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
 
@@ -18,8 +18,8 @@ constexpr std::string_view task_shape = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
 constexpr std::array<char, 512> pairs = [] {
     std::array<char, 512> all{};
     for (std::size_t byte = 0; byte < 256; ++byte) {
-        all[2 * byte] = digits[byte >> 4U];
-        all[2 * byte + 1] = digits[byte & 15U];
+        all[2 * byte] = detail::hex_digits[byte >> 4U];
+        all[2 * byte + 1] = detail::hex_digits[byte & 15U];
     }
     return all;
 }();
@@ -29,14 +29,6 @@ struct Halves {
     std::uint64_t low = 0;
 };
 
-// The value of a hexadecimal digit, -1 for any other character.
-int digitValue(char c) noexcept {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
-
 bool parse(std::string_view shape, std::string_view text, Halves& out) noexcept {
     if (text.size() != shape.size()) return false;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -44,7 +36,7 @@ bool parse(std::string_view shape, std::string_view text, Halves& out) noexcept 
             if (text[i] != '-') return false;
             continue;
         }
-        const int digit = digitValue(text[i]);
+        const int digit = detail::hexDigit(text[i]);
         if (digit < 0) return false;
         out.high = out.high << 4U | out.low >> 60U;
         out.low = out.low << 4U | static_cast<std::uint64_t>(digit);
@@ -63,16 +55,6 @@ std::string print(std::string_view shape, Halves value) {
         }
     }
     return out;
-}
-
-void storeBigEndian(std::uint64_t value, char* out) noexcept {
-    for (int i = 7; i >= 0; --i, value >>= 8U) out[i] = static_cast<char>(value & 0xffU);
-}
-
-std::uint64_t loadBigEndian(const char* bytes) noexcept {
-    std::uint64_t value = 0;
-    for (int i = 0; i < 8; ++i) value = value << 8U | static_cast<unsigned char>(bytes[i]);
-    return value;
 }
 
 [[noreturn]] void refuseText(std::string_view what, std::string_view text, std::string_view cure) {
@@ -106,12 +88,12 @@ std::chrono::system_clock::time_point CheckpointId::time() const noexcept {
 std::string CheckpointId::toString() const { return print(uuid_shape, {high_, low_}); }
 
 void CheckpointId::toBytes(char* out) const noexcept {
-    storeBigEndian(high_, out);
-    storeBigEndian(low_, out + 8);
+    detail::storeBigEndian(high_, out);
+    detail::storeBigEndian(low_, out + 8);
 }
 
 CheckpointId CheckpointId::fromBytes(const char* bytes) noexcept {
-    return {loadBigEndian(bytes), loadBigEndian(bytes + 8)};
+    return {detail::loadBigEndian({bytes, 8}), detail::loadBigEndian({bytes + 8, 8})};
 }
 
 TaskId::TaskId(std::string_view text) {
@@ -126,10 +108,12 @@ TaskId::TaskId(std::string_view text) {
 std::string TaskId::toString() const { return print(task_shape, {high_, low_}); }
 
 void TaskId::toBytes(char* out) const noexcept {
-    storeBigEndian(high_, out);
-    storeBigEndian(low_, out + 8);
+    detail::storeBigEndian(high_, out);
+    detail::storeBigEndian(low_, out + 8);
 }
 
-TaskId TaskId::fromBytes(const char* bytes) noexcept { return {loadBigEndian(bytes), loadBigEndian(bytes + 8)}; }
+TaskId TaskId::fromBytes(const char* bytes) noexcept {
+    return {detail::loadBigEndian({bytes, 8}), detail::loadBigEndian({bytes + 8, 8})};
+}
 
 }  // namespace stategraph

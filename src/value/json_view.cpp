@@ -8,6 +8,7 @@
 #include <stategraph/encoding.hpp>
 #include <stategraph/error.hpp>
 
+#include "src/value/bytes.hpp"
 #include "src/value/utf8.hpp"
 
 namespace stategraph {
@@ -72,11 +73,7 @@ public:
 private:
     void negative(std::string& out) {
         // CBOR reaches below the smallest std::int64_t, so the number is taken from the bytes: it means -1 - number.
-        const std::string_view head = in_.raw();
-        std::uint64_t number = static_cast<unsigned char>(head.front()) & 0x1fU;
-        for (std::size_t i = 1; i < head.size(); ++i) {
-            number = (i == 1 ? 0 : number << 8U) | static_cast<unsigned char>(head[i]);
-        }
+        const std::uint64_t number = detail::headNumber(in_.raw());
         constexpr std::uint64_t last = std::numeric_limits<std::uint64_t>::max();
         out += number == last ? "-18446744073709551616" : "-" + std::to_string(number + 1);
     }

@@ -35,15 +35,17 @@ constexpr std::int64_t unixMs(Moment time) noexcept {
 }
 /// The same of a checkpoint, without the limits of a Moment.
 constexpr std::int64_t unixMs(CheckpointId id) noexcept { return static_cast<std::int64_t>(id.high() >> 16U); }
+/// Rounded down: when something happened.
+constexpr std::int64_t unixMsDown(Moment time) noexcept {
+    return std::chrono::floor<milliseconds>(time.time_since_epoch()).count();
+}
 constexpr std::int64_t unixUs(Moment time) noexcept {
     return std::chrono::floor<microseconds>(time.time_since_epoch()).count();
 }
 
 /// Microseconds since 1970.
 inline std::int64_t nowUs(IdSource& source) { return unixUs(source.now()); }
-inline std::int64_t nowMs(IdSource& source) {
-    return std::chrono::floor<milliseconds>(source.now().time_since_epoch()).count();
-}
+inline std::int64_t nowMs(IdSource& source) { return unixMsDown(source.now()); }
 
 /// As good as for ever. What is longer has no place in a clock, nor in what the standard library adds to one while it
 /// waits.

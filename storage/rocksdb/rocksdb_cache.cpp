@@ -10,6 +10,7 @@
 #include <stategraph/id_source.hpp>
 
 #include "storage/rocksdb/rocksdb_database.hpp"
+#include "src/value/bytes.hpp"
 #include "src/value/times.hpp"
 
 // Rows:
@@ -22,24 +23,15 @@ namespace {
 constexpr std::string_view cache_format_key = "stategraph.cache";
 constexpr std::size_t head_size = 16;
 
-void putNumber(std::string& out, std::uint64_t number) {
-    for (int shift = 56; shift >= 0; shift -= 8) out += static_cast<char>(number >> static_cast<unsigned>(shift));
-}
-std::uint64_t getNumber(std::string_view bytes) {
-    std::uint64_t number = 0;
-    for (std::size_t i = 0; i < 8; ++i) number = number << 8U | static_cast<unsigned char>(bytes[i]);
-    return number;
-}
-
 std::string spaceOf(std::string_view ns) {
     std::string row = "e";
-    putNumber(row, ns.size());
+    detail::appendBigEndian(row, ns.size());
     return row.append(ns);
 }
 std::string rowOf(std::string_view ns, std::string_view key) { return spaceOf(ns).append(key); }
 std::string numberRow(std::uint64_t number) {
     std::string row = "n";
-    putNumber(row, number);
+    detail::appendBigEndian(row, number);
     return row;
 }
 
@@ -54,8 +46,8 @@ struct RocksDBCache::Impl {
             if (rows.key().size() != 9 || rows.value().size() < 8) {
                 database.errors().failDamaged("it has a row that cannot be read; delete the folder of this cache");
             }
-            next_number = getNumber(rows.key().substr(1)) + 1;
-            bytes += getNumber(rows.value());
+            next_number = detail::loadBigEndian(rows.key().substr(1, 8)) + 1;
+            bytes += detail::loadBigEndian(rows.value().substr(0, 8));
         }
     }
 
@@ -66,14 +58,14 @@ struct RocksDBCache::Impl {
     }
 
     std::int64_t now() const { return times::nowUs(options.clock ? *options.clock : IdSource::system()); }
-    checkpoint::Cursor rowsOf(const std::string& prefix) { return {database, prefix, checkpoint::prefixEnd(prefix)}; }
+    checkpoint::Cursor rowsOf(const std::string& prefix) { return {database, prefix, detail::prefixEnd(prefix)}; }
     checkpoint::Cursor numbers() { return rowsOf("n"); }
     std::optional<std::string> read(const std::string& row) { return database.get(row, "read an entry"); }
     // Notes in the batch that an entry goes; returns how many bytes that frees. Under the mutex, as all that writes.
     std::uint64_t drop(const std::string& row, std::string_view stored, rocksdb::WriteBatch& batch) const {
         batch.Delete(row);
         if (stored.size() < head_size) return 0;
-        batch.Delete(numberRow(getNumber(stored.substr(8))));
+        batch.Delete(numberRow(detail::loadBigEndian(stored.substr(8, 8))));
         return sizeOf(row, stored);
     }
     static std::uint64_t sizeOf(std::string_view row, std::string_view stored) {
@@ -101,7 +93,7 @@ struct RocksDBCache::Impl {
         write(batch, freed, 0);
     }
     bool isOver(std::string_view stored) const {
-        const std::uint64_t expires = getNumber(stored);
+        const std::uint64_t expires = detail::loadBigEndian(stored.substr(0, 8));
         return expires != 0 && static_cast<std::uint64_t>(now()) >= expires;
     }
     void dropAll(const std::string& prefix) {
@@ -126,7 +118,7 @@ struct RocksDBCache::Impl {
             if (value.size() < 8 || value.substr(8) == spared) continue;
             batch.Delete(checkpoint::slice(rows.key()));
             batch.Delete(checkpoint::slice(value.substr(8)));
-            freed += getNumber(value);
+            freed += detail::loadBigEndian(value.substr(0, 8));
         }
         return freed;
     }
@@ -175,8 +167,8 @@ void RocksDBCache::set(std::string_view ns, std::string_view key, std::string_vi
     if (const auto before = impl_->read(row)) freed = impl_->drop(row, *before, batch);
     std::string stored;
     stored.reserve(head_size + value.size());
-    putNumber(stored, expires);
-    putNumber(stored, impl_->next_number);
+    detail::appendBigEndian(stored, expires);
+    detail::appendBigEndian(stored, impl_->next_number);
     stored += value;
     const std::uint64_t size = Impl::sizeOf(row, stored);
     const std::uint64_t most = impl_->options.bytes_max;
@@ -186,7 +178,7 @@ void RocksDBCache::set(std::string_view ns, std::string_view key, std::string_vi
     }
     if (impl_->bytes + size > most + freed) freed += impl_->makeRoom(most - most / 10 - size, freed, row, batch);
     std::string number_value;
-    putNumber(number_value, size);
+    detail::appendBigEndian(number_value, size);
     batch.Put(row, stored);
     batch.Put(numberRow(impl_->next_number), number_value.append(row));
     impl_->write(batch, freed, size);

@@ -70,12 +70,6 @@ std::string rowKey(Table table, const LogName& log, CheckpointId id, std::string
     return key;
 }
 
-std::string prefixEnd(std::string prefix) {
-    while (prefix.back() == '\xFF') prefix.pop_back();
-    prefix.back() = static_cast<char>(static_cast<unsigned char>(prefix.back()) + 1);
-    return prefix;
-}
-
 std::optional<ParsedKey> parseKey(std::string_view key) {
     if (key.empty()) return std::nullopt;
     const bool is_commit = key[0] == static_cast<char>(Table::commits);

@@ -20,9 +20,6 @@ std::string logPrefix(Table table, const LogName& log);
 /// The key of a commit; with a path, of a pending write; without one, the prefix of all pending writes of a checkpoint.
 std::string rowKey(Table table, const LogName& log, CheckpointId id, std::string_view path = {});
 
-/// The least key that is greater than every key with this prefix. The prefix must not be all 0xFF.
-std::string prefixEnd(std::string prefix);
-
 /// Views into the key.
 struct ParsedKey {
     LogName log;

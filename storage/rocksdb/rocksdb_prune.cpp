@@ -6,6 +6,7 @@
 
 #include "checkpoint/damaged.hpp"
 #include "storage/rocksdb/rocksdb_impl.hpp"
+#include "src/value/bytes.hpp"
 
 // Deleting and pruning, and giving space back.
 namespace stategraph {
@@ -31,7 +32,7 @@ std::size_t RocksDBSaver::Impl::countRows(std::string_view thread_id, std::size_
     std::size_t count = 0;
     for (const Table table : {Table::commits, Table::writes}) {
         const std::string prefix = checkpoint::threadPrefix(table, thread_id);
-        Cursor rows(database, prefix, checkpoint::prefixEnd(prefix));
+        Cursor rows(database, prefix, detail::prefixEnd(prefix));
         for (rows.seekToFirst(); rows.valid() && count < most; rows.next()) ++count;
     }
     return count;
@@ -63,7 +64,7 @@ std::size_t RocksDBSaver::prune(const PruneRequest& request) {
         impl_->pruneThread(*request.thread_id, request, total);
     } else {
         const std::string lower = checkpoint::tablePrefix(Table::commits);
-        Cursor rows(impl_->database, lower, checkpoint::prefixEnd(lower));
+        Cursor rows(impl_->database, lower, detail::prefixEnd(lower));
         for (rows.seekToFirst(); rows.valid() && !impl_->is_closing;) {
             const auto at = rows.tryParsed();
             if (!at) {  // nobody's row
@@ -73,7 +74,7 @@ std::size_t RocksDBSaver::prune(const PruneRequest& request) {
             }
             const std::string thread_id(at->log.thread_id);
             checkpoint::pruneOrNote(request, thread_id, [&] { impl_->pruneThread(thread_id, request, total); });
-            rows.seek(checkpoint::prefixEnd(checkpoint::threadPrefix(Table::commits, thread_id)));
+            rows.seek(detail::prefixEnd(checkpoint::threadPrefix(Table::commits, thread_id)));
         }
     }
     impl_->compactIfWorthIt(request, total);
@@ -117,8 +118,8 @@ void RocksDBSaver::Impl::pruneThread(std::string_view thread_id, const PruneRequ
         checkpoint::Snapshot snapshot(database);
         const std::string prefix = checkpoint::threadPrefix(Table::commits, thread_id);
         const std::string writes_prefix = checkpoint::threadPrefix(Table::writes, thread_id);
-        Cursor rows(database, prefix, checkpoint::prefixEnd(prefix), snapshot.get());
-        Cursor write_rows(database, writes_prefix, checkpoint::prefixEnd(writes_prefix), snapshot.get());
+        Cursor rows(database, prefix, detail::prefixEnd(prefix), snapshot.get());
+        Cursor write_rows(database, writes_prefix, detail::prefixEnd(writes_prefix), snapshot.get());
         checkpoint::ThreadPrune prune(request);
         // The root's log is first: its name is the shortest.
         for (rows.seekToFirst(); rows.valid();) {
@@ -136,13 +137,13 @@ bool RocksDBSaver::Impl::isUnused(std::string_view thread_id, std::chrono::syste
     checkpoint::Snapshot snapshot(database);
     const std::string prefix = checkpoint::threadPrefix(Table::commits, thread_id);
     const std::string writes_prefix = checkpoint::threadPrefix(Table::writes, thread_id);
-    Cursor rows(database, prefix, checkpoint::prefixEnd(prefix), snapshot.get());
-    Cursor write_rows(database, writes_prefix, checkpoint::prefixEnd(writes_prefix), snapshot.get());
+    Cursor rows(database, prefix, detail::prefixEnd(prefix), snapshot.get());
+    Cursor write_rows(database, writes_prefix, detail::prefixEnd(writes_prefix), snapshot.get());
     checkpoint::ThreadUse use(since);
     rows.seekToFirst();
     while (rows.valid()) {
         const std::string ns(rows.parsed().log.checkpoint_ns);
-        const std::string log_end = checkpoint::prefixEnd(checkpoint::logPrefix(Table::commits, {thread_id, ns}));
+        const std::string log_end = detail::prefixEnd(checkpoint::logPrefix(Table::commits, {thread_id, ns}));
         rows.seekBack(log_end);
         const CheckpointId head = rows.parsed().id;
         use.add(ns, head, readLinks({thread_id, ns, head}, rows.value()), [&] {
@@ -164,14 +165,14 @@ bool RocksDBSaver::Impl::isUnused(std::string_view thread_id, std::chrono::syste
 void RocksDBSaver::Impl::dropRanges(std::string_view thread_id, rocksdb::WriteBatch& batch) {
     for (const Table table : {Table::commits, Table::writes}) {
         const std::string prefix = checkpoint::threadPrefix(table, thread_id);
-        check(batch.DeleteRange(slice(prefix), slice(checkpoint::prefixEnd(prefix))), "delete a thread");
+        check(batch.DeleteRange(slice(prefix), slice(detail::prefixEnd(prefix))), "delete a thread");
     }
 }
 
 void RocksDBSaver::Impl::dropThread(std::string_view thread_id, rocksdb::WriteBatch& batch, Dropped& total) {
     for (const Table table : {Table::commits, Table::writes}) {
         const std::string prefix = checkpoint::threadPrefix(table, thread_id);
-        Cursor rows(database, prefix, checkpoint::prefixEnd(prefix));
+        Cursor rows(database, prefix, detail::prefixEnd(prefix));
         for (rows.seekToFirst(); rows.valid(); rows.next()) {
             drop(std::string(rows.key()), rows.value().size(), batch, total);
             total.commits += table == Table::commits;
@@ -245,7 +246,7 @@ void RocksDBSaver::Impl::compact(const std::optional<std::string>& thread_id) {
     for (const Table table : {Table::commits, Table::writes}) {
         const std::string lower =
             thread_id ? checkpoint::threadPrefix(table, *thread_id) : checkpoint::tablePrefix(table);
-        const std::string upper = checkpoint::prefixEnd(lower);
+        const std::string upper = detail::prefixEnd(lower);
         const rocksdb::Slice begin = slice(lower);
         const rocksdb::Slice end = slice(upper);
         const rocksdb::Status status = database.lease()->CompactRange(options, &begin, &end);

@@ -7,6 +7,7 @@
 
 #include "checkpoint/branch_walk.hpp"
 #include "storage/rocksdb/rocksdb_impl.hpp"
+#include "src/value/bytes.hpp"
 
 // Storing and reading. What removes is in rocksdb_prune.cpp.
 namespace stategraph {
@@ -76,14 +77,14 @@ void addWrites(Cursor& rows, const LogName& log, std::span<ListedCheckpoint> lis
 
 CheckpointId RocksDBSaver::Impl::readHead(const LogName& log) {
     const std::string prefix = checkpoint::logPrefix(Table::commits, log);
-    Cursor rows(database, prefix, checkpoint::prefixEnd(prefix));
+    Cursor rows(database, prefix, detail::prefixEnd(prefix));
     return rows.seekToLast() ? idAt(rows, prefix.size()) : CheckpointId();
 }
 
 bool RocksDBSaver::Impl::hasRows(std::string_view thread_id) {
     for (const Table table : {Table::commits, Table::writes}) {
         const std::string prefix = checkpoint::threadPrefix(table, thread_id);
-        Cursor rows(database, prefix, checkpoint::prefixEnd(prefix));
+        Cursor rows(database, prefix, detail::prefixEnd(prefix));
         if (rows.seekToFirst()) return true;
     }
     return false;
@@ -157,9 +158,9 @@ void RocksDBSaver::Impl::checkExpected(const PutRequest& request) {
 
 std::optional<CheckpointTuple> RocksDBSaver::getTuple(const TupleQuery& query) {
     const std::string prefix = checkpoint::logPrefix(Table::commits, query.log);
-    const std::string commits_end = checkpoint::prefixEnd(prefix);
+    const std::string commits_end = detail::prefixEnd(prefix);
     // One iterator over both tables: all it reads is of one moment.
-    Cursor rows(impl_->database, prefix, checkpoint::prefixEnd(checkpoint::logPrefix(Table::writes, query.log)));
+    Cursor rows(impl_->database, prefix, detail::prefixEnd(checkpoint::logPrefix(Table::writes, query.log)));
     const auto keyOf = [&](CheckpointId id) { return checkpoint::rowKey(Table::commits, query.log, id); };
 
     rows.seekBack(commits_end);
@@ -226,7 +227,7 @@ void RocksDBSaver::Impl::listLog(Cursor& rows, Cursor* writes, const LogName& lo
         out.pop_back();
     }
     if (query.before.empty()) {
-        rows.seekBack(checkpoint::prefixEnd(prefix));
+        rows.seekBack(detail::prefixEnd(prefix));
     } else {
         const std::string end = checkpoint::rowKey(Table::commits, log, query.before);
         if (rows.seekBack(end) && rows.key() == end) rows.previous();
@@ -253,16 +254,16 @@ std::vector<ListedCheckpoint> RocksDBSaver::list(const ListQuery& query) {
     if (query.with_writes) {
         snapshot.emplace(impl_->database);
         const std::string writes_lower = lowerKey(Table::writes);
-        writes.emplace(impl_->database, writes_lower, checkpoint::prefixEnd(writes_lower), snapshot->get());
+        writes.emplace(impl_->database, writes_lower, detail::prefixEnd(writes_lower), snapshot->get());
     }
-    Cursor rows(impl_->database, lower, checkpoint::prefixEnd(lower), snapshot ? snapshot->get() : nullptr);
+    Cursor rows(impl_->database, lower, detail::prefixEnd(lower), snapshot ? snapshot->get() : nullptr);
 
     if (query.thread_id && query.checkpoint_ns && !query.after_thread_id) {
         impl_->listLog(rows, writes ? &*writes : nullptr, {*query.thread_id, *query.checkpoint_ns}, query, listed);
         return listed;
     }
     if (query.after_thread_id) {
-        rows.seek(checkpoint::prefixEnd(checkpoint::threadPrefix(Table::commits, *query.after_thread_id)));
+        rows.seek(detail::prefixEnd(checkpoint::threadPrefix(Table::commits, *query.after_thread_id)));
     } else {
         rows.seekToFirst();
     }
@@ -279,11 +280,11 @@ std::vector<ListedCheckpoint> RocksDBSaver::list(const ListQuery& query) {
         if (query.checkpoint_ns && ns != *query.checkpoint_ns) {
             const std::string wanted = checkpoint::logPrefix(Table::commits, {thread_id, *query.checkpoint_ns});
             rows.seek(wanted > prefix ? wanted
-                                      : checkpoint::prefixEnd(checkpoint::threadPrefix(Table::commits, thread_id)));
+                                      : detail::prefixEnd(checkpoint::threadPrefix(Table::commits, thread_id)));
             continue;
         }
         impl_->listLog(rows, writes ? &*writes : nullptr, {thread_id, ns}, query, listed);
-        if (!rows.valid() || rows.key() < checkpoint::prefixEnd(prefix)) rows.seek(checkpoint::prefixEnd(prefix));
+        if (!rows.valid() || rows.key() < detail::prefixEnd(prefix)) rows.seek(detail::prefixEnd(prefix));
     }
     return listed;
 }
@@ -300,7 +301,7 @@ void RocksDBSaver::copyThread(std::string_view from, std::string_view to) {
         const std::string prefix = checkpoint::threadPrefix(table, from);
         std::string key = checkpoint::threadPrefix(table, to);
         const std::size_t key_prefix = key.size();
-        Cursor rows(impl_->database, prefix, checkpoint::prefixEnd(prefix), snapshot.get());
+        Cursor rows(impl_->database, prefix, detail::prefixEnd(prefix), snapshot.get());
         for (rows.seekToFirst(); rows.valid(); rows.next()) {
             key.resize(key_prefix);
             key.append(rows.key().substr(prefix.size()));

@@ -166,6 +166,56 @@ TEST_CASE("strings, arrays, maps and simple values are the vectors of RFC 8949")
     CHECK(sg::cborToJson(fromHex("826161a161626163")) == R"(["a",{"b":"c"}])");
 }
 
+TEST_CASE("a head in each of its forms says its number, is written in the shortest, and is refused when it is cut") {
+    const std::uint64_t seed = bytes::seed();
+    MESSAGE("seed ", seed);
+    bytes::Random random(seed);
+    const std::vector<std::pair<std::size_t, unsigned>> forms{{0, 0}, {1, 24}, {2, 25}, {4, 26}, {8, 27}};
+    const auto isRefused = [](const std::string& bytes) {
+        try {
+            Decoder(bytes).skip();
+        } catch (const sg::WrongTypeError&) {
+            return true;
+        }
+        return false;
+    };
+    int wrong = 0;
+    for (int i = 0; i < 2000; ++i) {
+        const std::uint64_t number = random.number();
+        std::string shortest;
+        for (const auto& [size, form] : forms) {
+            if (size == 0 ? number > 23 : size < 8 && number >> 8 * size != 0) continue;
+            // RFC 8949, section 3, written down once more.
+            std::string head(1, static_cast<char>(size == 0 ? number : form));
+            for (std::size_t byte = size; byte-- > 0;) head += static_cast<char>(number >> 8 * byte & 0xffU);
+            if (shortest.empty()) shortest = head;
+            if (Decoder(head).unsignedInteger() != number) ++wrong;
+            std::string negative = head;
+            negative[0] |= '\x20';
+            const bool is_last = number == std::numeric_limits<std::uint64_t>::max();
+            const std::string text = is_last ? "18446744073709551616" : std::to_string(number + 1);
+            if (sg::cborToJson(negative) != "-" + text) ++wrong;
+            for (std::size_t cut = 0; cut < head.size(); ++cut) {
+                for (int major = 0; major < 6; ++major) {
+                    std::string part = head.substr(0, cut);
+                    if (cut > 0) part[0] = static_cast<char>(part[0] | major << 5);
+                    if (!isRefused(part)) ++wrong;
+                }
+            }
+        }
+        std::string written;
+        Encoder encoder(written);
+        encoder.unsignedInteger(number);
+        encoder.array(static_cast<std::size_t>(number));
+        encoder.map(static_cast<std::size_t>(number));
+        std::string wanted = shortest + shortest + shortest;
+        wanted[shortest.size()] |= '\x80';
+        wanted[2 * shortest.size()] |= '\xa0';
+        if (written != wanted) ++wrong;
+    }
+    CHECK(wrong == 0);
+}
+
 TEST_CASE("every half-precision float survives being read and written") {
     int wrong = 0;
     for (unsigned bits = 0; bits < 0x10000U; ++bits) {

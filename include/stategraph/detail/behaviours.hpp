@@ -28,29 +28,73 @@ const T& initialOf(const ChannelSpec& channel) noexcept {
 }
 
 template <class T>
-void replaceBy(const ChannelSpec& channel, T& value, Op& op) {
-    if (op.kind == WriteKind::clear) op.keep(T(initialOf<T>(channel)));
-    std::swap(value, op.as<T>());
-}
-
-template <class T>
 void logSet(const ChannelSpec& channel, const T& value, Encoder& log) {
     writeLoggedOp(log, channel.name, LogOp::set);
     encodeItem(log, value);
 }
 
+// How the functions below see a channel's value and what is written to it: `Access` of a state struct's members, which
+// operations hold as they are. A JSON channel's value may be anything; json/folds.hpp says where its lists, maps and
+// operands are.
+
+template <class T>
+struct PlainValue {
+    using Operand = T;
+    static T& written(Op& op) noexcept { return op.as<T>(); }
+    static void write(Writes& writes, ChannelIndex channel, WriteKind kind, const T& value) {
+        writes.add<T>(channel, kind, value);
+    }
+};
+
+template <class T>
+struct PlainList {
+    using List = T;
+    static T& require(const ChannelSpec&, T& value) noexcept { return value; }
+    static T& list(T& value) noexcept { return value; }
+    static const T& list(const T& value) noexcept { return value; }
+    static std::size_t length(const T& value) noexcept { return value.size(); }
+    static T make(T&& items) { return std::move(items); }
+    /// Moves what was written to the end.
+    static void add(T& items, std::span<Op* const> ops) {
+        for (Op* op : ops) {
+            if (op->is_item) {
+                items.push_back(std::move(op->as<typename T::value_type>()));
+            } else {
+                T& more = op->as<T>();
+                items.insert(items.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+            }
+        }
+    }
+    /// How many elements were written, also after they were moved.
+    static std::size_t count(std::span<Op* const> ops) {
+        std::size_t count = 0;
+        for (Op* op : ops) count += op->is_item ? 1 : op->as<T>().size();
+        return count;
+    }
+};
+
+template <class T>
+struct PlainMap {
+    using Map = T;
+    static T& require(const ChannelSpec&, T& value, std::span<Op* const>) noexcept { return value; }
+    static T& map(T& value) noexcept { return value; }
+    static T& written(Op& op) noexcept { return op.as<T>(); }
+    static const auto& key(const typename T::value_type& entry) noexcept { return entry.first; }
+    static auto& mapped(typename T::value_type& entry) noexcept { return entry.second; }
+};
+
 // What each reducer adds to the common parts below:
 //   fold(channel, value, ops, log): folds and logs
 //   unfold(value, ops):             takes it back
-//   load(value, piece):             one operation of the log that is not a set
+//   load(list or map, piece):       one operation of the log that is not a set
 
-template <class T>
+template <class T, class Access = PlainValue<T>>
 struct ReplaceFold {
     static void fold(const ChannelSpec& channel, T& value, std::span<Op* const> ops, Encoder* log) {
-        std::swap(value, ops.back()->as<T>());
+        std::swap(value, Access::written(*ops.back()));
         if (log) logSet(channel, value, *log);
     }
-    static void unfold(T& value, std::span<Op* const> ops) { std::swap(value, ops.back()->as<T>()); }
+    static void unfold(T& value, std::span<Op* const> ops) { std::swap(value, Access::written(*ops.back())); }
 };
 
 /// The value of an untracked channel whose type cannot be stored.
@@ -64,14 +108,14 @@ struct UnstoredFold {
 };
 
 /// Any binary operation: each op is left holding the value before it.
-template <class T, class F>
+template <class T, class F, class Access = PlainValue<T>>
 struct BinaryFold {
     static void fold(const ChannelSpec& channel, T& value, std::span<Op* const> ops, Encoder* log) {
         const F& reduce = *static_cast<const F*>(channel.context.get());
         std::size_t done = 0;
         try {
             for (; done < ops.size(); ++done) {
-                T& operand = ops[done]->as<T>();
+                T& operand = Access::written(*ops[done]);
                 T next = reduce(std::as_const(value), std::as_const(operand));
                 operand = std::exchange(value, std::move(next));
             }
@@ -82,28 +126,22 @@ struct BinaryFold {
         if (log) logSet(channel, value, *log);
     }
     static void unfold(T& value, std::span<Op* const> ops) {
-        for (std::size_t i = ops.size(); i-- > 0;) value = std::move(ops[i]->as<T>());
+        for (std::size_t i = ops.size(); i-- > 0;) value = std::move(Access::written(*ops[i]));
     }
 };
 
-template <class T>
+template <class T, class Access = PlainList<T>>
 struct AppendFold {
-    using Item = typename T::value_type;
+    using List = typename Access::List;
+    using Item = typename List::value_type;
 
     static void fold(const ChannelSpec& channel, T& value, std::span<Op* const> ops, Encoder* log) {
-        const std::size_t before = value.size();
+        List& items = Access::require(channel, value);
+        const std::size_t before = items.size();
         try {
-            for (Op* op : ops) {
-                if (op->is_item) {
-                    value.push_back(std::move(op->as<Item>()));
-                } else {
-                    T& items = op->as<T>();
-                    value.insert(value.end(), std::make_move_iterator(items.begin()),
-                                 std::make_move_iterator(items.end()));
-                }
-            }
+            Access::add(items, ops);
         } catch (...) {
-            value.erase(std::next(value.begin(), static_cast<std::ptrdiff_t>(before)), value.end());
+            items.erase(std::next(items.begin(), static_cast<std::ptrdiff_t>(before)), items.end());
             throw;
         }
         if (log) {
@@ -112,20 +150,19 @@ struct AppendFold {
         }
     }
     static void unfold(T& value, std::span<Op* const> ops) {
-        std::size_t added = 0;
-        for (Op* op : ops) added += op->is_item ? 1 : op->as<T>().size();
-        value.erase(std::prev(value.end(), static_cast<std::ptrdiff_t>(added)), value.end());
+        List& items = Access::list(value);
+        items.erase(std::prev(items.end(), static_cast<std::ptrdiff_t>(Access::count(ops))), items.end());
     }
-    static void load(T& value, const LogPiece& piece) {
+    static void load(List& items, const LogPiece& piece) {
         Decoder in(piece.value);
         if (piece.op == LogOp::append) {
             for (std::size_t count = in.array(); count > 0; --count) {
-                if constexpr (std::is_same_v<decltype(value.emplace_back()), Item&>) {
-                    decodeItem(in, value.emplace_back());
+                if constexpr (requires { requires std::is_same_v<decltype(items.emplace_back()), Item&>; }) {
+                    decodeItem(in, items.emplace_back());
                 } else {
                     Item item{};
                     decodeItem(in, item);
-                    value.push_back(std::move(item));
+                    items.push_back(std::move(item));
                 }
             }
             return;
@@ -134,21 +171,24 @@ struct AppendFold {
         for (std::size_t count = in.array(); count > 0; --count) {
             const std::size_t parts = in.array();
             const std::uint64_t at = in.unsignedInteger();
-            if (parts == 1 && at < value.size()) {
-                value.erase(std::next(value.begin(), static_cast<std::ptrdiff_t>(at)));
-            } else if (parts == 2 && at <= value.size()) {
-                if (at == value.size()) value.emplace_back();
+            if (parts == 1 && at < items.size()) {
+                items.erase(std::next(items.begin(), static_cast<std::ptrdiff_t>(at)));
+            } else if (parts == 2 && at <= items.size()) {
                 Item item{};
                 decodeItem(in, item);
-                *std::next(value.begin(), static_cast<std::ptrdiff_t>(at)) = std::move(item);
+                if (at == items.size()) {
+                    items.push_back(std::move(item));
+                } else {
+                    *std::next(items.begin(), static_cast<std::ptrdiff_t>(at)) = std::move(item);
+                }
             } else {
                 failLoad("an edit outside the list");
             }
         }
     }
-    static std::size_t length(const void* value) { return static_cast<const T*>(value)->size(); }
+    static std::size_t length(const void* value) { return Access::length(*static_cast<const T*>(value)); }
     static void encodeTail(const ChannelSpec&, const void* value, std::size_t from, Encoder& out) {
-        const T& items = *static_cast<const T*>(value);
+        const List& items = Access::list(*static_cast<const T*>(value));
         out.array(items.size() - from);
         for (auto item = std::next(items.begin(), static_cast<std::ptrdiff_t>(from)); item != items.end(); ++item) {
             encodeItem(out, *item);
@@ -157,24 +197,16 @@ struct AppendFold {
 };
 
 /// A list that each superstep starts anew.
-template <class T>
-struct TopicFold : AppendFold<T> {
-    using Item = typename T::value_type;
+template <class T, class Access = PlainList<T>>
+struct TopicFold : AppendFold<T, Access> {
     struct Undo {
         T before;
     };
 
     static void fold(const ChannelSpec& channel, T& value, std::span<Op* const> ops, Encoder* log) {
-        T items{};
-        for (Op* op : ops) {
-            if (op->is_item) {
-                items.push_back(std::move(op->as<Item>()));
-            } else {
-                T& more = op->as<T>();
-                items.insert(items.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
-            }
-        }
-        ops.front()->keep(Undo{std::move(items)});
+        typename Access::List items{};
+        Access::add(items, ops);
+        ops.front()->keep(Undo{Access::make(std::move(items))});
         std::swap(value, ops.front()->template as<Undo>().before);
         if (log) logSet(channel, value, *log);
     }
@@ -184,19 +216,21 @@ struct TopicFold : AppendFold<T> {
 };
 
 /// Entries of later ops win. The first op is left holding what the merge replaced and added.
-template <class T>
+template <class T, class Access = PlainMap<T>>
 struct MergeFold {
+    using Map = typename Access::Map;
     struct Undo {
         // Keys of their own, even where the map's are views into it.
-        using Key = std::conditional_t<std::is_convertible_v<typename T::key_type, std::string_view>, std::string,
-                                       typename T::key_type>;
-        T replaced;
+        using Key = std::conditional_t<std::is_convertible_v<typename Map::key_type, std::string_view>, std::string,
+                                       typename Map::key_type>;
+        Map replaced;
         std::vector<Key> added;
     };
     static void fold(const ChannelSpec& channel, T& value, std::span<Op* const> ops, Encoder* log) {
-        T changed = std::move(ops.front()->as<T>());
+        Map& held = Access::require(channel, value, ops);
+        Map changed = std::move(Access::written(*ops.front()));
         for (Op* op : ops.subspan(1)) {
-            for (auto& [key, entry] : op->as<T>()) changed.insert_or_assign(key, std::move(entry));
+            for (auto& [key, entry] : Access::written(*op)) changed.insert_or_assign(key, std::move(entry));
         }
         if (log) {
             writeLoggedOp(*log, channel.name, LogOp::put);
@@ -206,13 +240,13 @@ struct MergeFold {
         Undo& undo = ops.front()->as<Undo>();
         try {
             if constexpr (requires { changed.extract(changed.begin()); }) {  // entries move as a whole
-                const auto give = [&](T& to, auto entry) { return to.insert(changed.extract(entry)).position; };
-                while (!changed.empty()) place(value, undo, changed.begin(), give);
+                const auto give = [&](Map& to, auto entry) { return to.insert(changed.extract(entry)).position; };
+                while (!changed.empty()) place(held, undo, changed.begin(), give);
             } else {
-                const auto give = [](T& to, auto entry) {
-                    return to.emplace(entry->first, std::move(entry->second)).first;
+                const auto give = [](Map& to, auto entry) {
+                    return to.emplace(Access::key(*entry), std::move(Access::mapped(*entry))).first;
                 };
-                for (auto entry = changed.begin(); entry != changed.end(); ++entry) place(value, undo, entry, give);
+                for (auto entry = changed.begin(); entry != changed.end(); ++entry) place(held, undo, entry, give);
             }
         } catch (...) {
             unfold(value, ops);
@@ -221,34 +255,36 @@ struct MergeFold {
     }
     static void unfold(T& value, std::span<Op* const> ops) {
         Undo& undo = ops.front()->as<Undo>();
-        for (const auto& key : undo.added) value.erase(key);
-        for (auto& [key, entry] : undo.replaced) value.insert_or_assign(key, std::move(entry));
+        Map& held = Access::map(value);
+        // Backwards: a map that keeps the order of its entries has the one it had.
+        for (std::size_t i = undo.added.size(); i-- > 0;) held.erase(undo.added[i]);
+        for (auto& [key, entry] : undo.replaced) held.insert_or_assign(key, std::move(entry));
     }
-    static void load(T& value, const LogPiece& piece) {
+    static void load(Map& held, const LogPiece& piece) {
         if (piece.op != LogOp::put) failLoad("an operation that a map does not have");
         Decoder in(piece.value);
-        T entries{};
+        Map entries{};
         decodeItem(in, entries);
-        for (auto& [key, entry] : entries) value.insert_or_assign(key, std::move(entry));
+        for (auto& [key, entry] : entries) held.insert_or_assign(key, std::move(entry));
     }
 
 private:
     // `give` moves an entry to a map that does not have its key.
-    static void place(T& value, Undo& undo, typename T::iterator entry, auto give) {
-        const auto found = value.find(entry->first);
-        if (found == value.end()) {
-            undo.added.emplace_back(entry->first);
-            give(value, entry);
+    static void place(Map& held, Undo& undo, typename Map::iterator entry, auto give) {
+        const auto found = held.find(Access::key(*entry));
+        if (found == held.end()) {
+            undo.added.emplace_back(Access::key(*entry));
+            give(held, entry);
         } else {
             // Into its place first: what is replaced is not lost if there is no memory for that.
             using std::swap;
-            swap(give(undo.replaced, entry)->second, found->second);
+            swap(Access::mapped(*give(undo.replaced, entry)), Access::mapped(*found));
         }
     }
 };
 
 // What every channel does alike. `Fold` is one of the above.
-template <class T, class Fold>
+template <class T, class Fold, class Access = PlainValue<T>>
 struct ChannelBehaviour {
     static constexpr bool is_unstored = requires { Fold::is_unstored; };
 
@@ -260,7 +296,8 @@ struct ChannelBehaviour {
             return;
         }
         [[maybe_unused]] const bool unsets = op->kind == WriteKind::clear && channel.kind != ChannelKind::reduced;
-        replaceBy(channel, value, *op);
+        if (op->kind == WriteKind::clear) op->keep(T(initialOf<T>(channel)));
+        std::swap(value, replacement(*op));
         if constexpr (!is_unstored) {
             if (log == nullptr) return;
             if (unsets) {
@@ -273,7 +310,7 @@ struct ChannelBehaviour {
     static void undo(const ChannelSpec&, void* place, std::span<Op* const> ops) {
         T& value = *static_cast<T*>(place);
         if (Op* op = replacing(ops)) {
-            std::swap(value, op->as<T>());
+            std::swap(value, replacement(*op));
         } else {
             Fold::unfold(value, ops);
         }
@@ -288,9 +325,13 @@ struct ChannelBehaviour {
         }
     }
     static void loadNothing(const ChannelSpec&, void*, std::span<const LogPiece>) {}
-    static void load(const ChannelSpec&, void* place, std::span<const LogPiece> pieces) {
+    static void load([[maybe_unused]] const ChannelSpec& channel, void* place, std::span<const LogPiece> pieces) {
         T& value = *static_cast<T*>(place);
         for (const LogPiece& piece : pieces) {
+            if constexpr (requires { Access::load(channel, value, piece); }) {
+                Access::load(channel, value, piece);
+                continue;
+            }
             if (piece.op == LogOp::set) {
                 Decoder in(piece.value);
                 value = T{};
@@ -322,7 +363,7 @@ struct ChannelBehaviour {
     static void copy(void* to, const void* from) { *static_cast<T*>(to) = *static_cast<const T*>(from); }
     static void write(const ChannelSpec& channel, const void* value, Writes& writes) {
         const bool reduces = channel.kind == ChannelKind::reduced || channel.kind == ChannelKind::topic;
-        writes.add<T>(channel.index, reduces ? WriteKind::add : WriteKind::set, *static_cast<const T*>(value));
+        Access::write(writes, channel.index, reduces ? WriteKind::add : WriteKind::set, *static_cast<const T*>(value));
     }
     static void decodeWrite(const ChannelSpec& channel, WriteKind kind, Decoder& in, Writes& writes) {
         if (kind == WriteKind::clear) {
@@ -330,11 +371,13 @@ struct ChannelBehaviour {
         } else if constexpr (is_unstored) {
             in.skip();  // of a time when the channel was another one
         } else {
-            writes.addDecoded(value_ops<T>, channel.index, kind, in);
+            writes.addDecoded(value_ops<typename Access::Operand>, channel.index, kind, in);
         }
     }
 
 private:
+    // What a replacing operation holds: a clear, the value that it keeps.
+    static T& replacement(Op& op) noexcept { return op.kind == WriteKind::clear ? op.as<T>() : Access::written(op); }
     // Reading the log must not depend on the reducer of today: a list or a map reads what its type can hold.
     template <class U>
     static auto listed() {
@@ -354,9 +397,9 @@ private:
     using Listed = std::conditional_t<std::is_class_v<Found>, Found, None>;
 };
 
-template <class T, class Fold>
+template <class T, class Fold, class Access = PlainValue<T>>
 constexpr Behaviour makeBehaviour() {
-    using C = ChannelBehaviour<T, Fold>;
+    using C = ChannelBehaviour<T, Fold, Access>;
     Behaviour behaviour{.apply = C::apply,
                         .undo = C::undo,
                         .reset = C::reset,

@@ -99,16 +99,17 @@ constexpr bool storedBefore(std::string_view a, std::string_view b) noexcept {
     return a.size() != b.size() ? a.size() < b.size() : a < b;
 }
 
-constexpr std::size_t headSize(std::size_t count) noexcept {
-    return count < 24 ? 1 : count < 0x100 ? 2 : count < 0x10000 ? 3 : 5;
+/// The bytes of an item's head (RFC 8949, section 3) that says `number`, in the shortest form.
+constexpr std::size_t headSize(std::uint64_t number) noexcept {
+    return number < 24 ? 1 : number < 0x100U ? 2 : number < 0x10000U ? 3 : number < 0x100000000U ? 5 : 9;
 }
 
-/// Writes the head of a text or map at compile time; `major` is its type's bits.
-constexpr char* putHead(char* out, unsigned major, std::size_t count) noexcept {
-    const std::size_t extra = headSize(count) - 1;
-    const std::size_t info = extra == 0 ? count : extra == 1 ? 24 : extra == 2 ? 25 : 26;
+/// Writes an item's head at compile time and returns its end; `major` is the bits of its type.
+constexpr char* putHead(char* out, unsigned major, std::uint64_t number) noexcept {
+    const std::size_t extra = headSize(number) - 1;
+    const std::uint64_t info = extra == 0 ? number : extra == 1 ? 24 : extra == 2 ? 25 : extra == 4 ? 26 : 27;
     *out++ = static_cast<char>(major | info);
-    for (std::size_t i = extra; i-- > 0;) *out++ = static_cast<char>(count >> (8 * i) & 0xffU);
+    for (std::size_t i = extra; i-- > 0;) *out++ = static_cast<char>(number >> (8 * i) & 0xffU);
     return out;
 }
 

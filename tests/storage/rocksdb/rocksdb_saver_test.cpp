@@ -16,6 +16,7 @@
 #include <stategraph/testing/saver_contract.hpp>
 
 #include "checkpoint/log_gate.hpp"
+#include "src/value/bytes.hpp"
 #include "storage/memory/memory_thread.hpp"
 #include "storage/rocksdb/rocksdb_keys.hpp"
 
@@ -334,7 +335,7 @@ TEST_CASE("keys are parsed to what they were made of, and nothing else is a key"
                 CHECK(parsed->id == nthId(7));
                 CHECK(parsed->path == path);
                 CHECK(parsed->log_prefix == checkpoint::logPrefix(checkpoint::Table::writes, log));
-                const std::string end = checkpoint::prefixEnd(std::string(parsed->log_prefix));
+                const std::string end = stategraph::detail::prefixEnd(std::string(parsed->log_prefix));
                 CHECK(key < end);
                 const std::string commit = checkpoint::rowKey(checkpoint::Table::commits, log, nthId(7));
                 CHECK(checkpoint::parseKey(commit)->path.empty());
@@ -347,7 +348,7 @@ TEST_CASE("keys are parsed to what they were made of, and nothing else is a key"
     }
     CHECK_FALSE(checkpoint::parseKey(checkpoint::format_key));
     CHECK_FALSE(checkpoint::parseKey("c\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF"));
-    CHECK(checkpoint::prefixEnd(std::string("c\xFF\xFF")) == "d");
+    CHECK(stategraph::detail::prefixEnd(std::string("c\xFF\xFF")) == "d");
 }
 
 TEST_CASE("keys are in the order in which the memory saver lists") {

@@ -1,0 +1,62 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+// Numbers as bytes and as hexadecimal digits, and the order of bytes.
+namespace stategraph::detail {
+
+/// Writes 8 bytes, the highest first.
+inline void storeBigEndian(std::uint64_t number, char* out) noexcept {
+    for (int i = 7; i >= 0; --i, number >>= 8U) out[i] = static_cast<char>(number & 0xffU);
+}
+inline void appendBigEndian(std::string& out, std::uint64_t number) {
+    char bytes[8];
+    storeBigEndian(number, bytes);
+    out.append(bytes, sizeof bytes);
+}
+/// The number whose bytes, at most 8, these are, the highest first.
+inline std::uint64_t loadBigEndian(std::string_view bytes) noexcept {
+    std::uint64_t number = 0;
+    for (const char c : bytes) number = number << 8U | static_cast<unsigned char>(c);
+    return number;
+}
+
+/// The number that the head of a CBOR item says (RFC 8949, section 3): an integer's value, -1 - n of a negative integer
+/// n, a length, a count, or the bits of a real number. `head` is one whole head and nothing after it.
+inline std::uint64_t headNumber(std::string_view head) noexcept {
+    return head.size() == 1 ? static_cast<unsigned char>(head.front()) & 0x1fU : loadBigEndian(head.substr(1));
+}
+
+inline constexpr std::string_view hex_digits = "0123456789abcdef";
+
+inline void appendHex(std::string& out, unsigned char byte, std::string_view digits = hex_digits) {
+    out += digits[byte >> 4U];
+    out += digits[byte & 15U];
+}
+/// 16 digits.
+inline std::string hexOf(std::uint64_t number) {
+    std::string out;
+    for (int shift = 56; shift >= 0; shift -= 8) appendHex(out, static_cast<unsigned char>(number >> shift & 0xffU));
+    return out;
+}
+/// The value of a hexadecimal digit in either case, -1 for any other character.
+constexpr int hexDigit(char c) noexcept {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return -1;
+}
+
+/// The least key that is greater than every key with this prefix, which must not be all 0xFF.
+inline std::string prefixEnd(std::string prefix) {
+    while (prefix.back() == '\xFF') prefix.pop_back();
+    prefix.back() = static_cast<char>(static_cast<unsigned char>(prefix.back()) + 1);
+    return prefix;
+}
+
+/// Spreads a hash over all of its bits, so that its highest bits can choose a shard.
+constexpr std::uint64_t spread(std::uint64_t hash) noexcept { return hash * 0x9E3779B97F4A7C15ULL; }
+
+}  // namespace stategraph::detail
