@@ -43,7 +43,9 @@ void checkRename(const std::vector<std::pair<std::string, std::string>>& rename)
     if (twice != names.end()) throw InvalidArgumentError("an event's line would have two fields '" + *twice + "'");
 }
 
-std::string_view renamed(const std::vector<std::pair<std::string, std::string>>& rename, std::string_view field) {
+using Names = std::vector<std::pair<std::string, std::string>>;  // ours, and what stands for them
+
+std::string_view renamed(const Names& rename, std::string_view field) {
     for (const auto& [from, to] : rename) {
         if (from == field) return to;
     }
@@ -174,86 +176,120 @@ bool NdjsonReader::readLine() {
     return true;
 }
 
+namespace {
+
+std::string_view textOf(const json::value& text) { return {text.get_string().data(), text.get_string().size()}; }
+
+/// The fields of one line, under the names that the reader was given. Errors: WrongTypeError with the line's number.
+class LineFields {
+public:
+    LineFields(const json::object& object, std::uint64_t line, const Names& rename)
+        : object_(object), line_(line), rename_(rename) {}
+
+    const json::value* find(std::string_view field) const { return object_.if_contains(renamed(rename_, field)); }
+    std::optional<std::string_view> text(std::string_view field) const {
+        const json::value* const found = find(field);
+        if (found == nullptr) return {};
+        if (!found->is_string()) wrong(field, "a text");
+        return textOf(*found);
+    }
+    std::optional<std::int64_t> integer(std::string_view field) const {
+        const json::value* const found = find(field);
+        if (found == nullptr) return {};
+        if (!found->is_int64()) wrong(field, "an integer");
+        return found->get_int64();
+    }
+    const json::array* list(std::string_view field, std::string_view expected) const {
+        const json::value* const found = find(field);
+        if (found != nullptr && !found->is_array()) wrong(field, expected);
+        return found != nullptr ? &found->get_array() : nullptr;
+    }
+    [[noreturn]] void fail(const std::string& why) const { failLine(line_, why); }
+    [[noreturn]] void wrong(std::string_view field, std::string_view expected) const {
+        fail("its field '" + std::string(renamed(rename_, field)) + "' is not " + std::string(expected));
+    }
+    [[noreturn]] void missing(std::string_view field) const {
+        fail("it has no field '" + std::string(renamed(rename_, field)) + "'");
+    }
+
+private:
+    const json::object& object_;
+    std::uint64_t line_;
+    const Names& rename_;
+};
+
+StreamMode modeIn(const LineFields& fields) {
+    const auto text = fields.text("mode");
+    if (!text) fields.missing("mode");
+    const auto known = modeOf(*text);
+    if (!known) fields.fail("there is no mode '" + std::string(text->substr(0, 60)) + "'");
+    return *known;
+}
+
+std::vector<std::string> namespaceIn(const LineFields& fields) {
+    std::vector<std::string> ns;
+    const json::array* const segments = fields.list("ns", "a list of texts");
+    if (segments == nullptr) return ns;
+    for (const json::value& segment : *segments) {
+        if (!segment.is_string()) fields.wrong("ns", "a list of texts");
+        ns.emplace_back(textOf(segment));
+    }
+    return ns;
+}
+
+int attemptIn(const LineFields& fields) {
+    const json::value* const attempt = fields.find("attempt");
+    if (attempt == nullptr) return HubEvent().attempt;
+    if (!attempt->is_int64() || attempt->get_int64() < 0 || attempt->get_int64() > std::numeric_limits<int>::max())
+        fields.wrong("attempt", "a number of an attempt");
+    return static_cast<int>(attempt->get_int64());
+}
+
+std::vector<Interrupt> questionsIn(const LineFields& fields) {
+    std::vector<Interrupt> questions;
+    const json::array* const list = fields.list("interrupts", "a list of questions");
+    if (list == nullptr) return questions;
+    for (const json::value& each : *list) {
+        const json::object* const asked = each.if_object();
+        const json::value* const id = asked != nullptr ? asked->if_contains("id") : nullptr;
+        const json::value* const index = asked != nullptr ? asked->if_contains("index") : nullptr;
+        const json::value* const value = asked != nullptr ? asked->if_contains("value") : nullptr;
+        if (id == nullptr || !id->is_string() || index == nullptr || !index->is_int64() || index->get_int64() < 0)
+            fields.wrong("interrupts", R"(a list of {"id", "index", "value"})");
+        questions.push_back({TaskId(textOf(*id)), static_cast<std::uint64_t>(index->get_int64()),
+                             value != nullptr ? valueOf(*value) : Value()});
+    }
+    return questions;
+}
+
+}  // namespace
+
 std::optional<HubEvent> NdjsonReader::next() {
     do {
         if (!readLine()) return {};
     } while (text_.find_first_not_of(" \t") == std::string::npos);
-    const auto fail = [&](const std::string& why) { failLine(line_, why); };
     boost::system::error_code error;
     const json::value parsed = json::parse(text_, error, {}, {.max_depth = depth_max});
-    if (error) fail("it is no JSON (" + error.message() + ")");
-    const json::object* const object = parsed.if_object();
-    if (object == nullptr) failLine(line_, "it is no object");
-    const auto find = [&](std::string_view field) { return object->if_contains(renamed(options_.rename, field)); };
-    const auto wrong = [&](std::string_view field, std::string_view expected) {
-        fail("its field '" + std::string(renamed(options_.rename, field)) + "' is not " + std::string(expected));
-    };
+    if (error) failLine(line_, "it is no JSON (" + error.message() + ")");
+    if (!parsed.is_object()) failLine(line_, "it is no object");
+    const LineFields fields(parsed.get_object(), line_, options_.rename);
     HubEvent event;
-    const json::value* const mode = find("mode");
-    if (mode == nullptr) failLine(line_, "it has no field '" + std::string(renamed(options_.rename, "mode")) + "'");
-    if (!mode->is_string()) wrong("mode", "a text");
-    const auto known = modeOf(std::string_view(mode->get_string().data(), mode->get_string().size()));
-    if (!known)
-        fail("there is no mode '" +
-             std::string(mode->get_string().data(), std::min<std::size_t>(mode->get_string().size(), 60)) + "'");
-    event.mode = *known;
-    if (const json::value* ns = find("ns")) {
-        if (!ns->is_array()) wrong("ns", "a list of texts");
-        for (const json::value& segment : ns->get_array()) {
-            if (!segment.is_string()) wrong("ns", "a list of texts");
-            event.ns.emplace_back(segment.get_string().data(), segment.get_string().size());
-        }
-    }
-    if (const json::value* data = find("data")) event.data = valueOf(*data);
-    if (const json::value* node = find("node")) {
-        if (!node->is_string()) wrong("node", "a text");
-        event.node.assign(node->get_string().data(), node->get_string().size());
-    }
-    if (const json::value* step = find("step")) {
-        if (!step->is_int64()) wrong("step", "an integer");
-        event.step = step->get_int64();
-    }
-    if (const json::value* time = find("time")) {
-        if (!time->is_int64()) wrong("time", "an integer");
-        event.time = times::ofUnixMs(time->get_int64());
-    }
-    if (const json::value* attempt = find("attempt")) {
-        if (!attempt->is_int64() || attempt->get_int64() < 0 ||
-            attempt->get_int64() > std::numeric_limits<int>::max()) {
-            wrong("attempt", "a number of an attempt");
-        }
-        event.attempt = static_cast<int>(attempt->get_int64());
-    }
-    if (const json::value* durable = find("durable")) {
-        if (!durable->is_bool()) wrong("durable", "true or false");
+    event.mode = modeIn(fields);
+    event.ns = namespaceIn(fields);
+    if (const json::value* const data = fields.find("data")) event.data = valueOf(*data);
+    if (const auto node = fields.text("node")) event.node = *node;
+    event.step = fields.integer("step").value_or(event.step);
+    if (const auto time = fields.integer("time")) event.time = times::ofUnixMs(*time);
+    event.attempt = attemptIn(fields);
+    if (const json::value* const durable = fields.find("durable")) {
+        if (!durable->is_bool()) fields.wrong("durable", "true or false");
         event.durable = durable->get_bool();
     }
-    if (const json::value* position = find("position")) {
-        if (!position->is_string()) wrong("position", "a text");
-        try {
-            event.position = StreamPosition::parse({position->get_string().data(), position->get_string().size()});
-        } catch (const InvalidArgumentError& why) {
-            fail(why.message());
-        }
-    }
-    if (const json::value* interrupts = find("interrupts")) {
-        if (!interrupts->is_array()) wrong("interrupts", "a list of questions");
-        for (const json::value& each : interrupts->get_array()) {
-            const json::object* const asked = each.if_object();
-            const json::value* const id = asked != nullptr ? asked->if_contains("id") : nullptr;
-            const json::value* const index = asked != nullptr ? asked->if_contains("index") : nullptr;
-            const json::value* const value = asked != nullptr ? asked->if_contains("value") : nullptr;
-            if (id == nullptr || !id->is_string() || index == nullptr || !index->is_int64() || index->get_int64() < 0) {
-                wrong("interrupts", R"(a list of {"id", "index", "value"})");
-            }
-            try {
-                event.interrupts.push_back({TaskId(std::string_view(id->get_string().data(), id->get_string().size())),
-                                            static_cast<std::uint64_t>(index->get_int64()),
-                                            value != nullptr ? valueOf(*value) : Value()});
-            } catch (const InvalidArgumentError& why) {
-                fail(why.message());
-            }
-        }
+    try {
+        if (const auto position = fields.text("position")) event.position = StreamPosition::parse(*position);
+        event.interrupts = questionsIn(fields);
+    } catch (const InvalidArgumentError& why) {
+        fields.fail(why.message());
     }
     return event;
 }
