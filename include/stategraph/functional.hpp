@@ -1,10 +1,7 @@
 #pragma once
-#include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +13,7 @@
 #include <stategraph/cache.hpp>
 #include <stategraph/cache_policy.hpp>
 #include <stategraph/detail/chrono.hpp>
+#include <stategraph/detail/flow.hpp>
 #include <stategraph/graph.hpp>
 #include <stategraph/interrupt.hpp>
 
@@ -31,158 +29,6 @@ struct CallOptions {
     /// Kept in the entrypoint's CompileOptions::cache (without one, not). All arguments must be storable.
     std::optional<CallCache> cache = {};
 };
-
-namespace detail {
-
-/// A call that Flow::start began. A thread of the executor makes it or, if none has begun it, the thread that waits for
-/// it: so threads that all wait for such calls do not wait for each other.
-class FlowCall {
-public:
-    FlowCall() noexcept = default;
-    FlowCall(const FlowCall&) = delete;
-    FlowCall& operator=(const FlowCall&) = delete;
-    virtual ~FlowCall() = default;
-    /// Makes the call unless somebody has begun it.
-    void makeUnlessBegun() noexcept;
-    /// Returns when it has ended.
-    void wait() noexcept;
-    bool isDone() const noexcept { return is_done_.load(std::memory_order_acquire); }
-
-private:
-    friend class FlowThreads;
-    virtual void make() noexcept = 0;
-
-    std::mutex mutex_;
-    std::condition_variable ended_;
-    std::atomic<bool> is_begun_ = false;
-    std::atomic<bool> is_done_ = false;
-    bool is_inside_flight_ = false;
-};
-
-/// The calls that a Flow started, all of which have ended before it goes; and where the Flow is, which its calls' keys
-/// are made of.
-class FlowThreads {
-public:
-    /// `within`: the key of the call whose function the Flow is for; empty: it is the entrypoint's.
-    FlowThreads(Runtime& runtime, std::string_view within);
-    ~FlowThreads();  // waits
-    FlowThreads(const FlowThreads&) = delete;
-    FlowThreads& operator=(const FlowThreads&) = delete;
-    void start(const std::shared_ptr<FlowCall>& call);
-    /// "call:NAME#N", and within a call "call/CALL:NAME#N". Errors: InvalidArgumentError for a name that is empty or
-    /// longer than 150 bytes, and in a function that was started and has not been given this Flow.
-    std::string callKey(Runtime& runtime, std::string_view name, std::size_t number) const;
-
-    struct Impl;
-
-private:
-    std::unique_ptr<Impl> impl_;
-};
-
-/// Reports what becomes of one call to those who asked for StreamMode::calls. Costs a branch where nobody did.
-class CallReport {
-public:
-    CallReport(Runtime& runtime, std::string_view name, std::string_view key);
-    ~CallReport();  // of one that has begun and not ended, its result could not be stored
-    CallReport(const CallReport&) = delete;
-    CallReport& operator=(const CallReport&) = delete;
-    void begins(int attempt);
-    /// The attempt under way has ended with `error`; "retried", "failed" or "paused".
-    void fails(std::string_view event, const std::exception_ptr& error) noexcept;
-    /// The call has its result: of the attempt under way, of the cache, or of an earlier run if there was no attempt.
-    void ends() noexcept;
-    void isCached() noexcept { is_cached_ = true; }
-
-private:
-    void tell(std::string_view event, std::optional<std::string> error);
-    Runtime& runtime_;
-    std::string_view name_;
-    std::string_view key_;
-    int attempt_ = 0;
-    bool is_wanted_;
-    bool is_open_ = false;
-    bool is_cached_ = false;
-};
-
-/// Errors: InvalidArgumentError for options that no call can have.
-void checkCall(const Runtime& runtime, std::string_view name, const CallOptions& options);
-/// Waits before attempt `attempt` + 1 of a call, if it is to have one; else throws what is under way.
-void retryCall(Runtime& runtime, const RetryPolicy& policy, int attempt, CallReport& report);
-/// Forgets what the cache has of the calls with a name. Errors: InvalidArgumentError if the entrypoint has no cache;
-/// what the cache throws.
-void clearCalls(const Core& core, std::string_view name, std::string_view ns);
-
-/// What the cache has of one call. Errors: InvalidArgumentError for an impossible time to live.
-class CachedCall {
-public:
-    CachedCall(Runtime& runtime, std::string_view name, const CallCache& policy, std::string input);
-    /// The result's bytes; none if there are none for this input. Never fails.
-    std::optional<std::string> find() noexcept;
-    /// Never fails.
-    void keep(std::string_view value) noexcept;
-
-private:
-    std::shared_ptr<BaseCache> cache_;
-    const CallCache& policy_;
-    std::string ns_;
-    std::string key_;
-    std::string input_;
-};
-[[noreturn]] void refuseCachedCall(Runtime& runtime, std::string_view name);
-
-/// `call()`, or what the cache has for these arguments.
-template <class R, class Call, class... A>
-R callCached(Runtime& runtime, std::string_view name, const CallCache& policy, CallReport& report, const Call& call,
-             const A&... args) {
-    if constexpr (Storable<R> && (Encodable<std::decay_t<const A&>> && ...)) {
-        std::string input;
-        ((input += Value(args).bytes()), ...);
-        CachedCall cached(runtime, name, policy, std::move(input));
-        if (auto bytes = cached.find()) {
-            try {
-                R value = Value::fromCbor(std::move(*bytes)).template as<R>();
-                report.isCached();
-                return value;
-            } catch (const WrongTypeError&) {
-                // Of another version of the program.
-            }
-        }
-        R value = call();
-        cached.keep(Value(value).bytes());
-        return value;
-    } else {
-        refuseCachedCall(runtime, name);
-    }
-}
-
-/// Whether a call's function takes a Flow of its own first.
-template <class F, class... A>
-inline constexpr bool takes_flow = !std::is_invocable_v<F&, A&...> && std::is_invocable_v<F&, Flow&, A&...>;
-template <class F, class... A>
-consteval auto returnedByCall() {
-    constexpr bool is_callable = std::is_invocable_v<F&, A&...> || std::is_invocable_v<F&, Flow&, A&...>;
-    static_assert(
-        is_callable,
-        "stategraph: the function of a call must be callable with the call's arguments, or with a sg::Flow& and these");
-    if constexpr (takes_flow<F, A...>) {
-        return std::type_identity<std::decay_t<std::invoke_result_t<F&, Flow&, A&...>>>{};
-    } else if constexpr (is_callable) {
-        return std::type_identity<std::decay_t<std::invoke_result_t<F&, A&...>>>{};
-    } else {
-        return std::type_identity<int>{};
-    }
-}
-template <class F, class... A>
-using Returned = typename decltype(returnedByCall<F, A...>())::type;
-
-/// What came of it, once it is done.
-template <class R>
-struct CallResult : FlowCall {
-    std::exception_ptr thrown;
-    std::optional<R> value;
-};
-
-}  // namespace detail
 
 /// The result to come of a call that Flow::start began.
 template <class R>
