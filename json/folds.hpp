@@ -4,8 +4,8 @@
 
 #include "json/operand.hpp"
 
-// What JSON channels have of their own: their value is a JsonSlot, operations hold a JsonOperand, and where a list or an
-// object is needed there may be anything. The reducers are those of behaviours.hpp.
+// What JSON channels have of their own: their value is a JsonSlot, operations hold a JsonOperand, and where a reducer
+// needs a list or an object there may be anything. The reducers are those of behaviours.hpp.
 namespace stategraph {
 
 template <>

@@ -353,9 +353,7 @@ public:
             edits.beginSuperstep();
             for (const auto& update : superstep) edits.add(update.values, update.as_node, update.go_to);
         }
-        return detail::editState(
-            *core_, config, edits,
-            {.durability = options.durability, .on_busy = options.on_busy, .busy_timeout = options.busy_timeout});
+        return detail::editState(*core_, config, edits, options);
     }
 
     /// Cancels a thread for good: nothing of it is due any more and its questions are closed, whether it is suspended,
@@ -368,8 +366,7 @@ public:
     /// fails with ConcurrentUpdateError at its next commit. A node cannot wait for its own run: it gives `ends_run =
     /// false`. Errors: MissingCheckpointerError, ThreadBusyError, ConcurrentUpdateError.
     bool cancelThread(const ThreadId& thread_id, const CancelOptions& options = {}) const {
-        return detail::cancelThread(*core_, thread_id, {options.durability, OnBusy::replace, options.busy_timeout},
-                                    options.ends_run);
+        return detail::cancelThread(*core_, thread_id, options);
     }
 
     /// Goes on, as RESUME does, with every thread of the saver that is in flight (stategraph/unfinished.hpp): what a

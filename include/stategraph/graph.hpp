@@ -11,133 +11,13 @@
 #include <stategraph/detail/builder.hpp>
 #include <stategraph/detail/chrono.hpp>
 #include <stategraph/failure.hpp>
+#include <stategraph/graph_options.hpp>
 #include <stategraph/names.hpp>
 #include <stategraph/retry.hpp>
 #include <stategraph/runtime.hpp>
 #include <stategraph/saver.hpp>
 
 namespace stategraph {
-
-class BaseStore;
-class BaseCache;
-class Executor;
-class IdSource;
-class Observer;
-
-struct NodeOptions {
-    /// Run only when nothing else is due.
-    bool defer = false;
-    RetryPolicy retry = {.by_default = true};
-    /// Whether its results are kept for tasks with the same input: `.cache = {.ttl = 1min}`.
-    CachePolicy cache = {.use = CacheUse::by_default};
-    /// Shown in drawings.
-    Value metadata = {};
-    /// Where the node's Commands may lead. Declare them where no edge leads there, so that compile() can tell what is
-    /// reachable.
-    NodeNames ends = {};
-    /// The node's name in the log, if it had another when threads were first stored: a renamed node goes on with its
-    /// threads. What is stored, and what is derived from it (ids, task paths, namespaces, the order of tasks), has this
-    /// name; all else has the node's own. No other node may have it as either. None: the node's own name.
-    std::string stored_as = {};
-    /// How long one attempt may take, and how long it may give no sign (Runtime::heartbeat, write, once); at least 1
-    /// ms. Then it is given up: the attempt failed with NodeTimeoutError, `retry` decides about another, and nothing
-    /// that it still does lands. Not for subgraphs: give limits to their nodes. Such a node is called on a thread of
-    /// its own.
-    std::optional<std::chrono::milliseconds> timeout = {};
-    std::optional<std::chrono::milliseconds> idle_timeout = {};
-    /// How many of its tasks may run at once in a superstep, such as the calls of one service in a fan-out of Sends; at
-    /// least 1, none: as many as the run lets (RunConfig::max_concurrency). Other nodes are not held up, and no thread
-    /// waits. A task that waits for its next attempt counts; an abandoned attempt does not. In a subgraph each visit
-    /// counts for itself.
-    std::optional<int> max_concurrency = {};
-
-    /// As {}, without a file of the caller's having to make one. Cost: none.
-    static const NodeOptions& defaults() noexcept;
-};
-
-/// What nodes do that say nothing else themselves. A graph inside another is not concerned by those of the graph around
-/// it.
-struct NodeDefaults {
-    /// For nodes without `retry`; one with `.retry = {}` is not tried again.
-    RetryPolicy retry = {};
-    /// For nodes without `cache`; one with `.cache = {.use = CacheUse::off}` is not cached. A key must then fit all the
-    /// others.
-    CachePolicy cache = {.use = CacheUse::off};
-};
-
-/// What a graph's saver is, from a saver or one of the constants below.
-class Checkpointer {
-public:
-    /// As a node, use the saver of the graph around it and begin afresh at each visit; at the root, none.
-    Checkpointer() = default;
-    template <class Saver>
-    Checkpointer(std::shared_ptr<Saver> saver) : kind_(detail::CheckpointerKind::own), saver_(std::move(saver)) {}
-    constexpr explicit Checkpointer(detail::CheckpointerKind kind) : kind_(kind) {}
-    explicit Checkpointer(detail::LogKey key) : kind_(detail::CheckpointerKind::per_thread), key_(std::move(key)) {}
-
-    detail::CheckpointerKind kind() const noexcept { return kind_; }
-    const detail::LogKey& logKey() const noexcept { return key_; }
-    const std::shared_ptr<BaseCheckpointSaver>& saver() const noexcept { return saver_; }
-
-private:
-    detail::CheckpointerKind kind_ = detail::CheckpointerKind::inherit;
-    std::shared_ptr<BaseCheckpointSaver> saver_;
-    detail::LogKey key_;
-};
-
-/// For a subgraph: never store anything; a pause inside runs it again from its beginning.
-extern const Checkpointer NO_CHECKPOINTER;
-/// For a subgraph: one log for all visits in a thread, so that its state accumulates. Visits in one superstep are
-/// refused.
-extern const Checkpointer PER_THREAD;
-/// The same with a log for each key in a thread, such as one for each customer: visits with different keys may be made
-/// at once. `key(const S&)` is given the state as the visit's input alone makes it, and returns text: UTF-8, 1 to 256
-/// bytes. It must depend on nothing else, as resuming and `getState` ask it again. What it throws is a failure of the
-/// node.
-template <class F>
-Checkpointer perThread(F&& key) {
-    using Stored = std::decay_t<F>;
-    using State = typename detail::FirstParameter<Stored, void>::Type;
-    static_assert(
-        !std::is_void_v<State>,
-        "stategraph: a key must be callable as f(const S&), S being the subgraph's state, and not be generic");
-    return Checkpointer(detail::LogKey{.callable = detail::own(std::forward<F>(key)),
-                                       .call =
-                                           [](const void* callable, const void* state, std::string& text) {
-                                               text = (*static_cast<const Stored*>(callable))(
-                                                   *static_cast<const State*>(state));
-                                           },
-                                       .state = detail::typeKey<State>()});
-}
-template <class S>
-Checkpointer perThread(std::string S::*member) {
-    return perThread([member](const S& state) -> const std::string& { return state.*member; });
-}
-
-struct CompileOptions {
-    Checkpointer checkpointer = {};
-    /// Breakpoints: stop before, or after, these nodes run; "*" means all.
-    NodeNames interrupt_before = {};
-    NodeNames interrupt_after = {};
-    /// For tasks that run at once; none: the common one.
-    std::shared_ptr<Executor> executor = {};
-    /// For tests: where ids come from.
-    std::shared_ptr<IdSource> ids = {};
-    /// Is told what every run does (stategraph/observer.hpp).
-    std::shared_ptr<Observer> observer = {};
-    /// Memory across threads, for nodes (Runtime::store). None: in a subgraph, that of the graph around it.
-    std::shared_ptr<BaseStore> store = {};
-    /// Where results of nodes with a cache policy are kept, also of those in subgraphs that have no cache themselves;
-    /// none: nothing is cached.
-    std::shared_ptr<BaseCache> cache = {};
-    FailurePolicy on_failure = FailurePolicy::wait;
-    /// RunConfig::recursion_limit of runs that say nothing themselves; at least 1, none: 25. Also for this graph's
-    /// visits where it is a subgraph; there without one, the limit of the graph around it.
-    std::optional<int> recursion_limit = {};
-
-    /// As {}, without a file of the caller's having to make one. Cost: none.
-    static const CompileOptions& defaults() noexcept;
-};
 
 namespace detail {
 

@@ -23,6 +23,7 @@ namespace stategraph {
 /// those bytes, a key that is not text its JSON text.
 template <>
 struct Codec<boost::json::value> {
+    static constexpr bool is_any_shape = true;
     static constexpr std::string_view json_schema = R"({})";
     static void encode(Encoder& encoder, const boost::json::value& value);
     static void decode(Decoder& decoder, boost::json::value& value);

@@ -110,6 +110,7 @@ std::string toJson(const T& value) {
 /// A Value is stored as the item it holds, without a wrapper.
 template <>
 struct Codec<Value> {
+    static constexpr bool is_any_shape = true;
     static void encode(Encoder& encoder, const Value& value) { encoder.raw(value.bytes()); }
     static void decode(Decoder& decoder, Value& value) { value = Value::fromCbor(std::string(decoder.raw())); }
 };

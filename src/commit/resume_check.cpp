@@ -83,7 +83,7 @@ bool checkLog(const detail::Core& core, BaseCheckpointSaver& saver, const LogNam
 
 void checkInner(const Resumption& outer, const Node& node, const PlannedTask& planned, const std::string& path) {
     const detail::Core& core = *node.subgraph->spec.core;
-    if (core.options().checkpointer == detail::CheckpointerKind::none) return;
+    if (core.options().checkpointer.kind() == detail::CheckpointerKind::none) return;
     const bool lives_on = livesWithThread(core);
     if (outer.inner_afresh && !lives_on) return;
     const TaskId task = makeTaskId({outer.checkpoint_id, outer.log.checkpoint_ns, outer.step, node.stored_name, path});

@@ -35,7 +35,7 @@ std::string makeKey(const Node& node, const detail::Writes& input) {
     writes.add(inner.schema(), copy, node.name);
     writes.close(inner.schema());
     applyWrites(state, writes, {}, nullptr);
-    const detail::LogKey& log_key = inner.options().log_key;
+    const detail::LogKey& log_key = inner.options().checkpointer.logKey();
     std::string key;
     try {
         log_key.call(log_key.callable.get(), state.object(), key);

@@ -26,25 +26,6 @@ const CompileOptions& CompileOptions::defaults() noexcept {
 }
 
 namespace detail {
-namespace {
-
-NodeSpec nodeOf(std::string&& name, const NodeOptions& options) {
-    NodeSpec node;
-    node.name = std::move(name);
-    node.defer = options.defer;
-    node.retry = options.retry;
-    node.cache = options.cache;
-    node.metadata = options.metadata;
-    if (options.ends.isGiven()) node.ends = options.ends.names();
-    node.stored_as = options.stored_as;
-    node.timeout = options.timeout;
-    node.idle_timeout = options.idle_timeout;
-    node.max_concurrency = options.max_concurrency;
-    return node;
-}
-
-}  // namespace
-
 // Leaves a graph without nodes over the same state.
 GraphSpec GraphBuilder::take(GraphSpec& from) {
     GraphSpec left;
@@ -69,15 +50,11 @@ GraphBuilder& GraphBuilder::operator=(GraphBuilder&& other) {
 GraphBuilder::~GraphBuilder() { delete spec_; }
 
 void GraphBuilder::addNode(std::string&& name, NodeAction&& action, const NodeOptions& options) {
-    NodeSpec node = nodeOf(std::move(name), options);
-    node.action = std::move(action);
-    spec_->nodes.push_back(std::move(node));
+    spec_->nodes.push_back({options, std::move(name), std::move(action), {}});
 }
 
 void GraphBuilder::addSubgraph(std::string&& name, SubgraphSpec&& subgraph, const NodeOptions& options) {
-    NodeSpec node = nodeOf(std::move(name), options);
-    node.subgraph = std::move(subgraph);
-    spec_->nodes.push_back(std::move(node));
+    spec_->nodes.push_back({options, std::move(name), {}, std::move(subgraph)});
 }
 
 void GraphBuilder::setNodeDefaults(const NodeDefaults& defaults) {
@@ -109,18 +86,7 @@ void GraphBuilder::addBranch(std::string&& from, RouterAction&& router, const Pa
 }
 
 std::shared_ptr<const Core> GraphBuilder::compile(const CompileOptions& options) const {
-    return compileGraph(*spec_, {.saver = options.checkpointer.saver(),
-                                 .checkpointer = options.checkpointer.kind(),
-                                 .log_key = options.checkpointer.logKey(),
-                                 .interrupt_before = options.interrupt_before.names(),
-                                 .interrupt_after = options.interrupt_after.names(),
-                                 .executor = options.executor,
-                                 .ids = options.ids,
-                                 .observer = options.observer,
-                                 .store = options.store,
-                                 .cache = options.cache,
-                                 .on_failure = options.on_failure,
-                                 .recursion_limit = options.recursion_limit});
+    return compileGraph(*spec_, options);
 }
 
 std::string GraphBuilder::toMermaid() const { return detail::toMermaid(*spec_); }

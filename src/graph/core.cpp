@@ -27,11 +27,11 @@ Breakpoints::Breakpoints(const Topology& topology, const std::vector<std::string
 }
 
 bool livesWithThread(const detail::Core& subgraph) noexcept {
-    return subgraph.options().checkpointer == detail::CheckpointerKind::per_thread;
+    return subgraph.options().checkpointer.kind() == detail::CheckpointerKind::per_thread;
 }
 
 bool hasKeys(const Node& node) noexcept {
-    return node.subgraph && !node.subgraph->spec.core->options().log_key.empty();
+    return node.subgraph && !node.subgraph->spec.core->options().checkpointer.logKey().empty();
 }
 
 CoreView viewOf(const detail::Core& core) { return {&core.schema(), core.spec().input, core.spec().output}; }
@@ -40,12 +40,12 @@ CoreView viewOf(const detail::Core& core) { return {&core.schema(), core.spec().
 
 namespace stategraph::detail {
 
-Core::Core(GraphSpec spec, CompileSpec options)
+Core::Core(GraphSpec spec, const CompileOptions& options)
     : spec_(std::move(spec)),
-      options_(std::move(options)),
+      options_(options),
       topology_(engine::buildTopology(spec_, options_)),
-      before_(topology_, options_.interrupt_before),
-      after_(topology_, options_.interrupt_after),
+      before_(topology_, options_.interrupt_before.names()),
+      after_(topology_, options_.interrupt_after.names()),
       input_(spec_.state->size()),
       output_(spec_.state->size()) {
     for (const ChannelIndex channel : spec_.input) input_.set(channel);
@@ -59,8 +59,8 @@ Core::~Core() = default;
 Executor& Core::executor() const { return options_.executor ? *options_.executor : *Executor::common(); }
 IdSource& Core::ids() const { return options_.ids ? *options_.ids : IdSource::system(); }
 
-std::shared_ptr<const Core> compileGraph(GraphSpec graph, CompileSpec options) {
-    return std::make_shared<const Core>(std::move(graph), std::move(options));
+std::shared_ptr<const Core> compileGraph(GraphSpec graph, const CompileOptions& options) {
+    return std::make_shared<const Core>(std::move(graph), options);
 }
 
 const GraphSpec& specOf(const Core& core) { return core.spec(); }

@@ -37,11 +37,11 @@ namespace stategraph::detail {
 /// of.
 class Core : public std::enable_shared_from_this<Core> {
 public:
-    Core(GraphSpec spec, CompileSpec options);
+    Core(GraphSpec spec, const CompileOptions& options);
     ~Core();
 
     const GraphSpec& spec() const noexcept { return spec_; }
-    const CompileSpec& options() const noexcept { return options_; }
+    const CompileOptions& options() const noexcept { return options_; }
     const Schema& schema() const noexcept { return *spec_.state; }
     const engine::Topology& topology() const noexcept { return topology_; }
     const engine::Breakpoints& before() const noexcept { return before_; }
@@ -58,7 +58,7 @@ public:
 
 private:
     GraphSpec spec_;
-    CompileSpec options_;
+    CompileOptions options_;
     engine::Topology topology_;
     engine::Breakpoints before_;
     engine::Breakpoints after_;

@@ -72,8 +72,8 @@ public:
         }
         for (const auto& branch : graph.branches) addBranch(branch, end);
         for (const auto& node : graph.nodes) {
-            if (!node.ends) continue;
-            for (const auto& to : *node.ends) connect(find(node.name), find(to), true);
+            if (!node.ends.isGiven()) continue;
+            for (const auto& to : node.ends.names()) connect(find(node.name), find(to), true);
         }
         for (std::size_t i = 0; i < end; ++i) {
             if (nodes_[i].edges.empty() && nodes_[i].shape != Shape::start) connect(i, end, false);

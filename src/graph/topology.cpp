@@ -149,7 +149,7 @@ void Topology::index() {
     has_keys = std::ranges::any_of(nodes, hasKeys);
 }
 
-Topology buildTopology(const detail::GraphSpec& graph, const detail::CompileSpec& options) {
+Topology buildTopology(const detail::GraphSpec& graph, const CompileOptions& options) {
     auto faults = validate(graph, options);
     if (!faults.empty()) throw InvalidGraphError(std::move(faults));
     Topology topology;

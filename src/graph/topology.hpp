@@ -131,6 +131,6 @@ private:
 };
 
 /// The checked graph in runnable form. Throws InvalidGraphError with every fault found.
-Topology buildTopology(const detail::GraphSpec& graph, const detail::CompileSpec& options);
+Topology buildTopology(const detail::GraphSpec& graph, const CompileOptions& options);
 
 }  // namespace stategraph::engine

@@ -39,7 +39,7 @@ std::string edgeText(const EdgeSpec& edge) {
 // every node behind it look unreachable.
 class Validator {
 public:
-    Validator(const detail::GraphSpec& graph, const detail::CompileSpec& options) : graph_(graph), options_(options) {
+    Validator(const detail::GraphSpec& graph, const CompileOptions& options) : graph_(graph), options_(options) {
         addVertex(START);
         addVertex(END);
         for (const auto& node : graph_.nodes) addVertex(node.name);
@@ -61,7 +61,8 @@ public:
                   ", but must be at least 1; leave it out for the usual 25");
         }
         checkHandlers();
-        if (!options_.log_key.empty() && options_.log_key.state != graph_.state->state().type) {
+        if (!options_.checkpointer.logKey().empty() &&
+            options_.checkpointer.logKey().state != graph_.state->state().type) {
             fault("perThread: the key takes another type than this graph's state; let it take the state");
         }
         if (!has_entry_) {
@@ -69,8 +70,8 @@ public:
                 "the graph has no entry: add an edge or a conditional edge from sg::START to the node that runs first");
         }
         for (const auto& node : graph_.nodes) checkInput(node);
-        checkInterrupts(options_.interrupt_before, "interrupt_before");
-        checkInterrupts(options_.interrupt_after, "interrupt_after");
+        checkInterrupts(options_.interrupt_before.names(), "interrupt_before");
+        checkInterrupts(options_.interrupt_after.names(), "interrupt_after");
         checkPaths();
         return std::move(faults_);
     }
@@ -261,9 +262,9 @@ private:
     }
 
     void checkEnds(const NodeSpec& node) {
-        if (!node.ends) return;
+        if (!node.ends.isGiven()) return;
         const std::string where = "ends of node " + quoted(node.name);
-        for (const auto& name : *node.ends) {
+        for (const auto& name : node.ends.names()) {
             const auto to = resolveTarget(name, where);
             connect(vertices_.at(node.name), to);
         }
@@ -352,7 +353,7 @@ private:
     }
 
     const detail::GraphSpec& graph_;
-    const detail::CompileSpec& options_;
+    const CompileOptions& options_;
     std::vector<std::string> faults_;
     std::unordered_set<std::string> said_;
     Names names_;  // by vertex: __start__, __end__, then the nodes, each name once
@@ -370,7 +371,7 @@ private:
 
 }  // namespace
 
-std::vector<std::string> validate(const detail::GraphSpec& graph, const detail::CompileSpec& options) {
+std::vector<std::string> validate(const detail::GraphSpec& graph, const CompileOptions& options) {
     // Beyond these, indexes do not fit, and nothing else is worth saying.
     std::vector<std::string> faults;
     const auto limit = [&](const char* what, std::size_t count, std::size_t most) {

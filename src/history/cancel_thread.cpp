@@ -1,5 +1,6 @@
 #include <chrono>
 
+#include <stategraph/compiled_graph.hpp>
 #include <stategraph/error.hpp>
 
 #include "src/commit/task_record.hpp"
@@ -54,19 +55,20 @@ bool storeCancel(BaseCheckpointSaver& saver, const LogName& log, bool sync,
 
 }  // namespace
 
-bool cancelThread(const Core& core, const ThreadId& thread_id, const EditOptions& options, bool ends_run) {
+bool cancelThread(const Core& core, const ThreadId& thread_id, const CancelOptions& options) {
     const Config config{.thread_id = thread_id, .checkpoint_id = {}, .checkpoint_ns = {}};
     BaseCheckpointSaver& saver = engine::historySaver(core, config);
     const auto until = times::after(std::chrono::steady_clock::now(), options.busy_timeout);
     try {
-        if (!ends_run) return storeCancel(saver, {thread_id.view()}, options.durability == Durability::sync, until);
+        if (!options.ends_run)
+            return storeCancel(saver, {thread_id.view()}, options.durability == Durability::sync, until);
         for (;;) {
             const std::optional<bool> of_run = engine::ThreadClaim::cancelHolder(saver, thread_id.view(), until);
             if (of_run == false) return false;
             const bool was_stored = of_run.has_value();
             engine::ThreadClaim claim;
             try {
-                claim.acquire(saver, thread_id.view(), was_stored ? options.on_busy : OnBusy::reject,
+                claim.acquire(saver, thread_id.view(), was_stored ? OnBusy::replace : OnBusy::reject,
                               options.busy_timeout);
             } catch (const ThreadBusyError&) {
                 if (was_stored) throw;

@@ -1,3 +1,4 @@
+#include <stategraph/compiled_graph.hpp>
 #include <stategraph/error.hpp>
 
 #include "src/graph/namespaces.hpp"
@@ -38,7 +39,7 @@ void Edits::add(const Writes& writes, const std::optional<std::string>& as_node,
     data_->supersteps.back().push_back({.writes = writes, .as_node = as_node, .go_to = {go_to.begin(), go_to.end()}});
 }
 
-Config editState(const Core& root, const Config& config, Edits& given, const EditOptions& options) {
+Config editState(const Core& root, const Config& config, Edits& given, const UpdateOptions& options) {
     auto& supersteps = given.data().supersteps;
     BaseCheckpointSaver& saver = engine::historySaver(root, config);
     engine::ThreadClaim claim;

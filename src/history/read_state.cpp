@@ -74,7 +74,7 @@ void addSubgraphs(const Core& root, const Core& core, BaseCheckpointSaver& saver
         const NodeIndex node = core.topology().findStored(due[i].name);
         if (task.finished || node == no_node || !core.topology().nodes[node].subgraph) continue;
         const Core& inner = *core.topology().nodes[node].subgraph->spec.core;
-        if (inner.options().checkpointer == detail::CheckpointerKind::none) continue;
+        if (inner.options().checkpointer.kind() == detail::CheckpointerKind::none) continue;
         PendingSend send;
         if (due[i].payload) send.stored = std::string(*due[i].payload);
         const auto key = findKey(core.schema(), core.topology().nodes[node], state, due[i].payload ? &send : nullptr);
@@ -145,7 +145,7 @@ SnapshotData read(const Core& root, const Core& core, BaseCheckpointSaver& saver
 }  // namespace
 
 BaseCheckpointSaver& historySaver(const Core& core, const Config& config) {
-    BaseCheckpointSaver* saver = core.options().saver.get();
+    BaseCheckpointSaver* saver = core.options().checkpointer.saver().get();
     if (saver == nullptr) {
         throw MissingCheckpointerError("the graph was compiled without a checkpointer, so it has no stored state",
                                        {.thread_id = config.thread_id.toString()});

@@ -40,9 +40,9 @@ std::string encodeMetadata(const Metadata& metadata) {
 }  // namespace
 
 BaseCheckpointSaver* saverOf(const Core& core) {
-    switch (core.options().checkpointer) {
+    switch (core.options().checkpointer.kind()) {
         case CheckpointerKind::own:
-            return core.options().saver.get();
+            return core.options().checkpointer.saver().get();
         case CheckpointerKind::per_thread:
             throw InvalidArgumentError("PER_THREAD is for graphs that are nodes of others; give this one a saver");
         case CheckpointerKind::none:

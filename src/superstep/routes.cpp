@@ -2,8 +2,6 @@
 
 #include <memory>
 
-#include <boost/json/fwd.hpp>
-
 #include <stategraph/error.hpp>
 #include <stategraph/value.hpp>
 
@@ -61,7 +59,7 @@ void resolveSend(const Topology& topology, std::string_view node, const detail::
     if (type == nullptr) refuse(from, node, "with a Send, and its input cannot be stored: give it a Codec");
     if (type->type == payload.type()) {
         routes.sends.push_back({found, payload, {}});
-    } else if (payload.type() == detail::typeKey<Value>() || payload.type() == detail::typeKey<boost::json::value>()) {
+    } else if (payload.isAnyShape()) {
         routes.sends.push_back({found, readPayload(*type, payload, node, from), {}});
     } else {
         refuse(from, node, "with a Send whose payload is not of the type that node takes");

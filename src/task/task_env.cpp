@@ -54,7 +54,7 @@ TaskEnv::TaskEnv(const detail::Core& graph, RunShared& run, const ParentLink* ou
       teller(*run.events, place, state.values, schedule, ids.source()),
       observation(graph.options().observer.get(), run.config->observer) {
     schedule.reset(graph.topology());
-    log.start({.saver = graph.options().checkpointer == CheckpointerKind::none ? nullptr : run.saver,
+    log.start({.saver = graph.options().checkpointer.kind() == CheckpointerKind::none ? nullptr : run.saver,
                .thread_id = place.thread_id,
                .checkpoint_ns = place.ns,
                .durability = run.config->durability,

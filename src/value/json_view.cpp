@@ -1,9 +1,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <limits>
-
-#include <boost/json.hpp>
 
 #include <stategraph/encoding.hpp>
 #include <stategraph/error.hpp>
@@ -28,6 +27,50 @@ std::string toBase64Url(std::string_view bytes) {
     }
     if (held > 0) out += alphabet[bits << (6 - held) & 63U];
     return out;
+}
+
+bool mustBeEscaped(unsigned char c) noexcept { return c < 0x20 || c == '"' || c == '\\'; }
+
+// The first byte that must be escaped, or the end. Most text has none: eight bytes at a time.
+const char* findEscape(const char* at, const char* end) noexcept {
+    constexpr std::uint64_t each = 0x0101010101010101U;
+    for (; end - at >= 8; at += 8) {
+        std::uint64_t word;
+        std::memcpy(&word, at, 8);
+        const std::uint64_t quote = word ^ each * '"';
+        const std::uint64_t backslash = word ^ each * '\\';
+        // A byte's highest bit is set where the subtraction went below 0; a borrow comes after such a byte alone.
+        const std::uint64_t found =
+            ((word - each * 0x20U) & ~word) | ((quote - each) & ~quote) | ((backslash - each) & ~backslash);
+        if ((found & each * 0x80U) != 0) break;
+    }
+    while (at != end && !mustBeEscaped(static_cast<unsigned char>(*at))) ++at;
+    return at;
+}
+
+// As a JSON string (RFC 8259, section 7): what must be escaped is, in the shortest form.
+void quote(std::string& out, std::string_view text) {
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    out += '"';
+    for (;;) {
+        const char* const escaped = findEscape(at, end);
+        out.append(at, static_cast<std::size_t>(escaped - at));
+        if (escaped == end) break;
+        at = escaped + 1;
+        constexpr std::string_view letters = "btn fr";  // of 8 to 13
+        const auto c = static_cast<unsigned char>(*escaped);
+        out += '\\';
+        if (c >= 0x20) {
+            out += *escaped;
+        } else if (c >= 8 && c <= 13 && c != 11) {
+            out += letters[c - 8U];
+        } else {
+            out += "u00";
+            detail::appendHex(out, c);
+        }
+    }
+    out += '"';
 }
 
 // Writes JSON while it reads CBOR: no tree in between, so that integers stay exact and the cost is linear.
@@ -97,15 +140,6 @@ private:
         return text;
     }
 
-    void quote(std::string& out, std::string_view text) {
-        serializer_.reset(boost::json::string_view(text.data(), text.size()));
-        std::array<char, 512> chunk;
-        while (!serializer_.done()) {
-            const auto part = serializer_.read(chunk.data(), chunk.size());
-            out.append(part.data(), part.size());
-        }
-    }
-
     void array(std::string& out) {
         const Decoder::Nesting nesting(in_);
         out += '[';
@@ -143,7 +177,6 @@ private:
     }
 
     Decoder& in_;
-    boost::json::serializer serializer_;
     bool in_key_ = false;
 };
 

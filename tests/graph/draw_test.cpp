@@ -29,7 +29,7 @@ sg::detail::GraphSpec everything() {
     edge(spec, "a", "b");
     edge(spec, "a", "b");
     branch(spec, "sub", Ends{{"again", "a"}, {"last", "last"}, {"not yet", END}});
-    spec.nodes[1].ends = {{"last", END}};
+    spec.nodes[1].ends = {"last", END};
     spec.nodes[2].subgraph.emplace();
     spec.nodes[3].defer = true;
     spec.nodes[3].metadata = std::map<std::string, sg::Value>{{"owner", "me"}, {"cost", 3}};

@@ -60,8 +60,7 @@ struct Payload {
 template <class S>
 sg::detail::GraphSpec childGraph() {
     auto child = graph<S>();
-    child.nodes.push_back(
-        {.name = "inner", .action = sg::detail::makeNode<S, S>([](const S&) -> sg::Update<S> { return {}; })});
+    child.nodes.push_back({{}, "inner", sg::detail::makeNode<S, S>([](const S&) -> sg::Update<S> { return {}; }), {}});
     edge(child, START, "inner");
     return child;
 }
@@ -69,7 +68,7 @@ sg::detail::GraphSpec childGraph() {
 // START -> sub, a subgraph
 sg::detail::GraphSpec parentOf(sg::detail::GraphSpec child) {
     auto parent = graph();
-    parent.nodes.push_back({.name = "sub", .action = {}});
+    parent.nodes.push_back({{}, "sub", {}, {}});
     parent.nodes.back().subgraph.emplace().core = sg::detail::compileGraph(std::move(child), {});
     edge(parent, START, "sub");
     return parent;
@@ -167,7 +166,7 @@ TEST_CASE("a conditional edge's labels lead to indexes, and to no node for END")
 TEST_CASE("a node's options come along") {
     auto spec = graph({"a"});
     spec.nodes[0].defer = true;
-    spec.nodes[0].retry.max_attempts = 3;
+    spec.nodes[0].retry = {.max_attempts = 3};
     spec.nodes[0].metadata = "notes";
     edge(spec, START, "a");
     const Topology topology = build(spec);
@@ -259,7 +258,7 @@ TEST_CASE("the fingerprint is of what the graph means") {
         edge(spec, "c", END);
         spec.nodes[0].retry.max_attempts = 9;
         spec.nodes[0].metadata = 1;
-        spec.nodes[0].ends = {{END}};
+        spec.nodes[0].ends = {END};
         CHECK(build(spec).fingerprint == print);
     }
     SUBCASE("of names") {

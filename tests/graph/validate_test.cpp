@@ -20,7 +20,7 @@ using sg::START;
 
 namespace {
 
-Faults faultsOf(const sg::detail::GraphSpec& graph, const sg::detail::CompileSpec& options = {}) {
+Faults faultsOf(const sg::detail::GraphSpec& graph, const sg::CompileOptions& options = {}) {
     return sg::engine::validate(graph, options);
 }
 
@@ -74,7 +74,7 @@ TEST_CASE("all faults are reported at once and thrown together") {
         "with "
         ".ends at the node that returns it",
     };
-    const sg::detail::CompileSpec options{.interrupt_before = {"nobody"}};
+    const sg::CompileOptions options{.interrupt_before = {"nobody"}};
     CHECK(faultsOf(spec, options) == expected);
     try {
         sg::engine::buildTopology(spec, options);
@@ -131,7 +131,7 @@ TEST_CASE("nothing leads to START and nothing follows END") {
     join(spec, {"a", END}, "b");
     branch(spec, END, Ends{{"a", "a"}});
     branch(spec, "b", Ends{{"again", START}});
-    spec.nodes[0].ends = {{START}};
+    spec.nodes[0].ends = {START};
     const std::string to_start = ": nothing can lead to __start__; name the node that should run instead";
     const std::string from_end = ": nothing follows __end__; name another source";
     CHECK(faultsOf(spec) == Faults{"edge from 'b' to '__start__'" + to_start, "edge from '__end__' to 'a'" + from_end,
@@ -174,7 +174,7 @@ TEST_CASE("the source and the ends of a conditional edge must exist") {
     auto spec = chain();
     branch(spec, "ghost", Ends{{"a", "a"}});
     branch(spec, "a", Ends{{"yes", "b"}, {"no", "ghost"}, {"yes", END}});
-    spec.nodes[1].ends = {{"ghost"}};
+    spec.nodes[1].ends = {"ghost"};
     const std::string unknown = ": there is no node 'ghost'; add it with addNode or correct the name";
     CHECK(faultsOf(spec) ==
           Faults{"conditional edge from 'ghost'" + unknown, "conditional edge from 'a'" + unknown,
@@ -193,7 +193,7 @@ TEST_CASE("a graph without entry is one fault and its nodes are not called unrea
 }
 
 TEST_CASE("interrupts name nodes, or all of them") {
-    const sg::detail::CompileSpec options{.interrupt_before = {"*", "a"}, .interrupt_after = {"bb", END}};
+    const sg::CompileOptions options{.interrupt_before = {"*", "a"}, .interrupt_after = {"bb", END}};
     CHECK(faultsOf(chain(), options) ==
           Faults{"interrupt_after: there is no node 'bb'; did you mean 'b'?",
                  "interrupt_after: __end__ is no node that could be interrupted; name a node, or \"*\" for all"});
@@ -230,7 +230,7 @@ TEST_CASE("a node that nothing leads to is unreachable unless some router may go
     SUBCASE("a Command declares it") { spec.nodes[0].ends = {{"lost"}}; }
     SUBCASE("a conditional edge declares it") { branch(spec, "b", Ends{{"x", "lost"}}); }
     SUBCASE("a router declares nothing") { branch(spec, "behind"); }
-    CHECK(faultsOf(spec).empty() == !(spec.branches.empty() && !spec.nodes[0].ends));
+    CHECK(faultsOf(spec).empty() == !(spec.branches.empty() && !spec.nodes[0].ends.isGiven()));
 }
 
 TEST_CASE("a declaration on an unreachable node reaches nothing") {
@@ -277,7 +277,7 @@ TEST_CASE("a node without anything behind it is an end") {
     auto spec = graph({"a", "b", "c"});
     path(spec, {START, "a", "b", "a"});
     branch(spec, "b", Ends{{"c", "c"}});
-    spec.nodes[2].ends.emplace();
+    spec.nodes[2].ends = sg::NodeNames::none();
     CHECK(faultsOf(spec) == Faults{});
 }
 

@@ -182,3 +182,13 @@ TEST_CASE("a bad line is named by its number and its fault, and the next one can
     std::istringstream in;
     CHECK_THROWS_AS(sg::NdjsonReader(in, {.line_bytes_max = 0}), sg::InvalidArgumentError);
 }
+
+TEST_CASE("a time that no clock holds is the first or the last that one does") {
+    using Moment = std::chrono::system_clock::time_point;
+    std::istringstream in(
+        "{\"mode\":\"custom\",\"time\":9223372036854775807}\n"
+        "{\"mode\":\"custom\",\"time\":-9223372036854775808}\n");
+    sg::NdjsonReader reader(in);
+    CHECK(Moment::max() - reader.next()->time < std::chrono::milliseconds(1));
+    CHECK(reader.next()->time - Moment::min() < std::chrono::milliseconds(1));
+}

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include <doctest/doctest.h>
+#include <boost/json.hpp>
 
 #include <stategraph/error.hpp>
 
@@ -148,4 +149,39 @@ TEST_CASE("text is escaped in JSON and has to be UTF-8") {
     const std::string longer(5000, 'x');
     CHECK(sg::Value(longer).toJson() == '"' + longer + '"');
     CHECK_THROWS_AS(jsonOf("0102"), sg::WrongTypeError);
+}
+
+TEST_CASE("text in JSON is quoted byte for byte as Boost.JSON quotes it") {
+    const std::uint64_t seed = bytes::seed();
+    MESSAGE("seed ", seed);
+    bytes::Random random(seed);
+    const auto jsonOfText = [](const std::string& text) {
+        std::string cbor;
+        sg::Encoder(cbor).text(text);
+        return sg::cborToJson(cbor);
+    };
+    const auto quotedByBoost = [](const std::string& text) {
+        return boost::json::serialize(boost::json::string_view(text.data(), text.size()));
+    };
+    for (char c = 0; c >= 0 && c < 0x7f; ++c) {
+        const std::string text{'a', c, 'b'};
+        CHECK(jsonOfText(text) == quotedByBoost(text));
+    }
+    const std::vector<std::string> pieces{
+        "\"",     "\\",     "/",          "\n",    "\r\n", "\t", std::string(1, '\0'), "\x1f", "\x7f",
+        "\u00fc", "\u2028", "\U00010151", "plain", "<b>",  "'"};
+    int wrong = 0;
+    for (int i = 0; i < 5000; ++i) {
+        std::string text;
+        // Longer than any piece in which Boost.JSON hands its text out.
+        for (std::size_t n = random.below(random.chance(50) ? 400 : 12); n > 0; --n) {
+            if (random.chance(2)) {
+                text += pieces[random.below(pieces.size())];
+            } else {
+                text += static_cast<char>(random.below(0x80));
+            }
+        }
+        if (jsonOfText(text) != quotedByBoost(text)) ++wrong;
+    }
+    CHECK(wrong == 0);
 }

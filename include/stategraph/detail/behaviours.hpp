@@ -33,9 +33,8 @@ void logSet(const ChannelSpec& channel, const T& value, Encoder& log) {
     encodeItem(log, value);
 }
 
-// How the functions below see a channel's value and what is written to it: `Access` of a state struct's members, which
-// operations hold as they are. A JSON channel's value may be anything; json/folds.hpp says where its lists, maps and
-// operands are.
+// `Access` is how the functions below see a channel's value and what is written to it. Operations on a member of a
+// state struct hold a value of its type. json/folds.hpp has what JSON channels need.
 
 template <class T>
 struct PlainValue {

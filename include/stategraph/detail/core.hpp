@@ -13,6 +13,13 @@
 #include <stategraph/stream.hpp>
 
 // The erased twin of CompiledGraph<S>: what the facade calls.
+namespace stategraph {
+
+struct UpdateOptions;
+struct CancelOptions;
+
+}  // namespace stategraph
+
 namespace stategraph::detail {
 
 /// What a run is asked to do.
@@ -119,16 +126,11 @@ public:
 private:
     Owned<Data> data_;
 };
-struct EditOptions {
-    Durability durability = Durability::async;
-    OnBusy on_busy = OnBusy::reject;
-    std::chrono::milliseconds busy_timeout = std::chrono::minutes(1);
-};
 /// Each superstep of edits makes one checkpoint; returns the last.
-Config editState(const Core& core, const Config& config, Edits& edits, const EditOptions& options);
+Config editState(const Core& core, const Config& config, Edits& edits, const UpdateOptions& options);
 
-/// Ends a thread for good; `ends_run`: also a run that is under way. False: nothing was due.
-bool cancelThread(const Core& core, const ThreadId& thread_id, const EditOptions& options, bool ends_run);
+/// Ends a thread for good. False: nothing was due.
+bool cancelThread(const Core& core, const ThreadId& thread_id, const CancelOptions& options);
 
 /// Forgets the results of nodes; null: of all, those in subgraphs too. Errors: InvalidArgumentError.
 void clearCache(const Core& core, const NodeNames* nodes);

@@ -33,6 +33,7 @@ struct ValueOps {
     void (*decode)(Decoder&, void* to);               // constructs; null: it is never stored
     std::string_view (*name)(const void*) = nullptr;  // of the channel, for values that carry it themselves
     bool trivial = false;                             // in place, moved by copying its bytes, and nothing to destroy
+    bool is_any_shape = false;                        // read as the type that is needed, as Value is
 
     /// Memory for a value behind a pointer: of the global operator new, whatever operators its type has of its own.
     /// Errors: std::bad_alloc.
@@ -115,7 +116,11 @@ inline constexpr ValueOps value_ops = {
     .encode = [](Encoder& out, const void* value) { encodeOrNull(out, *static_cast<const T*>(value)); },
     .decode = decodeOf<T>(),
     .trivial = storedInPlace<T>() && std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>,
-};
+    .is_any_shape = requires {Codec<T>::is_any_shape;
+}  // namespace stategraph::detail
+,
+}
+;
 
 /// A value of any storable type, shared and never changed: a Send's payload.
 class AnyValue {
@@ -134,6 +139,7 @@ public:
 
     bool empty() const noexcept { return value_ == nullptr; }
     TypeKey type() const noexcept { return type_ ? type_->type : nullptr; }
+    bool isAnyShape() const noexcept { return type_ != nullptr && type_->is_any_shape; }
     const void* get() const noexcept { return value_.get(); }
     void encode(Encoder& out) const {
         if (value_) {
