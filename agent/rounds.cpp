@@ -67,14 +67,18 @@ bool comesAfterTools(const State& state) noexcept {
 
 /// One call of the model, from its preparation to what it writes.
 class Round {
+    static constexpr std::string_view id_prefix = "answer-";
+    static constexpr std::size_t id_room = 48;
+
 public:
     Round(const Plan& plan, const State& state, Runtime& runtime)
-        : plan_(plan), state_(state), task_(runtime.taskId().toString()), id_("answer-" + task_), runtime_(runtime) {
+        : plan_(plan), state_(state), id_(answerId(runtime.taskId())), runtime_(runtime) {
         // Not in the first call of a turn, nor in one that is to mend an answer.
         if (comesAfterTools(state)) stopped_ = stopReason(plan, state);
         if (isOver()) return;
         if (plan.options.prepare_step) prepare();
-        mended_ = model::mendHistory(wanted());
+        if (auto mended = model::mendHistory(wanted()))
+            mended_ = std::make_unique<const std::vector<Message>>(std::move(*mended));
     }
     Round(const Round&) = delete;
     Round& operator=(const Round&) = delete;
@@ -83,9 +87,7 @@ public:
     bool isOver() const noexcept { return stopped_ && plan_.options.at_limit == AtLimit::stop; }
     Command<State> stop() { return {.update = {set(&State::stop_reason, *stopped_)}}; }
 
-    const std::shared_ptr<const model::Model>& model() const noexcept {
-        return prepared_ ? prepared_->step.model : plan_.options.model;
-    }
+    const model::Model& model() const noexcept { return prepared_ ? *prepared_->step.model : *plan_.options.model; }
     /// What it refers to is the plan's, the state's or this round's.
     model::Request request() const {
         model::Request request{.messages = mended_ ? *mended_ : wanted(), .tool_choice = toolChoice()};
@@ -160,7 +162,16 @@ private:
     const std::vector<Message>& wanted() const noexcept {
         return prepared_ && prepared_->step.messages ? *prepared_->step.messages : state_.messages;
     }
-    std::string callId(std::size_t place) const { return "call-" + task_ + '-' + std::to_string(place); }
+    static std::string answerId(TaskId task) {
+        std::string id;
+        id.reserve(id_room);
+        return id.append(id_prefix).append(task.toString());
+    }
+    std::string callId(std::size_t place) const {
+        std::string id;
+        id.reserve(id_room);
+        return id.append("call-").append(id_, id_prefix.size()).append("-").append(std::to_string(place));
+    }
 
     Targets sends(const Message& message) const {
         Targets to;
@@ -199,12 +210,11 @@ private:
 
     const Plan& plan_;
     const State& state_;
-    const std::string task_;
-    const std::string id_;  // of the answer
+    const std::string id_;  // of the answer: a prefix and the task's id
     Runtime& runtime_;
     std::optional<std::string> stopped_;
-    std::unique_ptr<Prepared> prepared_;  // null: the call is as the agent's options say
-    std::optional<std::vector<Message>> mended_;
+    std::unique_ptr<Prepared> prepared_;                  // null: the call is as the agent's options say
+    std::unique_ptr<const std::vector<Message>> mended_;  // null: it needs no mending
 };
 
 }  // namespace
@@ -222,9 +232,8 @@ Update<State> beginTurn() {
 Task<Command<State>> callModel(std::shared_ptr<const Plan> plan, const State& state, Runtime& runtime) {
     Round round(*plan, state, runtime);
     if (round.isOver()) co_return round.stop();
-    const std::shared_ptr<const model::Model> model = round.model();
     const model::Asking asking = round.asking();
-    Task<model::Reply> asked = model->ask(round.request(), asking);
+    Task<model::Reply> asked = round.model().ask(round.request(), asking);
     model::Reply reply = co_await std::move(asked);
     co_return round.take(std::move(reply));
 }

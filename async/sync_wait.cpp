@@ -67,10 +67,4 @@ void waitFor(std::coroutine_handle<> task, TaskPromiseBase& promise) {
     thread.serve();
 }
 
-void waitForNode(Task<void> node) {
-    const auto handle = node.handle();
-    waitFor(handle, handle.promise());
-    handle.promise().take();
-}
-
 }  // namespace stategraph::detail

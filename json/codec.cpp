@@ -162,6 +162,7 @@ Value parseJson(std::string_view text) {
     std::array<unsigned char, 512> stack;
     json::monotonic_resource memory(values.data(), values.size());
     json::stream_parser parser(&memory, {.max_depth = value_depth_max}, stack.data(), stack.size());
+    parser.reset(&memory);  // for the values; what the constructor is given is for the parser alone
     json::error_code error;
     const std::size_t read = parser.write_some(text.data(), text.size(), error);
     if (!error && read == text.size()) parser.finish(error);

@@ -62,8 +62,9 @@ Message assistant(std::vector<ToolCall> calls) {
 Message toolResult(const ToolCall& call, Value output, bool is_error) {
     Message message;
     message.role = Role::tool;
-    message.result = ToolResult{call.id, call.name, std::move(output), is_error};
-    message.id = "result-" + call.id;
+    message.result.emplace(ToolResult{call.id, call.name, std::move(output), is_error});
+    message.id.reserve(sizeof("result-") + call.id.size());
+    message.id.append("result-").append(call.id);
     return message;
 }
 

@@ -6,6 +6,10 @@
 
 namespace stategraph {
 
+namespace detail {
+class EncodedItems;
+}
+
 /// Appends CBOR items (RFC 8949, core deterministic encoding: shortest forms, definite lengths) to a buffer.
 ///
 /// Whoever writes a map writes its keys in the order of their encoded bytes. Not thread-safe. Cost: a few nanoseconds
@@ -46,8 +50,14 @@ public:
 
     std::string& out() noexcept { return *out_; }
 
+    /// The library's own: items of the superstep under way that have been encoded before, which an append to a list
+    /// copies instead of encoding them once more. Null: there are none.
+    const detail::EncodedItems* encodedItems() const noexcept { return encoded_items_; }
+    void setEncodedItems(const detail::EncodedItems* items) noexcept { encoded_items_ = items; }
+
 private:
     std::string* out_;
+    const detail::EncodedItems* encoded_items_ = nullptr;
     bool for_people_ = false;
 };
 

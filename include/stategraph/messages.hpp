@@ -101,12 +101,14 @@ private:
         return at;
     }
     static bool onlyAppends(const T& value, std::span<Op* const> ops) {
+        const auto isNew = [&](const Item& item) { return !item.isRemoval() && find(value, item.id) == value.size(); };
+        if (ops.size() == 1 && ops.front()->is_item) return isNew(ops.front()->as<Item>());  // as nearly always
         std::vector<std::string_view> seen;
         bool simple = true;
         for (Op* op : ops) {
             forEach(*op, [&](const Item& item) {
                 if (!simple) return;
-                simple = !item.isRemoval() && find(value, item.id) == value.size();
+                simple = isNew(item);
                 for (const auto other : seen) simple = simple && other != item.id;
                 seen.push_back(item.id);
             });

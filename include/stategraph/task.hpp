@@ -168,13 +168,16 @@ public:
         if (has_value_) value_.~T();
     }
     Task<T> get_return_object() noexcept { return Task<T>(std::coroutine_handle<TaskPromise>::from_promise(*this)); }
-    void return_value(T value) {
+    void return_value(T&& value) {
         ::new (static_cast<void*>(std::addressof(value_))) T(std::move(value));
         has_value_ = true;
     }
-    T take() {
+    void return_value(const T& value) { return_value(T(value)); }
+    T take() { return std::move(value()); }
+    /// The value where it is, until the coroutine is destroyed.
+    T& value() {
         rethrow();
-        return std::move(value_);
+        return value_;
     }
 
 private:

@@ -17,7 +17,7 @@ namespace detail {
 /// One operation on a member, before it is put into an Update. `V` is the member's type, or an element's.
 template <class S, class T, class V>
 struct MemberWrite {
-    MemberWrite(T S::*m, checkpoint::WriteKind k, V v, bool item = false)
+    MemberWrite(T S::*m, checkpoint::WriteKind k, V&& v, bool item = false)
         : member(m), kind(k), is_item(item), value(std::move(v)) {}
     T S::*member;
     checkpoint::WriteKind kind;
@@ -69,7 +69,11 @@ auto addToMember(T S::*member, T&& value) {
 template <class T, class S, class V>
 auto addItem(T S::*member, V&& item) {
     using Item = typename T::value_type;
-    return MemberWrite<S, T, Item>(member, checkpoint::WriteKind::add, Item(std::forward<V>(item)), true);
+    if constexpr (std::is_same_v<V, Item>) {
+        return MemberWrite<S, T, Item>(member, checkpoint::WriteKind::add, std::move(item), true);
+    } else {
+        return MemberWrite<S, T, Item>(member, checkpoint::WriteKind::add, Item(std::forward<V>(item)), true);
+    }
 }
 
 }  // namespace detail

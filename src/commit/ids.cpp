@@ -10,6 +10,7 @@
 #include <xxhash.h>
 
 #include "src/threads/fork.hpp"
+#include "src/value/bytes.hpp"
 #include "src/value/lasting.hpp"
 #include "src/value/times.hpp"
 
@@ -66,8 +67,7 @@ TaskId makeTaskId(const TaskKey& key) {
     constexpr std::size_t fixed_size = 24;
     char fixed[fixed_size];
     key.checkpoint_id.toBytes(fixed);
-    for (unsigned i = 0; i < 8; ++i)
-        fixed[16 + i] = static_cast<char>(static_cast<std::uint64_t>(key.step) >> (8U * i));
+    detail::storeLittleEndian(static_cast<std::uint64_t>(key.step), fixed + 16);
     const auto parts = {key.checkpoint_ns, key.node, key.path};
     const auto hashOf = [](XXH128_hash_t hash) { return TaskId(hash.high64, hash.low64); };
 

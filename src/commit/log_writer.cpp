@@ -50,7 +50,10 @@ void LogWriter::end() noexcept {
     rows_with_commit_.clear();
     changed_.clear();
     operations_.clear();
-    if (fields_.next.capacity() + fields_.sends.capacity() > kept_fields_max) fields_ = {};
+    if (fields_.next.capacity() + fields_.sends.capacity() > kept_fields_max) {
+        fields_ = {};
+        payload_ends_ = {};
+    }
     for (std::string* buffer : {&operations_.entries, &operations_map_, &record_, &payloads_}) {
         if (buffer->capacity() > kept_bytes_max) std::string().swap(*buffer);
     }
@@ -201,10 +204,10 @@ void LogWriter::fillSchedule(const CommitStep& step, bool everything) {
     // Payloads and input are encoded one behind the other; views into the buffer come when it no longer grows.
     payloads_.clear();
     Encoder encoder(payloads_);
-    std::vector<std::size_t> ends;
+    payload_ends_.clear();
     for (const PendingSend& send : schedule.sends) {
         encodePayload(topology, send, encoder);
-        ends.push_back(payloads_.size());
+        payload_ends_.push_back(payloads_.size());
     }
     if (schedule.has_input) {
         std::size_t count = 0;
@@ -220,8 +223,8 @@ void LogWriter::fillSchedule(const CommitStep& step, bool everything) {
     std::size_t start = 0;
     for (std::size_t i = 0; i < schedule.sends.size(); ++i) {
         fields_.sends.push_back({topology.nodes[schedule.sends[i].node].stored_name,
-                                 std::string_view(payloads_).substr(start, ends[i] - start)});
-        start = ends[i];
+                                 std::string_view(payloads_).substr(start, payload_ends_[i] - start)});
+        start = payload_ends_[i];
     }
     if (schedule.has_input) fields_.input = std::string_view(payloads_).substr(start);
 

@@ -89,8 +89,8 @@ public:
     std::size_t roomBytes() const noexcept {
         return operations_.entries.capacity() + operations_.sizes.capacity() * sizeof(OperationLog::Size) +
                operations_map_.capacity() + record_.capacity() + payloads_.capacity() +
-               channel_bytes_.capacity() * sizeof(std::size_t) + rows_with_commit_.capacity() * sizeof(Row) +
-               changed_.capacity() * sizeof(Changed);
+               payload_ends_.capacity() * sizeof(std::size_t) + channel_bytes_.capacity() * sizeof(std::size_t) +
+               rows_with_commit_.capacity() * sizeof(Row) + changed_.capacity() * sizeof(Changed);
     }
     /// Of the last commit that was made into a record.
     std::size_t recordBytes() const noexcept { return record_.size(); }
@@ -153,6 +153,7 @@ private:
     std::string operations_map_;
     std::string record_;
     std::string payloads_;
+    std::vector<std::size_t> payload_ends_;  // of each Send's in it
 
     // Stored channels that this program does not know, as they were when the run began; they never change.
     struct Unknown {

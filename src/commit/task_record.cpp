@@ -90,8 +90,10 @@ private:
 
 }  // namespace
 
-void encodeCommitWrites(const detail::Schema& schema, detail::Writes& writes, bool is_snapshot, std::string& list) {
+void encodeCommitWrites(const detail::Schema& schema, detail::Writes& writes, bool is_snapshot, std::string& list,
+                        detail::EncodedItems& items) {
     list.clear();
+    items.clear();
     if (is_snapshot) {
         list = encodeWriteList(schema, writes);
         return;
@@ -115,7 +117,8 @@ void encodeCommitWrites(const detail::Schema& schema, detail::Writes& writes, bo
             out.array(1);
             out.text(channel.name);
         } else {
-            detail::encodeWrite(channel, op, out);
+            const std::size_t begin = detail::encodeWrite(channel, op, out) + 1;  // behind the head of a list of one
+            if (op.is_item) items.add(op, begin, list.size() - begin);
         }
     }
 }

@@ -4,6 +4,7 @@
 
 #include "checkpoint/paths.hpp"
 #include "checkpoint/record.hpp"
+#include "src/superstep/encoded_items.hpp"
 #include "src/superstep/schedule.hpp"
 
 // A task's writes and routes as its record holds them.
@@ -26,7 +27,8 @@ void encodePayload(const Topology& topology, const PendingSend& send, Encoder& o
 std::vector<std::string> addRoutes(const Topology& topology, const Routes& routes, checkpoint::TaskFields& fields);
 
 /// The writes of the one task that led to a commit, as the commit holds them: those that its operations say are only
-/// named. Empty: its operations say them all.
-void encodeCommitWrites(const detail::Schema& schema, detail::Writes& writes, bool is_snapshot, std::string& list);
+/// named. Empty: its operations say them all. `items`, of the buffer `list`: which of the writes it holds whole.
+void encodeCommitWrites(const detail::Schema& schema, detail::Writes& writes, bool is_snapshot, std::string& list,
+                        detail::EncodedItems& items);
 
 }  // namespace stategraph::engine

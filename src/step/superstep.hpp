@@ -11,6 +11,7 @@
 #include "src/step/start.hpp"
 #include "src/step/task.hpp"
 #include "src/superstep/apply.hpp"
+#include "src/superstep/encoded_items.hpp"
 #include "src/superstep/schedule.hpp"
 
 namespace stategraph::engine {
@@ -19,6 +20,7 @@ namespace stategraph::engine {
 struct Drafts {
     bool made = false;
     std::string writes;  // if the operations do not say them
+    detail::EncodedItems items{writes};
     std::string record;  // if the commit does not
     std::vector<StreamEvent> messages;
     std::optional<StreamEvent> update;
@@ -28,6 +30,7 @@ struct Drafts {
         if (!made) return;
         made = false;
         writes.clear();
+        items.clear();
         record.clear();
         messages.clear();
         update.reset();

@@ -214,6 +214,7 @@ void applyWrites(State& state, const WriteSet& writes, std::span<const ChannelIn
             if (logs) {
                 const std::size_t start = log->entries.size();
                 Encoder encoder(log->entries);
+                encoder.setEncodedItems(log->items);
                 channel->behaviour->apply(*channel, state.value(*channel), ops, &encoder);
                 is_folded = true;
                 log->close(*channel, start);

@@ -99,6 +99,8 @@ private:
 struct OperationLog {
     std::string entries;
     std::size_t count = 0;
+    /// What is known of the items that are to be logged; null: nothing.
+    const detail::EncodedItems* items = nullptr;
     /// How many bytes each added, for whoever keeps account of the state's size.
     struct Size {
         detail::ChannelIndex channel;
@@ -110,6 +112,7 @@ struct OperationLog {
     void clear() {
         entries.clear();
         count = 0;
+        items = nullptr;
         sizes.clear();
     }
     /// Notes the entry that begins at `start`. Errors: InvalidUpdateError if its value is nested too deep to be stored.

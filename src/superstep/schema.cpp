@@ -8,6 +8,8 @@
 #include <stategraph/detail/table.hpp>
 #include <stategraph/error.hpp>
 
+#include "src/superstep/encoded_items.hpp"
+
 namespace stategraph::detail {
 namespace {
 
@@ -148,12 +150,27 @@ void encodeWriteValue(const Op& op, Encoder& out) {
     op.type->encode(out, op.value());
 }
 
-void encodeWrite(const ChannelSpec& channel, const Op& op, Encoder& out) {
+std::size_t encodeWrite(const ChannelSpec& channel, const Op& op, Encoder& out) {
     checkpoint::writeLoggedWrite(out, channel.name, op.kind);
-    if (op.kind == WriteKind::clear) return;
     const std::size_t start = out.out().size();
+    if (op.kind == WriteKind::clear) return start;
     encodeWriteValue(op, out);
     if (isTooDeep(std::string_view(out.out()).substr(start))) failTooDeep(channel);
+    return start;
+}
+
+bool appendEncoded(Encoder& log, std::span<Op* const> ops) {
+    const std::size_t start = log.out().size();
+    log.array(ops.size());
+    for (const Op* op : ops) {
+        const std::string_view item = log.encodedItems()->find(*op);
+        if (item.empty()) {
+            log.out().resize(start);
+            return false;
+        }
+        log.raw(item);
+    }
+    return true;
 }
 
 void failTooDeep(const ChannelSpec& channel) {

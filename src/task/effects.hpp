@@ -21,19 +21,28 @@ public:
     };
 
     Entry find(const std::string& path) {
+        if (!any_.load(std::memory_order_relaxed)) return {};  // the task's own, if any, were set before
         const std::lock_guard lock(mutex_);
         const auto found = entries_.find(path);
         return found == entries_.end() ? Entry() : found->second;
     }
     void set(const std::string& path, Entry entry) {
         const std::lock_guard lock(mutex_);
-        entries_.insert_or_assign(path, std::move(entry));
+        if (spare_ && entries_.empty()) {
+            spare_.key() = path;
+            spare_.mapped() = std::move(entry);
+            entries_.insert(std::move(spare_));
+        } else {
+            entries_.insert_or_assign(path, std::move(entry));
+        }
         any_.store(true, std::memory_order_relaxed);
     }
     /// At the end of the superstep: tasks to come have other names.
     void clear() {
         if (!any_.load(std::memory_order_relaxed)) return;  // as nearly always; all that could set it have ended
         const std::lock_guard lock(mutex_);
+        spare_ = entries_.extract(entries_.begin());
+        spare_.mapped() = {};
         entries_.clear();
         any_.store(false, std::memory_order_relaxed);
     }
@@ -42,6 +51,7 @@ private:
     std::mutex mutex_;
     std::atomic<bool> any_{false};
     std::map<std::string, Entry> entries_;
+    std::map<std::string, Entry>::node_type spare_;  // an agent has an effect in every other superstep: its memory
 };
 
 }  // namespace stategraph::engine

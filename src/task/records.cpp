@@ -61,8 +61,10 @@ void TaskEnv::prepareSingle(Task& task) {
     Drafts& drafts = superstep->drafts();
     if (drafts.made || isQuiet()) return;
     drafts.made = true;
-    if (log.logsOperations())
-        encodeCommitWrites(core().schema(), task.result.writes, log.snapshotIsDue(), drafts.writes);
+    if (log.logsOperations()) {
+        encodeCommitWrites(core().schema(), task.result.writes, log.snapshotIsDue(), drafts.writes, drafts.items);
+        if (!drafts.items.empty()) log.operations().items = &drafts.items;
+    }
     // Its commit says what it wrote, unless that will not stand right behind this checkpoint in the log.
     const bool apart = log.logsOperations() ? log.stored() != log.head() : place.checkpoint == log.stored();
     if (hasSaver() && apart) drafts.record = encodeRecord(task, true);

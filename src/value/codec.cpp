@@ -324,21 +324,26 @@ void listAsTable(Encoder& encoder, std::size_t begin, const std::size_t* order, 
 }
 
 void insertTag(Encoder& encoder, std::size_t begin, std::string_view member, std::string_view tag) {
-    const std::string stored = encoder.out().substr(begin);
-    const std::vector<MapEntry> entries = entriesOf(stored);
-    encoder.out().resize(begin);
-    encoder.map(entries.size() + 1);
-    bool is_there = false;
-    const auto put = [&] {
-        encoder.text(member);
-        encoder.text(tag);
-        is_there = true;
-    };
-    for (const MapEntry& entry : entries) {
-        if (!is_there && (encoder.isForPeople() || storedBefore(member, entry.name))) put();
-        encoder.raw(entry.bytes);
+    std::string& out = encoder.out();
+    Decoder in(std::string_view(out).substr(begin));
+    const std::size_t count = in.map();
+    const std::size_t head = out.size() - begin - in.rest().size();
+    std::size_t place = out.size() - in.rest().size();
+    for (std::size_t left = count; left > 0 && !encoder.isForPeople(); --left) {
+        const bool is_text = isText(in.peek());
+        const std::string_view name = is_text ? in.text() : in.raw();
+        if (storedBefore(member, is_text ? name : std::string_view())) break;
+        in.skip();
+        place = out.size() - in.rest().size();
     }
-    if (!is_there) put();
+    std::string entry;
+    Encoder added = encoder.into(entry);
+    added.text(member);
+    added.text(tag);
+    out.insert(place, entry);
+    std::string counted;
+    encoder.into(counted).map(count + 1);
+    out.replace(begin, head, counted);
 }
 
 std::size_t findTag(Decoder& decoder, const Tags& tags) {

@@ -105,7 +105,16 @@ TaskId::TaskId(std::string_view text) {
     low_ = halves.low;
 }
 
-std::string TaskId::toString() const { return print(task_shape, {high_, low_}); }
+// Without `print`: agents make several of these a round.
+std::string TaskId::toString() const {
+    std::array<char, task_shape.size()> text;
+    char* at = text.data();
+    for (const std::uint64_t half : {high_, low_}) {
+        for (int shift = 56; shift >= 0; shift -= 8, at += 2)
+            std::memcpy(at, pairs.data() + 2 * (half >> static_cast<unsigned>(shift) & 255U), 2);
+    }
+    return {text.data(), text.size()};
+}
 
 void TaskId::toBytes(char* out) const noexcept {
     detail::storeBigEndian(high_, out);

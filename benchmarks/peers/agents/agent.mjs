@@ -1,6 +1,7 @@
 // The workload `agent` on LangGraph.js's prebuilt agent and on the AI SDK's ToolLoopAgent: node agent.mjs OUT. QUICK=yes: fewer samples. Writes
 // OUT-langgraph.json and OUT-ai.json. The cases have the names and the sizes of stategraph's (benchmarks/workloads/agent): each model call and each tool
-// does nothing, so that what is measured is the loop. LangGraph.js stores each step in its MemorySaver; the AI SDK stores nothing.
+// does nothing, so that what is measured is the loop. LangGraph.js stores each step in its MemorySaver, but in the case `unsaved`; the AI SDK stores
+// nothing in any case.
 import { writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { BaseChatModel } from "@langchain/core/language_models/chat_models";
@@ -41,9 +42,9 @@ class Scripted extends BaseChatModel {
   }
 }
 
-function langgraph(rounds) {
+function langgraph(rounds, saves) {
   const inc = langchainTool(async ({ n }) => String(n + 1), { name: "inc", description: "Adds one", schema: z.object({ n: z.number() }) });
-  const agent = createReactAgent({ llm: new Scripted(rounds), tools: [inc], checkpointer: new MemorySaver() });
+  const agent = createReactAgent({ llm: new Scripted(rounds), tools: [inc], checkpointer: saves ? new MemorySaver() : undefined });
   let run = 0;
   return async () => {
     const result = await agent.invoke(
@@ -84,11 +85,12 @@ for (const [key, peer, make] of [
   ["ai", `AI SDK ${version("ai")}`, aiSdk],
 ]) {
   const figures = [];
-  for (const [name, rounds] of [
-    ["agent/rounds_10", 10],
-    ["agent/answer", 0],
+  for (const [name, rounds, saves] of [
+    ["agent/rounds_10", 10, true],
+    ["agent/rounds_10_unsaved", 10, false],
+    ["agent/answer", 0, true],
   ]) {
-    figures.push({ name, unit: "us", samples: await measure(() => make(rounds)) });
+    figures.push({ name, unit: "us", samples: await measure(() => make(rounds, saves)) });
   }
   writeFileSync(`${out}-${key}.json`, JSON.stringify({ peer, figures }));
 }

@@ -266,8 +266,6 @@ Task<void> startNode(const void* stored, const void* input, Runtime& runtime, Ta
     }
 }
 
-void waitForNode(Task<void> node);
-
 /// While what it gives is kept, a coroutine that is not the library's uses what belongs to a node: a node that is
 /// awaited, and can be given up, is then given up where it would be destroyed midway. Null for other nodes, which are
 /// not to be destroyed then.
@@ -276,7 +274,19 @@ std::shared_ptr<void> keepNode(Runtime& runtime);
 /// What a blocking run calls: it waits for the coroutine.
 template <class S, class In, class Stored>
 void callAsyncNode(const void* stored, const void* input, Runtime& runtime, TaskResult& result) {
-    waitForNode(startNode<S, In, Stored>(stored, input, runtime, result));
+    const Stored& f = *static_cast<const Stored*>(stored);
+    auto&& holder = NodeInput<S, In>::from(input, runtime);  // lives until the coroutine has ended
+    const In& in = holder;
+    using Returned = std::remove_cvref_t<decltype(callWith<In>(f, in, runtime))>;
+    const auto node = AsyncNode<Returned>::task(callWith<In>(f, in, runtime), runtime);
+    auto& promise = node.handle().promise();
+    waitFor(node.handle(), promise);
+    if constexpr (std::is_void_v<typename AsyncNode<Returned>::Value>) {
+        promise.take();
+        result.writes.clear();
+    } else {
+        keepResult<S>(std::move(promise.value()), result);
+    }
 }
 
 /// How a coroutine type becomes a Task; specialised for others by those who know them (stategraph/asio.hpp).

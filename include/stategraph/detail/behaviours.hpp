@@ -22,6 +22,10 @@ Op* replacing(std::span<Op* const> ops) noexcept;
 /// Throws WrongTypeError.
 [[noreturn]] void failLoad(const char* why);
 
+/// Writes the list of the ops' items from bytes that are known (EncodedItems). False, and nothing is written: not all
+/// are known.
+bool appendEncoded(Encoder& log, std::span<Op* const> ops);
+
 template <class T>
 const T& initialOf(const ChannelSpec& channel) noexcept {
     return *static_cast<const T*>(channel.initial);
@@ -145,7 +149,7 @@ struct AppendFold {
         }
         if (log) {
             writeLoggedOp(*log, channel.name, LogOp::append);
-            encodeTail(channel, &value, before, *log);
+            if (log->encodedItems() == nullptr || !appendEncoded(*log, ops)) encodeTail(channel, &value, before, *log);
         }
     }
     static void unfold(T& value, std::span<Op* const> ops) {

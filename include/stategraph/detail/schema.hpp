@@ -94,8 +94,9 @@ private:
     std::size_t size_;
 };
 
-/// Encodes one write as it goes into pending writes, inputs and task results. Errors: `failTooDeep`.
-void encodeWrite(const ChannelSpec& channel, const Op& op, Encoder& out);
+/// Encodes one write as it goes into pending writes, inputs and task results. Returns where its value begins in the
+/// buffer. Errors: `failTooDeep`.
+std::size_t encodeWrite(const ChannelSpec& channel, const Op& op, Encoder& out);
 /// Throws InvalidUpdateError: what the channel would hold, or is written to it, is nested too deep to be stored.
 [[noreturn]] void failTooDeep(const ChannelSpec& channel);
 /// Its value alone: an item as a list of one.

@@ -1,0 +1,88 @@
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <stategraph/messages.hpp>
+#include <stategraph/stategraph.hpp>
+
+#include "checkpoint/record.hpp"
+
+// A commit has each new message twice, in what its task wrote and in the operation on the list. It is encoded once.
+namespace sg = stategraph;
+namespace checkpoint = stategraph::checkpoint;
+
+namespace {
+
+struct Chat {
+    std::vector<sg::Message> messages = {};
+    static constexpr auto channels() { return sg::channels(sg::channel("messages", &Chat::messages, sg::addMessages)); }
+};
+
+sg::Message said(const std::string& text, const std::string& id) { return {.role = "user", .content = text, .id = id}; }
+
+/// The items of all lists, one after the other.
+std::string itemsOf(const std::vector<std::string_view>& lists) {
+    std::string items;
+    for (const std::string_view list : lists) {
+        sg::Decoder in(list);
+        in.array();
+        items += in.rest();
+    }
+    return items;
+}
+
+struct Stored {
+    std::string written;   // the items of the task's writes
+    std::string appended;  // those of the operation; empty: it is another one
+};
+
+/// Runs one node that writes this, and returns what its commit has; `after` is the state.
+Stored run(const sg::Update<Chat>& update, std::vector<sg::Message>& after) {
+    const auto saver = std::make_shared<sg::MemorySaver>();
+    sg::StateGraph<Chat> graph;
+    graph.addNode("write", [&update](const Chat&) { return update; });
+    graph.addEdge(sg::START, "write").addEdge("write", sg::END);
+    const auto app = graph.compile({.checkpointer = saver});
+    after = app.invoke({sg::add<&Chat::messages>(said("first", "1"))}, {.thread_id = "t"}).values.messages;
+    CHECK(app.getState({.thread_id = "t"}).values.messages == after);  // what is read back is what was there
+
+    const sg::ListedCheckpoint newest = saver->list({.thread_id = "t"}).front();
+    const checkpoint::CommitFields commit =
+        checkpoint::readCommit({newest.thread_id, newest.checkpoint_ns, newest.id, {}}, newest.bytes);
+    std::vector<std::string_view> written;
+    const std::vector<checkpoint::LoggedWrite> writes = checkpoint::readCommitWrites(commit);
+    for (const auto& write : writes) written.push_back(write.value);
+    Stored stored{itemsOf(written), {}};
+    const auto operations = checkpoint::readOperations(commit.operations);
+    REQUIRE(operations.size() == 1);
+    if (operations.front().op == checkpoint::LogOp::append) stored.appended = itemsOf({operations.front().value});
+    return stored;
+}
+
+}  // namespace
+
+TEST_CASE("messages that only come last are the same bytes in a commit's writes and in its operation") {
+    std::vector<sg::Message> after;
+    for (const std::size_t count : {1U, 2U, 4U, 5U, 9U}) {  // more than are remembered, too
+        CAPTURE(count);
+        sg::Update<Chat> update;
+        for (std::size_t i = 0; i < count; ++i)
+            update.with(sg::add<&Chat::messages>(said(std::string(60 * i, 'x'), "new" + std::to_string(i))));
+        const Stored stored = run(update, after);
+        CHECK(after.size() == count + 1);
+        CHECK(!stored.appended.empty());
+        CHECK(stored.appended == stored.written);
+    }
+}
+
+TEST_CASE("messages that are replaced or removed are an edit, and no bytes of writes are taken for it") {
+    std::vector<sg::Message> after;
+    const Stored replaced = run({sg::add<&Chat::messages>(said("second", "1"))}, after);
+    CHECK(after == std::vector{said("second", "1")});
+    CHECK(replaced.appended.empty());
+    const Stored both =
+        run({sg::add<&Chat::messages>(said("last", "2")), sg::add<&Chat::messages>(sg::removeMessage("1"))}, after);
+    CHECK(after == std::vector{said("last", "2")});
+    CHECK(both.appended.empty());
+}
