@@ -1,22 +1,16 @@
 #include "serve/connection.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <variant>
 
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
 #include <stategraph/error.hpp>
-#include <stategraph/serve/wire_types.hpp>
 
-#include "serve/chat.hpp"
+#include "serve/reply.hpp"
 #include "serve/run_replay.hpp"
 
 namespace stategraph::serve {
@@ -24,10 +18,6 @@ namespace stategraph::serve {
 namespace {
 
 constexpr int busy_tries = 5;
-constexpr const char* too_long =
-    "the response is longer than the server keeps (ServerOptions::replay_bytes_max); load the conversation when the run"
-    " has ended";
-constexpr const char* json_type = "application/json; charset=utf-8";
 
 class View final : public RequestView {
 public:
@@ -40,87 +30,32 @@ private:
     const Request& request_;
 };
 
-/// The endpoint's protocol that the client asks for. Errors: InvalidArgumentError that lists them.
-const Protocol& chooseProtocol(const Endpoint& endpoint, std::string_view name) {
-    static const Protocol own = ownEvents();
-    const std::vector<Protocol>& all = endpoint.options().protocols;
-    if (all.empty() && (name.empty() || name == own.name)) return own;
-    std::string names;
-    for (const Protocol& each : all) {
-        if (name.empty() || each.name == name) return each;
-        names += (names.empty() ? "" : ", ") + each.name;
-    }
-    throw InvalidArgumentError("this endpoint has no protocol '" + std::string(name) +
-                               "'; it has: " + (all.empty() ? own.name : names));
-}
-
-/// Null if the endpoint has none of that name.
-const Protocol* findProtocol(const Endpoint& endpoint, std::string_view name) noexcept {
-    for (const Protocol& each : endpoint.options().protocols) {
-        if (each.name == name) return &each;
-    }
-    return nullptr;
-}
-
-/// An endpoint may leave "ui" out of its protocols, and serve the AI SDK all the same where it has one.
-const Protocol& uiProtocol(const Endpoint& endpoint) { return chooseProtocol(endpoint, "ui"); }
-
-Value bodyOf(const Request& request) {
-    const std::string& text = request.body();
-    if (text.find_first_not_of(" \t\r\n") == std::string::npos) return {};
-    return parseJson(text);
-}
-
-Operation operationOf(Action action) noexcept {
-    switch (action) {
-        case Action::start:
-            return Operation::start;
-        case Action::decide:
-            return Operation::decide;
-        default:
-            return Operation::resume;
-    }
-}
-
-SubscribeOptions subscribing(const Shared& shared, const Protocol& protocol) {
-    SubscribeOptions options;
-    options.modes = protocol.modes | StreamModes(StreamMode::runs);
-    options.subgraphs = true;
-    options.capacity = shared.options.events_max;
-    options.capacity_bytes = shared.options.event_bytes_max;
-    options.on_full = OnFull::coalesce;
-    return options;
-}
-
 }  // namespace
-
-namespace {
-
-/// A run that a client comes back to.
-struct Resumed {
-    std::shared_ptr<Endpoint> endpoint;
-    const Protocol* protocol;  // the endpoint's
-    std::shared_ptr<ActiveRun> run;
-};
-
-}  // namespace
-
-struct Connection::Reply : std::variant<Answer, EventStream::Source, Resumed> {
-    using variant::variant;
-};
 
 Connection::Connection(std::shared_ptr<Shared> shared, asio::ip::tcp::socket socket)
     : shared_(std::move(shared)), socket_(std::make_shared<Socket>(std::move(socket))) {
+    const std::lock_guard lock(shared_->open_mutex);
+    place_ = shared_->open.insert(shared_->open.end(), this);
     ++shared_->connections;
 }
 
-Connection::~Connection() { --shared_->connections; }
+Connection::~Connection() {
+    // What a response waits for has the socket too, and may outlive a coroutine that Asio destroyed.
+    socket_->close();
+    const std::lock_guard lock(shared_->open_mutex);
+    shared_->open.erase(place_);
+    --shared_->connections;
+}
 
-void Connection::close() noexcept {
+bool Connection::close() noexcept {
+    if (is_closing_) return true;
     try {
         asio::post(socket_->get_executor(), [socket = socket_] { socket->close(); });
-    } catch (const std::exception&) {  // no memory; the socket's time limit ends it
+    } catch (const std::exception&) {  // no memory
+        return false;
     }
+    is_closing_ = true;
+    return true;
 }
 
 asio::awaitable<void> Connection::serve() {
@@ -170,7 +105,9 @@ asio::awaitable<bool> Connection::answer(const Request& request) {
     }
     if (made && std::holds_alternative<Resumed>(*made)) {
         const Resumed& from = std::get<Resumed>(*made);
-        const bool goes_on = co_await replay(shared_, socket_, *from.protocol, from.run, request);
+        const Replayed replayed = co_await replay(shared_, socket_, *from.protocol, from.run, request);
+        if (replayed != Replayed::nothing) co_return replayed == Replayed::all;
+        const bool goes_on = co_await send(textAnswer(request, http::status::no_content, json_type, {}));
         co_return goes_on;
     }
     if (made) {
@@ -290,158 +227,6 @@ Connection::Reply Connection::reply(const Request& request) {
         default:
             return runOf(request, route, endpoint);
     }
-}
-
-Connection::Reply Connection::lookOf(const Request& request, const Route& route,
-                                     const std::shared_ptr<Endpoint>& endpoint) {
-    Config config{.thread_id = route.thread};
-    if (const auto checkpoint = route.parameter("checkpoint"); !checkpoint.empty())
-        config.checkpoint_id = CheckpointId(checkpoint);
-    if (route.action == Action::state)
-        return textAnswer(request, http::status::ok, json_type, endpoint->state(config) + "\n");
-    HistoryOptions options;
-    options.limit = 100;
-    if (const auto limit = route.parameter("limit"); !limit.empty()) {
-        std::size_t number = 0;
-        const auto [end, error] = std::from_chars(limit.data(), limit.data() + limit.size(), number);
-        if (error != std::errc() || end != limit.data() + limit.size() || number < 1 || number > 1000) {
-            throw InvalidArgumentError("limit must be a number from 1 to 1000");
-        }
-        options.limit = number;
-    }
-    if (const auto before = route.parameter("before"); !before.empty()) options.before = CheckpointId(before);
-    return textAnswer(request, http::status::ok, json_type, endpoint->history(config, options) + "\n");
-}
-
-Connection::Reply Connection::schemaOf(const Request& request, const Route& route, const Endpoint& endpoint) const {
-    static const Protocol own = ownEvents();
-    const std::string_view as = route.parameter("as");
-    if (!as.empty() && as != "json" && as != "typescript") throw InvalidArgumentError("as must be json or typescript");
-    const std::vector<Protocol>& given = endpoint.options().protocols;
-    std::vector<const Protocol*> protocols;
-    for (const Protocol& each : given) protocols.push_back(&each);
-    if (protocols.empty()) protocols.push_back(&own);
-    std::string text;
-    if (as == "typescript") {
-        text = typeScript("State", endpoint.stateSchema()) + typeScript("Input", endpoint.inputSchema());
-        for (const Protocol* const each : protocols)
-            text += typeScript(identifierOf("Line_" + each->name), lineSchema(*each));
-        return textAnswer(request, http::status::ok, "text/plain; charset=utf-8", text);
-    }
-    text = "{\"state\":" + endpoint.stateSchema() + ",\"input\":" + endpoint.inputSchema() + ",\"protocols\":{";
-    for (const Protocol* const each : protocols) {
-        if (each != protocols.front()) text += ',';
-        text += Value(each->name).toJson() + ":" + lineSchema(*each);
-    }
-    return textAnswer(request, http::status::ok, json_type, text + "}}\n");
-}
-
-Connection::Reply Connection::cancel(const Request& request, const Route& route,
-                                     const std::shared_ptr<Endpoint>& endpoint) {
-    const std::shared_ptr<ActiveRun> run = shared_->runs->find(*endpoint, route.thread);
-    endpoint->cancel(route.thread, run ? run->control().get() : nullptr);
-    return textAnswer(request, http::status::ok, json_type,
-                      run ? "{\"cancelled\":\"run\"}\n" : "{\"cancelled\":\"thread\"}\n");
-}
-
-std::unique_ptr<RunTable::Place> Connection::reserve(const std::shared_ptr<Endpoint>& endpoint,
-                                                     const ThreadId& thread) {
-    std::shared_ptr<Replay> replay;
-    if (const ServerOptions& options = shared_->options; findProtocol(*endpoint, "ui") != nullptr) {
-        const Replay::Limits limits{.bytes = options.replay_bytes_max,
-                                    .transient_parts = options.events_max,
-                                    .bytes_of_all = options.replay_bytes_all};
-        replay = std::make_shared<Replay>(limits, shared_->replay_bytes);
-    }
-    return shared_->runs->reserve(endpoint, thread, std::move(replay));
-}
-
-/// Until the run has ended, whatever happens to this connection.
-void Connection::recordRun(const std::shared_ptr<Endpoint>& endpoint, Subscription subscription,
-                           const std::shared_ptr<ActiveRun>& run, bool takes_answers) {
-    Recording recording{endpoint, findProtocol(*endpoint, "ui"), std::move(subscription), run, takes_answers};
-    asio::co_spawn(asio::make_strand(shared_->sockets), record(std::move(recording), run->replay()), asio::detached);
-}
-
-EventStream::Source Connection::begin(const std::shared_ptr<Endpoint>& endpoint, const Protocol& protocol,
-                                      const ThreadId& thread, RunTable::Place& place, const Begin& work,
-                                      bool takes_answers) {
-    SubscribeOptions options = subscribing(*shared_, protocol);
-    options.until = endpoint->options().close_on_suspend ? Until::run_end : Until::closed;
-    const ThreadId name = endpoint->threadOf(thread);
-    EventStream::Source source{endpoint, &protocol, endpoint->hub().subscribe(name, options), nullptr, takes_answers};
-    std::vector<std::shared_ptr<stategraph::detail::SubscriptionImpl>> readers{source.subscription.impl()};
-    if (place.run()->replay()) {
-        options = subscribing(*shared_, *findProtocol(*endpoint, "ui"));
-        options.until = Until::run_end;
-        Subscription recorded = endpoint->hub().subscribe(name, options);
-        readers.push_back(recorded.impl());
-        place.run()->tell(std::move(readers));
-        recordRun(endpoint, std::move(recorded), place.run(), takes_answers);
-    } else {
-        place.run()->tell(std::move(readers));
-    }
-    source.run = place.begin(work);
-    return source;
-}
-
-Connection::Reply Connection::runOf(const Request& request, const Route& route,
-                                    const std::shared_ptr<Endpoint>& endpoint) {
-    const Protocol& protocol = chooseProtocol(*endpoint, route.parameter("protocol"));
-    const Value body = bodyOf(request);
-    const ThreadId thread = route.thread;
-    // From here on nobody else runs the thread here: what is found open stays open.
-    const auto place = reserve(endpoint, thread);
-    Begin work;
-    try {
-        work = endpoint->prepare(operationOf(route.action), thread, body);
-    } catch (const InvalidUpdateError& why) {
-        return textAnswer(request, http::status::bad_request, json_type, errorJson(why.what()));
-    } catch (const InvalidArgumentError& why) {
-        // An answer that nobody waits for is no mistake in the request: somebody else was first.
-        const bool is_answer = route.action != Action::start;
-        return textAnswer(request, is_answer ? http::status::conflict : http::status::bad_request, json_type,
-                          errorJson(why.what()));
-    }
-    return begin(endpoint, protocol, thread, *place, work, route.action != Action::start);
-}
-
-Connection::Reply Connection::chatOf(const Request& request, const Route&, const std::shared_ptr<Endpoint>& endpoint) {
-    const Protocol& protocol = uiProtocol(*endpoint);
-    const ChatRequest chat = readChat(bodyOf(request));
-    const ThreadId thread = chat.thread;
-    const auto place = reserve(endpoint, thread);
-    try {
-        const std::map<std::string, std::string> start{{"text", chat.text}};
-        const Begin work = chat.decisions.isNull() ? endpoint->prepare(Operation::start, thread, Value(start))
-                                                   : endpoint->prepare(Operation::decide, thread, chat.decisions);
-        return begin(endpoint, protocol, thread, *place, work, !chat.decisions.isNull());
-    } catch (const InvalidArgumentError& why) {
-        if (chat.decisions.isNull()) throw;
-        return textAnswer(request, http::status::conflict, json_type, errorJson(why.what()));
-    }
-}
-
-Connection::Reply Connection::eventsOf(const Request& request, const Route& route,
-                                       const std::shared_ptr<Endpoint>& endpoint) {
-    const bool is_chat = route.action == Action::chat_stream;
-    const Protocol& protocol = is_chat ? uiProtocol(*endpoint) : chooseProtocol(*endpoint, route.parameter("protocol"));
-    std::string_view from = request["Last-Event-ID"];
-    if (from.empty()) from = route.parameter("from");
-    // The AI SDK asks whether there is something to come back to.
-    if (is_chat && from.empty()) {
-        const std::shared_ptr<ActiveRun> run = shared_->runs->find(*endpoint, route.thread);
-        if (!run) return textAnswer(request, http::status::no_content, json_type, {});
-        if (run->replay()->isTooLong()) {
-            return textAnswer(request, http::status::service_unavailable, json_type, errorJson(too_long));
-        }
-        return Resumed{endpoint, &protocol, run};
-    }
-    SubscribeOptions options = subscribing(*shared_, protocol);
-    options.until = route.parameter("follow") == "1" ? Until::closed : Until::idle;
-    if (!from.empty()) options.from = StreamPosition::parse(from);
-    return EventStream::Source{endpoint, &protocol,
-                               endpoint->hub().subscribe(endpoint->threadOf(route.thread), options), nullptr};
 }
 
 }  // namespace stategraph::serve

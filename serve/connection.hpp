@@ -1,4 +1,5 @@
 #pragma once
+#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,8 +21,8 @@ public:
 
     /// Until the client goes, or does what it may not. Await it on the socket's executor.
     asio::awaitable<void> serve();
-    /// From any thread.
-    void close() noexcept;
+    /// Has the socket's thread close it. False: there was no memory for that. Call it with Shared::open_mutex held.
+    bool close() noexcept;
 
 private:
     /// A request's answer: a text, or events.
@@ -49,6 +50,8 @@ private:
     std::shared_ptr<Shared> shared_;
     std::shared_ptr<Socket> socket_;
     beast::flat_buffer buffer_;
+    std::list<Connection*>::iterator place_;  // in Shared::open
+    bool is_closing_ = false;                 // with Shared::open_mutex
 };
 
 }  // namespace stategraph::serve

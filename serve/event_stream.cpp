@@ -1,6 +1,8 @@
 #include "serve/event_stream.hpp"
 
+#include <atomic>
 #include <optional>
+#include <utility>
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/redirect_error.hpp>
@@ -28,40 +30,55 @@ struct EventStream::Watch : std::enable_shared_from_this<EventStream::Watch> {
         : socket(std::move(watched)), reader(std::move(woken)), heartbeat(every), timer(socket->get_executor()) {}
 
     void begin() {
-        timer.expires_after(grace);
-        timer.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
-            if (error || self->is_ended) return;
-            self->is_patient = false;
-            stategraph::detail::wakeReader(*self->reader);
-            self->watchTime();
-        });
+        watchTime(grace);
         watchClient();
     }
-    void end() {
-        is_ended = true;
+    void end() noexcept {
+        if (std::exchange(is_ended, true)) return;
         timer.cancel();
         boost::system::error_code ignored;
         socket->socket().cancel(ignored);
     }
-    void watchTime() {
-        timer.expires_after(heartbeat);
-        timer.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
-            if (error || self->is_ended) return;
-            self->is_due = true;
-            stategraph::detail::wakeReader(*self->reader);
-            self->watchTime();
-        });
+    void watchTime(std::chrono::milliseconds time) {
+        timer.expires_after(time);
+        timer.async_wait(Handler(shared_from_this()));
     }
     void watchClient() {
         const auto flags = asio::ip::tcp::socket::message_peek;
-        const auto look = [self = shared_from_this()](const boost::system::error_code& error, std::size_t size) {
-            if (self->is_ended || error == asio::error::operation_aborted) return;
-            if (!error && size > 0) return;  // the next request, which waits
-            self->has_gone = true;
-            stategraph::detail::wakeReader(*self->reader);
-        };
-        socket->socket().async_receive(asio::buffer(&byte, 1), flags, look);
+        socket->socket().async_receive(asio::buffer(&byte, 1), flags, Handler(shared_from_this()));
     }
+    void beat() {
+        if (!std::exchange(is_patient, false)) is_due = true;
+        stategraph::detail::wakeReader(*reader);
+        watchTime(heartbeat);
+    }
+    void leave() noexcept {
+        has_gone = true;
+        stategraph::detail::wakeReader(*reader);
+    }
+
+    /// Where it is destroyed without having been called, nothing watches the client any more: it is left.
+    class Handler {
+    public:
+        explicit Handler(std::shared_ptr<Watch> watch) noexcept : watch_(std::move(watch)) {}
+        Handler(Handler&&) noexcept = default;
+        ~Handler() {
+            if (watch_) watch_->leave();
+        }
+        void operator()(const boost::system::error_code& error) {  // of the timer
+            if (!error && !watch_->is_ended) watch_->beat();
+            watch_.reset();
+        }
+        void operator()(const boost::system::error_code& error, std::size_t size) {  // of the client
+            const std::shared_ptr<Watch> watch = std::move(watch_);
+            if (watch->is_ended || error == asio::error::operation_aborted) return;
+            if (!error && size > 0) return;  // the next request, which waits
+            watch->leave();
+        }
+
+    private:
+        std::shared_ptr<Watch> watch_;
+    };
 
     std::shared_ptr<Socket> socket;
     std::shared_ptr<stategraph::detail::SubscriptionImpl> reader;
@@ -70,7 +87,7 @@ struct EventStream::Watch : std::enable_shared_from_this<EventStream::Watch> {
     char byte = 0;
     bool is_patient = true;
     bool is_due = false;
-    bool has_gone = false;
+    std::atomic<bool> has_gone = false;
     bool is_ended = false;
 };
 
@@ -84,20 +101,28 @@ EventStream::EventStream(std::shared_ptr<Shared> shared, std::shared_ptr<Socket>
       writer_(shared_, socket_, *source_.protocol, request),
       events_(source_.takes_answers) {}
 
+EventStream::~EventStream() {
+    watch_->end();
+    if (!has_ended_) leave();
+}
+
+void EventStream::leave() noexcept {
+    if (source_.run && source_.endpoint->options().disconnect_cancels) source_.run->control()->requestStop();
+}
+
 asio::awaitable<bool> EventStream::run() {
-    watch_->begin();
     bool is_sent = false;
     std::exception_ptr failed;
     try {
+        watch_->begin();
         is_sent = co_await tellAll();
     } catch (...) {
         failed = std::current_exception();
     }
     watch_->end();
     const bool is_left = !is_sent || watch_->has_gone;
-    if (source_.run && is_left && !failed && source_.endpoint->options().disconnect_cancels) {
-        source_.run->control()->requestStop();
-    }
+    has_ended_ = true;
+    if (is_left && !failed) leave();
     // After the head an error can only end the connection: the client sees that the response broke off.
     if (failed && !is_head_sent_) std::rethrow_exception(failed);
     co_return !is_left && writer_.keeps() && !shared_->is_draining;

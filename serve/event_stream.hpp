@@ -24,6 +24,11 @@ public:
         bool takes_answers = false;
     };
     EventStream(std::shared_ptr<Shared> shared, std::shared_ptr<Socket> socket, Source source, const Request& request);
+    /// Also where Asio destroyed the coroutine of `run` without resuming it, as it does for want of memory: the client
+    /// is then left.
+    ~EventStream();
+    EventStream(const EventStream&) = delete;
+    EventStream& operator=(const EventStream&) = delete;
 
     /// True: the connection can be used again. What the run is refused with before it begins is the answer. Await it
     /// on the socket's executor.
@@ -39,6 +44,8 @@ private:
     asio::awaitable<void> awaitEnd();
     bool wasRefused(bool has_more) const;
     void take(const HubEvent& event);
+    /// Of a client that has gone.
+    void leave() noexcept;
     bool endsWith(const EndOfRun& end) const noexcept;
     void close();
     bool tells(StreamMode mode) const noexcept { return source_.protocol->modes.has(mode); }
@@ -52,6 +59,7 @@ private:
     RunEvents events_;
     Closing closing_;
     bool is_over_ = false;
+    bool has_ended_ = false;  // `run` came to its end
     bool is_head_sent_ = false;
     bool has_told_ = false;  // more than that the run began and ended, and what is open
     std::vector<std::string> lines_;

@@ -1,5 +1,7 @@
 #include "serve/http.hpp"
 
+#include <new>
+
 #include <boost/json.hpp>
 
 #include <stategraph/error.hpp>
@@ -35,6 +37,8 @@ Failure failureOf(const std::exception_ptr& error) {
         std::rethrow_exception(error);
     } catch (const Error& known) {
         return {statusOf(known.code()), known.what()};
+    } catch (const std::bad_alloc&) {
+        return {http::status::service_unavailable, "there was no memory for it; try again later"};
     } catch (const std::exception& other) {
         return {http::status::internal_server_error, other.what()};
     } catch (...) {

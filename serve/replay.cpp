@@ -68,51 +68,40 @@ void Replay::add(const std::string& line) {
     if (begin > 0 && part.text.empty()) return;  // it says nothing
     part.is_delta = begin > 0;
     part.is_transient = isTransient(line);
-    std::vector<std::shared_ptr<Reader>> woken;
-    {
-        const std::lock_guard lock(mutex_);
-        if (state_ != State::open) return;
-        const bool joins = begin > 0 && grows(part.head);
-        const std::size_t more = part.text.size() + (joins ? 0 : part.head.size() + part_bytes);
-        woken = readers();
-        if (!makeRoom(more)) {
-            state_ = State::too_long;
-        } else if (joins) {
-            parts_.back().text += part.text;
-        } else {
-            parts_.push_back(std::move(part));
-            if (parts_.back().is_transient) transient_.push_back(parts_.size() - 1);
-            forgetTransient();
-        }
+    const std::lock_guard lock(mutex_);
+    if (!takes()) return;
+    const bool joins = begin > 0 && grows(part.head);
+    const std::size_t more = part.text.size() + (joins ? 0 : part.head.size() + part_bytes);
+    if (!makeRoom(more)) {
+        state_ = State::too_long;
+    } else if (joins) {
+        parts_.back().text += part.text;
+    } else {
+        parts_.push_back(std::move(part));
+        if (parts_.back().is_transient) transient_.push_back(parts_.size() - 1);
+        forgetTransient();
     }
-    for (const auto& reader : woken) reader->wake();
+    wakeReaders();
 }
 
-void Replay::end(State state) noexcept {
-    std::vector<std::shared_ptr<Reader>> woken;
-    {
-        const std::lock_guard lock(mutex_);
-        if (state_ != State::open) return;
-        state_ = state;
-        try {
-            woken = readers();
-        } catch (const std::bad_alloc&) {  // they look again at the next heartbeat
-        }
-    }
-    for (const auto& reader : woken) reader->wake();
+void Replay::release() noexcept { change(State::held, State::held, State::open); }
+
+void Replay::end(State state) noexcept { change(State::held, State::open, state); }
+
+/// From one of two states, or not at all.
+void Replay::change(State one, State other, State next) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (state_ != one && state_ != other) return;
+    state_ = next;
+    wakeReaders();
 }
 
-std::vector<std::shared_ptr<Replay::Reader>> Replay::readers() {
-    std::vector<std::shared_ptr<Reader>> all;
-    if (readers_.empty()) return all;
-    all.reserve(readers_.size());
-    std::erase_if(readers_, [&](const std::weak_ptr<Reader>& each) {
-        auto reader = each.lock();
-        if (!reader) return true;
-        all.push_back(std::move(reader));
-        return false;
+void Replay::wakeReaders() noexcept {
+    std::erase_if(readers_, [](const std::weak_ptr<Reader>& each) {
+        const std::shared_ptr<Reader> reader = each.lock();
+        if (reader) reader->wake();
+        return !reader;
     });
-    return all;
 }
 
 Replay::Place Replay::join(const std::shared_ptr<Reader>& reader) {
@@ -124,6 +113,7 @@ Replay::Place Replay::join(const std::shared_ptr<Reader>& reader) {
 
 Replay::State Replay::read(Place& place, std::size_t bytes, std::vector<std::string>& lines) const {
     const std::lock_guard lock(mutex_);
+    if (state_ == State::held) return State::held;
     std::size_t taken = 0;
     for (; place.part < parts_.size(); ++place.part, place.offset = 0) {
         if (taken >= bytes) return State::open;
@@ -144,9 +134,21 @@ Replay::State Replay::read(Place& place, std::size_t bytes, std::vector<std::str
     return state_;
 }
 
-bool Replay::isTooLong() const {
+Replay::State Replay::state() const {
     const std::lock_guard lock(mutex_);
-    return state_ == State::too_long;
+    return state_;
+}
+
+const char* Replay::reasonOf(State state) noexcept {
+    if (state == State::too_long) {
+        return "the response is longer than the server keeps for clients that come back"
+               " (ServerOptions::replay_bytes_max); load the conversation when the run has ended";
+    }
+    if (state == State::failed) {
+        return "the server had no memory to keep the response for clients that come back; load the conversation when"
+               " the run has ended";
+    }
+    return nullptr;
 }
 
 std::size_t Replay::bytes() const {

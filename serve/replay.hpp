@@ -29,9 +29,19 @@ public:
     Replay(const Replay&) = delete;
     Replay& operator=(const Replay&) = delete;
 
-    enum class State : std::uint8_t { open, ended, too_long };
+    enum class State : std::uint8_t {
+        held,       // the run is about to begin, or to be refused
+        open,       // more may follow
+        ended,      // all parts are recorded
+        too_long,   // the response is longer than the limit
+        failed,     // the response could not be recorded, as there was no memory
+        not_begun,  // the run was refused: there is no response
+    };
+    /// Why a client that comes back cannot be sent the response; null for states in which it can.
+    static const char* reasonOf(State state) noexcept;
 
-    /// A reader that is woken when there is more. `wake` is called by the thread that adds, with no lock held.
+    /// A reader that is woken when there is more. `wake` is called by the thread that adds, and must not call the
+    /// replay.
     class Reader {
     public:
         virtual ~Reader() = default;
@@ -46,14 +56,17 @@ public:
 
     /// One line of the protocol "ui". Errors: std::bad_alloc; nothing is added then.
     void add(const std::string& line);
-    /// There is no more.
+    /// Keeps the readers waiting until `release`, or `end`. Call it before there are readers.
+    void hold() noexcept { state_ = State::held; }
+    void release() noexcept;
+    /// There is no more. Without effect after the first time.
     void end(State state = State::ended) noexcept;
     /// A place at the beginning, for a reader that is notified until it is destroyed.
     Place join(const std::shared_ptr<Reader>& reader);
     /// Appends what follows the place, at most about `bytes` (at least one part), and moves the place. The result is
-    /// what is known once all parts have been read; `open` while some are left.
+    /// what is known once all parts have been read; `open` while some are left. Nothing is read while it is held.
     State read(Place& place, std::size_t bytes, std::vector<std::string>& lines) const;
-    bool isTooLong() const;
+    State state() const;
     std::size_t bytes() const;
 
 private:
@@ -66,7 +79,9 @@ private:
     bool grows(const std::string& head) const;
     bool makeRoom(std::size_t more);
     void forgetTransient();
-    std::vector<std::shared_ptr<Reader>> readers();
+    bool takes() const noexcept { return state_ == State::open || state_ == State::held; }
+    void wakeReaders() noexcept;
+    void change(State one, State other, State next) noexcept;
 
     const Limits limits_;
     const std::shared_ptr<std::atomic<std::size_t>> all_;

@@ -21,8 +21,9 @@ namespace stategraph::serve {
 namespace {
 
 constexpr std::size_t batch_bytes = 64U << 10U;
-constexpr const char* too_long =
-    R"({"type":"error","errorText":"the response is longer than the server keeps for clients that come back; load the conversation when the run has ended"})";
+
+/// A part of the protocol "ui" for a text that needs no escapes.
+std::string errorPart(const char* text) { return R"({"type":"error","errorText":")" + std::string(text) + "\"}"; }
 
 /// A run whose end was told is known as under way for some microseconds more.
 asio::awaitable<void> awaitEnd(asio::any_io_executor executor, const ActiveRun& run) {
@@ -85,12 +86,8 @@ public:
         }
     }
     void watchClient() {
-        const auto look = [self = shared_from_this()](const boost::system::error_code& error, std::size_t size) {
-            if (self->is_ended_ || (!error && size > 0)) return;  // the next request waits
-            self->has_gone_ = true;
-            self->notify();
-        };
-        socket_->socket().async_receive(asio::buffer(&byte_, 1), asio::ip::tcp::socket::message_peek, look);
+        socket_->socket().async_receive(asio::buffer(&byte_, 1), asio::ip::tcp::socket::message_peek,
+                                        Look(shared_from_this()));
     }
     /// Before the replay is read: what happens from now on ends the next `wait`.
     void beginReading() noexcept { has_news_ = false; }
@@ -104,12 +101,30 @@ public:
     }
     bool hasGone() const noexcept { return has_gone_; }
     void end() noexcept {
-        is_ended_ = true;
+        if (std::exchange(is_ended_, true)) return;
         boost::system::error_code ignored;
         socket_->socket().cancel(ignored);
     }
 
 private:
+    /// The handler of `watchClient`. Where it is destroyed without having been called, the client counts as gone.
+    class Look {
+    public:
+        explicit Look(std::shared_ptr<ReplayReader> reader) noexcept : reader_(std::move(reader)) {}
+        Look(Look&&) noexcept = default;
+        ~Look() {
+            if (reader_) reader_->has_gone_ = true;  // on any thread: it is seen at the next heartbeat
+        }
+        void operator()(const boost::system::error_code& error, std::size_t size) {
+            const std::shared_ptr<ReplayReader> reader = std::move(reader_);
+            if (reader->is_ended_ || (!error && size > 0)) return;  // the next request waits
+            reader->has_gone_ = true;
+            reader->notify();
+        }
+
+    private:
+        std::shared_ptr<ReplayReader> reader_;
+    };
     void notify() {
         has_news_ = true;
         timer_.cancel();
@@ -119,7 +134,7 @@ private:
     asio::steady_timer timer_;
     std::atomic<bool> is_waked_ = false;
     bool has_news_ = false;
-    bool has_gone_ = false;
+    std::atomic<bool> has_gone_ = false;
     bool is_ended_ = false;
     char byte_ = 0;
 };
@@ -136,7 +151,7 @@ asio::awaitable<bool> tellAll(const Shared& shared, EventWriter& writer, ReplayR
         const Replay::State state = replay.read(place, batch_bytes, lines);
         for (const std::string& line : lines) writer.add(line);
         if (lines.empty() && is_due) writer.addHeartbeat();
-        if (state == Replay::State::too_long) writer.add(too_long);
+        if (const char* const reason = Replay::reasonOf(state)) writer.add(errorPart(reason));
         const bool is_last = state != Replay::State::open;
         if (is_last) writer.addLast();
         const bool has_more = !lines.empty();
@@ -148,33 +163,55 @@ asio::awaitable<bool> tellAll(const Shared& shared, EventWriter& writer, ReplayR
     co_return is_sent;
 }
 
+/// Its destructors run also where Asio destroys a coroutine without resuming it, as it does for want of memory.
+struct EndsReplay {
+    const std::shared_ptr<Replay>& replay;
+    Replay::State state = Replay::State::failed;
+    ~EndsReplay() { replay->end(state); }
+};
+struct EndsReader {
+    const std::shared_ptr<ReplayReader>& reader;
+    ~EndsReader() { reader->end(); }
+};
+
+/// Until the run has begun, or was refused.
+asio::awaitable<Replay::State> awaitBegin(const Shared& shared, ReplayReader& reader, const Replay& replay) {
+    for (;;) {
+        reader.beginReading();
+        const Replay::State state = replay.state();
+        if (state != Replay::State::held || reader.hasGone()) co_return state;
+        co_await reader.wait(shared.options.heartbeat);
+    }
+}
+
 }  // namespace
 
 asio::awaitable<void> record(Recording recording, std::shared_ptr<Replay> replay) {
+    EndsReplay end{replay};
     Recording from = std::move(recording);
-    bool is_whole = true;
     try {
         co_await write(from, *replay);
-    } catch (const std::exception&) {
-        is_whole = false;
+        end.state = Replay::State::ended;
+    } catch (const std::exception&) {  // those that come back are told that it failed
     }
-    replay->end(is_whole ? Replay::State::ended : Replay::State::too_long);
 }
 
-asio::awaitable<bool> replay(std::shared_ptr<Shared> shared, std::shared_ptr<Socket> socket, const Protocol& protocol,
-                             std::shared_ptr<ActiveRun> run, const Request& request) {
+asio::awaitable<Replayed> replay(std::shared_ptr<Shared> shared, std::shared_ptr<Socket> socket,
+                                 const Protocol& protocol, std::shared_ptr<ActiveRun> run, const Request& request) {
     EventWriter writer(shared, socket, protocol, request);
     const auto reader = std::make_shared<ReplayReader>(socket);
     const Replay::Place place = run->replay()->join(reader);
-    reader->watchClient();
+    const EndsReader end{reader};
     bool is_sent = false;
     try {
+        reader->watchClient();
+        const Replay::State state = co_await awaitBegin(*shared, *reader, *run->replay());
+        if (state == Replay::State::not_begun) co_return Replayed::nothing;
         is_sent = co_await tellAll(*shared, writer, *reader, *run->replay(), place);
     } catch (const std::exception&) {  // the client sees that the response broke off
     }
-    const bool is_left = !is_sent || reader->hasGone();
-    reader->end();
-    co_return !is_left && writer.keeps() && !shared->is_draining;
+    const bool is_whole = is_sent && !reader->hasGone();
+    co_return is_whole&& writer.keeps() && !shared->is_draining ? Replayed::all : Replayed::broken;
 }
 
 }  // namespace stategraph::serve

@@ -36,10 +36,15 @@ struct Recording {
 /// Until the run has ended. Await it on an executor of its own; it throws nothing.
 asio::awaitable<void> record(Recording recording, std::shared_ptr<Replay> replay);
 
+enum class Replayed : std::uint8_t {
+    all,      // the connection can be used again
+    broken,   // it cannot
+    nothing,  // the run was refused before it began; nothing was sent
+};
 /// A response that begins with what a run has told so far and continues until its end: for a client that comes back.
-/// True: the connection can be used again. Await it on the socket's executor. The protocol and the request must outlive
-/// it.
-asio::awaitable<bool> replay(std::shared_ptr<Shared> shared, std::shared_ptr<Socket> socket, const Protocol& protocol,
-                             std::shared_ptr<ActiveRun> run, const Request& request);
+/// It waits while the run is about to begin. Await it on the socket's executor. The protocol and the request must
+/// outlive it.
+asio::awaitable<Replayed> replay(std::shared_ptr<Shared> shared, std::shared_ptr<Socket> socket,
+                                 const Protocol& protocol, std::shared_ptr<ActiveRun> run, const Request& request);
 
 }  // namespace stategraph::serve

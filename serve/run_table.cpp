@@ -63,7 +63,7 @@ RunTable::Place::Place(std::shared_ptr<RunTable> table, std::shared_ptr<Endpoint
 
 RunTable::Place::~Place() {
     if (!run_) return;
-    if (run_->replay()) run_->replay()->end();
+    if (run_->replay()) run_->replay()->end(Replay::State::not_begun);
     table_->end(key_, table_->not_begun_);
 }
 
@@ -76,6 +76,7 @@ std::shared_ptr<ActiveRun> RunTable::Place::begin(const Begin& work) {
           [table = table_, key = key_, endpoint = endpoint_](Outcome<void> outcome) {
               table->end(key, outcome.error());
           });
+    if (run_->replay()) run_->replay()->release();
     return std::move(run_);
 }
 

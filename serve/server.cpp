@@ -1,21 +1,21 @@
 #include <stategraph/serve/server.hpp>
 
+#include <algorithm>
+#include <atomic>
 #include <condition_variable>
-#include <list>
+#include <csignal>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/address.hpp>
-#include <boost/asio/redirect_error.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/strand.hpp>
-#include <boost/asio/use_awaitable.hpp>
 
 #include <stategraph/detail/plain_name.hpp>
 #include <stategraph/error.hpp>
@@ -41,180 +41,218 @@ ServerOptions checked(ServerOptions options) {
     return options;
 }
 
+/// A thread for some of the connections, with an execution context of its own: its handlers run one after the other
+/// without a strand. Asio 1.81 cannot do without memory what a strand needs: creating one reads an uninitialised
+/// pointer, and passing one on to the next handler ends the process.
+struct Worker {
+    Worker() : context(1), guard(context.get_executor()) {}
+
+    /// A handler that throws, for want of memory, ends neither the thread nor other clients.
+    void run() noexcept {
+        for (;;) {
+            try {
+                context.run();
+                return;
+            } catch (...) {
+            }
+        }
+    }
+
+    asio::io_context context;
+    Guard guard;
+    std::thread thread;
+};
+
+asio::awaitable<void> serveClient(std::shared_ptr<Connection> connection) {
+    try {
+        co_await connection->serve();
+    } catch (const std::exception&) {  // it ends this connection, and no other
+    }
+}
+
 }  // namespace
 
-struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
+/// The acceptor, the signals and the end of the server have a thread of their own. Other threads set what they want and
+/// stop its context, which needs no memory; the thread looks what is wanted, and continues.
+struct Server::Impl {
     explicit Impl(ServerOptions options)
         : shared(std::make_shared<Shared>(checked(std::move(options)))),
-          context(static_cast<int>(shared->options.threads)),
+          context(1),
           guard(context.get_executor()),
-          acceptor(asio::make_strand(context)),
-          signals(acceptor.get_executor()),
-          patience(acceptor.get_executor()),
-          look(acceptor.get_executor()) {
-        shared->sockets = context.get_executor();
+          acceptor(context),
+          signals(context) {
         const tcp::endpoint where(asio::ip::make_address(shared->options.address), shared->options.port);
         acceptor.open(where.protocol());
         acceptor.set_option(tcp::acceptor::reuse_address(true));
         acceptor.bind(where);
         acceptor.listen();
+        acceptor.non_blocking(true);
         port = acceptor.local_endpoint().port();
+        for (std::size_t i = 0; i < shared->options.threads; ++i) workers.push_back(std::make_unique<Worker>());
+    }
+    ~Impl() {
+        is_stopping = true;
+        context.stop();
+        if (thread.joinable()) thread.join();
+        for (const auto& worker : workers) worker->context.stop();
+        for (const auto& worker : workers) {
+            if (worker->thread.joinable()) worker->thread.join();
+        }
     }
 
     void begin() {
-        asio::co_spawn(acceptor.get_executor(), accept(shared_from_this()), asio::detached);
         if (shared->options.handle_signals) {
             signals.add(SIGTERM);
             signals.add(SIGINT);
-            signals.async_wait([weak = weak_from_this()](const boost::system::error_code& error, int) {
-                const auto self = weak.lock();
-                if (!error && self) self->drainNow(std::chrono::seconds(10));
+            signals.async_wait([this](const boost::system::error_code& error, int) {
+                if (!error) drain(std::chrono::seconds(10));
             });
         }
-        for (std::size_t i = 0; i < shared->options.threads; ++i) {
-            threads.emplace_back([this] { work(); });
+        for (const auto& worker : workers) worker->thread = std::thread([&at = *worker] { at.run(); });
+        thread = std::thread([this] { work(); });
+    }
+    void drain(std::chrono::milliseconds patience) noexcept {
+        constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 365);
+        {
+            const std::lock_guard lock(mutex);
+            if (!deadline) deadline = Clock::now() + std::min(patience, longest);
         }
+        context.stop();
+    }
+    void stop() noexcept {
+        is_stopping = true;
+        context.stop();
+    }
+    void wait() {
+        std::unique_lock lock(mutex);
+        ended.wait(lock, [this] { return has_ended; });
     }
 
-    /// What a handler throws, without memory, ends neither the thread nor the other clients.
-    void work() {
-        for (;;) {
+    const std::shared_ptr<Shared> shared;
+    std::uint16_t port = 0;
+
+private:
+    using Clock = std::chrono::steady_clock;
+
+    /// The handler that is called when clients have come.
+    class Arrival {
+    public:
+        explicit Arrival(Impl& server) noexcept : server_(&server) { server.is_accepting = true; }
+        Arrival(Arrival&& other) noexcept : server_(std::exchange(other.server_, nullptr)) {}
+        ~Arrival() {  // if it was not called there was no memory; `work` begins again
+            if (server_ != nullptr) server_->is_accepting = false;
+        }
+        void operator()(const boost::system::error_code& error) {
+            Impl& server = *std::exchange(server_, nullptr);
+            server.is_accepting = false;
+            if (error == asio::error::operation_aborted) return;
+            server.acceptAll();
+            server.awaitClients();
+        }
+
+    private:
+        Impl* server_;
+    };
+
+    /// The server's own thread.
+    void work() noexcept {
+        while (!is_stopping) {
             try {
-                context.run();
-                return;
-            } catch (const std::exception&) {
+                context.restart();  // before it is looked what is wanted: who wants more stops it after that
+                const auto until = drainsUntil();
+                if (until) beginDraining();
+                if (!is_accepting) awaitClients();
+                if (is_stopping || (until && hasDrained(*until))) break;
+                if (until) {
+                    context.run_for(std::chrono::milliseconds(10));
+                } else {
+                    context.run();
+                }
+            } catch (...) {  // no memory; it tries again
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
             }
         }
+        end();
     }
-    static asio::awaitable<void> accept(std::shared_ptr<Impl> self) {
-        while (self->acceptor.is_open()) {
-            try {
-                auto [error, socket] = co_await self->acceptor.async_accept(asio::make_strand(self->context),
-                                                                            asio::as_tuple(asio::use_awaitable));
-                if (!error) {
-                    if (self->shared->connections < self->shared->options.connections_max)
-                        self->welcome(std::move(socket));
-                    continue;
-                }
-                if (error == asio::error::operation_aborted) break;
-                // No descriptors, or no memory: others will be free.
-                asio::steady_timer wait(self->acceptor.get_executor(), std::chrono::milliseconds(20));
-                boost::system::error_code ignored;
-                co_await wait.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
-                continue;
-            } catch (const std::bad_alloc&) {  // it listens on
+    void awaitClients() {
+        if (acceptor.is_open()) acceptor.async_wait(tcp::acceptor::wait_read, Arrival(*this));
+    }
+    void acceptAll() {
+        while (!is_stopping) {
+            boost::system::error_code error;
+            const asio::any_io_executor executor = workers[next_worker++ % workers.size()]->context.get_executor();
+            tcp::socket socket = acceptor.accept(executor, error);
+            if (error == asio::error::would_block || error == asio::error::try_again) return;
+            if (error) {  // no descriptors, or no memory: others will be free
+                if (error != asio::error::connection_aborted)
+                    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+                return;
             }
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            if (shared->connections < shared->options.connections_max) welcome(std::move(socket));
         }
     }
     void welcome(tcp::socket socket) {
         boost::system::error_code ignored;
         socket.set_option(tcp::no_delay(true), ignored);
         const auto executor = socket.get_executor();
-        try {
-            const auto connection = std::make_shared<Connection>(shared, std::move(socket));
-            std::erase_if(connections, [](const std::weak_ptr<Connection>& each) { return each.expired(); });
-            connections.push_back(connection);
-            asio::co_spawn(executor, serve(connection), asio::detached);
-        } catch (const std::bad_alloc&) {  // the client is left
-        }
-    }
-    static asio::awaitable<void> serve(std::shared_ptr<Connection> connection) {
-        try {
-            co_await connection->serve();
-        } catch (const std::exception&) {  // it ends this connection, and no other
-        }
+        asio::co_spawn(executor, serveClient(std::make_shared<Connection>(shared, std::move(socket))), asio::detached);
     }
 
-    void drainNow(std::chrono::milliseconds time) noexcept {
+    std::optional<Clock::time_point> drainsUntil() {
+        const std::lock_guard lock(mutex);
+        return deadline;
+    }
+    void beginDraining() noexcept {
         if (shared->is_draining.exchange(true)) return;
         boost::system::error_code ignored;
         acceptor.close(ignored);
         shared->runs->drain();
-        try {
-            patience.expires_after(time);
-            patience.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
-                if (!error) self->stopNow();
-            });
-            lookForEnd();
-        } catch (const std::exception&) {  // without a timer nothing would end it
-            stopNow();
-        }
     }
-    /// Has the server's strand do it; where there is no memory for that, tries again for some seconds, and then ends
-    /// without it.
-    template <class F>
-    void soon(F what) noexcept {
-        for (int left = 500; left > 0; --left) {
-            try {
-                asio::post(acceptor.get_executor(), what);
-                return;
-            } catch (const std::exception&) {
-                std::this_thread::sleep_for(std::chrono::milliseconds(10));
-            }
-        }
-        shared->is_draining = true;
-        shared->runs->stop();
-        context.stop();
-        setEnded();
+    /// Whether nothing is left to wait for. Connections without a run are closed; what a run's clients have still to
+    /// be sent they are given time for.
+    bool hasDrained(Clock::time_point until) noexcept {
+        if (Clock::now() >= until) return true;
+        if (shared->runs->size() > 0) return false;
+        if (shared->connections == 0) return true;
+        if (++looks_without_runs >= 20) closeAll();
+        return false;
     }
-    void setEnded() noexcept {
-        const std::lock_guard lock(mutex);
-        has_ended = true;
-        ended.notify_all();
+    /// False: some could not be closed, for want of memory.
+    bool closeAll() noexcept {
+        const std::lock_guard lock(shared->open_mutex);
+        bool all = true;
+        for (Connection* const each : shared->open) all = each->close() && all;
+        return all;
     }
-    /// Until nothing is left to wait for.
-    void lookForEnd() {
-        if (shared->runs->size() == 0 && !is_stopped) {
-            closeIdle();
-            if (shared->connections == 0) {
-                stopNow();
-                return;
-            }
-        }
-        look.expires_after(std::chrono::milliseconds(10));
-        look.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
-            if (!error && !self->is_stopped) self->lookForEnd();
-        });
-    }
-    /// Those that wait for a request. What a run's clients have still to be told they are given time for.
-    void closeIdle() {
-        if (++looks_without_runs < 20) return;
-        closeAll();
-    }
-    void closeAll() {
-        for (const auto& each : connections) {
-            if (const auto connection = each.lock()) connection->close();
-        }
-    }
-    void stopNow() noexcept {
-        if (std::exchange(is_stopped, true)) return;
+    void end() noexcept {
         shared->is_draining = true;
         boost::system::error_code ignored;
         acceptor.close(ignored);
         signals.cancel(ignored);
-        patience.cancel();
-        look.cancel();
         shared->runs->stop();
-        closeAll();
-        guard.reset();
-        setEnded();
+        // Those that remain are closed when the server is destroyed.
+        for (int left = 100; left > 0 && !closeAll(); --left)
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        for (const auto& worker : workers) worker->guard.reset();
+        const std::lock_guard lock(mutex);
+        has_ended = true;
+        ended.notify_all();
     }
 
-    const std::shared_ptr<Shared> shared;
-    asio::io_context context;
-    Guard guard;
-    tcp::acceptor acceptor;  // with what else is on its strand
-    asio::signal_set signals;
-    asio::steady_timer patience, look;
-    std::list<std::weak_ptr<Connection>> connections;
+    std::atomic<bool> is_stopping = false;
+    std::vector<std::unique_ptr<Worker>> workers;
+    std::size_t next_worker = 0;
     int looks_without_runs = 0;
-    bool is_stopped = false;
-    std::uint16_t port = 0;
-    std::vector<std::thread> threads;
+    bool is_accepting = false;
     std::mutex mutex;
+    std::optional<Clock::time_point> deadline;  // of a drain
     std::condition_variable ended;
     bool has_ended = false;
+    asio::io_context context;
+    Guard guard;
+    tcp::acceptor acceptor;
+    asio::signal_set signals;
+    std::thread thread;
 };
 
 Server::Server(ServerOptions options) : impl_(std::make_shared<Impl>(std::move(options))) { impl_->begin(); }
@@ -223,8 +261,6 @@ Server::~Server() {
     stop();
     wait();
     impl_->shared->runs->waitUntilEmpty(std::chrono::seconds(10));
-    impl_->context.stop();
-    for (std::thread& thread : impl_->threads) thread.join();
 }
 
 void Server::add(const std::string& name, std::shared_ptr<Endpoint> endpoint) {
@@ -243,18 +279,9 @@ void Server::page(const std::string& path, std::string content_type, std::string
 
 std::uint16_t Server::port() const noexcept { return impl_->port; }
 
-void Server::wait() {
-    std::unique_lock lock(impl_->mutex);
-    impl_->ended.wait(lock, [this] { return impl_->has_ended; });
-}
-
-void Server::drain(std::chrono::milliseconds patience) noexcept {
-    impl_->soon([impl = impl_, patience] { impl->drainNow(patience); });
-}
-
-void Server::stop() noexcept {
-    impl_->soon([impl = impl_] { impl->stopNow(); });
-}
+void Server::wait() { impl_->wait(); }
+void Server::drain(std::chrono::milliseconds patience) noexcept { impl_->drain(patience); }
+void Server::stop() noexcept { impl_->stop(); }
 
 std::size_t Server::runs() const noexcept { return impl_->shared->runs->size(); }
 std::size_t Server::connections() const noexcept { return impl_->shared->connections; }

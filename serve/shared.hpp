@@ -1,11 +1,10 @@
 #pragma once
 #include <atomic>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
-
-#include <boost/asio/any_io_executor.hpp>
 
 #include <stategraph/serve/server.hpp>
 
@@ -13,6 +12,8 @@
 #include "serve/run_table.hpp"
 
 namespace stategraph::serve {
+
+class Connection;
 
 struct Page {
     std::string content_type;
@@ -39,8 +40,9 @@ struct Shared {
     std::atomic<bool> is_draining = false;
     /// What all replays take.
     const std::shared_ptr<std::atomic<std::size_t>> replay_bytes = std::make_shared<std::atomic<std::size_t>>(0);
-    /// Where sockets are, for work that outlives a connection. Set before the first one.
-    asio::any_io_executor sockets;
+    /// The connections that exist. Each enters and removes itself.
+    std::mutex open_mutex;
+    std::list<Connection*> open;
 
     mutable std::mutex mutex;
     std::map<std::string, std::shared_ptr<Endpoint>> endpoints;

@@ -1,6 +1,7 @@
 #include "src/stream/topic.hpp"
 
 #include <algorithm>
+#include <new>
 
 namespace stategraph::stream {
 namespace {
@@ -26,20 +27,30 @@ void Topic::replace(Mailboxes mailboxes) {
     inner_modes_ = inner_modes;
     any_ = !mailboxes.empty();
     mailboxes_ = std::make_shared<const Mailboxes>(std::move(mailboxes));
+    has_stale_ = false;
+}
+
+// Those that are there, but for `removed`, and for closed ones if one of them could not be removed before.
+Topic::Mailboxes Topic::without(const Mailbox* removed) const {
+    Mailboxes all = *mailboxes_;
+    std::erase_if(all, [&](const auto& each) { return each.get() == removed || (has_stale_ && each->isClosed()); });
+    return all;
 }
 
 void Topic::add(std::shared_ptr<Mailbox> mailbox) {
     const std::lock_guard lock(mutex_);
-    Mailboxes all = *mailboxes_;
+    Mailboxes all = without(nullptr);
     all.push_back(std::move(mailbox));
     replace(std::move(all));
 }
 
-void Topic::remove(const Mailbox* mailbox) {
+void Topic::remove(const Mailbox* mailbox) noexcept {
     const std::lock_guard lock(mutex_);
-    Mailboxes all = *mailboxes_;
-    std::erase_if(all, [&](const auto& each) { return each.get() == mailbox; });
-    replace(std::move(all));
+    try {
+        replace(without(mailbox));
+    } catch (const std::bad_alloc&) {  // a closed mailbox takes nothing; it is removed with the next one
+        has_stale_ = true;
+    }
 }
 
 std::shared_ptr<const Topic::Mailboxes> Topic::mailboxes() const {

@@ -13,7 +13,8 @@ namespace stategraph::stream {
 class Topic {
 public:
     void add(std::shared_ptr<Mailbox> mailbox);
-    void remove(const Mailbox* mailbox);
+    /// Of a mailbox that is closed.
+    void remove(const Mailbox* mailbox) noexcept;
     std::size_t size() const;
 
     /// Whether somebody wants events of this mode, of the root graph or of subgraphs.
@@ -38,11 +39,13 @@ public:
 private:
     using Mailboxes = std::vector<std::shared_ptr<Mailbox>>;
     std::shared_ptr<const Mailboxes> mailboxes() const;
+    Mailboxes without(const Mailbox* removed) const;
     void replace(Mailboxes mailboxes);
 
     mutable std::mutex mutex_;
     std::shared_ptr<const Mailboxes> mailboxes_ = std::make_shared<Mailboxes>();  // never changed, only replaced
     std::atomic<bool> any_ = false;
+    bool has_stale_ = false;     // one that has left could not be removed, for want of memory
     std::atomic<int> runs_ = 0;  // under way
     std::atomic<bool> with_inputs_ = false;
     std::atomic<bool> without_inputs_ = false;

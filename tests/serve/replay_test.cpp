@@ -113,15 +113,42 @@ TEST_CASE("a replay that would take too much ends, and what all take is counted 
         Replay::State state = Replay::State::open;
         for (int i = 0; i < 100 && state == Replay::State::open; ++i) state = replay.read(place, 1000, lines);
         CHECK(state == Replay::State::too_long);
-        CHECK(replay.isTooLong());
+        CHECK(replay.state() == Replay::State::too_long);
         CHECK(replay.bytes() <= 10'000);
         CHECK(*all == replay.bytes());
         Replay other({.bytes_of_all = replay.bytes() + 10}, all);
         other.add(delta("0123456789"));
-        CHECK(other.isTooLong());
+        CHECK(other.state() == Replay::State::too_long);
         CHECK(*all == replay.bytes());
     }
     CHECK(*all == 0);
+}
+
+TEST_CASE("a response that could not be recorded is not called too long") {
+    Replay replay({}, counter());
+    replay.end(Replay::State::failed);
+    CHECK(replay.state() == Replay::State::failed);
+    const std::string reason = Replay::reasonOf(replay.state());
+    CHECK(reason.find("no memory") != std::string::npos);
+    CHECK(reason.find("longer") == std::string::npos);
+    CHECK(Replay::reasonOf(Replay::State::ended) == nullptr);
+}
+
+TEST_CASE("nothing is read of a replay that is held") {
+    Replay replay({}, counter());
+    replay.hold();
+    replay.add(delta("a word"));
+    Replay::Place place;
+    std::vector<std::string> lines;
+    CHECK(replay.read(place, 1000, lines) == Replay::State::held);
+    CHECK(lines.empty());
+    replay.release();
+    CHECK(replay.read(place, 1000, lines) == Replay::State::open);
+    CHECK(lines.size() == 1);
+    replay.end();
+    replay.end(Replay::State::not_begun);
+    replay.release();
+    CHECK(replay.state() == Replay::State::ended);
 }
 
 TEST_CASE("transient parts are for the readers that are connected, and the oldest go") {

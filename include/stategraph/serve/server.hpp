@@ -31,7 +31,7 @@ struct ServerOptions {
     std::string address = "127.0.0.1";
     /// 0: one that is free (Server::port).
     std::uint16_t port = 0;
-    /// For sockets alone; runs are on `executor`. At least 1.
+    /// For sockets alone; runs are on `executor`. Each connection stays on one of them. At least 1.
     std::size_t threads = 2;
     /// Where runs are; none: the common one.
     std::shared_ptr<Executor> executor = {};
@@ -62,7 +62,8 @@ struct ServerOptions {
     std::size_t events_max = 256;
     std::size_t event_bytes_max = 256U << 10U;
     /// What is kept of a run's response for clients that come back to a chat, and of all runs together. A run whose
-    /// response is longer goes on; who comes back to it is refused with 503.
+    /// response is longer, or cannot be recorded for want of memory, continues; a client that comes back to it is
+    /// refused with 503.
     std::size_t replay_bytes_max = 4U << 20U;
     std::size_t replay_bytes_all = 256U << 20U;
     /// SIGTERM and SIGINT drain the server.
@@ -78,7 +79,7 @@ struct ServerOptions {
 ///   GET  /NAME/THREAD/state, /history?limit=N    as JSON
 ///   POST /NAME/chat, GET /NAME/chat/THREAD/stream  what `useChat` of the AI SDK asks for (protocol "ui")
 /// A client that comes back to a chat is sent the response of the run under way from its beginning, then what follows,
-/// each part once; 204 if no run is under way.
+/// each part once; 204 if no run is under way, or the one that was about to begin is refused.
 ///   GET  /NAME/schema                            JSON Schemas of the state, the input and each protocol's lines;
 /// ?as=typescript: declarations
 ///   GET  /health                                 {"runs", "connections"}

@@ -1,0 +1,114 @@
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <stategraph/error.hpp>
+#include <stategraph/memory_saver.hpp>
+#include <stategraph/serve/endpoint.hpp>
+#include <stategraph/serve/server.hpp>
+#include <stategraph/stategraph.hpp>
+
+#include "tests/serve/client.hpp"
+
+// A page that comes back while a chat is about to begin, or to be refused.
+namespace sg = stategraph;
+namespace serve = stategraph::serve;
+using namespace std::chrono_literals;
+
+// Not in an unnamed namespace: coroutines that the server's templates make of it have names of their own.
+namespace deciding {
+
+struct State {
+    std::vector<std::string> said = {};
+    static constexpr auto channels() { return sg::channels(sg::channel("said", &State::said, sg::append)); }
+};
+
+void await(const std::atomic<bool>& flag) {
+    for (int left = 20'000; left > 0 && !flag; --left) std::this_thread::sleep_for(1ms);
+}
+
+/// Its run ends when it may.
+sg::CompiledGraph<State> speaker(std::shared_ptr<std::atomic<bool>> may_end) {
+    sg::StateGraph<State> graph;
+    graph.addNode("say", [may_end](const State&) -> sg::Update<State> {
+        await(*may_end);
+        return {sg::add(&State::said, std::string("yes"))};
+    });
+    graph.addEdge(sg::START, "say").addEdge("say", sg::END);
+    return graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
+}
+
+/// Decides about a chat when it may.
+class Deciding final : public serve::GraphEndpoint<State> {
+public:
+    Deciding(bool refuses, std::shared_ptr<std::atomic<bool>> may_end)
+        : GraphEndpoint(speaker(std::move(may_end)), {.protocols = {serve::uiMessages()}}), refuses_(refuses) {}
+
+    serve::Begin prepare(serve::Operation, const sg::ThreadId&, const sg::Value&) override {
+        is_asked = true;
+        await(may_decide);
+        if (refuses_) throw sg::InvalidArgumentError("not now");
+        return begin(sg::Update<State>{sg::add(&State::said, std::string("go"))});
+    }
+
+    std::atomic<bool> is_asked = false;
+    std::atomic<bool> may_decide = false;
+
+private:
+    const bool refuses_;
+};
+
+}  // namespace deciding
+
+namespace {
+
+struct Answers {
+    client::Response chat, page;
+};
+
+Answers comeBackBeforeTheDecision(bool refuses) {
+    const auto may_end = std::make_shared<std::atomic<bool>>(false);
+    const auto endpoint = std::make_shared<deciding::Deciding>(refuses, may_end);
+    serve::Server server;
+    server.add("a", endpoint);
+    client::Connection chat(server.port());
+    chat.request("POST", "/a/chat", R"({"id":"t","messages":[{"role":"user","parts":[{"type":"text","text":"go"}]}]})");
+    deciding::await(endpoint->is_asked);
+    client::Connection page(server.port());
+    page.request("GET", "/a/chat/t/stream");
+    std::this_thread::sleep_for(50ms);  // it is looked for before the decision; if it is not, what follows holds too
+    endpoint->may_decide = true;
+    Answers answers;
+    if (refuses) {
+        answers.page = page.read();
+    } else {
+        answers.page = page.head();
+        *may_end = true;
+        for (std::string piece = page.chunk(); !piece.empty(); piece = page.chunk()) answers.page.body += piece;
+    }
+    answers.chat = chat.read();
+    return answers;
+}
+
+}  // namespace
+
+TEST_CASE("a page that comes back before a chat is refused gets 204") {
+    const Answers answers = comeBackBeforeTheDecision(true);
+    CHECK(answers.chat.status == 400);
+    CHECK(answers.page.status == 204);
+    CHECK(answers.page.body.empty());
+}
+
+TEST_CASE("a page that comes back before a chat begins gets the response") {
+    const Answers answers = comeBackBeforeTheDecision(false);
+    CHECK(answers.chat.status == 200);
+    CHECK(answers.page.status == 200);
+    CHECK(answers.page.body.find(R"("type":"start")") != std::string::npos);
+    CHECK(answers.page.body.find("[DONE]") != std::string::npos);
+}
