@@ -26,10 +26,7 @@ Task<> AsyncRun::drive(ResultPlaces result) {
         engine::Run run(core, shared, nullptr, engine::placeOf(core, shared, result.values));
         RunOutcome outcome = co_await engine::driveAsync(run, std::move(impl_->input));
         engine::giveValues(run, result.values, nullptr);
-        result.status = outcome.status;
-        result.interrupts = std::move(outcome.interrupts);
-        result.wake_at = wakeAt(outcome);
-        result.config = std::move(outcome.config);
+        engine::giveResult(outcome, result);
     } catch (Error& error) {
         engine::addRunContext(error, impl_->config);
         throw;

@@ -271,7 +271,7 @@ void AwaitedAttempt::leaveNode() noexcept {
         destroyNode();
         return;
     }
-    context_.env->state.leave();
+    context_.env().state.leave();
     giveUp();
     place_->leave();
 }
@@ -292,9 +292,6 @@ void AwaitedAttempt::destroyNode() noexcept {
 
 namespace stategraph::detail {
 
-std::shared_ptr<void> keepNode(Runtime& runtime) {
-    engine::Attempt* const attempt = runtime.taskContext().attempt_apart;
-    return attempt != nullptr ? attempt->keepNode() : nullptr;
-}
+std::shared_ptr<void> keepNode(Runtime& runtime) { return runtime.taskContext().keepNode(); }
 
 }  // namespace stategraph::detail

@@ -7,6 +7,7 @@
 #include "async/group.hpp"
 #include "async/stop_wait.hpp"
 #include "src/run/execution.hpp"
+#include "src/run/task_turns.hpp"
 #include "src/run/task_window.hpp"
 #include "src/value/times.hpp"
 
@@ -43,18 +44,13 @@ Async<> executeTask(Run& run, Task& task, bool elsewhere) {
     }
 }
 
-// One task at a time, as Run::executeInTurn: one that is to be tried again lets the others go first.
 Async<> executeInTurn(Run& run, bool elsewhere) {
-    std::vector<Task*> left(run.todo().begin(), run.todo().end());
-    for (int number = 1; !left.empty(); ++number) {
-        std::vector<Task*> again;
-        for (Task* task : left) {
-            const Execution execution(run.env(), *task);
-            if (number > 1) co_await waitAfter(run, execution, number - 1);
-            const bool done = co_await tryOnce(run, *task, number, elsewhere);
-            if (!done) again.push_back(task);
-        }
-        left = std::move(again);
+    TaskTurns turns(run.env().memory->superstep.in_turn, run.todo());
+    while (Task* const task = turns.next()) {
+        const Execution execution(run.env(), *task);
+        if (turns.number() > 1) co_await waitAfter(run, execution, turns.number() - 1);
+        const bool done = co_await tryOnce(run, *task, turns.number(), elsewhere);
+        if (!done) turns.again();
     }
 }
 

@@ -10,106 +10,90 @@
 // the middle.
 namespace stategraph::engine {
 
-using detail::TaskContext;
+/// What is awaited in the middle of an attempt: one of these.
+struct Execution::Awaited {
+    struct Inside {
+        Inside(const detail::Core& core, RunShared& shared, const ParentLink& around)
+            : link(around), child(core, shared, &link) {}
+        const ParentLink link;
+        Run child;
+    };
 
-stategraph::Task<bool> Execution::onceAsync(int number) {
-    if (node_.subgraph) return onceInside(number);
-    return onceCalled(number);
+    Awaited(Execution& execution, const RunTaskContext& context);
+    Awaited(const Awaited&) = delete;
+    Awaited& operator=(const Awaited&) = delete;
+
+    detail::RunInput inside_input;
+    std::unique_ptr<Inside> inside;         // the run of a subgraph
+    std::shared_ptr<AwaitedAttempt> apart;  // a node that can be abandoned
+    std::optional<TaskInput> input;         // any other node
+};
+
+Execution::Awaited::Awaited(Execution& execution, const RunTaskContext& context) {
+    TaskEnv& env = execution.env_;
+    const Node& node = execution.node_;
+    if (node.subgraph) {
+        const SubgraphVisit visit(env, execution.task_);
+        inside_input = visit.input();
+        inside = std::make_unique<Inside>(*node.subgraph->spec.core, env.shared, visit.link(context.attempt));
+    } else if (env.callsApart(node)) {
+        apart =
+            std::make_shared<AwaitedAttempt>(env.core().shared_from_this(), node.action,
+                                             TaskInput::shared(env, execution.task_), context, env.stop, node.limits);
+    } else {
+        input.emplace(env, execution.task_, false);
+    }
 }
 
-stategraph::Task<bool> Execution::onceCalled(int number) {
+stategraph::Task<bool> Execution::onceAsync(int number) {
     if (!mayBegin(number)) co_return true;
     TaskWatch watch(env_.observation, env_.place, env_.stop.get(), task_, number);
     if (task_.record.failure) {
         const auto handler = [&] { callHandler(); };
         co_return settle(number, watch, handler);
     }
-    TaskContext context = beginAttempt(number);
+    RunTaskContext context = beginAttempt(number);
     Runtime runtime(context);
     std::optional<CachedTask> cached;
-    std::optional<TaskInput> input;
-    std::shared_ptr<AwaitedAttempt> apart;
+    std::optional<Awaited> awaited;  // none: the result is known, or it failed before
     Attempt::End end = Attempt::End::returned;
+    detail::RunOutcome outcome;
     std::exception_ptr before;
     std::exception_ptr error;
-    bool is_known = false;
     try {
         cached.emplace(env_, task_, context);
-        is_known = cached->restore();
-        if (!is_known && env_.callsApart(node_)) {
-            apart = std::make_shared<AwaitedAttempt>(env_.core().shared_from_this(), node_.action,
-                                                     TaskInput::shared(env_, task_), context, env_.stop, node_.limits);
-        } else if (!is_known) {
-            input.emplace(env_, task_, false);
-        }
+        if (!cached->restore()) awaited.emplace(*this, context);
     } catch (...) {
         before = std::current_exception();
     }
-    if (!before && !is_known) {
+    if (awaited) {
         try {
-            if (apart) {
-                end = co_await AwaitedAttempt::await(apart);
+            if (awaited->inside) {
+                outcome = co_await driveAsync(awaited->inside->child, std::move(awaited->inside_input));
+            } else if (awaited->apart) {
+                end = co_await AwaitedAttempt::await(awaited->apart);
             } else {
                 stategraph::Task<void> node =
-                    node_.action.start(node_.action.callable.get(), input->get(), runtime, task_.result);
+                    node_.action.start(node_.action.callable.get(), awaited->input->get(), runtime, task_.result);
                 co_await std::move(node);
             }
         } catch (...) {
             error = std::current_exception();
-            if (apart) env_.state.leave();
+            if (awaited->apart) env_.state.leave();
         }
     }
-    const auto rest = [&] {
-        if (before) std::rethrow_exception(before);
-        asNode([&] {
-            if (error) std::rethrow_exception(error);
-            if (apart) takeAttempt(*apart, end, context, node_.limits);
-        });
-        endAttempt(context, *cached);
+    const auto ended = [&]() -> const detail::RunOutcome& {
+        if (error) std::rethrow_exception(error);
+        return outcome;
     };
-    co_return settle(number, watch, rest);
-}
-
-stategraph::Task<bool> Execution::onceInside(int number) {
-    if (!mayBegin(number)) co_return true;
-    TaskWatch watch(env_.observation, env_.place, env_.stop.get(), task_, number);
-    if (task_.record.failure) {
-        const auto handler = [&] { callHandler(); };
-        co_return settle(number, watch, handler);
-    }
-    TaskContext context = beginAttempt(number);
-    std::optional<ParentLink> link;
-    std::optional<CachedTask> cached;
-    std::optional<Run> child;
-    detail::RunInput input;
-    detail::RunOutcome outcome;
-    std::exception_ptr before;
-    std::exception_ptr inside;
-    bool is_known = false;
-    try {
-        cached.emplace(env_, task_, context);
-        is_known = cached->restore();
-        if (!is_known) {
-            input = inputInside();
-            link.emplace(linkInside(number));
-            child.emplace(*node_.subgraph->spec.core, env_.shared, &*link);
-        }
-    } catch (...) {
-        before = std::current_exception();
-    }
-    if (child) {
-        try {
-            outcome = co_await driveAsync(*child, std::move(input));
-        } catch (...) {
-            inside = std::current_exception();
-        }
-    }
     const auto rest = [&] {
         if (before) std::rethrow_exception(before);
-        if (child) {
-            endInside(*child, [&]() -> auto& {
-                if (inside) std::rethrow_exception(inside);
-                return outcome;
+        if (awaited && awaited->inside) {
+            endInside(awaited->inside->child, ended);
+        } else if (awaited) {
+            asNode([&] {
+                (void)ended();
+                if (awaited->apart) takeAttempt(*awaited->apart, end, context, node_.limits);
             });
         }
         endAttempt(context, *cached);

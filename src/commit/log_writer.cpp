@@ -11,8 +11,6 @@
 namespace stategraph::engine {
 namespace {
 
-using checkpoint::CommitFields;
-using checkpoint::Deferral;
 using checkpoint::LogOp;
 using detail::ChannelIndex;
 using detail::ChannelSpec;
@@ -36,8 +34,7 @@ void LogWriter::start(const LogSettings& settings) {
     head_ = {};
     stored_ = {};
     snapshot_forced_ = false;
-    first_commit_ = true;
-    logged_last_ = {};
+    schedule_.start();
     folds_ = 0;
 }
 
@@ -50,13 +47,11 @@ void LogWriter::end() noexcept {
     rows_with_commit_.clear();
     changed_.clear();
     operations_.clear();
-    if (fields_.next.capacity() + fields_.sends.capacity() > kept_fields_max) {
-        fields_ = {};
-        payload_ends_ = {};
-    }
-    for (std::string* buffer : {&operations_.entries, &operations_map_, &record_, &payloads_}) {
+    if (fields_.next.capacity() + fields_.sends.capacity() > kept_fields_max) fields_ = {};
+    for (std::string* buffer : {&operations_.entries, &operations_map_, &record_}) {
         if (buffer->capacity() > kept_bytes_max) std::string().swap(*buffer);
     }
+    schedule_.freeAbove(kept_bytes_max);
 }
 
 void LogWriter::open(CheckpointId head, const checkpoint::Folded* from, const detail::Schema& schema) {
@@ -131,113 +126,6 @@ void LogWriter::noteChanges(const State& state, const WriteSet& writes, bool is_
     for (const ChannelIndex index : schema.transient()) {
         if (state.has(index)) changed_[index].changed = true;
     }
-}
-
-// Where the logs of subgraphs are that live with the thread.
-void LogWriter::fillVisits(const CommitStep& step, bool everything) {
-    const Schedule& schedule = *step.schedule;
-    const bool is_whole = everything || stored_.empty();
-    fields_.has_all_visits = schedule.knows_all_visits && (is_whole || schedule.tellsAllVisits());
-    const bool all = is_whole || fields_.has_all_visits;
-    for (const auto& visit : schedule.visits()) {
-        if (all || visit.is_changed) fields_.visits.push_back({visit.log, visit.at});
-    }
-}
-
-// A schedule's part of a commit: only what changed, or (in a snapshot) all there is.
-void LogWriter::fillSchedule(const CommitStep& step, bool everything) {
-    const Topology& topology = *step.topology;
-    Schedule& schedule = *step.schedule;
-    fields_.next.clear();
-    fields_.edges.reset();
-    fields_.joins.clear();
-    fields_.deferred.clear();
-    fields_.sends.clear();
-    fields_.input.reset();
-
-    bool all_by_edge = true;
-    for (const PlannedTask& task : step.next) {
-        if (task.is_send || task.node == topology.start) continue;
-        fields_.next.push_back(topology.nodes[task.node].stored_name);
-        all_by_edge = all_by_edge && schedule.edge(task.node).state == EdgeState::fired;
-    }
-    if (!all_by_edge) {
-        fields_.edges.emplace();
-        for (const NodeIndex node : schedule.activeEdges()) {
-            if (schedule.edge(node).state == EdgeState::fired)
-                fields_.edges->push_back(topology.nodes[node].stored_name);
-        }
-    }
-    const auto addDeferral = [&](std::string_view key, Deferral state) { fields_.deferred.push_back({key, state}); };
-    for (const JoinIndex index : everything ? schedule.activeJoins() : schedule.changedJoins()) {
-        const Join& join = topology.joins[index];
-        const JoinState& state = schedule.join(index);
-        checkpoint::LoggedJoin logged{join.key, {}};
-        for (std::size_t place = 0; place < join.sources.size(); ++place) {
-            const std::size_t word = place >> 6U;
-            if (word < state.arrived.size() && (state.arrived[word] >> (place & 63U) & 1U) != 0) {
-                logged.arrived.push_back(topology.nodes[join.sources[place]].stored_name);
-            }
-        }
-        fields_.joins.push_back(std::move(logged));
-        if (!join.deferred) continue;
-        if (state.released) {
-            addDeferral(join.key, Deferral::released);
-        } else if (!everything && state.count == 0) {
-            addDeferral(join.key, Deferral::gone);
-        }
-    }
-    for (const NodeIndex node : everything ? schedule.activeEdges() : schedule.changedDeferred()) {
-        const EdgeState state = schedule.edge(node).state;
-        if (state == EdgeState::fired) continue;
-        const auto& name = topology.nodes[node].stored_name;
-        if (state == EdgeState::idle) {
-            if (!everything) addDeferral(name, Deferral::gone);
-        } else {
-            addDeferral(name, state == EdgeState::released ? Deferral::released : Deferral::waiting);
-        }
-    }
-    const auto by_key = [](const auto& a, const auto& b) { return detail::storedBefore(a.key, b.key); };
-    std::sort(fields_.joins.begin(), fields_.joins.end(), by_key);
-    std::sort(fields_.deferred.begin(), fields_.deferred.end(), by_key);
-
-    // Payloads and input are encoded one behind the other; views into the buffer come when it no longer grows.
-    payloads_.clear();
-    Encoder encoder(payloads_);
-    payload_ends_.clear();
-    for (const PendingSend& send : schedule.sends) {
-        encodePayload(topology, send, encoder);
-        payload_ends_.push_back(payloads_.size());
-    }
-    if (schedule.has_input) {
-        std::size_t count = 0;
-        const detail::Schema& schema = step.state->schema();
-        for (const detail::Op& op : schedule.input)
-            count += schema.channel(op.channel).kind != detail::ChannelKind::untracked;
-        encoder.array(count);
-        for (const detail::Op& op : schedule.input) {
-            const ChannelSpec& channel = schema.channel(op.channel);
-            if (channel.kind != detail::ChannelKind::untracked) detail::encodeWrite(channel, op, encoder);
-        }
-    }
-    std::size_t start = 0;
-    for (std::size_t i = 0; i < schedule.sends.size(); ++i) {
-        fields_.sends.push_back({topology.nodes[schedule.sends[i].node].stored_name,
-                                 std::string_view(payloads_).substr(start, payload_ends_[i] - start)});
-        start = payload_ends_[i];
-    }
-    if (schedule.has_input) fields_.input = std::string_view(payloads_).substr(start);
-
-    const LastRan& last = schedule.last;
-    const bool ran_changed = last.kind != logged_last_.kind || last.node != logged_last_.node;
-    if (last.kind == LastRan::Kind::nobody || (!ran_changed && !everything && !first_commit_)) {
-        fields_.ran = {};
-    } else if (last.kind == LastRan::Kind::several) {
-        fields_.ran = {checkpoint::Ran::Kind::several, {}};
-    } else {
-        fields_.ran = {checkpoint::Ran::Kind::one, topology.nodes[last.node].stored_name};
-    }
-    logged_last_ = last;
 }
 
 std::string_view LogWriter::operationsMap(const CommitStep& step, bool snapshot) {
@@ -324,10 +212,11 @@ void LogWriter::addUnknownChannels(OperationLog& log) {
 void LogWriter::encode(const CommitStep& step, std::string& out) {
     const bool snapshot = snapshotIsDue();
     if (snapshot || stored_.empty()) base_ = step.id;
-    fillSchedule(step, snapshot);
+    schedule_.fill(*step.topology, step.state->schema(), *step.schedule, step.next, snapshot, fields_);
     fields_.visits.clear();  // also of another graph's run: the writer is used again
     fields_.has_all_visits = false;
-    if (step.topology->has_lasting || !step.schedule->visits().empty()) fillVisits(step, snapshot);
+    if (step.topology->has_lasting || !step.schedule->visits().empty())
+        ScheduleFields::fillVisits(*step.schedule, snapshot || stored_.empty(), fields_);
     fields_.id = step.id;
     fields_.parent = stored_;
     fields_.base = base_;
@@ -346,7 +235,7 @@ void LogWriter::encode(const CommitStep& step, std::string& out) {
     countSizes(snapshot, out.size());
     input_bytes_ = fields_.input ? fields_.input->size() : 0;
     fingerprints_logged_ = true;
-    first_commit_ = false;
+    schedule_.noteCommit();
     operations_.clear();
     step.schedule->forgetChanges();
 }

@@ -13,6 +13,7 @@
 #include <stategraph/saver.hpp>
 
 #include "checkpoint/fold.hpp"
+#include "src/commit/schedule_fields.hpp"
 #include "src/superstep/apply.hpp"
 #include "src/superstep/schedule.hpp"
 #include "src/threads/put_queue.hpp"
@@ -88,9 +89,9 @@ public:
     /// What it keeps for the next run.
     std::size_t roomBytes() const noexcept {
         return operations_.entries.capacity() + operations_.sizes.capacity() * sizeof(OperationLog::Size) +
-               operations_map_.capacity() + record_.capacity() + payloads_.capacity() +
-               payload_ends_.capacity() * sizeof(std::size_t) + channel_bytes_.capacity() * sizeof(std::size_t) +
-               rows_with_commit_.capacity() * sizeof(Row) + changed_.capacity() * sizeof(Changed);
+               operations_map_.capacity() + record_.capacity() + schedule_.roomBytes() +
+               channel_bytes_.capacity() * sizeof(std::size_t) + rows_with_commit_.capacity() * sizeof(Row) +
+               changed_.capacity() * sizeof(Changed);
     }
     /// Of the last commit that was made into a record.
     std::size_t recordBytes() const noexcept { return record_.size(); }
@@ -124,8 +125,6 @@ private:
     };
 
     void encode(const CommitStep& step, std::string& out);
-    void fillSchedule(const CommitStep& step, bool everything);
-    void fillVisits(const CommitStep& step, bool everything);
     std::string_view operationsMap(const CommitStep& step, bool snapshot);
     std::string encodeUnknown(const checkpoint::FoldedChannel& channel) const;
     void addUnknownChannels(OperationLog& log);
@@ -143,8 +142,6 @@ private:
     std::size_t input_bytes_ = 0;
     std::vector<std::size_t> channel_bytes_;
     std::vector<std::uint8_t> channel_set_;  // whether what the log says of them begins with a whole value
-    LastRan logged_last_;
-    bool first_commit_ = true;  // of this writer
     bool fingerprints_logged_ = false;
     bool snapshot_forced_ = false;
 
@@ -152,8 +149,7 @@ private:
     checkpoint::CommitFields fields_;
     std::string operations_map_;
     std::string record_;
-    std::string payloads_;
-    std::vector<std::size_t> payload_ends_;  // of each Send's in it
+    ScheduleFields schedule_;
 
     // Stored channels that this program does not know, as they were when the run began; they never change.
     struct Unknown {

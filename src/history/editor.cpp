@@ -9,8 +9,8 @@
 #include "src/commit/task_record.hpp"
 #include "src/commit/visit.hpp"
 #include "src/history/checkpoint_view.hpp"
+#include "src/history/edit_task_context.hpp"
 #include "src/superstep/routes.hpp"
-#include "src/superstep/task_context.hpp"
 
 namespace stategraph::engine {
 
@@ -225,9 +225,7 @@ void Editor::askRouters(const Node& node, const detail::Writes& writes, Routes& 
     set.add(core_.schema(), copy, node.name);
     set.close(core_.schema());
     applyWrites(seen, set, {}, nullptr);
-    detail::TaskContext context;
-    context.edited_node = node.name;
-    context.edited_store = store_;
+    EditTaskContext context(core_, node.name, store_);
     Runtime runtime(context);
     routeBranches(node, topology_, seen.object(), runtime, routes);
 }

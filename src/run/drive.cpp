@@ -1,5 +1,6 @@
 #include "src/run/execution.hpp"
 #include "src/run/run.hpp"
+#include "src/run/task_turns.hpp"
 #include "src/run/task_window.hpp"
 
 // A run driven on the calling thread, with the executor's help.
@@ -44,20 +45,16 @@ void Run::executeWithin(TaskWindow& window) {
     env_.shared.executor->forEach(window.hands(), env_.shared.concurrency, run, &both);
 }
 
-// One task at a time: one that is to be tried again lets the others go first.
 void Run::executeInTurn() noexcept {
-    std::vector<Task*>& in_turn = env_.memory->superstep.in_turn;
-    in_turn = env_.superstep->todo();  // allocates nothing: prepareTasks made room
-    for (int number = 1; !in_turn.empty(); ++number) {
-        std::erase_if(in_turn, [&](Task* task) {
-            Execution execution(env_, *task);
-            try {
-                if (number > 1) execution.waitAfter(number - 1);
-            } catch (...) {  // it cannot wait: no memory
-                execution.couldNotRun(std::current_exception());
-            }
-            return task->progress.hasEnded() || execution.once(number);
-        });
+    TaskTurns turns(env_.memory->superstep.in_turn, todo());  // allocates nothing: prepareTasks made room
+    while (Task* const task = turns.next()) {
+        Execution execution(env_, *task);
+        try {
+            if (turns.number() > 1) execution.waitAfter(turns.number() - 1);
+        } catch (...) {  // it cannot wait: no memory
+            execution.couldNotRun(std::current_exception());
+        }
+        if (!task->progress.hasEnded() && !execution.once(turns.number())) turns.again();
     }
 }
 

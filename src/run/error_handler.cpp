@@ -79,12 +79,10 @@ void Execution::callHandler() {
     task_.result.written = nullptr;
     task_.routes.clear();
     const ErrorHandler& handler = *node_.on_error;
-    detail::TaskContext context{.env = &env_,
-                                .task = &task_,
-                                .attempt = 1,
-                                .calls = first_question,
-                                .has_payload = task_.planned.is_send && !handler.takes_state,
-                                .failure = &*task_.record.failure};
+    RunTaskContext context(env_, task_, 1);
+    context.calls = first_question;
+    context.has_payload = task_.planned.is_send && !handler.takes_state;
+    context.failure = &*task_.record.failure;
     std::shared_ptr<const void> shared;
     std::optional<TaskInput> input;
     const bool may_be_stopped = env_.stop != nullptr;
@@ -115,7 +113,7 @@ void Execution::callHandler() {
     } catch (const detail::StopSignal&) {
         throw;
     } catch (...) {
-        throw nodeError("the error handler of node '" + node_.name + "' failed: ");
+        throw env_.nodeError(task_, "the error handler of node '" + node_.name + "' failed: ");
     }
     if (task_.result.to_parent) {
         task_.progress.end(TaskStatus::to_parent);

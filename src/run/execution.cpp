@@ -8,6 +8,7 @@
 #include <stategraph/error.hpp>
 
 #include "src/commit/task_record.hpp"
+#include "src/run/subgraph_visit.hpp"
 #include "src/task/cached_task.hpp"
 #include "src/task/task_input.hpp"
 
@@ -18,8 +19,6 @@ using detail::InterruptSignal;
 using detail::RefusedAnswerSignal;
 using detail::SleepSignal;
 using detail::StopSignal;
-using detail::TaskContext;
-
 }  // namespace
 
 void Execution::operator()() noexcept {
@@ -78,7 +77,7 @@ bool Execution::isWorthAnother(const std::exception_ptr& error, int attempt) con
 }
 
 void Execution::attempt(int number) {
-    TaskContext context = beginAttempt(number);
+    RunTaskContext context = beginAttempt(number);
     std::optional<FlightMark> mark;
     if (env_.is_inside_flight) mark.emplace();  // this thread may be another than that of who leads
     CachedTask cached(env_, task_, context);
@@ -86,7 +85,7 @@ void Execution::attempt(int number) {
     endAttempt(context, cached);
 }
 
-void Execution::call(TaskContext& context) {
+void Execution::call(RunTaskContext& context) {
     if (task_.planned.node == env_.topology().start) {
         task_.result.writes = env_.schedule.input;  // a copy: the superstep may have to be repeated
         return;
@@ -99,16 +98,7 @@ void Execution::call(TaskContext& context) {
     asNode([&] { callNode(runtime, context); });
 }
 
-NodeError Execution::nodeError(std::string text, std::exception_ptr original) {
-    ErrorContext context{.node = node_.name, .step = env_.place.step};
-    text += detail::describeWithin(context, original);
-    return {std::move(text), std::move(original), env_.idOf(task_).toString(), std::move(context)};
-}
-
-// Of the exception under way, which is the user's.
-NodeError Execution::nodeError(std::string text) { return nodeError(std::move(text), std::current_exception()); }
-
-void Execution::callNode(Runtime& runtime, TaskContext& context) {
+void Execution::callNode(Runtime& runtime, RunTaskContext& context) {
     const detail::NodeAction& action = node_.action;
     if (env_.callsApart(node_)) {
         callApart(action, context, TaskInput::shared(env_, task_), node_.limits);
@@ -120,7 +110,7 @@ void Execution::callNode(Runtime& runtime, TaskContext& context) {
     }
 }
 
-void Execution::callApart(const detail::NodeAction& called, TaskContext& context, std::shared_ptr<const void> input,
+void Execution::callApart(const detail::NodeAction& called, RunTaskContext& context, std::shared_ptr<const void> input,
                           const AttemptLimits& limits) {
     const detail::NodeAction* action = &called;
     if (task_.leads_flight || env_.is_inside_flight) {
@@ -133,7 +123,7 @@ void Execution::callApart(const detail::NodeAction& called, TaskContext& context
     takeAttempt(*attempt, attempt->run(), context, limits);
 }
 
-void Execution::takeAttempt(Attempt& attempt, Attempt::End end, TaskContext& context, const AttemptLimits& limits) {
+void Execution::takeAttempt(Attempt& attempt, Attempt::End end, RunTaskContext& context, const AttemptLimits& limits) {
     if (end != Attempt::End::returned) env_.state.leave();
     switch (end) {
         case Attempt::End::returned:
@@ -152,101 +142,11 @@ void Execution::takeAttempt(Attempt& attempt, Attempt::End end, TaskContext& con
 }
 
 void Execution::callSubgraph(int number) {
-    detail::RunInput input = inputInside();
-    const ParentLink link = linkInside(number);
+    const SubgraphVisit visit(env_, task_);
+    detail::RunInput input = visit.input();
+    const ParentLink link = visit.link(number);
     Run child(*node_.subgraph->spec.core, env_.shared, &link);
     endInside(child, [&]() -> auto& { return child.drive(std::move(input)); });
-}
-
-// A later attempt goes on where the one before it failed.
-ParentLink Execution::linkInside(int number) const {
-    const bool is_first = number == 1 && !task_.progress.wasLeft();
-    ParentLink link{&env_, &task_, env_.startInside(is_first),
-                    task_.extra().visit ? std::string_view(task_.extra().visit->key) : std::string_view(), nullptr};
-    if (is_first) link.stop = env_.nextStop(task_, link.key);
-    return link;
-}
-
-detail::RunInput Execution::inputInside() {
-    detail::RunInput input;
-    try {
-        if (task_.extra().visit) {
-            if (task_.extra().visit->failure) std::rethrow_exception(task_.extra().visit->failure);
-            input.writes = detail::Writes(task_.extra().visit->input);
-        } else {
-            makeInput(env_.core().schema(), node_, env_.state.values, env_.sendOf(task_), input.writes);
-        }
-    } catch (const VisitFailure& failure) {
-        throw nodeError(failure.what, failure.original);
-    }
-    if (env_.hasSaver()) checkVisits();
-    return input;
-}
-
-bool Execution::isVisitedTwice() const {
-    if (task_.extra().visit) return task_.extra().visit->is_doubled;
-    if (!livesWithThread(*node_.subgraph->spec.core)) return false;
-    const auto isHere = [this](const Task* task) { return task->planned.node == task_.planned.node; };
-    return std::ranges::count_if(env_.superstep->tasks(), isHere) > 1;
-}
-
-// One log takes one visit at a time.
-void Execution::checkVisits() const {
-    if (!isVisitedTwice()) return;
-    const ErrorContext context{.node = node_.name, .step = env_.place.step};
-    if (task_.extra().visit) {
-        throw InvalidUpdateError("the log '" + task_.extra().visit->key + "' of the subgraph '" + node_.name +
-                                     "' is to be visited several times in one superstep, and takes one visit at a "
-                                     "time: make keys that differ, or "
-                                     "visit it in supersteps of their own",
-                                 context);
-    }
-    throw InvalidUpdateError(
-        "the PER_THREAD subgraph '" + node_.name +
-            "' is to be visited several times in one superstep, and its one log takes one visit at a time: compile it "
-            "with a key for each (perThread) or without PER_THREAD, or visit it in supersteps of their own",
-        context);
-}
-
-void Execution::takeInside(Run& child) {
-    const Subgraph& subgraph = *node_.subgraph;
-    if (subgraph.spec.from_inner != nullptr) {
-        try {
-            subgraph.spec.from_inner(subgraph.spec.from_inner_callable.get(), child.state().object(),
-                                     task_.result.writes);
-        } catch (...) {
-            throw nodeError("the function that maps out of the subgraph of node '" + node_.name + "' failed: ");
-        }
-        return;
-    }
-    const detail::Schema& inner = child.core().schema();
-    for (const SharedChannel& shared : subgraph.out) {
-        if (!child.state().has(shared.inner)) continue;
-        const auto& channel = env_.core().schema().channel(shared.outer);
-        channel.behaviour->write(channel, child.state().value(inner.channel(shared.inner)), task_.result.writes);
-    }
-}
-
-void adoptCommand(ParentCommandSignal& signal, const detail::Schema& own, const Node& node) {
-    if (signal.schema == &own) return;
-    if (signal.is_typed && signal.schema->state().type != own.state().type) {
-        throw InvalidUpdateError("a node inside '" + node.name +
-                                     "' returned a Command for the parent graph whose update is of another state than "
-                                     "that graph's: return a Command of the parent's state",
-                                 {.node = node.name});
-    }
-    for (detail::Op& op : signal.result.writes) {
-        if (op.channel == detail::channel_by_name) continue;
-        const auto& from = signal.schema->channel(op.channel);
-        const detail::ChannelSpec* to = own.find(from.name);
-        if (to == nullptr || to->type != from.type) {
-            throw InvalidUpdateError("a Command for the parent graph writes channel '" + from.name +
-                                         "', which the parent does not have with that type",
-                                     {.node = node.name, .channel = from.name});
-        }
-        op.channel = to->index;
-    }
-    signal.schema = &own;
 }
 
 // What a task inside wrote for this graph.
@@ -301,7 +201,7 @@ void Execution::route(Runtime& runtime) {
     } catch (const RefusedAnswerSignal&) {
         throw;
     } catch (...) {
-        throw nodeError("a router of node '" + node_.name + "' failed: ");
+        throw env_.nodeError(task_, "a router of node '" + node_.name + "' failed: ");
     }
 }
 
@@ -398,7 +298,8 @@ void Execution::couldNotRun(const std::exception_ptr& why) noexcept {
         std::rethrow_exception(why);
     } catch (const std::system_error&) {  // no thread
         try {
-            failed(std::make_exception_ptr(nodeError(
+            failed(std::make_exception_ptr(env_.nodeError(
+                task_,
                 "node '" + node_.name + "' could not be run; RESUME runs it when threads can be started again: ")));
         } catch (...) {
             failed(why);

@@ -6,11 +6,13 @@
 #include <stategraph/error.hpp>
 
 #include "src/run/run.hpp"
+#include "src/run/subgraph_visit.hpp"
 #include "src/stream/observation.hpp"
 #include "src/superstep/routes.hpp"
 #include "src/task/attempt.hpp"
 #include "src/task/cached_task.hpp"
 #include "src/task/call_failure.hpp"
+#include "src/task/run_task_context.hpp"
 #include "src/task/task_questions.hpp"
 
 namespace stategraph::engine {
@@ -45,25 +47,17 @@ private:
     template <class F>
     void endInside(Run& child, F drive);
 
-    stategraph::Task<bool> onceCalled(int number);
-    stategraph::Task<bool> onceInside(int number);
+    struct Awaited;
     void attempt(int number);
-    detail::TaskContext beginAttempt(int number);
-    void endAttempt(detail::TaskContext& context, CachedTask& cached);
-    void call(detail::TaskContext& context);
-    void callNode(Runtime& runtime, detail::TaskContext& context);
-    void callApart(const detail::NodeAction& action, detail::TaskContext& context, std::shared_ptr<const void> input,
+    RunTaskContext beginAttempt(int number);
+    void endAttempt(RunTaskContext& context, CachedTask& cached);
+    void call(RunTaskContext& context);
+    void callNode(Runtime& runtime, RunTaskContext& context);
+    void callApart(const detail::NodeAction& action, RunTaskContext& context, std::shared_ptr<const void> input,
                    const AttemptLimits& limits);
-    void takeAttempt(Attempt& attempt, Attempt::End end, detail::TaskContext& context, const AttemptLimits& limits);
+    void takeAttempt(Attempt& attempt, Attempt::End end, RunTaskContext& context, const AttemptLimits& limits);
     void callSubgraph(int number);
-    detail::RunInput inputInside();
-    void checkVisits() const;
-    bool isVisitedTwice() const;
-    ParentLink linkInside(int number) const;
-    void takeInside(Run& child);
     void takeResult();
-    NodeError nodeError(std::string text);
-    NodeError nodeError(std::string text, std::exception_ptr original);
     void nameSend(const std::exception_ptr& error) const noexcept;
     void takeParentCommand(ParentCommandSignal& signal);
     void route(Runtime& runtime);
@@ -102,7 +96,7 @@ inline bool Execution::mayBegin(int number) noexcept {
     return true;
 }
 
-inline detail::TaskContext Execution::beginAttempt(int number) {
+inline RunTaskContext Execution::beginAttempt(int number) {
     if (number > 1 || task_.progress.wasLeft()) {  // else it is as it was planned
         task_.result.writes.clear();
         task_.result.go_to.clear();
@@ -110,10 +104,10 @@ inline detail::TaskContext Execution::beginAttempt(int number) {
         task_.result.written = nullptr;
         task_.routes.clear();
     }
-    return {.env = &env_, .task = &task_, .attempt = number, .calls = 0, .has_payload = task_.planned.is_send};
+    return {env_, task_, number};
 }
 
-inline void Execution::endAttempt(detail::TaskContext& context, CachedTask& cached) {
+inline void Execution::endAttempt(RunTaskContext& context, CachedTask& cached) {
     if (task_.result.to_parent) {
         cached.drop();
         task_.progress.end(TaskStatus::to_parent);
@@ -196,7 +190,7 @@ void Execution::asNode(F call) {
     } catch (const CallFailure<CorruptCheckpointError>&) {
         throw;
     } catch (...) {
-        throw nodeError("node '" + node_.name + "' failed: ");
+        throw env_.nodeError(task_, "node '" + node_.name + "' failed: ");
     }
 }
 
@@ -221,7 +215,7 @@ void Execution::endInside(Run& child, F drive) {
         leave();
         throw;
     }
-    takeInside(child);
+    SubgraphVisit(env_, task_).takeOutput(child);
 }
 
 }  // namespace stategraph::engine

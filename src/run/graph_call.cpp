@@ -8,7 +8,7 @@
 
 #include "checkpoint/paths.hpp"
 #include "src/run/invoke.hpp"
-#include "src/task/attempt.hpp"
+#include "src/superstep/task_context.hpp"
 #include "src/value/utf8.hpp"
 
 // A graph that a node calls: what it returned, if it has ended; else a run inside the node's task.
@@ -57,9 +57,9 @@ void decodeOutput(const detail::Core& core, std::string_view cbor, void* values)
 
 GraphCall::GraphCall(Runtime& runtime, std::shared_ptr<const detail::Core> core, std::string_view key)
     : runtime_(runtime), context_(runtime.taskContext()), core_(std::move(core)), key_(key) {
-    const auto held = enter(context_);
-    if (context_.env == nullptr)
-        throw InvalidUpdateError("a router cannot call a graph while its node's state is edited");
+    const auto held = context_.holdFor("cannot call a graph");
+    env_ = held.env;
+    task_ = held.task;
     check();
     const TaskId task = runtime.taskId();
     called_.caller = context_.failure == nullptr ? task : idOfCall(task, {});  // an error handler is not its node
@@ -88,9 +88,9 @@ void GraphCall::check() const {
 
 GraphCall::~GraphCall() {
     if (is_listed_) {
-        const std::lock_guard lock(context_.env->shared.answers_mutex);
+        const std::lock_guard lock(env_->shared.answers_mutex);
         if (child_) {
-            std::optional<IdSequence>& ids = context_.task->useExtra().inner_ids;
+            std::optional<IdSequence>& ids = task_->useExtra().inner_ids;
             if (ids) {
                 ids->observe(child_->env().ids);
             } else {
@@ -100,18 +100,18 @@ GraphCall::~GraphCall() {
         find()->is_under_way = false;
     }
     child_.reset();
-    if (is_inside_attempt_) context_.attempt_apart->endCall();  // from here on the run around may be gone
+    if (is_inside_attempt_) context_.endGraph();  // from here on the run around may be gone
 }
 
 NodeCall* GraphCall::find() noexcept {
-    auto& calls = context_.task->useExtra().calls;
+    auto& calls = task_->useExtra().calls;
     const auto at = std::ranges::find(calls, called_.id, &NodeCall::id);
     return at == calls.end() ? nullptr : &*at;
 }
 
 bool GraphCall::restore(void* values) {
-    const auto held = enter(context_);
-    const Effects::Entry entry = context_.env->shared.effects.find(path_);
+    const auto held = context_.hold();
+    const Effects::Entry entry = env_->shared.effects.find(path_);
     if (!entry.result) return false;
     try {
         decodeOutput(*core_, *entry.result, values);
@@ -123,9 +123,9 @@ bool GraphCall::restore(void* values) {
 }
 
 Run& GraphCall::begin() {
-    const auto held = enter(context_);
-    TaskEnv& env = *context_.env;
-    Task& task = *context_.task;
+    const auto held = context_.hold();
+    TaskEnv& env = *env_;
+    Task& task = *task_;
     bool is_first = context_.attempt == 1 && !task.progress.wasLeft();
     {
         const std::lock_guard lock(env.shared.answers_mutex);
@@ -148,12 +148,8 @@ Run& GraphCall::begin() {
         }
         is_listed_ = true;
     }
-    if (context_.attempt_apart != nullptr) {
-        called_.stop = context_.attempt_apart->beginCall();
-        is_inside_attempt_ = true;
-    } else {
-        called_.stop = env.stop;
-    }
+    called_.stop = context_.beginGraph();
+    is_inside_attempt_ = true;
     // As a subgraph's (Execution::linkInside).
     link_.emplace(ParentLink{.env = &env, .task = &task, .start = env.startInside(is_first), .call = &called_});
     return child_.emplace(*core_, env.shared, &*link_);
@@ -161,21 +157,20 @@ Run& GraphCall::begin() {
 
 void GraphCall::pause(const detail::RunOutcome& outcome) {
     {
-        const std::lock_guard lock(context_.env->shared.answers_mutex);
+        const std::lock_guard lock(env_->shared.answers_mutex);
         NodeCall& call = *find();
         call.asked = outcome.interrupts;
         call.wake_unix_ms = outcome.wake_unix_ms;
     }
     // Whoever waits for the attempt may see this before the time: the thread that would tell is the one that drove the
     // call.
-    const bool is_late =
-        is_inside_attempt_ && called_.stop != nullptr && called_.stop->requested() && !context_.env->stopStatus();
-    if (is_late) context_.attempt_apart->callTimedOut();
+    const bool is_late = called_.stop != nullptr && called_.stop->requested() && !env_->stopStatus();
+    if (is_late) context_.graphTimedOut();
     throw InnerPause{outcome.interrupts, outcome.wake_unix_ms};
 }
 
 void GraphCall::keep(void* values) {
-    context_.env->storeEffect(path_, {.begun = 0, .result = encodeOutput(*core_, child_->state())});
+    env_->storeEffect(path_, {.begun = 0, .result = encodeOutput(*core_, child_->state())});
     giveValues(*child_, values, nullptr);
     const detail::Schema& schema = core_->schema();
     for (const auto& channel : schema.channels()) {

@@ -37,7 +37,7 @@ public:
             const detail::RunOutcome& outcome = markingFailures(drive);
             if (outcome.status != Status::done) pause(outcome);
         } catch (ParentCommandSignal& signal) {
-            adoptCommand(signal, context_.env->core().schema(), context_.env->nodeOf(*context_.task));
+            adoptCommand(signal, env_->core().schema(), env_->nodeOf(*task_));
             throw;
         }
         markingFailures([&] { keep(values); });
@@ -51,6 +51,8 @@ private:
 
     Runtime& runtime_;
     detail::TaskContext& context_;
+    TaskEnv* env_ = nullptr;  // of the run around, which exists while it is held, or a call is inside the attempt
+    Task* task_ = nullptr;
     std::shared_ptr<const detail::Core> core_;
     std::string key_;
     CalledGraph called_;

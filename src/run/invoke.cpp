@@ -102,6 +102,13 @@ void giveValues(Run& run, void* values, detail::ChannelSet* present) {
     }
 }
 
+void giveResult(detail::RunOutcome& outcome, const detail::ResultPlaces& result) {
+    result.status = outcome.status;
+    result.interrupts = std::move(outcome.interrupts);
+    result.wake_at = detail::wakeAt(outcome);
+    result.config = std::move(outcome.config);
+}
+
 void addRunContext(Error& error, const RunConfig& config) {
     error.addContext({.thread_id = config.thread_id.toString()});
 }
@@ -151,12 +158,8 @@ RunOutcome run(const Core& core, RunInput input, const RunConfig& config, void* 
 }
 
 void invoke(const Core& core, RunInput&& input, const RunConfig& config, const ResultPlaces& result) {
-    runSilently(core, input, config, result.values, nullptr, [&result](RunOutcome& outcome) {
-        result.status = outcome.status;
-        result.interrupts = std::move(outcome.interrupts);
-        result.wake_at = wakeAt(outcome);
-        result.config = std::move(outcome.config);
-    });
+    runSilently(core, input, config, result.values, nullptr,
+                [&result](RunOutcome& outcome) { engine::giveResult(outcome, result); });
 }
 
 void invoke(const Core& core, Writes&& input, const RunConfig& config, const ResultPlaces& result) {

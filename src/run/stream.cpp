@@ -1,184 +1,75 @@
 #include <stategraph/stream.hpp>
 
 #include <chrono>
-#include <condition_variable>
-#include <deque>
-#include <mutex>
 #include <ostream>
 
 #include <stategraph/encoding.hpp>
 
-#include "src/run/stream_end.hpp"
+#include "src/run/stream_driver.hpp"
 #include "src/task/attempt.hpp"
 
-// A run as a range of events: it advances a superstep when its events have been taken.
+// A run as a range of events, whose reader blocks.
 namespace stategraph::detail {
-namespace {
-
-// Events wait here between the tasks' threads and whoever walks the range. When it is full, tasks wait.
-class EventQueue final : public EventSink {
-public:
-    static constexpr std::size_t size_max = 1024;
-
-    void take(StreamEvent&& event) override {
-        std::unique_lock lock(mutex_);
-        room_.wait(lock, [this] { return !is_bounded_ || events_.size() < size_max || closed_; });
-        if (closed_) return;
-        events_.push_back(std::move(event));
-        filled_.notify_one();
-    }
-
-    /// While other threads run tasks: what the reader's own thread tells waits for no room.
-    void setBounded(bool is_bounded) {
-        const std::lock_guard lock(mutex_);
-        is_bounded_ = is_bounded;
-    }
-
-    std::optional<StreamEvent> poll() {
-        const std::lock_guard lock(mutex_);
-        return pop();
-    }
-
-    /// Waits for an event, or for `done` to become true; whoever makes it so calls `wake`.
-    template <class Done>
-    std::optional<StreamEvent> wait(Done done) {
-        std::unique_lock lock(mutex_);
-        filled_.wait(lock, [&] { return !events_.empty() || done(); });
-        return pop();
-    }
-
-    template <class F>
-    void wake(F change) {
-        const std::lock_guard lock(mutex_);
-        change();
-        filled_.notify_all();
-    }
-
-    /// Nobody takes events any more: what is still told is dropped.
-    void close() {
-        const std::lock_guard lock(mutex_);
-        closed_ = true;
-        room_.notify_all();
-    }
-
-private:
-    std::optional<StreamEvent> pop() {
-        if (events_.empty()) return {};
-        std::optional<StreamEvent> event = std::move(events_.front());
-        events_.pop_front();
-        room_.notify_one();
-        return event;
-    }
-
-    bool is_bounded_ = false;
-    std::mutex mutex_;
-    std::condition_variable filled_;
-    std::condition_variable room_;
-    std::deque<StreamEvent> events_;
-    bool closed_ = false;
-};
-
-}  // namespace
 
 struct StreamRun::Impl {
-    enum class Phase : std::uint8_t { begin, superstep, running };
-
-    std::shared_ptr<const Core> core;
-    RunInput input;
-    RunConfig config;
-    const bool live;  // tasks run on other threads than the reader's
-    EventQueue queue;
-    engine::Events events;
-    engine::RunShared shared;
-    engine::Run run;
-    Phase phase = Phase::begin;
-    bool superstep_done = false;
-    engine::StreamEnd end;
+    engine::StreamDriver driver;
     std::optional<StreamEvent> event;  // the one that is looked at
 
-    Impl(std::shared_ptr<const Core> graph, RunInput&& given, const RunConfig& run_config, const StreamOptions& options)
-        : core(std::move(graph)),
-          input(std::move(given)),
-          config(run_config),
-          live(engine::isLive(options)),
-          events(queue, options),
-          shared(engine::shareRun(*core, config, events)),
-          run(*core, shared) {}
+    Impl(std::shared_ptr<const Core> graph, RunInput&& given, const RunConfig& config, const StreamOptions& options)
+        : driver(std::move(graph), std::move(given), config, options, engine::StreamQueue::WhenFull::wait) {}
 
-    // Moves the run on by one step.
+    void next() {
+        while (!driver.take(event)) {
+            try {
+                advance();
+            } catch (...) {
+                driver.fail();
+            }
+        }
+    }
+
     void advance() {
-        switch (phase) {
-            case Phase::begin:
-                run.begin(std::move(input));
-                phase = Phase::superstep;
+        switch (driver.advance()) {
+            case engine::StreamDriver::Todo::nothing:
                 return;
-            case Phase::superstep:
-                if (!run.next()) return end.finish(run);
-                if (live && !run.todo().empty() && startTasks()) {
-                    phase = Phase::running;
-                    return;
-                }
-                run.executeAll();
+            case engine::StreamDriver::Todo::wait:
+                driver.queue.wait();
+                return;
+            case engine::StreamDriver::Todo::tasks:
+                if (driver.isLive() && !driver.run().todo().empty() && startTasks()) return;
+                driver.run().executeAll();
                 break;
-            case Phase::running:
-                queue.setBounded(false);
-                phase = Phase::superstep;
+            case engine::StreamDriver::Todo::join:
                 break;
         }
-        run.endSuperstep();
-        if (run.isPaused()) end.finish(run);
+        driver.endSuperstep();
     }
 
     // On a thread of the executor or, if all of them are busy and may wait for this very reader, on a spare one. False:
     // there is none at all, and the reader runs the tasks.
     bool startTasks() {
         const auto run_all = [](void* self) {
-            auto& impl = *static_cast<Impl*>(self);
-            impl.run.executeAll();
-            impl.queue.wake([&impl] { impl.superstep_done = true; });
+            auto& driven = *static_cast<engine::StreamDriver*>(self);
+            driven.run().executeAll();
+            driven.queue.endTasks();
         };
-        superstep_done = false;
-        queue.setBounded(true);
+        driver.beginTasks();
         try {
-            if (shared.executor->trySubmit(run_all, this) || engine::attemptThreads().trySubmit(run_all, this))
+            if (driver.run().shared().executor->trySubmit(run_all, &driver) ||
+                engine::attemptThreads().trySubmit(run_all, &driver))
                 return true;
         } catch (...) {
             // No memory.
         }
-        queue.setBounded(false);
+        driver.queue.endTasks();
         return false;
     }
 
-    std::optional<StreamEvent> next() {
-        for (;;) {
-            std::optional<StreamEvent> event =
-                phase == Phase::running ? queue.wait([this] { return superstep_done; }) : queue.poll();
-            if (event) return event;
-            if (end.isThere()) {
-                end.tell();
-                return {};
-            }
-            try {
-                advance();
-            } catch (...) {
-                end.fail(run);
-            }
-        }
-    }
-
-    // Whoever leaves early waits for the superstep under way; the thread goes on behind it.
+    // A reader that leaves early waits for the superstep under way.
     ~Impl() {
-        queue.close();
-        if (phase == Phase::running) {
-            while (queue.wait([this] { return superstep_done; })) {
-            }
-            try {
-                run.endSuperstep();
-            } catch (...) {
-                // What failed is on its task's record, and nobody listens any more.
-            }
-        }
-        if (!end.isThere()) run.leave();
+        driver.queue.close();
+        driver.queue.waitForTasks();
+        driver.leave();
     }
 };
 
@@ -188,10 +79,10 @@ StreamRun::StreamRun(std::shared_ptr<const Core> core, RunInput input, const Run
 
 StreamRun::~StreamRun() = default;
 
-void StreamRun::advance() { impl_->event = impl_->next(); }
+void StreamRun::advance() { impl_->next(); }
 const StreamEvent* StreamRun::event() const noexcept { return impl_->event ? &*impl_->event : nullptr; }
 
-RunOutcome StreamRun::takeOutcome(void* values) { return impl_->end.take(impl_->run, values); }
+RunOutcome StreamRun::takeOutcome(void* values) { return impl_->driver.takeOutcome(values); }
 
 }  // namespace stategraph::detail
 

@@ -10,13 +10,7 @@
 // What streams have in common, whether their reader blocks or awaits.
 namespace stategraph::engine {
 
-/// Whether events come from inside tasks, and are to be seen while those run.
-inline bool isLive(const StreamOptions& options) {
-    return options.modes.has(StreamMode::custom) || options.modes.has(StreamMode::messages) ||
-           options.modes.has(StreamMode::calls) || options.subgraphs;
-}
-
-/// What the run behind a stream came to; the reader is told behind the last event.
+/// What the run behind a stream came to; the reader is told after the last event.
 class StreamEnd {
 public:
     bool isThere() const noexcept { return is_there_; }

@@ -1,39 +1,99 @@
 #pragma once
+#include <chrono>
 #include <cstdint>
+#include <memory>
+#include <mutex>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
+#include <stategraph/config.hpp>
 #include <stategraph/failure.hpp>
 #include <stategraph/interrupt.hpp>
+#include <stategraph/stream.hpp>
 
 namespace stategraph {
 class BaseStore;
 }
 
 namespace stategraph::engine {
-class Attempt;
+class RunStop;
 class TaskEnv;
 struct Task;
+
+/// The run that a task belongs to. The task is not abandoned as long as this is held, so the run exists.
+struct HeldRun {
+    TaskEnv* env = nullptr;  // null: there is no run
+    Task* task = nullptr;
+    std::unique_lock<std::recursive_mutex> lock = {};
+};
 }  // namespace stategraph::engine
 
 namespace stategraph::detail {
 
 class CallQuestions;
+class Core;
 
-/// Behind Runtime: one attempt of one task.
+/// Behind Runtime: one attempt of one task. What a Runtime offers is implemented once for each kind of attempt: within
+/// its run (RunTaskContext), apart from it, so that it can be abandoned (ApartTaskContext), and for a router that an
+/// edit of the state asks, without a run (EditTaskContext). Used on the threads of the node's call.
 struct TaskContext {
-    engine::TaskEnv* env = nullptr;  // null: no run, a router is asked on behalf of an edit
-    engine::Task* task = nullptr;
-    std::string_view edited_node = {};
-    BaseStore* edited_store = nullptr;
     int attempt = 1;
     std::uint64_t calls = 0;                 // of interrupt, in this attempt; not those in functions that `once` calls
     std::uint64_t calls_inside = 0;          // those, but for what Flow::start began
     bool took_old_answer = false;            // TaskQuestions::takeOldAnswer
-    CallQuestions* awaited_calls = nullptr;  // functions that are coroutines, the one that began last first
     bool has_payload = false;                // the input is a Send's payload
-    engine::Attempt* attempt_apart = nullptr;  // the node may be given up: then `env` and `task` may be gone
-    const NodeFailure* failure = nullptr;      // of an error handler: why it is called
+    CallQuestions* awaited_calls = nullptr;  // functions that are coroutines, the one that began last first
+    const NodeFailure* failure = nullptr;    // of an error handler: why it is called
+
+    // As Runtime's functions of these names.
+    virtual std::string_view node() const noexcept = 0;
+    virtual std::int64_t step() const noexcept = 0;
+    virtual int remainingSteps() const noexcept = 0;
+    virtual TaskId taskId() const = 0;
+    virtual std::string_view threadId() const noexcept = 0;
+    virtual CheckpointId checkpointId() const noexcept = 0;
+    virtual std::string_view checkpointNs() const noexcept = 0;
+    virtual const RunContext& runContext() const noexcept = 0;
+    virtual bool stopRequested() const = 0;
+    virtual bool drainRequested() const = 0;
+    virtual std::stop_token stopToken() const = 0;
+    virtual void heartbeat() = 0;
+    virtual void sleepUntil(std::chrono::steady_clock::time_point until) = 0;
+    virtual void write(const Value& data) = 0;
+    virtual void emitMessage(const Value& part) = 0;
+
+    /// Whether a reader of the run's stream wants events of a mode now.
+    virtual bool wants(StreamMode mode) const = 0;
+    /// Null: there is none.
+    virtual BaseStore* store() const = 0;
+    /// The graph's, if it is of the type with this key (typeKey). Errors: InvalidArgumentError.
+    virtual const void* state(const void* type) const = 0;
+    /// The graph that the node is in.
+    virtual const Core& core() const noexcept = 0;
+
+    /// The run, for what needs more than the functions above. Errors: CancelledError if the attempt was abandoned.
+    virtual engine::HeldRun hold() const = 0;
+    /// The same of an attempt that must have a run. `what` completes "a router …" of the error for one that has none.
+    /// Errors: also InvalidUpdateError.
+    engine::HeldRun holdFor(const char* what) const;
+
+    /// A graph that the node calls begins, and ends; in between the run exists. Gives what may end the graph's run;
+    /// null: nothing. Errors: CancelledError if the attempt was abandoned.
+    virtual std::shared_ptr<engine::RunStop> beginGraph() = 0;
+    virtual void endGraph() = 0;
+    /// Between them: the graph's run was ended by the attempt's time.
+    virtual void graphTimedOut() = 0;
+    /// detail::keepNode. Null: the node is never destroyed midway.
+    virtual std::shared_ptr<void> keepNode() = 0;
+
+protected:
+    TaskContext() = default;
+    TaskContext(const TaskContext&) = default;
+    TaskContext& operator=(const TaskContext&) = delete;
+    ~TaskContext() = default;
+    /// Of a state that cannot be had: `why` completes the error's text.
+    [[noreturn]] void refuseState(const char* why) const;
 };
 
 /// Unwind a node that asked. Not a std::exception, so that a node's own handlers leave them alone.

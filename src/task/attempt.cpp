@@ -8,7 +8,7 @@
 #include <stategraph/runtime.hpp>
 
 #include "src/graph/core.hpp"
-#include "src/task/task_env.hpp"
+#include "src/task/run_task_context.hpp"
 #include "src/threads/waiting.hpp"
 #include "src/value/times.hpp"
 
@@ -30,28 +30,27 @@ Executor& attemptThreads() {
 }
 
 Attempt::Attempt(std::shared_ptr<const detail::Core> core, const detail::NodeAction& action,
-                 std::shared_ptr<const void> input, const detail::TaskContext& context, std::shared_ptr<RunStop> stop,
+                 std::shared_ptr<const void> input, const RunTaskContext& context, std::shared_ptr<RunStop> stop,
                  const AttemptLimits& limits)
     : core_(std::move(core)),
       action_(action),
       input_(std::move(input)),
-      context_(context),
+      context_(*this, context),
       stop_(std::move(stop)),
       limits_(limits),
       begun_(Clock::now()),
       last_sign_(begun_) {
-    TaskEnv& env = *context.env;
-    info_ = {.node = env.nodeOf(*context.task).name,
+    TaskEnv& env = context.env();
+    info_ = {.node = env.nodeOf(context.task()).name,
              .thread_id = env.shared.config->thread_id.toString(),
              .checkpoint_ns = env.place.ns,
              .checkpoint_id = env.place.checkpoint,
-             .task_id = env.idOf(*context.task),
+             .task_id = env.idOf(context.task()),
              .step = env.place.step,
              .remaining_steps = env.supersteps.remaining(),
              .context = env.shared.config->context,
              .store = env.store(),
              .state = env.state.values.share()};
-    context_.attempt_apart = this;
     if (context.failure != nullptr) context_.failure = &failure_.emplace(*context.failure);
 }
 

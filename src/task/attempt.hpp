@@ -11,7 +11,7 @@
 #include <stategraph/failure.hpp>
 
 #include "src/graph/topology.hpp"
-#include "src/superstep/task_context.hpp"
+#include "src/task/apart_task_context.hpp"
 #include "src/threads/run_stop.hpp"
 
 namespace stategraph::detail {
@@ -35,7 +35,7 @@ class Attempt : public std::enable_shared_from_this<Attempt> {
 public:
     /// `input` keeps alive what the node reads; `core` the node itself.
     Attempt(std::shared_ptr<const detail::Core> core, const detail::NodeAction& action,
-            std::shared_ptr<const void> input, const detail::TaskContext& context, std::shared_ptr<RunStop> stop,
+            std::shared_ptr<const void> input, const RunTaskContext& context, std::shared_ptr<RunStop> stop,
             const AttemptLimits& limits);
 
     enum class End : std::uint8_t {
@@ -52,7 +52,7 @@ public:
     /// Of questions asked in this attempt.
     std::uint64_t calls() const noexcept { return context_.calls; }
 
-    // For Runtime, on the node's thread.
+    // For ApartTaskContext, on the node's thread.
 
     /// While one is held the attempt is not given up, so that the run is there. Throws CancelledError if it has been.
     std::unique_lock<std::recursive_mutex> enter();
@@ -116,7 +116,7 @@ protected:
     std::shared_ptr<const detail::Core> core_;
     const detail::NodeAction& action_;
     std::shared_ptr<const void> input_;
-    detail::TaskContext context_;
+    ApartTaskContext context_;
     std::optional<NodeFailure> failure_;  // the task's, of an error handler
     std::shared_ptr<RunStop> stop_;
     AttemptLimits limits_;
@@ -135,11 +135,5 @@ protected:
     detail::TaskResult result_;
     std::exception_ptr thrown_;
 };
-
-/// Holds the run while what a Runtime offers uses it, if the attempt may be abandoned. Throws CancelledError if it has
-/// been.
-inline std::unique_lock<std::recursive_mutex> enter(detail::TaskContext& context) {
-    return context.attempt_apart != nullptr ? context.attempt_apart->enter() : std::unique_lock<std::recursive_mutex>();
-}
 
 }  // namespace stategraph::engine

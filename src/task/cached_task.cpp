@@ -45,11 +45,7 @@ std::string encodeInput(TaskEnv& env, Task& task, detail::TaskContext& context) 
         try {
             key.encode(input.get(), runtime, out);
         } catch (...) {
-            const std::exception_ptr original = std::current_exception();
-            ErrorContext where{.node = node.name, .step = env.place.step};
-            std::string text =
-                "the cache key of node '" + node.name + "' failed: " + detail::describeWithin(where, original);
-            throw NodeError(std::move(text), original, env.idOf(task).toString(), std::move(where));
+            throw env.nodeError(task, "the cache key of node '" + node.name + "' failed: ");
         }
     } else if (task.planned.is_send) {
         bytes += 's';

@@ -12,7 +12,7 @@
 #include <stategraph/executor.hpp>
 
 #include "src/graph/policies.hpp"
-#include "src/task/attempt.hpp"
+#include "src/superstep/task_context.hpp"
 #include "src/task/cache_entry.hpp"
 #include "src/task/flight.hpp"
 #include "src/task/questions.hpp"
@@ -49,10 +49,7 @@ std::string cacheNamespace(std::string_view node, std::string_view call, std::st
 // As long for every call, and so are keys as long at any depth.
 std::string digestOf(std::string_view key) { return detail::hexOf(XXH3_64bits(key.data(), key.size())); }
 
-const Core& coreOf(Runtime& runtime) {
-    TaskContext& context = runtime.taskContext();
-    return context.attempt_apart != nullptr ? context.attempt_apart->core() : context.env->core();
-}
+const Core& coreOf(Runtime& runtime) { return runtime.taskContext().core(); }
 
 // A call that asks or sleeps has not failed.
 bool isPause(const std::exception_ptr& error) noexcept {
@@ -131,9 +128,7 @@ void FlowThreads::start(const std::shared_ptr<FlowCall>& call) {
 
 CallReport::CallReport(Runtime& runtime, std::string_view name, std::string_view key)
     : runtime_(runtime), name_(name), key_(key) {
-    const auto held = engine::enter(runtime.taskContext());
-    engine::TaskEnv* const env = runtime.taskContext().env;
-    is_wanted_ = env != nullptr && env->teller.wants(StreamMode::calls);
+    is_wanted_ = runtime.taskContext().wants(StreamMode::calls);
 }
 
 CallReport::~CallReport() {
@@ -146,10 +141,9 @@ CallReport::~CallReport() {
 }
 
 void CallReport::tell(std::string_view event, std::optional<std::string> error) {
-    const auto held = engine::enter(runtime_.taskContext());
-    engine::TaskEnv& env = *runtime_.taskContext().env;
-    env.teller.call(*runtime_.taskContext().task,
-                    {.name = name_, .key = key_, .event = event, .attempt = attempt_, .error = std::move(error)});
+    const auto held = runtime_.taskContext().hold();
+    held.env->teller.call(*held.task,
+                          {.name = name_, .key = key_, .event = event, .attempt = attempt_, .error = std::move(error)});
 }
 
 void CallReport::begins(int attempt) {

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "src/task/attempt.hpp"
+#include "src/superstep/task_context.hpp"
 #include "src/task/questions.hpp"
 #include "src/task/task_questions.hpp"
 #include "src/value/utf8.hpp"
@@ -70,28 +70,28 @@ struct Questions {
                                  {.node = std::string(runtime.node())});
     }
 
-    static std::optional<GivenAnswer> find(TaskContext& context, const TaskId& task, const Value& question,
-                                           Interrupt& asked) {
+    static std::optional<GivenAnswer> find(TaskContext& context, engine::TaskQuestions& questions, const TaskId& task,
+                                           const Value& question, Interrupt& asked) {
         CallQuestions* const call = callOf(context);
         if (call == nullptr) {
             asked = {task, context.calls++, {}};
-            return given(context, asked);
+            return given(questions, asked);
         }
         asked = {call->id(), call->asked_++, {}};
-        auto answer = given(context, asked);
+        auto answer = given(questions, asked);
         if (in_started_call) return answer;
         const std::uint64_t before = context.calls + context.calls_inside++;
         if (answer || context.took_old_answer) return answer;
-        if (auto old = engine::TaskQuestions(*context.env, *context.task).takeOldAnswer(question, before, asked)) {
+        if (auto old = questions.takeOldAnswer(question, before, asked)) {
             context.took_old_answer = true;
             answer = GivenAnswer{std::move(*old), false};
         }
         return answer;
     }
 
-    static std::optional<GivenAnswer> given(const TaskContext& context, const Interrupt& asked) {
+    static std::optional<GivenAnswer> given(const engine::TaskQuestions& questions, const Interrupt& asked) {
         bool is_new = true;
-        auto answer = engine::TaskQuestions(*context.env, *context.task).findAnswer(asked.id, asked.index, &is_new);
+        auto answer = questions.findAnswer(asked.id, asked.index, &is_new);
         if (!answer) return {};
         return GivenAnswer{std::move(*answer), is_new};
     }
@@ -119,16 +119,14 @@ void restartQuestions(Runtime& runtime) noexcept { Questions::restart(runtime.ta
 
 namespace {
 
-void checkMayAsk(Runtime& runtime) {
-    const TaskContext& context = runtime.taskContext();
-    if (context.env == nullptr) throw InvalidUpdateError("a router cannot ask while its node's state is edited");
-    if (context.env->shared.saver ==
-        nullptr) {  // a subgraph without one asks all the same: the run around it keeps the question
+void checkMayAsk(Runtime& runtime, const engine::HeldRun& held) {
+    // A subgraph without a saver asks all the same: the run around it keeps the question.
+    if (held.env->shared.saver == nullptr) {
         throw MissingCheckpointerError(
             "node '" + std::string(runtime.node()) +
             "' asks for an answer, and the graph has no checkpointer that could keep the run until it comes");
     }
-    Questions::check(context, runtime);
+    Questions::check(runtime.taskContext(), runtime);
 }
 
 void checkKey(const Runtime& runtime, std::string_view key) {
@@ -146,45 +144,47 @@ void checkKey(const Runtime& runtime, std::string_view key) {
 
 GivenAnswer ask(Runtime& runtime, Value question, AnswerCheck check) {
     TaskContext& context = runtime.taskContext();
-    const auto held = engine::enter(context);
-    checkMayAsk(runtime);
+    const auto held = context.holdFor("cannot ask");
+    checkMayAsk(runtime, held);
+    engine::TaskQuestions questions(*held.env, *held.task);
     Interrupt asked;
-    if (auto answer = Questions::find(context, runtime.taskId(), question, asked)) return std::move(*answer);
+    if (auto answer = Questions::find(context, questions, runtime.taskId(), question, asked)) return std::move(*answer);
     asked.value = std::move(question);
-    engine::TaskQuestions(*context.env, *context.task).noteCheck(asked, std::string(runtime.node()), check);
+    questions.noteCheck(asked, std::string(runtime.node()), check);
     throw InterruptSignal{std::move(asked)};
 }
 
 std::optional<GivenAnswer> askAlso(Runtime& runtime, std::string_view key, Value question, AnswerCheck check) {
     TaskContext& context = runtime.taskContext();
-    const auto held = engine::enter(context);
+    const auto held = context.holdFor("cannot ask");
     checkKey(runtime, key);
-    checkMayAsk(runtime);
+    checkMayAsk(runtime, held);
+    engine::TaskQuestions questions(*held.env, *held.task);
     Interrupt asked = Questions::withKey(context, runtime.taskId(), key);
-    if (auto answer = Questions::given(context, asked)) return answer;
+    if (auto answer = Questions::given(questions, asked)) return answer;
     asked.value = std::move(question);
-    engine::TaskQuestions(*context.env, *context.task).noteCheck(asked, std::string(runtime.node()), check);
-    engine::TaskQuestions(*context.env, *context.task).noteAsked(asked);
+    questions.noteCheck(asked, std::string(runtime.node()), check);
+    questions.noteAsked(asked);
     return {};
 }
 
 GivenAnswer ask(Runtime& runtime, std::string_view key, Value question, AnswerCheck check) {
     if (auto answer = askAlso(runtime, key, std::move(question), check)) return std::move(*answer);
     const TaskContext& context = runtime.taskContext();
-    const auto held = engine::enter(runtime.taskContext());
-    throw InterruptSignal{engine::TaskQuestions(*context.env, *context.task)
-                              .askedOf(Questions::withKey(context, runtime.taskId(), key).id)};
+    const auto held = context.hold();
+    throw InterruptSignal{
+        engine::TaskQuestions(*held.env, *held.task).askedOf(Questions::withKey(context, runtime.taskId(), key).id)};
 }
 
 std::optional<GivenAnswer> findAnswer(Runtime& runtime, const std::string_view* key) {
     const TaskContext& context = runtime.taskContext();
-    const auto held = engine::enter(runtime.taskContext());
+    const auto held = context.hold();
     if (key != nullptr) checkKey(runtime, *key);
-    if (context.env == nullptr) return {};
+    if (held.env == nullptr) return {};
     Questions::check(context, runtime);
     const Interrupt asked = key != nullptr ? Questions::withKey(context, runtime.taskId(), *key)
                                            : Questions::next(context, runtime.taskId());
-    return Questions::given(context, asked);
+    return Questions::given(engine::TaskQuestions(*held.env, *held.task), asked);
 }
 
 namespace {
@@ -213,10 +213,8 @@ void refuseAnswer(Runtime& runtime, const std::string_view* key, const WrongType
 }  // namespace detail
 
 void stopForAnswers(Runtime& runtime) {
-    detail::TaskContext& context = runtime.taskContext();
-    const auto held = engine::enter(context);
-    auto asked =
-        context.env != nullptr ? engine::TaskQuestions(*context.env, *context.task).firstAsked() : std::nullopt;
+    const auto held = runtime.taskContext().hold();
+    auto asked = held.env != nullptr ? engine::TaskQuestions(*held.env, *held.task).firstAsked() : std::nullopt;
     if (!asked) {
         throw InvalidUpdateError(
             "node '" + std::string(runtime.node()) + "' stops for answers, and has asked nothing: ask first (sg::ask)",

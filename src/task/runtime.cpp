@@ -1,71 +1,32 @@
 #include <stategraph/runtime.hpp>
 
 #include <chrono>
-#include <thread>
 
 #include <stategraph/control.hpp>
 
 #include "checkpoint/paths.hpp"
-#include "src/task/attempt.hpp"
+#include "src/superstep/task_context.hpp"
 #include "src/task/task_questions.hpp"
-#include "src/value/lasting.hpp"
 #include "src/value/times.hpp"
 
 namespace stategraph {
 
-// Without a run the context is that of a router whose node's state is being edited.
-
-// With a run of its own that may be gone (an Attempt), what Runtime tells was copied, and what it does holds the run
-// first.
-using engine::enter;
-
-std::string_view Runtime::node() const noexcept {
-    if (context_->attempt_apart) return context_->attempt_apart->info().node;
-    return context_->env ? std::string_view(context_->env->nodeOf(*context_->task).name) : context_->edited_node;
-}
-std::int64_t Runtime::step() const noexcept {
-    if (context_->attempt_apart) return context_->attempt_apart->info().step;
-    return context_->env ? context_->env->place.step : 0;
-}
-int Runtime::remainingSteps() const noexcept {
-    if (context_->attempt_apart) return context_->attempt_apart->info().remaining_steps;
-    return context_->env ? context_->env->supersteps.remaining() : 0;
-}
+std::string_view Runtime::node() const noexcept { return context_->node(); }
+std::int64_t Runtime::step() const noexcept { return context_->step(); }
+int Runtime::remainingSteps() const noexcept { return context_->remainingSteps(); }
 int Runtime::attempt() const noexcept { return context_->attempt; }
-TaskId Runtime::taskId() const {
-    if (context_->attempt_apart) return context_->attempt_apart->info().task_id;
-    return context_->env ? context_->env->idOf(*context_->task) : TaskId();
-}
-std::string_view Runtime::threadId() const noexcept {
-    if (context_->attempt_apart) return context_->attempt_apart->info().thread_id;
-    return context_->env ? context_->env->shared.config->thread_id.view() : std::string_view();
-}
-CheckpointId Runtime::checkpointId() const noexcept {
-    if (context_->attempt_apart) return context_->attempt_apart->info().checkpoint_id;
-    return context_->env ? context_->env->place.checkpoint : CheckpointId();
-}
-std::string_view Runtime::checkpointNs() const noexcept {
-    if (context_->attempt_apart) return context_->attempt_apart->info().checkpoint_ns;
-    return context_->env ? std::string_view(context_->env->place.ns) : std::string_view();
-}
-
-const RunContext& Runtime::runContext() const noexcept {
-    static const engine::Lasting<RunContext> none;
-    if (context_->attempt_apart) return context_->attempt_apart->info().context;
-    return context_->env ? context_->env->shared.config->context : *none;
-}
-
-const void* Runtime::graphState(const void* type) const {
-    const auto refuse = [this](const std::string& why) {
-        throw InvalidArgumentError("node '" + std::string(node()) + "' asks for its graph's state, " + why,
-                                   {.node = std::string(node())});
-    };
-    if (context_->env == nullptr) refuse("and no run is under way");
-    const auto held = enter(*context_);
-    if (type != detail::graphSchema(const_cast<Runtime&>(*this)).state().type)
-        refuse("which is of another type than the one it asks for");
-    return context_->attempt_apart ? context_->attempt_apart->info().state.get() : context_->env->state.values.object();
-}
+TaskId Runtime::taskId() const { return context_->taskId(); }
+std::string_view Runtime::threadId() const noexcept { return context_->threadId(); }
+CheckpointId Runtime::checkpointId() const noexcept { return context_->checkpointId(); }
+std::string_view Runtime::checkpointNs() const noexcept { return context_->checkpointNs(); }
+const RunContext& Runtime::runContext() const noexcept { return context_->runContext(); }
+const void* Runtime::graphState(const void* type) const { return context_->state(type); }
+bool Runtime::stopRequested() const { return context_->stopRequested(); }
+bool Runtime::drainRequested() const { return context_->drainRequested(); }
+void Runtime::heartbeat() { context_->heartbeat(); }
+void Runtime::write(const Value& data) { context_->write(data); }
+void Runtime::emitMessage(const Value& part) { context_->emitMessage(part); }
+bool Runtime::wantsMessages() const { return context_->wants(StreamMode::messages); }
 
 void Runtime::refuseContext() const {
     const std::string who = "node '" + std::string(node()) + "' asks for the run's context, and ";
@@ -75,30 +36,11 @@ void Runtime::refuseContext() const {
         {.node = std::string(node())});
 }
 
-bool Runtime::stopRequested() const {
-    if (context_->attempt_apart) return context_->attempt_apart->isStopping();
-    return context_->env && context_->env->stopStatus();
-}
-
-bool Runtime::drainRequested() const {
-    const auto held = enter(*context_);
-    return context_->env && context_->env->stop && context_->env->stop->drains();
-}
-
-void Runtime::heartbeat() {
-    if (context_->attempt_apart) context_->attempt_apart->heartbeat();
-}
-
 void Runtime::waitFor(std::chrono::milliseconds time) {
     if (time.count() < 0)
         throw InvalidArgumentError("waitFor(" + times::textOf(time) + "): a wait is at least 0 ms",
                                    {.node = std::string(node())});
-    const auto until = times::after(engine::Clock::now(), time);
-    if (context_->attempt_apart) {
-        context_->attempt_apart->sleepUntil(until);
-    } else {
-        std::this_thread::sleep_until(until);
-    }
+    context_->sleepUntil(times::after(engine::Clock::now(), time));
 }
 
 void Runtime::sleepUntil(std::chrono::system_clock::time_point time, std::string_view key) {
@@ -108,15 +50,13 @@ void Runtime::sleepUntil(std::chrono::system_clock::time_point time, std::string
     }
     std::int64_t now_ms = 0;
     {
-        const auto held = enter(*context_);
-        if (context_->env == nullptr)
-            throw InvalidUpdateError("a router cannot sleep while its node's state is edited");
-        if (context_->env->shared.saver == nullptr) {
+        const auto held = context_->holdFor("cannot sleep");
+        if (held.env->shared.saver == nullptr) {
             throw MissingCheckpointerError(
                 "node '" + std::string(node()) +
                 "' sleeps until a time, and the graph has no checkpointer that could keep the thread until then");
         }
-        now_ms = times::nowMs(context_->env->ids.source());
+        now_ms = times::nowMs(held.env->ids.source());
     }
     detail::Effect effect(*this, "sleep:" + std::string(key));
     if (!effect.result()) effect.finish(Value(times::unixMs(time)));
@@ -124,49 +64,25 @@ void Runtime::sleepUntil(std::chrono::system_clock::time_point time, std::string
     if (now_ms < wake_ms) throw detail::SleepSignal{wake_ms};
 }
 
-void Runtime::write(const Value& data) {
-    const auto held = enter(*context_);
-    if (context_->env) context_->env->teller.custom(*context_->task, data);
-}
-
-void Runtime::emitMessage(const Value& part) {
-    const auto held = enter(*context_);
-    if (context_->env) context_->env->teller.messagePart(*context_->task, context_->attempt, part);
-}
-
-bool Runtime::wantsMessages() const {
-    const auto held = enter(*context_);
-    return context_->env && context_->env->teller.wants(StreamMode::messages);
-}
-
 BaseStore& Runtime::store() const {
-    BaseStore* found = context_->edited_store;
-    if (context_->attempt_apart) {
-        const auto held = enter(*context_);
-        found = context_->attempt_apart->info().store.get();
-    } else if (context_->env) {
-        found = context_->env->store().get();
-    }
-    if (found != nullptr) return *found;
+    if (BaseStore* const found = context_->store()) return *found;
     throw MissingStoreError("node '" + std::string(node()) +
                             "' uses the store, and the graph has none; give it one with "
                             "compile({.store = std::make_shared<MemoryStore>()})");
 }
 
 std::string Runtime::idempotencyKey(std::string_view key) const {
-    const auto held = enter(*context_);
-    if (context_->env == nullptr)
-        throw InvalidUpdateError("a router has no idempotency key while its node's state is edited");
-    TaskId id = context_->env->idOf(*context_->task);
+    const auto held = context_->holdFor("has no idempotency key");
+    engine::RunShared& shared = held.env->shared;
+    TaskId id = held.env->idOf(*held.task);
     // Without a saver nothing but the run tells its tasks from those of others.
-    if (context_->env->shared.saver == nullptr) {
-        std::atomic<std::uint64_t>& bits = context_->env->shared.run_bits;
+    if (shared.saver == nullptr) {
+        std::atomic<std::uint64_t>& bits = shared.run_bits;
         std::uint64_t none = 0;
-        if (bits.load() == 0) bits.compare_exchange_strong(none, context_->env->core().ids().uniqueBits() | 1U);
+        if (bits.load() == 0) bits.compare_exchange_strong(none, held.env->core().ids().uniqueBits() | 1U);
         id = engine::nameWithin(id, std::to_string(bits.load()));
     } else {
-        id = engine::nameWithin(
-            id, context_->env->shared.config->thread_id.view());  // a copied thread has tasks of the same ids
+        id = engine::nameWithin(id, shared.config->thread_id.view());  // a copied thread has tasks of the same ids
     }
     std::string text = id.toString();
     if (!key.empty()) text += ":" + std::string(key);
@@ -176,15 +92,13 @@ std::string Runtime::idempotencyKey(std::string_view key) const {
 namespace detail {
 
 Effect::Effect(Runtime& runtime, std::string_view key) : runtime_(runtime), key_(key) {
-    const auto held = enter(runtime.taskContext());
-    if (runtime.taskContext().env == nullptr)
-        throw InvalidUpdateError("a router can have no effects while its node's state is edited");
+    const auto held = runtime.taskContext().holdFor("can have no effects");
     if (key.empty() || key.size() > 200) {
         throw InvalidArgumentError("node '" + std::string(runtime.node()) + "' calls once with a key of " +
                                    std::to_string(key.size()) + " bytes; give each effect a name of 1 to 200");
     }
     path_ = checkpoint::effectPath(runtime.taskId(), key);
-    engine::Effects::Entry entry = runtime.taskContext().env->shared.effects.find(path_);
+    engine::Effects::Entry entry = held.env->shared.effects.find(path_);
     begun_ = entry.begun;
     if (entry.result) result_ = Value::fromCbor(std::move(*entry.result));
 }
@@ -193,14 +107,13 @@ Effect::Effect(Runtime& runtime, std::string_view key) : runtime_(runtime), key_
 TaskId Effect::questionId() const { return engine::nameWithin(runtime_.taskId(), key_); }
 
 std::optional<Value> Effect::ask() {
-    TaskContext& context = runtime_.taskContext();
-    const auto held = enter(context);
-    if (context.env->shared.saver == nullptr) {
+    const auto held = runtime_.taskContext().hold();
+    if (held.env->shared.saver == nullptr) {
         throw MissingCheckpointerError(
             "node '" + std::string(runtime_.node()) + "' asks about the effect '" + key_ +
             "', and the graph has no checkpointer that could keep the run until an answer comes");
     }
-    const auto answer = engine::TaskQuestions(*context.env, *context.task).findAnswer(questionId(), begun_);
+    const auto answer = engine::TaskQuestions(*held.env, *held.task).findAnswer(questionId(), begun_);
     if (!answer) {
         std::string cbor;
         Encoder out(cbor);
@@ -223,13 +136,13 @@ std::optional<Value> Effect::ask() {
 }
 
 void Effect::begin() {
-    const auto held = enter(runtime_.taskContext());
-    runtime_.taskContext().env->storeEffect(path_, {.begun = ++begun_, .result = {}});
+    const auto held = runtime_.taskContext().hold();
+    held.env->storeEffect(path_, {.begun = ++begun_, .result = {}});
 }
 
 void Effect::finish(Value result) {
-    const auto held = enter(runtime_.taskContext());
-    runtime_.taskContext().env->storeEffect(path_, {.begun = begun_, .result = std::string(result.bytes())});
+    const auto held = runtime_.taskContext().hold();
+    held.env->storeEffect(path_, {.begun = begun_, .result = std::string(result.bytes())});
     result_ = std::move(result);
 }
 
@@ -246,17 +159,10 @@ void Effect::refuse(const std::string& why) const {
 
 bool hasPayload(Runtime& runtime) noexcept { return runtime.taskContext().has_payload; }
 
-const Schema& graphSchema(Runtime& runtime) noexcept {
-    const TaskContext& context = runtime.taskContext();
-    return context.attempt_apart ? context.attempt_apart->core().schema() : context.env->core().schema();
-}
+const Schema& graphSchema(Runtime& runtime) noexcept { return runtime.taskContext().core().schema(); }
 
 }  // namespace detail
 
-std::stop_token stopToken(Runtime& runtime) {
-    const detail::TaskContext& context = runtime.taskContext();
-    if (context.attempt_apart) return context.attempt_apart->token();
-    return context.env && context.env->stop ? context.env->stop->token() : std::stop_token();
-}
+std::stop_token stopToken(Runtime& runtime) { return runtime.taskContext().stopToken(); }
 
 }  // namespace stategraph

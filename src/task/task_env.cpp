@@ -119,4 +119,10 @@ void TaskEnv::takeBackWrites() noexcept {
     superstep->setApplied(false);
 }
 
+NodeError TaskEnv::nodeError(Task& task, std::string text, std::exception_ptr original) const {
+    ErrorContext context{.node = nodeOf(task).name, .step = place.step};
+    text += detail::describeWithin(context, original);
+    return {std::move(text), std::move(original), idOf(task).toString(), std::move(context)};
+}
+
 }  // namespace stategraph::engine

@@ -2,12 +2,15 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <exception>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <stategraph/error.hpp>
 
 #include "src/commit/ids.hpp"
 #include "src/commit/visit.hpp"
@@ -148,6 +151,8 @@ public:
     void taskFinished(Task& task);
     void taskStopped(Task& task) noexcept;
     void storeRecord(Task& task, bool finished);
+    /// What a task fails with whose node, or a function of the node's, threw `original`, which is the user's.
+    NodeError nodeError(Task& task, std::string text, std::exception_ptr original = std::current_exception()) const;
     void observeRetry(Task& task, int attempt, std::chrono::duration<double, std::milli> wait) const noexcept;
 
 private:

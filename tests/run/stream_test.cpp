@@ -339,3 +339,12 @@ TEST_CASE("a question asked while nobody listens any more is kept") {
         CHECK(app.invoke(sg::Command<>{.resume = "A"}, config).values.bar == Strings{"A"});
     }
 }
+
+TEST_CASE("a reader on whose thread the tasks run sees a task's start before the task runs") {
+    Log log;
+    const App app = chain(log, nullptr);
+    Strings seen;
+    for (const auto& event : app.stream(bar("i"), {}, {.modes = StreamMode::tasks}))
+        seen.push_back(brief(event) + ", " + std::to_string(log.entries().size()) + " ran");
+    CHECK(seen == Strings{"start a, 0 ran", "end a, 1 ran", "start b, 1 ran", "end b, 2 ran"});
+}

@@ -1,0 +1,74 @@
+#pragma once
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+
+#include <stategraph/stream.hpp>
+
+namespace stategraph::engine {
+
+/// Events between the tasks of a run and the one reader of its stream, which blocks or is a coroutine. While tasks run
+/// beside the reader the queue is bounded. Safe from any thread.
+class StreamQueue final : public detail::EventSink {
+public:
+    /// What becomes of a task that writes while the queue is full.
+    enum class WhenFull : std::uint8_t {
+        wait,    // its thread waits for the reader; there is room for 1,024 events
+        refuse,  // InvalidArgumentError: the task may be a coroutine, which Runtime::write cannot suspend; for 65,536
+    };
+    explicit StreamQueue(WhenFull when_full) noexcept : when_full_(when_full) {}
+
+    void take(StreamEvent&& event) override;
+
+    /// Tasks begin to run beside the reader, and have all ended.
+    void beginTasks();
+    void endTasks() noexcept;
+    bool hasTasks() const;
+    /// Nobody reads any more: what tasks still write is dropped, and none of them waits.
+    void close();
+
+    // For the reader.
+
+    /// Gives the next event. If there is none, `has_tasks` is whether tasks beside the reader may write one.
+    void poll(std::optional<StreamEvent>& event, bool& has_tasks);
+    /// Blocks until there is an event, or the tasks have ended.
+    void wait();
+    /// Blocks until the tasks have ended.
+    void waitForTasks();
+
+    /// A reader that is suspended. It is woken once, under the queue's lock: until then it exists.
+    class Suspended {
+    public:
+        virtual void wake() noexcept = 0;
+
+    protected:
+        ~Suspended() = default;
+    };
+    /// As `wait`, for one that is woken instead. False: there is nothing to wait for.
+    bool suspend(Suspended& reader);
+    /// It is not to be woken any more.
+    void forget(const Suspended& reader) noexcept;
+
+private:
+    template <class Done>
+    void waitUntil(Done is_done);
+    std::size_t sizeMax() const noexcept { return when_full_ == WhenFull::wait ? 1024 : 65'536; }
+    bool isFull() const noexcept { return has_tasks_ && events_.size() >= sizeMax(); }
+    void wakeReader() noexcept;
+
+    const WhenFull when_full_;
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;  // for the reader
+    std::condition_variable room_;     // for tasks
+    std::deque<StreamEvent> events_;
+    Suspended* suspended_ = nullptr;
+    std::size_t waiting_tasks_ = 0;  // for room
+    bool is_reader_waiting_ = false;
+    bool has_tasks_ = false;
+    bool is_closed_ = false;
+};
+
+}  // namespace stategraph::engine

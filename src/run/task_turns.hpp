@@ -1,0 +1,45 @@
+#pragma once
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "src/step/task.hpp"
+
+namespace stategraph::engine {
+
+/// The tasks of a superstep one at a time: one that is to be tried again lets the others go first.
+///
+///     while (Task* task = turns.next()) {
+///         … attempt turns.number() of it …
+///         if (it is to be tried again) turns.again();
+///     }
+class TaskTurns {
+public:
+    /// `room` is used until all have ended; where it has the capacity for `todo` nothing is allocated.
+    TaskTurns(std::vector<Task*>& room, std::span<Task* const> todo) : left_(room) {
+        left_.assign(todo.begin(), todo.end());
+    }
+    TaskTurns(const TaskTurns&) = delete;
+    TaskTurns& operator=(const TaskTurns&) = delete;
+
+    /// Null: there are none left.
+    Task* next() noexcept {
+        if (at_ == left_.size()) {
+            left_.resize(again_);
+            at_ = again_ = 0;
+            ++number_;
+        }
+        return at_ == left_.size() ? nullptr : left_[at_++];
+    }
+    /// Which attempt of that task it is, from 1.
+    int number() const noexcept { return number_; }
+    void again() noexcept { left_[again_++] = left_[at_ - 1]; }
+
+private:
+    std::vector<Task*>& left_;
+    std::size_t at_ = 0;
+    std::size_t again_ = 0;  // that are to be tried again, at the beginning of `left_`
+    int number_ = 1;
+};
+
+}  // namespace stategraph::engine

@@ -1,0 +1,51 @@
+#pragma once
+#include "src/superstep/task_context.hpp"
+
+namespace stategraph::engine {
+
+class Attempt;
+class RunTaskContext;
+
+/// An attempt that may be abandoned, and whose run may then be gone: what it reports of its task was copied, and what
+/// needs the run holds the attempt meanwhile, and throws CancelledError once that was abandoned.
+class ApartTaskContext final : public detail::TaskContext {
+public:
+    /// Continues `begun`, of the same attempt, which need not live longer than its run.
+    ApartTaskContext(Attempt& attempt, const RunTaskContext& begun) noexcept;
+    ApartTaskContext(const ApartTaskContext&) = delete;
+
+    /// While the attempt is held, or was not abandoned.
+    TaskEnv& env() const noexcept { return env_; }
+
+    std::string_view node() const noexcept override;
+    std::int64_t step() const noexcept override;
+    int remainingSteps() const noexcept override;
+    TaskId taskId() const override;
+    std::string_view threadId() const noexcept override;
+    CheckpointId checkpointId() const noexcept override;
+    std::string_view checkpointNs() const noexcept override;
+    const RunContext& runContext() const noexcept override;
+    bool stopRequested() const override;
+    bool drainRequested() const override;
+    std::stop_token stopToken() const override;
+    void heartbeat() override;
+    void sleepUntil(std::chrono::steady_clock::time_point until) override;
+    void write(const Value& data) override;
+    void emitMessage(const Value& part) override;
+    bool wants(StreamMode mode) const override;
+    BaseStore* store() const override;
+    const void* state(const void* type) const override;
+    const detail::Core& core() const noexcept override;
+    HeldRun hold() const override;
+    std::shared_ptr<RunStop> beginGraph() override;
+    void endGraph() override;
+    void graphTimedOut() override;
+    std::shared_ptr<void> keepNode() override;
+
+private:
+    Attempt& attempt_;
+    TaskEnv& env_;
+    Task& task_;
+};
+
+}  // namespace stategraph::engine
