@@ -17,7 +17,8 @@
 #include <stategraph/snapshot.hpp>
 #include <stategraph/stream.hpp>
 
-// All ways to run and read a graph, each with its contract: longer than other files, so that they are found in one place.
+// All ways to run and read a graph, each with its contract. It is longer than other files, so that they are found in
+// one place.
 namespace stategraph {
 
 /// How a run ended, and the state it left.
