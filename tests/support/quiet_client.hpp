@@ -43,7 +43,7 @@ public:
     bool readSome() {
         if (!is_open_) return false;
         const ssize_t got = ::recv(socket_, in_ + size_, sizeof in_ - 1 - size_, 0);
-        is_left_ = got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+        is_left_ = got < 0 && (errno == EAGAIN);
         if (got <= 0) return false;
         size_ += static_cast<std::size_t>(got);
         return true;
