@@ -19,7 +19,7 @@ public:
         wait,    // its thread waits for the reader; there is room for 1,024 events
         refuse,  // InvalidArgumentError: the task may be a coroutine, which Runtime::write cannot suspend; for 65,536
     };
-    explicit StreamQueue(WhenFull when_full) noexcept : when_full_(when_full) {}
+    explicit StreamQueue(WhenFull when_full) : when_full_(when_full) {}
 
     void take(StreamEvent&& event) override;
 
