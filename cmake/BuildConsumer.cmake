@@ -30,6 +30,7 @@ step("${CMAKE_COMMAND}" -S "${SOURCE}/tests/consumer" -B "${FOLDER}/build" -G "$
 step("${CMAKE_COMMAND}" --build "${FOLDER}/build" ${config})
 step("${FOLDER}/build/bin/consumer")
 step("${FOLDER}/build/bin/consumer_json")
+step("${FOLDER}/build/bin/consumer_core")
 step("${FOLDER}/build/bin/consumer_workflow")
 step("${FOLDER}/build/bin/consumer_agent")
 
