@@ -14,6 +14,8 @@
 #include <stategraph/ids.hpp>
 #include <stategraph/value.hpp>
 
+// All that a node may ask of its run, each with its contract. It is longer than other files, so that they are found in
+// one place.
 namespace stategraph {
 
 class BaseStore;

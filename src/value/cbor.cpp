@@ -12,6 +12,7 @@
 #include "src/value/bytes.hpp"
 #include "src/value/utf8.hpp"
 
+// Items are written and read in one file, longer than others, because their heads are inlined into both.
 namespace stategraph {
 namespace {
 

@@ -10,7 +10,8 @@
 #include <stategraph/error.hpp>
 
 // How a channel of a state struct behaves, for each reducer: the templates behind the tables of function pointers in
-// schema.hpp. They are instantiated once for each pair of a member's type and a reducer.
+// schema.hpp. They are instantiated once for each pair of a member's type and a reducer. The file is longer than others
+// because states of both kinds, structs and JSON, take every fold from here.
 namespace stategraph::detail {
 
 using checkpoint::LogOp;
