@@ -7,9 +7,9 @@
 #include <stategraph/encoding.hpp>
 #include <stategraph/error.hpp>
 
+#include "checkpoint/sealed_record.hpp"
 #include "storage/encrypted/encrypted_box.hpp"
 #include "storage/encrypted/encrypted_keys.hpp"
-#include "checkpoint/sealed_record.hpp"
 
 // Rows of stores and caches, sealed:
 //   row   := 02 head box

@@ -10,11 +10,11 @@
 #include <stategraph/record.hpp>
 #include <stategraph/saver_rules.hpp>
 
-#include "storage/encrypted/encrypted_box.hpp"
-#include "storage/encrypted/encrypted_keys.hpp"
 #include "checkpoint/record_frame.hpp"
 #include "checkpoint/retention.hpp"
 #include "checkpoint/sealed_record.hpp"
+#include "storage/encrypted/encrypted_box.hpp"
+#include "storage/encrypted/encrypted_keys.hpp"
 
 namespace stategraph {
 namespace {

@@ -9,9 +9,9 @@
 #include <stategraph/error.hpp>
 #include <stategraph/id_source.hpp>
 
-#include "storage/rocksdb/rocksdb_database.hpp"
 #include "src/value/bytes.hpp"
 #include "src/value/times.hpp"
+#include "storage/rocksdb/rocksdb_database.hpp"
 
 // Rows:
 //   "e" size(ns) ns key    -> expires number value    the entry; when it expires, in microseconds since 1970 (0: never), its number

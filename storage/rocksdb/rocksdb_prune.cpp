@@ -5,8 +5,8 @@
 #include <stategraph/record.hpp>
 
 #include "checkpoint/damaged.hpp"
-#include "storage/rocksdb/rocksdb_impl.hpp"
 #include "src/value/bytes.hpp"
+#include "storage/rocksdb/rocksdb_impl.hpp"
 
 // Deleting and pruning, and giving space back.
 namespace stategraph {

@@ -6,8 +6,8 @@
 #include <stategraph/record.hpp>
 
 #include "checkpoint/branch_walk.hpp"
-#include "storage/rocksdb/rocksdb_impl.hpp"
 #include "src/value/bytes.hpp"
+#include "storage/rocksdb/rocksdb_impl.hpp"
 
 // Storing and reading. What removes is in rocksdb_prune.cpp.
 namespace stategraph {
