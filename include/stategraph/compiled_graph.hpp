@@ -206,9 +206,15 @@ private:
         started_ = true;
         StateSnapshot<S> snapshot;
         detail::StateBox<S> box;
+        if (last_ && reader_->takesBack()) {
+            snapshot.values_as_cbor = std::move(last_->values_as_cbor);
+            box.state = std::move(last_->values);
+        }
+        last_.reset();
         if (reader_->next(snapshot,
                           {detail::typeKey<S>(), box.object(), &snapshot.present, detail::schemaIfOne<S>()})) {
             snapshot.values = std::move(box.state);
+            if (reader_->takesBack()) last_ = std::move(current_);
             current_ = std::move(snapshot);
         } else {
             current_.reset();
@@ -217,6 +223,7 @@ private:
 
     detail::Owned<detail::HistoryReader> reader_;
     std::optional<StateSnapshot<S>> current_;
+    std::optional<StateSnapshot<S>> last_;  // the one before, for its values
     bool started_ = false;
 };
 

@@ -11,6 +11,7 @@ namespace stategraph {
 namespace detail {
 /// Reads one item strictly, and refuses more. Errors: WrongTypeError.
 void readStrictly(std::string_view cbor, void* value, DecodeMember decode);
+struct ValueBytes;
 }  // namespace detail
 
 /// Any storable value, as the CBOR it is stored as: a resume value, a payload, metadata.
@@ -79,6 +80,7 @@ public:
 
 private:
     friend struct Codec<Value>;
+    friend struct detail::ValueBytes;
     static constexpr std::string_view null_bytes = "\xf6";
     static void requireEnd(const Decoder& decoder);
     [[noreturn]] static void failDepth();

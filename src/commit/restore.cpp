@@ -148,27 +148,35 @@ void restoreState(const checkpoint::Folded& from, State& state) {
     restoreState(channels, from.commit.id, state);
 }
 
-void restoreState(std::span<const checkpoint::ChannelPieces> channels, CheckpointId id, State& state) {
-    const auto isStored = [channels](std::string_view name) {
-        const auto at = std::lower_bound(
-            channels.begin(), channels.end(), name,
-            [](const checkpoint::ChannelPieces& each, std::string_view wanted) { return each.name < wanted; });
-        return at != channels.end() && at->name == name;
-    };
-    state.reset();
-    for (const auto& stored : channels) {
-        const detail::ChannelSpec* channel = state.schema().find(stored.name);
-        if (channel == nullptr || channel->kind == detail::ChannelKind::untracked) continue;
-        if (stored.name != channel->name && isStored(channel->name)) continue;  // the current name wins
-        try {
-            channel->behaviour->load(*channel, state.value(*channel), stored.pieces);
-        } catch (const WrongTypeError& error) {
-            throw CorruptCheckpointError(
-                "channel '" + channel->name + "' is stored as another type than it has now: " + error.message(),
-                {.checkpoint_id = id.toString(), .channel = channel->name});
-        }
-        state.setPresent(channel->index, true);
+void loadChannel(const detail::ChannelSpec& channel, std::span<const checkpoint::LogPiece> pieces, CheckpointId id,
+                 State& state) {
+    try {
+        channel.behaviour->load(channel, state.value(channel), pieces);
+    } catch (const WrongTypeError& error) {
+        throw CorruptCheckpointError(
+            "channel '" + channel.name + "' is stored as another type than it has now: " + error.message(),
+            {.checkpoint_id = id.toString(), .channel = channel.name});
     }
+    state.setPresent(channel.index, true);
+}
+
+void restoreState(std::span<const checkpoint::ChannelPieces> channels, CheckpointId id, State& state) {
+    state.reset();
+    forEachStored(channels, state.schema(), [&](const detail::ChannelSpec& channel, const auto& stored) {
+        loadChannel(channel, stored.pieces, id, state);
+    });
+}
+
+const detail::ChannelSpec* findStored(std::span<const checkpoint::ChannelPieces> channels, std::string_view name,
+                                      const detail::Schema& schema) {
+    const detail::ChannelSpec* channel = schema.find(name);
+    if (channel == nullptr || channel->kind == detail::ChannelKind::untracked) return nullptr;
+    if (name == channel->name) return channel;
+    const auto at = std::lower_bound(
+        channels.begin(), channels.end(), std::string_view(channel->name),
+        [](const checkpoint::ChannelPieces& each, std::string_view wanted) { return each.name < wanted; });
+    const bool has_current = at != channels.end() && at->name == channel->name;
+    return has_current ? nullptr : channel;  // the current name wins
 }
 
 void applyCommand(detail::Writes& writes, State& state) {

@@ -18,6 +18,20 @@ namespace stategraph::engine {
 void restoreState(const checkpoint::Folded& from, State& state);
 /// The same from a checkpoint's channels alone, which are by name.
 void restoreState(std::span<const checkpoint::ChannelPieces> channels, CheckpointId id, State& state);
+/// One channel of it, whose value is as before any write, or as other operations left it if the first is no set.
+void loadChannel(const detail::ChannelSpec& channel, std::span<const checkpoint::LogPiece> pieces, CheckpointId id,
+                 State& state);
+
+/// The channel that a stored one of these is read into; null if there is none.
+const detail::ChannelSpec* findStored(std::span<const checkpoint::ChannelPieces> channels, std::string_view name,
+                                      const detail::Schema& schema);
+/// Calls `take(channel, stored)` for each that is read. Several may be of one channel, by former names.
+template <class Take>
+void forEachStored(std::span<const checkpoint::ChannelPieces> channels, const detail::Schema& schema, Take take) {
+    for (const checkpoint::ChannelPieces& stored : channels) {
+        if (const detail::ChannelSpec* channel = findStored(channels, stored.name, schema)) take(*channel, stored);
+    }
+}
 
 /// Folds what a Command wrote to the superstep that waits into the state, `writes` being used up.
 void applyCommand(detail::Writes& writes, State& state);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include <stategraph/error.hpp>
 
@@ -7,6 +8,7 @@
 #include "src/history/checkpoint_view.hpp"
 #include "src/history/history_saver.hpp"
 #include "src/history/read_called.hpp"
+#include "src/history/stepped_values.hpp"
 
 // getStateHistory: a page of a thread's checkpoints at a time.
 namespace stategraph::detail {
@@ -41,6 +43,10 @@ struct HistoryReader::Impl {
     std::optional<StoredCommit> follower = {};  // of the next to be given
     std::optional<checkpoint::Lineage> lineage =
         {};  // what the last values came from; most likely the next ones do too
+    std::uint64_t lineages = 0;  // how many there were
+    // Two in turn: while one is looked at, the next is made of the one before it.
+    std::array<engine::SteppedValues, 2> stepped = {};
+    std::size_t turn = 0;
 
     Impl(std::shared_ptr<const Core> graph, const Config& from, const HistoryOptions& with)
         : root(std::move(graph)),
@@ -114,25 +120,30 @@ struct HistoryReader::Impl {
             tuple = saver.getTuple({.log = log(), .checkpoint_id = commit.id});
             if (tuple) follower = std::move(tuple->next);
         }
+        Value stepped_from = std::move(snapshot.values_as_cbor);
         snapshot = engine::describe(log(), commit, due, false, follower);
         engine::closeAnswered(saver, log(), commit, snapshot);
         engine::showCancel(records, false, snapshot);
         if (!options.values) return;
         const auto channels = channelsOf(commit.id, std::move(tuple));
-        if (!channels) return;
         if (core == nullptr) {
-            engine::giveCalledValues(*channels, commit.id, snapshot, out, root->schema().state().type);
+            if (channels) engine::giveCalledValues(*channels, commit.id, snapshot, out, root->schema().state().type);
             return;
         }
-        engine::State state(core->schema());
-        engine::restoreState(*channels, commit.id, state);
-        std::size_t bytes_expected = 0;
-        for (const auto& channel : *channels) {
-            for (const auto& piece : channel.pieces) bytes_expected += piece.value.size();
+        engine::SteppedValues& values = stepped[turn];
+        turn = 1 - turn;
+        if (!channels) {
+            values.leave(core->schema(), out);
+            return;
         }
-        snapshot.values_as_cbor = engine::valuesOf(state, bytes_expected);
-        if (out.present != nullptr) *out.present = state.present();
-        if (out.type == core->schema().state().type) core->schema().state().move(out.object, state.object());
+        snapshot.values_as_cbor = std::move(stepped_from);
+        values.give(core->schema(), *channels, lineages, commit.id, snapshot, out);
+    }
+
+    // After an error: what was given back is lost.
+    void startAnew(std::size_t of_turn) noexcept {
+        turn = of_turn;
+        stepped[turn].forget();
     }
 
     // None if the checkpoint was pruned meanwhile. `tuple` if it was read already.
@@ -145,6 +156,7 @@ struct HistoryReader::Impl {
         if (!tuple) tuple = saver.getTuple({.log = log(), .checkpoint_id = id});
         if (!tuple) return {};
         lineage.emplace(log(), std::move(*tuple));
+        ++lineages;
         return lineage->channelsOf(id);
     }
 };
@@ -154,12 +166,19 @@ HistoryReader::HistoryReader(std::shared_ptr<const Core> core, const Config& con
 
 HistoryReader::~HistoryReader() = default;
 
+bool HistoryReader::takesBack() const noexcept { return !impl_->stepped[impl_->turn].empty(); }
+
 bool HistoryReader::next(SnapshotData& snapshot, const ValuesOut& values) {
+    const std::size_t turn = impl_->turn;
     try {
         return impl_->next(snapshot, values);
     } catch (Error& error) {
+        impl_->startAnew(turn);
         error.addContext(
             {.thread_id = impl_->config.thread_id.toString(), .checkpoint_ns = impl_->config.checkpoint_ns});
+        throw;
+    } catch (...) {
+        impl_->startAnew(turn);
         throw;
     }
 }

@@ -102,8 +102,10 @@ class HistoryReader {
 public:
     HistoryReader(std::shared_ptr<const Core> core, const Config& config, const HistoryOptions& options);
     ~HistoryReader();
-    /// False when there are no more.
+    /// False when there are no more. The arguments are new ones; if the reader takes them back, they hold the values
+    /// that the call before the last one gave, which these are then made of.
     bool next(SnapshotData& snapshot, const ValuesOut& values);
+    bool takesBack() const noexcept;
 
 private:
     struct Impl;

@@ -1,0 +1,70 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <stategraph/detail/core.hpp>
+#include <stategraph/snapshot.hpp>
+
+#include "checkpoint/fold.hpp"
+#include "src/superstep/apply.hpp"
+
+// The values of one checkpoint after the other, as a walk through a history needs them.
+namespace stategraph::engine {
+
+/// Makes a checkpoint's values from those of another one where both are read from the same commits: channels of the
+/// same operations stay, lists that were only appended to are shortened, the others are read anew. So a step costs what
+/// changed, and the bytes behind it in `values_as_cbor` are moved where their place changes. Memory: two words for each
+/// channel, and what a step encodes; the values themselves are the caller's in between, unless they are of another type
+/// than the caller's.
+class SteppedValues {
+public:
+    /// Fills `snapshot.values_as_cbor`, and what `out` points to if it is of the schema's type. If this is not empty,
+    /// the snapshot and `out` hold what the last call gave. `channels` are of a lineage by this number: those of
+    /// another one are read without looking at what is there. Errors: those of `restoreState`; it is empty then.
+    void give(const detail::Schema& schema, std::span<const checkpoint::ChannelPieces> channels, std::uint64_t lineage,
+              CheckpointId id, SnapshotData& snapshot, const detail::ValuesOut& out);
+    /// Leaves what `out` points to as a new state is, if this is not empty. It is empty then.
+    void leave(const detail::Schema& schema, const detail::ValuesOut& out);
+    /// Whether the next call makes everything anew.
+    bool empty() const noexcept { return is_empty_; }
+    void forget() noexcept { is_empty_ = true; }
+
+private:
+    using Pieces = std::span<const checkpoint::LogPiece>;
+    // Of a channel: what its value was made of, and how long its entry is among the encoded values; 0: it is not set.
+    struct Held {
+        Pieces pieces = {};
+        std::size_t bytes = 0;
+    };
+    // A part of the encoded values: bytes of `fresh_`, then bytes that were there.
+    struct Segment {
+        std::size_t fresh_from;
+        std::size_t fresh;
+        std::size_t kept_from;
+        std::size_t kept;
+    };
+
+    bool find(const detail::Schema& schema, std::span<const checkpoint::ChannelPieces> channels);
+    void makeAll(std::span<const checkpoint::ChannelPieces> channels, CheckpointId id, std::string& cbor);
+    void step(CheckpointId id, std::string& cbor);
+    bool shorten(const detail::ChannelSpec& channel, CheckpointId id, const std::string& cbor, Segment& segment);
+    void renew(const detail::ChannelSpec& channel, CheckpointId id);
+    void splice(std::string& cbor) const;
+
+    std::optional<State> state_;  // between calls without its values, if they are the caller's
+    bool is_empty_ = true;
+    std::uint64_t lineage_ = 0;
+    std::vector<Held> held_;      // by channel, as all of these
+    std::vector<Pieces> wanted_;  // the checkpoint's that is asked for
+    std::size_t head_ = 0;        // bytes before the first entry
+    std::vector<Segment> segments_;
+    std::string fresh_;
+    std::string tail_;
+    std::string edits_;
+};
+
+}  // namespace stategraph::engine
