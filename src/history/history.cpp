@@ -42,7 +42,7 @@ struct HistoryReader::Impl {
     std::size_t given = 0;
     std::optional<StoredCommit> follower = {};  // of the next to be given
     std::optional<checkpoint::Lineage> lineage =
-        {};  // what the last values came from; most likely the next ones do too
+        {};                      // what the last values came from; most likely the next ones do too
     std::uint64_t lineages = 0;  // how many there were
     // Two in turn: while one is looked at, the next is made of the one before it.
     std::array<engine::SteppedValues, 2> stepped = {};

@@ -1,0 +1,290 @@
+#include <map>
+
+#include <doctest/doctest.h>
+#include <stategraph/json.hpp>
+#include <stategraph/messages.hpp>
+#include <stategraph/stategraph.hpp>
+
+#include "tests/checkpoint/bytes.hpp"
+#include "tests/support/history_graphs.hpp"
+#include "tests/support/history_savers.hpp"
+#if STATEGRAPH_HAS_ENCRYPTION
+#include "tests/support/encryption.hpp"
+#endif
+
+// A history makes the values of a checkpoint of those of a newer one. Each must be what getState says of that
+// checkpoint alone: over random threads with forks, edits, messages that are removed and replaced, values that come and
+// go, full snapshots and prunes, and also after an error in the middle of a walk.
+namespace sg = stategraph;
+using namespace history;
+
+namespace {
+
+bool is_fussy = false;
+
+/// A text whose codec fails on demand.
+struct Fussy {
+    std::string text = {};
+    friend bool operator==(const Fussy&, const Fussy&) = default;
+};
+
+}  // namespace
+
+template <>
+struct stategraph::Codec<Fussy> {
+    static void encode(Encoder& out, const Fussy& fussy) { out.text(fussy.text); }
+    static void decode(Decoder& in, Fussy& fussy) {
+        fussy.text = in.text();
+        if (is_fussy && fussy.text.ends_with("3")) throw WrongTypeError("fussy");
+    }
+};
+
+namespace {
+
+struct Talk {
+    std::vector<sg::Message> messages = {};
+    std::vector<std::string> said = {};
+    std::vector<int> numbers = {1, 2, 3};
+    std::map<std::string, int> counts = {};
+    std::vector<std::string> topic = {};
+    std::optional<std::string> flash = {};
+    std::string last = {};
+    int rounds = 0;
+    Fussy zzz_fussy = {};
+    friend bool operator==(const Talk&, const Talk&) = default;
+    static constexpr auto channels() {
+        return sg::channels(
+            sg::channel("messages", &Talk::messages, sg::addMessages), sg::channel("said", &Talk::said, sg::append),
+            sg::channel("numbers", &Talk::numbers, sg::append), sg::channel("counts", &Talk::counts, sg::merge),
+            sg::channel("topic", &Talk::topic, sg::topic), sg::channel("flash", &Talk::flash, sg::ephemeral),
+            sg::channel("last", &Talk::last), sg::channel("rounds", &Talk::rounds, sg::sum),
+            sg::channel("zzz_fussy", &Talk::zzz_fussy));
+    }
+};
+using TalkApp = sg::CompiledGraph<Talk>;
+
+sg::Update<Talk> randomUpdate(bytes::Random& random, const Talk& s) {
+    sg::Update<Talk> update{sg::add(&Talk::rounds, 1)};
+    const std::string number = std::to_string(s.rounds);
+    const std::size_t some = s.messages.empty() ? 0 : random.below(s.messages.size());
+    const std::size_t act = random.below(12);
+    if (act < 6) update.with(sg::add(&Talk::messages, sg::Message{"user", random.text(300), ""}));
+    if (act == 6 && !s.messages.empty()) update.with(sg::add(&Talk::messages, sg::removeMessage(s.messages[some].id)));
+    if (act == 7 && !s.messages.empty())
+        update.with(sg::add(&Talk::messages, sg::Message{"user", "edited " + number, s.messages[some].id}));
+    if (act == 8 && random.chance(3))
+        update.with(sg::overwrite(&Talk::messages, std::vector<sg::Message>{{"user", "anew", "id" + number}}));
+    if (act == 9) update.with(sg::clear(&Talk::last));
+    if (act == 10) update.with(sg::overwrite(&Talk::said, std::vector<std::string>(random.below(40), number)));
+    if (act == 11) update.with(sg::clear(&Talk::said));
+    if (act < 9 && random.chance(2)) update.with(sg::set(&Talk::last, random.text(30)));
+    if (act < 10) {
+        for (std::size_t i = random.below(4); i > 0; --i) update.with(sg::add(&Talk::said, random.text(60)));
+    }
+    if (random.chance(3)) update.with(sg::add(&Talk::numbers, static_cast<int>(random.below(100))));
+    if (random.chance(3))
+        update.with(sg::add(&Talk::counts, std::map<std::string, int>{{"k" + std::to_string(random.below(9)), 1}}));
+    if (random.chance(3)) update.with(sg::add(&Talk::topic, number));
+    if (random.chance(4)) update.with(sg::set(&Talk::flash, number));
+    update.with(sg::set(&Talk::zzz_fussy, Fussy{number}));
+    return update;
+}
+
+/// Goes round five times an input.
+TalkApp talk(const SharedSaver& saver, bytes::Random& random) {
+    sg::StateGraph<Talk> graph;
+    graph.addNode("say", [&random](const Talk& s) -> sg::Update<Talk> { return randomUpdate(random, s); })
+        .addEdge(sg::START, "say")
+        .addConditionalEdges("say", [](const Talk& s) { return s.rounds % 5 != 0 ? "say" : sg::END; });
+    return graph.compile({.checkpointer = saver});
+}
+
+// Inputs, edits and inputs at old checkpoints, so that checkpoints next to each other are of different branches.
+void grow(const TalkApp& app, const std::string& thread, bytes::Random& random, int acts) {
+    app.invoke({sg::set(&Talk::last, "begin")}, {.thread_id = thread});
+    for (int i = 0; i < acts; ++i) {
+        sg::CheckpointId id;
+        if (random.chance(3)) {
+            const auto past = historyOf(app, {.thread_id = thread}, {.values = false});
+            id = past[random.below(past.size())].config.checkpoint_id;
+        }
+        if (random.chance(4)) {
+            app.updateState({.thread_id = thread, .checkpoint_id = id}, {sg::add(&Talk::said, "edit")},
+                            {.as_node = "say"});
+        } else {
+            app.invoke({sg::set(&Talk::last, "input")}, {.thread_id = thread, .checkpoint_id = id});
+        }
+    }
+}
+
+template <class S>
+void compareOne(const sg::StateSnapshot<S>& snapshot, const sg::StateSnapshot<S>& alone) {
+    CAPTURE(snapshot.config.checkpoint_id.toString());
+    REQUIRE(snapshot.values_as_cbor == alone.values_as_cbor);
+    REQUIRE(snapshot.values == alone.values);
+    REQUIRE(snapshot.present == alone.present);
+    REQUIRE(snapshot.valuesAsJson() == alone.valuesAsJson());
+    REQUIRE(snapshot.tasks.size() == alone.tasks.size());
+}
+
+template <class S>
+std::size_t compare(const sg::CompiledGraph<S>& app, const std::string& thread, const sg::HistoryOptions& options) {
+    std::size_t count = 0;
+    std::vector<sg::StateSnapshot<S>> kept;
+    for (const auto& snapshot : app.getStateHistory({.thread_id = thread}, options)) {
+        compareOne(snapshot, app.getState(snapshot.config));
+        kept.push_back(snapshot);
+        ++count;
+    }
+    // What was copied out of the walk did not change behind it.
+    for (const auto& snapshot : kept) compareOne(snapshot, app.getState(snapshot.config));
+    return count;
+}
+
+/// On memory, on RocksDB, and on both of them encrypted.
+template <class F>
+void onEverySaver(F test) {
+    onBothSavers([&test](const SharedSaver& saver) { test(saver); });
+#if STATEGRAPH_HAS_ENCRYPTION
+    onBothSavers([&test](const SharedSaver& saver) {
+        INFO("encrypted");
+        test(std::make_shared<sg::EncryptedSaver>(saver, encryption::key("k1")));
+    });
+#endif
+}
+
+/// Fails on demand.
+class FailingSaver final : public CountingSaver {
+public:
+    bool fails = false;
+    std::size_t failures = 0;
+
+    std::optional<sg::CheckpointTuple> getTuple(const sg::TupleQuery& query) override {
+        failIfAsked();
+        return CountingSaver::getTuple(query);
+    }
+    std::vector<sg::ListedCheckpoint> list(const sg::ListQuery& query) override {
+        failIfAsked();
+        return CountingSaver::list(query);
+    }
+
+private:
+    void failIfAsked() {
+        if (!fails) return;
+        ++failures;
+        throw sg::SaverError("not now");
+    }
+};
+
+}  // namespace
+
+TEST_CASE("each checkpoint of a history is what getState says of it, over random threads on every saver") {
+    const auto seed = bytes::seed();
+    MESSAGE("STATEGRAPH_TEST_SEED=" << seed);
+    onEverySaver([seed](const SharedSaver& saver) {
+        bytes::Random random(seed);
+        const TalkApp app = talk(saver, random);
+        for (int round = 0; round < 3; ++round) {
+            const std::string thread = "thread " + std::to_string(round);
+            grow(app, thread, random, 25);
+            const auto rows = saver->list({.thread_id = thread});
+            REQUIRE(rows.size() > 40);
+            CHECK(compare(app, thread, {}) == rows.size());
+            const std::size_t at = random.below(rows.size() - 10);
+            CHECK(compare(app, thread, {.before = rows[at].id}) == rows.size() - at - 1);
+            CHECK(compare(app, thread, {.limit = 7, .before = rows[at].id}) == 7);
+            CHECK(compare(app, thread, {.filter = {{"source", "loop"}}}) < rows.size());
+            saver->prune({.thread_id = thread, .keep_last = 15});
+            CHECK(compare(app, thread, {}) == 15);
+        }
+    });
+}
+
+TEST_CASE("each checkpoint of a history of a JSON state is what getState says of it") {
+    const auto seed = bytes::seed();
+    MESSAGE("STATEGRAPH_TEST_SEED=" << seed);
+    using sg::JsonState;
+    onBothSavers([seed](const SharedSaver& saver) {
+        bytes::Random random(seed);
+        sg::JsonSchema schema;
+        schema.channel("list", sg::JsonReducer::append()).channel("map", sg::JsonReducer::merge());
+        schema.channel("rounds", sg::JsonReducer::append()).channel("last");
+        sg::StateGraph<JsonState> graph(schema);
+        graph
+            .addNode("say",
+                     [&random](const JsonState&) {
+                         sg::Update<JsonState> update{sg::write("rounds", 1)};
+                         if (!random.chance(4))
+                             update.with(sg::write("list", boost::json::array{random.text(60), 1.5}));
+                         if (random.chance(3))
+                             update.with(sg::write("map", boost::json::object{{std::to_string(random.below(9)), 1}}));
+                         if (random.chance(3)) update.with(sg::write("last", std::to_string(random.bits())));
+                         return update;
+                     })
+            .addEdge(sg::START, "say")
+            .addConditionalEdges(
+                "say", [](const JsonState& s) { return s["rounds"].as_array().size() % 9 != 0 ? "say" : sg::END; });
+        const auto app = graph.compile({.checkpointer = saver});
+        for (int i = 0; i < 8; ++i) app.invoke({sg::write("last", i)}, {.thread_id = "t"});
+        CHECK(compare(app, "t", {}) == saver->list({.thread_id = "t"}).size());
+    });
+}
+
+TEST_CASE("a walk goes on behind an error with the right values, and what it stood at stays") {
+    const auto seed = bytes::seed();
+    MESSAGE("STATEGRAPH_TEST_SEED=" << seed);
+    bytes::Random random(seed);
+    const auto saver = std::make_shared<FailingSaver>();
+    const TalkApp app = talk(saver, random);
+    grow(app, "t", random, 40);
+    auto history = app.getStateHistory({.thread_id = "t"});
+    auto it = history.begin();
+    std::size_t refused = 0;
+    while (it != history.end()) {
+        const auto stood_at = *it;
+        try {
+            saver->fails = random.chance(2);
+            is_fussy = random.chance(2);
+            ++it;
+        } catch (const sg::SaverError&) {
+        } catch (const sg::CorruptCheckpointError&) {
+            ++refused;
+        }
+        saver->fails = is_fussy = false;
+        if (it == history.end()) break;
+        compareOne(*it, app.getState(it->config));
+        if (it->config == stood_at.config) compareOne(*it, stood_at);
+    }
+    CHECK(saver->failures > 0);
+    CHECK(refused > 0);
+}
+
+TEST_CASE("a page that cannot be read loses nothing of the values that the next ones are made of") {
+    const auto saver = std::make_shared<FailingSaver>();
+    const LineApp app = chainOf({"a"}).compile({.checkpointer = saver});
+    // So long that no commit on the way holds the whole state.
+    for (int i = 0; i < 30; ++i)
+        app.invoke(says(std::string(500, static_cast<char>('a' + i % 26))), {.thread_id = "t"});
+    std::size_t count = 1;
+    auto history = app.getStateHistory({.thread_id = "t"});
+    auto it = history.begin();
+    while (it != history.end()) {
+        const auto stood_at = *it;
+        saver->fails = true;
+        try {
+            ++it;
+        } catch (const sg::SaverError&) {
+            CHECK(it->values.v == stood_at.values.v);
+            saver->fails = false;
+            ++it;
+        }
+        saver->fails = false;
+        if (it == history.end()) break;
+        const auto alone = app.getState(it->config);
+        REQUIRE(it->values.v == alone.values.v);
+        REQUIRE(it->values_as_cbor == alone.values_as_cbor);
+        ++count;
+    }
+    CHECK(saver->failures > 0);
+    CHECK(count == saver->list({.thread_id = "t"}).size());
+}
