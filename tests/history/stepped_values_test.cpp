@@ -21,6 +21,7 @@ using namespace history;
 namespace {
 
 bool is_fussy = false;
+std::size_t codings = 0;
 
 /// A text whose codec fails on demand.
 struct Fussy {
@@ -28,7 +29,24 @@ struct Fussy {
     friend bool operator==(const Fussy&, const Fussy&) = default;
 };
 
+/// A text whose codec counts.
+struct Counted {
+    std::string text = {};
+};
+
 }  // namespace
+
+template <>
+struct stategraph::Codec<Counted> {
+    static void encode(Encoder& out, const Counted& counted) {
+        ++codings;
+        out.text(counted.text);
+    }
+    static void decode(Decoder& in, Counted& counted) {
+        ++codings;
+        counted.text = in.text();
+    }
+};
 
 template <>
 struct stategraph::Codec<Fussy> {
@@ -153,6 +171,46 @@ void onEverySaver(F test) {
 #endif
 }
 
+/// A list that grows beside a value that stays.
+struct Titled {
+    std::string title = {};
+    std::vector<std::string> v = {};
+    friend bool operator==(const Titled&, const Titled&) = default;
+    static constexpr auto channels() {
+        return sg::channels(sg::channel("title", &Titled::title), sg::channel("v", &Titled::v, sg::append));
+    }
+};
+
+struct Long {
+    std::vector<Counted> messages = {};
+    int n = 0;
+    static constexpr auto channels() {
+        return sg::channels(sg::channel("messages", &Long::messages, sg::append), sg::channel("n", &Long::n));
+    }
+};
+
+/// How many messages a walk through a thread of `size` of them encodes and decodes.
+std::size_t codingsOfWalk(int size, const sg::HistoryOptions& options) {
+    sg::StateGraph<Long> graph;
+    graph
+        .addNode("say",
+                 [](const Long& s) -> sg::Update<Long> {
+                     return {sg::add(&Long::messages, Counted{std::string(200, 'm')}), sg::set(&Long::n, s.n + 1)};
+                 })
+        .addEdge(sg::START, "say")
+        .addConditionalEdges("say", [size](const Long& s) { return s.n < size ? "say" : sg::END; });
+    const auto app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
+    app.invoke({}, {.thread_id = "t", .recursion_limit = size});
+    codings = 0;
+    std::size_t count = 0;
+    for (const auto& snapshot : app.getStateHistory({.thread_id = "t"}, options)) {
+        CHECK(snapshot.values.messages.size() + count >= static_cast<std::size_t>(size));
+        ++count;
+    }
+    CHECK(count >= options.limit.value_or(static_cast<std::size_t>(size)));
+    return codings;
+}
+
 /// Fails on demand.
 class FailingSaver final : public CountingSaver {
 public:
@@ -261,10 +319,14 @@ TEST_CASE("a walk goes on behind an error with the right values, and what it sto
 
 TEST_CASE("a page that cannot be read loses nothing of the values that the next ones are made of") {
     const auto saver = std::make_shared<FailingSaver>();
-    const LineApp app = chainOf({"a"}).compile({.checkpointer = saver});
+    sg::StateGraph<Titled> graph;
+    graph.addNode("a", [](const Titled&) -> sg::Update<Titled> { return {sg::add(&Titled::v, std::string("a"))}; })
+        .addEdge(sg::START, "a");
+    const auto app = graph.compile({.checkpointer = saver});
+    app.invoke({sg::set(&Titled::title, "set once")}, {.thread_id = "t"});
     // So long that no commit on the way holds the whole state.
     for (int i = 0; i < 30; ++i)
-        app.invoke(says(std::string(500, static_cast<char>('a' + i % 26))), {.thread_id = "t"});
+        app.invoke({sg::add(&Titled::v, std::string(500, static_cast<char>('a' + i % 26)))}, {.thread_id = "t"});
     std::size_t count = 1;
     auto history = app.getStateHistory({.thread_id = "t"});
     auto it = history.begin();
@@ -274,17 +336,26 @@ TEST_CASE("a page that cannot be read loses nothing of the values that the next 
         try {
             ++it;
         } catch (const sg::SaverError&) {
-            CHECK(it->values.v == stood_at.values.v);
+            CHECK(it->values == stood_at.values);
             saver->fails = false;
             ++it;
         }
         saver->fails = false;
         if (it == history.end()) break;
         const auto alone = app.getState(it->config);
-        REQUIRE(it->values.v == alone.values.v);
+        REQUIRE(it->values == alone.values);
         REQUIRE(it->values_as_cbor == alone.values_as_cbor);
         ++count;
     }
     CHECK(saver->failures > 0);
     CHECK(count == saver->list({.thread_id = "t"}).size());
+}
+
+TEST_CASE("a walk through a conversation reads each message a few times, and not once for each checkpoint") {
+    const std::size_t small = codingsOfWalk(100, {});
+    const std::size_t large = codingsOfWalk(400, {});
+    CHECK(small > 0);
+    CHECK(large < 6 * small);
+    // Two states that take turns.
+    CHECK(codingsOfWalk(400, {.limit = 10}) < 5 * 400);
 }
