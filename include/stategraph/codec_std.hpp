@@ -21,8 +21,8 @@ namespace detail {
 /// An alternative that is stored under a name: a struct with a fields() table and `static constexpr std::string_view
 /// tag = "circle";`.
 template <class T>
-concept Tagged = HasFields<T> && requires {
-    { T::tag } -> std::convertible_to<std::string_view>;
+concept Tagged = HasFields<typename Opened<T>::Type> && requires {
+    { Opened<T>::Type::tag } -> std::convertible_to<std::string_view>;
 };
 
 struct Tags {
@@ -185,11 +185,11 @@ struct Codec<std::variant<T...>> {
     static detail::Tags tags()
         requires(is_tagged)
     {
-        static constexpr std::string_view all[] = {T::tag...};
+        static constexpr std::string_view all[] = {detail::Opened<T>::Type::tag...};
         static constexpr std::string_view member = tag_member<Variant>;
         static_assert(detail::tagsDiffer(all, sizeof...(T)),
                       "stategraph: two alternatives of a variant have the same tag; give each its own");
-        static_assert((detail::hasNoMember<T>(member) && ...),
+        static_assert((detail::hasNoMember<typename detail::Opened<T>::Type>(member) && ...),
                       "stategraph: an alternative of a variant has a member of the tag's name; specialise "
                       "stategraph::tag_member for the variant");
         return {member, all, sizeof...(T)};

@@ -179,6 +179,8 @@ void describeType(SchemaWriter& out) {
     requireStorable<T>();
     if constexpr (requires { Codec<T>::json_schema; }) {
         out.text(Codec<T>::json_schema);
+    } else if constexpr (Opened<T>::is_wrapped) {
+        describeType<typename Opened<T>::Type>(out);
     } else if constexpr (std::is_same_v<T, bool>) {
         out.text(R"({"type":"boolean"})");
     } else if constexpr (std::is_integral_v<T>) {

@@ -78,12 +78,16 @@ struct MessagesFold : AppendFold<T> {
         if (op.kind == WriteKind::clear) return;
         std::size_t number = 0;
         forEach(op, [&](Item& item) {
-            if (item.id.empty()) item.id = task.toString() + "-" + std::to_string(index) + "-" + std::to_string(number);
+            if (read(item).id.empty()) {
+                std::string id = task.toString() + "-" + std::to_string(index) + "-" + std::to_string(number);
+                Opened<Item>::change(item, [&id](auto& message) { message.id = std::move(id); });
+            }
             ++number;
         });
     }
 
 private:
+    static const auto& read(const Item& item) { return Opened<Item>::read(item); }
     template <class F>
     static void forEach(Op& op, F f) {
         if (op.is_item) {
@@ -95,13 +99,15 @@ private:
     static std::size_t find(const T& value, std::string_view id) {
         std::size_t at = 0;
         for (const Item& item : value) {
-            if (item.id == id) return at;
+            if (read(item).id == id) return at;
             ++at;
         }
         return at;
     }
     static bool onlyAppends(const T& value, std::span<Op* const> ops) {
-        const auto isNew = [&](const Item& item) { return !item.isRemoval() && find(value, item.id) == value.size(); };
+        const auto isNew = [&](const Item& item) {
+            return !read(item).isRemoval() && find(value, read(item).id) == value.size();
+        };
         if (ops.size() == 1 && ops.front()->is_item) return isNew(ops.front()->as<Item>());  // as nearly always
         std::vector<std::string_view> seen;
         bool simple = true;
@@ -109,8 +115,8 @@ private:
             forEach(*op, [&](const Item& item) {
                 if (!simple) return;
                 simple = isNew(item);
-                for (const auto other : seen) simple = simple && other != item.id;
-                seen.push_back(item.id);
+                for (const auto other : seen) simple = simple && other != read(item).id;
+                seen.push_back(read(item).id);
             });
         }
         return simple;
@@ -136,25 +142,26 @@ private:
         }
     };
     static void put(const ChannelSpec& channel, T& value, const Item& item, Removals& removals) {
-        if (item.isRemoval() && item.id == REMOVE_ALL_MESSAGES) {
-            for (const Item& old : value) removals.gone.push_back(old.id);
+        const auto& message = read(item);
+        if (message.isRemoval() && message.id == REMOVE_ALL_MESSAGES) {
+            for (const Item& old : value) removals.gone.push_back(read(old).id);
             value.clear();
             removals.pending.clear();
             return;
         }
-        const std::size_t at = find(value, item.id);
+        const std::size_t at = find(value, message.id);
         const auto place = std::next(value.begin(), static_cast<std::ptrdiff_t>(at));
-        if (!item.isRemoval()) {
+        if (!message.isRemoval()) {
             if (at == value.size()) {
                 value.push_back(item);
             } else {
                 *place = item;
-                std::erase(removals.pending, item.id);
+                std::erase(removals.pending, message.id);
             }
         } else if (at < value.size()) {
-            if (!Removals::has(removals.pending, item.id)) removals.pending.push_back(item.id);
-        } else if (!Removals::has(removals.gone, item.id)) {
-            throw InvalidUpdateError("there is no message with the id '" + item.id + "' to remove",
+            if (!Removals::has(removals.pending, message.id)) removals.pending.push_back(message.id);
+        } else if (!Removals::has(removals.gone, message.id)) {
+            throw InvalidUpdateError("there is no message with the id '" + message.id + "' to remove",
                                      {.channel = channel.name});
         }
     }
@@ -167,8 +174,8 @@ private:
         std::size_t at = 0;
         auto now = after.begin();
         for (const Item& old : before) {
-            if (now != after.end() && now->id == old.id) {
-                if (!(encoded(*now) == encoded(old))) {
+            if (now != after.end() && read(*now).id == read(old).id) {
+                if (&read(*now) != &read(old) && encoded(*now) != encoded(old)) {
                     out.array(2);
                     out.unsignedInteger(at);
                     encodeItem(out, *now);
@@ -215,7 +222,7 @@ struct Messages : Reduced {
     template <class T>
     using Fold = detail::MessagesFold<T>;
     template <class T>
-    static constexpr bool fits = List<T> && requires(const typename T::value_type& m) {
+    static constexpr bool fits = List<T> && requires(const typename detail::Opened<typename T::value_type>::Type& m) {
         { m.id } -> std::convertible_to<std::string_view>;
         { m.isRemoval() } -> std::convertible_to<bool>;
     };

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include <stategraph/shared.hpp>
 #include <stategraph/stategraph.hpp>
 
 namespace bench {
@@ -15,20 +16,24 @@ namespace bench {
 using Scalar = std::variant<std::monostate, bool, std::int64_t, std::string>;
 using Inner = std::map<std::string, std::vector<Scalar>>;
 using Item = std::map<std::string, Inner>;
-using Items = std::vector<Item>;
 
-struct Wide {
+/// `ItemType`: Item, which is copied, or sg::Shared<Item>, which is shared as in JavaScript.
+template <class ItemType>
+struct WideOf {
+    using Items = std::vector<ItemType>;
+    using Wide = WideOf;
+
     Items messages = {};
     Items trigger_events = {};
     std::string primary_issue_medium = "email";
-    std::optional<Item> autoresponse = {};
-    std::optional<Item> issue = {};
+    std::optional<ItemType> autoresponse = {};
+    std::optional<ItemType> issue = {};
     Items relevant_rules = {};
     Items memory_docs = {};
     Items categorizations = {};
     Items responses = {};
-    std::optional<Item> user_info = {};
-    std::optional<Item> crm_info = {};
+    std::optional<ItemType> user_info = {};
+    std::optional<ItemType> crm_info = {};
     std::optional<std::string> email_thread_id = {};
     Item slack_participants = {};
     std::string bot_id = {};

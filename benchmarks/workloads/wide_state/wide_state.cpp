@@ -17,7 +17,12 @@ struct Shape {
     int inner;
 };
 
+inline const Item& held(const Item& item) { return item; }
+inline const Item& held(const sg::Shared<Item>& item) { return *item; }
+
+template <class Wide>
 sg::StateGraph<Wide> wideGraph(std::size_t n) {
+    using Items = typename Wide::Items;
     sg::StateGraph<Wide> graph;
     graph
         .addNode("one",
@@ -41,10 +46,11 @@ sg::StateGraph<Wide> wideGraph(std::size_t n) {
                  })
         .addNode("five",
                  [](const Wide& s) -> sg::Update<Wide> {
-                     const Item& last = s.categorizations.back();
-                     return {sg::add(&Wide::user_info, last),           sg::add(&Wide::crm_info, last),
-                             sg::add(&Wide::email_thread_id, "abcdef"), sg::merge(&Wide::slack_participants, last),
-                             sg::set(&Wide::bot_id, "abcdef"),          sg::merge(&Wide::notified_assignees, last)};
+                     const auto& last = s.categorizations.back();
+                     return {
+                         sg::add(&Wide::user_info, last),           sg::add(&Wide::crm_info, last),
+                         sg::add(&Wide::email_thread_id, "abcdef"), sg::merge(&Wide::slack_participants, held(last)),
+                         sg::set(&Wide::bot_id, "abcdef"),          sg::merge(&Wide::notified_assignees, held(last))};
                  })
         .addNode("six", [](const Wide& s) -> sg::Update<Wide> { return {sg::add(&Wide::messages, s.responses)}; })
         .addEdge(sg::START, "one")
@@ -57,13 +63,15 @@ sg::StateGraph<Wide> wideGraph(std::size_t n) {
     return graph;
 }
 
+template <class ItemType>
 void wide(benchmark::State& state, const Shape& shape, Store store) {
-    const Item message = wideMessage(shape.outer, shape.inner);
+    using Wide = WideOf<ItemType>;
+    const ItemType message = wideMessage(shape.outer, shape.inner);
     const std::size_t expected = shape.n == 300 ? 595 : 1873;
     for (auto _ : state) {
         state.PauseTiming();
         const FreshSaver fresh(store);
-        const auto app = wideGraph(shape.n).compile({.checkpointer = fresh.saver});
+        const auto app = wideGraph<Wide>(shape.n).compile({.checkpointer = fresh.saver});
         state.ResumeTiming();
         const auto result = app.invoke(
             {sg::add(&Wide::messages, message)},
@@ -73,8 +81,11 @@ void wide(benchmark::State& state, const Shape& shape, Store store) {
 }
 
 /// The same by hand: the nodes' work on one struct, without copies of what does not change.
+template <class ItemType>
 void byHand(benchmark::State& state, const Shape& shape) {
-    const Item message = wideMessage(shape.outer, shape.inner);
+    using Wide = WideOf<ItemType>;
+    using Items = typename Wide::Items;
+    const ItemType message = wideMessage(shape.outer, shape.inner);
     // Never a list to itself.
     const auto append = [](Items& to, const Items& items) { to.insert(to.end(), items.begin(), items.end()); };
     for (auto _ : state) {
@@ -88,11 +99,23 @@ void byHand(benchmark::State& state, const Shape& shape) {
             append(s.responses, s.trigger_events);
             s.memory_docs = s.trigger_events;
             s.user_info = s.crm_info = s.categorizations.back();
-            for (const auto& [key, value] : *s.user_info) s.slack_participants[key] = s.notified_assignees[key] = value;
+            for (const auto& [key, value] : held(*s.user_info))
+                s.slack_participants[key] = s.notified_assignees[key] = value;
             append(s.messages, s.responses);
         } while (s.messages.size() <= shape.n);
         benchmark::DoNotOptimize(s.messages.data());
     }
+}
+
+template <class ItemType>
+void registerCase(const std::string& at, const std::string& kind, const Shape& shape) {
+    for (const Store store : {Store::none, Store::memory}) {
+        const std::string full = at + (store == Store::memory ? "_checkpoint" : "") + kind;
+        add(full, [=](benchmark::State& state) { wide<ItemType>(state, shape, store); })->Unit(benchmark::kMillisecond);
+    }
+    addFloor(at + kind, [=](benchmark::State& state) {
+        byHand<ItemType>(state, shape);
+    })->Unit(benchmark::kMillisecond);
 }
 
 }  // namespace
@@ -102,12 +125,8 @@ void registerCases() {
          {std::pair{"25x300", Shape{300, 5, 5}}, {"15x600", Shape{600, 3, 5}}, {"9x1200", Shape{1200, 3, 3}}}) {
         if (quick() && shape.n != 300) continue;
         const std::string at = std::string("wide_state/") + name;
-        const Shape of = shape;
-        for (const Store store : {Store::none, Store::memory}) {
-            const std::string full = at + (store == Store::memory ? "_checkpoint" : "");
-            add(full, [=](benchmark::State& state) { wide(state, of, store); })->Unit(benchmark::kMillisecond);
-        }
-        addFloor(at, [=](benchmark::State& state) { byHand(state, of); })->Unit(benchmark::kMillisecond);
+        registerCase<sg::Shared<Item>>(at, "", shape);
+        registerCase<Item>(at, "_copied", shape);
     }
 }
 

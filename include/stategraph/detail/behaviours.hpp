@@ -331,6 +331,13 @@ struct ChannelBehaviour {
     static void loadNothing(const ChannelSpec&, void*, std::span<const LogPiece>) {}
     static void load([[maybe_unused]] const ChannelSpec& channel, void* place, std::span<const LogPiece> pieces) {
         T& value = *static_cast<T*>(place);
+        if constexpr (Opened<T>::is_wrapped && wholly_storable<T>) {
+            using Inner = typename Opened<T>::Type;
+            Opened<T>::change(value, [&](Inner& inner) {
+                ChannelBehaviour<Inner, ReplaceFold<Inner>>::load(channel, &inner, pieces);
+            });
+            return;
+        }
         for (const LogPiece& piece : pieces) {
             if constexpr (requires { Access::load(channel, value, piece); }) {
                 Access::load(channel, value, piece);

@@ -34,6 +34,18 @@ concept HasChannels = requires { T::channels().entries; };
 template <class T>
 inline constexpr auto fields_of = FieldsOf<T>::table();
 
+/// What a value that is stored as another type holds: itself, except for Shared (shared.hpp).
+template <class T>
+struct Opened {
+    using Type = T;
+    static constexpr bool is_wrapped = false;
+    static const T& read(const T& value) noexcept { return value; }
+    template <class F>
+    static void change(T& value, F f) {
+        f(value);
+    }
+};
+
 /// The member of an object that an entry of a table means.
 template <class Object, class S, class T>
 constexpr auto& memberOf(Object& object, T S::*member) noexcept {
