@@ -55,10 +55,19 @@ public:
     const detail::EncodedItems* encodedItems() const noexcept { return encoded_items_; }
     void setEncodedItems(const detail::EncodedItems* items) noexcept { encoded_items_ = items; }
 
+    /// The library's own: how many of the bytes written are parts, each of at most `detail::shallow_levels` levels of
+    /// nesting, whose depth needs no check. Too small a number costs a check, too large a one must not be.
+    std::uint32_t shallowBytes() const noexcept { return shallow_bytes_; }
+    /// One such part of `size` bytes has been written when the number was `before`.
+    void noteShallow(std::uint32_t before, std::size_t size) noexcept {
+        shallow_bytes_ = size < UINT32_MAX - before ? before + static_cast<std::uint32_t>(size) : 0;
+    }
+
 private:
     std::string* out_;
     const detail::EncodedItems* encoded_items_ = nullptr;
     bool for_people_ = false;
+    std::uint32_t shallow_bytes_ = 0;
 };
 
 /// How deep arrays and maps may be nested in one value that is stored: a channel's, a question, a Send's payload, an
@@ -68,12 +77,18 @@ inline constexpr int value_depth_max = 256;
 namespace detail {
 bool isDeeperThan(std::string_view cbor, int levels);
 
-/// Whether a value, which is one CBOR item, is nested too deep to be stored. Cost: none for small ones, else one pass
-/// over its heads. Errors: WrongTypeError for bytes that are not CBOR.
-inline bool isTooDeep(std::string_view cbor, int more_levels = 0) {
-    // A level takes at least one byte.
+/// How deep a part may be nested whose bytes count as shallow (Encoder::shallowBytes).
+inline constexpr int shallow_levels = 64;
+
+/// Whether a value, which is one CBOR item, is nested too deep to be stored. Cost: none for small ones, nor for those
+/// that are shallow parts except for a few bytes; else one pass over its heads. Errors: WrongTypeError for bytes that
+/// are not CBOR.
+inline bool isTooDeep(std::string_view cbor, int more_levels = 0, std::size_t shallow_bytes = 0) {
+    // A level takes at least one byte. Around and between shallow parts only the other bytes open levels.
     const int levels = value_depth_max + more_levels;
-    return cbor.size() > static_cast<std::size_t>(levels) && isDeeperThan(cbor, levels);
+    const bool has_parts = shallow_bytes > 0 && shallow_bytes <= cbor.size();
+    const std::size_t most = has_parts ? cbor.size() - shallow_bytes + shallow_levels : cbor.size();
+    return most > static_cast<std::size_t>(levels) && isDeeperThan(cbor, levels);
 }
 /// What is wrong with a value that is too deep, and what to do, after "… is ".
 std::string tooDeepText();

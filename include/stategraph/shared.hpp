@@ -29,13 +29,17 @@ public:
     KeptEncoding& operator=(const KeptEncoding&) = delete;
     ~KeptEncoding() { forget(); }
 
-    /// Empty: none is kept.
-    std::string_view get() const noexcept {
+    /// Writes it. False, and nothing is written: none is kept.
+    bool put(Encoder& encoder) const {
         const Bytes* bytes = bytes_.load(std::memory_order_acquire);
-        return bytes == nullptr ? std::string_view() : std::string_view(bytes->data(), bytes->size);
+        if (bytes == nullptr) return false;
+        encoder.raw({bytes->data(), bytes->size});
+        if (bytes->is_shallow) encoder.noteShallow(encoder.shallowBytes(), bytes->size);
+        return true;
     }
-    /// Does nothing if one is kept, if the size is out of bounds or if no memory is left.
-    void keep(std::string_view cbor) const noexcept;
+    /// Keeps what has been written from `begin` on, when `encoder.shallowBytes()` was `shallow_before`. Does nothing if
+    /// one is kept, if the size is out of bounds or if no memory is left.
+    void keep(Encoder& encoder, std::size_t begin, std::uint32_t shallow_before) const;
     /// Must not run while another thread uses the object.
     void forget() noexcept {
         if (bytes_.load(std::memory_order_relaxed) != nullptr) drop();
@@ -44,6 +48,7 @@ public:
 private:
     struct Bytes {
         std::size_t size;
+        bool is_shallow;
         const char* data() const noexcept { return reinterpret_cast<const char*>(this + 1); }
     };
     void drop() noexcept;
@@ -174,10 +179,11 @@ struct Codec<Shared<T>> {
     static void encode(Encoder& encoder, const Shared<T>& value) {
         if (encoder.isForPeople() || value.block_ == nullptr) return detail::encodeItem(encoder, value.get());
         const detail::KeptEncoding& encoding = value.block_->encoding;
-        if (const std::string_view kept = encoding.get(); !kept.empty()) return encoder.raw(kept);
+        if (encoding.put(encoder)) return;
+        const std::uint32_t shallow_before = encoder.shallowBytes();
         const std::size_t begin = encoder.out().size();
         detail::encodeItem(encoder, value.get());
-        encoding.keep(std::string_view(encoder.out()).substr(begin));
+        encoding.keep(encoder, begin, shallow_before);
     }
     static void decode(Decoder& decoder, Shared<T>& value) {
         if constexpr (std::is_copy_constructible_v<T>) {

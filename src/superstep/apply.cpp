@@ -161,13 +161,13 @@ bool leavesUnset(const ChannelSpec& channel, std::span<Op* const> ops) {
 
 }  // namespace
 
-void OperationLog::close(const ChannelSpec& channel, std::size_t start) {
+void OperationLog::close(const ChannelSpec& channel, std::size_t start, std::size_t shallow_bytes) {
     // text(name) array(1 or 2) text(op) …
     const std::size_t name = detail::headSize(channel.name.size()) + channel.name.size();
     const auto op = static_cast<LogOp>(entries[start + name + 2]);
     const std::string_view value = std::string_view(entries).substr(start + name + 3);
     // An edit is a list of pairs around the items.
-    if (detail::isTooDeep(value, op == LogOp::edit ? 1 : 0)) detail::failTooDeep(channel);
+    if (detail::isTooDeep(value, op == LogOp::edit ? 1 : 0, shallow_bytes)) detail::failTooDeep(channel);
     sizes.push_back({channel.index, op, static_cast<std::uint32_t>(entries.size() - start)});
     ++count;
 }
@@ -217,7 +217,7 @@ void applyWrites(State& state, const WriteSet& writes, std::span<const ChannelIn
                 encoder.setEncodedItems(log->items);
                 channel->behaviour->apply(*channel, state.value(*channel), ops, &encoder);
                 is_folded = true;
-                log->close(*channel, start);
+                log->close(*channel, start, encoder.shallowBytes());
                 is_folded = false;
             } else {
                 channel->behaviour->apply(*channel, state.value(*channel), ops, nullptr);
@@ -259,7 +259,7 @@ void logEverything(const State& state, OperationLog& log) {
         Encoder encoder(log.entries);
         writeLoggedOp(encoder, channel.name, LogOp::set);
         channel.behaviour->encode(channel, state.value(channel), encoder);
-        log.close(channel, start);
+        log.close(channel, start, encoder.shallowBytes());
     }
 }
 

@@ -116,7 +116,7 @@ struct OperationLog {
         sizes.clear();
     }
     /// Notes the entry that begins at `start`. Errors: InvalidUpdateError if its value is nested too deep to be stored.
-    void close(const detail::ChannelSpec& channel, std::size_t start);
+    void close(const detail::ChannelSpec& channel, std::size_t start, std::size_t shallow_bytes = 0);
 };
 
 /// The channels whose value a superstep with these writes ends, because they live for one and were not written again;
