@@ -217,6 +217,20 @@ TEST_CASE("a type may hold itself") {
     CHECK(sg::jsonSchema<Tree>().find("\"$ref\"") != std::string::npos);
 }
 
+TEST_CASE("the depth of shared parts is judged as if every head had been looked at") {
+    sg::Shared<Tree> tree = Tree{.name = std::string(70, 'n')};
+    for (int height = 1; height < 150; ++height) {
+        tree = Tree{.name = std::string(70, 'n'), .children = {tree}};
+        for (int i = 0; i < 2; ++i) {  // encoded, then copied
+            std::string cbor;
+            sg::Encoder out(cbor);
+            sg::Codec<sg::Shared<Tree>>::encode(out, tree);
+            CHECK(out.shallowBytes() <= cbor.size());
+            CHECK(sg::detail::isTooDeep(cbor, 0, out.shallowBytes()) == sg::detail::isTooDeep(cbor));
+        }
+    }
+}
+
 TEST_CASE("several threads may copy, encode and drop the same value") {
     const sg::Shared<Place> place = long_place;
     const std::string expected = bytes(long_place);
