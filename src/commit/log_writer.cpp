@@ -154,7 +154,7 @@ std::string_view LogWriter::operationsMap(const CommitStep& step, bool snapshot)
                 writeLoggedOp(encoder, channel.name, LogOp::set);
                 channel.behaviour->encode(channel, state.value(channel), encoder);
             }
-            operations_.close(channel, start);
+            operations_.close(channel, start, encoder.shallowBytes());
         }
         changed_.assign(schema.size(), {});
     }
