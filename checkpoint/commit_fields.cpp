@@ -142,11 +142,12 @@ void readHeaderField(std::string_view ns, std::string_view key, Decoder& in, Com
 LoggedOp readOperation(Decoder& in) {
     LoggedOp operation;
     operation.channel = in.text();
-    const std::size_t parts = in.array();
+    operation.is_as_input = in.peek() == Decoder::Type::text;
+    const std::size_t parts = operation.is_as_input ? 0 : in.array();
     const std::string_view kind = in.text();
-    if (!isOneOf("=+|~-", kind) || parts != (kind[0] == '-' ? 1U : 2U)) {
-        throw WrongTypeError("unknown operation on channel '" + std::string(operation.channel) + "'");
-    }
+    const bool is_known =
+        operation.is_as_input ? isOneOf("=+|", kind) : isOneOf("=+|~-", kind) && parts == (kind[0] == '-' ? 1U : 2U);
+    if (!is_known) throw WrongTypeError("unknown operation on channel '" + std::string(operation.channel) + "'");
     operation.op = static_cast<LogOp>(kind[0]);
     if (parts == 2) operation.value = in.raw();
     return operation;
@@ -216,6 +217,7 @@ void CommitReader::read(const RowKey& key, std::string_view bytes) {
         Decoder in(body);
         const std::size_t parts = readHeaderFields(key.checkpoint_ns, in, fields);
         fields.operations = readOperations(in, operations);
+        for (const LoggedOp& operation : operations) fields.names_input = fields.names_input || operation.is_as_input;
         if (parts == 3) {
             fields.writes = in.raw();
             Decoder writes(*fields.writes);
@@ -251,6 +253,7 @@ void CommitFields::clear() {
     input.reset();
     writes.reset();
     operations = {};
+    names_input = false;
     says_more = false;
 }
 
@@ -262,16 +265,18 @@ std::vector<LoggedOp> readOperations(std::string_view cbor) {
 }
 
 std::vector<LoggedWrite> readCommitWrites(const CommitFields& commit) {
+    if (!commit.writes) return {};
+    return readCommitWrites(commit, readOperations(commit.operations));
+}
+
+std::vector<LoggedWrite> readCommitWrites(const CommitFields& commit, std::span<const LoggedOp> operations) {
     std::vector<LoggedWrite> writes;
     if (!commit.writes) return writes;
     Decoder in(*commit.writes);
     writes.resize(in.array());
-    for (auto& write : writes) write = readWrite(in, true);
-    std::vector<LoggedOp> operations;
     for (auto& write : writes) {
-        if (!write.as_logged) continue;
-        if (operations.empty()) operations = readOperations(commit.operations);
-        write.value = loggedValue(write, operations);
+        write = readWrite(in, true);
+        if (write.as_logged) write.value = loggedValue(write, operations);
     }
     return writes;
 }

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,7 @@ struct LoggedOp {
     std::string_view channel = {};
     LogOp op = LogOp::set;
     std::string_view value = {};
+    bool is_as_input = false;  // it stands for a value of the parent's input (repeated_values.hpp)
 };
 struct LoggedJoin {
     std::string_view key;
@@ -67,6 +69,7 @@ struct CommitFields {
     std::optional<std::string_view> input = {};   // writes: a CBOR array
     std::optional<std::string_view> writes = {};  // writes: a CBOR array
     std::string_view operations = {};             // a CBOR map
+    bool names_input = false;                     // some of its operations stand for values of the parent's input
     bool says_more = false;  // as read: its header has fields of a later minor version, which are not here
 
     /// All but the id as in one that was just made; lists keep their memory.
@@ -77,12 +80,17 @@ struct CommitFields {
 /// views of the beginnings of one text, as `readCommit` and runs make them: else the records of subgraphs in subgraphs
 /// would grow with the square of the depth.
 void writeCommit(const CommitFields& commit, std::string& out);
+/// The same for who has the operations elsewhere than in `commit`: so many entries are to be appended to `out` between
+/// the two calls. Returns where the record begins.
+std::size_t openCommit(const CommitFields& commit, std::size_t operations, std::string& out);
+void closeCommit(const CommitFields& commit, std::size_t start, std::string& out);
 
 /// Reads a commit's record; the key's namespace must outlive what is read. With `header_only`, `operations` and
 /// `writes` stay empty. Errors: CorruptCheckpointError naming the key.
 CommitFields readCommit(const RowKey& key, std::string_view bytes, bool header_only = false);
 
 /// Reads one commit's record after the other in one pass each, its operations too, without allocating for each of them.
+/// Operations that stand for values of the parent's input (`fields.names_input`) have none yet (takeInputValues).
 struct CommitReader {
     CommitFields fields;
     std::vector<LoggedOp> operations;
@@ -91,8 +99,11 @@ struct CommitReader {
     void read(const RowKey& key, std::string_view bytes);
 };
 
+/// Those that stand for values of the parent's input have none yet (takeInputValues).
 std::vector<LoggedOp> readOperations(std::string_view cbor);
 /// Those of a commit, which may stand for its operations. Errors: WrongTypeError, also for one that stands for none.
 std::vector<LoggedWrite> readCommitWrites(const CommitFields& commit);
+/// The same, of operations that have been read.
+std::vector<LoggedWrite> readCommitWrites(const CommitFields& commit, std::span<const LoggedOp> operations);
 
 }  // namespace stategraph::checkpoint

@@ -1,6 +1,7 @@
 #include "checkpoint/fold.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -8,23 +9,45 @@
 #include <stategraph/detail/table.hpp>
 #include <stategraph/error.hpp>
 
+#include "checkpoint/record_frame.hpp"
+#include "checkpoint/repeated_values.hpp"
+
 namespace stategraph::checkpoint {
 namespace {
+
+void takeValues(const LogName& log, CommitReader& commit, std::optional<std::string_view> input) {
+    try {
+        takeInputValues(commit.operations, input);
+    } catch (const WrongTypeError& error) {
+        corrupt({log.thread_id, log.checkpoint_ns, commit.fields.id}, error.message());
+    }
+}
 
 // Gives the commits that lead to the tuple's checkpoint to `take(const CommitReader&)`, newest first; those of other
 // branches are left out. One that is its own base needs none before it, whatever base those above it name: a prune may
 // have written it whole, and that base is gone. Returns the id of the last.
 template <class Take>
 CheckpointId walkBack(const LogName& log, const CheckpointTuple& tuple, Take take) {
-    CommitReader commit;
+    std::array<CommitReader, 2> readers;
+    CommitReader* waiting = nullptr;  // for its parent's input, which some of its operations stand for
     CheckpointId wanted = tuple.id;
     CheckpointId base;
     for (auto row = tuple.commits.rbegin(); row != tuple.commits.rend(); ++row) {
         if (row->id != wanted) continue;
+        CommitReader& commit = readers[waiting == readers.data() ? 1 : 0];
         commit.read({log.thread_id, log.checkpoint_ns, row->id}, row->bytes);
         if (wanted == tuple.id) base = commit.fields.base;
-        take(commit);
-        if (row->id == base || row->id == commit.fields.base) return row->id;
+        if (waiting != nullptr) {
+            takeValues(log, *waiting, commit.fields.input);
+            take(*waiting);
+        }
+        const bool is_last = row->id == base || row->id == commit.fields.base;
+        waiting = commit.fields.names_input && !is_last ? &commit : nullptr;
+        if (waiting == nullptr) {
+            if (is_last) takeValues(log, commit, {});  // it needs none before it
+            take(commit);
+        }
+        if (is_last) return row->id;
         wanted = commit.fields.parent;
     }
     throw CorruptCheckpointError("the record " + RowKey{log.thread_id, log.checkpoint_ns, wanted}.toString() +

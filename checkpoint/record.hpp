@@ -5,8 +5,8 @@
 // The records of the log. Grammar (CBOR, deterministic encoding; maps list their keys in encoded order, and a key is
 // left out where its value is what "absent" says):
 //
-//   record      := version checksum body          version: one byte, 1
-//                                                 checksum: XXH3-64 of the body, seeded with the checkpoint's id, big endian
+//   record      := version checksum body          version: one byte, 1; 3: some operations have the value of the parent's input
+//                                                 checksum: XXH3-64 of the body, seeded with the id (version 3: its complement), big endian
 //   commit body := [header, operations] | [header, operations, writes]
 //   header      := { "ran":      node | null      who ran last: a node, null: not one alone; absent: as in the parent
 //                    "base":     ref              oldest commit that reading this one needs; absent: itself
@@ -35,7 +35,8 @@
 //                          | ["+", [item…]]       these were appended
 //                          | ["|", {key: value}]  these entries were put
 //                          | ["~", [[index, item] | [index]…]]   an element was replaced (appended at the end), erased
-//                          | ["-"]}               the channel is unset
+//                          | ["-"]                the channel is unset
+//                          | "=" | "+" | "|"}     as above, with the value that the parent's "input" writes to this channel, once
 //   writes      := [[channel, kind, value?]…]     what a task wrote, before the reducers: kind "=" set, "+" add,
 //                                                 "!" overwrite, "w" write, "-" clear (no value)
 //   In a commit, "writes" are those of the one task of the superstep that led to it; absent: they equal the operations. One of the

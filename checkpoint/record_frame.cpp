@@ -24,10 +24,12 @@ namespace stategraph::checkpoint {
 namespace {
 
 constexpr std::size_t frame_size = 9;
-constexpr unsigned char newest_version = sealed_version;
+constexpr unsigned char newest_version = naming_version;
 
-std::uint64_t checksum(CheckpointId id, std::string_view body) {
-    return XXH3_64bits_withSeed(body.data(), body.size(), id.high() * 0x9E3779B97F4A7C15ULL ^ id.low());
+std::uint64_t checksum(CheckpointId id, unsigned char version, std::string_view body) {
+    // Version 3 is one bit from the others, and reads what they say: it is part of the seed.
+    const std::uint64_t seed = id.high() * 0x9E3779B97F4A7C15ULL ^ id.low();
+    return XXH3_64bits_withSeed(body.data(), body.size(), version == naming_version ? ~seed : seed);
 }
 
 }  // namespace
@@ -40,7 +42,8 @@ std::size_t openFrame(std::string& out, unsigned char version) {
 }
 
 void closeFrame(CheckpointId id, std::string& out, std::size_t start) {
-    const std::uint64_t sum = checksum(id, std::string_view(out).substr(start + frame_size));
+    const auto version = static_cast<unsigned char>(out[start]);
+    const std::uint64_t sum = checksum(id, version, std::string_view(out).substr(start + frame_size));
     detail::storeBigEndian(sum, out.data() + start + 1);
 }
 
@@ -57,7 +60,8 @@ Frame readFrame(const RowKey& key, std::string_view bytes) {
     }
     const std::uint64_t stored = detail::loadBigEndian(bytes.substr(1, frame_size - 1));
     const std::string_view body = bytes.substr(frame_size);
-    if (version < format_version || checksum(key.id, body) != stored) corrupt(key, "its checksum does not match");
+    if (version < format_version || checksum(key.id, version, body) != stored)
+        corrupt(key, "its checksum does not match");
     return {version, body};
 }
 

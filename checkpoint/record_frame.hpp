@@ -12,6 +12,8 @@ namespace stategraph::checkpoint {
 
 inline constexpr unsigned char format_version = 1;
 inline constexpr unsigned char sealed_version = 2;
+/// A commit of which some operations stand for values of its parent's input; else as format_version.
+inline constexpr unsigned char naming_version = 3;
 
 /// Appends the version and a place for the checksum; `closeFrame` fills it in, over all that was appended since.
 std::size_t openFrame(std::string& out, unsigned char version);

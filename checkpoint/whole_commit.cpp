@@ -73,6 +73,7 @@ std::string wholeCommit(const LogName& log, CheckpointTuple tuple) {
         throw CorruptCheckpointError("the record " + key.toString() + " cannot be written anew: " + error.message());
     }
     whole.operations = operations;
+    whole.names_input = false;
     std::string record;
     writeCommit(whole, record);
     return record;

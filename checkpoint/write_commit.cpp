@@ -140,22 +140,36 @@ void writeLastMembers(const CommitFields& c, Encoder& e) {
     }
 }
 
-}  // namespace
-
-void writeCommit(const CommitFields& c, std::string& out) {
-    const std::size_t start = openFrame(out, format_version);
-    Encoder e(out);
+// With the head of the list that the commit is.
+void writeHeader(const CommitFields& c, Encoder& e) {
     e.array(c.writes ? 3 : 2);
     e.map(countOfMembers(c));
     writeFirstMembers(c, e);
     writeLastMembers(c, e);
-    if (c.operations.empty()) {
-        e.map(0);
-    } else {
-        e.raw(c.operations);
-    }
-    if (c.writes) e.raw(*c.writes);
+}
+
+}  // namespace
+
+std::size_t openCommit(const CommitFields& c, std::size_t operations, std::string& out) {
+    const std::size_t start = openFrame(out, c.names_input ? naming_version : format_version);
+    Encoder e(out);
+    writeHeader(c, e);
+    e.map(operations);
+    return start;
+}
+
+void closeCommit(const CommitFields& c, std::size_t start, std::string& out) {
+    if (c.writes) Encoder(out).raw(*c.writes);
     closeFrame(c.id, out, start);
+}
+
+void writeCommit(const CommitFields& c, std::string& out) {
+    if (c.operations.empty()) return closeCommit(c, openCommit(c, 0, out), out);
+    const std::size_t start = openFrame(out, c.names_input ? naming_version : format_version);
+    Encoder e(out);
+    writeHeader(c, e);
+    e.raw(c.operations);
+    closeCommit(c, start, out);
 }
 
 }  // namespace stategraph::checkpoint

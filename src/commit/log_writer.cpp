@@ -6,6 +6,7 @@
 #include <stategraph/error.hpp>
 
 #include "checkpoint/materialise.hpp"
+#include "checkpoint/repeated_values.hpp"
 #include "src/commit/task_record.hpp"
 
 namespace stategraph::engine {
@@ -48,7 +49,7 @@ void LogWriter::end() noexcept {
     changed_.clear();
     operations_.clear();
     if (fields_.next.capacity() + fields_.sends.capacity() > kept_fields_max) fields_ = {};
-    for (std::string* buffer : {&operations_.entries, &operations_map_, &record_}) {
+    for (std::string* buffer : {&operations_.entries, &input_, &named_writes_, &record_}) {
         if (buffer->capacity() > kept_bytes_max) std::string().swap(*buffer);
     }
     schedule_.freeAbove(kept_bytes_max);
@@ -60,7 +61,7 @@ void LogWriter::open(CheckpointId head, const checkpoint::Folded* from, const de
     base_ = {};
     replay_bytes_ = 0;
     state_bytes_ = 0;
-    input_bytes_ = 0;
+    input_.clear();
     fingerprints_logged_ = false;
     snapshot_forced_ = false;
     unknown_.clear();
@@ -69,7 +70,7 @@ void LogWriter::open(CheckpointId head, const checkpoint::Folded* from, const de
     if (from == nullptr) return;
     stored_ = from->commit.id;
     base_ = from->commit.base;
-    input_bytes_ = from->commit.input ? from->commit.input->size() : 0;
+    input_ = from->commit.input.value_or("");
     replay_bytes_ = from->replay_bytes + from->tuple.commits.size() * row_cost_bytes;
     for (const auto& stored : from->channels) {
         std::size_t bytes = 0;
@@ -100,7 +101,7 @@ bool LogWriter::snapshotIsDue() const noexcept {
     if (stored_.empty()) return snapshot_forced_;
     // Input that START has yet to take is about to be state.
     return snapshot_forced_ ||
-           (replay_bytes_ > replay_bytes_min && replay_bytes_ > replay_factor * (state_bytes_ + input_bytes_));
+           (replay_bytes_ > replay_bytes_min && replay_bytes_ > replay_factor * (state_bytes_ + input_.size()));
 }
 
 void LogWriter::noteChanges(const State& state, const WriteSet& writes, bool is_step) {
@@ -128,41 +129,89 @@ void LogWriter::noteChanges(const State& state, const WriteSet& writes, bool is_
     }
 }
 
-std::string_view LogWriter::operationsMap(const CommitStep& step, bool snapshot) {
-    const State& state = *step.state;
-    const detail::Schema& schema = state.schema();
-    if (snapshot) {
+// The operations have been logged, or are few.
+void LogWriter::encodeLogged(const CommitStep& step, bool snapshot, std::string& out) {
+    if (snapshot || !logsOperations()) {
         operations_.clear();
-        logEverything(state, operations_);
-        addUnknownChannels(operations_);
-        changed_.assign(schema.size(), {});
-    } else if (!logsOperations()) {
-        operations_.clear();
-        for (const ChannelIndex index : schema.encodedOrder()) {
-            if (index >= changed_.size() || !changed_[index].changed) continue;
-            const ChannelSpec& channel = schema.channel(index);
-            if (channel.kind == detail::ChannelKind::untracked) continue;
-            const Changed& changed = changed_[index];
-            const std::size_t start = operations_.entries.size();
-            Encoder encoder(operations_.entries);
-            if (!state.has(index)) {
-                writeLoggedOp(encoder, channel.name, LogOp::clear);
-            } else if (changed.only_appended) {
-                writeLoggedOp(encoder, channel.name, LogOp::append);
-                channel.behaviour->encodeTail(channel, state.value(channel), changed.length_before, encoder);
-            } else {
-                writeLoggedOp(encoder, channel.name, LogOp::set);
-                channel.behaviour->encode(channel, state.value(channel), encoder);
-            }
-            operations_.close(channel, start, encoder.shallowBytes());
-        }
-        changed_.assign(schema.size(), {});
+        logState(*step.state, snapshot);
+        if (snapshot) addUnknownChannels(operations_);
     }
-    operations_map_.clear();
-    Encoder encoder(operations_map_);
-    encoder.map(operations_.count);
-    encoder.raw(operations_.entries);
-    return operations_map_;
+    const std::string_view writes = nameWrites(step.writes);
+    fields_.writes = writes.empty() ? std::nullopt : std::optional(writes);
+    fields_.names_input = !snapshot && !stored_.empty() && checkpoint::nameInputValues(operations_.entries, input_);
+    const std::size_t start = openCommit(fields_, operations_.count, out);
+    out += operations_.entries;
+    closeCommit(fields_, start, out);
+}
+
+// The state may be large: it is encoded where it is to be, behind the header.
+void LogWriter::encodeInPlace(const State& state, bool snapshot, std::string& out) {
+    fields_.writes = std::nullopt;
+    fields_.names_input = false;
+    const Extent extent = extentOf(state, snapshot);
+    const std::size_t start = openCommit(fields_, extent.channels, out);
+    operations_.clear();
+    out.reserve(out.size() + extent.bytes);
+    operations_.entries.swap(out);
+    try {
+        logState(state, snapshot);
+    } catch (...) {
+        operations_.entries.swap(out);
+        throw;
+    }
+    operations_.entries.swap(out);
+    closeCommit(fields_, start, out);
+}
+
+void LogWriter::logState(const State& state, bool snapshot) {
+    if (snapshot) {
+        logEverything(state, operations_);
+    } else {
+        logChanges(state);
+    }
+    changed_.assign(state.schema().size(), {});
+}
+
+// What `logState` is going to say: of how many channels, and about how many bytes.
+LogWriter::Extent LogWriter::extentOf(const State& state, bool snapshot) const {
+    Extent extent;
+    for (const ChannelSpec& channel : state.schema().channels()) {
+        if (channel.kind == detail::ChannelKind::untracked) continue;
+        const Changed changed = channel.index < changed_.size() ? changed_[channel.index] : Changed();
+        if (snapshot ? !state.has(channel.index) : !changed.changed) continue;
+        ++extent.channels;
+        if (snapshot || !changed.only_appended) extent.bytes += channel_bytes_[channel.index];
+    }
+    return extent;
+}
+
+// Exit: what became of the channels that changed.
+void LogWriter::logChanges(const State& state) {
+    const detail::Schema& schema = state.schema();
+    for (const ChannelIndex index : schema.encodedOrder()) {
+        if (index >= changed_.size() || !changed_[index].changed) continue;
+        const ChannelSpec& channel = schema.channel(index);
+        if (channel.kind == detail::ChannelKind::untracked) continue;
+        const Changed& changed = changed_[index];
+        const std::size_t start = operations_.entries.size();
+        Encoder encoder(operations_.entries);
+        if (!state.has(index)) {
+            writeLoggedOp(encoder, channel.name, LogOp::clear);
+        } else if (changed.only_appended) {
+            writeLoggedOp(encoder, channel.name, LogOp::append);
+            channel.behaviour->encodeTail(channel, state.value(channel), changed.length_before, encoder);
+        } else {
+            writeLoggedOp(encoder, channel.name, LogOp::set);
+            channel.behaviour->encode(channel, state.value(channel), encoder);
+        }
+        operations_.close(channel, start, encoder.shallowBytes());
+    }
+}
+
+// The writes of a commit, without the values that its operations have.
+std::string_view LogWriter::nameWrites(std::string_view writes) {
+    if (writes.size() <= checkpoint::repeated_bytes_min) return writes;
+    return checkpoint::nameLoggedValues(writes, operations_.entries, named_writes_) ? named_writes_ : writes;
 }
 
 // Its entry in a commit that holds the whole state.
@@ -228,12 +277,14 @@ void LogWriter::encode(const CommitStep& step, std::string& out) {
     const bool fingerprints = snapshot || !fingerprints_logged_ || stored_.empty();
     fields_.graph = fingerprints ? std::optional(settings_.graph) : std::nullopt;
     fields_.schema = fingerprints ? std::optional(settings_.schema) : std::nullopt;
-    fields_.operations = operationsMap(step, snapshot);
-    fields_.writes = step.writes.empty() ? std::nullopt : std::optional(step.writes);
-    writeCommit(fields_, out);
+    if (step.writes.empty() && (snapshot ? unknown_.empty() : !logsOperations())) {
+        encodeInPlace(*step.state, snapshot, out);
+    } else {
+        encodeLogged(step, snapshot, out);
+    }
     snapshot_forced_ = false;
     countSizes(snapshot, out.size());
-    input_bytes_ = fields_.input ? fields_.input->size() : 0;
+    input_.assign(fields_.input.value_or(""));
     fingerprints_logged_ = true;
     schedule_.noteCommit();
     operations_.clear();

@@ -89,7 +89,7 @@ public:
     /// What it keeps for the next run.
     std::size_t roomBytes() const noexcept {
         return operations_.entries.capacity() + operations_.sizes.capacity() * sizeof(OperationLog::Size) +
-               operations_map_.capacity() + record_.capacity() + schedule_.roomBytes() +
+               input_.capacity() + named_writes_.capacity() + record_.capacity() + schedule_.roomBytes() +
                channel_bytes_.capacity() * sizeof(std::size_t) + rows_with_commit_.capacity() * sizeof(Row) +
                changed_.capacity() * sizeof(Changed);
     }
@@ -123,9 +123,18 @@ private:
         bool only_appended = false;
         std::size_t length_before = 0;
     };
+    struct Extent {
+        std::size_t channels = 0;
+        std::size_t bytes = 0;
+    };
 
     void encode(const CommitStep& step, std::string& out);
-    std::string_view operationsMap(const CommitStep& step, bool snapshot);
+    void encodeLogged(const CommitStep& step, bool snapshot, std::string& out);
+    void encodeInPlace(const State& state, bool snapshot, std::string& out);
+    void logState(const State& state, bool snapshot);
+    void logChanges(const State& state);
+    Extent extentOf(const State& state, bool snapshot) const;
+    std::string_view nameWrites(std::string_view writes);
     std::string encodeUnknown(const checkpoint::FoldedChannel& channel) const;
     void addUnknownChannels(OperationLog& log);
     void put(CheckpointId id, CheckpointId parent, CheckpointId base, std::string_view bytes);
@@ -139,7 +148,7 @@ private:
     CheckpointId base_;
     std::size_t replay_bytes_ = 0;
     std::size_t state_bytes_ = 0;
-    std::size_t input_bytes_ = 0;
+    std::string input_;  // of the newest commit, which START has yet to take
     std::vector<std::size_t> channel_bytes_;
     std::vector<std::uint8_t> channel_set_;  // whether what the log says of them begins with a whole value
     bool fingerprints_logged_ = false;
@@ -147,7 +156,7 @@ private:
 
     OperationLog operations_;
     checkpoint::CommitFields fields_;
-    std::string operations_map_;
+    std::string named_writes_;
     std::string record_;
     ScheduleFields schedule_;
 

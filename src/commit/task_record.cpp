@@ -4,6 +4,7 @@
 
 #include <stategraph/error.hpp>
 
+#include "src/commit/ids.hpp"
 #include "src/graph/core.hpp"
 
 namespace stategraph::engine {
@@ -14,6 +15,23 @@ using detail::Op;
 
 std::string pathOf(const Topology& topology, const PlannedTask& task) {
     return task.is_send ? checkpoint::pushPath(task.send) : checkpoint::pullPath(topology.nodes[task.node].stored_name);
+}
+
+void prepareWrites(const detail::Schema& schema, detail::Writes& writes, const TaskId& task) {
+    std::size_t index = 0;
+    for (Op& op : writes) {
+        const auto& channel = schema.channel(op.channel);
+        if (channel.behaviour->prepare != nullptr) channel.behaviour->prepare(channel, op, task, index);
+        ++index;
+    }
+}
+
+void prepareInput(const detail::Core& core, Schedule& schedule, const LogName& log, CheckpointId checkpoint_id,
+                  std::int64_t step) {
+    if (!schedule.has_input || !core.preparesWrites()) return;
+    const std::string& start = core.topology().nodes[core.topology().start].stored_name;
+    prepareWrites(core.schema(), schedule.input,
+                  makeTaskId({checkpoint_id, log.checkpoint_ns, step + 1, start, checkpoint::pullPath(start)}));
 }
 
 std::string encodeWriteList(const detail::Schema& schema, detail::Writes& writes, const std::string* before,

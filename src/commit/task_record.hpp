@@ -15,6 +15,15 @@ using checkpoint::command_path;
 /// A task's place in its superstep, and the key of its record.
 std::string pathOf(const Topology& topology, const PlannedTask& task);
 
+/// Completes writes by what depends on their task alone: a message without an id gets one that it has again when the
+/// task is repeated.
+void prepareWrites(const detail::Schema& schema, detail::Writes& writes, const TaskId& task);
+
+/// What `__start__` takes is completed before it is stored, as its task would do it, so that the commit that takes it
+/// need not say it again. `checkpoint_id` and `step` are those of the commit that holds the input.
+void prepareInput(const detail::Core& core, Schedule& schedule, const LogName& log, CheckpointId checkpoint_id,
+                  std::int64_t step);
+
 /// A CBOR list of writes; those to untracked channels are left out. `before` are `count_before` encoded items to put
 /// first.
 std::string encodeWriteList(const detail::Schema& schema, detail::Writes& writes, const std::string* before = nullptr,

@@ -7,6 +7,8 @@
 #include <stategraph/detail/table.hpp>
 #include <stategraph/error.hpp>
 
+#include "checkpoint/record_frame.hpp"
+#include "checkpoint/repeated_values.hpp"
 #include "src/commit/ids.hpp"
 #include "src/commit/task_record.hpp"
 
@@ -59,12 +61,18 @@ Value resultOf(std::vector<LoggedWrite> writes) {
 // What the one task of a superstep wrote, from the commit that it led to.
 std::optional<Value> resultFromCommit(const LogName& log, const checkpoint::CommitFields& commit,
                                       const StoredCommit& follower) {
-    const checkpoint::CommitFields next =
-        checkpoint::readCommit({log.thread_id, log.checkpoint_ns, follower.id}, follower.bytes);
+    const RowKey key{log.thread_id, log.checkpoint_ns, follower.id};
+    const checkpoint::CommitFields next = checkpoint::readCommit(key, follower.bytes);
     if (next.parent != commit.id || next.source != Source::loop || next.folds != 1) return {};
-    if (next.writes) return resultOf(checkpoint::readCommitWrites(next));
+    std::vector<checkpoint::LoggedOp> operations = checkpoint::readOperations(next.operations);
+    try {
+        checkpoint::takeInputValues(operations, commit.input);
+    } catch (const WrongTypeError& error) {
+        checkpoint::corrupt(key, error.message());
+    }
+    if (next.writes) return resultOf(checkpoint::readCommitWrites(next, operations));
     std::vector<LoggedWrite> writes;
-    for (const auto& operation : checkpoint::readOperations(next.operations)) {
+    for (const auto& operation : operations) {
         const WriteKind kind = operation.op == LogOp::clear ? WriteKind::clear : WriteKind::set;
         // A channel that ended by itself was nobody's write.
         if (kind != WriteKind::clear) writes.push_back({operation.channel, kind, operation.value});

@@ -271,12 +271,14 @@ Config Editor::commit(OperationLog operations, Source source) {
     writer.operations() = std::move(operations);
     plan(topology_, schedule_, tasks_);
     const CheckpointId id = ids_.next();
+    const std::int64_t first_step = source == Source::input ? -1 : 0;
+    const std::int64_t step = loaded_ ? loaded_->commit.step + 1 : first_step;
+    if (source == Source::input) prepareInput(core_, schedule_, log(), id, step);
     if (run_word_.empty() && !tasks_.empty()) run_word_ = checkpoint::run_edited;
     for (auto& [path, record] : results_) writer.putTaskWithCommit(loaded_->commit.id, path, std::move(record));
     noteEdit(writer, id);
-    const std::int64_t first_step = source == Source::input ? -1 : 0;
     writer.commit({.id = id,
-                   .step = loaded_ ? loaded_->commit.step + 1 : first_step,
+                   .step = step,
                    .source = source,
                    .topology = &topology_,
                    .state = &state_,

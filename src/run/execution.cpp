@@ -168,12 +168,7 @@ void Execution::takeResult() {
                 "parent graph: give it graph = PARENT, or an update of the graph's own state");
         }
         schema.check(task_.result.writes);
-        std::size_t index = 0;
-        for (detail::Op& op : task_.result.writes) {
-            const auto& channel = schema.channel(op.channel);
-            if (channel.behaviour->prepare != nullptr) channel.behaviour->prepare(channel, op, env_.idOf(task_), index);
-            ++index;
-        }
+        if (env_.core().preparesWrites()) prepareWrites(schema, task_.result.writes, env_.idOf(task_));
         for (const Target& target : task_.result.go_to)
             resolveTarget(env_.topology(), target, node_.name, task_.routes);
     } catch (Error& error) {

@@ -3,6 +3,7 @@
 
 #include <stategraph/error.hpp>
 
+#include "src/commit/task_record.hpp"
 #include "src/run/run.hpp"
 
 // What a run stores, and how it ends: done, in a pause, failed, or left.
@@ -34,6 +35,8 @@ void Run::commit(Source source) {
                 env_.log.putTaskWithCommit(env_.place.checkpoint, std::string(checkpoint::run_path),
                                            noteRecord(checkpoint::thread_cancelled));
             }
+            if (source == Source::input)
+                prepareInput(core(), env_.schedule, env_.place.log(), env_.place.checkpoint, env_.place.step);
             env_.log.commit(commitStep(source, env_.place.step));
         }
         if (env_.observation) observeStored(before, env_.place.step, began);

@@ -74,7 +74,8 @@ public:
     Opener(const Aes256Gcm& algorithm, checkpoint::KeyRing& keys) : work_(algorithm), keys_(keys) {}
 
     void open(const RowKey& key, RowKind kind, std::string& bytes) {
-        if (!bytes.empty() && static_cast<unsigned char>(bytes[0]) == checkpoint::format_version) {
+        const auto version = static_cast<unsigned char>(bytes.empty() ? 0 : bytes[0]);
+        if (version == checkpoint::format_version || version == checkpoint::naming_version) {
             checkpoint::corrupt(
                 key, "it is not encrypted, and an EncryptedSaver takes nothing that anyone could have written");
         }

@@ -294,12 +294,12 @@ TEST_CASE("a record under another id is found") {
 
 TEST_CASE("a record of a newer format says so") {
     std::string bytes = record(fullCommit());
-    bytes[0] = 3;
+    bytes[0] = 4;
     try {
         readCommit(commit_key, bytes);
         FAIL("it was read");
     } catch (const CorruptCheckpointError& error) {
-        CHECK(error.message().find("format 3 is newer than this library's 2") != std::string::npos);
+        CHECK(error.message().find("format 4 is newer than this library's 3") != std::string::npos);
         CHECK(error.message().find("thread 't', namespace 'ns'") != std::string::npos);
     }
 }

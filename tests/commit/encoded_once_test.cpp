@@ -8,7 +8,7 @@
 
 #include "checkpoint/record.hpp"
 
-// A commit has each new message twice, in what its task wrote and in the operation on the list. It is encoded once.
+// A commit has each new message once, in the operation on the list; what its task wrote is the same.
 namespace sg = stategraph;
 namespace checkpoint = stategraph::checkpoint;
 
@@ -33,8 +33,9 @@ std::string itemsOf(const std::vector<std::string_view>& lists) {
 }
 
 struct Stored {
-    std::string written;   // the items of the task's writes
-    std::string appended;  // those of the operation; empty: it is another one
+    bool has_writes = false;  // a list of its own of what the task wrote
+    std::string written;      // the items that the task wrote, as read
+    std::string appended;     // those of the operation; empty: it is another one
 };
 
 /// Runs one node that writes this, and returns what its commit has; `after` is the state.
@@ -50,28 +51,31 @@ Stored run(const sg::Update<Chat>& update, std::vector<sg::Message>& after) {
     const sg::ListedCheckpoint newest = saver->list({.thread_id = "t"}).front();
     const checkpoint::CommitFields commit =
         checkpoint::readCommit({newest.thread_id, newest.checkpoint_ns, newest.id, {}}, newest.bytes);
+    const auto operations = checkpoint::readOperations(commit.operations);
+    REQUIRE(operations.size() == 1);
     std::vector<std::string_view> written;
     const std::vector<checkpoint::LoggedWrite> writes = checkpoint::readCommitWrites(commit);
     for (const auto& write : writes) written.push_back(write.value);
-    Stored stored{itemsOf(written), {}};
-    const auto operations = checkpoint::readOperations(commit.operations);
-    REQUIRE(operations.size() == 1);
+    if (!commit.writes) written.push_back(operations.front().value);
+    Stored stored{commit.writes.has_value(), itemsOf(written), {}};
     if (operations.front().op == checkpoint::LogOp::append) stored.appended = itemsOf({operations.front().value});
     return stored;
 }
 
 }  // namespace
 
-TEST_CASE("messages that only come last are the same bytes in a commit's writes and in its operation") {
+TEST_CASE("messages that only come last are stored once, and are the same bytes as the task's") {
     std::vector<sg::Message> after;
     for (const std::size_t count : {1U, 2U, 4U, 5U, 9U}) {  // more than are remembered, too
         CAPTURE(count);
         sg::Update<Chat> update;
         for (std::size_t i = 0; i < count; ++i)
-            update.with(sg::add<&Chat::messages>(said(std::string(60 * i, 'x'), "new" + std::to_string(i))));
+            update.with(sg::add<&Chat::messages>(said(std::string(40 + 60 * i, 'x'), "new" + std::to_string(i))));
         const Stored stored = run(update, after);
         CHECK(after.size() == count + 1);
         CHECK(!stored.appended.empty());
+        // One list of messages is the operation; several writes are kept as they were made.
+        CHECK(stored.has_writes == (count > 1));
         CHECK(stored.appended == stored.written);
     }
 }
@@ -81,6 +85,7 @@ TEST_CASE("messages that are replaced or removed are an edit, and no bytes of wr
     const Stored replaced = run({sg::add<&Chat::messages>(said("second", "1"))}, after);
     CHECK(after == std::vector{said("second", "1")});
     CHECK(replaced.appended.empty());
+    CHECK(replaced.has_writes);
     const Stored both =
         run({sg::add<&Chat::messages>(said("last", "2")), sg::add<&Chat::messages>(sg::removeMessage("1"))}, after);
     CHECK(after == std::vector{said("last", "2")});
