@@ -64,12 +64,28 @@ function wideGraph(n) {
     .addConditionalEdges("six", (s) => (s.messages.length > n ? END : "one"));
 }
 
-export const wideState = (quick) =>
+// The state of LangGraph.js is an object either way: wide_state and wide_dict are one program here.
+const wide = (workload) => (quick) =>
   [["25x300", 300, 5, 5], ["15x600", 600, 3, 5], ["9x1200", 1200, 3, 3]].slice(0, quick ? 1 : 3).flatMap(([name, n, outer, inner]) => {
     const message = wideMessage(outer, inner);
-    return withAndWithout(`wide_state/${name}`, `wide_state/${name}_checkpoint`, (options) => async () => {
+    return withAndWithout(`${workload}/${name}`, `${workload}/${name}_checkpoint`, (options) => async () => {
       const app = wideGraph(n).compile(options());
       check((await app.invoke({ messages: [message] }, config())).messages.length === (n === 300 ? 595 : 1873));
+    });
+  });
+
+export const wideState = wide("wide_state");
+export const wideDict = wide("wide_dict");
+
+// ------------------------------------------------------------------------------------------------------------- sequential
+export const sequential = (quick) =>
+  (quick ? [10] : [10, 100, 1000]).flatMap((size) => {
+    let graph = new StateGraph(Agent);
+    for (let i = 0; i < size; ++i) graph = graph.addNode(`node_${i}`, () => ({})).addEdge(i === 0 ? START : `node_${i - 1}`, `node_${i}`);
+    graph = graph.addEdge(`node_${size - 1}`, END);
+    return withAndWithout(`sequential/no_saver/${size}`, `sequential/checkpoint/${size}`, (options) => {
+      const app = graph.compile(options());
+      return async () => check((await app.invoke({ messages: [] }, config())).messages.length === 0);
     });
   });
 
@@ -130,7 +146,7 @@ const agentGraph = (calls) =>
     .addEdge("tools", "agent");
 
 export const reactLoop = (quick) =>
-  (quick ? [10] : [10, 100]).flatMap((calls) =>
+  (quick ? [10] : [10, 100, 1000]).flatMap((calls) =>
     withAndWithout(`react_loop/no_saver/${calls}`, `react_loop/memory/${calls}`, (options) => async () => {
       const app = agentGraph(calls).compile(options());
       const human = { role: "human", content: "hi?", calls: [], id: "h" };

@@ -104,7 +104,7 @@ void byHand(benchmark::State& state, std::size_t tool_calls) {
 }  // namespace
 
 void registerCases() {
-    for (const std::size_t tool_calls : {10, 100}) {
+    for (const std::size_t tool_calls : {10, 100, 1000}) {
         add("react_loop/no_saver", tool_calls, [=](benchmark::State& state) { agent(state, tool_calls, Store::none); });
         addFloor("react_loop/no_saver", tool_calls, [=](benchmark::State& state) { byHand(state, tool_calls); });
         add("react_loop/memory", tool_calls, [=](benchmark::State& state) { agent(state, tool_calls, Store::memory); });
