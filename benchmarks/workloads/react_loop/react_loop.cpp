@@ -83,7 +83,7 @@ void agent(benchmark::State& state, std::size_t tool_calls, Store store) {
         state.ResumeTiming();
         const auto result =
             app.invoke({sg::add(&Agent::messages, Message{.role = "human", .content = "hi?", .id = "h"})},
-                       {.thread_id = "t", .durability = sg::Durability::exit, .recursion_limit = 1000});
+                       {.thread_id = "t", .durability = sg::Durability::exit, .recursion_limit = 3000});
         if (result.values.messages.size() != 2 * tool_calls + 2) state.SkipWithError("wrong result");
     }
 }
