@@ -3,6 +3,7 @@
 #include <string>
 
 #include <stategraph/messages.hpp>
+#include <stategraph/stategraph.hpp>
 
 #include "benchmarks/support/savers.hpp"
 #include "benchmarks/support/workload.hpp"
