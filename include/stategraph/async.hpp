@@ -11,7 +11,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,6 +18,7 @@
 
 #include <stategraph/compiled_graph.hpp>
 #include <stategraph/detail/async.hpp>
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/executor.hpp>
 #include <stategraph/runtime.hpp>
 #include <stategraph/task.hpp>
@@ -165,20 +165,20 @@ class Spawning {
 public:
     /// Blocks until the end. The value, once, or throws what the task threw.
     T get() {
-        std::unique_lock lock(state_->mutex);
-        state_->ended.wait(lock, [this] { return state_->outcome.has_value(); });
+        detail::UniqueLock lock(state_->mutex);
+        state_->ended.wait(lock.native(), [this]() SG_REQUIRES(state_->mutex) { return state_->outcome.has_value(); });
         return state_->outcome->get();
     }
     bool isDone() const {
-        const std::lock_guard lock(state_->mutex);
+        const detail::LockGuard lock(state_->mutex);
         return state_->outcome.has_value();
     }
 
 private:
     struct State {
-        std::mutex mutex;
+        detail::Mutex mutex;
         std::condition_variable ended;
-        std::optional<Outcome<T>> outcome;
+        std::optional<Outcome<T>> outcome SG_GUARDED_BY(mutex);
     };
     template <class U>
     friend Spawning<U> spawn(std::shared_ptr<Executor> executor, Task<U> task);
@@ -189,7 +189,7 @@ template <class T>
 [[nodiscard]] Spawning<T> spawn(std::shared_ptr<Executor> executor, Task<T> task) {
     Spawning<T> spawning;
     spawn(std::move(executor), std::move(task), [state = spawning.state_](Outcome<T> outcome) {
-        const std::lock_guard lock(state->mutex);
+        const detail::LockGuard lock(state->mutex);
         state->outcome.emplace(std::move(outcome));
         state->ended.notify_all();
     });

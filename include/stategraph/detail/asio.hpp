@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <type_traits>
@@ -31,6 +30,7 @@
 
 #include <stategraph/async.hpp>
 #include <stategraph/control.hpp>
+#include <stategraph/detail/mutex.hpp>
 
 // What stategraph/asio.hpp is made of: Asio's executors as places where coroutines live, and its coroutines as tasks.
 namespace stategraph::detail {
@@ -59,9 +59,9 @@ public:
 
     /// One of several, so that threads which post to different places do not wait for each other.
     struct Slot {
-        std::mutex mutex;  // held as long as a post takes
-        bool is_closed = false;
-        std::vector<Work> late;
+        detail::Mutex mutex;  // held as long as a post takes
+        bool is_closed SG_GUARDED_BY(mutex) = false;
+        std::vector<Work> late SG_GUARDED_BY(mutex);
     };
     Slot& slotOf(const void* place) noexcept {
         return slots_[reinterpret_cast<std::uintptr_t>(place) / 64 % slots_.size()];
@@ -70,7 +70,7 @@ public:
 private:
     void shutdown() noexcept override {
         for (Slot& slot : slots_) {
-            const std::lock_guard lock(slot.mutex);
+            const detail::LockGuard lock(slot.mutex);
             slot.is_closed = true;
         }
     }
@@ -83,7 +83,7 @@ class AsioWork {
 public:
     /// `posting`: held by who posts it until that is done; null: nobody does. Then the execution context, which may go
     /// once it was called, is not used any more.
-    explicit AsioWork(const Work& work, std::mutex* posting = nullptr) noexcept : work_(work), posting_(posting) {}
+    explicit AsioWork(const Work& work, detail::Mutex* posting = nullptr) noexcept : work_(work), posting_(posting) {}
     AsioWork(AsioWork&& other) noexcept : work_(std::exchange(other.work_, Work())), posting_(other.posting_) {}
     AsioWork& operator=(AsioWork&&) = delete;
     ~AsioWork() {
@@ -91,7 +91,7 @@ public:
     }
     void operator()() {
         const Work work = std::exchange(work_, Work());
-        if (posting_ != nullptr) const std::lock_guard posted(*posting_);
+        if (posting_ != nullptr) const detail::LockGuard posted(*posting_);
         work.run(work.context);
     }
     void operator()(const boost::system::error_code& stopped) {
@@ -111,7 +111,7 @@ public:
 private:
     static inline thread_local bool is_arming = false;
     Work work_;
-    std::mutex* posting_;
+    detail::Mutex* posting_;
 };
 
 /// An executor of Asio's as a place where coroutines go on. It must stay where it is as long as they.
@@ -135,7 +135,7 @@ private:
 
     static void post(void* place, const Work& work) {
         const auto& self = *static_cast<AsioPlace*>(place);
-        const std::lock_guard posting(self.slot_.mutex);
+        const detail::LockGuard posting(self.slot_.mutex);
         if (self.slot_.is_closed) {
             self.slot_.late.push_back(work);
             return;
@@ -156,7 +156,7 @@ private:
     }
     static bool isGone(void* place) {
         const auto& self = *static_cast<AsioPlace*>(place);
-        const std::lock_guard posting(self.slot_.mutex);
+        const detail::LockGuard posting(self.slot_.mutex);
         return self.slot_.is_closed;
     }
     static void stopTimer(void* timer) { static_cast<Timer*>(timer)->cancel(); }
@@ -189,19 +189,18 @@ public:
     AsioCall& operator=(const AsioCall&) = delete;
     ~AsioCall() {
         if (!state_) return;
-        const std::lock_guard lock(state_->mutex);
+        const detail::LockGuard lock(state_->mutex);
         state_->call = nullptr;
     }
 
     bool await_ready() const noexcept { return false; }
     template <class Promise>
-    void await_suspend(std::coroutine_handle<Promise> coroutine) {
+    // Before co_spawn nobody else has the state, which is therefore used without its lock.
+    void await_suspend(std::coroutine_handle<Promise> coroutine) SG_NO_THREAD_SAFETY_ANALYSIS {
         home_ = homeOf(coroutine);
         coroutine_ = coroutine;
         wakeup_.prepare(home_, coroutine);
-        state_ = std::make_shared<State>();
-        state_->call = this;
-        state_->node = std::move(node_);
+        state_ = std::make_shared<State>(this, std::move(node_));
         const boost::asio::any_io_executor executor = placed();
         if (!stop_.stop_possible()) {
             boost::asio::co_spawn(executor, std::move(called_), End{state_});
@@ -212,14 +211,14 @@ public:
         state_->slot = &AsioGate::of(executor).slotOf(state_.get());
         state_->cancel = std::make_shared<boost::asio::cancellation_signal>();
         const boost::asio::any_io_executor strand = state_->strand;
-        const std::lock_guard suspending(mutex_);
+        const detail::LockGuard suspending(mutex_);
         boost::asio::co_spawn(strand, std::move(called_),
                               boost::asio::bind_cancellation_slot(state_->cancel->slot(), End{state_}));
         stops_.emplace(std::move(stop_), Cancel{state_});
         is_suspended_ = true;
     }
     T await_resume() {
-        { const std::lock_guard lock(mutex_); }  // who resumes this may be quicker than await_suspend
+        { const detail::LockGuard lock(mutex_); }  // who resumes this may be quicker than await_suspend
         if (error_) std::rethrow_exception(error_);
         return std::move(*value_);
     }
@@ -227,16 +226,20 @@ public:
 private:
     /// What is Asio's in it ends with the coroutine, on its threads: this may outlive the execution context.
     struct State {
-        AsioCall* call = nullptr;  // null: it was destroyed. Under the mutex
-        std::mutex mutex;
-        std::shared_ptr<void> node;           // kept while the coroutine may use what is the node's
-        boost::asio::any_io_executor strand;  // none: nothing can be cancelled any more
-        AsioGate::Slot* slot = nullptr;       // of the strand's context, and not used after it
-        std::shared_ptr<boost::asio::cancellation_signal> cancel;
+        detail::Mutex mutex;
+        AsioCall* call SG_GUARDED_BY(mutex);  // null: it was destroyed
+        // Kept while the coroutine may use what is the node's.
+        std::shared_ptr<void> node SG_GUARDED_BY(mutex);
+        // None: nothing can be cancelled any more.
+        boost::asio::any_io_executor strand SG_GUARDED_BY(mutex);
+        AsioGate::Slot* slot = nullptr;  // of the strand's context, and not used after it
+        std::shared_ptr<boost::asio::cancellation_signal> cancel SG_GUARDED_BY(mutex);
+
+        State(AsioCall* by, std::shared_ptr<void>&& of) noexcept : call(by), node(std::move(of)) {}
 
         void end() {
             std::shared_ptr<void> kept;  // goes without the lock
-            const std::lock_guard lock(mutex);
+            const detail::LockGuard lock(mutex);
             kept.swap(node);
             strand = boost::asio::any_io_executor();
             cancel.reset();
@@ -245,9 +248,9 @@ private:
     struct Cancel {
         std::shared_ptr<State> state;
         void operator()() const noexcept {
-            const std::lock_guard lock(state->mutex);
+            const detail::LockGuard lock(state->mutex);
             if (!state->strand) return;
-            const std::lock_guard posting(state->slot->mutex);
+            const detail::LockGuard posting(state->slot->mutex);
             if (state->slot->is_closed) return;
             try {
                 boost::asio::post(state->strand,
@@ -266,7 +269,7 @@ private:
         ~End() {
             if (!state) return;
             state->end();
-            const std::lock_guard lock(state->mutex);
+            const detail::LockGuard lock(state->mutex);
             if (state->call != nullptr) state->call->lose();
         }
         void operator()(std::exception_ptr error, T value) {
@@ -274,7 +277,7 @@ private:
             told->end();
             std::coroutine_handle<> left;
             {
-                const std::lock_guard lock(told->mutex);
+                const detail::LockGuard lock(told->mutex);
                 if (told->call != nullptr) left = told->call->end(std::move(error), std::move(value));
             }
             if (left) left.resume();
@@ -313,7 +316,7 @@ private:
     std::shared_ptr<State> state_;
     std::optional<T> value_;
     std::exception_ptr error_;
-    std::mutex mutex_;
+    detail::Mutex mutex_;
     Wakeup wakeup_;
     std::optional<std::stop_callback<Cancel>> stops_;
 };

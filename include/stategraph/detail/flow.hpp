@@ -3,7 +3,6 @@
 #include <condition_variable>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +11,7 @@
 
 #include <stategraph/cache.hpp>
 #include <stategraph/cache_policy.hpp>
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/graph.hpp>
 
 // What the calls of a Flow are made of.
@@ -40,7 +40,7 @@ private:
     friend class FlowThreads;
     virtual void make() noexcept = 0;
 
-    std::mutex mutex_;
+    detail::Mutex mutex_;
     std::condition_variable ended_;
     std::atomic<bool> is_begun_ = false;
     std::atomic<bool> is_done_ = false;

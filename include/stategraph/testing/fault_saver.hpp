@@ -3,12 +3,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/saver.hpp>
 
@@ -63,24 +63,24 @@ public:
 
     /// Another plan from now on; counting begins anew. Calls under way keep to the old one.
     void arm(FaultPlan plan) {
-        const std::lock_guard lock(mutex_);
+        const detail::LockGuard lock(mutex_);
         plan_ = std::move(plan);
         calls_ = 0;
         failures_ = 0;
     }
     /// Nothing fails any more; the counts stay.
     void disarm() {
-        const std::lock_guard lock(mutex_);
+        const detail::LockGuard lock(mutex_);
         plan_.fail_at = 0;
     }
 
     /// Calls counted, those that failed included.
     std::size_t calls() const {
-        const std::lock_guard lock(mutex_);
+        const detail::LockGuard lock(mutex_);
         return calls_;
     }
     std::size_t failures() const {
-        const std::lock_guard lock(mutex_);
+        const detail::LockGuard lock(mutex_);
         return failures_;
     }
     const std::shared_ptr<BaseCheckpointSaver>& inner() const noexcept { return inner_; }
@@ -128,7 +128,7 @@ private:
         Fault(FaultSaver& saver, SaverCalls call, const char* name) : name_(name) {
             bool after = false;
             {
-                const std::lock_guard lock(saver.mutex_);
+                const detail::LockGuard lock(saver.mutex_);
                 const FaultPlan& plan = saver.plan_;
                 if (!testing::contains(plan.calls, call)) return;
                 number_ = ++saver.calls_;
@@ -157,10 +157,10 @@ private:
     };
 
     const std::shared_ptr<BaseCheckpointSaver> inner_;
-    mutable std::mutex mutex_;
-    FaultPlan plan_;
-    std::size_t calls_ = 0;
-    std::size_t failures_ = 0;
+    mutable detail::Mutex mutex_;
+    FaultPlan plan_ SG_GUARDED_BY(mutex_);
+    std::size_t calls_ SG_GUARDED_BY(mutex_) = 0;
+    std::size_t failures_ SG_GUARDED_BY(mutex_) = 0;
     const std::optional<bool> put_is_slow_;
 };
 

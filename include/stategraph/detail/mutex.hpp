@@ -1,0 +1,90 @@
+#pragma once
+#include <mutex>
+
+// Locks that clang checks. With -Wthread-safety it refuses a program that uses what a mutex guards without holding it
+// (scripts/check_locks.sh); for other compilers the annotations are empty, and the classes are what they wrap.
+
+#if defined(__clang__)
+#define SG_ANNOTATION(x) __attribute__((x))
+#else
+#define SG_ANNOTATION(x)
+#endif
+
+/// A class whose objects are locks, and one whose objects hold a lock for as long as they live.
+#define SG_CAPABILITY(name) SG_ANNOTATION(capability(name))
+#define SG_SCOPED_CAPABILITY SG_ANNOTATION(scoped_lockable)
+/// Of a member: read and written with the lock held. The second is of what a pointer points to.
+#define SG_GUARDED_BY(...) SG_ANNOTATION(guarded_by(__VA_ARGS__))
+#define SG_PT_GUARDED_BY(...) SG_ANNOTATION(pt_guarded_by(__VA_ARGS__))
+/// Of a function: the caller holds the lock, or must not hold it.
+#define SG_REQUIRES(...) SG_ANNOTATION(requires_capability(__VA_ARGS__))
+#define SG_REQUIRES_SHARED(...) SG_ANNOTATION(requires_shared_capability(__VA_ARGS__))
+#define SG_EXCLUDES(...) SG_ANNOTATION(locks_excluded(__VA_ARGS__))
+/// Of a function: it locks, and the caller holds the lock afterwards; it unlocks.
+#define SG_ACQUIRE(...) SG_ANNOTATION(acquire_capability(__VA_ARGS__))
+#define SG_ACQUIRE_SHARED(...) SG_ANNOTATION(acquire_shared_capability(__VA_ARGS__))
+#define SG_TRY_ACQUIRE(...) SG_ANNOTATION(try_acquire_capability(__VA_ARGS__))
+#define SG_RELEASE(...) SG_ANNOTATION(release_capability(__VA_ARGS__))
+#define SG_RELEASE_SHARED(...) SG_ANNOTATION(release_shared_capability(__VA_ARGS__))
+#define SG_RELEASE_GENERIC(...) SG_ANNOTATION(release_generic_capability(__VA_ARGS__))
+/// Of a function that only promises the lock to the analysis. A comment says why it is held.
+#define SG_ASSERT_HELD(...) SG_ANNOTATION(assert_capability(__VA_ARGS__))
+/// Of a function that the analysis cannot follow. A comment says why.
+#define SG_NO_THREAD_SAFETY_ANALYSIS SG_ANNOTATION(no_thread_safety_analysis)
+
+namespace stategraph::detail {
+
+/// A lock of the standard library's, annotated.
+template <class Wrapped>
+class SG_CAPABILITY("mutex") AnnotatedMutex {
+public:
+    constexpr AnnotatedMutex() noexcept = default;
+    AnnotatedMutex(const AnnotatedMutex&) = delete;
+    AnnotatedMutex& operator=(const AnnotatedMutex&) = delete;
+
+    void lock() SG_ACQUIRE() { wrapped_.lock(); }
+    bool try_lock() SG_TRY_ACQUIRE(true) { return wrapped_.try_lock(); }
+    void unlock() SG_RELEASE() { wrapped_.unlock(); }
+    /// Only says to the analysis that the caller holds it, where it has another name for it. Does nothing.
+    void assertHeld() const noexcept SG_ASSERT_HELD() {}
+    /// For locks that are handed from function to function, which the analysis does not follow.
+    Wrapped& native() noexcept { return wrapped_; }
+
+private:
+    Wrapped wrapped_;
+};
+using Mutex = AnnotatedMutex<std::mutex>;
+using RecursiveMutex = AnnotatedMutex<std::recursive_mutex>;
+
+/// As std::lock_guard, of any annotated lock.
+template <class M>
+class SG_SCOPED_CAPABILITY LockGuard {
+public:
+    explicit LockGuard(M& mutex) SG_ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
+    LockGuard(const LockGuard&) = delete;
+    LockGuard& operator=(const LockGuard&) = delete;
+    ~LockGuard() SG_RELEASE() { mutex_.unlock(); }
+
+private:
+    M& mutex_;
+};
+
+/// As std::unique_lock of a std::mutex: it can be unlocked, and a condition variable can wait with it.
+class SG_SCOPED_CAPABILITY UniqueLock {
+public:
+    explicit UniqueLock(Mutex& mutex) SG_ACQUIRE(mutex) : lock_(mutex.native()) {}
+    UniqueLock(const UniqueLock&) = delete;
+    UniqueLock& operator=(const UniqueLock&) = delete;
+    ~UniqueLock() SG_RELEASE() {}
+
+    void lock() SG_ACQUIRE() { lock_.lock(); }
+    void unlock() SG_RELEASE() { lock_.unlock(); }
+    /// For condition variables: `changed.wait(lock.native(), [this]() SG_REQUIRES(mutex_) { return is_ready_; })`. It
+    /// is held again when they return.
+    std::unique_lock<std::mutex>& native() noexcept { return lock_; }
+
+private:
+    std::unique_lock<std::mutex> lock_;
+};
+
+}  // namespace stategraph::detail
