@@ -3,19 +3,23 @@
 #include <chrono>
 #include <thread>
 
+#include <stategraph/detail/mutex.hpp>
+
 namespace stategraph::engine {
 
 /// A mutex for the case that hardly ever two threads want it: each commit of a run takes it, and only a cancel of the
-/// run's thread takes it too. Cost: one atomic operation to lock and a store to unlock, where a std::mutex makes two
+/// run's thread takes it too. Cost: one atomic operation to lock and a store to unlock, where a detail::Mutex makes two
 /// calls. A thread that finds it locked sleeps for short times until it is free. Nobody has to be woken, so the lock
 /// may be destroyed as soon as it is unlocked. It is not recursive, and not fair.
-class BriefLock {
+class SG_CAPABILITY("mutex") BriefLock {
 public:
-    void lock() noexcept {
+    void lock() noexcept SG_ACQUIRE() {
         while (!try_lock()) std::this_thread::sleep_for(nap);
     }
-    bool try_lock() noexcept { return !is_held_.exchange(true, std::memory_order_acquire); }
-    void unlock() noexcept { is_held_.store(false, std::memory_order_release); }
+    bool try_lock() noexcept SG_TRY_ACQUIRE(true) { return !is_held_.exchange(true, std::memory_order_acquire); }
+    void unlock() noexcept SG_RELEASE() { is_held_.store(false, std::memory_order_release); }
+    /// As of detail::AnnotatedMutex.
+    void assertHeld() const noexcept SG_ASSERT_HELD() {}
 
 private:
     static constexpr std::chrono::microseconds nap{50};

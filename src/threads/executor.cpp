@@ -4,9 +4,9 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <thread>
 
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/error.hpp>
 
 #include "src/threads/fork.hpp"
@@ -46,7 +46,7 @@ struct Batch {
     std::size_t helpers_max;
     std::atomic<std::size_t> next{0};
     std::atomic<std::size_t> helpers{0};  // asked for so far
-    std::mutex mutex;
+    detail::Mutex mutex;
     std::condition_variable done;
     std::atomic<std::size_t> finished{0};
 
@@ -61,7 +61,7 @@ struct Batch {
         }
         if (mine == 0) return;
         if (finished.fetch_add(mine) + mine < count) return;
-        const std::lock_guard lock(mutex);  // between the waiter's look and its sleep nothing may end
+        const detail::LockGuard lock(mutex);  // between the waiter's look and its sleep nothing may end
         done.notify_all();
     }
     bool isDone() const noexcept { return finished.load() == count; }
@@ -85,22 +85,22 @@ struct Executor::Impl final : std::enable_shared_from_this<Impl>, engine::ForkAw
     };
 
     ExecutorOptions options;
-    std::mutex mutex;
+    detail::Mutex mutex;
     std::condition_variable wake;
     std::condition_variable ended;
-    std::deque<Work> queue;
-    std::uint64_t pushed = 0;
-    std::size_t threads = 0;
-    std::size_t starting = 0;            // of those, not there yet, and perhaps never
-    std::size_t idle = 0;                // asleep
-    bool looks_out = false;              // one thread does
-    std::atomic<std::size_t> queued{0};  // as many as `queue` has, or it is stopping
-    bool stopping = false;
+    std::deque<Work> queue SG_GUARDED_BY(mutex);
+    std::uint64_t pushed SG_GUARDED_BY(mutex) = 0;
+    std::size_t threads SG_GUARDED_BY(mutex) = 0;
+    std::size_t starting SG_GUARDED_BY(mutex) = 0;  // of those, not there yet, and perhaps never
+    std::size_t idle SG_GUARDED_BY(mutex) = 0;      // asleep
+    bool looks_out SG_GUARDED_BY(mutex) = false;    // one thread does
+    std::atomic<std::size_t> queued{0};             // as many as `queue` has, or it is stopping
+    bool stopping SG_GUARDED_BY(mutex) = false;
 
     // Adds it to the queue. `at_once`: only if a thread is free for it or can be started; else this gives false.
-    bool push(Work work, bool at_once = false) {
+    bool push(Work work, bool at_once = false) SG_EXCLUDES(mutex) {
         const auto self = shared_from_this();  // what is pushed may be done, and end the executor, before this returns
-        std::unique_lock lock(mutex);
+        detail::UniqueLock lock(mutex);
         const std::size_t waiting = queue.size() + 1 - (looks_out ? 1 : 0);
         const bool is_full = threads >= options.threads_max;
         if (at_once && is_full && idle < waiting) return false;
@@ -136,10 +136,10 @@ struct Executor::Impl final : std::enable_shared_from_this<Impl>, engine::ForkAw
         }
     }
 
-    void lockForFork() noexcept override { mutex.lock(); }
-    void unlockAfterFork() noexcept override { mutex.unlock(); }
+    void lockForFork() noexcept override SG_ACQUIRE(mutex) { mutex.lock(); }
+    void unlockAfterFork() noexcept override SG_RELEASE(mutex) { mutex.unlock(); }
     // Its threads are in the parent, and so is what they were to do.
-    void restartInChild() noexcept override {
+    void restartInChild() noexcept override SG_RELEASE(mutex) {
         queue.clear();
         queued.store(0);
         threads = served == this ? 1 : 0;
@@ -153,15 +153,15 @@ struct Executor::Impl final : std::enable_shared_from_this<Impl>, engine::ForkAw
 
     // One more helper, unless there are enough; a helper that finds more work asks for the next, so that a burst of
     // tiny tasks wakes hardly anybody and blocking ones soon have a thread each.
-    void help(const std::shared_ptr<Batch>& batch) {
+    void help(const std::shared_ptr<Batch>& batch) SG_EXCLUDES(mutex) {
         if (batch->helpers.load() >= batch->helpers_max) return;
         if (batch->helpers.fetch_add(1) >= batch->helpers_max) return;
         push({.batch = batch});
     }
 
-    void serve() {
+    void serve() SG_EXCLUDES(mutex) {
         served = this;
-        std::unique_lock lock(mutex);
+        detail::UniqueLock lock(mutex);
         --starting;
         for (;;) {
             if (queue.empty()) {
@@ -175,8 +175,9 @@ struct Executor::Impl final : std::enable_shared_from_this<Impl>, engine::ForkAw
                     if (found || !queue.empty() || stopping) continue;
                 }
                 ++idle;
-                const bool woken = wake.wait_until(lock, times::after(std::chrono::steady_clock::now(), options.idle),
-                                                   [this] { return !queue.empty() || stopping; });
+                const bool woken =
+                    wake.wait_until(lock.native(), times::after(std::chrono::steady_clock::now(), options.idle),
+                                    [this]() SG_REQUIRES(mutex) { return !queue.empty() || stopping; });
                 --idle;
                 if (!woken) break;
                 continue;
@@ -212,11 +213,11 @@ Executor::Executor(const ExecutorOptions& options) : impl_(std::make_shared<Impl
 }
 
 Executor::~Executor() {
-    std::unique_lock lock(impl_->mutex);
+    detail::UniqueLock lock(impl_->mutex);
     impl_->stopping = true;
     impl_->wake.notify_all();
     if (served == impl_.get()) return;  // the last that held it ended on one of its threads, which end by themselves
-    impl_->ended.wait(lock, [this] { return impl_->threads == 0; });
+    impl_->ended.wait(lock.native(), [this]() SG_REQUIRES(impl_->mutex) { return impl_->threads == 0; });
 }
 
 void Executor::forEach(std::size_t count, std::size_t concurrency, void (*run)(void* context, std::size_t index),
@@ -247,8 +248,8 @@ void Executor::forEach(std::size_t count, std::size_t concurrency, void (*run)(v
         batch->work([&] {});
         if (lookOut([&] { return batch->isDone(); })) return;
     }
-    std::unique_lock lock(batch->mutex);
-    batch->done.wait(lock, [&] { return batch->isDone(); });
+    detail::UniqueLock lock(batch->mutex);
+    batch->done.wait(lock.native(), [&] { return batch->isDone(); });
 }
 
 void Executor::submit(void (*run)(void* context), void* context) {

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstddef>
 #include <iterator>
-#include <mutex>
 #include <random>
 
 #include "src/value/lasting.hpp"
@@ -12,14 +11,16 @@
 #if defined(__unix__) || defined(__APPLE__)
 #include <pthread.h>
 #include <unistd.h>
+
+#include <stategraph/detail/mutex.hpp>
 #define STATEGRAPH_FORKS 1
 #endif
 
 namespace stategraph::engine {
 
 struct ForkList {
-    std::mutex mutex;
-    ForkAware* first = nullptr;
+    detail::Mutex mutex;
+    ForkAware* first SG_GUARDED_BY(mutex) = nullptr;
     std::atomic<std::uint64_t> forks = 0;
 
     ForkList() {
@@ -30,14 +31,14 @@ struct ForkList {
     }
 
     void add(ForkAware& each) noexcept {
-        const std::lock_guard lock(mutex);
+        const detail::LockGuard lock(mutex);
         ForkAware** place = &first;
         while (*place != nullptr && (*place)->rank_ <= each.rank_) place = &(*place)->next_;
         each.next_ = *place;
         *place = &each;
     }
     void remove(ForkAware& each) noexcept {
-        const std::lock_guard lock(mutex);
+        const detail::LockGuard lock(mutex);
         ForkAware** place = &first;
         while (*place != &each) place = &(*place)->next_;
         *place = each.next_;
@@ -47,17 +48,18 @@ struct ForkList {
         static Lasting<ForkList> list;
         return *list;
     }
-    static void prepare() noexcept {
+    // Around a fork it is locked by one function, and unlocked by another.
+    static void prepare() noexcept SG_NO_THREAD_SAFETY_ANALYSIS {
         ForkList& list = common();
         list.mutex.lock();
         for (ForkAware* each = list.first; each != nullptr; each = each->next_) each->lockForFork();
     }
-    static void inParent() noexcept {
+    static void inParent() noexcept SG_NO_THREAD_SAFETY_ANALYSIS {
         ForkList& list = common();
         for (ForkAware* each = list.first; each != nullptr; each = each->next_) each->unlockAfterFork();
         list.mutex.unlock();
     }
-    static void inChild() noexcept {
+    static void inChild() noexcept SG_NO_THREAD_SAFETY_ANALYSIS {
         ForkList& list = common();
         list.forks.fetch_add(1);
         for (ForkAware* each = list.first; each != nullptr; each = each->next_) each->restartInChild();

@@ -52,7 +52,7 @@ struct PutQueue::Job {
         } catch (...) {
             failure = std::current_exception();
         }
-        const std::lock_guard lock(queue->mutex_);
+        const detail::LockGuard lock(queue->mutex_);
         queue->busy_ = false;
         queue->job_ = nullptr;                             // whoever runs it holds it too
         if (failure) queue->failed_ = std::move(failure);  // all of it: the run's thread is the one to destroy it
@@ -61,16 +61,16 @@ struct PutQueue::Job {
 };
 
 PutQueue::~PutQueue() {
-    std::unique_lock lock(mutex_);
-    waitQuietly(lock);
+    detail::UniqueLock lock(mutex_);
+    waitQuietly(lock.native());
 }
 
 void PutQueue::put(Executor& executor, BaseCheckpointSaver& saver, const PutRequest& request) {
     const auto job = std::make_shared<Job>(*this, saver, request);
     auto held = std::make_unique<std::shared_ptr<Job>>(job);
     {
-        std::unique_lock lock(mutex_);
-        waitQuietly(lock);
+        detail::UniqueLock lock(mutex_);
+        waitQuietly(lock.native());
         if (failed_) std::rethrow_exception(failed_);  // and for ever: what follows would not fit the log
         busy_ = true;
         job_ = job;
@@ -82,7 +82,7 @@ void PutQueue::put(Executor& executor, BaseCheckpointSaver& saver, const PutRequ
             },
             held.get());
     } catch (...) {
-        const std::lock_guard lock(mutex_);
+        const detail::LockGuard lock(mutex_);
         busy_ = false;  // nobody has the job
         job_ = nullptr;
         throw;
@@ -91,8 +91,8 @@ void PutQueue::put(Executor& executor, BaseCheckpointSaver& saver, const PutRequ
 }
 
 void PutQueue::wait() {
-    std::unique_lock lock(mutex_);
-    waitQuietly(lock);
+    detail::UniqueLock lock(mutex_);
+    waitQuietly(lock.native());
     if (failed_) std::rethrow_exception(failed_);  // to each task that asks, and to whoever ends the run
 }
 
@@ -103,7 +103,7 @@ void PutQueue::waitQuietly(std::unique_lock<std::mutex>& lock) {
         job->run();
         lock.lock();
     }
-    idle_.wait(lock, [this] { return !busy_; });
+    idle_.wait(lock, [this]() SG_REQUIRES(mutex_) { return !busy_; });
 }
 
 }  // namespace stategraph::engine

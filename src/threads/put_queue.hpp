@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/saver.hpp>
 
 namespace stategraph {
@@ -31,13 +32,13 @@ public:
 
 private:
     struct Job;
-    void waitQuietly(std::unique_lock<std::mutex>& lock);
+    void waitQuietly(std::unique_lock<std::mutex>& lock) SG_REQUIRES(mutex_);
 
-    std::mutex mutex_;
+    detail::Mutex mutex_;
     std::condition_variable idle_;
-    bool busy_ = false;
-    std::shared_ptr<Job> job_;  // of the request under way
-    std::exception_ptr failed_;
+    bool busy_ SG_GUARDED_BY(mutex_) = false;
+    std::shared_ptr<Job> job_ SG_GUARDED_BY(mutex_);  // of the request under way
+    std::exception_ptr failed_ SG_GUARDED_BY(mutex_);
 };
 
 }  // namespace stategraph::engine

@@ -26,19 +26,19 @@ void RunControl::requestStop() noexcept { parts_->source.request_stop(); }
 bool RunControl::stopRequested() const noexcept { return parts_->source.stop_requested(); }
 
 void RunControl::requestDrain(std::string reason) {
-    const std::lock_guard lock(parts_->mutex);
+    const detail::LockGuard lock(parts_->mutex);
     if (!parts_->drain_reason) parts_->drain_reason = std::move(reason);
 }
 
 bool RunControl::drainRequested() const noexcept {
     if (parts_->outer_control != nullptr && parts_->outer_control->drainRequested()) return true;
-    const std::lock_guard lock(parts_->mutex);
+    const detail::LockGuard lock(parts_->mutex);
     return parts_->drain_reason.has_value();
 }
 
 std::string RunControl::drainReason() const {
     {
-        const std::lock_guard lock(parts_->mutex);
+        const detail::LockGuard lock(parts_->mutex);
         if (parts_->drain_reason) return *parts_->drain_reason;
     }
     return parts_->outer_control != nullptr ? parts_->outer_control->drainReason() : "";

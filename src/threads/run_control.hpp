@@ -1,20 +1,20 @@
 #pragma once
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
 
 #include <stategraph/control.hpp>
+#include <stategraph/detail/mutex.hpp>
 
 namespace stategraph::detail {
 
 /// What a RunControl consists of. `outer` is last: its callback uses the rest.
 struct RunControlParts {
     std::stop_source source;
-    std::mutex mutex;
-    std::optional<std::string> drain_reason;
+    detail::Mutex mutex;
+    std::optional<std::string> drain_reason SG_GUARDED_BY(mutex);
     std::shared_ptr<const RunControl> outer_control;
     std::optional<std::stop_callback<std::function<void()>>> outer;
 };

@@ -1,9 +1,9 @@
 #include "src/threads/run_stop.hpp"
 
 #include <condition_variable>
-#include <mutex>
 
 #include <stategraph/control.hpp>
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/error.hpp>
 
 #include "src/value/times.hpp"
@@ -49,8 +49,8 @@ std::optional<Status> RunStop::requested() noexcept {
 void RunStop::waitFor(std::chrono::duration<double, std::milli> duration) {
     auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(duration);
     if (deadline_ && *deadline_ < until) until = *deadline_;
-    std::unique_lock lock(waiting_mutex_);
-    waiting_.wait_until(lock, token(), until, [] { return false; });
+    detail::UniqueLock lock(waiting_mutex_);
+    waiting_.wait_until(lock.native(), token(), until, [] { return false; });
 }
 
 bool RunStop::drains() const noexcept {

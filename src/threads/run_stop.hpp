@@ -9,6 +9,7 @@
 #include <stop_token>
 
 #include <stategraph/config.hpp>
+#include <stategraph/detail/mutex.hpp>
 
 namespace stategraph {
 class RunControl;
@@ -57,7 +58,7 @@ private:
     std::optional<Clock::time_point> deadline_;
     std::atomic<bool> timed_out_{false};
     // Of those that wait for the stop alone: made with this, as waiting may not fail.
-    std::mutex waiting_mutex_;
+    detail::Mutex waiting_mutex_;
     std::condition_variable_any waiting_;
 };
 

@@ -23,11 +23,11 @@ namespace stategraph::engine {
 // line.
 struct alignas(64) ThreadClaim::Shard {
     static constexpr std::size_t chain_count = 64;
-    std::mutex mutex;
-    std::array<ThreadClaim*, chain_count> chains{};  // of first claims, by hash
+    detail::Mutex mutex;
+    std::array<ThreadClaim*, chain_count> chains SG_GUARDED_BY(mutex){};  // of first claims, by hash
 
     // The link to the first claim of a thread's line: the place for a new line if there is none.
-    ThreadClaim** linkOf(const ThreadClaim& claim) noexcept {
+    ThreadClaim** linkOf(const ThreadClaim& claim) noexcept SG_REQUIRES(mutex) {
         ThreadClaim** link = &chains[claim.chain_];
         while (*link != nullptr) {
             ++checkpoint::comparisons;
@@ -68,6 +68,7 @@ void checkTimeout(std::chrono::milliseconds timeout) {
 
 // At the end of its line; true if that is its beginning too.
 bool ThreadClaim::enter(Shard& shard) noexcept {
+    shard.mutex.assertHeld();
     ThreadClaim** const link = shard.linkOf(*this);
     ThreadClaim* const holder = *link;
     next_ = nullptr;
@@ -94,6 +95,7 @@ bool ThreadClaim::enter(Shard& shard) noexcept {
 
 // From any place in its line. If that was the first, the next claim holds the thread, and is notified.
 void ThreadClaim::leave(Shard& shard) noexcept {
+    shard.mutex.assertHeld();
     ThreadClaim** const link = shard.linkOf(*this);
     ThreadClaim* const holder = *link;
     if (holder != this) {
@@ -133,7 +135,7 @@ void ThreadClaim::acquire(const BaseCheckpointSaver& saver, std::string_view thr
     if (holds_) return;
     checkTimeout(timeout);
     Shard& shard = nameThread(saver, thread_id, on_busy);
-    std::unique_lock lock(shard.mutex);
+    detail::UniqueLock lock(shard.mutex);
     if (*shard.linkOf(*this) == nullptr) {
         enter(shard);
     } else {
@@ -148,7 +150,7 @@ void ThreadClaim::acquire(const BaseCheckpointSaver& saver, std::string_view thr
         auto until = times::after(std::chrono::steady_clock::now(), timeout);
         const bool run_ends_first = stop.deadline && *stop.deadline < until;
         if (run_ends_first) until = *stop.deadline;
-        const bool is_mine = comes.wait_until(lock, stop.token, until, [this] { return is_first_; });
+        const bool is_mine = comes.wait_until(lock.native(), stop.token, until, [this] { return is_first_; });
         waiting_ = nullptr;
         if (!is_mine) {
             leave(shard);
@@ -163,7 +165,7 @@ bool ThreadClaim::enterLine(const BaseCheckpointSaver& saver, std::string_view t
                             std::chrono::milliseconds timeout, Turn turn, void* context) {
     checkTimeout(timeout);
     Shard& shard = nameThread(saver, thread_id, on_busy);
-    const std::lock_guard lock(shard.mutex);
+    const detail::LockGuard lock(shard.mutex);
     holds_ = enter(shard);
     if (holds_) return true;
     turn_ = turn;
@@ -173,7 +175,7 @@ bool ThreadClaim::enterLine(const BaseCheckpointSaver& saver, std::string_view t
 
 bool ThreadClaim::leaveLine() noexcept {
     Shard& own_shard = shard();
-    const std::lock_guard lock(own_shard.mutex);
+    const detail::LockGuard lock(own_shard.mutex);
     turn_ = nullptr;
     holds_ = is_first_;
     if (!holds_) leave(own_shard);
@@ -195,7 +197,7 @@ void ThreadClaim::release() noexcept {
     if (!holds_) return;
     {
         Shard& own_shard = shard();
-        const std::lock_guard lock(own_shard.mutex);
+        const detail::LockGuard lock(own_shard.mutex);
         leave(own_shard);
         holds_ = false;
     }
@@ -203,7 +205,7 @@ void ThreadClaim::release() noexcept {
 }
 
 void ThreadClaim::takeCancels(StoreCancel store, void* context) noexcept {
-    const std::lock_guard lock(storing_);
+    const detail::LockGuard lock(storing_);
     store_cancel_ = store;
     store_context_ = context;
     if (store == nullptr) cancelled_ = false;
@@ -215,15 +217,18 @@ std::optional<bool> ThreadClaim::cancelHolder(const BaseCheckpointSaver& saver, 
     ThreadClaim wanted;
     Shard& shard = wanted.nameThread(saver, thread_id, OnBusy::reject);
     for (;;) {
-        std::unique_lock lock(shard.mutex);
+        detail::UniqueLock lock(shard.mutex);
         ThreadClaim* const holder = *shard.linkOf(wanted);
         if (holder == nullptr) return {};
         // Not waited for under the shard's lock: what holds it may be waiting for a disk.
-        if (std::unique_lock storing(holder->storing_, std::try_to_lock); storing && holder->store_cancel_ != nullptr) {
-            lock.unlock();  // the holder stays: it does not end before it has this lock
-            if (!holder->store_cancel_(holder->store_context_)) return false;
-            holder->cancelled_ = true;
-            return true;
+        if (std::unique_lock storing(holder->storing_, std::try_to_lock); storing) {
+            holder->storing_.assertHeld();
+            if (holder->store_cancel_ != nullptr) {
+                lock.unlock();  // the holder stays: it does not end before it has this lock
+                if (!holder->store_cancel_(holder->store_context_)) return false;
+                holder->cancelled_ = true;
+                return true;
+            }
         }
         lock.unlock();
         if (std::chrono::steady_clock::now() >= until) {

@@ -65,7 +65,10 @@ public:
     using Storing = std::unique_lock<BriefLock>;
     Storing storing() { return Storing(storing_); }
     /// Whether the thread has been cancelled; under the lock of `storing`.
-    bool isCancelled() const noexcept { return cancelled_; }
+    bool isCancelled() const noexcept {
+        storing_.assertHeld();
+        return cancelled_;
+    }
     /// Has the run that holds the thread store that it is cancelled, which it goes on to say of all that it stores.
     /// True: it is stored; false: it has nothing due. None: nobody holds the thread. Errors: ThreadBusyError if the
     /// holder is not ready for it before `until`; what storing throws.
@@ -95,9 +98,9 @@ private:
     bool is_first_ = false;  // in its line
     std::atomic<bool> replaced_{false};
     BriefLock storing_;
-    bool cancelled_ = false;
-    StoreCancel store_cancel_ = nullptr;
-    void* store_context_ = nullptr;
+    bool cancelled_ SG_GUARDED_BY(storing_) = false;
+    StoreCancel store_cancel_ SG_GUARDED_BY(storing_) = nullptr;
+    void* store_context_ SG_GUARDED_BY(storing_) = nullptr;
     Turn turn_ = nullptr;  // it waits for its turn without blocking
     void* turn_context_ = nullptr;
     std::condition_variable_any* waiting_ = nullptr;  // it waits for its turn and blocks
