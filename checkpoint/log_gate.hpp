@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/saver.hpp>
 
 #include "src/value/bytes.hpp"
@@ -92,24 +92,24 @@ private:
 
     // A thread's logs share a shard, so that a whole thread is claimed under one lock.
     struct alignas(64) Shard {
-        std::mutex mutex;
+        detail::Mutex mutex;
         std::condition_variable released;
-        std::size_t waiting = 0;
-        std::vector<const Claim*> claims;
+        std::size_t waiting SG_GUARDED_BY(mutex) = 0;
+        std::vector<const Claim*> claims SG_GUARDED_BY(mutex);
         // Two generations: what is used moves to the young one, and the old one goes when that is full.
-        Heads young;
-        Heads old;
+        Heads young SG_GUARDED_BY(mutex);
+        Heads old SG_GUARDED_BY(mutex);
     };
 
     Shard& shardOf(std::string_view thread_id) noexcept {
         return shards_[detail::spread(std::hash<std::string_view>()(thread_id)) >> 58U];
     }
     static bool areRivals(const Claim& a, const Claim& b) noexcept;
-    std::optional<CheckpointId> find(Shard& shard, const LogName& log);
-    void remember(Shard& shard, const LogName& log, CheckpointId head);
-    static void forget(Shard& shard, const LogName& log);
-    static void forgetThread(Shard& shard, std::string_view thread_id);
-    void makeRoom(Shard& shard);
+    std::optional<CheckpointId> find(Shard& shard, const LogName& log) SG_REQUIRES(shard.mutex);
+    void remember(Shard& shard, const LogName& log, CheckpointId head) SG_REQUIRES(shard.mutex);
+    static void forget(Shard& shard, const LogName& log) SG_REQUIRES(shard.mutex);
+    static void forgetThread(Shard& shard, std::string_view thread_id) SG_REQUIRES(shard.mutex);
+    void makeRoom(Shard& shard) SG_REQUIRES(shard.mutex);
     void release(const Claim& claim) noexcept;
 
     std::size_t generation_max_;
@@ -118,14 +118,14 @@ private:
 
 inline LogGate::Claim::Claim(LogGate& gate, const LogName& log, Kind kind)
     : gate_(gate), shard_(gate.shardOf(log.thread_id)), log_(log), kind_(kind) {
-    std::unique_lock lock(shard_.mutex);
-    const auto isFree = [this] {
+    detail::UniqueLock lock(shard_.mutex);
+    const auto isFree = [this]() SG_REQUIRES(shard_.mutex) {
         return std::none_of(shard_.claims.begin(), shard_.claims.end(),
                             [this](const Claim* other) { return areRivals(*this, *other); });
     };
     if (!isFree()) {
         ++shard_.waiting;
-        shard_.released.wait(lock, isFree);
+        shard_.released.wait(lock.native(), isFree);
         --shard_.waiting;
     }
     if (kind != Kind::thread) head_ = gate.find(shard_, log);
@@ -143,7 +143,7 @@ inline void LogGate::release(const Claim& claim) noexcept {
     Shard& shard = claim.shard_;
     bool wake = false;
     {
-        const std::lock_guard lock(shard.mutex);
+        const detail::LockGuard lock(shard.mutex);
         const auto at = std::find(shard.claims.begin(), shard.claims.end(), &claim);
         *at = shard.claims.back();
         shard.claims.pop_back();
@@ -205,7 +205,7 @@ inline void LogGate::forgetThread(Shard& shard, std::string_view thread_id) {
 inline std::size_t LogGate::size() {
     std::size_t total = 0;
     for (Shard& shard : shards_) {
-        const std::lock_guard lock(shard.mutex);
+        const detail::LockGuard lock(shard.mutex);
         total += shard.young.size() + shard.old.size();
     }
     return total;

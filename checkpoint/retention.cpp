@@ -62,7 +62,7 @@ Retention::Retention(BaseCheckpointSaver& saver, const RetentionOptions& options
 
 Retention::~Retention() {
     {
-        const std::lock_guard lock(mutex_);
+        const detail::LockGuard lock(mutex_);
         is_stopping_ = true;
     }
     stop_.notify_all();
@@ -70,17 +70,18 @@ Retention::~Retention() {
 }
 
 RetentionReport Retention::report() const {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     return report_;
 }
 
 void Retention::run() noexcept {
-    std::unique_lock lock(mutex_);
+    detail::UniqueLock lock(mutex_);
     while (!is_stopping_) {
         lock.unlock();
         pruneOnce();
         lock.lock();
-        stop_.wait_for(lock, std::min(options_.every, wait_max), [this] { return is_stopping_; });
+        stop_.wait_for(lock.native(), std::min(options_.every, wait_max),
+                       [this]() SG_REQUIRES(mutex_) { return is_stopping_; });
     }
 }
 
@@ -95,7 +96,7 @@ void Retention::pruneOnce() noexcept {
     } catch (...) {
         error = std::current_exception();
     }
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     ++report_.runs;
     report_.dropped_commits += dropped;
     report_.last_run_at = std::chrono::system_clock::now();

@@ -1,10 +1,10 @@
 #pragma once
 #include <chrono>
 #include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <thread>
 
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/retention.hpp>
 #include <stategraph/saver.hpp>
 
@@ -33,14 +33,14 @@ public:
 
 private:
     void run() noexcept;
-    void pruneOnce() noexcept;
+    void pruneOnce() noexcept SG_EXCLUDES(mutex_);
 
     BaseCheckpointSaver& saver_;
     const RetentionOptions options_;
-    mutable std::mutex mutex_;
+    mutable detail::Mutex mutex_;
     std::condition_variable stop_;
-    bool is_stopping_ = false;
-    RetentionReport report_;
+    bool is_stopping_ SG_GUARDED_BY(mutex_) = false;
+    RetentionReport report_ SG_GUARDED_BY(mutex_);
     std::thread thread_;
 };
 
