@@ -44,7 +44,10 @@ void LogWriter::end() noexcept {
     settings_.saver = nullptr;
     queue_.reset();
     unknown_.clear();
-    kept_rows_.clear();
+    if (keeps_rows_.load(std::memory_order_relaxed)) {
+        const detail::LockGuard lock(mutex_);
+        kept_rows_.clear();
+    }
     rows_with_commit_.clear();
     changed_.clear();
     operations_.clear();
@@ -359,7 +362,7 @@ void LogWriter::putTask(CheckpointId checkpoint_id, std::string_view path, std::
 void LogWriter::putTasks(std::span<const WriteRow> rows) {
     if (!hasSaver()) return;
     if (settings_.durability == Durability::exit) {
-        const std::lock_guard lock(mutex_);
+        const detail::LockGuard lock(mutex_);
         keeps_rows_.store(true, std::memory_order_relaxed);
         for (const WriteRow& row : rows)
             kept_rows_[row.checkpoint_id].insert_or_assign(std::string(row.path), row.bytes);
@@ -387,18 +390,21 @@ void LogWriter::dropKeptRows() {
     // Most supersteps keep no rows. Tasks that kept some have ended; a row of an abandoned one may wait for the next
     // commit.
     if (!keeps_rows_.load(std::memory_order_relaxed)) return;
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     std::erase_if(kept_rows_, [this](const auto& kept) { return kept.first != stored_; });
     keeps_rows_.store(!kept_rows_.empty(), std::memory_order_relaxed);
 }
 
 void LogWriter::flush(const CommitStep& current) {
     if (!hasSaver() || settings_.durability != Durability::exit) return;
-    for (auto& [id, rows] : kept_rows_) {
-        if (id != stored_ && id != current.id) continue;
-        for (auto& [path, bytes] : rows) rows_with_commit_.push_back({id, path, std::move(bytes)});
+    if (keeps_rows_.load(std::memory_order_relaxed)) {
+        const detail::LockGuard lock(mutex_);
+        for (auto& [id, rows] : kept_rows_) {
+            if (id != stored_ && id != current.id) continue;
+            for (auto& [path, bytes] : rows) rows_with_commit_.push_back({id, path, std::move(bytes)});
+        }
+        kept_rows_.clear();
     }
-    kept_rows_.clear();
     if (folds_ > 0) {
         record_.clear();
         const CheckpointId parent = stored_;

@@ -2,7 +2,6 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include <stategraph/config.hpp>
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/saver.hpp>
 
 #include "checkpoint/fold.hpp"
@@ -170,12 +170,13 @@ private:
     // Exit. The rows that may be stored are those of two checkpoints: the stored one, and the one that the run is at.
     std::vector<Changed> changed_;
     std::uint64_t folds_ = 0;
-    std::map<CheckpointId, std::map<std::string, std::string>> kept_rows_;  // by checkpoint, by path
+    std::map<CheckpointId, std::map<std::string, std::string>> kept_rows_
+        SG_GUARDED_BY(mutex_);  // by checkpoint, by path
 
     std::vector<Row> rows_with_commit_;
     std::atomic<bool> keeps_rows_ = false;  // false: kept_rows_ is empty
-    std::mutex mutex_;                      // over kept_rows_
-    std::optional<PutQueue> queue_;         // if the saver is slow
+    detail::Mutex mutex_;
+    std::optional<PutQueue> queue_;  // if the saver is slow
 };
 
 }  // namespace stategraph::engine
