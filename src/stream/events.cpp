@@ -65,12 +65,12 @@ bool Events::wantsInputs(bool with_inputs) const noexcept {
 }
 
 void Events::give(StreamEvent&& event) {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     sink_->take(std::move(event));
 }
 
 void Events::noteMessage(TaskId task, std::string_view message) {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     const auto same = [&](const Emitted& each) { return each.task == task && each.message == message; };
     if (std::any_of(emitted_.rbegin(), emitted_.rend(), same)) return;
     if (emitted_.size() == emitted_max) emitted_.erase(emitted_.begin());
@@ -79,7 +79,7 @@ void Events::noteMessage(TaskId task, std::string_view message) {
 
 std::vector<std::string> Events::takeMessages(TaskId task) {
     std::vector<std::string> messages;
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     for (Emitted& each : emitted_) {
         if (each.task == task) messages.push_back(std::move(each.message));
     }

@@ -2,7 +2,6 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/observer.hpp>
 #include <stategraph/record.hpp>
 #include <stategraph/saver.hpp>
@@ -70,25 +70,25 @@ public:
     void changed();
 
 private:
-    void give(StreamEvent&& event);
+    void give(StreamEvent&& event) SG_EXCLUDES(mutex_);
     bool sinkWants(StreamMode mode, bool inner) const noexcept;
     bool topicWants(StreamMode mode, bool inner) const noexcept;
 
-    detail::EventSink* sink_ = nullptr;
+    detail::EventSink* sink_ SG_PT_GUARDED_BY(mutex_) = nullptr;
     StreamOptions options_;
     std::shared_ptr<stream::Topic> topic_;
     std::shared_ptr<const RunStop> stop_;
     bool stored_ = false;
     bool is_run_open_ = false;  // its beginning has been reported, and its end not
     std::atomic<std::int64_t> at_ = 0;
-    std::mutex mutex_;
+    detail::Mutex mutex_;
     // The messages that tasks under way emitted parts of: at most so many, the last ones.
     struct Emitted {
         TaskId task;
         std::string message;
     };
     static constexpr std::size_t emitted_max = 1024;
-    std::vector<Emitted> emitted_;
+    std::vector<Emitted> emitted_ SG_GUARDED_BY(mutex_);
 };
 
 /// The data of an event of the mode `checkpoints`.

@@ -76,7 +76,7 @@ void Mailbox::disconnect() {
 // False: the run is to end first.
 template <class Ready>
 bool Mailbox::waitForRoom(std::unique_lock<std::mutex>& lock, const engine::RunStop* stop, Ready has_room) {
-    const auto is_over = [&] { return closed_ || has_room(); };
+    const auto is_over = [&]() SG_REQUIRES(mutex_) { return closed_ || has_room(); };
     if (stop != nullptr) return stop->wait(room_, lock, is_over);
     room_.wait(lock, is_over);
     return true;
@@ -84,19 +84,19 @@ bool Mailbox::waitForRoom(std::unique_lock<std::mutex>& lock, const engine::RunS
 
 void Mailbox::offer(const StreamEvent& event, std::int64_t after, const engine::RunStop* stop) {
     if (!wants(event)) return;
-    std::unique_lock lock(mutex_);
-    if (!closed_ && !ends_after_) offerLocked(lock, event, after, stop);
+    detail::UniqueLock lock(mutex_);
+    if (!closed_ && !ends_after_) offerLocked(lock.native(), event, after, stop);
 }
 
 void Mailbox::runEnds(const StreamEvent* end, std::int64_t after, const engine::RunStop* stop) noexcept {
-    std::unique_lock lock(mutex_);
+    detail::UniqueLock lock(mutex_);
     if (closed_ || ends_after_) return;
     if (options_.until == Until::run_end) {  // before it waits for room: what other runs offer is not taken
         ends_after_ = after;
         is_ending_ = true;
     }
     try {
-        if (end != nullptr && wants(*end)) offerLocked(lock, *end, after, stop);
+        if (end != nullptr && wants(*end)) offerLocked(lock.native(), *end, after, stop);
     } catch (...) {
         dropped_.fetch_add(1);
     }
@@ -125,7 +125,7 @@ void Mailbox::offerLocked(std::unique_lock<std::mutex>& lock, const StreamEvent&
                 disconnect();
                 return;
             case OnFull::block:
-                if (!waitForRoom(lock, stop, [&] { return !isFull(bytes); })) {
+                if (!waitForRoom(lock, stop, [&]() SG_REQUIRES(mutex_) { return !isFull(bytes); })) {
                     if (event.mode != StreamMode::runs) {
                         dropped_.fetch_add(1);
                         return;
@@ -140,7 +140,7 @@ void Mailbox::offerLocked(std::unique_lock<std::mutex>& lock, const StreamEvent&
 }
 
 void Mailbox::committed(std::int64_t sequence, const engine::RunStop* stop) {
-    std::unique_lock lock(mutex_);
+    detail::UniqueLock lock(mutex_);
     if (closed_ || ends_after_) return;
     if (!first_notified_) first_notified_ = sequence;
     ++ahead_;
@@ -149,17 +149,17 @@ void Mailbox::committed(std::int64_t sequence, const engine::RunStop* stop) {
     if (ahead_ <= options_.capacity) return;
     if (options_.on_full == OnFull::disconnect) disconnect();
     if (options_.on_full == OnFull::block)
-        (void)waitForRoom(lock, stop, [this] { return ahead_ <= options_.capacity; });
+        (void)waitForRoom(lock.native(), stop, [this]() SG_REQUIRES(mutex_) { return ahead_ <= options_.capacity; });
 }
 
 void Mailbox::changed() {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     changed_ = true;
     notifyReader();
 }
 
 std::optional<Mailbox::Waiting> Mailbox::take(std::int64_t bound, bool read) {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     if (closed_ || (changed_ && !read) || events_.empty() || events_.front().after >= bound) return {};
     std::optional<Waiting> first = std::move(events_.front());
     events_.pop_front();
@@ -169,37 +169,37 @@ std::optional<Mailbox::Waiting> Mailbox::take(std::int64_t bound, bool read) {
 }
 
 bool Mailbox::takeChanged() {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     return std::exchange(changed_, false);
 }
 
 void Mailbox::told(std::int64_t sequence) {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     if (ahead_ == 0 || !first_notified_ || sequence < *first_notified_) return;
     --ahead_;
     room_.notify_all();
 }
 
 void Mailbox::toldAll() {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     if (changed_) return;
     ahead_ = 0;
     room_.notify_all();
 }
 
 bool Mailbox::wait(std::optional<Clock::time_point> deadline) {
-    std::unique_lock lock(mutex_);
-    const auto ready = [this] { return isReady(); };
+    detail::UniqueLock lock(mutex_);
+    const auto ready = [this]() SG_REQUIRES(mutex_) { return isReady(); };
     if (!deadline) {
-        filled_.wait(lock, ready);
-    } else if (!filled_.wait_until(lock, *deadline, ready)) {
+        filled_.wait(lock.native(), ready);
+    } else if (!filled_.wait_until(lock.native(), *deadline, ready)) {
         return false;
     }
     return !closed_;
 }
 
 bool Mailbox::watch(Waiter& waiter) {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     if (waiter_ != nullptr)
         throw InvalidArgumentError(
             "a subscription is read by two at a time: await its `asyncNext` before you call it again");
@@ -209,41 +209,41 @@ bool Mailbox::watch(Waiter& waiter) {
 }
 
 void Mailbox::forget(const Waiter& waiter) noexcept {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     if (waiter_ == &waiter) waiter_ = nullptr;
 }
 
 void Mailbox::wakeReader() noexcept {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     woken_ = true;
     notifyReader();
 }
 
 bool Mailbox::takeWoken() noexcept {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     return std::exchange(woken_, false);
 }
 
 std::optional<std::int64_t> Mailbox::endsAfter() const {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     return ends_after_;
 }
 
 Mailbox::Left Mailbox::left() const {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     if (is_ending_) return Left::end;
     return events_.empty() && !changed_ ? Left::nothing : Left::log;
 }
 
 void Mailbox::close() noexcept {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     closed_ = true;
     notifyReader();
     room_.notify_all();
 }
 
 std::size_t Mailbox::waiting() const {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     return events_.size();
 }
 

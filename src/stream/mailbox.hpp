@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/stream_hub.hpp>
 
 namespace stategraph::engine {
@@ -77,31 +78,34 @@ public:
 
 private:
     bool wants(const StreamEvent& event) const noexcept;
-    bool isFull(std::size_t bytes) const noexcept;
+    bool isFull(std::size_t bytes) const noexcept SG_REQUIRES(mutex_);
     template <class Ready>
-    bool waitForRoom(std::unique_lock<std::mutex>& lock, const engine::RunStop* stop, Ready has_room);
-    void dropOldest();
-    void push(const StreamEvent& event, std::int64_t after, std::size_t bytes);
-    bool joinPart(const StreamEvent& event, std::size_t bytes);
-    void disconnect();
+    bool waitForRoom(std::unique_lock<std::mutex>& lock, const engine::RunStop* stop, Ready has_room)
+        SG_REQUIRES(mutex_);
+    void dropOldest() SG_REQUIRES(mutex_);
+    void push(const StreamEvent& event, std::int64_t after, std::size_t bytes) SG_REQUIRES(mutex_);
+    bool joinPart(const StreamEvent& event, std::size_t bytes) SG_REQUIRES(mutex_);
+    void disconnect() SG_REQUIRES(mutex_);
     void offerLocked(std::unique_lock<std::mutex>& lock, const StreamEvent& event, std::int64_t after,
-                     const engine::RunStop* stop);
-    void notifyReader() noexcept;
-    bool isReady() const noexcept { return closed_ || woken_ || !events_.empty() || (changed_ && !is_ending_); }
+                     const engine::RunStop* stop) SG_REQUIRES(mutex_);
+    void notifyReader() noexcept SG_REQUIRES(mutex_);
+    bool isReady() const noexcept SG_REQUIRES(mutex_) {
+        return closed_ || woken_ || !events_.empty() || (changed_ && !is_ending_);
+    }
 
     const SubscribeOptions options_;
-    mutable std::mutex mutex_;
+    mutable detail::Mutex mutex_;
     std::condition_variable filled_;
     std::condition_variable_any room_;
-    std::deque<Waiting> events_;
-    std::size_t bytes_ = 0;
-    std::size_t ahead_ = 0;                       // checkpoints notified and not told
-    std::optional<std::int64_t> first_notified_;  // those before it are not counted
-    bool changed_ = true;
-    bool woken_ = false;
-    Waiter* waiter_ = nullptr;
-    std::optional<std::int64_t> ends_after_;
-    bool is_ending_ = false;  // the event of the end waits for room
+    std::deque<Waiting> events_ SG_GUARDED_BY(mutex_);
+    std::size_t bytes_ SG_GUARDED_BY(mutex_) = 0;
+    std::size_t ahead_ SG_GUARDED_BY(mutex_) = 0;                       // checkpoints notified and not told
+    std::optional<std::int64_t> first_notified_ SG_GUARDED_BY(mutex_);  // those before it are not counted
+    bool changed_ SG_GUARDED_BY(mutex_) = true;
+    bool woken_ SG_GUARDED_BY(mutex_) = false;
+    Waiter* waiter_ SG_GUARDED_BY(mutex_) = nullptr;
+    std::optional<std::int64_t> ends_after_ SG_GUARDED_BY(mutex_);
+    bool is_ending_ SG_GUARDED_BY(mutex_) = false;  // the event of the end waits for room
     std::atomic<bool> closed_ = false;
     std::atomic<bool> disconnected_ = false;
     std::atomic<std::uint64_t> dropped_ = 0;

@@ -33,19 +33,20 @@ void Topic::replace(Mailboxes mailboxes) {
 // Those that are there, but for `removed`, and for closed ones if one of them could not be removed before.
 Topic::Mailboxes Topic::without(const Mailbox* removed) const {
     Mailboxes all = *mailboxes_;
-    std::erase_if(all, [&](const auto& each) { return each.get() == removed || (has_stale_ && each->isClosed()); });
+    const bool has_stale = has_stale_;
+    std::erase_if(all, [&](const auto& each) { return each.get() == removed || (has_stale && each->isClosed()); });
     return all;
 }
 
 void Topic::add(std::shared_ptr<Mailbox> mailbox) {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     Mailboxes all = without(nullptr);
     all.push_back(std::move(mailbox));
     replace(std::move(all));
 }
 
 void Topic::remove(const Mailbox* mailbox) noexcept {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     try {
         replace(without(mailbox));
     } catch (const std::bad_alloc&) {  // a closed mailbox takes nothing; it is removed with the next one
@@ -54,7 +55,7 @@ void Topic::remove(const Mailbox* mailbox) noexcept {
 }
 
 std::shared_ptr<const Topic::Mailboxes> Topic::mailboxes() const {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     return mailboxes_;
 }
 

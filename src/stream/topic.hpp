@@ -1,9 +1,10 @@
 #pragma once
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
+
+#include <stategraph/detail/mutex.hpp>
 
 #include "src/stream/mailbox.hpp"
 
@@ -39,14 +40,15 @@ public:
 private:
     using Mailboxes = std::vector<std::shared_ptr<Mailbox>>;
     std::shared_ptr<const Mailboxes> mailboxes() const;
-    Mailboxes without(const Mailbox* removed) const;
-    void replace(Mailboxes mailboxes);
+    Mailboxes without(const Mailbox* removed) const SG_REQUIRES(mutex_);
+    void replace(Mailboxes mailboxes) SG_REQUIRES(mutex_);
 
-    mutable std::mutex mutex_;
-    std::shared_ptr<const Mailboxes> mailboxes_ = std::make_shared<Mailboxes>();  // never changed, only replaced
+    mutable detail::Mutex mutex_;
+    std::shared_ptr<const Mailboxes> mailboxes_ SG_GUARDED_BY(mutex_) =
+        std::make_shared<Mailboxes>();  // never changed, only replaced
     std::atomic<bool> any_ = false;
-    bool has_stale_ = false;     // one that has left could not be removed, for want of memory
-    std::atomic<int> runs_ = 0;  // under way
+    bool has_stale_ SG_GUARDED_BY(mutex_) = false;  // one that has left could not be removed, for want of memory
+    std::atomic<int> runs_ = 0;                     // under way
     std::atomic<bool> with_inputs_ = false;
     std::atomic<bool> without_inputs_ = false;
     std::atomic<unsigned> modes_ = 0;
