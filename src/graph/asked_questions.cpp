@@ -10,7 +10,7 @@ std::string refusedAnswer(const std::string& node, const std::string& key, const
 }
 
 void AskedQuestions::add(Key key, Asked asked) {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     const auto [place, is_new] = asked_.insert_or_assign(key, std::move(asked));
     if (!is_new) return;
     try {
@@ -27,7 +27,7 @@ void AskedQuestions::add(Key key, Asked asked) {
 void AskedQuestions::check(const Key& key, const Value& answer) const {
     Asked asked{};
     {
-        const std::lock_guard lock(mutex_);
+        const detail::LockGuard lock(mutex_);
         const auto found = asked_.find(key);
         if (found == asked_.end()) return;
         asked = found->second;

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <string>
 
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/runtime.hpp>
 
 // Of which type answers must be, as far as this process asked the questions: so that a wrong answer is refused before
@@ -37,9 +37,9 @@ public:
     void check(const Key& key, const Value& answer) const;
 
 private:
-    mutable std::mutex mutex_;
-    std::map<Key, Asked> asked_;
-    std::deque<Key> order_;  // in which they were asked first
+    mutable detail::Mutex mutex_;
+    std::map<Key, Asked> asked_ SG_GUARDED_BY(mutex_);
+    std::deque<Key> order_ SG_GUARDED_BY(mutex_);  // in which they were asked first
 };
 
 }  // namespace stategraph::engine

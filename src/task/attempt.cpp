@@ -88,18 +88,19 @@ Attempt::End Attempt::run() {
     const std::stop_token token = runToken();
     std::optional<End> end;
     {
-        std::unique_lock lock(mutex_);
+        detail::UniqueLock lock(mutex_);
         for (std::optional<Clock::time_point> limit; !(end = outcome(limit));) {
             if (isEnding()) {
                 lock.unlock();
                 source_.request_stop();
                 lock.lock();
-                changed_.wait(lock, [this] { return hasNews(); });
+                changed_.wait(lock.native(), [this]() SG_REQUIRES(mutex_) { return hasNews(); });
             } else if (!limit) {
-                changed_.wait(lock, token, [this] { return hasNews(); });
+                changed_.wait(lock.native(), token, [this]() SG_REQUIRES(mutex_) { return hasNews(); });
             } else {
                 const auto signs = last_sign_;
-                changed_.wait_until(lock, token, *limit, [&] { return hasNews() || last_sign_ != signs; });
+                changed_.wait_until(lock.native(), token, *limit,
+                                    [&]() SG_REQUIRES(mutex_) { return hasNews() || last_sign_ != signs; });
             }
         }
     }
@@ -128,7 +129,7 @@ std::optional<Attempt::End> Attempt::outcome(std::optional<Clock::time_point>& l
 }
 
 std::shared_ptr<RunStop> Attempt::beginCall() {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     if (given_up_ || ending_) refuse(info_);
     std::shared_ptr<RunStop> stop = stop_;
     if (limits_.any()) {
@@ -141,12 +142,12 @@ std::shared_ptr<RunStop> Attempt::beginCall() {
 }
 
 void Attempt::callTimedOut() {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     if (!ending_) ending_ = End::timed_out;
 }
 
 void Attempt::endCall() {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     --graphs_inside_;
     last_sign_ = Clock::now();
     wake();
@@ -156,16 +157,16 @@ void Attempt::giveUp() {
     source_.request_stop();
     // What the node is doing with the run right now is let finish. What it returns from here on is dropped even if it
     // looked at its token: nobody can tell a result from giving up.
-    const std::lock_guard entry(entry_);
-    std::unique_lock lock(mutex_);
+    const detail::LockGuard entry(entry_);
+    detail::UniqueLock lock(mutex_);
     // Nearly always they have ended. Where an attempt could not be waited for at all they are waited for here.
-    changed_.wait(lock, [this] { return graphs_inside_ == 0; });
+    changed_.wait(lock.native(), [this]() SG_REQUIRES(mutex_) { return graphs_inside_ == 0; });
     given_up_ = true;
 }
 
 void Attempt::call() noexcept {
     {
-        const std::lock_guard lock(mutex_);
+        const detail::LockGuard lock(mutex_);
         if (given_up_) return;
     }
     detail::TaskResult result;
@@ -192,7 +193,7 @@ void Attempt::releaseGraph() noexcept {
 
 void Attempt::end(detail::TaskResult result, std::exception_ptr thrown) {
     const bool in_vain = stop_ != nullptr && stop_->requested();
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     if (given_up_) return;  // what came of it ends here, on this thread
     if (in_vain) {
         given_up_ = true;
@@ -205,14 +206,14 @@ void Attempt::end(detail::TaskResult result, std::exception_ptr thrown) {
 }
 
 detail::TaskResult Attempt::takeResult() {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
     return std::move(result_);
 }
 
 std::unique_lock<std::recursive_mutex> Attempt::enter() {
-    std::unique_lock entry(entry_);
-    const std::lock_guard lock(mutex_);
+    std::unique_lock entry(entry_.native());
+    const detail::LockGuard lock(mutex_);
     if (given_up_) refuse(info_);
     if (limits_.idle_timeout) {
         last_sign_ = Clock::now();
@@ -227,10 +228,11 @@ void Attempt::heartbeat() { (void)enter(); }
 
 void Attempt::sleepUntil(Clock::time_point until) {
     const std::stop_token run_token = stop_ != nullptr ? stop_->token() : std::stop_token();
-    std::unique_lock lock(mutex_);
+    detail::UniqueLock lock(mutex_);
     const std::stop_token own = source_.get_token();
     // Both may end it; the run's own stop always reaches the attempt's, which is what is waited on.
-    changed_.wait_until(lock, own, until, [&] { return given_up_ || run_token.stop_requested(); });
+    changed_.wait_until(lock.native(), own, until,
+                        [&]() SG_REQUIRES(mutex_) { return given_up_ || run_token.stop_requested(); });
     if (given_up_ || own.stop_requested() || run_token.stop_requested()) {
         lock.unlock();
         refuse(info_);

@@ -7,6 +7,7 @@
 #include <stop_token>
 #include <string>
 
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/detail/node.hpp>
 #include <stategraph/failure.hpp>
 
@@ -93,24 +94,24 @@ protected:
     /// before `end`: what `end` wakes may expect to be their only owner.
     void releaseGraph() noexcept;
     /// The node has returned. By value: `result` may be what `result_` held.
-    void end(detail::TaskResult result, std::exception_ptr thrown);
+    void end(detail::TaskResult result, std::exception_ptr thrown) SG_EXCLUDES(mutex_);
     /// Under `mutex_`: wakes who waits for the attempt.
-    virtual void wake() noexcept { changed_.notify_all(); }
+    virtual void wake() noexcept SG_REQUIRES(mutex_) { changed_.notify_all(); }
     /// Under `mutex_`: what the attempt has come to; none: it is to be waited for, at most until `limit`, or where it
     /// `isEnding` until
     /// `hasNews`.
-    std::optional<End> outcome(std::optional<Clock::time_point>& limit);
+    std::optional<End> outcome(std::optional<Clock::time_point>& limit) SG_REQUIRES(mutex_);
     /// Under `mutex_`: whether it is over but for graphs that the node called, which are to end first; `source_` is to
     /// be stopped, without the lock.
-    bool isEnding() const noexcept { return ending_.has_value(); }
-    bool hasNews() const noexcept { return ending_ ? graphs_inside_ == 0 : done_ || given_up_; }
+    bool isEnding() const noexcept SG_REQUIRES(mutex_) { return ending_.has_value(); }
+    bool hasNews() const noexcept SG_REQUIRES(mutex_) { return ending_ ? graphs_inside_ == 0 : done_ || given_up_; }
     /// When it is not to be waited for any more.
-    void giveUp();
+    void giveUp() SG_EXCLUDES(mutex_, entry_);
     std::stop_token runToken() const noexcept { return stop_ != nullptr ? stop_->token() : std::stop_token(); }
 
 private:
     void call() noexcept;
-    std::optional<Clock::time_point> nextLimit(End& end) const;
+    std::optional<Clock::time_point> nextLimit(End& end) const SG_REQUIRES(mutex_);
 
 protected:
     std::shared_ptr<const detail::Core> core_;
@@ -122,18 +123,18 @@ protected:
     AttemptLimits limits_;
     Info info_;
 
-    std::recursive_mutex entry_;  // held while the node uses the run; taken before mutex_
-    mutable std::mutex mutex_;
+    detail::RecursiveMutex entry_;  // held while the node uses the run; taken before mutex_
+    mutable detail::Mutex mutex_;
     std::condition_variable_any changed_;
     std::stop_source source_;
-    bool done_ = false;
-    bool given_up_ = false;
-    std::size_t graphs_inside_ = 0;  // that the node called, under way
-    std::optional<End> ending_;      // what it comes to when they have ended
+    bool done_ SG_GUARDED_BY(mutex_) = false;
+    bool given_up_ SG_GUARDED_BY(mutex_) = false;
+    std::size_t graphs_inside_ SG_GUARDED_BY(mutex_) = 0;  // that the node called, under way
+    std::optional<End> ending_ SG_GUARDED_BY(mutex_);      // what it comes to when they have ended
     Clock::time_point begun_;
-    Clock::time_point last_sign_;
-    detail::TaskResult result_;
-    std::exception_ptr thrown_;
+    Clock::time_point last_sign_ SG_GUARDED_BY(mutex_);
+    detail::TaskResult result_;  // the node writes it; once `done_`, under mutex_
+    std::exception_ptr thrown_ SG_GUARDED_BY(mutex_);
 };
 
 }  // namespace stategraph::engine

@@ -2,10 +2,11 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include <stategraph/detail/mutex.hpp>
 
 namespace stategraph::engine {
 
@@ -22,12 +23,12 @@ public:
 
     Entry find(const std::string& path) {
         if (!any_.load(std::memory_order_relaxed)) return {};  // the task's own, if any, were set before
-        const std::lock_guard lock(mutex_);
+        const detail::LockGuard lock(mutex_);
         const auto found = entries_.find(path);
         return found == entries_.end() ? Entry() : found->second;
     }
     void set(const std::string& path, Entry entry) {
-        const std::lock_guard lock(mutex_);
+        const detail::LockGuard lock(mutex_);
         if (spare_ && entries_.empty()) {
             spare_.key() = path;
             spare_.mapped() = std::move(entry);
@@ -40,7 +41,7 @@ public:
     /// At the end of the superstep: tasks to come have other names.
     void clear() {
         if (!any_.load(std::memory_order_relaxed)) return;  // as nearly always; all that could set it have ended
-        const std::lock_guard lock(mutex_);
+        const detail::LockGuard lock(mutex_);
         spare_ = entries_.extract(entries_.begin());
         spare_.mapped() = {};
         entries_.clear();
@@ -48,10 +49,11 @@ public:
     }
 
 private:
-    std::mutex mutex_;
+    detail::Mutex mutex_;
     std::atomic<bool> any_{false};
-    std::map<std::string, Entry> entries_;
-    std::map<std::string, Entry>::node_type spare_;  // an agent has an effect in every other superstep: its memory
+    std::map<std::string, Entry> entries_ SG_GUARDED_BY(mutex_);
+    std::map<std::string, Entry>::node_type spare_
+        SG_GUARDED_BY(mutex_);  // an agent has an effect in every other superstep: its memory
 };
 
 }  // namespace stategraph::engine

@@ -3,9 +3,10 @@
 #include <atomic>
 #include <condition_variable>
 #include <map>
-#include <mutex>
 #include <tuple>
 #include <utility>
+
+#include <stategraph/detail/mutex.hpp>
 
 #include "src/superstep/task_context.hpp"
 
@@ -19,6 +20,7 @@ struct Flight {
 
     const RunShared* const run;  // of the leader
     const bool is_read;          // its run's events are
+    // Under the mutex of all flights, as is `place`; the result does not change once it is given.
     State state = State::under_way;
     std::string result;
     std::condition_variable_any changed;
@@ -28,8 +30,8 @@ struct Flight {
 namespace {
 
 struct Flights {
-    std::mutex mutex;
-    std::map<Flight::Name, std::shared_ptr<Flight>> under_way;
+    detail::Mutex mutex;
+    std::map<Flight::Name, std::shared_ptr<Flight>> under_way SG_GUARDED_BY(mutex);
     std::atomic<std::uint64_t> ended = 0;
 };
 
@@ -56,7 +58,7 @@ FlightSeat::Answer FlightSeat::join(TaskEnv& env, Task& task, const BaseCache& c
     RunShared& shared = env.shared;
     Flight::Name name(&cache, ns, key);
     auto own = std::make_shared<Flight>(shared);
-    std::unique_lock lock(all.mutex);
+    detail::UniqueLock lock(all.mutex);
     const auto found = all.under_way.find(name);
     if (found == all.under_way.end()) {
         if (all.ended.load() != seen) return Answer::again;
@@ -71,8 +73,8 @@ FlightSeat::Answer FlightSeat::join(TaskEnv& env, Task& task, const BaseCache& c
     if (env.is_inside_flight || (other->run != &shared && other->is_read)) return Answer::alone;
     const auto is_over = [&] { return other->state != Flight::State::under_way; };
     if (shared.stop == nullptr) {
-        other->changed.wait(lock, is_over);
-    } else if (!shared.stop->wait(other->changed, lock, is_over)) {
+        other->changed.wait(lock.native(), is_over);
+    } else if (!shared.stop->wait(other->changed, lock.native(), is_over)) {
         throw detail::StopSignal{};
     }
     if (other->state == Flight::State::lost) return Answer::again;
@@ -90,7 +92,7 @@ void FlightSeat::end(std::optional<std::string> value, bool is_dismissed) noexce
     leader_ = nullptr;
     mark_.reset();
     Flights& all = flights();
-    const std::lock_guard lock(all.mutex);
+    const detail::LockGuard lock(all.mutex);
     if (value) flight_->result = std::move(*value);
     flight_->state = value ? Flight::State::given : is_dismissed ? Flight::State::dismissed : Flight::State::lost;
     flight_->changed.notify_all();

@@ -84,15 +84,15 @@ void FlowCall::makeUnlessBegun() noexcept {
         make();
         started_call = outer;
     }
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     is_done_.store(true, std::memory_order_release);
     ended_.notify_all();
 }
 
 void FlowCall::wait() noexcept {
     makeUnlessBegun();
-    std::unique_lock lock(mutex_);
-    ended_.wait(lock, [this] { return isDone(); });
+    detail::UniqueLock lock(mutex_);
+    ended_.wait(lock.native(), [this] { return isDone(); });
 }
 
 FlowThreads::FlowThreads(Runtime& runtime, std::string_view within) : impl_(std::make_unique<Impl>()) {

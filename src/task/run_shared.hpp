@@ -3,12 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <stategraph/config.hpp>
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/executor.hpp>
 #include <stategraph/saver.hpp>
 
@@ -28,9 +28,9 @@ struct RunShared {
     Executor* executor;
     std::size_t concurrency;
     Events* events;
-    std::string metadata;                                            // a CBOR map, or empty
-    std::mutex answers_mutex = {};                                   // over the answers in tasks' records
-    std::vector<std::pair<TaskId, std::uint64_t>> new_answers = {};  // given to this run
+    std::string metadata;              // a CBOR map, or empty
+    detail::Mutex answers_mutex = {};  // over the answers in tasks' records
+    std::vector<std::pair<TaskId, std::uint64_t>> new_answers SG_GUARDED_BY(answers_mutex) = {};  // given to this run
     std::atomic<std::uint64_t> run_bits =
         0;  // tells this run from others where nothing is stored; made when somebody asks
     Effects effects = {};

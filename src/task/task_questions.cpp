@@ -15,12 +15,12 @@ TaskRecord& TaskQuestions::kept() const noexcept {
 }
 
 bool TaskQuestions::hasAnswers() const {
-    const std::lock_guard lock(env_.shared.answers_mutex);
+    const detail::LockGuard lock(env_.shared.answers_mutex);
     return !kept().answers.empty();
 }
 
 std::optional<Value> TaskQuestions::findAnswer(TaskId id, std::uint64_t index, bool* is_new) const {
-    const std::lock_guard lock(env_.shared.answers_mutex);
+    const detail::LockGuard lock(env_.shared.answers_mutex);
     const TaskRecord& record = kept();
     const Interrupt* const answer = record.findAnswer(id, index);
     if (answer == nullptr) return {};
@@ -42,7 +42,7 @@ void TaskQuestions::noteCheck(const Interrupt& asked, std::string node, detail::
 }
 
 std::optional<Value> TaskQuestions::takeOldAnswer(const Value& question, std::uint64_t before, const Interrupt& now) {
-    const std::lock_guard lock(env_.shared.answers_mutex);
+    const detail::LockGuard lock(env_.shared.answers_mutex);
     TaskRecord& record = kept();
     const auto isOld = [&](const Interrupt& asked) {
         return asked.id == task_.id && asked.index >= before && asked.value == question;
@@ -65,7 +65,7 @@ std::optional<Value> TaskQuestions::takeOldAnswer(const Value& question, std::ui
 }
 
 void TaskQuestions::noteAsked(const Interrupt& asked) {
-    const std::lock_guard lock(env_.shared.answers_mutex);
+    const detail::LockGuard lock(env_.shared.answers_mutex);
     const auto place = [](const Interrupt& each) { return std::tie(each.key, each.id); };
     std::vector<Interrupt>& known = task_.useExtra().asked_with_key;
     const auto at = std::ranges::lower_bound(known, place(asked), {}, place);
@@ -73,19 +73,19 @@ void TaskQuestions::noteAsked(const Interrupt& asked) {
 }
 
 Interrupt TaskQuestions::askedOf(TaskId id) const {
-    const std::lock_guard lock(env_.shared.answers_mutex);
+    const detail::LockGuard lock(env_.shared.answers_mutex);
     return *std::ranges::find(task_.extra().asked_with_key, id, &Interrupt::id);
 }
 
 std::optional<Interrupt> TaskQuestions::firstAsked() const {
-    const std::lock_guard lock(env_.shared.answers_mutex);
+    const detail::LockGuard lock(env_.shared.answers_mutex);
     const std::vector<Interrupt>& asked = task_.extra().asked_with_key;
     if (asked.empty()) return {};
     return asked.front();
 }
 
 std::vector<Interrupt> TaskQuestions::takeAsked(Interrupt* last) {
-    const std::lock_guard lock(env_.shared.answers_mutex);
+    const detail::LockGuard lock(env_.shared.answers_mutex);
     std::vector<Interrupt> asked;
     TaskExtra& extra = task_.useExtra();
     for (const NodeCall& call : extra.calls) {
@@ -101,7 +101,7 @@ std::vector<Interrupt> TaskQuestions::takeAsked(Interrupt* last) {
 }
 
 void TaskQuestions::withdrawAnswer(TaskId id, std::uint64_t index) {
-    const std::lock_guard lock(env_.shared.answers_mutex);
+    const detail::LockGuard lock(env_.shared.answers_mutex);
     std::erase_if(kept().answers, [&](const Interrupt& answer) { return answer.id == id && answer.index == index; });
 }
 

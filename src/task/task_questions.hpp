@@ -37,7 +37,7 @@ public:
     void withdrawAnswer(TaskId id, std::uint64_t index);
 
 private:
-    TaskRecord& kept() const noexcept;
+    TaskRecord& kept() const noexcept SG_REQUIRES(env_.shared.answers_mutex);
 
     TaskEnv& env_;
     Task& task_;
