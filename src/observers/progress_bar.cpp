@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <map>
-#include <mutex>
 #include <ostream>
 #include <string_view>
 
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include <stategraph/command.hpp>
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/error.hpp>
 
 #include "src/observers/progress_line.hpp"
@@ -55,11 +55,11 @@ struct Total {
 struct ProgressBar::Impl {
     ProgressOptions options;
     bool draws = false;  // the line
-    std::mutex mutex;
-    std::map<std::uint64_t, Watched> runs;
-    std::map<std::uint64_t, Total> totals;  // by root
-    std::string drawn;                      // empty: no line is open
-    Clock::time_point drawn_at = {};
+    detail::Mutex mutex;
+    std::map<std::uint64_t, Watched> runs SG_GUARDED_BY(mutex);
+    std::map<std::uint64_t, Total> totals SG_GUARDED_BY(mutex);  // by root
+    std::string drawn SG_GUARDED_BY(mutex);                      // empty: no line is open
+    Clock::time_point drawn_at SG_GUARDED_BY(mutex) = {};
 
     explicit Impl(const ProgressOptions& given) : options(given) {
         options.label = progress::cleaned(options.label);
@@ -94,7 +94,7 @@ struct ProgressBar::Impl {
     }
 
     /// The widest superstep under way, of several the outermost.
-    const Watched* shown() const noexcept {
+    const Watched* shown() const noexcept SG_REQUIRES(mutex) {
         const Watched* best = nullptr;
         for (const auto& [id, run] : runs) {
             if (!run.is_open || !run.is_counted) continue;
@@ -103,7 +103,7 @@ struct ProgressBar::Impl {
         return best;
     }
 
-    void draw() {
+    void draw() SG_REQUIRES(mutex) {
         if (!draws) return;
         const auto now = Clock::now();
         if (!drawn.empty() && now - drawn_at < options.redraw_every) return;
@@ -118,13 +118,13 @@ struct ProgressBar::Impl {
         write('\r' + drawn + "\x1b[K");
     }
 
-    Watched* find(std::uint64_t run_id) noexcept {
+    Watched* find(std::uint64_t run_id) noexcept SG_REQUIRES(mutex) {
         const auto found = runs.find(run_id);
         return found == runs.end() ? nullptr : &found->second;
     }
 
     // A run is known from its first superstep on: a bar may be given to a graph whose runs are under way.
-    Watched* findOrAdd(const ObservedRun& run) {
+    Watched* findOrAdd(const ObservedRun& run) SG_REQUIRES(mutex) {
         if (Watched* const known = find(run.run_id)) return known;
         if (runs.size() >= runs_max) return nullptr;
         const Watched* const outer = run.parent_run_id == 0 ? nullptr : find(run.parent_run_id);
@@ -142,13 +142,13 @@ struct ProgressBar::Impl {
 
     // Changes the numbers of a superstep and of its run.
     template <class F>
-    void count(Watched& run, F change) {
+    void count(Watched& run, F change) SG_REQUIRES(mutex) {
         change(run.counts);
         const auto total = totals.find(run.root);
         if (total != totals.end()) change(total->second.counts);
     }
 
-    void end(const RunEnd& end) {
+    void end(const RunEnd& end) SG_REQUIRES(mutex) {
         const auto total = totals.find(end.run.run_id);
         const auto run = runs.find(end.run.run_id);
         if (run != runs.end()) runs.erase(run);
@@ -184,7 +184,7 @@ ProgressBar::~ProgressBar() {
 
 void ProgressBar::superstepStarts(const SuperstepStart& start) {
     if (impl_->isQuiet()) return;
-    const std::lock_guard lock(impl_->mutex);
+    const detail::LockGuard lock(impl_->mutex);
     Watched* const run = impl_->findOrAdd(start.run);
     if (run == nullptr) return;
     run->is_open = true;
@@ -203,13 +203,13 @@ void ProgressBar::superstepStarts(const SuperstepStart& start) {
 
 void ProgressBar::superstepEnds(const SuperstepEnd& end) {
     if (impl_->isQuiet()) return;
-    const std::lock_guard lock(impl_->mutex);
+    const detail::LockGuard lock(impl_->mutex);
     if (Watched* const run = impl_->find(end.run.run_id)) run->is_open = false;
 }
 
 void ProgressBar::taskStarts(const TaskStart& start) {
     if (impl_->isQuiet() || start.node == START) return;
-    const std::lock_guard lock(impl_->mutex);
+    const detail::LockGuard lock(impl_->mutex);
     Watched* const run = impl_->find(start.run.run_id);
     if (run == nullptr || run->is_counted) return;
     impl_->countSuperstep(*run);
@@ -218,7 +218,7 @@ void ProgressBar::taskStarts(const TaskStart& start) {
 
 void ProgressBar::taskEnds(const TaskEnd& end) {
     if (impl_->isQuiet() || end.node == START) return;
-    const std::lock_guard lock(impl_->mutex);
+    const detail::LockGuard lock(impl_->mutex);
     Watched* const run = impl_->find(end.run.run_id);
     if (run == nullptr) return;
     const bool is_done = end.ending == Ending::done || end.ending == Ending::handled;
@@ -229,7 +229,7 @@ void ProgressBar::taskEnds(const TaskEnd& end) {
 
 void ProgressBar::taskRetries(const TaskRetry& retry) {
     if (impl_->isQuiet()) return;
-    const std::lock_guard lock(impl_->mutex);
+    const detail::LockGuard lock(impl_->mutex);
     Watched* const run = impl_->find(retry.run.run_id);
     if (run == nullptr) return;
     impl_->count(*run, [](Counts& counts) { ++counts.retries; });
@@ -238,7 +238,7 @@ void ProgressBar::taskRetries(const TaskRetry& retry) {
 
 void ProgressBar::runEnds(const RunEnd& end) {
     if (impl_->isQuiet()) return;
-    const std::lock_guard lock(impl_->mutex);
+    const detail::LockGuard lock(impl_->mutex);
     impl_->end(end);
 }
 

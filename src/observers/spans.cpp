@@ -3,9 +3,9 @@
 #include <atomic>
 #include <chrono>
 #include <map>
-#include <mutex>
 #include <ostream>
 
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/interrupt.hpp>
 
@@ -52,14 +52,14 @@ struct SpanObserver::Impl {
     };
     std::shared_ptr<SpanExporter> exporter;
     SpanObserverOptions options;
-    std::mutex mutex;
-    std::map<Key, Span> open;
+    detail::Mutex mutex;
+    std::map<Key, Span> open SG_GUARDED_BY(mutex);
     std::atomic<std::uint64_t> dropped = 0;
 
     void begin(const Key& key, const std::optional<Key>& parent, Span span) {
         span.span_id = randomId<8>();
         span.start = std::chrono::system_clock::now();
-        const std::lock_guard lock(mutex);
+        const detail::LockGuard lock(mutex);
         if (open.size() >= options.open_max) {
             dropped.fetch_add(1);
             return;
@@ -81,7 +81,7 @@ struct SpanObserver::Impl {
              std::vector<std::pair<std::string, Value>> attributes = {}) {
         Span span;
         {
-            const std::lock_guard lock(mutex);
+            const detail::LockGuard lock(mutex);
             const auto found = open.find(key);
             if (found == open.end()) return;  // it was too much to record
             span = std::move(found->second);
@@ -98,7 +98,7 @@ struct SpanObserver::Impl {
 
     void event(const Key& key, const Key& otherwise, Span::Event event) {
         event.time = std::chrono::system_clock::now();
-        const std::lock_guard lock(mutex);
+        const detail::LockGuard lock(mutex);
         auto found = open.find(key);
         if (found == open.end()) found = open.find(otherwise);
         if (found == open.end() || found->second.events.size() >= options.events_max) {
@@ -195,9 +195,9 @@ void SpanObserver::interruptRaised(const InterruptRaised& raised) {
 std::uint64_t SpanObserver::dropped() const noexcept { return impl_->dropped.load(); }
 
 struct OtlpJsonExporter::Impl {
-    std::ostream& out;
+    std::ostream& out SG_GUARDED_BY(mutex);
     std::string service;
-    std::mutex mutex;
+    detail::Mutex mutex;
 };
 
 namespace {
@@ -307,7 +307,7 @@ void OtlpJsonExporter::take(Span&& span) {
     out.array(1);
     encodeSpan(span, out);
     const std::string line = cborToJson(cbor) + "\n";
-    const std::lock_guard lock(impl_->mutex);
+    const detail::LockGuard lock(impl_->mutex);
     impl_->out.write(line.data(), static_cast<std::streamsize>(line.size()));
     if (!impl_->out) throw SaverError("a span could not be written: the output failed");
 }

@@ -250,7 +250,10 @@ void Run::takeAnswers(const RunInput& input) {
     std::set<std::string_view> touched;
     for (const Answer& answer : answers) {
         const Open& asked = *by_id.find(answer.interrupt_id)->second;
-        env_.shared.new_answers.emplace_back(answer.interrupt_id, asked.interrupt.index);
+        {
+            const detail::LockGuard lock(env_.shared.answers_mutex);
+            env_.shared.new_answers.emplace_back(answer.interrupt_id, asked.interrupt.index);
+        }
         start_->answers.push_back(answer.value);
         asked.record->answers.push_back({answer.interrupt_id, asked.interrupt.index, start_->answers.back().bytes()});
         touched.insert(asked.path);

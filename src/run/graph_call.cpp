@@ -88,7 +88,7 @@ void GraphCall::check() const {
 
 GraphCall::~GraphCall() {
     if (is_listed_) {
-        const std::lock_guard lock(env_->shared.answers_mutex);
+        const detail::LockGuard lock(env_->shared.answers_mutex);
         if (child_) {
             std::optional<IdSequence>& ids = task_->useExtra().inner_ids;
             if (ids) {
@@ -128,7 +128,7 @@ Run& GraphCall::begin() {
     Task& task = *task_;
     bool is_first = context_.attempt == 1 && !task.progress.wasLeft();
     {
-        const std::lock_guard lock(env.shared.answers_mutex);
+        const detail::LockGuard lock(env_->shared.answers_mutex);
         NodeCall* known = find();
         if (known != nullptr && known->is_under_way) {
             throw InvalidUpdateError("node '" + std::string(runtime_.node()) + "' calls a graph with the key '" + key_ +
@@ -157,7 +157,7 @@ Run& GraphCall::begin() {
 
 void GraphCall::pause(const detail::RunOutcome& outcome) {
     {
-        const std::lock_guard lock(env_->shared.answers_mutex);
+        const detail::LockGuard lock(env_->shared.answers_mutex);
         NodeCall& call = *find();
         call.asked = outcome.interrupts;
         call.wake_unix_ms = outcome.wake_unix_ms;

@@ -47,7 +47,7 @@ private:
     void check() const;
     [[noreturn]] void pause(const detail::RunOutcome& outcome);
     void keep(void* values);
-    NodeCall* find() noexcept;  // under the lock of answers
+    NodeCall* find() noexcept SG_REQUIRES(env_->shared.answers_mutex);
 
     Runtime& runtime_;
     detail::TaskContext& context_;

@@ -14,7 +14,7 @@ namespace stategraph {
 namespace detail {
 
 std::shared_ptr<stream::Topic> HubImpl::topic(std::string_view thread_id) {
-    const std::lock_guard lock(mutex);
+    const detail::LockGuard lock(mutex);
     const auto found = topics.find(thread_id);
     if (found != topics.end()) {
         if (auto topic = found->second.lock()) return topic;
@@ -115,7 +115,7 @@ Subscription StreamHub::subscribe(const ThreadId& thread_id, const SubscribeOpti
 void StreamHub::notify(const ThreadId& thread_id) {
     std::shared_ptr<stream::Topic> threads;
     {
-        const std::lock_guard lock(impl_->mutex);
+        const detail::LockGuard lock(impl_->mutex);
         const auto found = impl_->topics.find(thread_id.view());
         if (found != impl_->topics.end()) threads = found->second.lock();
     }
@@ -123,7 +123,7 @@ void StreamHub::notify(const ThreadId& thread_id) {
 }
 
 std::size_t StreamHub::subscribers() const {
-    const std::lock_guard lock(impl_->mutex);
+    const detail::LockGuard lock(impl_->mutex);
     std::size_t count = 0;
     for (const auto& [name, weak] : impl_->topics) {
         if (const auto threads = weak.lock()) count += threads->size();

@@ -2,9 +2,9 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/stream_hub.hpp>
 
 #include "src/stream/topic.hpp"
@@ -21,9 +21,9 @@ struct HubImpl {
 
     const std::shared_ptr<const Core> core;
     BaseCheckpointSaver* const saver;  // the core's; null without
-    mutable std::mutex mutex;
-    std::map<std::string, std::weak_ptr<stream::Topic>, std::less<>> topics;
-    std::size_t swept_at = 64;  // topics that nobody holds go when there are so many
+    mutable detail::Mutex mutex;
+    std::map<std::string, std::weak_ptr<stream::Topic>, std::less<>> topics SG_GUARDED_BY(mutex);
+    std::size_t swept_at SG_GUARDED_BY(mutex) = 64;  // topics that nobody holds go when there are so many
 };
 
 }  // namespace stategraph::detail

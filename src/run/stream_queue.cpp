@@ -8,11 +8,11 @@
 namespace stategraph::engine {
 
 void StreamQueue::take(StreamEvent&& event) {
-    std::unique_lock lock(mutex_);
+    detail::UniqueLock lock(mutex_);
     if (isFull() && !is_closed_) {
         if (when_full_ == WhenFull::wait) {
             ++waiting_tasks_;
-            room_.wait(lock, [this] { return is_closed_ || !isFull(); });
+            room_.wait(lock.native(), [this]() SG_REQUIRES(mutex_) { return is_closed_ || !isFull(); });
             --waiting_tasks_;
         } else {
             throw InvalidArgumentError(
@@ -26,30 +26,30 @@ void StreamQueue::take(StreamEvent&& event) {
 }
 
 void StreamQueue::beginTasks() {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     has_tasks_ = true;
 }
 
 void StreamQueue::endTasks() noexcept {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     has_tasks_ = false;
     wakeReader();
 }
 
 bool StreamQueue::hasTasks() const {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     return has_tasks_;
 }
 
 void StreamQueue::close() {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     is_closed_ = true;
     room_.notify_all();
 }
 
 void StreamQueue::poll(std::optional<StreamEvent>& event, bool& has_tasks) {
     event.reset();
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     has_tasks = has_tasks_;
     if (events_.empty()) return;
     event.emplace(std::move(events_.front()));
@@ -59,33 +59,32 @@ void StreamQueue::poll(std::optional<StreamEvent>& event, bool& has_tasks) {
 
 template <class Done>
 void StreamQueue::waitUntil(Done is_done) {
-    std::unique_lock lock(mutex_);
+    detail::UniqueLock lock(mutex_);
     is_reader_waiting_ = true;
-    changed_.wait(lock, is_done);
+    changed_.wait(lock.native(), is_done);
     is_reader_waiting_ = false;
 }
 
 void StreamQueue::wait() {
-    waitUntil([this] { return !events_.empty() || !has_tasks_; });
+    waitUntil([this]() SG_REQUIRES(mutex_) { return !events_.empty() || !has_tasks_; });
 }
 
 void StreamQueue::waitForTasks() {
-    waitUntil([this] { return !has_tasks_; });
+    waitUntil([this]() SG_REQUIRES(mutex_) { return !has_tasks_; });
 }
 
 bool StreamQueue::suspend(Suspended& reader) {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     if (!events_.empty() || !has_tasks_) return false;
     suspended_ = &reader;
     return true;
 }
 
 void StreamQueue::forget(const Suspended& reader) noexcept {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     if (suspended_ == &reader) suspended_ = nullptr;
 }
 
-// Under the lock.
 void StreamQueue::wakeReader() noexcept {
     if (is_reader_waiting_) changed_.notify_one();
     if (suspended_ != nullptr) std::exchange(suspended_, nullptr)->wake();

@@ -3,9 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <optional>
 
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/stream.hpp>
 
 namespace stategraph::engine {
@@ -56,19 +56,19 @@ private:
     template <class Done>
     void waitUntil(Done is_done);
     std::size_t sizeMax() const noexcept { return when_full_ == WhenFull::wait ? 1024 : 65'536; }
-    bool isFull() const noexcept { return has_tasks_ && events_.size() >= sizeMax(); }
-    void wakeReader() noexcept;
+    bool isFull() const noexcept SG_REQUIRES(mutex_) { return has_tasks_ && events_.size() >= sizeMax(); }
+    void wakeReader() noexcept SG_REQUIRES(mutex_);
 
     const WhenFull when_full_;
-    mutable std::mutex mutex_;
+    mutable detail::Mutex mutex_;
     std::condition_variable changed_;  // for the reader
     std::condition_variable room_;     // for tasks
-    std::deque<StreamEvent> events_;
-    Suspended* suspended_ = nullptr;
-    std::size_t waiting_tasks_ = 0;  // for room
-    bool is_reader_waiting_ = false;
-    bool has_tasks_ = false;
-    bool is_closed_ = false;
+    std::deque<StreamEvent> events_ SG_GUARDED_BY(mutex_);
+    Suspended* suspended_ SG_GUARDED_BY(mutex_) = nullptr;
+    std::size_t waiting_tasks_ SG_GUARDED_BY(mutex_) = 0;  // for room
+    bool is_reader_waiting_ SG_GUARDED_BY(mutex_) = false;
+    bool has_tasks_ SG_GUARDED_BY(mutex_) = false;
+    bool is_closed_ SG_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace stategraph::engine

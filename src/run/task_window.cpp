@@ -32,7 +32,7 @@ Task* TaskWindow::take(const Task* done) noexcept {
         const std::size_t taken = next_.fetch_add(1, std::memory_order_relaxed);
         return taken < todo_.size() ? todo_[taken] : nullptr;
     }
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     if (done != nullptr) ++lineOf(*done)->free;
     Line* first = nullptr;
     for (Line& line : lines_) {

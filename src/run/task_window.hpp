@@ -1,9 +1,10 @@
 #pragma once
 #include <atomic>
 #include <cstddef>
-#include <mutex>
 #include <span>
 #include <vector>
+
+#include <stategraph/detail/mutex.hpp>
 
 #include "src/graph/topology.hpp"
 #include "src/step/task.hpp"
@@ -33,16 +34,16 @@ private:
         std::size_t next = 0;              // in `waiting`
         std::vector<std::size_t> waiting;  // places in `todo`
     };
-    Line* lineOf(const Task& task) noexcept;
+    Line* lineOf(const Task& task) noexcept SG_REQUIRES(mutex_);
 
     std::span<Task* const> todo_;
     // All tasks are of one line, as mostly: it has as many seats as there are hands.
     bool is_one_line_ = false;
     std::atomic<std::size_t> next_ = 0;
     // Else.
-    std::mutex mutex_;
-    std::vector<Line> lines_;           // of nodes with seats; the first: of all others
-    std::vector<std::size_t> line_of_;  // by node; empty: no node has seats
+    detail::Mutex mutex_;
+    std::vector<Line> lines_ SG_GUARDED_BY(mutex_);  // of nodes with seats; the first: of all others
+    std::vector<std::size_t> line_of_;               // by node; empty: no node has seats
     std::size_t hands_ = 0;
 };
 
