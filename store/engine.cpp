@@ -298,7 +298,7 @@ std::vector<std::unique_lock<std::mutex>> Engine::lock(const std::set<std::strin
     for (const std::string_view name : names) places.insert(std::hash<std::string_view>()(name) % mutexes_.size());
     std::vector<std::unique_lock<std::mutex>> locks;
     locks.reserve(places.size());
-    for (const std::size_t place : places) locks.emplace_back(mutexes_[place]);
+    for (const std::size_t place : places) locks.emplace_back(mutexes_[place].native());
     return locks;
 }
 

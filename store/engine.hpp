@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/id_source.hpp>
 #include <stategraph/store.hpp>
 
@@ -54,7 +55,7 @@ private:
     std::vector<TextPath> fields_;
     // Whoever reads an item in order to write it holds its mutex, found by its name; those of several in the order of
     // this array.
-    std::array<std::mutex, 32> mutexes_;
+    std::array<detail::Mutex, 32> mutexes_;
 };
 
 }  // namespace stategraph::stores

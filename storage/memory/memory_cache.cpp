@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <list>
-#include <mutex>
 #include <unordered_map>
 #include <utility>
 
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/id_source.hpp>
 
@@ -37,14 +37,14 @@ struct MemoryCache::Impl {
 
     std::int64_t now() const { return times::nowUs(options.clock ? *options.clock : IdSource::system()); }
 
-    void erase(Entries::iterator entry) {
+    void erase(Entries::iterator entry) SG_REQUIRES(mutex) {
         const auto space = by_ns.find(entry->ns);
         space->second.erase(entry->key);
         if (space->second.empty()) by_ns.erase(space);
         bytes -= entry->size();
         entries.erase(entry);
     }
-    Entries::iterator find(std::string_view ns, std::string_view key) {
+    Entries::iterator find(std::string_view ns, std::string_view key) SG_REQUIRES(mutex) {
         const auto space = by_ns.find(std::string(ns));
         if (space == by_ns.end()) return entries.end();
         const auto found = space->second.find(std::string(key));
@@ -52,18 +52,18 @@ struct MemoryCache::Impl {
     }
 
     const MemoryCacheOptions options;
-    std::mutex mutex;
-    Entries entries;  // the one used last comes first
-    std::unordered_map<std::string, ByKey> by_ns;
-    std::size_t bytes = 0;
-    CacheStats stats;
+    detail::Mutex mutex;
+    Entries entries SG_GUARDED_BY(mutex);  // the one used last comes first
+    std::unordered_map<std::string, ByKey> by_ns SG_GUARDED_BY(mutex);
+    std::size_t bytes SG_GUARDED_BY(mutex) = 0;
+    CacheStats stats SG_GUARDED_BY(mutex);
 };
 
 MemoryCache::MemoryCache(const MemoryCacheOptions& options) : impl_(new Impl(options)) {}
 MemoryCache::~MemoryCache() = default;
 
 std::optional<std::string> MemoryCache::get(std::string_view ns, std::string_view key) {
-    const std::lock_guard lock(impl_->mutex);
+    const detail::LockGuard lock(impl_->mutex);
     const auto found = impl_->find(ns, key);
     if (found == impl_->entries.end()) {
         ++impl_->stats.misses;
@@ -81,7 +81,7 @@ std::optional<std::string> MemoryCache::get(std::string_view ns, std::string_vie
 
 void MemoryCache::set(std::string_view ns, std::string_view key, std::string_view value,
                       std::optional<std::chrono::milliseconds> ttl) {
-    const std::lock_guard lock(impl_->mutex);
+    const detail::LockGuard lock(impl_->mutex);
     if (const auto before = impl_->find(ns, key); before != impl_->entries.end()) impl_->erase(before);
     Impl::Entry entry{std::string(ns), std::string(key), std::string(value), 0};
     const std::size_t size = entry.size();
@@ -103,12 +103,12 @@ void MemoryCache::set(std::string_view ns, std::string_view key, std::string_vie
 }
 
 void MemoryCache::remove(std::string_view ns, std::string_view key) {
-    const std::lock_guard lock(impl_->mutex);
+    const detail::LockGuard lock(impl_->mutex);
     if (const auto found = impl_->find(ns, key); found != impl_->entries.end()) impl_->erase(found);
 }
 
 void MemoryCache::clear(std::string_view ns) {
-    const std::lock_guard lock(impl_->mutex);
+    const detail::LockGuard lock(impl_->mutex);
     const auto space = impl_->by_ns.find(std::string(ns));
     if (space == impl_->by_ns.end()) return;
     for (const auto& [key, entry] : space->second) {
@@ -119,30 +119,30 @@ void MemoryCache::clear(std::string_view ns) {
 }
 
 void MemoryCache::clear() {
-    const std::lock_guard lock(impl_->mutex);
+    const detail::LockGuard lock(impl_->mutex);
     impl_->by_ns.clear();
     impl_->entries.clear();
     impl_->bytes = 0;
 }
 
 void MemoryCache::waitedFor(std::uint64_t lookups, bool is_given) noexcept {
-    const std::lock_guard lock(impl_->mutex);
+    const detail::LockGuard lock(impl_->mutex);
     impl_->stats.misses -= std::min(lookups, impl_->stats.misses);
     impl_->stats.hits += is_given ? 1 : 0;
 }
 
 std::size_t MemoryCache::storedBytes() const {
-    const std::lock_guard lock(impl_->mutex);
+    const detail::LockGuard lock(impl_->mutex);
     return impl_->bytes;
 }
 
 std::size_t MemoryCache::entries() const {
-    const std::lock_guard lock(impl_->mutex);
+    const detail::LockGuard lock(impl_->mutex);
     return impl_->entries.size();
 }
 
 CacheStats MemoryCache::stats() const {
-    const std::lock_guard lock(impl_->mutex);
+    const detail::LockGuard lock(impl_->mutex);
     return impl_->stats;
 }
 

@@ -4,9 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string_view>
 
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/memory_saver.hpp>
 
 #include "checkpoint/retention.hpp"
@@ -32,16 +32,18 @@ struct MemorySaver::Impl {
     bool evictOne(const checkpoint::HashedName& name, CheckpointId newest);
     [[noreturn]] void refuseFull(std::size_t bytes, std::string_view thread_id) const;
 
-    // All: the thread's shard is locked. `taken` of the limit for what the thread has grown by.
-    std::size_t pruneCommits(checkpoint::MemoryShard& shard, checkpoint::Thread& thread, const PruneRequest& request);
-    void recount(checkpoint::MemoryShard& shard, checkpoint::Thread& thread, std::size_t taken) noexcept;
+    // `taken` of the limit for what the thread has grown by.
+    std::size_t pruneCommits(checkpoint::MemoryShard& shard, checkpoint::Thread& thread, const PruneRequest& request)
+        SG_REQUIRES(shard.mutex);
+    void recount(checkpoint::MemoryShard& shard, checkpoint::Thread& thread, std::size_t taken) noexcept
+        SG_REQUIRES(shard.mutex);
     std::unique_ptr<checkpoint::Thread> extract(checkpoint::MemoryShard& shard,
-                                                const checkpoint::HashedName& name) noexcept;
+                                                const checkpoint::HashedName& name) noexcept SG_REQUIRES(shard.mutex);
 
     const MemorySaverOptions options;
     std::array<checkpoint::MemoryShard, shard_count> shards;
     checkpoint::ByteLimit limit;
-    std::mutex evicting;  // before any shard's
+    detail::Mutex evicting;  // before any shard's
     std::atomic<std::uint64_t> evicted_threads{0};
     std::atomic<bool> is_closing{false};
     std::unique_ptr<checkpoint::Retention> retention;

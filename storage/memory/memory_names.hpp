@@ -1,12 +1,13 @@
 #pragma once
 #include <algorithm>
 #include <cstddef>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <stategraph/detail/mutex.hpp>
 
 #include "storage/memory/memory_thread.hpp"
 
@@ -15,9 +16,9 @@ namespace stategraph::checkpoint {
 
 /// All of a thread lives in one shard: what touches all its namespaces takes one lock. No code holds two.
 struct alignas(64) MemoryShard {
-    std::mutex mutex;
-    ThreadTable threads;
-    std::size_t bytes = 0;  // of its threads
+    detail::Mutex mutex;
+    ThreadTable threads SG_GUARDED_BY(mutex);
+    std::size_t bytes SG_GUARDED_BY(mutex) = 0;  // of its threads
 };
 
 /// Walks the names of all shards in the order of listings. It reads some of each shard at a time, under that shard's
@@ -69,7 +70,7 @@ private:
     bool read(Source& source) {
         if (source.is_at_end) return false;
         {
-            const std::lock_guard lock(source.shard->mutex);
+            const detail::LockGuard lock(source.shard->mutex);
             source.shard->threads.forEachAfter(source.last ? &*source.last : nullptr, [&](const Thread& thread) {
                 source.names.push_back(thread.name);
                 return source.names.size() < at_once_;

@@ -76,7 +76,7 @@ checkpoint::Room MemorySaver::Impl::takeRoom(std::size_t bytes, std::array<std::
 bool MemorySaver::Impl::evict(std::size_t bytes, const std::array<std::string_view, 2>& spared) {
     constexpr std::size_t candidates_max = 4096;
     using Candidate = std::pair<CheckpointId, std::string>;
-    const std::lock_guard only_one(evicting);
+    const detail::LockGuard only_one(evicting);
     if (limit.fits(bytes)) return true;  // another one made it
 
     const std::size_t wanted = limit.bytesMax() - limit.bytesMax() / 10;
@@ -85,7 +85,7 @@ bool MemorySaver::Impl::evict(std::size_t bytes, const std::array<std::string_vi
     for (;;) {
         std::vector<Candidate> oldest;  // a heap, the newest of them on top
         for (Shard& shard : shards) {
-            const std::lock_guard lock(shard.mutex);
+            const detail::LockGuard lock(shard.mutex);
             shard.threads.forEach([&](const Thread& thread) {
                 if (thread.name == spared[0] || thread.name == spared[1]) return;
                 const CheckpointId newest = checkpoint::newestOf(thread);
@@ -113,7 +113,7 @@ bool MemorySaver::Impl::evict(std::size_t bytes, const std::array<std::string_vi
 bool MemorySaver::Impl::evictOne(const HashedName& name, CheckpointId newest) {
     Shard& shard = shardOf(name);
     std::unique_ptr<Thread> gone;  // freed after the lock
-    const std::lock_guard lock(shard.mutex);
+    const detail::LockGuard lock(shard.mutex);
     Thread* const thread = shard.threads.find(name);
     if (!thread || checkpoint::newestOf(*thread) != newest || !isFinished(*thread)) return false;
     gone = extract(shard, name);

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <mutex>
 #include <utility>
 
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/record.hpp>
 #include <stategraph/saver_rules.hpp>
@@ -136,7 +136,7 @@ std::optional<std::uint64_t> MemorySaver::storedBytes() {
     if (impl_->limit.isSet()) return impl_->limit.taken();
     std::uint64_t bytes = 0;
     for (Shard& shard : impl_->shards) {
-        const std::lock_guard lock(shard.mutex);
+        const detail::LockGuard lock(shard.mutex);
         bytes += shard.bytes;
     }
     return bytes;
@@ -167,7 +167,7 @@ void MemorySaver::put(const PutRequest& request) {
 
     const HashedName name(request.log.thread_id);
     Shard& shard = impl_->shardOf(name);
-    const std::lock_guard lock(shard.mutex);
+    const detail::LockGuard lock(shard.mutex);
     Thread* thread = shard.threads.find(name);
     Log* log = thread ? thread->find(request.log.checkpoint_ns) : nullptr;
     const CheckpointId head = log ? log->head() : CheckpointId();
@@ -210,7 +210,7 @@ void MemorySaver::put(const PutRequest& request) {
 std::optional<CheckpointTuple> MemorySaver::getTuple(const TupleQuery& query) {
     const HashedName name(query.log.thread_id);
     Shard& shard = impl_->shardOf(name);
-    const std::lock_guard lock(shard.mutex);
+    const detail::LockGuard lock(shard.mutex);
     Thread* const thread = shard.threads.find(name);
     const Log* const log = thread ? thread->find(query.log.checkpoint_ns) : nullptr;
     if (!log) return std::nullopt;
@@ -244,7 +244,7 @@ std::vector<ListedCheckpoint> MemorySaver::list(const ListQuery& query) {
     const auto listOne = [&](std::string_view thread_id) {
         const HashedName name(thread_id);
         Shard& shard = impl_->shardOf(name);
-        const std::lock_guard lock(shard.mutex);
+        const detail::LockGuard lock(shard.mutex);
         if (Thread* const thread = shard.threads.find(name)) listThread(thread_id, *thread, query, listed);
     };
     if (query.thread_id) {
@@ -269,7 +269,7 @@ void MemorySaver::deleteThread(std::string_view thread_id) {
     const HashedName name(thread_id);
     Shard& shard = impl_->shardOf(name);
     std::unique_ptr<Thread> gone;  // freed after the lock
-    const std::lock_guard lock(shard.mutex);
+    const detail::LockGuard lock(shard.mutex);
     gone = impl_->extract(shard, name);
 }
 
@@ -279,17 +279,17 @@ void MemorySaver::copyThread(std::string_view from, std::string_view to) {
     const HashedName target_name(to);
     Shard& source_shard = impl_->shardOf(source_name);
     Shard& target_shard = impl_->shardOf(target_name);
-    const auto refuseTaken = [&] {
+    const auto refuseTaken = [&]() SG_REQUIRES(target_shard.mutex) {
         Thread* const target = target_shard.threads.find(target_name);
         if (target) target->forEachLog([&](std::string_view, const Log&) { checkpoint::refuseCopy(from, to); });
     };
     {
-        const std::lock_guard lock(target_shard.mutex);
+        const detail::LockGuard lock(target_shard.mutex);
         refuseTaken();
     }
     auto copy = makeThread(to);
     {
-        const std::lock_guard lock(source_shard.mutex);
+        const detail::LockGuard lock(source_shard.mutex);
         Thread* const source = source_shard.threads.find(source_name);
         if (!source) return;
         source->forEachLog([&](std::string_view ns, const Log& log) { copyLog(log, copy->make(ns)); });
@@ -297,7 +297,7 @@ void MemorySaver::copyThread(std::string_view from, std::string_view to) {
     copy->bytes = checkpoint::sizeOf(*copy);
     checkpoint::Room room = impl_->takeRoom(copy->bytes, {to, from});
 
-    const std::lock_guard lock(target_shard.mutex);
+    const detail::LockGuard lock(target_shard.mutex);
     refuseTaken();
     impl_->extract(target_shard, target_name);  // one without rows, if any
     const Thread& kept = target_shard.threads.insert(target_name, std::move(copy));
@@ -312,7 +312,7 @@ std::size_t MemorySaver::prune(const PruneRequest& request) {
         const HashedName name(thread_id);
         Shard& shard = impl_->shardOf(name);
         std::unique_ptr<Thread> gone;  // freed after the lock
-        const std::lock_guard lock(shard.mutex);
+        const detail::LockGuard lock(shard.mutex);
         Thread* const thread = shard.threads.find(name);
         if (!thread) return;
         if (request.threads_unused_since && isUnused(*thread, *request.threads_unused_since)) {
@@ -330,7 +330,7 @@ std::size_t MemorySaver::prune(const PruneRequest& request) {
     for (Shard& shard : impl_->shards) {
         std::vector<std::string> names;
         {
-            const std::lock_guard lock(shard.mutex);
+            const detail::LockGuard lock(shard.mutex);
             shard.threads.forEach([&](const Thread& thread) { names.push_back(thread.name); });
         }
         for (const auto& name : names) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include <stategraph/detail/mutex.hpp>
+
 #include "store/engine.hpp"
 
 namespace stategraph {
@@ -17,6 +19,30 @@ using RowMap = std::map<std::string, std::string, std::less<>>;
 constexpr std::size_t row_overhead = 112;
 
 std::size_t sizeOf(std::string_view key, std::string_view value) { return key.size() + value.size() + row_overhead; }
+
+/// As detail::AnnotatedMutex, for a lock that readers share.
+class SG_CAPABILITY("shared mutex") SharedMutex {
+public:
+    void lock() SG_ACQUIRE() { wrapped_.lock(); }
+    void unlock() SG_RELEASE() { wrapped_.unlock(); }
+    void lock_shared() SG_ACQUIRE_SHARED() { wrapped_.lock_shared(); }
+    void unlock_shared() SG_RELEASE_SHARED() { wrapped_.unlock_shared(); }
+    std::shared_mutex& native() noexcept { return wrapped_; }
+
+private:
+    std::shared_mutex wrapped_;
+};
+
+class SG_SCOPED_CAPABILITY SharedGuard {
+public:
+    explicit SharedGuard(SharedMutex& mutex) SG_ACQUIRE_SHARED(mutex) : mutex_(mutex) { mutex_.lock_shared(); }
+    SharedGuard(const SharedGuard&) = delete;
+    SharedGuard& operator=(const SharedGuard&) = delete;
+    ~SharedGuard() SG_RELEASE_GENERIC() { mutex_.unlock_shared(); }
+
+private:
+    SharedMutex& mutex_;
+};
 
 class MemoryCursor final : public stores::Cursor {
 public:
@@ -45,7 +71,7 @@ private:
 
 class MemoryView final : public stores::View {
 public:
-    MemoryView(const RowMap& rows, std::shared_mutex& mutex) : rows_(rows), lock_(mutex) {}
+    MemoryView(const RowMap& rows, SharedMutex& mutex) : rows_(rows), lock_(mutex.native()) {}
 
     std::optional<std::string> get(std::string_view key) override {
         const auto found = rows_.find(key);
@@ -64,7 +90,10 @@ class MemoryRows final : public stores::Rows {
 public:
     explicit MemoryRows(std::optional<std::size_t> bytes_max) : bytes_max_(bytes_max) {}
 
-    std::unique_ptr<stores::View> view() override { return std::make_unique<MemoryView>(rows_, mutex_); }
+    // The view holds the lock as long as it exists.
+    std::unique_ptr<stores::View> view() override SG_NO_THREAD_SAFETY_ANALYSIS {
+        return std::make_unique<MemoryView>(rows_, mutex_);
+    }
 
     void write(std::span<const stores::Change> changes, bool) override {
         // All that can fail comes first.
@@ -76,7 +105,7 @@ public:
                 made.erase(change.key);
             }
         }
-        const std::unique_lock lock(mutex_);
+        const detail::LockGuard lock(mutex_);
         const std::size_t after = sizeAfter(changes, made);
         if (bytes_max_ && after > *bytes_max_ && after > bytes_) {
             throw StoreError("the memory store is full: the put needs " + std::to_string(after - bytes_) +
@@ -99,12 +128,13 @@ public:
     }
 
     std::size_t bytes() const {
-        const std::shared_lock lock(mutex_);
+        const SharedGuard lock(mutex_);
         return bytes_;
     }
 
 private:
-    std::size_t sizeAfter(std::span<const stores::Change> changes, const RowMap& made) const {
+    std::size_t sizeAfter(std::span<const stores::Change> changes, const RowMap& made) const
+        SG_REQUIRES_SHARED(mutex_) {
         std::map<std::string_view, std::size_t> gone;  // each row once
         for (const stores::Change& change : changes) {
             const auto found = rows_.find(change.key);
@@ -117,9 +147,9 @@ private:
     }
 
     std::optional<std::size_t> bytes_max_;
-    mutable std::shared_mutex mutex_;
-    RowMap rows_;
-    std::size_t bytes_ = 0;
+    mutable SharedMutex mutex_;
+    RowMap rows_ SG_GUARDED_BY(mutex_);
+    std::size_t bytes_ SG_GUARDED_BY(mutex_) = 0;
 };
 
 std::optional<std::size_t> checked(std::optional<std::size_t> bytes_max) {
