@@ -55,7 +55,7 @@ std::optional<EncryptionKey> KeyRing::find(std::string_view id) {
         part_count_ > 0 ? &parts_[std::hash<std::thread::id>()(std::this_thread::get_id()) % part_count_] : nullptr;
     const auto isWanted = [&](const EncryptionKey& key) { return key.id == id; };
     if (part) {
-        const std::lock_guard lock(part->mutex);
+        const detail::LockGuard lock(part->mutex);
         const auto at = std::find_if(part->keys.begin(), part->keys.end(), isWanted);
         if (at != part->keys.end()) return *at;
     }
@@ -68,7 +68,7 @@ std::optional<EncryptionKey> KeyRing::find(std::string_view id) {
                                    "' and returned '" + key->id + "'; return none for an unknown one");
     }
     if (part) {
-        const std::lock_guard lock(part->mutex);
+        const detail::LockGuard lock(part->mutex);
         if (std::find_if(part->keys.begin(), part->keys.end(), isWanted) != part->keys.end()) return key;
         if (part->keys.size() < part_capacity_) {
             part->keys.push_back(*key);

@@ -1,11 +1,11 @@
 #pragma once
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/encrypted_saver.hpp>
 
 namespace stategraph::checkpoint {
@@ -26,9 +26,9 @@ public:
 
 private:
     struct alignas(64) Part {
-        std::mutex mutex;
-        std::vector<EncryptionKey> keys;
-        std::size_t oldest = 0;
+        detail::Mutex mutex;
+        std::vector<EncryptionKey> keys SG_GUARDED_BY(mutex);
+        std::size_t oldest SG_GUARDED_BY(mutex) = 0;
     };
 
     Find find_;

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/id_source.hpp>
 
@@ -61,8 +61,9 @@ struct RocksDBCache::Impl {
     checkpoint::Cursor rowsOf(const std::string& prefix) { return {database, prefix, detail::prefixEnd(prefix)}; }
     checkpoint::Cursor numbers() { return rowsOf("n"); }
     std::optional<std::string> read(const std::string& row) { return database.get(row, "read an entry"); }
-    // Notes in the batch that an entry goes; returns how many bytes that frees. Under the mutex, as all that writes.
-    std::uint64_t drop(const std::string& row, std::string_view stored, rocksdb::WriteBatch& batch) const {
+    // Notes in the batch that an entry goes; returns how many bytes that frees.
+    std::uint64_t drop(const std::string& row, std::string_view stored, rocksdb::WriteBatch& batch) const
+        SG_REQUIRES(mutex) {
         batch.Delete(row);
         if (stored.size() < head_size) return 0;
         batch.Delete(numberRow(detail::loadBigEndian(stored.substr(8, 8))));
@@ -71,13 +72,13 @@ struct RocksDBCache::Impl {
     static std::uint64_t sizeOf(std::string_view row, std::string_view stored) {
         return 2 * row.size() + stored.size() + 17;
     }
-    void write(rocksdb::WriteBatch& batch, std::uint64_t freed, std::uint64_t added) {
+    void write(rocksdb::WriteBatch& batch, std::uint64_t freed, std::uint64_t added) SG_REQUIRES(mutex) {
         database.write(batch, false, "write to it");
         bytes = bytes + added - std::min(freed, bytes + added);
     }
 
     void dropRow(const std::string& row) {
-        const std::lock_guard lock(mutex);
+        const detail::LockGuard lock(mutex);
         const auto stored = read(row);
         if (!stored) return;
         rocksdb::WriteBatch batch;
@@ -85,7 +86,7 @@ struct RocksDBCache::Impl {
         write(batch, freed, 0);
     }
     void dropExpired(const std::string& row) {
-        const std::lock_guard lock(mutex);
+        const detail::LockGuard lock(mutex);
         const auto stored = read(row);  // it may be a new one
         if (!stored || stored->size() < head_size || !isOver(*stored)) return;
         rocksdb::WriteBatch batch;
@@ -97,7 +98,7 @@ struct RocksDBCache::Impl {
         return expires != 0 && static_cast<std::uint64_t>(now()) >= expires;
     }
     void dropAll(const std::string& prefix) {
-        const std::lock_guard lock(mutex);
+        const detail::LockGuard lock(mutex);
         checkpoint::Cursor rows = rowsOf(prefix);
         rows.seekToFirst();
         while (rows.valid()) {
@@ -110,7 +111,7 @@ struct RocksDBCache::Impl {
     }
     // Notes in the batch that the oldest entries go, until no more than `left` bytes stay.
     std::uint64_t makeRoom(std::uint64_t left, std::uint64_t already_freed, std::string_view spared,
-                           rocksdb::WriteBatch& batch) {
+                           rocksdb::WriteBatch& batch) SG_REQUIRES(mutex) {
         std::uint64_t freed = 0;
         checkpoint::Cursor rows = numbers();
         for (rows.seekToFirst(); rows.valid() && bytes > left + freed + already_freed; rows.next()) {
@@ -125,9 +126,9 @@ struct RocksDBCache::Impl {
 
     const RocksDBCacheOptions options;
     checkpoint::Database database;
-    mutable std::mutex mutex;  // over writes
-    std::uint64_t next_number = 1;
-    std::uint64_t bytes = 0;
+    mutable detail::Mutex mutex;  // over writes
+    std::uint64_t next_number SG_GUARDED_BY(mutex) = 1;
+    std::uint64_t bytes SG_GUARDED_BY(mutex) = 0;
     std::atomic<std::uint64_t> hits = 0;
     std::atomic<std::uint64_t> misses = 0;
     std::atomic<std::uint64_t> stores = 0;
@@ -161,7 +162,7 @@ void RocksDBCache::set(std::string_view ns, std::string_view key, std::string_vi
     const std::string row = rowOf(ns, key);
     std::uint64_t expires = 0;
     if (ttl) expires = static_cast<std::uint64_t>(times::expiryUs(impl_->now(), *ttl).value_or(0));
-    const std::lock_guard lock(impl_->mutex);
+    const detail::LockGuard lock(impl_->mutex);
     rocksdb::WriteBatch batch;
     std::uint64_t freed = 0;
     if (const auto before = impl_->read(row)) freed = impl_->drop(row, *before, batch);
@@ -196,7 +197,7 @@ void RocksDBCache::waitedFor(std::uint64_t lookups, bool is_given) noexcept {
 }
 
 std::uint64_t RocksDBCache::storedBytes() const {
-    const std::lock_guard lock(impl_->mutex);
+    const detail::LockGuard lock(impl_->mutex);
     return impl_->bytes;
 }
 

@@ -2,19 +2,20 @@
 
 #include <cerrno>
 #include <map>
-#include <mutex>
 #include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <stategraph/detail/mutex.hpp>
+
 namespace stategraph::checkpoint {
 namespace {
 
 struct Claims {
-    std::mutex mutex;
-    std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> paths;
+    detail::Mutex mutex;
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> paths SG_GUARDED_BY(mutex);
 };
 
 // Never destroyed: savers may outlive statics.
@@ -37,7 +38,7 @@ FolderClaim::FolderClaim(const std::string& folder, const DatabaseErrors& errors
     device_ = static_cast<std::uint64_t>(found.st_dev);
     inode_ = static_cast<std::uint64_t>(found.st_ino);
     Claims& all = claims();
-    const std::lock_guard lock(all.mutex);
+    const detail::LockGuard lock(all.mutex);
     const auto [at, is_new] = all.paths.try_emplace({device_, inode_}, errors.path());
     if (is_new) return;
     const std::string as = at->second == errors.path() ? "" : " as '" + at->second + "'";
@@ -47,7 +48,7 @@ FolderClaim::FolderClaim(const std::string& folder, const DatabaseErrors& errors
 
 FolderClaim::~FolderClaim() {
     Claims& all = claims();
-    const std::lock_guard lock(all.mutex);
+    const detail::LockGuard lock(all.mutex);
     all.paths.erase({device_, inode_});
 }
 

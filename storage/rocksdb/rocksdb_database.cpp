@@ -108,7 +108,7 @@ void Database::checkWritable() const {
 }
 
 Database::Lease Database::lease() {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     if (!db_) db_ = open();
     return db_;
 }
@@ -138,7 +138,7 @@ void Database::write(rocksdb::WriteBatch& batch, bool sync, std::string_view wor
 // it has written what is in memory to a table; if nothing is in memory it keeps the log, and the database is opened
 // anew instead.
 void Database::heal(std::string_view work) {
-    const std::lock_guard lock(healing_);
+    const detail::LockGuard lock(healing_);
     if (!health_->isStopped()) return;
     const std::uint64_t failures = health_->failures();
     Lease db = lease();
@@ -157,7 +157,7 @@ void Database::heal(std::string_view work) {
 }
 
 void Database::reopen() {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     if (db_.use_count() > 1)
         errors_.fail("a write failed, and others read it just now; the first write after they are done succeeds");
     db_.reset();

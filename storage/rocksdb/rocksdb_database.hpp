@@ -2,7 +2,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +11,8 @@
 #include <rocksdb/snapshot.h>
 #include <rocksdb/wal_filter.h>
 #include <rocksdb/write_batch.h>
+
+#include <stategraph/detail/mutex.hpp>
 
 #include "storage/rocksdb/rocksdb_claims.hpp"
 #include "storage/rocksdb/rocksdb_errors.hpp"
@@ -62,7 +63,7 @@ public:
     const std::string& dropped() const noexcept { return dropped_; }
 
     /// Cost: a short lock.
-    Lease lease();
+    Lease lease() SG_EXCLUDES(mutex_);
     /// None if there is no such row. `work` completes "could not ".
     std::optional<std::string> get(std::string_view key, std::string_view work,
                                    const rocksdb::Snapshot* snapshot = nullptr);
@@ -72,8 +73,8 @@ public:
 private:
     void checkLog(const DatabaseSettings& settings);
     Lease open() const;
-    void heal(std::string_view work);
-    void reopen();
+    void heal(std::string_view work) SG_EXCLUDES(healing_, mutex_);
+    void reopen() SG_EXCLUDES(mutex_);
     void checkFolder(bool sync);
 
     DatabaseErrors errors_;
@@ -87,9 +88,9 @@ private:
     std::optional<FolderClaim> claim_;            // writers only
     std::optional<FolderWatch> watch_;
     std::atomic<std::int64_t> looked_at_ms_ = 0;
-    std::mutex mutex_;  // over db_
-    std::mutex healing_;
-    Lease db_;  // null if it could not be opened again
+    detail::Mutex mutex_;
+    detail::Mutex healing_;
+    Lease db_ SG_GUARDED_BY(mutex_);  // null if it could not be opened again
 };
 
 /// What is read under it is of one moment.
