@@ -19,21 +19,21 @@ public:
     Change(const Change&) = delete;
     Change& operator=(const Change&) = delete;
     ~Change() {
-        const std::lock_guard lock(attempt_.mutex_);
+        const detail::LockGuard lock(attempt_.mutex_);
         if (attempt_.change_ == this) attempt_.change_ = nullptr;
     }
 
     bool await_ready() const {
-        const std::lock_guard lock(attempt_.mutex_);
+        const detail::LockGuard lock(attempt_.mutex_);
         return attempt_.hasNews();
     }
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> coroutine) {
         wakeup_.prepare(detail::homeOf(coroutine), coroutine);
-        const std::lock_guard suspending(suspending_);
+        const detail::LockGuard suspending(suspending_);
         std::optional<Clock::time_point> limit;
         {
-            const std::lock_guard lock(attempt_.mutex_);
+            const detail::LockGuard lock(attempt_.mutex_);
             const bool was_ending = attempt_.isEnding();
             if (attempt_.outcome(limit) || was_ending != attempt_.isEnding())
                 return false;  // that is to be seen to first
@@ -43,7 +43,7 @@ public:
         try {
             if (limit) wakeup_.postAt(*limit);
         } catch (...) {
-            const std::lock_guard lock(attempt_.mutex_);
+            const detail::LockGuard lock(attempt_.mutex_);
             if (is_woken_) return true;  // it is resumed all the same
             attempt_.change_ = nullptr;
             throw;
@@ -51,19 +51,20 @@ public:
         if (!is_ending_) watch_.watch(attempt_.runToken());
         return true;
     }
-    void await_resume() { const std::lock_guard lock(suspending_); }
+    void await_resume() { const detail::LockGuard lock(suspending_); }
 
     /// Under the attempt's mutex.
     void wake() noexcept {
+        attempt_.mutex_.assertHeld();
         is_woken_ = true;
         wakeup_.wake();
     }
 
 private:
     AwaitedAttempt& attempt_;
-    bool is_woken_ = false;
+    bool is_woken_ SG_GUARDED_BY(attempt_.mutex_) = false;
     bool is_ending_ = false;
-    std::mutex suspending_;  // whoever resumes it may be quicker than await_suspend
+    detail::Mutex suspending_;  // whoever resumes it may be quicker than await_suspend
     detail::Wakeup wakeup_;
     StopWatch watch_{wakeup_};
 };
@@ -93,7 +94,7 @@ public:
     /// The node is gone, and what was to go on with it.
     void end() noexcept;
     bool isGone() {
-        const std::lock_guard lock(mutex_);
+        const detail::LockGuard lock(mutex_);
         return home_.ops->isGone != nullptr && home_.ops->isGone(home_.place);
     }
     /// Whether it has it done on other threads, or keeps it until it is known whether the node is left or ends.
@@ -103,18 +104,18 @@ private:
     static void post(void* place, const Work& work);
     static Home under(void* place) {
         auto& self = *static_cast<Place*>(place);
-        const std::lock_guard lock(self.mutex_);
+        const detail::LockGuard lock(self.mutex_);
         return self.home_;
     }
     static constexpr detail::HomeOps ops{.post = post, .under = under};
 
     AwaitedAttempt& attempt_;  // there as long as its node
-    std::mutex mutex_;         // held while something is posted: until then the run's home is there
-    Home home_;
+    detail::Mutex mutex_;      // held while something is posted: until then the run's home is there
+    Home home_ SG_GUARDED_BY(mutex_);
     const Home after_;
-    Posted* dropped_ = nullptr;  // a list
-    bool is_left_ = false;
-    bool is_over_ = false;
+    Posted* dropped_ SG_GUARDED_BY(mutex_) = nullptr;  // a list
+    bool is_left_ SG_GUARDED_BY(mutex_) = false;
+    bool is_over_ SG_GUARDED_BY(mutex_) = false;
 };
 
 /// What is to go on at the run's home.
@@ -145,7 +146,7 @@ struct AwaitedAttempt::Posted {
 void AwaitedAttempt::Place::post(void* place, const Work& work) {
     const std::shared_ptr<Place> kept = static_cast<Place*>(place)->shared_from_this();
     auto posted = std::make_unique<Posted>(kept->attempt_.self(), kept, work);
-    const std::lock_guard lock(kept->mutex_);
+    const detail::LockGuard lock(kept->mutex_);
     kept->home_.ops->post(kept->home_.place, posted->wrapped());
     (void)posted.release();
 }
@@ -163,7 +164,7 @@ bool goesOnElsewhere(Posted& posted) noexcept {
 }  // namespace
 
 bool AwaitedAttempt::Place::takesOver(Posted& dropped) noexcept {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     if (is_over_) return false;
     if (is_left_) return goesOnElsewhere(dropped);
     dropped.next = std::exchange(dropped_, &dropped);
@@ -171,7 +172,7 @@ bool AwaitedAttempt::Place::takesOver(Posted& dropped) noexcept {
 }
 
 void AwaitedAttempt::Place::leave() noexcept {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     home_ = after_;
     is_left_ = true;
     for (Posted* each = std::exchange(dropped_, nullptr); each != nullptr;) {
@@ -184,7 +185,7 @@ void AwaitedAttempt::Place::leave() noexcept {
 void AwaitedAttempt::Place::end() noexcept {
     Posted* each = nullptr;
     {
-        const std::lock_guard lock(mutex_);
+        const detail::LockGuard lock(mutex_);
         is_over_ = true;
         each = std::exchange(dropped_, nullptr);
     }
@@ -205,7 +206,7 @@ stategraph::Task<Attempt::End> AwaitedAttempt::await(std::shared_ptr<AwaitedAtte
         for (;;) {
             bool is_ending = false;
             {
-                const std::lock_guard lock(attempt->mutex_);
+                const detail::LockGuard lock(attempt->mutex_);
                 std::optional<Clock::time_point> limit;
                 end = attempt->outcome(limit);
                 is_ending = attempt->isEnding();

@@ -36,15 +36,15 @@ private:
     void destroyNode() noexcept;
     void leaveNode() noexcept;
     std::shared_ptr<void> keepNode() override;
-    void wake() noexcept override;
+    void wake() noexcept override SG_REQUIRES(mutex_);
     std::shared_ptr<AwaitedAttempt> self() { return std::static_pointer_cast<AwaitedAttempt>(shared_from_this()); }
 
     std::optional<Runtime> runtime_;
     stategraph::Task<void> node_;
-    std::shared_ptr<AwaitedAttempt> kept_;  // itself, while the node is there
-    std::atomic<int> outside_ = 0;          // coroutines of others that use what is the node's
-    Change* change_ = nullptr;              // who waits, under mutex_
-    std::shared_ptr<Place> place_;          // where the node lives
+    std::shared_ptr<AwaitedAttempt> kept_;            // itself, while the node is there
+    std::atomic<int> outside_ = 0;                    // coroutines of others that use what is the node's
+    Change* change_ SG_GUARDED_BY(mutex_) = nullptr;  // who waits
+    std::shared_ptr<Place> place_;                    // where the node lives
 };
 
 }  // namespace stategraph::engine

@@ -1,10 +1,10 @@
 #pragma once
 #include <atomic>
 #include <condition_variable>
-#include <mutex>
 #include <new>
 
 #include <stategraph/detail/async.hpp>
+#include <stategraph/detail/mutex.hpp>
 
 namespace stategraph::engine {
 
@@ -25,9 +25,9 @@ public:
         const bool is_taken_back = !posted_->is_begun.exchange(true);
         posted_->release();
         if (is_taken_back) return;
-        std::unique_lock lock(mutex_);
+        detail::UniqueLock lock(mutex_);
         is_abandoned_ = true;
-        ended_.wait(lock, [this] { return !is_running_; });
+        ended_.wait(lock.native(), [this]() SG_REQUIRES(mutex_) { return !is_running_; });
     }
 
     bool await_ready() const noexcept { return false; }
@@ -75,7 +75,7 @@ private:
     }
     void make() {
         call_();
-        std::unique_lock lock(mutex_);
+        detail::UniqueLock lock(mutex_);
         is_running_ = false;
         if (is_abandoned_) {
             ended_.notify_all();
@@ -90,14 +90,14 @@ private:
 
     Executor& executor_;
     F call_;
-    std::mutex mutex_;
+    detail::Mutex mutex_;
     std::condition_variable ended_;
     std::coroutine_handle<> coroutine_;
     detail::Wakeup wakeup_;
     Posted* posted_ = nullptr;
     bool stays_ = false;
-    bool is_running_ = true;
-    bool is_abandoned_ = false;
+    bool is_running_ SG_GUARDED_BY(mutex_) = true;
+    bool is_abandoned_ SG_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace stategraph::engine

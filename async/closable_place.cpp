@@ -31,21 +31,21 @@ void ClosablePlace::post(void* place, const Work& work) {
 }
 
 bool ClosablePlace::enter() noexcept {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     if (is_closed_) return false;
     ++inside_;
     return true;
 }
 
 void ClosablePlace::exit() noexcept {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     if (--inside_ == 0) left_.notify_all();
 }
 
 void ClosablePlace::close() noexcept {
-    std::unique_lock lock(mutex_);
+    detail::UniqueLock lock(mutex_);
     is_closed_ = true;
-    left_.wait(lock, [this] { return inside_ == 0; });
+    left_.wait(lock.native(), [this]() SG_REQUIRES(mutex_) { return inside_ == 0; });
 }
 
 }  // namespace stategraph::engine

@@ -2,9 +2,9 @@
 #include <condition_variable>
 #include <cstddef>
 #include <memory>
-#include <mutex>
 
 #include <stategraph/detail/async.hpp>
+#include <stategraph/detail/mutex.hpp>
 
 namespace stategraph::engine {
 
@@ -35,10 +35,10 @@ private:
     void exit() noexcept;
 
     const detail::Home home_;
-    std::mutex mutex_;
+    detail::Mutex mutex_;
     std::condition_variable left_;
-    std::size_t inside_ = 0;
-    bool is_closed_ = false;
+    std::size_t inside_ SG_GUARDED_BY(mutex_) = 0;
+    bool is_closed_ SG_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace stategraph::engine

@@ -121,14 +121,14 @@ public:
     template <class Promise>
     void await_suspend(std::coroutine_handle<Promise> coroutine) {
         wakeup_.prepare(detail::homeOf(coroutine), coroutine);
-        const std::lock_guard lock(mutex_);
+        const detail::LockGuard lock(mutex_);
         wakeup_.postAt(until_);
         if (shared_.stop != nullptr) watch_.watch(shared_.stop->token());
         is_suspended_ = true;
         if (has_come_) wakeup_.wake();
     }
     bool await_resume() {
-        { const std::lock_guard lock(mutex_); }  // who resumes this may be quicker than await_suspend
+        { const detail::LockGuard lock(mutex_); }  // who resumes this may be quicker than await_suspend
         is_in_line_ = false;
         return shared_.claim.leaveLine();
     }
@@ -140,7 +140,7 @@ public:
 private:
     static void come(void* context) {
         auto& self = *static_cast<Turn*>(context);
-        const std::lock_guard lock(self.mutex_);
+        const detail::LockGuard lock(self.mutex_);
         self.has_come_ = true;
         if (self.is_suspended_) self.wakeup_.wake();  // beside the timer: whichever is first resumes it
     }
@@ -148,12 +148,12 @@ private:
     RunShared& shared_;
     Clock::time_point until_;
     bool run_ends_first_ = false;
-    std::mutex mutex_;
+    detail::Mutex mutex_;
     detail::Wakeup wakeup_;
     StopWatch watch_{wakeup_};
     bool is_in_line_ = false;
-    bool is_suspended_ = false;
-    bool has_come_ = false;
+    bool is_suspended_ SG_GUARDED_BY(mutex_) = false;
+    bool has_come_ SG_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <chrono>
 #include <coroutine>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 
 #include <stategraph/detail/async.hpp>
+#include <stategraph/detail/mutex.hpp>
 
 #include "src/threads/run_stop.hpp"
 
@@ -45,16 +45,16 @@ public:
     template <class Promise>
     void await_suspend(std::coroutine_handle<Promise> coroutine) {
         wakeup_.prepare(detail::homeOf(coroutine), coroutine);
-        const std::lock_guard lock(mutex_);
+        const detail::LockGuard lock(mutex_);
         wakeup_.postAt(at_);
         if (token_.stop_possible()) watch_.watch(token_);
     }
-    void await_resume() { const std::lock_guard lock(mutex_); }
+    void await_resume() { const detail::LockGuard lock(mutex_); }
 
 private:
     detail::SteadyTime at_;
     std::stop_token token_;
-    std::mutex mutex_;
+    detail::Mutex mutex_;
     detail::Wakeup wakeup_;
     StopWatch watch_{wakeup_};
 };

@@ -1,10 +1,10 @@
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 
 #include <stategraph/async.hpp>
 #include <stategraph/control.hpp>
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/stream_hub.hpp>
 
@@ -30,7 +30,7 @@ public:
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> coroutine) {
         wakeup_.prepare(detail::homeOf(coroutine), coroutine);
-        const std::lock_guard suspending(suspending_);
+        const detail::LockGuard suspending(suspending_);
         if (!mailbox_.watch(waiter_)) return false;
         try {
             if (until_) wakeup_.postAt(*until_);
@@ -42,7 +42,7 @@ public:
         return true;
     }
     void await_resume() {
-        const std::lock_guard lock(suspending_);  // who resumes this may be quicker than await_suspend
+        const detail::LockGuard lock(suspending_);  // who resumes this may be quicker than await_suspend
     }
 
 private:
@@ -57,7 +57,7 @@ private:
     const Deadline until_;
     stream::Mailbox::Waiter waiter_{wake, this};
     bool is_woken_ = false;
-    std::mutex suspending_;
+    detail::Mutex suspending_;
     detail::Wakeup wakeup_;
 };
 

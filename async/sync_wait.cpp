@@ -1,9 +1,9 @@
 #include <condition_variable>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include <stategraph/detail/async.hpp>
+#include <stategraph/detail/mutex.hpp>
 
 // Blocking until a coroutine ends; meanwhile the thread is where that coroutine and what it awaits go on.
 namespace stategraph::detail {
@@ -14,18 +14,18 @@ public:
     Home home() noexcept { return {this, &ops}; }
 
     void end() noexcept {
-        const std::lock_guard lock(mutex_);
+        const detail::LockGuard lock(mutex_);
         is_over_ = true;
         changed_.notify_one();
     }
 
     void serve() {
-        std::unique_lock lock(mutex_);
+        detail::UniqueLock lock(mutex_);
         std::vector<Work> taken;
         std::size_t next = 0;  // in `taken`
         for (;;) {
             if (next == taken.size()) {
-                changed_.wait(lock, [this] { return is_over_ || !queue_.empty(); });
+                changed_.wait(lock.native(), [this]() SG_REQUIRES(mutex_) { return is_over_ || !queue_.empty(); });
                 taken.clear();
                 next = 0;
                 std::swap(taken, queue_);
@@ -46,16 +46,16 @@ public:
 private:
     static void post(void* place, const Work& work) {
         auto& self = *static_cast<WaitingThread*>(place);
-        const std::lock_guard lock(self.mutex_);
+        const detail::LockGuard lock(self.mutex_);
         self.queue_.push_back(work);
         self.changed_.notify_one();  // under the lock: behind it this may be gone
     }
     static constexpr HomeOps ops{.post = post, .may_block = true};
 
-    std::mutex mutex_;
+    detail::Mutex mutex_;
     std::condition_variable changed_;
-    std::vector<Work> queue_;  // takes no memory until a coroutine waits for something
-    bool is_over_ = false;
+    std::vector<Work> queue_ SG_GUARDED_BY(mutex_);  // takes no memory until a coroutine waits for something
+    bool is_over_ SG_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace

@@ -24,7 +24,7 @@ void Timers::startServing() {
 }
 
 void Timers::add(Timer& timer) {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     startServing();
     heap_.push_back(nullptr);
     put(heap_.size() - 1, &timer);
@@ -34,7 +34,7 @@ void Timers::add(Timer& timer) {
 
 bool Timers::postAtAll(Timer& timer) noexcept {
     if (post(timer)) return true;
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     try {
         startServing();
     } catch (...) {
@@ -47,7 +47,7 @@ bool Timers::postAtAll(Timer& timer) noexcept {
 }
 
 bool Timers::remove(Timer& timer) noexcept {
-    const std::lock_guard lock(mutex_);
+    const detail::LockGuard lock(mutex_);
     if (timer.place == Timer::none) return false;
     if (timer.place == Timer::late) {
         Timer** at = &late_;
@@ -91,22 +91,22 @@ void Timers::postLate() noexcept {
 }
 
 void Timers::serve() {
-    std::unique_lock lock(mutex_);
+    detail::UniqueLock lock(mutex_);
     for (;;) {
         postLate();
         const auto now = std::chrono::steady_clock::now();
         if (!heap_.empty() && heap_.front()->at <= now) {
             goOff(*heap_.front());
         } else if (late_ != nullptr) {
-            changed_.wait_for(lock, std::chrono::milliseconds(1));
+            changed_.wait_for(lock.native(), std::chrono::milliseconds(1));
         } else if (heap_.empty()) {
-            changed_.wait(lock);
+            changed_.wait(lock.native());
         } else {
             // An hour at a time: sleepers of centuries would overflow the clock of the wait. A copy, as the timer may
             // go during the wait.
             const std::chrono::steady_clock::time_point until =
                 std::min(heap_.front()->at, now + std::chrono::hours(1));
-            changed_.wait_until(lock, until);
+            changed_.wait_until(lock.native(), until);
         }
     }
 }

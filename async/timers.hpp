@@ -2,9 +2,9 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
-#include <mutex>
 #include <vector>
 
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/task.hpp>
 
 #include "src/threads/fork.hpp"
@@ -39,24 +39,24 @@ public:
     static Timers& common();
 
 private:
-    void lockForFork() noexcept override { mutex_.lock(); }
-    void unlockAfterFork() noexcept override { mutex_.unlock(); }
-    void restartInChild() noexcept override;
-    void startServing();
+    void lockForFork() noexcept override SG_ACQUIRE(mutex_) { mutex_.lock(); }
+    void unlockAfterFork() noexcept override SG_RELEASE(mutex_) { mutex_.unlock(); }
+    void restartInChild() noexcept override SG_RELEASE(mutex_);
+    void startServing() SG_REQUIRES(mutex_);
     void serve();
-    void goOff(Timer& timer) noexcept;
+    void goOff(Timer& timer) noexcept SG_REQUIRES(mutex_);
     static bool post(const Timer& timer) noexcept;
-    void postLate() noexcept;
-    void take(std::size_t place) noexcept;
-    void up(std::size_t place) noexcept;
-    void down(std::size_t place) noexcept;
-    void put(std::size_t place, Timer* timer) noexcept;
+    void postLate() noexcept SG_REQUIRES(mutex_);
+    void take(std::size_t place) noexcept SG_REQUIRES(mutex_);
+    void up(std::size_t place) noexcept SG_REQUIRES(mutex_);
+    void down(std::size_t place) noexcept SG_REQUIRES(mutex_);
+    void put(std::size_t place, Timer* timer) noexcept SG_REQUIRES(mutex_);
 
-    std::mutex mutex_;
+    detail::Mutex mutex_;
     std::condition_variable changed_;
-    std::vector<Timer*> heap_;
-    Timer* late_ = nullptr;
-    bool is_served_ = false;
+    std::vector<Timer*> heap_ SG_GUARDED_BY(mutex_);
+    Timer* late_ SG_GUARDED_BY(mutex_) = nullptr;
+    bool is_served_ SG_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace stategraph::engine
