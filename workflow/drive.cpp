@@ -2,10 +2,10 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <mutex>
 #include <utility>
 
 #include <stategraph/control.hpp>
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/error.hpp>
 
 #include "workflow/refuse.hpp"
@@ -15,10 +15,10 @@ namespace {
 
 // Until a time, or until the run is to end.
 void sleepUntil(std::chrono::system_clock::time_point until, const std::stop_token& stop) {
-    std::mutex mutex;
+    stategraph::detail::Mutex mutex;
     std::condition_variable_any changed;
-    std::unique_lock lock(mutex);
-    changed.wait_until(lock, stop, until, [] { return false; });
+    stategraph::detail::UniqueLock lock(mutex);
+    changed.wait_until(lock.native(), stop, until, [] { return false; });
 }
 
 }  // namespace
@@ -40,7 +40,7 @@ Drive::Drive(std::shared_ptr<const Flow::Impl> flow, std::string run_id, RunInpu
     session_->tell({.kind = RunEvent::Kind::start});
     if (options.control)
         linked_.emplace(options.control->stopToken(), [session = session_] { session->stop.request_stop(); });
-    const std::lock_guard lock(flow_->mutex);
+    const stategraph::detail::LockGuard lock(flow_->mutex);
     is_known_ = flow_->live.emplace(run_id_, session_).second;  // of two, the first has the thread
 }
 
@@ -48,7 +48,7 @@ Drive::~Drive() { close(); }
 
 // From here on a cancel is an edit of the thread, and not a request to the run.
 void Drive::close() noexcept {
-    const std::lock_guard lock(flow_->mutex);
+    const stategraph::detail::LockGuard lock(flow_->mutex);
     if (std::exchange(is_known_, false)) flow_->live.erase(run_id_);
 }
 

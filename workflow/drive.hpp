@@ -45,7 +45,7 @@ private:
     bool claims_;
     std::shared_ptr<Session> session_;
     RunConfig config_;
-    bool is_known_ = false;
+    bool is_known_ SG_GUARDED_BY(flow_->mutex) = false;
     std::optional<std::stop_callback<std::function<void()>>> linked_;
 };
 

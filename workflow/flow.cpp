@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <chrono>
-#include <mutex>
 #include <optional>
 #include <thread>
 
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/error.hpp>
 #include <stategraph/workflow/run.hpp>
 
@@ -39,7 +39,7 @@ Update<State> goingOnWith(const State& state, const RunOptions& options) {
 std::optional<bool> Flow::Impl::cancelLive(const std::string& run_id) const {
     std::shared_ptr<Session> session;
     {
-        const std::lock_guard lock(mutex);
+        const stategraph::detail::LockGuard lock(mutex);
         const auto found = live.find(run_id);
         if (found != live.end()) session = found->second.lock();
     }
@@ -57,7 +57,7 @@ std::vector<Flow::DueRun> Flow::Impl::dueRuns() const {
         for (UnfinishedThread& thread : saver->unfinishedThreads({.reason = reason})) {
             if (!thread.thread_id.starts_with(prefix)) continue;
             DueRun one{thread.thread_id.substr(prefix.size()), thread.wake_at};
-            const std::lock_guard lock(mutex);
+            const stategraph::detail::LockGuard lock(mutex);
             if (!live.contains(one.run_id)) due.push_back(std::move(one));
         }
     }

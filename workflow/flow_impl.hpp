@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/saver.hpp>
 
 #include "workflow/bell.hpp"
@@ -28,8 +28,8 @@ struct Flow::Impl {
     std::shared_ptr<const Plan> plan;
     CompiledGraph<State> graph;
     std::shared_ptr<BaseCheckpointSaver> saver;
-    mutable std::mutex mutex = {};
-    mutable std::map<std::string, std::weak_ptr<Session>> live = {};  // by run
+    mutable stategraph::detail::Mutex mutex = {};
+    mutable std::map<std::string, std::weak_ptr<Session>> live SG_GUARDED_BY(mutex) = {};  // by run
     mutable Bells bells = {};
 
     std::string threadNameOf(std::string_view run_id) const { return plan->definition.id + "/" + std::string(run_id); }

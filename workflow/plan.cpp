@@ -217,7 +217,7 @@ void Session::noteFailure(const std::string& path) const noexcept {
             text = error.what();
         } catch (...) {
         }
-        const std::lock_guard lock(mutex_);
+        const stategraph::detail::LockGuard lock(mutex_);
         failures_.insert_or_assign({path, std::move(text)}, std::current_exception());
     } catch (...) {
         // No memory: the text alone is known then.
@@ -225,7 +225,7 @@ void Session::noteFailure(const std::string& path) const noexcept {
 }
 
 std::exception_ptr Session::failureOf(const std::string& path, const std::string& text) const {
-    const std::lock_guard lock(mutex_);
+    const stategraph::detail::LockGuard lock(mutex_);
     const auto found = failures_.find({path, text});
     return found == failures_.end() ? nullptr : found->second;
 }

@@ -3,13 +3,13 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include <stategraph/compiled_graph.hpp>
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/graph.hpp>
 #include <stategraph/workflow/definition.hpp>
 #include <stategraph/workflow/run.hpp>
@@ -80,7 +80,7 @@ public:
     bool isWatched() const noexcept { return on_event != nullptr; }
     void tell(const RunEvent& event) const {
         if (!on_event) return;
-        const std::lock_guard lock(mutex_);
+        const stategraph::detail::LockGuard lock(mutex_);
         try {
             on_event(event);
         } catch (...) {
@@ -91,13 +91,13 @@ public:
     /// What `cancel` calls to store that the run is cancelled. True: it is stored, by this call or an earlier one.
     template <class Store>
     bool storeCancel(Store store) {
-        const std::lock_guard lock(cancel_mutex_);
+        const stategraph::detail::LockGuard lock(cancel_mutex_);
         is_cancel_stored_ = store() || is_cancel_stored_;
         return is_cancel_stored_;
     }
     /// Whether somebody was told that the run is cancelled. Waits for who is about to be.
     bool isCancelStored() const {
-        const std::lock_guard lock(cancel_mutex_);
+        const stategraph::detail::LockGuard lock(cancel_mutex_);
         return is_cancel_stored_;
     }
     /// Keeps the exception being handled, which an attempt of a step threw: the stored record has only the text.
@@ -106,10 +106,11 @@ public:
     std::exception_ptr failureOf(const std::string& path, const std::string& text) const;
 
 private:
-    mutable std::mutex mutex_;
-    mutable std::mutex cancel_mutex_;
-    bool is_cancel_stored_ = false;
-    mutable std::map<std::pair<std::string, std::string>, std::exception_ptr> failures_;  // by path and text
+    mutable stategraph::detail::Mutex mutex_;
+    mutable stategraph::detail::Mutex cancel_mutex_;
+    bool is_cancel_stored_ SG_GUARDED_BY(cancel_mutex_) = false;
+    mutable std::map<std::pair<std::string, std::string>, std::exception_ptr> failures_
+        SG_GUARDED_BY(mutex_);  // by path and text
 };
 bool isWatched(Runtime& runtime);
 bool isCanceled(Runtime& runtime);

@@ -89,7 +89,7 @@ private:
         for (std::size_t i = 0; i < count; ++i) {
             auto& one = view.items.emplace_back();
             const auto item = state.items.find(static_cast<std::int64_t>(i));
-            if (item != state.items.end()) show(&place, item->second, one.emplace());
+            if (item != state.items.end()) show(&place, item->second, one.emplace(StepView()));
         }
     }
 
