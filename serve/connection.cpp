@@ -34,7 +34,7 @@ private:
 
 Connection::Connection(std::shared_ptr<Shared> shared, asio::ip::tcp::socket socket)
     : shared_(std::move(shared)), socket_(std::make_shared<Socket>(std::move(socket))) {
-    const std::lock_guard lock(shared_->open_mutex);
+    const stategraph::detail::LockGuard lock(shared_->open_mutex);
     place_ = shared_->open.insert(shared_->open.end(), this);
     ++shared_->connections;
 }
@@ -42,7 +42,7 @@ Connection::Connection(std::shared_ptr<Shared> shared, asio::ip::tcp::socket soc
 Connection::~Connection() {
     // What a response waits for has the socket too, and may outlive a coroutine that Asio destroyed.
     socket_->close();
-    const std::lock_guard lock(shared_->open_mutex);
+    const stategraph::detail::LockGuard lock(shared_->open_mutex);
     shared_->open.erase(place_);
     --shared_->connections;
 }
@@ -204,7 +204,7 @@ Connection::Reply Connection::reply(const Request& request) {
                               ",\"connections\":" + std::to_string(shared_->connections) + "}\n");
     }
     if (route.action == Action::page) {
-        const std::lock_guard lock(shared_->mutex);
+        const stategraph::detail::LockGuard lock(shared_->mutex);
         const auto page = shared_->pages.find(route.path);
         if (page == shared_->pages.end()) return refused(http::status::not_found, "there is nothing at " + route.path);
         return textAnswer(request, http::status::ok, page->second.content_type, page->second.text);

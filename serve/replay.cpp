@@ -68,7 +68,7 @@ void Replay::add(const std::string& line) {
     if (begin > 0 && part.text.empty()) return;  // it says nothing
     part.is_delta = begin > 0;
     part.is_transient = isTransient(line);
-    const std::lock_guard lock(mutex_);
+    const stategraph::detail::LockGuard lock(mutex_);
     if (!takes()) return;
     const bool joins = begin > 0 && grows(part.head);
     const std::size_t more = part.text.size() + (joins ? 0 : part.head.size() + part_bytes);
@@ -90,7 +90,7 @@ void Replay::end(State state) noexcept { change(State::held, State::open, state)
 
 /// From one of two states, or not at all.
 void Replay::change(State one, State other, State next) noexcept {
-    const std::lock_guard lock(mutex_);
+    const stategraph::detail::LockGuard lock(mutex_);
     if (state_ != one && state_ != other) return;
     state_ = next;
     wakeReaders();
@@ -105,14 +105,14 @@ void Replay::wakeReaders() noexcept {
 }
 
 Replay::Place Replay::join(const std::shared_ptr<Reader>& reader) {
-    const std::lock_guard lock(mutex_);
+    const stategraph::detail::LockGuard lock(mutex_);
     std::erase_if(readers_, [](const std::weak_ptr<Reader>& each) { return each.expired(); });
     readers_.push_back(reader);
     return {.first_transient = parts_.size()};
 }
 
 Replay::State Replay::read(Place& place, std::size_t bytes, std::vector<std::string>& lines) const {
-    const std::lock_guard lock(mutex_);
+    const stategraph::detail::LockGuard lock(mutex_);
     if (state_ == State::held) return State::held;
     std::size_t taken = 0;
     for (; place.part < parts_.size(); ++place.part, place.offset = 0) {
@@ -135,7 +135,7 @@ Replay::State Replay::read(Place& place, std::size_t bytes, std::vector<std::str
 }
 
 Replay::State Replay::state() const {
-    const std::lock_guard lock(mutex_);
+    const stategraph::detail::LockGuard lock(mutex_);
     return state_;
 }
 
@@ -152,7 +152,7 @@ const char* Replay::reasonOf(State state) noexcept {
 }
 
 std::size_t Replay::bytes() const {
-    const std::lock_guard lock(mutex_);
+    const stategraph::detail::LockGuard lock(mutex_);
     return bytes_;
 }
 

@@ -4,9 +4,10 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
+
+#include <stategraph/detail/mutex.hpp>
 
 namespace stategraph::serve {
 
@@ -57,7 +58,10 @@ public:
     /// One line of the protocol "ui". Errors: std::bad_alloc; nothing is added then.
     void add(const std::string& line);
     /// Keeps the readers waiting until `release`, or `end`. Call it before there are readers.
-    void hold() noexcept { state_ = State::held; }
+    void hold() noexcept {
+        const stategraph::detail::LockGuard lock(mutex_);
+        state_ = State::held;
+    }
     void release() noexcept;
     /// There is no more. Without effect after the first time.
     void end(State state = State::ended) noexcept;
@@ -76,21 +80,21 @@ private:
         bool is_delta = false;
         bool is_transient = false;
     };
-    bool grows(const std::string& head) const;
-    bool makeRoom(std::size_t more);
-    void forgetTransient();
-    bool takes() const noexcept { return state_ == State::open || state_ == State::held; }
-    void wakeReaders() noexcept;
+    bool grows(const std::string& head) const SG_REQUIRES(mutex_);
+    bool makeRoom(std::size_t more) SG_REQUIRES(mutex_);
+    void forgetTransient() SG_REQUIRES(mutex_);
+    bool takes() const noexcept SG_REQUIRES(mutex_) { return state_ == State::open || state_ == State::held; }
+    void wakeReaders() noexcept SG_REQUIRES(mutex_);
     void change(State one, State other, State next) noexcept;
 
     const Limits limits_;
     const std::shared_ptr<std::atomic<std::size_t>> all_;
-    mutable std::mutex mutex_;
-    std::deque<Part> parts_;
-    std::deque<std::size_t> transient_;  // which parts
-    std::vector<std::weak_ptr<Reader>> readers_;
-    std::size_t bytes_ = 0;
-    State state_ = State::open;
+    mutable stategraph::detail::Mutex mutex_;
+    std::deque<Part> parts_ SG_GUARDED_BY(mutex_);
+    std::deque<std::size_t> transient_ SG_GUARDED_BY(mutex_);  // which parts
+    std::vector<std::weak_ptr<Reader>> readers_ SG_GUARDED_BY(mutex_);
+    std::size_t bytes_ SG_GUARDED_BY(mutex_) = 0;
+    State state_ SG_GUARDED_BY(mutex_) = State::open;
 };
 
 }  // namespace stategraph::serve

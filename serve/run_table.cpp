@@ -6,24 +6,24 @@
 namespace stategraph::serve {
 
 bool ActiveRun::hasEnded() const {
-    const std::lock_guard lock(mutex_);
+    const stategraph::detail::LockGuard lock(mutex_);
     return ended_;
 }
 
 std::exception_ptr ActiveRun::error() const {
-    const std::lock_guard lock(mutex_);
+    const stategraph::detail::LockGuard lock(mutex_);
     return error_;
 }
 
 void ActiveRun::tell(std::vector<std::shared_ptr<stategraph::detail::SubscriptionImpl>> readers) {
-    const std::lock_guard lock(mutex_);
+    const stategraph::detail::LockGuard lock(mutex_);
     readers_ = std::move(readers);
 }
 
 void ActiveRun::end(std::exception_ptr error) noexcept {
     std::vector<std::shared_ptr<stategraph::detail::SubscriptionImpl>> readers;
     {
-        const std::lock_guard lock(mutex_);
+        const stategraph::detail::LockGuard lock(mutex_);
         ended_ = true;
         error_ = std::move(error);
         readers = std::move(readers_);
@@ -37,7 +37,7 @@ std::exception_ptr RunTable::notBegun() {
 
 std::shared_ptr<ActiveRun> RunTable::add(const Key& key, std::shared_ptr<Replay> replay) {
     auto run = std::make_shared<ActiveRun>(std::move(replay));
-    const std::lock_guard lock(mutex_);
+    const stategraph::detail::LockGuard lock(mutex_);
     if (is_closed_) throw InvalidUpdateError("the server is about to end, and begins no more runs");
     if (runs_.size() >= runs_max_)
         throw InvalidUpdateError("the server has as many runs under way as it may; try again later");
@@ -81,18 +81,18 @@ std::shared_ptr<ActiveRun> RunTable::Place::begin(const Begin& work) {
 }
 
 std::shared_ptr<ActiveRun> RunTable::find(const Endpoint& endpoint, const ThreadId& thread) const {
-    const std::lock_guard lock(mutex_);
+    const stategraph::detail::LockGuard lock(mutex_);
     const auto found = runs_.find({&endpoint, thread.toString()});
     return found == runs_.end() ? nullptr : found->second;
 }
 
 std::size_t RunTable::size() const {
-    const std::lock_guard lock(mutex_);
+    const stategraph::detail::LockGuard lock(mutex_);
     return runs_.size();
 }
 
 void RunTable::drain() noexcept {
-    const std::lock_guard lock(mutex_);
+    const stategraph::detail::LockGuard lock(mutex_);
     is_closed_ = true;
     for (const auto& [key, run] : runs_) {
         try {
@@ -104,20 +104,20 @@ void RunTable::drain() noexcept {
 }
 
 void RunTable::stop() noexcept {
-    const std::lock_guard lock(mutex_);
+    const stategraph::detail::LockGuard lock(mutex_);
     is_closed_ = true;
     for (const auto& [key, run] : runs_) run->control()->requestStop();
 }
 
 bool RunTable::waitUntilEmpty(std::chrono::milliseconds patience) const {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, patience, [this] { return runs_.empty(); });
+    stategraph::detail::UniqueLock lock(mutex_);
+    return changed_.wait_for(lock.native(), patience, [this]() SG_REQUIRES(mutex_) { return runs_.empty(); });
 }
 
 void RunTable::end(const Key& key, std::exception_ptr error) noexcept {
     std::shared_ptr<ActiveRun> run;
     {
-        const std::lock_guard lock(mutex_);
+        const stategraph::detail::LockGuard lock(mutex_);
         const auto found = runs_.find(key);
         if (found == runs_.end()) return;
         run = std::move(found->second);

@@ -4,11 +4,11 @@
 #include <exception>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/executor.hpp>
 #include <stategraph/run_control.hpp>
 #include <stategraph/serve/endpoint.hpp>
@@ -37,10 +37,10 @@ private:
 
     const std::shared_ptr<RunControl> control_ = std::make_shared<RunControl>();
     const std::shared_ptr<Replay> replay_;
-    mutable std::mutex mutex_;
-    bool ended_ = false;
-    std::exception_ptr error_;
-    std::vector<std::shared_ptr<stategraph::detail::SubscriptionImpl>> readers_;
+    mutable stategraph::detail::Mutex mutex_;
+    bool ended_ SG_GUARDED_BY(mutex_) = false;
+    std::exception_ptr error_ SG_GUARDED_BY(mutex_);
+    std::vector<std::shared_ptr<stategraph::detail::SubscriptionImpl>> readers_ SG_GUARDED_BY(mutex_);
 };
 
 /// The runs that are under way. Safe from any thread; must be a shared_ptr's.
@@ -92,10 +92,10 @@ private:
     const std::size_t runs_max_;
     const std::exception_ptr not_begun_;  // made before memory runs out
     const std::shared_ptr<Executor> executor_;
-    mutable std::mutex mutex_;
+    mutable stategraph::detail::Mutex mutex_;
     mutable std::condition_variable changed_;
-    std::map<Key, std::shared_ptr<ActiveRun>> runs_;
-    bool is_closed_ = false;
+    std::map<Key, std::shared_ptr<ActiveRun>> runs_ SG_GUARDED_BY(mutex_);
+    bool is_closed_ SG_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace stategraph::serve

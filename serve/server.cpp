@@ -5,7 +5,6 @@
 #include <condition_variable>
 #include <csignal>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -17,6 +16,7 @@
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/signal_set.hpp>
 
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/detail/plain_name.hpp>
 #include <stategraph/error.hpp>
 
@@ -114,7 +114,7 @@ struct Server::Impl {
     void drain(std::chrono::milliseconds patience) noexcept {
         constexpr std::chrono::milliseconds longest = std::chrono::hours(24 * 365);
         {
-            const std::lock_guard lock(mutex);
+            const stategraph::detail::LockGuard lock(mutex);
             if (!deadline) deadline = Clock::now() + std::min(patience, longest);
         }
         context.stop();
@@ -124,8 +124,8 @@ struct Server::Impl {
         context.stop();
     }
     void wait() {
-        std::unique_lock lock(mutex);
-        ended.wait(lock, [this] { return has_ended; });
+        stategraph::detail::UniqueLock lock(mutex);
+        ended.wait(lock.native(), [this]() SG_REQUIRES(mutex) { return has_ended; });
     }
 
     const std::shared_ptr<Shared> shared;
@@ -199,7 +199,7 @@ private:
     }
 
     std::optional<Clock::time_point> drainsUntil() {
-        const std::lock_guard lock(mutex);
+        const stategraph::detail::LockGuard lock(mutex);
         return deadline;
     }
     void beginDraining() noexcept {
@@ -219,7 +219,7 @@ private:
     }
     /// False: some could not be closed, for want of memory.
     bool closeAll() noexcept {
-        const std::lock_guard lock(shared->open_mutex);
+        const stategraph::detail::LockGuard lock(shared->open_mutex);
         bool all = true;
         for (Connection* const each : shared->open) all = each->close() && all;
         return all;
@@ -234,7 +234,7 @@ private:
         for (int left = 100; left > 0 && !closeAll(); --left)
             std::this_thread::sleep_for(std::chrono::milliseconds(10));
         for (const auto& worker : workers) worker->guard.reset();
-        const std::lock_guard lock(mutex);
+        const stategraph::detail::LockGuard lock(mutex);
         has_ended = true;
         ended.notify_all();
     }
@@ -244,10 +244,10 @@ private:
     std::size_t next_worker = 0;
     int looks_without_runs = 0;
     bool is_accepting = false;
-    std::mutex mutex;
-    std::optional<Clock::time_point> deadline;  // of a drain
+    stategraph::detail::Mutex mutex;
+    std::optional<Clock::time_point> deadline SG_GUARDED_BY(mutex);  // of a drain
     std::condition_variable ended;
-    bool has_ended = false;
+    bool has_ended SG_GUARDED_BY(mutex) = false;
     asio::io_context context;
     Guard guard;
     tcp::acceptor acceptor;
@@ -266,14 +266,14 @@ Server::~Server() {
 void Server::add(const std::string& name, std::shared_ptr<Endpoint> endpoint) {
     if (!stategraph::detail::isPlainName(name) || name == "health")
         throw InvalidArgumentError("an endpoint's name is 1 to 64 letters, digits, '-' and '_': '" + name + "'");
-    const std::lock_guard lock(impl_->shared->mutex);
+    const stategraph::detail::LockGuard lock(impl_->shared->mutex);
     if (!impl_->shared->endpoints.emplace(name, std::move(endpoint)).second) {
         throw InvalidArgumentError("there is an endpoint '" + name + "' already");
     }
 }
 
 void Server::page(const std::string& path, std::string content_type, std::string text) {
-    const std::lock_guard lock(impl_->shared->mutex);
+    const stategraph::detail::LockGuard lock(impl_->shared->mutex);
     impl_->shared->pages[path] = {std::move(content_type), std::move(text)};
 }
 

@@ -3,9 +3,9 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include <stategraph/detail/mutex.hpp>
 #include <stategraph/serve/server.hpp>
 
 #include "serve/http.hpp"
@@ -29,7 +29,7 @@ struct Shared {
 
     /// Null if there is none.
     std::shared_ptr<Endpoint> endpoint(const std::string& name) const {
-        const std::lock_guard lock(mutex);
+        const stategraph::detail::LockGuard lock(mutex);
         const auto found = endpoints.find(name);
         return found == endpoints.end() ? nullptr : found->second;
     }
@@ -41,12 +41,12 @@ struct Shared {
     /// What all replays take.
     const std::shared_ptr<std::atomic<std::size_t>> replay_bytes = std::make_shared<std::atomic<std::size_t>>(0);
     /// The connections that exist. Each enters and removes itself.
-    std::mutex open_mutex;
-    std::list<Connection*> open;
+    stategraph::detail::Mutex open_mutex;
+    std::list<Connection*> open SG_GUARDED_BY(open_mutex);
 
-    mutable std::mutex mutex;
-    std::map<std::string, std::shared_ptr<Endpoint>> endpoints;
-    std::map<std::string, Page> pages;
+    mutable stategraph::detail::Mutex mutex;
+    std::map<std::string, std::shared_ptr<Endpoint>> endpoints SG_GUARDED_BY(mutex);
+    std::map<std::string, Page> pages SG_GUARDED_BY(mutex);
 };
 
 }  // namespace stategraph::serve
