@@ -4,7 +4,7 @@
 #   need_packages build   compiler, CMake, Ninja, Boost, xxHash, RocksDB, OpenSSL, valijson
 #   need_packages tests   and doctest, Google Benchmark
 #   need_packages benchmarks  and Google Benchmark, gnuplot
-#   need_packages clang   and clang++-16
+#   need_packages clang   and clang++-16 (scripts/check_locks.sh, the preset clang)
 #
 # The script that sources this sets repo, the repository's folder.
 #

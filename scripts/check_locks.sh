@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Checks that what a mutex guards is used under that mutex: clang's -Wthread-safety over the library's sources, which say
+# with SG_GUARDED_BY and SG_REQUIRES what is guarded (include/stategraph/detail/mutex.hpp).
+#
+#   ./scripts/check_locks.sh           all sources, six at a time as the preset once compiles them (under two minutes on
+#                                      two cores); exit code 1 if something is wrong
+#   ./scripts/check_locks.sh FILE...   these sources alone
+#
+# Without clang++-16 it says so and checks only that all mutexes of the library are annotated ones.
+set -euo pipefail
+repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source=scripts/lib/packages.sh
+. "$repo/scripts/lib/packages.sh"
+cd "$repo"
+rooms=(include src checkpoint store storage json async schema workflow model agent serve)
+jobs=$(nproc)
+
+# The standard library's mutexes and guards are unknown to the analysis. Those of the annotated classes are `wrapped_`.
+bare=$(grep -rnE 'std::(recursive_|shared_|timed_|recursive_timed_|shared_timed_)?mutex( +[a-z_]+\b|, [0-9]+>)|std::(lock_guard|scoped_lock)\b' \
+  --include='*.hpp' --include='*.cpp' "${rooms[@]}" | grep -vE 'include/stategraph/detail/mutex\.hpp:|std::shared_mutex wrapped_;|^[^:]*:[0-9]+: *//' || true)
+if [ -n "$bare" ]; then
+  printf 'Use detail::Mutex, LockGuard and UniqueLock (stategraph/detail/mutex.hpp), which clang can check:\n%s\n' "$bare"
+  exit 1
+fi
+
+if ! have clang++-16; then
+  note "clang++-16 is not installed (Debian: clang-16): that locks are held is not checked."
+  exit 0
+fi
+
+# A unit is a file of names.
+units=$(mktemp -d)
+trap 'rm -rf "$units"' EXIT
+if [ $# -gt 0 ]; then
+  printf '%s\n' "$@" | split -l 1 -a 4 - "$units/unit."
+else
+  # of NAME DEPTH FOLDER...: the sources of a target, as in cmake/Sources.cmake.
+  of() {
+    local name=$1 depth=$2
+    shift 2
+    find "$@" -maxdepth "$depth" -name '*.cpp' | LC_ALL=C sort | split -l 6 -a 2 - "$units/$name."
+  }
+  of core 9 src checkpoint store storage/memory
+  for room in json async agent serve workflow workflow/from_json schema model model/http storage/rocksdb storage/encrypted; do
+    of "$(basename "$room")" 1 "$room"
+  done
+fi
+
+use_unpacked_boost
+includes=(-Iinclude -I.)
+IFS=: read -r -a prefixes <<<"${CMAKE_PREFIX_PATH:-}"
+for prefix in "${prefixes[@]}" build/valijson/usr; do
+  if [ -d "$prefix/include" ]; then includes+=(-isystem "$prefix/include"); fi
+done
+cxx=clang++-16  # for has_header
+if ! CMAKE_PREFIX_PATH="build/valijson/usr:${CMAKE_PREFIX_PATH:-}" has_header valijson/validator.hpp; then
+  note "valijson is not there: schema/ and workflow/from_json/ are left out."
+  grep -lE '^(schema|workflow/from_json)/' "$units"/* | xargs -r rm
+fi
+
+check() {
+  local unit=$1
+  shift
+  sed 's/.*/#include "&"/' "$unit" |
+    clang++-16 -x c++ -std=c++20 -fsyntax-only -Wno-everything -Werror=thread-safety "$@" -
+}
+export -f check
+started=$SECONDS
+# Backwards by name, so that the longest, those of serve, begin.
+if ! find "$units" -type f | sort -r | xargs -P "$jobs" -I{} bash -c 'check "$@"' check {} "${includes[@]}"; then
+  cat <<'TEXT'
+A member that a mutex guards is used without it, or a function is called without the mutex that it requires (above).
+Lock it, or say with SG_REQUIRES that the callers hold it: CONTRIBUTING.md, "Locks".
+TEXT
+  exit 1
+fi
+note "locks: $(cat "$units"/* | wc -l) sources, $((SECONDS - started)) s"
