@@ -23,6 +23,8 @@ constexpr std::size_t replay_bytes_min = 4096;
 // Room that a buffer keeps for the next run.
 constexpr std::size_t kept_bytes_max = std::size_t{64} << 10U;
 constexpr std::size_t kept_fields_max = 256;
+// Of a record that another run's was like.
+constexpr std::size_t expected_bytes_max = std::size_t{64} << 20U;
 // What reading one more commit costs, in bytes of the same effort.
 constexpr std::size_t row_cost_bytes = 48;
 // What a commit that holds everything has of one log of a subgraph, its name not counted.
@@ -154,7 +156,8 @@ void LogWriter::encodeInPlace(const State& state, bool snapshot, std::string& ou
     const Extent extent = extentOf(state, snapshot);
     const std::size_t start = openCommit(fields_, extent.channels, out);
     operations_.clear();
-    out.reserve(out.size() + extent.bytes);
+    // Growing would copy a large state once more; room that stays empty costs no memory.
+    out.reserve(out.size() + std::max(extent.bytes, std::min(whole_bytes_, expected_bytes_max)));
     operations_.entries.swap(out);
     try {
         logState(state, snapshot);
@@ -164,6 +167,7 @@ void LogWriter::encodeInPlace(const State& state, bool snapshot, std::string& ou
     }
     operations_.entries.swap(out);
     closeCommit(fields_, start, out);
+    whole_bytes_ = out.size();
 }
 
 void LogWriter::logState(const State& state, bool snapshot) {

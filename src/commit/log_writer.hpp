@@ -158,6 +158,7 @@ private:
     checkpoint::CommitFields fields_;
     std::string named_writes_;
     std::string record_;
+    std::size_t whole_bytes_ = 0;  // of the last record that held a state, also another run's: the next is expected so
     ScheduleFields schedule_;
 
     // Stored channels that this program does not know, as they were when the run began; they never change.
