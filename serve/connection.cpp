@@ -224,9 +224,15 @@ Connection::Reply Connection::reply(const Request& request) {
             return eventsOf(request, route, endpoint);
         case Action::chat:
             return chatOf(request, route, endpoint);
-        default:
+        case Action::start:
+        case Action::resume:
+        case Action::decide:
             return runOf(request, route, endpoint);
+        case Action::health:
+        case Action::page:
+            break;  // answered above
     }
+    return refused(http::status::not_found, "there is nothing at " + route.path);
 }
 
 }  // namespace stategraph::serve

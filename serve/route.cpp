@@ -126,9 +126,16 @@ bool takes(Action action, std::string_view method) noexcept {
         case Action::cancel:
         case Action::chat:
             return method == "POST";
-        default:
+        case Action::state:
+        case Action::history:
+        case Action::events:
+        case Action::chat_stream:
+        case Action::schema:
+        case Action::health:
+        case Action::page:
             return method == "GET" || method == "HEAD";
     }
+    return false;
 }
 
 }  // namespace stategraph::serve
