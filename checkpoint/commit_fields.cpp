@@ -212,6 +212,7 @@ void CommitReader::read(const RowKey& key, std::string_view bytes) {
     fields.clear();
     fields.id = key.id;
     fields.base = key.id;
+    size = bytes.size();
     const std::string_view body = openRecord(key, bytes);
     try {
         Decoder in(body);

@@ -94,8 +94,9 @@ CommitFields readCommit(const RowKey& key, std::string_view bytes, bool header_o
 struct CommitReader {
     CommitFields fields;
     std::vector<LoggedOp> operations;
+    std::size_t size = 0;  // of the record
 
-    /// Replaces both. Errors: those of `readCommit`, and operations that are none.
+    /// Replaces all. Errors: those of `readCommit`, and operations that are none.
     void read(const RowKey& key, std::string_view bytes);
 };
 

@@ -159,11 +159,12 @@ const FoldedChannel* Folded::find(std::string_view channel) const noexcept {
 Folded fold(const LogName& log, CheckpointTuple tuple) {
     Folded folded;
     folded.tuple = std::move(tuple);
-    for (const auto& row : folded.tuple.commits) folded.replay_bytes += row.bytes.size();
     Folder folder(folded);
     bool is_newest = true;
     const CheckpointId first = walkBack(log, folded.tuple, [&](const CommitReader& commit) {
         folder.take(commit);
+        folded.replay_bytes += commit.size;
+        ++folded.replay_commits;
         if (std::exchange(is_newest, false)) folded.commit = commit.fields;
     });
     folder.finish();

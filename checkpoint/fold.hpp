@@ -61,8 +61,9 @@ struct Folded {
     FoldedRan ran;
     std::uint64_t graph = 0;
     std::uint64_t schema = 0;
-    /// Bytes of the commits it was read from.
+    /// The commits it was read from: their bytes, and how many they are.
     std::size_t replay_bytes = 0;
+    std::size_t replay_commits = 0;
     /// One of them has what this version does not know.
     bool says_more = false;
 

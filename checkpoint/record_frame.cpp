@@ -23,7 +23,6 @@ std::string RowKey::toString() const {
 namespace stategraph::checkpoint {
 namespace {
 
-constexpr std::size_t frame_size = 9;
 constexpr unsigned char newest_version = naming_version;
 
 std::uint64_t checksum(CheckpointId id, unsigned char version, std::string_view body) {

@@ -15,6 +15,9 @@ inline constexpr unsigned char sealed_version = 2;
 /// A commit of which some operations stand for values of its parent's input; else as format_version.
 inline constexpr unsigned char naming_version = 3;
 
+/// The version and the checksum.
+inline constexpr std::size_t frame_size = 9;
+
 /// Appends the version and a place for the checksum; `closeFrame` fills it in, over all that was appended since.
 std::size_t openFrame(std::string& out, unsigned char version);
 void closeFrame(CheckpointId id, std::string& out, std::size_t start);

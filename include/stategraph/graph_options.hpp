@@ -13,6 +13,7 @@
 #include <stategraph/retry.hpp>
 #include <stategraph/saver.hpp>
 #include <stategraph/value.hpp>
+#include <stategraph/warm_threads.hpp>
 
 // What nodes are added with, and graphs compiled.
 namespace stategraph {
@@ -133,6 +134,9 @@ struct CompileOptions {
     /// RunConfig::recursion_limit of runs that say nothing themselves; at least 1, none: 25. Also for this graph's
     /// visits where it is a subgraph; there without one, the limit of the graph around it.
     std::optional<int> recursion_limit = {};
+    /// States of threads that stay in memory between runs; by default none does. For graphs that are nodes of others it
+    /// says nothing.
+    WarmThreads warm_threads = {};
 
     /// As {}, without a file of the caller's having to make one. Cost: none.
     static const CompileOptions& defaults() noexcept;

@@ -30,6 +30,11 @@ constexpr std::size_t row_cost_bytes = 48;
 // What a commit that holds everything has of one log of a subgraph, its name not counted.
 constexpr std::size_t visit_bytes = 19;
 
+// Of a channel's entry in a commit's operations, but for a clear.
+std::size_t entrySize(std::string_view channel, std::size_t value) noexcept {
+    return detail::headSize(channel.size()) + channel.size() + 3 + value;
+}
+
 }  // namespace
 
 void LogWriter::start(const LogSettings& settings) {
@@ -38,6 +43,7 @@ void LogWriter::start(const LogSettings& settings) {
     stored_ = {};
     snapshot_forced_ = false;
     schedule_.start();
+    record_.clear();
     folds_ = 0;
 }
 
@@ -76,22 +82,42 @@ void LogWriter::open(CheckpointId head, const checkpoint::Folded* from, const de
     stored_ = from->commit.id;
     base_ = from->commit.base;
     input_ = from->commit.input.value_or("");
-    replay_bytes_ = from->replay_bytes + from->tuple.commits.size() * row_cost_bytes;
+    replay_bytes_ = from->replay_bytes + from->replay_commits * row_cost_bytes;
     for (const auto& stored : from->channels) {
-        std::size_t bytes = 0;
-        for (const auto& piece : stored.pieces) bytes += piece.value.size();
-        state_bytes_ += bytes;
         if (const ChannelSpec* channel = schema.find(stored.name)) {
+            std::size_t bytes = 0;
+            for (const auto& piece : stored.pieces) bytes += entrySize(stored.name, piece.value.size());
+            state_bytes_ += bytes;
             channel_bytes_[channel->index] += bytes;
             noteOperation(channel->index, stored.pieces.front().op);
             if (stored.pieces.back().op == LogOp::edit) noteOperation(channel->index, LogOp::edit);
             snapshot_forced_ = snapshot_forced_ || channel->name != stored.name;  // it has a former name
         } else {
             unknown_.push_back({std::string(stored.name), encodeUnknown(stored)});
+            state_bytes_ += unknown_.back().entry.size();
         }
     }
     for (const auto& visit : from->visits) state_bytes_ += visit.log.size() + visit_bytes;
     fingerprints_logged_ = from->graph == settings_.graph && from->schema == settings_.schema;
+}
+
+std::optional<LogWriter::Account> LogWriter::account() const {
+    if (stored_.empty() || stored_ != head_ || snapshot_forced_ || !unknown_.empty() || !input_.empty() || folds_ > 0)
+        return {};
+    return Account{base_, replay_bytes_, state_bytes_, channel_bytes_, channel_set_};
+}
+
+void LogWriter::open(const checkpoint::CommitFields& from, Account account) {
+    head_ = stored_ = from.id;
+    base_ = account.base;
+    replay_bytes_ = account.replay_bytes;
+    state_bytes_ = account.state_bytes;
+    channel_bytes_ = std::move(account.channel_bytes);
+    channel_set_ = std::move(account.channel_set);
+    input_.clear();
+    fingerprints_logged_ = true;  // by this program
+    snapshot_forced_ = false;
+    unknown_.clear();
 }
 
 void LogWriter::beginAnew() noexcept {
@@ -322,6 +348,7 @@ void LogWriter::countSizes(bool snapshot, std::size_t bytes) {
 void LogWriter::noteOperation(ChannelIndex channel, LogOp op) {
     if (op == LogOp::edit && channel_set_[channel] == 0) snapshot_forced_ = true;
     if (op == LogOp::set) channel_set_[channel] = 1;
+    if (op == LogOp::clear) channel_set_[channel] = 0;
 }
 
 void LogWriter::commit(const CommitStep& step) {

@@ -13,6 +13,7 @@
 #include <stategraph/saver.hpp>
 
 #include "checkpoint/fold.hpp"
+#include "checkpoint/record_frame.hpp"
 #include "src/commit/schedule_fields.hpp"
 #include "src/superstep/apply.hpp"
 #include "src/superstep/schedule.hpp"
@@ -62,6 +63,20 @@ public:
     /// Errors: CorruptCheckpointError if a channel that the schema does not have cannot be read.
     void open(CheckpointId head, const checkpoint::Folded* from, const detail::Schema& schema);
 
+    /// What reading the log back costs by now, which decides when a commit must hold the whole state.
+    struct Account {
+        CheckpointId base;
+        std::size_t replay_bytes = 0;
+        std::size_t state_bytes = 0;
+        std::vector<std::size_t> channel_bytes;
+        std::vector<std::uint8_t> channel_set;
+    };
+    /// As opening the newest commit would find it. None: the next commit must hold the whole state, or the log has
+    /// channels that the program does not know.
+    std::optional<Account> account() const;
+    /// Continues from a checkpoint that was left at the log's head, without reading it.
+    void open(const checkpoint::CommitFields& from, Account account);
+
     /// What was opened is of another log: the next commit is this log's first, and holds the whole state.
     void beginAnew() noexcept;
 
@@ -95,6 +110,10 @@ public:
     }
     /// Of the last commit that was made into a record.
     std::size_t recordBytes() const noexcept { return record_.size(); }
+    /// What the record of the newest commit begins with: its version and checksum. Empty: it is another run's.
+    std::string_view recordFrame() const noexcept {
+        return std::string_view(record_).substr(0, checkpoint::frame_size);
+    }
 
     /// Stores the next checkpoint, or with exit durability keeps it for `flush`.
     /// Errors: ConcurrentUpdateError, SaverError; with async durability perhaps one call later.

@@ -48,6 +48,10 @@ Core::Core(GraphSpec spec, const CompileOptions& options)
       after_(topology_, options_.interrupt_after.names()),
       input_(spec_.state->size()),
       output_(spec_.state->size()) {
+    const WarmThreads& warm = options_.warm_threads;
+    if (warm.idle_max < std::chrono::milliseconds(1))
+        throw InvalidGraphError({"warm_threads.idle_max must be at least 1 ms"});
+    if (warm.bytes_max > 0) warm_threads_ = std::make_unique<engine::WarmCache>(warm);
     for (const ChannelIndex channel : spec_.input) input_.set(channel);
     for (const ChannelIndex channel : spec_.output) output_.set(channel);
     for (const ChannelSpec& channel : spec_.state->channels())
@@ -61,6 +65,10 @@ IdSource& Core::ids() const { return options_.ids ? *options_.ids : IdSource::sy
 
 std::shared_ptr<const Core> compileGraph(GraphSpec graph, const CompileOptions& options) {
     return std::make_shared<const Core>(std::move(graph), options);
+}
+
+WarmThreadStats warmThreadStats(const Core& core) {
+    return core.warmThreads() != nullptr ? core.warmThreads()->stats() : WarmThreadStats();
 }
 
 const GraphSpec& specOf(const Core& core) { return core.spec(); }

@@ -9,6 +9,7 @@
 
 #include "src/graph/asked_questions.hpp"
 #include "src/graph/topology.hpp"
+#include "src/graph/warm_cache.hpp"
 
 namespace stategraph::engine {
 
@@ -55,6 +56,8 @@ public:
     IdSource& ids() const;
     /// What nodes asked for in this process. Safe from several threads.
     engine::AskedQuestions& askedQuestions() const noexcept { return asked_questions_; }
+    /// Threads that are kept between runs; null: none are.
+    engine::WarmCache* warmThreads() const noexcept { return warm_threads_.get(); }
 
 private:
     GraphSpec spec_;
@@ -66,6 +69,7 @@ private:
     ChannelSet output_;
     bool prepares_writes_ = false;
     mutable engine::AskedQuestions asked_questions_;
+    std::unique_ptr<engine::WarmCache> warm_threads_;  // goes first: it has states of the schema
 };
 
 }  // namespace stategraph::detail

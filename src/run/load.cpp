@@ -114,9 +114,23 @@ bool Run::goesOnInside(const checkpoint::Folded& from) const {
     return !env_.isPerThread() || isOfVisit(from.commit, env_.link->env->place.ns, env_.link->env->place.checkpoint);
 }
 
+void Run::standAt(const checkpoint::CommitFields& commit) noexcept {
+    env_.place.checkpoint = commit.id;
+    env_.place.parent = commit.parent;
+    env_.place.source = commit.source;
+    env_.place.step = commit.step + 1;
+}
+
 void Run::load(CheckpointId wanted, GoneNodes gone) {
     if (!env_.log.hasSaver()) return;
     Start& start = *start_;
+    if (!wanted && start.stop == nullptr && loadWarm()) {
+        standAt(start.from->commit);
+        env_.ids.observe(env_.place.checkpoint);
+        env_.place.head_at_begin = env_.place.checkpoint;
+        start.kind = Start::Kind::resume;
+        return;
+    }
     const std::string_view thread_id = env_.shared.config->thread_id.view();
     const bool is_elsewhere = start.isElsewhere(env_.place.ns);
     const LogName log{thread_id,
@@ -145,10 +159,7 @@ void Run::load(CheckpointId wanted, GoneNodes gone) {
         if (!goes_on && env_.link->start.resuming && !env_.link->start.replaying) gone = GoneNodes::skip;
         restoreState(from, env_.state.values);
         differs = restoreSchedule(topology(), core().schema(), from, env_.schedule, gone);
-        env_.place.checkpoint = from.commit.id;
-        env_.place.parent = from.commit.parent;
-        env_.place.source = from.commit.source;
-        env_.place.step = from.commit.step + 1;
+        standAt(from.commit);
         takeRecords();
     }
     env_.ids.observe(head);

@@ -17,6 +17,8 @@
 namespace stategraph::engine {
 
 class TaskWindow;
+class WarmCache;
+struct WarmThread;
 
 /// The nodes that a run stops before and after: the graph's, or those that its config says.
 class RunBreakpoints {
@@ -103,7 +105,14 @@ private:
     void noteAbandonedVisits();
     void load(CheckpointId wanted, GoneNodes gone);
     bool goesOnInside(const checkpoint::Folded& from) const;
+    void standAt(const checkpoint::CommitFields& commit) noexcept;
     void takeRecords();
+
+    // From and for memory: warm.cpp.
+    WarmCache* warmThreads() const noexcept;
+    bool loadWarm();
+    bool beginWarm(WarmThread& warm);
+    void keepWarm() noexcept;
 
     // Beginning: begin.cpp.
     bool wasEdited() const noexcept { return env_.place.source == Source::update || env_.place.source == Source::fork; }

@@ -114,6 +114,7 @@ detail::RunOutcome& Run::finish() {
     if (isPaused() && env_.link == nullptr) showPause();
     outcome_.config = {
         .thread_id = env_.shared.config->thread_id, .checkpoint_id = env_.log.stored(), .checkpoint_ns = env_.place.ns};
+    keepWarm();
     if (env_.observation) observeEnd(outcome_.status);
     tellEnd(endingOf(outcome_.status), outcome_.interrupts, {});
     return outcome_;

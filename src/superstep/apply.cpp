@@ -73,6 +73,11 @@ void State::assign(const State& other) {
     present_ = other.present_;
 }
 
+void State::take(State& other) {
+    schema_->state().move(object_, other.object_);
+    present_ = other.present_;
+}
+
 void WriteSet::clear() {
     items_.clear();
     ops_.clear();

@@ -40,6 +40,8 @@ public:
     /// As before any write.
     void reset();
     void assign(const State& other);
+    /// Leaves the other one in a condition in which it can only be destroyed.
+    void take(State& other);
 
 private:
     const detail::Schema* schema_;

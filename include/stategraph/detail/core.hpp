@@ -11,6 +11,7 @@
 #include <stategraph/interrupt.hpp>
 #include <stategraph/snapshot.hpp>
 #include <stategraph/stream.hpp>
+#include <stategraph/warm_threads.hpp>
 
 // The erased twin of CompiledGraph<S>: what the facade calls.
 namespace stategraph {
@@ -138,6 +139,7 @@ bool cancelThread(const Core& core, const ThreadId& thread_id, const CancelOptio
 void clearCache(const Core& core, const NodeNames* nodes);
 
 const GraphSpec& specOf(const Core& core);
+WarmThreadStats warmThreadStats(const Core& core);
 std::string toMermaid(const Core& core);
 std::string toDot(const Core& core);
 

@@ -1,0 +1,54 @@
+#include "src/graph/warm_cache.hpp"
+
+#include <utility>
+
+namespace stategraph::engine {
+
+using detail::LockGuard;
+
+void WarmCache::drop(Entries::iterator entry, Entries& out) {
+    by_thread_.erase(entry->thread_id);
+    stats_.bytes -= entry->thread->bytes;
+    --stats_.threads;
+    out.splice(out.end(), entries_, entry);
+}
+
+std::unique_ptr<KeptThread> WarmCache::take(std::string_view thread_id) {
+    Entries gone;
+    const LockGuard lock(mutex_);
+    const auto found = by_thread_.find(thread_id);
+    if (found == by_thread_.end()) return nullptr;
+    drop(found->second, gone);
+    return std::move(gone.front().thread);
+}
+
+void WarmCache::note(bool is_hit) noexcept {
+    const LockGuard lock(mutex_);
+    ++(is_hit ? stats_.hits : stats_.misses);
+}
+
+void WarmCache::put(std::string_view thread_id, std::unique_ptr<KeptThread> thread) {
+    Entries gone;  // destroyed after the lock is released
+    Entries added;
+    const std::size_t bytes = thread->bytes;
+    added.push_back({std::string(thread_id), std::move(thread), Clock::now()});
+    const LockGuard lock(mutex_);
+    if (const auto old = by_thread_.find(thread_id); old != by_thread_.end()) drop(old->second, gone);
+    const auto is_old = [&](const Entry& entry) { return added.front().since - entry.since >= limits_.idle_max; };
+    while (!entries_.empty() && (stats_.bytes + bytes > limits_.bytes_max || is_old(entries_.back()))) {
+        drop(std::prev(entries_.end()), gone);
+        ++stats_.evictions;
+    }
+    if (!hasRoomFor(bytes)) return;
+    by_thread_.emplace(added.front().thread_id, added.begin());
+    entries_.splice(entries_.begin(), added);
+    stats_.bytes += bytes;
+    ++stats_.threads;
+}
+
+WarmThreadStats WarmCache::stats() const {
+    const LockGuard lock(mutex_);
+    return stats_;
+}
+
+}  // namespace stategraph::engine

@@ -1,0 +1,58 @@
+#pragma once
+#include <chrono>
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include <stategraph/detail/mutex.hpp>
+#include <stategraph/warm_threads.hpp>
+
+// Threads whose runs have ended, in memory for their next runs.
+namespace stategraph::engine {
+
+/// What a run leaves for the next one. What it is, only runs know (src/run/warm_thread.hpp).
+struct KeptThread {
+    KeptThread() = default;
+    KeptThread(const KeptThread&) = delete;
+    KeptThread& operator=(const KeptThread&) = delete;
+    virtual ~KeptThread() = default;
+    std::size_t bytes = 0;
+};
+
+/// Of one compiled graph. Safe from several threads. Cost of each call: a lock and a look-up.
+class WarmCache {
+public:
+    explicit WarmCache(const WarmThreads& limits) : limits_(limits) {}
+
+    /// Removes a thread's state. Null: there is none.
+    std::unique_ptr<KeptThread> take(std::string_view thread_id);
+    /// Whether a run could begin with what it took.
+    void note(bool is_hit) noexcept;
+    /// Keeps a state in place of the one that the thread has, if there is room for it when older ones are gone.
+    void put(std::string_view thread_id, std::unique_ptr<KeptThread> thread);
+    bool hasRoomFor(std::size_t bytes) const noexcept { return bytes <= limits_.bytes_max / 4; }
+    WarmThreadStats stats() const;
+
+private:
+    using Clock = std::chrono::steady_clock;
+    struct Entry {
+        std::string thread_id;
+        std::unique_ptr<KeptThread> thread;
+        Clock::time_point since;
+    };
+    using Entries = std::list<Entry>;
+
+    // Into `out`, as users' values are not destroyed under the lock.
+    void drop(Entries::iterator entry, Entries& out) SG_REQUIRES(mutex_);
+
+    const WarmThreads limits_;
+    mutable detail::Mutex mutex_;
+    Entries entries_ SG_GUARDED_BY(mutex_);  // the newest first
+    // The keys are views of the entries' texts.
+    std::unordered_map<std::string_view, Entries::iterator> by_thread_ SG_GUARDED_BY(mutex_);
+    WarmThreadStats stats_ SG_GUARDED_BY(mutex_);
+};
+
+}  // namespace stategraph::engine
