@@ -11,10 +11,10 @@ namespace stategraph {
 /// there instead of reading the thread. Recommended for servers. A run makes sure that the thread is still where it was
 /// left: what another process or another graph did to it meanwhile is read as ever.
 struct WarmThreads {
-    /// All kept states together, by what the log takes for them; 0: none is kept. A state that is larger than a quarter
-    /// of it is not kept.
+    /// All kept states together, by what they take in the log and some 600 bytes for each; 0: none is kept. In memory
+    /// a state may take twice as much. One that is larger than a quarter of it is not kept.
     std::size_t bytes_max = 0;
-    /// One that no run has used for so long is dropped when another run ends; at least 1 ms.
+    /// One that no run has used for so long is dropped when another run begins or ends; at least 1 ms.
     std::chrono::milliseconds idle_max = std::chrono::minutes(10);
 };
 

@@ -13,13 +13,22 @@ void WarmCache::drop(Entries::iterator entry, Entries& out) {
     out.splice(out.end(), entries_, entry);
 }
 
+void WarmCache::dropOld(Clock::time_point now, Entries& out) {
+    while (!entries_.empty() && now - entries_.back().since >= limits_.idle_max) {
+        drop(std::prev(entries_.end()), out);
+        ++stats_.evictions;
+    }
+}
+
 std::unique_ptr<KeptThread> WarmCache::take(std::string_view thread_id) {
-    Entries gone;
+    Entries gone;  // destroyed after the lock is released
+    Entries taken;
     const LockGuard lock(mutex_);
+    dropOld(Clock::now(), gone);
     const auto found = by_thread_.find(thread_id);
     if (found == by_thread_.end()) return nullptr;
-    drop(found->second, gone);
-    return std::move(gone.front().thread);
+    drop(found->second, taken);
+    return std::move(taken.front().thread);
 }
 
 void WarmCache::note(bool is_hit) noexcept {
@@ -34,12 +43,12 @@ void WarmCache::put(std::string_view thread_id, std::unique_ptr<KeptThread> thre
     added.push_back({std::string(thread_id), std::move(thread), Clock::now()});
     const LockGuard lock(mutex_);
     if (const auto old = by_thread_.find(thread_id); old != by_thread_.end()) drop(old->second, gone);
-    const auto is_old = [&](const Entry& entry) { return added.front().since - entry.since >= limits_.idle_max; };
-    while (!entries_.empty() && (stats_.bytes + bytes > limits_.bytes_max || is_old(entries_.back()))) {
+    dropOld(added.front().since, gone);
+    if (!hasRoomFor(bytes)) return;
+    while (!entries_.empty() && stats_.bytes + bytes > limits_.bytes_max) {
         drop(std::prev(entries_.end()), gone);
         ++stats_.evictions;
     }
-    if (!hasRoomFor(bytes)) return;
     by_thread_.emplace(added.front().thread_id, added.begin());
     entries_.splice(entries_.begin(), added);
     stats_.bytes += bytes;

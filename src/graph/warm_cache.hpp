@@ -46,6 +46,7 @@ private:
 
     // Into `out`, as users' values are not destroyed under the lock.
     void drop(Entries::iterator entry, Entries& out) SG_REQUIRES(mutex_);
+    void dropOld(Clock::time_point now, Entries& out) SG_REQUIRES(mutex_);
 
     const WarmThreads limits_;
     mutable detail::Mutex mutex_;

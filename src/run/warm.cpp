@@ -77,7 +77,7 @@ void Run::keepWarm() noexcept {
         WarmCache* const cache = warmThreads();
         if (cache == nullptr || outcome_.status != Status::done || !env_.plan.empty() || !isIdle(env_.schedule)) return;
         auto account = env_.log.account();
-        if (!account || env_.log.recordFrame().empty() || !cache->hasRoomFor(account->state_bytes)) return;
+        if (!account || env_.log.recordFrame().empty() || !cache->hasRoomFor(WarmThread::bytesOf(*account))) return;
         auto kept = std::make_unique<WarmThread>(env_.state.values);
         for (const auto& channel : core().schema().channels()) {
             if (channel.kind != detail::ChannelKind::untracked) continue;
@@ -92,7 +92,7 @@ void Run::keepWarm() noexcept {
             kept->ran = checkpoint::FoldedRan::Kind::one;
             kept->ran_node = topology().nodes[last.node].stored_name;
         }
-        kept->bytes = account->state_bytes;
+        kept->bytes = WarmThread::bytesOf(*account);
         kept->account = std::move(*account);
         cache->put(env_.place.thread_id, std::move(kept));
     } catch (...) {  // the next run reads the thread

@@ -12,6 +12,12 @@ namespace stategraph::engine {
 struct WarmThread final : KeptThread {
     explicit WarmThread(const State& of) : state(of) {}
 
+    /// What it counts as: its state as the log has it, and what each one takes besides.
+    static std::size_t bytesOf(const LogWriter::Account& account) noexcept {
+        const std::size_t channels = account.channel_bytes.size() * sizeof(std::size_t) + account.channel_set.size();
+        return account.state_bytes + channels + sizeof(WarmThread) + 256;
+    }
+
     CheckpointId id;
     std::string checksum;  // the beginning of the checkpoint's record
     State state;
