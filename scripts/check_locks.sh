@@ -65,6 +65,17 @@ check() {
     clang++-16 -x c++ -std=c++20 -fsyntax-only -Wno-everything -Werror=thread-safety "$@" -
 }
 export -f check
+# It must be able to fail.
+echo '#include <stategraph/detail/mutex.hpp>
+      struct Seeded { stategraph::detail::Mutex mutex; int guarded SG_GUARDED_BY(mutex) = 0; };
+      int use(Seeded& seeded) { return seeded.guarded; }' >"$units/seeded.cpp"
+seeded=$(check <(echo "$units/seeded.cpp") "${includes[@]}" 2>&1 || true)
+rm "$units/seeded.cpp"
+case $seeded in
+*thread-safety-analysis*) ;;
+*) die "clang++-16 does not refuse a member that is read without its mutex: the check would check nothing." "$seeded" ;;
+esac
+
 started=$SECONDS
 # Backwards by name, so that the longest, those of serve, begin.
 if ! find "$units" -type f | sort -r | xargs -P "$jobs" -I{} bash -c 'check "$@"' check {} "${includes[@]}"; then
