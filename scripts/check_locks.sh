@@ -80,8 +80,9 @@ started=$SECONDS
 # Backwards by name, so that the longest, those of serve, begin.
 if ! find "$units" -type f | sort -r | xargs -P "$jobs" -I{} bash -c 'check "$@"' check {} "${includes[@]}"; then
   cat <<'TEXT'
-A member that a mutex guards is used without it, or a function is called without the mutex that it requires (above).
-Lock it, or say with SG_REQUIRES that the callers hold it: CONTRIBUTING.md, "Locks".
+A member that a mutex guards is used without it, or a function is called without the mutex that it requires, or clang
+cannot compile a source (above).
+Lock the mutex, or say with SG_REQUIRES that the callers hold it: CONTRIBUTING.md, "Locks".
 TEXT
   exit 1
 fi
