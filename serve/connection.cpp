@@ -224,15 +224,9 @@ Connection::Reply Connection::reply(const Request& request) {
             return eventsOf(request, route, endpoint);
         case Action::chat:
             return chatOf(request, route, endpoint);
-        case Action::start:
-        case Action::resume:
-        case Action::decide:
+        default:
             return runOf(request, route, endpoint);
-        case Action::health:
-        case Action::page:
-            break;  // answered above
     }
-    return refused(http::status::not_found, "there is nothing at " + route.path);
 }
 
 }  // namespace stategraph::serve

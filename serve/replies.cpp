@@ -50,27 +50,15 @@ Value bodyOf(const Request& request) {
     return parseJson(text);
 }
 
-// None: it begins no run.
-std::optional<Operation> operationOf(Action action) noexcept {
+Operation operationOf(Action action) noexcept {
     switch (action) {
         case Action::start:
             return Operation::start;
         case Action::decide:
             return Operation::decide;
-        case Action::resume:
+        default:
             return Operation::resume;
-        case Action::cancel:
-        case Action::state:
-        case Action::history:
-        case Action::events:
-        case Action::chat:
-        case Action::chat_stream:
-        case Action::schema:
-        case Action::health:
-        case Action::page:
-            break;
     }
-    return {};
 }
 
 SubscribeOptions subscribing(const Shared& shared, const Protocol& protocol) {
@@ -181,8 +169,6 @@ EventStream::Source Connection::begin(const std::shared_ptr<Endpoint>& endpoint,
 
 Connection::Reply Connection::runOf(const Request& request, const Route& route,
                                     const std::shared_ptr<Endpoint>& endpoint) {
-    const std::optional<Operation> operation = operationOf(route.action);
-    if (!operation) throw InvalidArgumentError("nothing is run at " + route.path);
     const Protocol& protocol = chooseProtocol(*endpoint, route.parameter("protocol"));
     const Value body = bodyOf(request);
     const ThreadId thread = route.thread;
@@ -190,7 +176,7 @@ Connection::Reply Connection::runOf(const Request& request, const Route& route,
     const auto place = reserve(endpoint, thread);
     Begin work;
     try {
-        work = endpoint->prepare(*operation, thread, body);
+        work = endpoint->prepare(operationOf(route.action), thread, body);
     } catch (const InvalidUpdateError& why) {
         return textAnswer(request, http::status::bad_request, json_type, errorJson(why.what()));
     } catch (const InvalidArgumentError& why) {

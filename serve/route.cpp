@@ -126,16 +126,9 @@ bool takes(Action action, std::string_view method) noexcept {
         case Action::cancel:
         case Action::chat:
             return method == "POST";
-        case Action::state:
-        case Action::history:
-        case Action::events:
-        case Action::chat_stream:
-        case Action::schema:
-        case Action::health:
-        case Action::page:
+        default:
             return method == "GET" || method == "HEAD";
     }
-    return false;
 }
 
 }  // namespace stategraph::serve
