@@ -195,38 +195,7 @@ Connection::Reply Connection::reply(const Request& request) {
         if (status != 0)
             return refused(http::int_to_status(static_cast<unsigned>(status)), "the request is not authorized");
     }
-    const Route route = routeOf(request.target());
-    if (!takes(route.action, request.method_string()))
-        return refused(http::status::method_not_allowed, "this takes another method");
-    if (route.action == Action::health) {
-        return textAnswer(request, http::status::ok, json_type,
-                          "{\"runs\":" + std::to_string(shared_->runs->size()) +
-                              ",\"connections\":" + std::to_string(shared_->connections) + "}\n");
-    }
-    if (route.action == Action::page) {
-        const stategraph::detail::LockGuard lock(shared_->mutex);
-        const auto page = shared_->pages.find(route.path);
-        if (page == shared_->pages.end()) return refused(http::status::not_found, "there is nothing at " + route.path);
-        return textAnswer(request, http::status::ok, page->second.content_type, page->second.text);
-    }
-    const std::shared_ptr<Endpoint> endpoint = shared_->endpoint(route.name);
-    if (!endpoint) return refused(http::status::not_found, "there is no endpoint '" + route.name + "'");
-    switch (route.action) {
-        case Action::state:
-        case Action::history:
-            return lookOf(request, route, endpoint);
-        case Action::schema:
-            return schemaOf(request, route, *endpoint);
-        case Action::cancel:
-            return cancel(request, route, endpoint);
-        case Action::events:
-        case Action::chat_stream:
-            return eventsOf(request, route, endpoint);
-        case Action::chat:
-            return chatOf(request, route, endpoint);
-        default:
-            return runOf(request, route, endpoint);
-    }
+    return dispatch(request);
 }
 
 }  // namespace stategraph::serve

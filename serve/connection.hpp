@@ -33,17 +33,9 @@ private:
     asio::awaitable<bool> refuseUnread(const boost::system::error_code& error);
 
     Reply reply(const Request& request);
-    Reply lookOf(const Request& request, const Route& route, const std::shared_ptr<Endpoint>& endpoint);
-    Reply schemaOf(const Request& request, const Route& route, const Endpoint& endpoint) const;
-    Reply cancel(const Request& request, const Route& route, const std::shared_ptr<Endpoint>& endpoint);
-    Reply runOf(const Request& request, const Route& route, const std::shared_ptr<Endpoint>& endpoint);
-    Reply chatOf(const Request& request, const Route& route, const std::shared_ptr<Endpoint>& endpoint);
-    Reply eventsOf(const Request& request, const Route& route, const std::shared_ptr<Endpoint>& endpoint);
-    EventStream::Source begin(const std::shared_ptr<Endpoint>& endpoint, const Protocol& protocol,
-                              const ThreadId& thread, RunTable::Place& place, const Begin& work, bool takes_answers);
-    std::unique_ptr<RunTable::Place> reserve(const std::shared_ptr<Endpoint>& endpoint, const ThreadId& thread);
-    void recordRun(const std::shared_ptr<Endpoint>& endpoint, Subscription subscription,
-                   const std::shared_ptr<ActiveRun>& run, bool takes_answers);
+    /// Serves the operations: the table in serve/replies.cpp.
+    class Operations;
+    Reply dispatch(const Request& request);
     Answer textAnswer(const Request& request, http::status status, std::string type, std::string text) const;
     bool isAllowedHost(std::string_view host) const;
 

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <charconv>
 #include <map>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,7 +16,7 @@
 #include "serve/reply.hpp"
 #include "serve/run_replay.hpp"
 
-// What each kind of request to an endpoint is answered with.
+// The operations of the server: the table of their targets, and what each is answered with.
 namespace stategraph::serve {
 
 namespace {
@@ -50,17 +52,6 @@ Value bodyOf(const Request& request) {
     return parseJson(text);
 }
 
-Operation operationOf(Action action) noexcept {
-    switch (action) {
-        case Action::start:
-            return Operation::start;
-        case Action::decide:
-            return Operation::decide;
-        default:
-            return Operation::resume;
-    }
-}
-
 SubscribeOptions subscribing(const Shared& shared, const Protocol& protocol) {
     SubscribeOptions options;
     options.modes = protocol.modes | StreamModes(StreamMode::runs);
@@ -73,16 +64,92 @@ SubscribeOptions subscribing(const Shared& shared, const Protocol& protocol) {
 
 }  // namespace
 
-Connection::Reply Connection::lookOf(const Request& request, const Route& route,
-                                     const std::shared_ptr<Endpoint>& endpoint) {
-    Config config{.thread_id = route.thread};
-    if (const auto checkpoint = route.parameter("checkpoint"); !checkpoint.empty())
+/// The operations, one function each, for one request. Add one here: a function, and its row in the table.
+class Connection::Operations {
+public:
+    struct Row {
+        std::string_view method;  // "GET" also answers "HEAD"
+        std::string_view target;  // see Route::fits; the endpoint of ":endpoint" exists when `answer` is called
+        Reply (Operations::*answer)();
+    };
+    /// The first row that the target fits, which sets what `route` names; a target that none fits is a page's.
+    static const Row& rowOf(Route& route);
+
+    Operations(Connection& connection, const Request& request, const Route& route,
+               const std::shared_ptr<Endpoint>& endpoint)
+        : connection_(connection), request_(request), route_(route), endpoint_(endpoint) {}
+
+private:
+    Reply health();
+    Reply page();
+    Reply schema();
+    Reply state();
+    Reply history();
+    Reply events();
+    Reply start() { return run(Operation::start); }
+    Reply resume() { return run(Operation::resume); }
+    Reply decide() { return run(Operation::decide); }
+    Reply cancel();
+    Reply chat();
+    Reply chatStream();
+
+    Reply run(Operation operation);
+    EventStream::Source subscribe(const Protocol& protocol);
+    EventStream::Source begin(const Protocol& protocol, const ThreadId& thread, RunTable::Place& place,
+                              const Begin& work, bool takes_answers);
+    std::unique_ptr<RunTable::Place> reserve(const ThreadId& thread);
+    void recordRun(Subscription subscription, const std::shared_ptr<ActiveRun>& run, bool takes_answers);
+    /// The checkpoint that the target names.
+    Config config() const;
+    /// The position after which the client wants events; empty: from now on.
+    std::string_view from() const;
+    Answer json(http::status status, std::string text) const {
+        return connection_.textAnswer(request_, status, json_type, std::move(text));
+    }
+    Shared& shared() const { return *connection_.shared_; }
+
+    Connection& connection_;
+    const Request& request_;
+    const Route& route_;
+    const std::shared_ptr<Endpoint>& endpoint_;  // null where the row's target has no ":endpoint"
+};
+
+const Connection::Operations::Row& Connection::Operations::rowOf(Route& route) {
+    static constexpr Row page_row{"GET", "", &Operations::page};
+    static constexpr Row rows[] = {
+        {"GET", "/health", &Operations::health},
+        {"GET", "/:endpoint/schema", &Operations::schema},
+        {"GET", "/:endpoint/:thread/state", &Operations::state},
+        {"GET", "/:endpoint/:thread/history", &Operations::history},
+        {"GET", "/:endpoint/:thread/events", &Operations::events},
+        {"POST", "/:endpoint/:thread/start", &Operations::start},
+        {"POST", "/:endpoint/:thread/resume", &Operations::resume},
+        {"POST", "/:endpoint/:thread/decide", &Operations::decide},
+        {"POST", "/:endpoint/:thread/cancel", &Operations::cancel},
+        {"POST", "/:endpoint/chat", &Operations::chat},
+        {"GET", "/:endpoint/chat/:thread/stream", &Operations::chatStream},
+    };
+    static_assert(std::ranges::all_of(rows, [](const Row& row) { return row.answer != nullptr; }),
+                  "stategraph: an operation of the server has no function; name it in its row");
+    for (const Row& row : rows) {
+        if (route.fits(row.target)) return row;
+    }
+    return page_row;
+}
+
+Config Connection::Operations::config() const {
+    Config config{.thread_id = route_.thread};
+    if (const auto checkpoint = route_.parameter("checkpoint"); !checkpoint.empty())
         config.checkpoint_id = CheckpointId(checkpoint);
-    if (route.action == Action::state)
-        return textAnswer(request, http::status::ok, json_type, endpoint->state(config) + "\n");
+    return config;
+}
+
+Connection::Reply Connection::Operations::state() { return json(http::status::ok, endpoint_->state(config()) + "\n"); }
+
+Connection::Reply Connection::Operations::history() {
     HistoryOptions options;
     options.limit = 100;
-    if (const auto limit = route.parameter("limit"); !limit.empty()) {
+    if (const auto limit = route_.parameter("limit"); !limit.empty()) {
         std::size_t number = 0;
         const auto [end, error] = std::from_chars(limit.data(), limit.data() + limit.size(), number);
         if (error != std::errc() || end != limit.data() + limit.size() || number < 1 || number > 1000) {
@@ -90,76 +157,72 @@ Connection::Reply Connection::lookOf(const Request& request, const Route& route,
         }
         options.limit = number;
     }
-    if (const auto before = route.parameter("before"); !before.empty()) options.before = CheckpointId(before);
-    return textAnswer(request, http::status::ok, json_type, endpoint->history(config, options) + "\n");
+    if (const auto before = route_.parameter("before"); !before.empty()) options.before = CheckpointId(before);
+    return json(http::status::ok, endpoint_->history(config(), options) + "\n");
 }
 
-Connection::Reply Connection::schemaOf(const Request& request, const Route& route, const Endpoint& endpoint) const {
+Connection::Reply Connection::Operations::schema() {
     static const Protocol own = ownEvents();
-    const std::string_view as = route.parameter("as");
+    const std::string_view as = route_.parameter("as");
     if (!as.empty() && as != "json" && as != "typescript") throw InvalidArgumentError("as must be json or typescript");
-    const std::vector<Protocol>& given = endpoint.options().protocols;
+    const std::vector<Protocol>& given = endpoint_->options().protocols;
     std::vector<const Protocol*> protocols;
     for (const Protocol& each : given) protocols.push_back(&each);
     if (protocols.empty()) protocols.push_back(&own);
     std::string text;
     if (as == "typescript") {
-        text = typeScript("State", endpoint.stateSchema()) + typeScript("Input", endpoint.inputSchema());
+        text = typeScript("State", endpoint_->stateSchema()) + typeScript("Input", endpoint_->inputSchema());
         for (const Protocol* const each : protocols)
             text += typeScript(identifierOf("Line_" + each->name), lineSchema(*each));
-        return textAnswer(request, http::status::ok, "text/plain; charset=utf-8", text);
+        return connection_.textAnswer(request_, http::status::ok, "text/plain; charset=utf-8", text);
     }
-    text = "{\"state\":" + endpoint.stateSchema() + ",\"input\":" + endpoint.inputSchema() + ",\"protocols\":{";
+    text = "{\"state\":" + endpoint_->stateSchema() + ",\"input\":" + endpoint_->inputSchema() + ",\"protocols\":{";
     for (const Protocol* const each : protocols) {
         if (each != protocols.front()) text += ',';
         text += Value(each->name).toJson() + ":" + lineSchema(*each);
     }
-    return textAnswer(request, http::status::ok, json_type, text + "}}\n");
+    return json(http::status::ok, text + "}}\n");
 }
 
-Connection::Reply Connection::cancel(const Request& request, const Route& route,
-                                     const std::shared_ptr<Endpoint>& endpoint) {
-    const std::shared_ptr<ActiveRun> run = shared_->runs->find(*endpoint, route.thread);
-    endpoint->cancel(route.thread, run ? run->control().get() : nullptr);
-    return textAnswer(request, http::status::ok, json_type,
-                      run ? "{\"cancelled\":\"run\"}\n" : "{\"cancelled\":\"thread\"}\n");
+Connection::Reply Connection::Operations::cancel() {
+    const std::shared_ptr<ActiveRun> run = shared().runs->find(*endpoint_, route_.thread);
+    endpoint_->cancel(route_.thread, run ? run->control().get() : nullptr);
+    return json(http::status::ok, run ? "{\"cancelled\":\"run\"}\n" : "{\"cancelled\":\"thread\"}\n");
 }
 
-std::unique_ptr<RunTable::Place> Connection::reserve(const std::shared_ptr<Endpoint>& endpoint,
-                                                     const ThreadId& thread) {
+std::unique_ptr<RunTable::Place> Connection::Operations::reserve(const ThreadId& thread) {
     std::shared_ptr<Replay> replay;
-    if (const ServerOptions& options = shared_->options; findProtocol(*endpoint, "ui") != nullptr) {
+    if (const ServerOptions& options = shared().options; findProtocol(*endpoint_, "ui") != nullptr) {
         const Replay::Limits limits{.bytes = options.replay_bytes_max,
                                     .transient_parts = options.events_max,
                                     .bytes_of_all = options.replay_bytes_all};
-        replay = std::make_shared<Replay>(limits, shared_->replay_bytes);
+        replay = std::make_shared<Replay>(limits, shared().replay_bytes);
     }
     if (replay) replay->hold();
-    return shared_->runs->reserve(endpoint, thread, std::move(replay));
+    return shared().runs->reserve(endpoint_, thread, std::move(replay));
 }
 
 /// Until the run has ended, whatever happens to this connection.
-void Connection::recordRun(const std::shared_ptr<Endpoint>& endpoint, Subscription subscription,
-                           const std::shared_ptr<ActiveRun>& run, bool takes_answers) {
-    Recording recording{endpoint, findProtocol(*endpoint, "ui"), std::move(subscription), run, takes_answers};
-    asio::co_spawn(socket_->get_executor(), record(std::move(recording), run->replay()), asio::detached);
+void Connection::Operations::recordRun(Subscription subscription, const std::shared_ptr<ActiveRun>& run,
+                                       bool takes_answers) {
+    Recording recording{endpoint_, findProtocol(*endpoint_, "ui"), std::move(subscription), run, takes_answers};
+    asio::co_spawn(connection_.socket_->get_executor(), record(std::move(recording), run->replay()), asio::detached);
 }
 
-EventStream::Source Connection::begin(const std::shared_ptr<Endpoint>& endpoint, const Protocol& protocol,
-                                      const ThreadId& thread, RunTable::Place& place, const Begin& work,
-                                      bool takes_answers) {
-    SubscribeOptions options = subscribing(*shared_, protocol);
-    options.until = endpoint->options().close_on_suspend ? Until::run_end : Until::closed;
-    const ThreadId name = endpoint->threadOf(thread);
-    EventStream::Source source{endpoint, &protocol, endpoint->hub().subscribe(name, options), nullptr, takes_answers};
+EventStream::Source Connection::Operations::begin(const Protocol& protocol, const ThreadId& thread,
+                                                  RunTable::Place& place, const Begin& work, bool takes_answers) {
+    SubscribeOptions options = subscribing(shared(), protocol);
+    options.until = endpoint_->options().close_on_suspend ? Until::run_end : Until::closed;
+    const ThreadId name = endpoint_->threadOf(thread);
+    EventStream::Source source{endpoint_, &protocol, endpoint_->hub().subscribe(name, options), nullptr, takes_answers};
     std::vector<std::shared_ptr<stategraph::detail::SubscriptionImpl>> readers{source.subscription.impl()};
     if (place.run()->replay()) {
-        options = subscribing(*shared_, *findProtocol(*endpoint, "ui"));
+        options = subscribing(shared(), *findProtocol(*endpoint_, "ui"));
         options.until = Until::run_end;
-        Subscription recorded = endpoint->hub().subscribe(name, options);
+        Subscription recorded = endpoint_->hub().subscribe(name, options);
         readers.push_back(recorded.impl());
         place.run()->tell(std::move(readers));
-        recordRun(endpoint, std::move(recorded), place.run(), takes_answers);
+        recordRun(std::move(recorded), place.run(), takes_answers);
     } else {
         place.run()->tell(std::move(readers));
     }
@@ -167,62 +230,99 @@ EventStream::Source Connection::begin(const std::shared_ptr<Endpoint>& endpoint,
     return source;
 }
 
-Connection::Reply Connection::runOf(const Request& request, const Route& route,
-                                    const std::shared_ptr<Endpoint>& endpoint) {
-    const Protocol& protocol = chooseProtocol(*endpoint, route.parameter("protocol"));
-    const Value body = bodyOf(request);
-    const ThreadId thread = route.thread;
+Connection::Reply Connection::Operations::run(Operation operation) {
+    const Protocol& protocol = chooseProtocol(*endpoint_, route_.parameter("protocol"));
+    const Value body = bodyOf(request_);
+    const ThreadId thread = route_.thread;
     // From here on nobody else runs the thread here: what is found open stays open.
-    const auto place = reserve(endpoint, thread);
+    const auto place = reserve(thread);
     Begin work;
     try {
-        work = endpoint->prepare(operationOf(route.action), thread, body);
+        work = endpoint_->prepare(operation, thread, body);
     } catch (const InvalidUpdateError& why) {
-        return textAnswer(request, http::status::bad_request, json_type, errorJson(why.what()));
+        return json(http::status::bad_request, errorJson(why.what()));
     } catch (const InvalidArgumentError& why) {
         // An answer that nobody waits for is no mistake in the request: somebody else was first.
-        const bool is_answer = route.action != Action::start;
-        return textAnswer(request, is_answer ? http::status::conflict : http::status::bad_request, json_type,
-                          errorJson(why.what()));
+        const bool is_answer = operation != Operation::start;
+        return json(is_answer ? http::status::conflict : http::status::bad_request, errorJson(why.what()));
     }
-    return begin(endpoint, protocol, thread, *place, work, route.action != Action::start);
+    return begin(protocol, thread, *place, work, operation != Operation::start);
 }
 
-Connection::Reply Connection::chatOf(const Request& request, const Route&, const std::shared_ptr<Endpoint>& endpoint) {
-    const Protocol& protocol = uiProtocol(*endpoint);
-    const ChatRequest chat = readChat(bodyOf(request));
+Connection::Reply Connection::Operations::chat() {
+    const Protocol& protocol = uiProtocol(*endpoint_);
+    const ChatRequest chat = readChat(bodyOf(request_));
     const ThreadId thread = chat.thread;
-    const auto place = reserve(endpoint, thread);
+    const auto place = reserve(thread);
     try {
         const std::map<std::string, std::string> start{{"text", chat.text}};
-        const Begin work = chat.decisions.isNull() ? endpoint->prepare(Operation::start, thread, Value(start))
-                                                   : endpoint->prepare(Operation::decide, thread, chat.decisions);
-        return begin(endpoint, protocol, thread, *place, work, !chat.decisions.isNull());
+        const Begin work = chat.decisions.isNull() ? endpoint_->prepare(Operation::start, thread, Value(start))
+                                                   : endpoint_->prepare(Operation::decide, thread, chat.decisions);
+        return begin(protocol, thread, *place, work, !chat.decisions.isNull());
     } catch (const InvalidArgumentError& why) {
         if (chat.decisions.isNull()) throw;
-        return textAnswer(request, http::status::conflict, json_type, errorJson(why.what()));
+        return json(http::status::conflict, errorJson(why.what()));
     }
 }
 
-Connection::Reply Connection::eventsOf(const Request& request, const Route& route,
-                                       const std::shared_ptr<Endpoint>& endpoint) {
-    const bool is_chat = route.action == Action::chat_stream;
-    const Protocol& protocol = is_chat ? uiProtocol(*endpoint) : chooseProtocol(*endpoint, route.parameter("protocol"));
-    std::string_view from = request["Last-Event-ID"];
-    if (from.empty()) from = route.parameter("from");
-    // The AI SDK asks whether there is something to come back to.
-    if (is_chat && from.empty()) {
-        const std::shared_ptr<ActiveRun> run = shared_->runs->find(*endpoint, route.thread);
-        if (!run) return textAnswer(request, http::status::no_content, json_type, {});
-        if (const char* const reason = Replay::reasonOf(run->replay()->state()))
-            return textAnswer(request, http::status::service_unavailable, json_type, errorJson(reason));
-        return Resumed{endpoint, &protocol, run};
+std::string_view Connection::Operations::from() const {
+    const std::string_view last = request_["Last-Event-ID"];
+    return last.empty() ? route_.parameter("from") : last;
+}
+
+EventStream::Source Connection::Operations::subscribe(const Protocol& protocol) {
+    SubscribeOptions options = subscribing(shared(), protocol);
+    options.until = route_.parameter("follow") == "1" ? Until::closed : Until::idle;
+    if (!from().empty()) options.from = StreamPosition::parse(from());
+    return EventStream::Source{endpoint_, &protocol,
+                               endpoint_->hub().subscribe(endpoint_->threadOf(route_.thread), options), nullptr};
+}
+
+Connection::Reply Connection::Operations::events() {
+    return subscribe(chooseProtocol(*endpoint_, route_.parameter("protocol")));
+}
+
+Connection::Reply Connection::Operations::chatStream() {
+    const Protocol& protocol = uiProtocol(*endpoint_);
+    if (!from().empty()) return subscribe(protocol);
+    // The AI SDK asks whether a response exists that it can come back to.
+    const std::shared_ptr<ActiveRun> run = shared().runs->find(*endpoint_, route_.thread);
+    if (!run) return json(http::status::no_content, {});
+    if (const char* const reason = Replay::reasonOf(run->replay()->state()))
+        return json(http::status::service_unavailable, errorJson(reason));
+    return Resumed{endpoint_, &protocol, run};
+}
+
+Connection::Reply Connection::Operations::health() {
+    return json(http::status::ok, "{\"runs\":" + std::to_string(shared().runs->size()) +
+                                      ",\"connections\":" + std::to_string(shared().connections) + "}\n");
+}
+
+Connection::Reply Connection::Operations::page() {
+    const std::lock_guard lock(shared().mutex);
+    const auto page = shared().pages.find(route_.path);
+    if (page == shared().pages.end())
+        return json(http::status::not_found, errorJson("there is nothing at " + route_.path));
+    return connection_.textAnswer(request_, http::status::ok, page->second.content_type, page->second.text);
+}
+
+Connection::Reply Connection::dispatch(const Request& request) {
+    Route route = routeOf(request.target());
+    const Operations::Row& row = Operations::rowOf(route);
+    const std::string_view method = request.method_string();
+    if (method != row.method && !(method == "HEAD" && row.method == "GET")) {
+        return textAnswer(request, http::status::method_not_allowed, json_type, errorJson("this takes another method"));
     }
-    SubscribeOptions options = subscribing(*shared_, protocol);
-    options.until = route.parameter("follow") == "1" ? Until::closed : Until::idle;
-    if (!from.empty()) options.from = StreamPosition::parse(from);
-    return EventStream::Source{endpoint, &protocol,
-                               endpoint->hub().subscribe(endpoint->threadOf(route.thread), options), nullptr};
+    std::shared_ptr<Endpoint> endpoint;
+    if (row.target.starts_with("/:endpoint")) {
+        endpoint = shared_->endpoint(route.name);
+        if (!endpoint) {
+            return textAnswer(request, http::status::not_found, json_type,
+                              errorJson("there is no endpoint '" + route.name + "'"));
+        }
+    }
+    Operations operations(*this, request, route, endpoint);
+    return (operations.*row.answer)();
 }
 
 }  // namespace stategraph::serve

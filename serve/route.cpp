@@ -1,8 +1,7 @@
 #include "serve/route.hpp"
 
-#include <array>
-#include <optional>
-#include <vector>
+#include <algorithm>
+#include <utility>
 
 #include <stategraph/error.hpp>
 
@@ -49,7 +48,6 @@ std::map<std::string, std::string> queryOf(std::string_view text) {
     return query;
 }
 
-/// Split before it is decoded, so that a thread's name may have slashes.
 std::vector<std::string> segmentsOf(std::string_view path) {
     std::vector<std::string> segments;
     path.remove_prefix(1);
@@ -59,25 +57,6 @@ std::vector<std::string> segmentsOf(std::string_view path) {
         if (slash == std::string_view::npos) return segments;
         path.remove_prefix(slash + 1);
     }
-}
-
-struct Word {
-    std::string_view text;
-    Action action;
-};
-constexpr std::array<Word, 7> words = {{{"start", Action::start},
-                                        {"resume", Action::resume},
-                                        {"decide", Action::decide},
-                                        {"cancel", Action::cancel},
-                                        {"state", Action::state},
-                                        {"history", Action::history},
-                                        {"events", Action::events}}};
-
-std::optional<Action> actionOf(std::string_view text) noexcept {
-    for (const Word& word : words) {
-        if (word.text == text) return word.action;
-    }
-    return {};
 }
 
 }  // namespace
@@ -95,40 +74,29 @@ Route routeOf(std::string_view target) {
     Route route;
     if (question != std::string_view::npos) route.query = queryOf(target.substr(question + 1));
     route.path = decode(path, false);
-    const std::vector<std::string> segments = segmentsOf(path);
-    if (segments.size() == 1 && segments[0] == "health") {
-        route.action = Action::health;
-    } else if (segments.size() == 2 && segments[1] == "chat") {
-        route.action = Action::chat;
-        route.name = segments[0];
-    } else if (segments.size() == 2 && segments[1] == "schema") {
-        route.action = Action::schema;
-        route.name = segments[0];
-    } else if (segments.size() == 4 && segments[1] == "chat" && segments[3] == "stream") {
-        route.action = Action::chat_stream;
-        route.name = segments[0];
-        route.thread = segments[2];
-    } else if (segments.size() == 3) {
-        if (const auto action = actionOf(segments[2])) {
-            route.action = *action;
-            route.name = segments[0];
-            route.thread = segments[1];
-        }
-    }
+    route.segments = segmentsOf(path);
     return route;
 }
 
-bool takes(Action action, std::string_view method) noexcept {
-    switch (action) {
-        case Action::start:
-        case Action::resume:
-        case Action::decide:
-        case Action::cancel:
-        case Action::chat:
-            return method == "POST";
-        default:
-            return method == "GET" || method == "HEAD";
+bool Route::fits(std::string_view pattern) {
+    std::string endpoint_name, thread_name;
+    for (const std::string& segment : segments) {
+        if (pattern.empty()) return false;
+        pattern.remove_prefix(1);  // the '/'
+        const std::string_view wanted = pattern.substr(0, pattern.find('/'));
+        pattern.remove_prefix(wanted.size());
+        if (wanted == ":endpoint") {
+            endpoint_name = segment;
+        } else if (wanted == ":thread") {
+            thread_name = segment;
+        } else if (wanted != segment) {
+            return false;
+        }
     }
+    if (!pattern.empty()) return false;
+    name = std::move(endpoint_name);
+    thread = std::move(thread_name);
+    return true;
 }
 
 }  // namespace stategraph::serve

@@ -1,42 +1,26 @@
 #pragma once
-#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
-// What a request's target asks for.
+// A request's target, taken apart. Which targets exist is the table of operations in serve/replies.cpp.
 namespace stategraph::serve {
 
-enum class Action : std::uint8_t {
-    start,
-    resume,
-    decide,
-    cancel,
-    state,
-    history,
-    events,
-    chat,
-    chat_stream,
-    schema,
-    health,
-    page
-};
-
 struct Route {
-    Action action = Action::page;
-    std::string path;    // decoded
-    std::string name;    // of the endpoint; empty for health and pages
-    std::string thread;  // empty for chat, whose body names it
+    std::string path;                   // decoded
+    std::vector<std::string> segments;  // of the path, each decoded after the split: a thread's name may have slashes
     std::map<std::string, std::string> query;
+    std::string name;    // of the endpoint; empty until a pattern with ":endpoint" fits
+    std::string thread;  // empty until a pattern with ":thread" fits
 
-    /// Empty if there is none.
+    /// Empty if the target has no such parameter.
     std::string_view parameter(const std::string& name) const;
+    /// Whether the path fits `pattern`, such as "/:endpoint/:thread/state"; then sets `name` and `thread` from it.
+    bool fits(std::string_view pattern);
 };
 
-/// Errors: InvalidArgumentError for a target that is no path, or escapes that are wrong. Targets that no endpoint has
-/// are pages.
+/// Errors: InvalidArgumentError for a target that is no path, or escapes that are wrong.
 Route routeOf(std::string_view target);
-/// Whether a request with this method may be answered, "GET" and "HEAD" or "POST".
-bool takes(Action action, std::string_view method) noexcept;
 
 }  // namespace stategraph::serve

@@ -179,6 +179,35 @@ TEST_CASE("what cannot be served is refused, with what is wrong") {
     CHECK(json::parse(client::get(port, "/health").body).at("runs") == 0);
 }
 
+TEST_CASE("an operation that the server does not have changes nothing, and those that it has take one method each") {
+    serve::Server server;
+    server.add("echo", serve::endpoint(echo(true)));
+    const auto port = server.port();
+    (void)client::post(port, "/echo/t/start", R"({"input":{"said":["hello"]}})");
+    const std::string before = client::get(port, "/echo/t/state").body;
+    REQUIRE(before.find("more?") != std::string::npos);
+    const std::string answer = R"({"answers":[{"key":"more","value":"yes"}]})";
+    for (const std::string target :
+         {"/echo/t/rewind", "/echo/rewind", "/echo/t/resume/t", "/echo/t/", "//resume", "/resume"}) {
+        CAPTURE(target);
+        CHECK(client::get(port, target).status == 404);
+        CHECK(client::post(port, target, answer).status >= 404);
+        CHECK(client::get(port, "/echo/t/state").body == before);
+    }
+    for (const std::string target :
+         {"/echo/t/start", "/echo/t/resume", "/echo/t/decide", "/echo/t/cancel", "/echo/chat"}) {
+        CAPTURE(target);
+        CHECK(client::get(port, target).status == 405);
+    }
+    for (const std::string target : {"/echo/t/state", "/echo/t/history", "/echo/t/events", "/echo/schema", "/health"}) {
+        CAPTURE(target);
+        CHECK(client::get(port, target).status == 200);
+        CHECK(client::post(port, target, answer).status == 405);
+    }
+    CHECK(client::post(port, "/echo/chat/t/stream", answer).status == 405);
+    CHECK(client::get(port, "/echo/t/state").body == before);
+}
+
 TEST_CASE("requests that are too large, too slow or nonsense end their connection alone") {
     serve::ServerOptions options;
     options.body_bytes_max = 1000;
