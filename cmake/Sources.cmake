@@ -3,9 +3,7 @@
 #   include/stategraph/**/*.hpp   public headers, installed (detail/ too); testing/saver_contract* is the savers' test kit
 #   src/** checkpoint/** store/** storage/memory/**   stategraph::core: the engine's floors, its log, and what is kept in memory
 #   json/ async/                  stategraph::json and stategraph::async; with the core they are stategraph::stategraph
-#   storage/rocksdb/              stategraph::rocksdb: saver, store and cache; storage/encrypted/: stategraph::encryption
-#   workflow/ workflow/from_json/ schema/ model/ model/http/ agent/ serve/   stategraph::workflow, workflow_json, schema, model,
-#                                 model_http, agent, serve, with include/stategraph/NAME/ and the headers that are listed below
+#   storage/rocksdb/ workflow/ agent/ serve/ …   one product each, with headers of its own: cmake/Products.cmake has a row for each
 #   tests/**/*_test.cpp           stategraph-tests, with tests/support/*.cpp and tests/main.cpp
 #   tests/model/aimock/aimock.cpp stategraph-aimock, which tests/model/aimock/run.sh runs and the suite does not
 #   tests/conformance/*.cpp       stategraph-conformance
@@ -21,42 +19,37 @@
 #   benchmarks/workloads/NAME/*.cpp  bench_NAME, a Google Benchmark program, with benchmarks/support/*.cpp
 #   benchmarks/report/*.cpp       stategraph-bench-report, which benchmarks/run.sh runs on what they print
 
-# The public headers of the products that stand beside the core's; all others are found by their folder.
-set(STATEGRAPH_JSON_HEADERS json json_schema ndjson partial partial_display partial_json)
-set(STATEGRAPH_ASYNC_HEADERS asio async stream_hub task detail/asio detail/async)
-set(STATEGRAPH_ROCKSDB_HEADERS rocksdb_cache rocksdb_saver rocksdb_store)
-set(STATEGRAPH_ENCRYPTION_HEADERS encrypted_saver encrypted_store)
-set(STATEGRAPH_SCHEMA_HEADERS schema)
-set(STATEGRAPH_WORKFLOW_JSON_HEADERS workflow/from_json)
-set(STATEGRAPH_MODEL_HTTP_HEADERS model/openai model/anthropic model/http_options)
-
 set(_include "${PROJECT_SOURCE_DIR}/include/stategraph")
 file(GLOB STATEGRAPH_CORE_HEADERS CONFIGURE_DEPENDS "${_include}/*.hpp" "${_include}/detail/*.hpp" "${_include}/testing/*.hpp")
 # They need doctest, which a build without tests does without; the tests include each of them.
 file(GLOB STATEGRAPH_KIT_HEADERS CONFIGURE_DEPENDS "${_include}/testing/saver_contract/*.hpp")
 list(APPEND STATEGRAPH_KIT_HEADERS "${_include}/testing/saver_contract.hpp")
 list(REMOVE_ITEM STATEGRAPH_CORE_HEADERS ${STATEGRAPH_KIT_HEADERS})
-foreach(_product IN ITEMS WORKFLOW MODEL AGENT SERVE)
-  string(TOLOWER ${_product} _folder)
-  file(GLOB STATEGRAPH_${_product}_HEADERS CONFIGURE_DEPENDS "${_include}/${_folder}/*.hpp")
+# A product's headers are those that its row names, or its folder's without those that others name.
+set(_named "")
+foreach(_product IN LISTS STATEGRAPH_PRODUCTS)
+  if(_product_${_product}_HEADERS)
+    set(_headers ${_product_${_product}_HEADERS})
+    list(TRANSFORM _headers PREPEND "${_include}/")
+    list(TRANSFORM _headers APPEND ".hpp")
+    list(APPEND _named ${_headers})
+  else()
+    file(GLOB _headers CONFIGURE_DEPENDS "${_include}/${_product_${_product}_FOLDER}/*.hpp")
+  endif()
+  set(_headers_${_product} ${_headers})
 endforeach()
-foreach(_product IN ITEMS JSON ASYNC ROCKSDB ENCRYPTION SCHEMA WORKFLOW_JSON MODEL_HTTP)
-  list(TRANSFORM STATEGRAPH_${_product}_HEADERS PREPEND "${_include}/")
-  list(TRANSFORM STATEGRAPH_${_product}_HEADERS APPEND ".hpp")
-  foreach(_others IN ITEMS CORE WORKFLOW MODEL)
-    list(REMOVE_ITEM STATEGRAPH_${_others}_HEADERS ${STATEGRAPH_${_product}_HEADERS})
-  endforeach()
+list(REMOVE_ITEM STATEGRAPH_CORE_HEADERS ${_named})
+foreach(_product IN LISTS STATEGRAPH_PRODUCTS)
+  if(NOT _product_${_product}_HEADERS)
+    list(REMOVE_ITEM _headers_${_product} ${_named})
+  endif()
 endforeach()
 
 # A folder is a product, or a floor of the core.
 file(GLOB_RECURSE STATEGRAPH_CORE_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/*.cpp" "${PROJECT_SOURCE_DIR}/checkpoint/*.cpp"
      "${PROJECT_SOURCE_DIR}/store/*.cpp" "${PROJECT_SOURCE_DIR}/storage/memory/*.cpp")
-foreach(_pair IN ITEMS JSON:json ASYNC:async ROCKSDB:storage/rocksdb ENCRYPTION:storage/encrypted SCHEMA:schema WORKFLOW:workflow
-                       WORKFLOW_JSON:workflow/from_json MODEL:model MODEL_HTTP:model/http AGENT:agent SERVE:serve)
-  string(REPLACE ":" ";" _pair ${_pair})
-  list(GET _pair 0 _product)
-  list(GET _pair 1 _folder)
-  file(GLOB STATEGRAPH_${_product}_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${_folder}/*.cpp")
+foreach(_product IN LISTS STATEGRAPH_PRODUCTS)
+  file(GLOB _sources_${_product} CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${_product_${_product}_FOLDER}/*.cpp")
 endforeach()
 
 if(STATEGRAPH_BUILD_TESTS)
@@ -65,24 +58,14 @@ if(STATEGRAPH_BUILD_TESTS)
   if(STATEGRAPH_TEST_FOLDERS)
     list(FILTER STATEGRAPH_TEST_SOURCES INCLUDE REGEX "/tests/(${STATEGRAPH_TEST_FOLDERS})/")
   endif()
-  if(NOT STATEGRAPH_WITH_ROCKSDB)
-    list(FILTER STATEGRAPH_TEST_SOURCES EXCLUDE REGEX "/rocksdb[^/]*_test\\.cpp$")
-  endif()
-  if(NOT STATEGRAPH_WITH_ENCRYPTION)
-    list(FILTER STATEGRAPH_TEST_SOURCES EXCLUDE REGEX "/encrypted[^/]*_test\\.cpp$")
-  endif()
-  if(NOT STATEGRAPH_WITH_WORKFLOW_JSON)
-    list(FILTER STATEGRAPH_TEST_SOURCES EXCLUDE REGEX "/from_json_test\\.cpp$")
-  endif()
-  if(NOT STATEGRAPH_WITH_SCHEMA)
-    list(FILTER STATEGRAPH_TEST_SOURCES EXCLUDE REGEX "/(tests/schema/[^/]*|foreign_schema)_test\\.cpp$")
-  endif()
+  foreach(_product IN LISTS STATEGRAPH_PRODUCTS)
+    string(TOUPPER ${_product} _NAME)
+    if(_product_${_product}_TESTS AND NOT STATEGRAPH_WITH_${_NAME})
+      list(FILTER STATEGRAPH_TEST_SOURCES EXCLUDE REGEX "${_product_${_product}_TESTS}")
+    endif()
+  endforeach()
   file(GLOB_RECURSE STATEGRAPH_TEST_SUPPORT CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.cpp")
-  if(NOT STATEGRAPH_WITH_SERVE)
-    list(FILTER STATEGRAPH_TEST_SOURCES EXCLUDE REGEX "/tests/serve/")
-  endif()
   if(NOT STATEGRAPH_WITH_MODEL_HTTP)
-    list(FILTER STATEGRAPH_TEST_SOURCES EXCLUDE REGEX "/tests/model/http/")
     list(FILTER STATEGRAPH_TEST_SUPPORT EXCLUDE REGEX "/(scripted_server|self_signed)\\.cpp$")
   endif()
   file(GLOB STATEGRAPH_CONFORMANCE_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/conformance/*.cpp")

@@ -1,0 +1,87 @@
+# The products next to the core, one row each. The target stategraph_NAME (for users stategraph::NAME), its option, its files, its component of the
+# package and its tests are made of the row. A row comes after those that it builds on.
+#
+#   FOLDER     its sources; the name, unless another one is given
+#   HEADERS    its public headers below include/stategraph/, without .hpp; without HEADERS all of include/stategraph/FOLDER/
+#   PUBLIC     products, or `stategraph`, that its users link too; PRIVATE: targets that only its own files use
+#   OPTION     the text of its option STATEGRAPH_WITH_NAME; without OPTION the product is always built
+#   NEEDS      a package of cmake/Dependencies.cmake: the option is on if it was found (and the options of PUBLIC products are), and ON by hand requires it
+#   PACKAGE    what a program that uses the installed component must find, as cmake/stategraphConfig.cmake.in does: RocksDB, OpenSSL
+#   TESTS      which tests are left out without it: a regular expression for their paths
+#   BUNDLED    a part of stategraph::stategraph, with a block of its own in CMakeLists.txt
+set(STATEGRAPH_PRODUCTS "")
+set(STATEGRAPH_COMPONENTS "") # of the package: the products that are not bundled
+
+macro(stategraph_product name)
+  cmake_parse_arguments(_row "BUNDLED" "FOLDER;OPTION;NEEDS;PACKAGE;TESTS" "HEADERS;PUBLIC;PRIVATE" ${ARGN})
+  if(_row_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "cmake/Products.cmake: the row of ${name} has ${_row_UNPARSED_ARGUMENTS}, which no column is called.")
+  endif()
+  if(NOT _row_FOLDER)
+    set(_row_FOLDER ${name})
+  endif()
+  string(TOUPPER ${name} _NAME)
+  list(APPEND STATEGRAPH_PRODUCTS ${name})
+  if(NOT _row_BUNDLED)
+    list(APPEND STATEGRAPH_COMPONENTS ${name})
+  endif()
+  foreach(_column IN ITEMS FOLDER HEADERS PUBLIC PRIVATE OPTION PACKAGE TESTS)
+    set(_product_${name}_${_column} ${_row_${_column}})
+  endforeach()
+  if(_row_OPTION)
+    set(_default ON)
+    if(_row_NEEDS)
+      string(TOUPPER ${_row_NEEDS} _NEEDS)
+      set(_default ${STATEGRAPH_${_NEEDS}_FOUND})
+    endif()
+    foreach(_below IN LISTS _row_PUBLIC)
+      if(DEFINED _product_${_below}_OPTION AND _product_${_below}_OPTION)
+        string(TOUPPER ${_below} _BELOW)
+        set(_default ${STATEGRAPH_WITH_${_BELOW}})
+      endif()
+    endforeach()
+    option(STATEGRAPH_WITH_${_NAME} "${_row_OPTION}" ${_default})
+    if(STATEGRAPH_WITH_${_NAME} AND _row_NEEDS)
+      cmake_language(CALL stategraph_require_${_row_NEEDS} STATEGRAPH_WITH_${_NAME})
+    endif()
+    foreach(_below IN LISTS _row_PUBLIC)
+      string(TOUPPER ${_below} _BELOW)
+      if(STATEGRAPH_WITH_${_NAME} AND DEFINED STATEGRAPH_WITH_${_BELOW} AND NOT STATEGRAPH_WITH_${_BELOW})
+        message(FATAL_ERROR "STATEGRAPH_WITH_${_NAME} needs STATEGRAPH_WITH_${_BELOW}, which is off; set both or none.")
+      endif()
+    endforeach()
+  else()
+    set(STATEGRAPH_WITH_${_NAME} ON)
+  endif()
+endmacro()
+
+# States, values and events as JSON; runs, streams and nodes as coroutines.
+stategraph_product(json BUNDLED HEADERS json json_schema ndjson partial partial_display partial_json)
+stategraph_product(async BUNDLED HEADERS asio async stream_hub task detail/asio detail/async)
+stategraph_product(
+  rocksdb FOLDER storage/rocksdb HEADERS rocksdb_cache rocksdb_saver rocksdb_store
+  PUBLIC core PRIVATE RocksDB::rocksdb-shared $<BUILD_INTERFACE:stategraph_xxhash>
+  OPTION "Build stategraph::rocksdb, the saver on RocksDB" NEEDS rocksdb PACKAGE RocksDB TESTS "/rocksdb[^/]*_test\\.cpp$")
+stategraph_product(
+  encryption FOLDER storage/encrypted HEADERS encrypted_saver encrypted_store
+  PUBLIC core PRIVATE OpenSSL::Crypto
+  OPTION "Build stategraph::encryption, the saver that encrypts" NEEDS openssl PACKAGE OpenSSL TESTS "/encrypted[^/]*_test\\.cpp$")
+stategraph_product(
+  schema HEADERS schema
+  PUBLIC stategraph PRIVATE Boost::json
+  OPTION "Build stategraph::schema, checks by JSON Schemas from outside" NEEDS valijson TESTS "/(tests/schema/[^/]*|foreign_schema)_test\\.cpp$")
+stategraph_product(workflow PUBLIC stategraph PRIVATE Boost::json)
+stategraph_product(
+  workflow_json FOLDER workflow/from_json HEADERS workflow/from_json
+  PUBLIC workflow schema PRIVATE Boost::json
+  OPTION "Build stategraph::workflow_json, workflows that are loaded from JSON" NEEDS valijson TESTS "/from_json_test\\.cpp$")
+stategraph_product(model PUBLIC stategraph)
+stategraph_product(
+  model_http FOLDER model/http HEADERS model/openai model/anthropic model/http_options
+  PUBLIC model PRIVATE Boost::json OpenSSL::SSL OpenSSL::Crypto
+  OPTION "Build stategraph::model_http, models behind HTTP servers" NEEDS openssl_ssl PACKAGE OpenSSL TESTS "/tests/model/http/")
+stategraph_product(agent PUBLIC model)
+# Boost.Beast, which is among Boost's headers, makes it (and model_http) slow to compile.
+stategraph_product(
+  serve PUBLIC agent workflow PRIVATE Boost::json
+  OPTION "Build stategraph::serve, graphs over HTTP" TESTS "/tests/serve/")
