@@ -299,7 +299,7 @@ Connection::Reply Connection::Operations::health() {
 }
 
 Connection::Reply Connection::Operations::page() {
-    const std::lock_guard lock(shared().mutex);
+    const stategraph::detail::LockGuard lock(shared().mutex);
     const auto page = shared().pages.find(route_.path);
     if (page == shared().pages.end())
         return json(http::status::not_found, errorJson("there is nothing at " + route_.path));
