@@ -1,5 +1,6 @@
 #include <chrono>
 #include <map>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 
@@ -139,4 +140,13 @@ TEST_CASE("time and attempt are written as fields of a line, and read back to th
         std::istringstream text(bad);
         CHECK_THROWS_AS(sg::NdjsonReader(text).next(), sg::WrongTypeError);
     }
+}
+
+TEST_CASE("each mode of a stream has a name of its own") {
+    std::set<std::string> names;
+    for (unsigned i = 0; i < sg::stream_mode_count; ++i) names.insert(sg::toString(static_cast<StreamMode>(i)));
+    CHECK(names.size() == sg::stream_mode_count);
+    CHECK(names.count("values") == 1);
+    CHECK(std::string(sg::toString(StreamMode::calls)) == "calls");
+    CHECK(std::string(sg::toString(static_cast<StreamMode>(sg::stream_mode_count))) == "?");
 }
