@@ -55,8 +55,8 @@ fi
 cd "$repo"
 
 # In the order in which they are run.
-all=(superstep chain chain_1000 fan_out send_1000 growing_thread wide_state fanout_to_subgraph react_loop savers history threads scaling
-  resume workflow agent serve blocking_nodes async_waits compile_time memory)
+all=(superstep chain chain_1000 fan_out send_1000 growing_thread wide_state wide_dict pydantic_state sequential
+  fanout_to_subgraph react_loop savers history threads scaling resume workflow agent serve blocking_nodes async_waits compile_time memory)
 workloads=("${all[@]}")
 if [ ${#only[@]} -gt 0 ]; then
   workloads=("${only[@]}")

@@ -1,5 +1,7 @@
-// LangGraph's own benchmarks (wide state, fan-out to a subgraph, ReAct loop), with the shapes and sizes of stategraph's workloads.
+// LangGraph's own benchmarks (wide state in three forms, fan-out to a subgraph, ReAct loop, sequential), with the shapes and sizes of stategraph's workloads.
 import { Annotation, END, MemorySaver, Send, START, StateGraph } from "@langchain/langgraph";
+import { withLangGraph } from "@langchain/langgraph/zod";
+import { z } from "zod";
 
 const list = () => Annotation({ reducer: (a, b) => a.concat(b), default: () => [] });
 const reduced = (reducer, initial) => Annotation({ reducer, default: () => initial });
@@ -9,10 +11,13 @@ const config = () => ({ configurable: { thread_id: `t${Math.random()}` }, recurs
 function check(ok) {
   if (!ok) throw new Error("wrong result");
 }
-const withAndWithout = (name, checkpointed, build) => [
-  { names: [name], run: build(() => ({})) },
-  { names: [checkpointed], run: build(() => ({ checkpointer: new MemorySaver() })) },
-];
+// Without a saver and with one. As in stategraph's cases, building and compiling the graph and its saver take no part in the time.
+const withAndWithout = (name, checkpointed, graph, run) =>
+  [name, checkpointed].map((full, i) => ({
+    names: [full],
+    prepare: async () => graph().compile(i === 0 ? {} : { checkpointer: new MemorySaver() }),
+    run,
+  }));
 
 // ------------------------------------------------------------------------------------------------------------- wide state
 const digits = (n) => String(n % 10).repeat(10);
@@ -44,15 +49,20 @@ const Wide = Annotation.Root({
   notified_assignees: reduced(merged, {}),
 });
 
-function wideGraph(n) {
-  return new StateGraph(Wide)
-    .addNode("one", (s) => ({ trigger_events: s.messages, primary_issue_medium: "abcde" }))
+const letters = (n) => {
+  let text = "";
+  for (let i = 0; i < n; ++i) text += String.fromCharCode(97 + Math.floor(Math.random() * 26));
+  return text;
+};
+function wideGraph(schema, n) {
+  return new StateGraph(schema)
+    .addNode("one", (s) => ({ trigger_events: s.messages, primary_issue_medium: letters(n) }))
     .addNode("two", (s) => ({ autoresponse: s.trigger_events.at(-1), issue: s.trigger_events.at(-1) }))
     .addNode("three", (s) => ({ relevant_rules: [s.autoresponse] }))
     .addNode("four", (s) => ({ categorizations: s.trigger_events, responses: s.trigger_events, memory_docs: s.trigger_events }))
     .addNode("five", (s) => {
       const last = s.categorizations.at(-1);
-      return { user_info: last, crm_info: last, email_thread_id: "abcdef", slack_participants: last, bot_id: "abcdef", notified_assignees: last };
+      return { user_info: last, crm_info: last, email_thread_id: letters(n), slack_participants: last, bot_id: letters(n), notified_assignees: last };
     })
     .addNode("six", (s) => ({ messages: s.responses }))
     .addEdge(START, "one")
@@ -64,30 +74,56 @@ function wideGraph(n) {
     .addConditionalEdges("six", (s) => (s.messages.length > n ? END : "one"));
 }
 
-// The state of LangGraph.js is an object either way: wide_state and wide_dict are one program here.
-const wide = (workload) => (quick) =>
-  [["25x300", 300, 5, 5], ["15x600", 600, 3, 5], ["9x1200", 1200, 3, 3]].slice(0, quick ? 1 : 3).flatMap(([name, n, outer, inner]) => {
+// What the run ends with; benchmarks/support/wide.hpp (isWideResult) checks the same of stategraph.
+function isWideResult(s, n, outer, inner) {
+  const [messages, events, responses] = n === 300 ? [595, 277, 406] : [1873, 872, 1278];
+  const lengths = { messages, trigger_events: events, memory_docs: events, categorizations: responses, responses, relevant_rules: 1 };
+  const isWhole = (map) =>
+    Object.keys(map).length === outer &&
+    Object.keys(map[digits(0)]).length === inner &&
+    map[digits(0)][digits(0)].length === 25;
+  return (
+    Object.entries(lengths).every(([name, length]) => s[name].length === length) &&
+    [s.messages.at(-1), s.user_info, s.crm_info, s.issue, s.slack_participants, s.notified_assignees].every(isWhole) &&
+    [s.primary_issue_medium, s.email_thread_id, s.bot_id].every((text) => text.length === n)
+  );
+}
+
+const wide = (name, schema) => (quick) =>
+  [["25x300", 300, 5, 5], ["15x600", 600, 3, 5], ["9x1200", 1200, 3, 3]].slice(0, quick ? 1 : 3).flatMap(([size, n, outer, inner]) => {
     const message = wideMessage(outer, inner);
-    return withAndWithout(`${workload}/${name}`, `${workload}/${name}_checkpoint`, (options) => async () => {
-      const app = wideGraph(n).compile(options());
-      check((await app.invoke({ messages: [message] }, config())).messages.length === (n === 300 ? 595 : 1873));
+    const cases = withAndWithout(`${name}/${size}`, `${name}/${size}_checkpoint`, () => wideGraph(schema, n), async (app) => {
+      check(isWideResult(await app.invoke({ messages: [message] }, config()), n, outer, inner));
     });
+    // stategraph's wide_dict has a second form, whose state is JSON.
+    if (name === "wide_dict") for (const one of cases) one.names.push(`${one.names[0]}_json`);
+    return cases;
   });
+export const wideState = wide("wide_state", Wide);
+// In JavaScript both states are plain objects.
+export const wideDict = wide("wide_dict", Wide);
 
-export const wideState = wide("wide_state");
-export const wideDict = wide("wide_dict");
-
-// ------------------------------------------------------------------------------------------------------------- sequential
-export const sequential = (quick) =>
-  (quick ? [10] : [10, 100, 1000]).flatMap((size) => {
-    let graph = new StateGraph(Agent);
-    for (let i = 0; i < size; ++i) graph = graph.addNode(`node_${i}`, () => ({})).addEdge(i === 0 ? START : `node_${i - 1}`, `node_${i}`);
-    graph = graph.addEdge(`node_${size - 1}`, END);
-    return withAndWithout(`sequential/no_saver/${size}`, `sequential/checkpoint/${size}`, (options) => {
-      const app = graph.compile(options());
-      return async () => check((await app.invoke({ messages: [] }, config())).messages.length === 0);
-    });
-  });
+const dict = z.record(z.string(), z.any());
+const dicts = () => withLangGraph(z.array(dict), { reducer: { fn: (a, b) => a.concat(b) }, default: () => [] });
+const reducedAs = (type, fn, initial) => withLangGraph(type, { reducer: { fn }, default: () => initial });
+const Validated = z.object({
+  messages: dicts(),
+  trigger_events: dicts(),
+  primary_issue_medium: reducedAs(z.string(), (a, b) => b || a, "email"),
+  autoresponse: reducedAs(dict.nullable(), (_, b) => b, null),
+  issue: reducedAs(dict.nullable(), (a, b) => b || a, null),
+  relevant_rules: z.array(dict).nullable().optional(),
+  memory_docs: z.array(dict).nullable().optional(),
+  categorizations: dicts(),
+  responses: dicts(),
+  user_info: reducedAs(dict.nullable(), unlessNull, null),
+  crm_info: reducedAs(dict.nullable(), unlessNull, null),
+  email_thread_id: reducedAs(z.string().nullable(), unlessNull, null),
+  slack_participants: reducedAs(dict, merged, {}),
+  bot_id: z.string().nullable().optional(),
+  notified_assignees: reducedAs(dict, merged, {}),
+});
+export const pydanticState = wide("pydantic_state", Validated);
 
 // ------------------------------------------------------------------------------------------------------- fan-out to a subgraph
 const Joke = Annotation.Root({ letters: Annotation, subject: Annotation, jokes: Annotation });
@@ -112,8 +148,7 @@ export const fanoutToSubgraph = (quick) =>
       .addNode("generate_joke", child())
       .addConditionalEdges(START, (s) => s.subjects.map((letters) => new Send("generate_joke", { letters })), ["generate_joke"])
       .addEdge("generate_joke", END);
-    const cases = withAndWithout(`fanout_to_subgraph/inline/${size}`, `fanout_to_subgraph/checkpoint/${size}`, (options) => async () => {
-      const app = graph.compile(options());
+    const cases = withAndWithout(`fanout_to_subgraph/inline/${size}`, `fanout_to_subgraph/checkpoint/${size}`, () => graph, async (app) => {
       check((await app.invoke({ subjects }, config())).jokes.length === size);
     });
     cases[0].names.push(`fanout_to_subgraph/pool/${size}`);
@@ -147,9 +182,31 @@ const agentGraph = (calls) =>
 
 export const reactLoop = (quick) =>
   (quick ? [10] : [10, 100, 1000]).flatMap((calls) =>
-    withAndWithout(`react_loop/no_saver/${calls}`, `react_loop/memory/${calls}`, (options) => async () => {
-      const app = agentGraph(calls).compile(options());
+    withAndWithout(`react_loop/no_saver/${calls}`, `react_loop/memory/${calls}`, () => agentGraph(calls), async (app) => {
       const human = { role: "human", content: "hi?", calls: [], id: "h" };
       check((await app.invoke({ messages: [human] }, config())).messages.length === 2 * calls + 2);
     }),
   );
+
+// ------------------------------------------------------------------------------------------------------------- sequential
+const Notes = Annotation.Root({ messages: Annotation({ reducer: byId, default: () => [] }) });
+
+export const sequential = (quick) =>
+  (quick ? [10] : [10, 100, 1000]).flatMap((size) => {
+    let calls = 0;
+    const graph = new StateGraph(Notes);
+    let before = START;
+    for (let i = 0; i < size; ++i) {
+      graph.addNode(`node_${i}`, () => {
+        ++calls;
+        return {};
+      });
+      graph.addEdge(before, `node_${i}`);
+      before = `node_${i}`;
+    }
+    graph.addEdge(before, END);
+    return withAndWithout(`sequential/no_saver/${size}`, `sequential/checkpoint/${size}`, () => graph, async (app) => {
+      calls = 0;
+      check((await app.invoke({ messages: [] }, config())).messages.length === 0 && calls === size);
+    });
+  });

@@ -1,7 +1,7 @@
 // Each workload: a function of `quick` that gives its cases, {names, run, items}. The names are those of stategraph's own cases; one
 // figure serves several where LangGraph.js makes no difference (it runs tasks at once, on one thread).
 import { Annotation, Command, END, MemorySaver, Send, START, StateGraph, interrupt } from "@langchain/langgraph";
-import { reactLoop, fanoutToSubgraph, wideState, wideDict, sequential } from "./langgraph_workloads.mjs";
+import { fanoutToSubgraph, pydanticState, reactLoop, sequential, wideDict, wideState } from "./langgraph_workloads.mjs";
 
 const append = () => Annotation({ reducer: (a, b) => a.concat(b), default: () => [] });
 const limit = 1_000_000;
@@ -164,6 +164,7 @@ export const workloads = {
     })),
   wide_state: wideState,
   wide_dict: wideDict,
+  pydantic_state: pydanticState,
   sequential,
   fanout_to_subgraph: fanoutToSubgraph,
   react_loop: reactLoop,

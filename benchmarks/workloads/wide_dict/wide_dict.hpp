@@ -1,0 +1,9 @@
+#pragma once
+#include "benchmarks/support/wide_cases.hpp"
+
+namespace bench {
+
+/// The same with a JsonState, whose values are copied as boost::json does.
+void addJsonCases(const WideShape& shape);
+
+}  // namespace bench
