@@ -73,7 +73,8 @@ App compiled(std::shared_ptr<sg::BaseCheckpointSaver> saver, std::shared_ptr<sg:
                      if (s.turn % 3 == 0) update.with(sg::set<&Chat::last>("last " + std::to_string(s.turn)));
                      if (s.turn % 4 == 1) update.with(sg::set<&Chat::once>("once"));
                      if (s.turn % 5 == 2) update.with(sg::add<&Chat::facts>({{"fact" + std::to_string(s.turn), 1}}));
-                     if (s.turn % 7 == 4) update.with(sg::add<&Chat::list>(sg::interrupt<std::string>(runtime, sg::Value("more?"))));
+                     if (s.turn % 7 == 4)
+                         update.with(sg::add<&Chat::list>(sg::interrupt<std::string>(runtime, sg::Value("more?"))));
                      update.with(sg::add<&Chat::messages>(sg::Message{"ai", seen}));
                      return update;
                  })
@@ -102,9 +103,9 @@ struct World {
     std::string act(const drivers::Driver& driver, std::uint64_t number) {
         std::mt19937_64 random(number);
         const auto one = [&random](std::uint64_t of) { return random() % of == 0; };
-        const sg::RunConfig config{.thread_id = one(4) ? "u" : "t",
-                                   .durability = std::array{sg::Durability::async, sg::Durability::exit,
-                                                            sg::Durability::sync}[random() % 3]};
+        const sg::RunConfig config{
+            .thread_id = one(4) ? "u" : "t",
+            .durability = std::array{sg::Durability::async, sg::Durability::exit, sg::Durability::sync}[random() % 3]};
         const App& by = one(5) ? other : app;
         const std::string text = "text " + std::to_string(random() % 1000);
         try {
@@ -115,7 +116,8 @@ struct World {
                 case 1:
                     return std::to_string(saver->prune({.thread_id = config.thread_id.toString(), .keep_last = 2}));
                 case 2:
-                    by.updateState({.thread_id = config.thread_id}, {sg::set<&Chat::last>(text)}, {.as_node = "answer"});
+                    by.updateState({.thread_id = config.thread_id}, {sg::set<&Chat::last>(text)},
+                                   {.as_node = "answer"});
                     return "edited";
                 case 3: {
                     const auto old = saver->list(
