@@ -1,5 +1,5 @@
-// LangGraph's wide_dict: the graph of wide_state on a state whose channels are named at run time and hold JSON, as those
-// of a Python dict do.
+// LangGraph's wide_dict: the graph of wide_state on a state whose channels are named at run time and hold JSON, as
+// those of a Python dict do.
 #include <memory>
 
 #include <stategraph/json.hpp>
