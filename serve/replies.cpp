@@ -68,9 +68,13 @@ SubscribeOptions subscribing(const Shared& shared, const Protocol& protocol) {
 class Connection::Operations {
 public:
     struct Row {
+        using Function = Reply (Operations::*)();
+        // A row without a function is refused by the compiler.
+        constexpr Row(std::string_view m, std::string_view t, Function f) : method(m), target(t), answer(f) {}
+
         std::string_view method;  // "GET" also answers "HEAD"
         std::string_view target;  // see Route::fits; the endpoint of ":endpoint" exists when `answer` is called
-        Reply (Operations::*answer)();
+        Function answer;
     };
     /// The first row that the target fits, which sets what `route` names; a target that none fits is a page's.
     static const Row& rowOf(Route& route);
@@ -129,8 +133,6 @@ const Connection::Operations::Row& Connection::Operations::rowOf(Route& route) {
         {"POST", "/:endpoint/chat", &Operations::chat},
         {"GET", "/:endpoint/chat/:thread/stream", &Operations::chatStream},
     };
-    static_assert(std::ranges::all_of(rows, [](const Row& row) { return row.answer != nullptr; }),
-                  "stategraph: an operation of the server has no function; name it in its row");
     for (const Row& row : rows) {
         if (route.fits(row.target)) return row;
     }
