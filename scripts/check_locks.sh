@@ -2,7 +2,7 @@
 # Checks that what a mutex guards is used under that mutex: clang's -Wthread-safety over the library's sources, which say
 # with SG_GUARDED_BY and SG_REQUIRES what is guarded (include/stategraph/detail/mutex.hpp).
 #
-#   ./scripts/check_locks.sh           all sources, six at a time as the preset once compiles them (under two minutes on
+#   ./scripts/check_locks.sh           all sources, six at a time as the preset once compiles them (two to four minutes on
 #                                      two cores); exit code 1 if something is wrong
 #   ./scripts/check_locks.sh FILE...   these sources alone
 #
