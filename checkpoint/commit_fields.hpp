@@ -18,7 +18,7 @@ struct LoggedOp {
     std::string_view channel = {};
     LogOp op = LogOp::set;
     std::string_view value = {};
-    bool is_as_input = false;  // it stands for a value of the parent's input (repeated_values.hpp)
+    bool is_as_input = false;  // its value is in the parent's input (repeated_values.hpp)
 };
 struct LoggedJoin {
     std::string_view key;

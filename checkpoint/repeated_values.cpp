@@ -84,8 +84,9 @@ void takeInputValues(std::span<LoggedOp> operations, std::optional<std::string_v
         if (!written && input) written.emplace(*input);
         const auto value = written ? written->find(operation.channel) : std::nullopt;
         if (!value) {
-            throw WrongTypeError("the operation on channel '" + std::string(operation.channel) +
-                                 "' stands for what its parent's input writes to it, and that is not one value");
+            throw WrongTypeError(
+                "the operation on channel '" + std::string(operation.channel) +
+                "' has the value of the parent's input, which does not write that channel exactly once");
         }
         operation.value = *value;
     }

@@ -394,7 +394,7 @@ public:
     std::string toMermaid() const { return detail::toMermaid(*core_); }
     std::string toDot() const { return detail::toDot(*core_); }
 
-    /// What CompileOptions::warm_threads was good for so far. Safe from any thread.
+    /// How much CompileOptions::warm_threads was used so far. Safe from any thread.
     WarmThreadStats warmThreadStats() const { return detail::warmThreadStats(*core_); }
 
     const std::shared_ptr<const detail::Core>& core() const noexcept { return core_; }

@@ -18,7 +18,7 @@ struct WarmThreads {
     std::chrono::milliseconds idle_max = std::chrono::minutes(10);
 };
 
-/// What they were good for (CompiledGraph::warmThreadStats).
+/// How much they were used (CompiledGraph::warmThreadStats).
 struct WarmThreadStats {
     std::size_t threads = 0;      // that are kept
     std::size_t bytes = 0;        // theirs, as in WarmThreads::bytes_max

@@ -2,14 +2,11 @@
 
 #include "src/run/run.hpp"
 #include "src/run/warm_thread.hpp"
+#include "src/value/next_id.hpp"
 
 // A run that begins with the state that the one before it left in memory, and what it leaves for the next one.
 namespace stategraph::engine {
 namespace {
-
-CheckpointId after(CheckpointId id) noexcept {
-    return id.low() + 1 != 0 ? CheckpointId(id.high(), id.low() + 1) : CheckpointId(id.high() + 1, 0);
-}
 
 bool isIdle(const Schedule& schedule) noexcept {
     return schedule.activeEdges().empty() && schedule.activeJoins().empty() && schedule.sends.empty() &&
@@ -52,7 +49,7 @@ bool Run::beginWarm(WarmThread& warm) {
     if (!head || head->id != warm.id || !head->writes.empty() || !head->bytes.starts_with(warm.checksum)) return false;
     if (warm.account.base != warm.id) {
         // A prune may have dropped what the thread was read from, and written another commit whole.
-        const auto base = newestBefore(saver, env_.place.thread_id, after(warm.account.base), false);
+        const auto base = newestBefore(saver, env_.place.thread_id, detail::nextId(warm.account.base), false);
         if (!base || base->id != warm.account.base) return false;
     }
     checkpoint::Folded& from = start_->from.emplace();

@@ -8,6 +8,7 @@
 #include "src/commit/restore.hpp"
 #include "src/stream/events.hpp"
 #include "src/value/interrupts.hpp"
+#include "src/value/next_id.hpp"
 
 // From the log back to the events that its supersteps told.
 namespace stategraph::stream {
@@ -22,10 +23,6 @@ constexpr std::size_t page_max = 64;
 // Behind the updates, however many those are.
 constexpr std::uint32_t values_index = 1U << 30U;
 constexpr std::uint32_t checkpoint_index = values_index + 1;
-
-CheckpointId after(CheckpointId id) noexcept {
-    return id.low() + 1 != 0 ? CheckpointId(id.high(), id.low() + 1) : CheckpointId(id.high() + 1, 0);
-}
 
 // When a checkpoint was made, to the microsecond.
 std::chrono::system_clock::time_point timeOf(CheckpointId id) noexcept {
@@ -84,7 +81,7 @@ void LogReader::readRows() {
     const std::size_t count = std::min(ids_.size(), rows_at_once);
     rows_ = saver_.list({.thread_id = thread_id_.toString(),
                          .checkpoint_ns = "",
-                         .before = after(ids_[count - 1]),
+                         .before = detail::nextId(ids_[count - 1]),
                          .limit = count + 1,
                          .with_writes = true});
     std::reverse(rows_.begin(), rows_.end());

@@ -13,6 +13,7 @@
 #include "checkpoint/record_frame.hpp"
 #include "checkpoint/retention.hpp"
 #include "checkpoint/sealed_record.hpp"
+#include "src/value/next_id.hpp"
 #include "storage/encrypted/encrypted_box.hpp"
 #include "storage/encrypted/encrypted_keys.hpp"
 
@@ -138,11 +139,6 @@ private:
     const std::function<EncryptionKey()>& current_key_;
     CommitRewriter* outer_;
 };
-
-// The least id that is greater.
-CheckpointId above(CheckpointId id) noexcept {
-    return id.low() == ~std::uint64_t{0} ? CheckpointId(id.high() + 1, 0) : CheckpointId(id.high(), id.low() + 1);
-}
 
 }  // namespace
 
@@ -298,7 +294,7 @@ std::vector<ListedCheckpoint> EncryptedSaver::Impl::readPage(EncryptedSaver& sav
                                                              std::span<const CheckpointId> ids) {
     auto page = saver.list({.thread_id = std::string(log.thread_id),
                             .checkpoint_ns = std::string(log.checkpoint_ns),
-                            .before = above(ids.back()),
+                            .before = detail::nextId(ids.back()),
                             .limit = ids.size(),
                             .with_writes = true});
     std::reverse(page.begin(), page.end());

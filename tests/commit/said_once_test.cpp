@@ -52,7 +52,7 @@ auto compiled(std::shared_ptr<sg::BaseCheckpointSaver> saver) {
     return graph.compile({.checkpointer = std::move(saver), .ids = FixedIds::make()});
 }
 
-/// How often a text stands in the records of all commits and pending writes.
+/// How often a text is in the records of all commits and pending writes.
 std::size_t timesIn(sg::BaseCheckpointSaver& saver, const std::string& text) {
     std::size_t times = 0;
     for (const auto& row : saver.list({.with_writes = true})) {
@@ -71,7 +71,7 @@ std::string historyOf(const App& app, const std::string& thread) {
     return text;
 }
 
-TEST_CASE("what a run is given and what its task writes stand once in the log, whoever drives it") {
+TEST_CASE("what a run is given and what its task writes are in the log once, with every driver") {
     savers::onEach([](savers::Store& store) {
         const auto saver = store.open();
         const auto app = compiled(saver);
@@ -122,7 +122,7 @@ TEST_CASE("a history says what each task wrote, and a replay and a fork begin wi
     });
 }
 
-TEST_CASE("a run that goes on from its input in another process stores the bytes that one process stores") {
+TEST_CASE("a run that another process resumes at its input stores the bytes that one process stores") {
     struct Dies {};
     const auto run = [](savers::Store& store, bool dies) {
         const auto stopped = std::make_shared<bool>(!dies);
@@ -198,7 +198,7 @@ TEST_CASE("encrypted records name their parent's input too") {
     CHECK_THROWS_AS(compiled(other).getState({.thread_id = "t"}), sg::CorruptCheckpointError);
 }
 
-TEST_CASE("messages of a JSON state stand once in the log") {
+TEST_CASE("messages of a JSON state are in the log once") {
     savers::onEach([](savers::Store& store) {
         const auto saver = store.open();
         sg::JsonSchema schema;
