@@ -1,0 +1,83 @@
+#pragma once
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <stategraph/detail/chrono.hpp>
+#include <stategraph/retention.hpp>
+#include <stategraph/saver.hpp>
+
+namespace stategraph {
+
+struct SqliteSaverOptions {
+    /// Make the file, and the folders above it, if there is none. Off: a missing one is an error.
+    bool create_if_missing = true;
+    /// Open for reading alone; every `put` then throws SaverError. Each call sees all that other processes stored
+    /// before it. SQLite needs the files FILE-wal and FILE-shm beside it and makes them where they are missing.
+    bool read_only = false;
+    /// How long a write waits for the writes of other processes before it is a SaverError; at least 0.
+    std::chrono::milliseconds busy_timeout = std::chrono::seconds(10);
+    /// At most so many calls read at once, each over a connection of its own with up to 2 MiB of cache, which is opened
+    /// when it is first needed; others wait. 1 to 64.
+    std::size_t readers_max = 4;
+    /// Prune in the background. Impossible with `read_only`.
+    std::optional<RetentionOptions> retention = {};
+    /// Open a file whose write-ahead log is damaged in its midst with what was stored before the damage, and drop the
+    /// rest for good. Off: such a file is a CorruptCheckpointError that says where the damage is. Impossible with
+    /// `read_only`.
+    bool drop_damaged_log = false;
+};
+
+/// Keeps threads in a SQLite file, which any number of processes of one computer read and write at once, through any
+/// number of these objects.
+///
+/// One write at a time: those of other threads of this object join it, up to 64 in one transaction, those of other
+/// processes wait up to `busy_timeout`. Reads wait for nobody. The file is in WAL mode, so FILE-wal and FILE-shm lie
+/// beside it while it is open and belong to it; it must lie on a disk of this computer, not on a network's.
+///
+/// A put with `sync` is on the disk when it returns. One without survives the death of the process; a loss of power
+/// takes away the newest ones at most. If the disk kept a later part of the log then and not an earlier one, the file
+/// has to be opened once with `drop_damaged_log`.
+///
+/// Errors while opening (missing, not a database, of something else, read-only, damaged, of a newer format) are
+/// SaverError or CorruptCheckpointError with the path. A write that fails (disk full, I/O error) throws SaverError and
+/// stores nothing; the first one after the obstacle is gone succeeds. If the file is deleted or replaced meanwhile,
+/// every write throws.
+///
+/// After fork() the child must not use an object that its parent made, nor open a file that the parent had open at the
+/// fork: each call throws SaverError there. Start a program (exec), or fork first. Link `stategraph::sqlite`.
+class SqliteSaver final : public BaseCheckpointSaver {
+public:
+    explicit SqliteSaver(const std::string& path, const SqliteSaverOptions& options = {});
+    ~SqliteSaver() override;
+
+    void put(const PutRequest& request) override;
+    std::optional<CheckpointTuple> getTuple(const TupleQuery& query) override;
+    std::vector<ListedCheckpoint> list(const ListQuery& query) override;
+    void deleteThread(std::string_view thread_id) override;
+    void copyThread(std::string_view from, std::string_view to) override;
+    std::size_t prune(const PruneRequest& request) override;
+    void putGraph(const GraphFingerprint& fingerprint, std::string_view bytes) override;
+    std::optional<std::string> getGraph(const GraphFingerprint& fingerprint) override;
+    /// What the pages in use take. Those that deleting and pruning have freed do not count: later commits use them
+    /// again, and the file gets smaller by SQL's VACUUM alone.
+    std::optional<std::uint64_t> storedBytes() override;
+    bool putIsSlow() const noexcept override { return false; }
+
+    /// What opening found at the end of the write-ahead log that is no whole commit, as a sentence with file and place;
+    /// empty: nothing. A commit that a dying process or machine wrote in part is dropped so; what came before it is
+    /// whole.
+    std::string droppedAtOpening() const;
+
+    /// What the background's prunes did; all zero without `retention`.
+    RetentionReport retentionReport() const;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace stategraph

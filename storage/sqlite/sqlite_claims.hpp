@@ -1,0 +1,30 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "storage/sqlite/sqlite_errors.hpp"
+
+namespace stategraph::checkpoint {
+
+/// A file that this process has open. SQLite keeps what it knows of a file's locks in the process's memory, and a child
+/// of a fork has that without the locks: it must not open a file that its parent had open.
+class SqliteFileClaim {
+public:
+    /// Refuses to open a file that a parent had open at a fork. Does nothing if there is no file.
+    static void check(const SqliteErrors& errors);
+
+    /// The file is there.
+    explicit SqliteFileClaim(const SqliteErrors& errors);
+    SqliteFileClaim(const SqliteFileClaim&) = delete;
+    SqliteFileClaim& operator=(const SqliteFileClaim&) = delete;
+    ~SqliteFileClaim();
+
+    /// Throws SaverError if the path no longer leads to this file.
+    void checkPlace(const SqliteErrors& errors) const;
+
+private:
+    std::uint64_t device_ = 0;
+    std::uint64_t inode_ = 0;
+};
+
+}  // namespace stategraph::checkpoint

@@ -1,0 +1,62 @@
+#include "storage/sqlite/sqlite_errors.hpp"
+
+#include <sqlite3.h>
+
+#include <stategraph/error.hpp>
+
+namespace stategraph::checkpoint {
+namespace {
+
+const char* adviceFor(int code) noexcept {
+    switch (code & 0xff) {
+        case SQLITE_BUSY:
+            return "; another process kept writing for longer than busy_timeout: end it, or raise busy_timeout";
+        case SQLITE_FULL:
+            return "; make room on the disk: nothing of this was stored, and later calls work again";
+        case SQLITE_IOERR:
+            return "; nothing of this was stored, and later calls work again when the disk does";
+        case SQLITE_TOOBIG:
+            return "; a row may have 1,000,000,000 bytes";
+        case SQLITE_READONLY:
+            return "; change the permissions of the file and its folder, or open it read_only";
+        case SQLITE_CANTOPEN:
+            return "; the files FILE-wal and FILE-shm beside it must be readable, or the folder writable";
+        default:
+            return "";
+    }
+}
+
+}  // namespace
+
+// A path with a NUL is refused, and shown whole while it is.
+std::string SqliteErrors::shownPath() const {
+    std::string shown = "'";
+    for (const char c : path_) c == '\0' ? shown += "\\0" : shown += c;
+    return shown += '\'';
+}
+
+void SqliteErrors::refuseOpening(const std::string& why) const {
+    throw SaverError("cannot open the database " + shownPath() + ": " + why);
+}
+
+void SqliteErrors::fail(const std::string& what) const {
+    throw SaverError("the database " + shownPath() + ": " + what);
+}
+
+void SqliteErrors::failUnreadable(const std::string& what) const {
+    throw CorruptCheckpointError("the database " + shownPath() + " " + what);
+}
+
+void SqliteErrors::failCall(sqlite3* connection, int code, std::string_view work) const {
+    std::string text = "could not " + std::string(work) + ": " + sqlite3_errstr(code);
+    if (const char* more = connection ? sqlite3_errmsg(connection) : nullptr;
+        more && std::string_view(more) != sqlite3_errstr(code))
+        text += std::string(" (") + more + ")";
+    if ((code & 0xff) == SQLITE_CORRUPT || (code & 0xff) == SQLITE_NOTADB)
+        failUnreadable("is damaged: " + text +
+                       "; restore it from a copy, or save what can be read with the command "
+                       "`sqlite3 FILE .recover`");
+    fail(text + adviceFor(code));
+}
+
+}  // namespace stategraph::checkpoint

@@ -1,0 +1,30 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <utility>
+
+struct sqlite3;
+
+namespace stategraph::checkpoint {
+
+/// Throws the errors of one file: SaverError and CorruptCheckpointError. All of them name its path.
+class SqliteErrors {
+public:
+    explicit SqliteErrors(std::string path) : path_(std::move(path)) {}
+
+    const std::string& path() const noexcept { return path_; }
+
+    [[noreturn]] void refuseOpening(const std::string& why) const;
+    [[noreturn]] void fail(const std::string& what) const;
+    /// `what` completes "the database 'path' ", as an error of damage.
+    [[noreturn]] void failUnreadable(const std::string& what) const;
+    /// Throws what a failed call means; `work` completes "could not ".
+    [[noreturn]] void failCall(sqlite3* connection, int code, std::string_view work) const;
+
+private:
+    std::string shownPath() const;
+
+    std::string path_;
+};
+
+}  // namespace stategraph::checkpoint

@@ -1,0 +1,65 @@
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <stategraph/error.hpp>
+#include <stategraph/saver_rules.hpp>
+#include <stategraph/sqlite_saver.hpp>
+
+#include "checkpoint/retention.hpp"
+#include "storage/sqlite/sqlite_database.hpp"
+
+// What the SQLite saver's files share. Rows are those of sqlite_tables.hpp. What a call stores or removes is one
+// transaction (a prune: one a thread), and what it reads is of one moment.
+namespace stategraph::checkpoint {
+
+/// Calls `call`; its errors say of which log they are.
+template <class Call>
+auto ofSqliteLog(const LogName& log, Call&& call) {
+    try {
+        return call();
+    } catch (Error& error) {
+        error.addContext({.thread_id = std::string(log.thread_id), .checkpoint_ns = std::string(log.checkpoint_ns)});
+        throw;
+    }
+}
+
+/// The first name in the order of bytes that comes after this one.
+inline std::string nameAfter(std::string_view name) { return std::string(name) + '\0'; }
+
+/// The first thread whose name is not before this one; none: there is no more.
+std::optional<std::string> threadFrom(SqliteConnection& connection, std::string_view name);
+/// The thread's first namespace that is not before this one.
+std::optional<std::string> namespaceFrom(SqliteConnection& connection, std::string_view thread_id, std::string_view ns);
+/// The log's newest commit; `bytes`, if it is given, gets its record.
+CheckpointId headOf(SqliteConnection& connection, const LogName& log, std::string* bytes = nullptr);
+/// A commit's record.
+std::optional<std::string> readSqliteCommit(SqliteConnection& connection, const LogName& log, CheckpointId id);
+
+}  // namespace stategraph::checkpoint
+
+namespace stategraph {
+
+struct SqliteSaver::Impl {
+    Impl(const std::string& path, const SqliteSaverOptions& options)
+        : database(path, {.create_if_missing = options.create_if_missing,
+                          .read_only = options.read_only,
+                          .busy_timeout = options.busy_timeout,
+                          .readers_max = options.readers_max,
+                          .drop_damaged_log = options.drop_damaged_log}) {}
+
+    std::size_t pruneThread(const std::string& thread_id, const PruneRequest& request);
+
+    checkpoint::SqliteDatabase database;
+    std::atomic<bool> is_closing{false};
+    std::unique_ptr<checkpoint::Retention> retention;
+};
+
+}  // namespace stategraph

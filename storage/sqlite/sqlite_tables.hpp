@@ -1,0 +1,29 @@
+#pragma once
+#include <cstdint>
+
+// The tables of a SQLite file, all in `main`:
+//
+//   commits   one row a commit: its thread, its namespace, its id, its record
+//   writes    one row a pending write: those of its checkpoint, its path, its record
+//   graphs    the description of a graph (stategraph/graph_description.hpp) as CBOR, by its fingerprints graph and
+//             schema: 8 bytes each, big endian
+//
+//   PRAGMA application_id   "SGRF" as a number, big endian: the file is one of stategraph's
+//   PRAGMA user_version     the version of these tables
+//
+// Names, ids and paths are BLOBs, for they may hold any byte, and SQLite orders those by their bytes: an id's 16 are
+// big endian, so a log's rows are neighbours in the order of their ids, and a thread's logs are neighbours, the root's
+// first. Nothing is updated but pending writes, graphs and what a prune writes whole.
+namespace stategraph::checkpoint {
+
+inline constexpr std::int64_t sqlite_application_id = 0x53475246;
+inline constexpr std::int64_t sqlite_format = 1;
+
+inline constexpr const char* sqlite_tables =
+    "CREATE TABLE commits (thread BLOB NOT NULL, ns BLOB NOT NULL, id BLOB NOT NULL, bytes BLOB NOT NULL, "
+    "PRIMARY KEY (thread, ns, id)) WITHOUT ROWID;\n"
+    "CREATE TABLE writes (thread BLOB NOT NULL, ns BLOB NOT NULL, id BLOB NOT NULL, path BLOB NOT NULL, "
+    "bytes BLOB NOT NULL, PRIMARY KEY (thread, ns, id, path)) WITHOUT ROWID;\n"
+    "CREATE TABLE graphs (fingerprint BLOB NOT NULL PRIMARY KEY, bytes BLOB NOT NULL) WITHOUT ROWID;\n";
+
+}  // namespace stategraph::checkpoint
