@@ -1,0 +1,68 @@
+import { html } from 'htm/preact';
+import { useState } from 'preact/hooks';
+import { about, getText, path, post } from './api.js';
+import { go } from './route.js';
+import { GraphChoice, Problem } from './ui.js';
+
+// What can be done with a checkpoint. A read-only page has none of it but the export.
+export function Actions({ place, checkpoint, log, onStored }) {
+  const [form, setForm] = useState('');
+  const [state, setState] = useState({});
+  const [graph, setGraph] = useState('');
+  const does = (work) => async (event) => {
+    event?.preventDefault?.();
+    try {
+      setState({ said: await work(event) });
+      setForm('');
+      onStored();
+    } catch (error) {
+      setState({ error });
+    }
+  };
+  const run = (more, said) => does(async () => {
+    await post(path.thread(place.thread, 'run'), { graph, ...more });
+    go({ page: 'thread', thread: place.thread });
+    return said;
+  });
+  const isNewest = log.checkpoints[0]?.checkpoint_id === checkpoint.checkpoint_id;
+  const at = isNewest ? {} : { checkpoint_id: checkpoint.checkpoint_id };
+  const isRoot = !place.ns;
+  return html`<section class="actions" aria-label="actions">
+    ${about.value?.app && isRoot && html`
+      <${GraphChoice} graph=${graph} onGraph=${setGraph} />
+      ${log.head?.running ? html`<button onClick=${does(() => post(path.thread(place.thread, 'stop'), {}).then(() => 'stopping'))}>Stop the run</button>`
+        : html`<button onClick=${run({ ...at }, 'running')}>${isNewest ? 'Resume' : 'Replay from here'}</button>
+          <button onClick=${run({ ...at, until: 'next' }, 'running one superstep')}>One superstep</button>
+          <button aria-expanded=${form === 'edit'} onClick=${() => setForm(form === 'edit' ? '' : 'edit')}>Edit…</button>`}`}
+    ${about.value?.write && isRoot && html`<button aria-expanded=${form === 'fork'} onClick=${() => setForm(form === 'fork' ? '' : 'fork')}>Fork…</button>`}
+    ${isRoot && about.value?.redacted.length === 0 && html`<button onClick=${does(() => save(place.thread))}>Export</button>`}
+    ${form === 'fork' && html`<form onSubmit=${does(async (event) => {
+      const note = new FormData(event.target).get('note');
+      const made = await post(path.checkpoint({ ...place, id: checkpoint.checkpoint_id }, 'fork'), { note });
+      go({ page: 'thread', thread: place.thread });
+      return `forked: ${made.checkpoint_id} is the newest now; the program runs on from it when it resumes the thread`;
+    })}><label>Note <input name="note" placeholder="why" /></label><button type="submit">Fork here</button></form>`}
+    ${form === 'edit' && html`<form onSubmit=${does(async (event) => {
+      const given = new FormData(event.target);
+      const values = JSON.parse(given.get('values'));
+      await post(path.checkpoint({ ...place, id: isNewest ? '' : checkpoint.checkpoint_id }, 'edit'), { graph, values, ...(given.get('as') && { as_node: given.get('as') }) });
+      go({ page: 'thread', thread: place.thread });
+      return 'edited; channels with a reducer were added to';
+    })}><label>Channels, as JSON <textarea name="values" rows="3" placeholder='{"channel": "value"}'></textarea></label>
+      <label>as node <input name="as" placeholder="optional" /></label><button type="submit">Edit</button></form>`}
+    <${Problem} error=${state.error} />
+    ${log.head?.run_error && html`<p class="problem" role="alert">The run failed: ${log.head.run_error}</p>`}
+    ${log.head?.running && html`<p role="status">A run is under way.</p>`}
+    ${state.said && html`<p role="status">${state.said}</p>`}
+  </section>`;
+}
+
+async function save(thread) {
+  const lines = await getText(path.thread(thread, 'export'));
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([lines], { type: 'application/x-ndjson' }));
+  link.download = 'thread.ndjson';
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  return 'exported; stategraph import makes a thread of it';
+}

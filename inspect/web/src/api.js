@@ -1,0 +1,65 @@
+import { signal } from '@preact/signals';
+
+// What the server is asked. The key is behind the '#' of the address that the program printed; it goes into this tab's
+// storage and out of the address, so that a link that is copied does not have it.
+const storageName = 'stategraph-key';
+
+export const isOffline = signal(false);
+export const isRefused = signal(false);
+export const about = signal(null);
+
+export function takeKey() {
+  const match = /^#k=([A-Za-z0-9_-]+)(\/.*)?$/.exec(location.hash);
+  if (!match) return;
+  sessionStorage.setItem(storageName, match[1]);
+  history.replaceState(null, '', `#${match[2] || '/'}`);
+}
+
+export class ApiError extends Error {
+  constructor(status, text) {
+    super(text);
+    this.status = status;
+  }
+}
+
+async function ask(path, options = {}) {
+  let response;
+  try {
+    response = await fetch(`/api/${path}`, {
+      ...options,
+      headers: { 'X-Stategraph-Key': sessionStorage.getItem(storageName) ?? '', ...options.headers },
+    });
+  } catch (error) {
+    if (error.name !== 'AbortError') isOffline.value = true;
+    throw error;
+  }
+  isOffline.value = false;
+  isRefused.value = response.status === 401;
+  if (response.ok) return response;
+  let text = `the server answered with ${response.status}`;
+  try {
+    text = (await response.json()).error ?? text;
+  } catch {
+    // it has sent no reason
+  }
+  throw new ApiError(response.status, text);
+}
+
+export const get = async (path, signal) => (await ask(path, { signal })).json();
+export const getText = async (path) => (await ask(path)).text();
+export const post = async (path, body) =>
+  (await ask(path, { method: 'POST', body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } })).json();
+
+const query = (parameters) => {
+  const entries = Object.entries(parameters).filter(([, value]) => value !== '' && value != null);
+  return entries.length ? `?${new URLSearchParams(entries)}` : '';
+};
+export const path = {
+  threads: (filter) => `threads${query(filter)}`,
+  questions: (after) => `questions${query({ after })}`,
+  thread: (thread, operation, parameters = {}) =>
+    `threads/${encodeURIComponent(thread)}/${operation}${query(parameters)}`,
+  checkpoint: (place, operation = '', parameters = {}) =>
+    `threads/${encodeURIComponent(place.thread)}/checkpoints/${place.id || 'newest'}${operation && `/${operation}`}` +
+    query({ ns: place.ns, ...parameters }),
+};

@@ -1,0 +1,106 @@
+import { html } from 'htm/preact';
+import { useEffect, useState } from 'preact/hooks';
+import { get, path } from './api.js';
+import { go, href, route } from './route.js';
+import { clock, duration, visible } from './text.js';
+import { Problem, Text, Wait } from './ui.js';
+
+// Two threads beside each other: their newest branches, aligned by what was due, and the first difference.
+const most = 2000;
+const values_max = 200;
+
+/** The branch that ends at the newest checkpoint, oldest first. */
+function branchOf(checkpoints) {
+  const branch = [];
+  let wanted = checkpoints[0]?.checkpoint_id;
+  for (const each of checkpoints) {
+    if (each.checkpoint_id !== wanted) continue;
+    branch.push(each);
+    wanted = each.parent;
+  }
+  return branch.reverse();
+}
+
+const nameOf = (checkpoint) => `${checkpoint.source === 'fork' ? 'loop' : checkpoint.source} ${checkpoint.next.join(',')}`;
+
+/** Pairs [left, right], one of which may be missing: the longest common sequence of what was due. */
+export function align(left, right) {
+  const a = left.map(nameOf);
+  const b = right.map(nameOf);
+  let begin = 0;
+  while (begin < a.length && begin < b.length && a[begin] === b[begin]) begin += 1;
+  const pairs = left.slice(0, begin).map((each, i) => [each, right[i]]);
+  // The rest is aligned in a table; what is too long for one is paired as it stands.
+  const rows = a.length - begin;
+  const columns = b.length - begin;
+  if (rows * columns > 1_000_000) {
+    for (let i = 0; i < Math.max(rows, columns); i += 1) pairs.push([left[begin + i], right[begin + i]]);
+    return pairs;
+  }
+  const length = Array.from({ length: rows + 1 }, () => new Uint16Array(columns + 1));
+  for (let i = rows - 1; i >= 0; i -= 1) {
+    for (let j = columns - 1; j >= 0; j -= 1) {
+      length[i][j] = a[begin + i] === b[begin + j] ? length[i + 1][j + 1] + 1 : Math.max(length[i + 1][j], length[i][j + 1]);
+    }
+  }
+  let i = 0;
+  let j = 0;
+  while (i < rows || j < columns) {
+    if (i < rows && j < columns && a[begin + i] === b[begin + j]) pairs.push([left[begin + i++], right[begin + j++]]);
+    else if (j >= columns || (i < rows && length[i + 1][j] >= length[i][j + 1])) pairs.push([left[begin + i++], undefined]);
+    else pairs.push([undefined, right[begin + j++]]);
+  }
+  return pairs;
+}
+
+const isSame = ([left, right]) => left && right && nameOf(left) === nameOf(right) && left.error === right.error && left.open_questions === right.open_questions;
+
+export function Compare() {
+  const { thread, other } = route.value;
+  const [state, setState] = useState({});
+  useEffect(() => {
+    setState({});
+    const read = (name) => get(path.thread(name, 'timeline', { limit: most })).then((answer) => branchOf(answer.checkpoints));
+    Promise.all([read(thread), read(other)]).then(([left, right]) => setState({ pairs: align(left, right) }), (error) => setState({ error }));
+  }, [thread, other]);
+  const { pairs, error, values } = state;
+  const first = pairs?.findIndex((pair) => !isSame(pair)) ?? -1;
+  const findValues = async () => {
+    try {
+      for (const [i, [left, right]] of pairs.entries()) {
+        if (i >= values_max || !left || !right) break;
+        const found = await get(path.checkpoint({ thread, id: left.checkpoint_id }, 'difference', { to_thread: other, to_checkpoint: right.checkpoint_id }));
+        if (found.channels.length) {
+          setState({ pairs, values: { at: i, channels: found.channels.map((channel) => channel.channel) } });
+          document.getElementById(`pair-${i}`)?.scrollIntoView({ block: 'center' });
+          return;
+        }
+      }
+      setState({ pairs, values: { at: -1, channels: [] } });
+    } catch (failed) {
+      setState({ pairs, error: failed });
+    }
+  };
+  return html`<main class="list" id="main"><h1>Two threads</h1>
+    <form class="filters" onSubmit=${(event) => {
+      event.preventDefault();
+      const given = new FormData(event.target);
+      go({ page: 'compare', thread: given.get('left'), other: given.get('right') });
+    }}><label>Thread <input name="left" value=${thread} required /></label><label>and <input name="right" value=${other} required /></label><button type="submit">Compare</button></form>
+    <${Problem} error=${error} />
+    ${!pairs && !error && html`<${Wait} />`}
+    ${pairs && html`<p>${first < 0 ? 'Both took the same way.' : html`Their ways part at step ${(pairs[first][0] ?? pairs[first][1]).step}. <button onClick=${() => document.getElementById(`pair-${first}`)?.scrollIntoView({ block: 'center' })}>First difference</button>`}
+      <button onClick=${findValues}>First different values</button></p>
+      ${values && html`<p role="status">${values.at < 0 ? 'The values of all pairs are the same.' : `Values differ first at step ${pairs[values.at][0].step}: ${values.channels.map(visible).join(', ')}`}</p>`}
+      <table class="pairs"><thead><tr><th scope="col">step</th><th scope="col"><${Text}>${thread}<//></th><th scope="col">step</th><th scope="col"><${Text}>${other}<//></th><th scope="col">values</th></tr></thead>
+      <tbody>${pairs.map((pair, i) => html`<tr id=${`pair-${i}`} class=${`${isSame(pair) ? '' : 'differs'} ${i === first || i === values?.at ? 'first' : ''}`}>
+        <${Side} thread=${thread} checkpoint=${pair[0]} /><${Side} thread=${other} checkpoint=${pair[1]} />
+        <td>${pair[0] && pair[1] && html`<a href=${href({ page: 'thread', thread: other, id: pair[1].checkpoint_id, query: { view: 'diff', with: `${thread}@${pair[0].checkpoint_id}` } })}>diff</a>`}</td></tr>`)}</tbody></table>`}
+  </main>`;
+}
+
+function Side({ thread, checkpoint }) {
+  if (!checkpoint) return html`<td></td><td class="dim">–</td>`;
+  return html`<td class="number">${checkpoint.step}</td><td title=${clock(checkpoint.created_at)}><a href=${href({ page: 'thread', thread, id: checkpoint.checkpoint_id })}><${Text}>${checkpoint.next.join(', ') || 'nothing is due'}<//></a>
+    ${checkpoint.error && html` <span class="failed">! <${Text}>${checkpoint.error}<//></span>`} <span class="dim">${duration(checkpoint.took_us)}</span></td>`;
+}

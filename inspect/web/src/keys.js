@@ -1,0 +1,27 @@
+import { useEffect } from 'preact/hooks';
+
+// Keys of a view, by name; not while somebody types.
+export function useKeys(keys) {
+  useEffect(() => {
+    const press = (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.target.matches?.('input, textarea, select')) return;
+      const act = keys[event.key];
+      if (!act) return;
+      if (act(event) !== false && !event.key.startsWith('Arrow')) event.preventDefault();
+      else if (event.key.startsWith('Arrow') && event.target.closest?.('.timeline')) event.preventDefault();
+    };
+    addEventListener('keydown', press);
+    return () => removeEventListener('keydown', press);
+  });
+}
+
+export const help = [
+  ['j, k', 'the checkpoint below, above'],
+  ['[, ]', 'the fork below, above'],
+  ['n', 'the newest checkpoint, and what comes'],
+  ['s, d, w, b, z', 'state, diff, why, blame, sizes'],
+  ['t, q', 'threads, open questions'],
+  ['/', 'search'],
+  ['?', 'these keys'],
+];

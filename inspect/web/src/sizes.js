@@ -1,0 +1,40 @@
+import { html } from 'htm/preact';
+import { path } from './api.js';
+import { duration, size, visible } from './text.js';
+import { AsJson, Problem, useAnswer, Wait } from './ui.js';
+
+// Bytes by channel and by kind, and how they and the durations grew over the steps.
+function Bars({ title, numbers }) {
+  const rows = Object.entries(numbers).sort((a, b) => b[1] - a[1]);
+  const most = Math.max(1, ...rows.map((row) => row[1]));
+  return html`<table class="bars"><caption>${title}</caption><tbody>${rows.map(([name, bytes]) => html`<tr><th scope="row">${visible(name.replaceAll('_', ' '))}</th><td class="number">${size(bytes)}</td>
+    <td><svg width="200" height="10" aria-hidden="true"><rect width=${(200 * bytes) / most} height="10" /></svg></td></tr>`)}</tbody></table>`;
+}
+
+function Curve({ title, rows, of, text }) {
+  const points = rows.map(of).map((value) => value ?? 0).reverse();
+  if (points.length < 2) return null;
+  const most = Math.max(1, ...points);
+  const width = 560;
+  const line = points.map((value, i) => `${i ? 'L' : 'M'}${((i * width) / (points.length - 1)).toFixed(1)} ${(60 - (58 * value) / most).toFixed(1)}`).join('');
+  return html`<figure class="curve"><figcaption>${title}, ${points.length} checkpoints, at most ${text(most)}</figcaption><svg viewBox=${`0 0 ${width} 62`} width=${width} height="62" role="img" aria-label=${`${title}, at most ${text(most)}`}><path d=${line} /></svg></figure>`;
+}
+
+export function Sizes({ thread, log }) {
+  const address = thread === undefined ? 'stats' : path.thread(thread, 'stats');
+  const { data, error } = useAnswer(address);
+  if (error) return html`<${Problem} error=${error} />`;
+  if (!data) return html`<${Wait} />`;
+  const rows = log ? log.checkpoints.slice(0, 2000) : [];
+  return html`<section aria-label="sizes">
+    <p>${thread === undefined && `${data.threads} threads, `}${data.checkpoints} checkpoints${data.stored_bytes != null ? `, ${size(data.stored_bytes)} in the store` : ''}</p>
+    <${Bars} title="bytes by channel" numbers=${data.channels} />
+    <${Bars} title="bytes by kind" numbers=${data.bytes} />
+    ${log && html`<${Curve} title="bytes of each checkpoint" rows=${rows} of=${(row) => row.bytes} text=${size} />
+      <${Curve} title="duration of each superstep" rows=${rows} of=${(row) => row.took_us} text=${duration} />`}
+    ${data.damaged.length > 0 && html`<h2>Damaged</h2><ul>${data.damaged.map((each) => html`<li>${visible(each.thread_id)}: ${visible(each.why)}</li>`)}</ul>`}
+    <${AsJson} path=${address} />
+  </section>`;
+}
+
+export const Store = () => html`<main class="list" id="main"><h1>Store</h1><${Sizes} /></main>`;

@@ -1,0 +1,51 @@
+// Texts for people. What a store holds may be hostile: it is always shown as text, and what would change how a text
+// looks (control characters, marks of direction) as something visible.
+
+// Control characters, and those that turn or hide text.
+const odd = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+
+export function visible(text) {
+  return String(text).replace(odd, (c) => `⟨${c.charCodeAt(0).toString(16).padStart(4, '0')}⟩`);
+}
+
+export function size(bytes) {
+  if (bytes < 1000) return `${bytes} B`;
+  const units = ['kB', 'MB', 'GB', 'TB'];
+  let value = bytes;
+  let unit = -1;
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${value.toFixed(value < 10 ? 1 : 0)} ${units[unit]}`;
+}
+
+export function duration(us) {
+  if (us == null) return '';
+  if (us < 1000) return `${us} µs`;
+  if (us < 1e6) return `${(us / 1e3).toFixed(us < 1e4 ? 1 : 0)} ms`;
+  return span(us / 1e3);
+}
+
+/** Of milliseconds, as "3 s", "5 min", "2 h", "4 d". */
+export function span(ms) {
+  const s = ms / 1000;
+  if (s < 1) return `${Math.max(0, Math.round(ms))} ms`;
+  if (s < 90) return `${Math.round(s)} s`;
+  if (s < 5400) return `${Math.round(s / 60)} min`;
+  if (s < 172800) return `${Math.round(s / 3600)} h`;
+  return `${Math.round(s / 86400)} d`;
+}
+
+export const ago = (iso, now = Date.now()) => span(now - Date.parse(iso));
+
+export const clock = (iso) => (iso ? iso.replace('T', ' ').replace('Z', '') : '');
+
+/** JSON if it is some, else the text itself: `yes` is a text, `true` is not. */
+export function valueOf(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,136 @@
+import { html } from 'htm/preact';
+import { useEffect, useMemo, useReducer, useState } from 'preact/hooks';
+import { isOffline, path } from './api.js';
+import { Actions } from './actions.js';
+import { Changes, Difference } from './diff.js';
+import { Graph } from './graph.js';
+import { useKeys } from './keys.js';
+import { Log } from './log.js';
+import { go, href, route } from './route.js';
+import { Sizes } from './sizes.js';
+import { Blame, Tasks, Why } from './tasks.js';
+import { clock, duration } from './text.js';
+import { Timeline } from './timeline.js';
+import { AsJson, Problem, Text, useAnswer, Wait } from './ui.js';
+import { Values } from './values.js';
+
+// One thread: its timeline, the graph, and a checkpoint in several views.
+const views = [['state', 'State'], ['diff', 'Diff'], ['why', 'Why'], ['blame', 'Blame'], ['sizes', 'Sizes']];
+const look_every_ms = 1000;
+
+function useLog(thread, ns) {
+  const [, redraw] = useReducer((count) => count + 1, 0);
+  const log = useMemo(() => new Log(thread, ns, redraw), [thread, ns]);
+  const [mark, setMark] = useState(0);
+  useEffect(() => {
+    let isOver = false;
+    let timer;
+    const look = async () => {
+      try {
+        if (!document.hidden && (log.isReady || isOffline.value)) {
+          if (log.error && !isOffline.value) await log.load();
+          if (await log.look()) setMark((count) => count + 1);
+        }
+      } catch {
+        // the page says that the server is gone, and asks again
+      }
+      if (!isOver) timer = setTimeout(look, look_every_ms);
+    };
+    log.load().then(look);
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+  }, [log]);
+  return { log, mark, look: () => log.look().then((is) => is && setMark((count) => count + 1), () => {}) };
+}
+
+export function Thread() {
+  const { thread, ns, id, query } = route.value;
+  const place = { page: 'thread', thread, ns, id, query };
+  const { log, mark, look } = useLog(thread, ns);
+  const newest = log.checkpoints[0]?.checkpoint_id;
+  const isNewest = !id || id === newest;
+  const shown = { ...place, id: id || newest || '' };
+  const address = newest || id ? path.checkpoint(shown) : null;
+  const { data: checkpoint, error } = useAnswer(address, isNewest ? mark : 0);
+  const view = views.some(([name]) => name === query.view) ? query.view : 'state';
+  const show = (name, more = {}) => go({ ...place, query: { ...query, view: name, ...more } });
+  useThreadKeys(log, place, shown.id, show);
+  const ran = useMemo(() => new Set(log.checkpoints.find((row) => row.checkpoint_id === checkpoint?.parent)?.next ?? []), [checkpoint, log.checkpoints.length]);
+  const row = log.checkpoints.find((each) => each.checkpoint_id === shown.id);
+  return html`<main class="thread" id="main">
+    <section class="left" aria-label="timeline">
+      <h1><${Text}>${thread}<//></h1>
+      ${ns && html`<p class="dim">namespace <${Text}>${ns}<//>, <a href=${href({ page: 'thread', thread })}>the root</a></p>`}
+      <p class="live" role="status">${isOffline.value ? '' : id ? html`<a href=${href({ ...place, id: '' })}>follow the newest</a>` : 'following'}</p>
+      <${Problem} error=${log.error} />
+      ${log.checkpoints.length > 0 && html`<${Timeline} log=${log} place=${place} />`}
+      ${!log.isReady && html`<${Wait} />`}
+      <${AsJson} path=${path.thread(thread, 'timeline', { ns, limit: 200 })} />
+    </section>
+    <section class="right" aria-label="checkpoint">
+      <${Problem} error=${error} />
+      ${row?.damaged && html`<p class="problem" role="alert"><${Text}>${row.damaged}<//></p>`}
+      ${checkpoint && html`
+        <header class="checkpoint"><h2>Step ${checkpoint.step} <span class="dim">${checkpoint.source}</span></h2>
+          <p class="dim"><code>${checkpoint.checkpoint_id}</code> ${clock(checkpoint.created_at)} ${duration(checkpoint.took_us)}
+          ${Object.entries(checkpoint.metadata).map(([key, value]) => html` <span class="tag"><${Text}>${`${key} = ${typeof value === 'string' ? value : JSON.stringify(value)}`}<//></span>`)}</p></header>
+        <${Actions} key=${`${thread} ${ns}`} place=${place} checkpoint=${checkpoint} log=${log} onStored=${look} />
+        <div class="now"><${Graph} place=${shown} tasks=${checkpoint.tasks} ran=${ran} />
+        <section aria-label="tasks" class="due"><${Tasks} place=${place} checkpoint=${checkpoint} isNewest=${isNewest && !ns} onStored=${look} /></section></div>
+        <div class="tabs" role="tablist" aria-label="views" onKeyDown=${(event) => turnTab(event, view, show)}>${views.map(([name, title]) => html`<button role="tab" id=${`tab-${name}`} aria-selected=${view === name} aria-controls="view" tabindex=${view === name ? 0 : -1} onClick=${() => show(name)}>${title}</button>`)}</div>
+        <div role="tabpanel" id="view" aria-labelledby=${`tab-${view}`} tabindex="0">
+          ${view === 'state' && html`<${Values} key=${checkpoint.checkpoint_id} place=${shown} page=${checkpoint.values} onBlame=${(channel) => show('blame', { channel })} /><${AsJson} path=${address} />`}
+          ${view === 'diff' && html`<${CompareWith} place=${place} thread=${thread} log=${log} />${query.with ? html`<${Difference} place=${shown} other=${query.with} />` : html`<${Changes} place=${shown} />`}`}
+          ${view === 'why' && html`<${Why} place=${id ? shown : place} />`}
+          ${view === 'blame' && html`<${Blame} place=${shown} channel=${query.channel ?? ''} channels=${checkpoint.values.items.map((item) => item.key)} onChannel=${(channel) => show('blame', { channel })} />`}
+          ${view === 'sizes' && html`<${Sizes} thread=${thread} log=${log} />`}
+        </div>`}
+      ${!checkpoint && !error && log.checkpoints.length > 0 && html`<${Wait} />`}
+    </section>
+  </main>`;
+}
+
+function turnTab(event, view, show) {
+  const by = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
+  if (!by) return;
+  const at = views.findIndex(([name]) => name === view);
+  const next = views[(at + by + views.length) % views.length][0];
+  show(next);
+  document.getElementById(`tab-${next}`)?.focus();
+}
+
+function CompareWith({ place, thread, log }) {
+  return html`<form class="filters" onSubmit=${(event) => {
+    event.preventDefault();
+    const given = new FormData(event.target).get('with').trim();
+    const step = /^\d+$/.test(given) && log.checkpoints.find((row) => row.step === Number(given));
+    if (given) go({ ...place, query: { ...place.query, with: step ? step.checkpoint_id : given } });
+  }}><label>Compare with <input name="with" placeholder="step, id or THREAD@id" value=${place.query.with ?? ''} /></label><button type="submit">Compare</button>
+    <label>or with thread <input name="other" placeholder="name" onChange=${(event) => event.target.value && go({ page: 'compare', thread, other: event.target.value })} /></label></form>`;
+}
+
+function useThreadKeys(log, place, shown, show) {
+  const at = log.checkpoints.findIndex((row) => row.checkpoint_id === shown);
+  const to = (index) => log.checkpoints[index] && go({ ...place, id: log.checkpoints[index].checkpoint_id });
+  const isFork = (i) => log.checkpoints[i].source === 'fork' || (log.checkpoints[i + 1] && log.checkpoints[i].parent !== log.checkpoints[i + 1].checkpoint_id);
+  const fork = (by) => {
+    for (let i = at + by; i >= 0 && i < log.checkpoints.length; i += by) if (isFork(i)) return to(i);
+    return undefined;
+  };
+  useKeys({
+    j: () => to(at + 1),
+    k: () => to(at - 1),
+    ArrowDown: (event) => event.target.closest?.('.timeline') && to(at + 1),
+    ArrowUp: (event) => event.target.closest?.('.timeline') && to(at - 1),
+    '[': () => fork(1),
+    ']': () => fork(-1),
+    d: () => show('diff', { with: '' }),
+    s: () => show('state'),
+    w: () => show('why'),
+    b: () => show('blame'),
+    z: () => show('sizes'),
+    n: () => go({ ...place, id: '' }),
+  });
+}

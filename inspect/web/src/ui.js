@@ -1,0 +1,64 @@
+import { html } from 'htm/preact';
+import { useEffect, useState } from 'preact/hooks';
+import { about, get, isOffline } from './api.js';
+import { visible } from './text.js';
+
+// Parts that all views use.
+
+/** What the server answers to a path; asked again when it changes. */
+export function useAnswer(path, again = 0) {
+  const [answer, setAnswer] = useState({ path: null });
+  useEffect(() => {
+    if (!path) return undefined;
+    const control = new AbortController();
+    get(path, control.signal).then(
+      (data) => setAnswer({ path, data }),
+      (error) => error.name !== 'AbortError' && setAnswer((before) => ({ path, error, data: before.path === path ? before.data : undefined })),
+    );
+    return () => control.abort();
+  }, [path, again, isOffline.value]);
+  const isThis = answer.path === path;
+  return { data: isThis ? answer.data : undefined, error: isThis ? answer.error : undefined };
+}
+
+export const Text = ({ children }) => html`<bdi>${visible(children ?? '')}</bdi>`;
+
+export function Problem({ error }) {
+  return error ? html`<p class="problem" role="alert">${visible(error.message)}</p>` : null;
+}
+
+export const Wait = () => html`<p class="dim" role="status">reading…</p>`;
+
+const shapes = { interrupted: '?', failed: '!', damaged: '!', done: '✓', sleeping: 'z', in_flight: '…' };
+export const Status = ({ status }) =>
+  html`<span class="status ${status}"><span aria-hidden="true">${shapes[status] ?? '·'}</span> ${status.replace('_', ' ')}</span>`;
+
+/** The answer behind a view, as JSON. */
+export function AsJson({ path }) {
+  const [shown, setShown] = useState(false);
+  const answer = useAnswer(shown ? path : null);
+  return html`<div class="as-json">
+    <button class="quiet" aria-expanded=${shown} onClick=${() => setShown(!shown)}>JSON</button>
+    ${shown && html`<section aria-label="as JSON"><code class="address">GET /api/${visible(path)}</code>
+      <${Problem} error=${answer.error} />
+      ${answer.data && html`<pre tabindex="0">${visible(JSON.stringify(answer.data, null, 2)).slice(0, 200000)}</pre>`}</section>`}
+  </div>`;
+}
+
+export function Json({ value }) {
+  const text = JSON.stringify(value, null, 1);
+  return html`<code class="json">${visible(text === undefined ? '' : text.length < 80 ? JSON.stringify(value) : text)}</code>`;
+}
+
+/** One or the other, as one item of a list was cut. */
+export function Shown({ value, cut }) {
+  if (cut) return html`<span class="dim">${cut.kind}, ${cut.size} ${cut.kind === 'list' || cut.kind === 'map' ? 'elements' : 'bytes'}, ${cut.stored_bytes} bytes: see State</span>`;
+  return html`<${Json} value=${value} />`;
+}
+
+/** Whose thread it is, where the program serves several graphs; the server asks for it if none is chosen. */
+export function GraphChoice({ graph, onGraph }) {
+  const names = about.value?.graphs ?? [];
+  if (names.length < 2) return null;
+  return html`<label>Graph <select value=${graph} onChange=${(event) => onGraph(event.target.value)}><option value="">choose one</option>${names.map((name) => html`<option value=${name}>${visible(name)}</option>`)}</select></label>`;
+}

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { align } from '../src/compare.js';
+import { Lanes } from '../src/lanes.js';
+import { visible } from '../src/text.js';
+
+const web = dirname(dirname(fileURLToPath(import.meta.url)));
+
+test('dist is what the sources give', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'dist-'));
+  try {
+    execFileSync(process.execPath, [join(web, 'build.mjs'), folder]);
+    const names = readdirSync(folder).sort();
+    assert.deepEqual(readdirSync(join(web, 'dist')).sort(), names);
+    for (const name of names) assert.ok(readFileSync(join(folder, name)).equals(readFileSync(join(web, 'dist', name))), `${name} differs; run npm run build`);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('dist names no other host', () => {
+  const namespaces = /^http:\/\/www\.w3\.org\/(1998\/Math\/MathML|1999\/xhtml|2000\/svg|1999\/xlink)/;
+  for (const name of readdirSync(join(web, 'dist'))) {
+    if (name === 'licences.txt') continue;
+    const text = readFileSync(join(web, 'dist', name), 'utf8');
+    const found = [...text.matchAll(/(?:https?|wss?):\/\/[^\s"'`)\\]+/g)].map((match) => match[0]).filter((address) => !namespaces.test(address));
+    assert.deepEqual(found, [], name);
+    assert.ok(!/\beval\(|new Function\(/.test(text), name);
+  }
+});
+
+test('branches get lanes of their own, and end at their parents', () => {
+  const row = (checkpoint_id, parent, source = 'loop') => ({ checkpoint_id, parent, source });
+  const rows = [row('e', 'c'), row('d', 'b'), row('c', 'b', 'fork'), row('b', 'a'), row('a', null, 'input')];
+  const lanes = new Lanes().upTo(rows, rows.length);
+  assert.deepEqual(lanes.map((each) => each.lane), [0, 1, 0, 0, 0]);
+  assert.deepEqual(lanes[3].joins, [1]);
+  assert.deepEqual(lanes[4].after, []);
+});
+
+test('threads are aligned by what was due', () => {
+  const checkpoint = (name) => ({ source: 'loop', next: [name] });
+  const pairs = align(['a', 'b', 'c', 'd'].map(checkpoint), ['a', 'x', 'c', 'd', 'e'].map(checkpoint));
+  const names = pairs.map((pair) => pair.map((each) => each?.next[0] ?? '-').join(''));
+  assert.deepEqual(names, ['aa', 'b-', '-x', 'cc', 'dd', '-e']);
+});
+
+test('what turns or hides text is shown', () => {
+  assert.equal(visible('a\u202eb\u0000c\ud800\u200b'), 'a⟨202e⟩b⟨0000⟩c⟨d800⟩⟨200b⟩');
+  assert.equal(visible('🚀 é\n\t'), '🚀 é\n\t');
+});

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+
+// The real server (stategraph-inspected, tests/pages/inspected_store.cpp) on a real database, and a real browser.
+export const program = process.env.STATEGRAPH_INSPECTED;
+if (!program) throw new Error('STATEGRAPH_INSPECTED names no program; inspect/web/tests/run.sh sets it');
+export const key = 'a-key-of-the-tests';
+
+export class Server {
+  static async start(options = {}) {
+    const server = new Server();
+    server.folder = options.folder ?? mkdtempSync(join(tmpdir(), 'inspector-'));
+    server.store = join(server.folder, 'db');
+    for (const words of options.make ?? [['make']]) execFileSync(program, [words[0], server.store, ...words.slice(1)]);
+    server.options = options;
+    await server.begin();
+    return server;
+  }
+  async begin() {
+    const words = ['serve', this.store, key];
+    if (this.options.readOnly) words.push('--read-only');
+    if (this.port) words.push(String(this.port));
+    this.process = spawn(program, words, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const url = await new Promise((resolve, reject) => {
+      this.process.stdout.once('data', (data) => resolve(String(data).trim()));
+      this.process.once('exit', (code) => reject(new Error(`the server ended with ${code}`)));
+    });
+    this.origin = url.split('/#')[0];
+    this.port = Number(new URL(this.origin).port);
+    this.url = url;
+  }
+  async kill() {
+    if (this.process.exitCode !== null || this.process.signalCode !== null) return;
+    const ended = new Promise((resolve) => this.process.once('exit', resolve));
+    this.process.kill('SIGKILL');
+    await ended;
+  }
+  async stop() {
+    await this.kill();
+    if (!this.options.folder) rmSync(this.folder, { recursive: true, force: true });
+  }
+  async api(path, body) {
+    const response = await fetch(`${this.origin}/api/${path}`, {
+      headers: { 'X-Stategraph-Key': key, ...(body && { Origin: this.origin }) },
+      ...(body && { method: 'POST', body: JSON.stringify(body) }),
+    });
+    assert.ok(response.ok, `${path}: ${response.status} ${await response.clone().text()}`);
+    return response.json();
+  }
+}
+
+export const launch = () =>
+  chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
+
+/** A page of a browser that has never been here. What it must not do is in `faults`. */
+export async function open(browser, server, hash = '') {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 860 } });
+  const page = await context.newPage();
+  page.faults = [];
+  page.on('console', (message) => message.type() === 'error' && !/ERR_CONNECTION|Failed to load resource/.test(message.text()) && page.faults.push(message.text()));
+  page.on('pageerror', (error) => page.faults.push(error.message));
+  page.on('request', (request) => {
+    if (!request.url().startsWith(server.origin) && !/^(data|blob):/.test(request.url())) page.faults.push(`asks ${request.url()}`);
+  });
+  page.on('dialog', (dialog) => {
+    page.faults.push(`shows ${dialog.message()}`);
+    dialog.dismiss();
+  });
+  await page.goto(`${server.url}${hash}`);
+  return page;
+}
+
+export async function close(page) {
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+}
