@@ -2,6 +2,7 @@
 
 #include "async/drive.hpp"
 #include "src/run/invoke.hpp"
+#include "src/run/submit.hpp"
 
 namespace stategraph::detail {
 
@@ -27,6 +28,19 @@ Task<> AsyncRun::drive(ResultPlaces result) {
         RunOutcome outcome = co_await engine::driveAsync(run, std::move(impl_->input));
         engine::giveValues(run, result.values, nullptr);
         engine::giveResult(outcome, result);
+    } catch (Error& error) {
+        engine::addRunContext(error, impl_->config);
+        throw;
+    }
+}
+
+Task<Config> AsyncRun::submit() {
+    const Core& core = *impl_->core;
+    co_await OwnHome(homeOf(core.executor()));
+    try {
+        engine::Submission submission(core, impl_->input, impl_->config);
+        co_await engine::awaitTurn(submission.shared());
+        co_return submission.store(std::move(impl_->input));
     } catch (Error& error) {
         engine::addRunContext(error, impl_->config);
         throw;

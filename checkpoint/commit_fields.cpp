@@ -1,11 +1,11 @@
 #include "checkpoint/commit_fields.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <span>
 
 #include <stategraph/error.hpp>
 
+#include "checkpoint/commit_header.hpp"
 #include "checkpoint/record_frame.hpp"
 #include "checkpoint/sealed_record.hpp"
 #include "src/value/bytes.hpp"
@@ -30,114 +30,6 @@ const char* toString(Source source) noexcept {
 
 namespace stategraph::checkpoint {
 namespace {
-
-std::uint64_t readFingerprint(Decoder& in) {
-    const std::string_view raw = in.bytes();
-    if (raw.size() != 8) throw WrongTypeError("expected a fingerprint of 8 bytes");
-    return detail::loadBigEndian(raw);
-}
-
-// Metadata: whoever reads it relies on this.
-void requireEntries(std::string_view cbor) {
-    Decoder in(cbor);
-    for (std::size_t count = in.map(); count > 0; --count) {
-        in.text();
-        in.skip();
-    }
-}
-
-Source readSource(Decoder& in) {
-    const std::string_view text = in.text();
-    for (const Source source : {Source::input, Source::loop, Source::update, Source::fork}) {
-        if (text == toString(source)) return source;
-    }
-    throw WrongTypeError("unknown source '" + std::string(text) + "'");
-}
-
-// A comparison with a name of known size is one of a register or two.
-template <std::size_t Size>
-bool is(std::string_view key, const char (&name)[Size]) noexcept {
-    return key.size() == Size - 1 && std::memcmp(key.data(), name, Size - 1) == 0;
-}
-
-void readParents(std::string_view ns, Decoder& in, std::vector<LoggedParent>& parents) {
-    if (in.peek() == Decoder::Type::map) {
-        parents.resize(in.map());
-        for (auto& parent : parents) {
-            parent.checkpoint_ns = in.text();
-            parent.id = readId(in);
-        }
-        return;
-    }
-    parents.resize(in.array());
-    std::size_t end = 0;  // of the namespace of the graph that is next
-    for (auto& parent : parents) {
-        if (end == std::string_view::npos)
-            throw WrongTypeError("its namespace is nested less deeply than it has parents");
-        parent.checkpoint_ns = ns.substr(0, end);
-        parent.id = readId(in);
-        end = ns.find('|', end == 0 ? 0 : end + 1);
-    }
-    if (end != std::string_view::npos) throw WrongTypeError("its namespace is nested more deeply than it has parents");
-}
-
-void readHeaderField(std::string_view ns, std::string_view key, Decoder& in, CommitFields& commit) {
-    if (is(key, "ran")) {
-        if (in.tryNull()) {
-            commit.ran.kind = Ran::Kind::several;
-        } else {
-            commit.ran = {Ran::Kind::one, in.text()};
-        }
-    } else if (is(key, "base")) {
-        commit.base = readRef(in, commit.id);
-    } else if (is(key, "next")) {
-        readNames(in, commit.next);
-    } else if (is(key, "step")) {
-        commit.step = in.integer();
-    } else if (is(key, "edges")) {
-        commit.edges = readNames(in);
-    } else if (is(key, "folds")) {
-        commit.folds = in.unsignedInteger();
-    } else if (is(key, "graph")) {
-        commit.graph = readFingerprint(in);
-    } else if (is(key, "input")) {
-        commit.input = in.raw();
-    } else if (is(key, "joins")) {
-        commit.joins.resize(in.map());
-        for (auto& join : commit.joins) {
-            join.key = in.text();
-            join.arrived = readNames(in);
-        }
-    } else if (is(key, "sends")) {
-        commit.sends = readSends(in);
-    } else if (is(key, "parent")) {
-        commit.parent = readRef(in, commit.id);
-    } else if (is(key, "schema")) {
-        commit.schema = readFingerprint(in);
-    } else if (is(key, "source")) {
-        commit.source = readSource(in);
-    } else if (is(key, "visits")) {
-        commit.has_all_visits = readVisits(in, [&commit](std::string_view log, CheckpointId id) {
-            commit.visits.push_back({log, id});
-        });
-    } else if (is(key, "parents")) {
-        readParents(ns, in, commit.parents);
-    } else if (is(key, "deferred")) {
-        commit.deferred.resize(in.map());
-        for (auto& deferred : commit.deferred) {
-            deferred.key = in.text();
-            const std::uint64_t state = in.unsignedInteger();
-            if (state > 2) throw WrongTypeError("unknown state of a deferred edge");
-            deferred.state = static_cast<Deferral>(state);
-        }
-    } else if (is(key, "metadata")) {
-        commit.metadata = in.raw();
-        requireEntries(commit.metadata);
-    } else {
-        in.skip();  // of a later minor version
-        commit.says_more = true;
-    }
-}
 
 LoggedOp readOperation(Decoder& in) {
     LoggedOp operation;
@@ -179,10 +71,7 @@ std::string_view loggedValue(const LoggedWrite& write, std::span<const LoggedOp>
 std::size_t readHeaderFields(std::string_view ns, Decoder& in, CommitFields& commit) {
     const std::size_t parts = in.array();
     if (parts < 2 || parts > 3) throw WrongTypeError("expected a header and operations");
-    for (std::size_t fields = in.map(); fields > 0; --fields) {
-        const std::string_view field = in.text();
-        readHeaderField(ns, field, in, commit);
-    }
+    readHeader(ns, in, commit);
     return parts;
 }
 
@@ -206,6 +95,40 @@ CommitFields readCommit(const RowKey& key, std::string_view bytes, bool header_o
         corrupt(key, error.message());
     }
     return commit;
+}
+
+CommitWay readCheckedWay(const RowKey& key, std::string_view bytes) {
+    if (isSealed(bytes)) return readWay(key, bytes);
+    const CommitFields fields = readCommit(key, bytes, true);
+    return {.parent = fields.parent, .base = fields.base, .step = fields.step};
+}
+
+CommitWay readWay(const RowKey& key, std::string_view bytes) {
+    if (isSealed(bytes)) {
+        const RecordLinks links = readSealedLinks(key, bytes);
+        return {.parent = links.parent, .base = links.base};
+    }
+    CommitWay way{.parent = {}, .base = key.id, .step = 0};
+    try {
+        Decoder in(bodyOf(key, bytes));
+        in.array();
+        for (std::size_t fields = in.map(); fields > 0; --fields) {
+            const std::string_view field = in.text();
+            if (field == "base") {
+                way.base = readRef(in, key.id);
+            } else if (field == "step") {
+                way.step = in.integer();
+            } else if (field == "parent") {
+                way.parent = readRef(in, key.id);
+                break;  // the others come before it in the order of CBOR
+            } else {
+                in.skip();
+            }
+        }
+    } catch (const WrongTypeError& error) {
+        corrupt(key, error.message());
+    }
+    return way;
 }
 
 void CommitReader::read(const RowKey& key, std::string_view bytes) {
@@ -235,27 +158,10 @@ void CommitReader::read(const RowKey& key, std::string_view bytes) {
 }
 
 void CommitFields::clear() {
-    parent = base = {};
-    step = 0;
-    source = Source::loop;
-    folds = 1;
-    ran = {};
-    next.clear();
-    edges.reset();
-    joins.clear();
-    deferred.clear();
-    sends.clear();
-    parents.clear();
-    visits.clear();
-    has_all_visits = false;
-    graph.reset();
-    schema.reset();
-    metadata = {};
-    input.reset();
+    clearHeader(*this);
     writes.reset();
     operations = {};
     names_input = false;
-    says_more = false;
 }
 
 std::vector<LoggedOp> readOperations(std::string_view cbor) {
@@ -280,6 +186,30 @@ std::vector<LoggedWrite> readCommitWrites(const CommitFields& commit, std::span<
         if (write.as_logged) write.value = loggedValue(write, operations);
     }
     return writes;
+}
+
+std::size_t openCommit(const CommitFields& c, std::size_t operations, std::string& out) {
+    const std::size_t start = openFrame(out, c.names_input ? naming_version : format_version);
+    Encoder e(out);
+    e.array(c.writes ? 3 : 2);
+    writeHeader(c, e);
+    e.map(operations);
+    return start;
+}
+
+void closeCommit(const CommitFields& c, std::size_t start, std::string& out) {
+    if (c.writes) Encoder(out).raw(*c.writes);
+    closeFrame(c.id, out, start);
+}
+
+void writeCommit(const CommitFields& c, std::string& out) {
+    if (c.operations.empty()) return closeCommit(c, openCommit(c, 0, out), out);
+    const std::size_t start = openFrame(out, c.names_input ? naming_version : format_version);
+    Encoder e(out);
+    e.array(c.writes ? 3 : 2);
+    writeHeader(c, e);
+    e.raw(c.operations);
+    closeCommit(c, start, out);
 }
 
 void writeLoggedOp(Encoder& out, std::string_view channel, LogOp op) {

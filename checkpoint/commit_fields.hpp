@@ -39,6 +39,12 @@ struct LoggedParent {
     CheckpointId id;
 };
 
+/// "took" of the header, in microseconds.
+struct LoggedTook {
+    std::uint64_t superstep_us = 0;
+    std::optional<std::uint64_t> commit_us = {};  // that the run took to store the commit before, if it did
+};
+
 /// "ran" of the header.
 struct Ran {
     enum class Kind : std::uint8_t { unchanged, several, one } kind = Kind::unchanged;
@@ -53,6 +59,8 @@ struct CommitFields {
     std::int64_t step = 0;
     Source source = Source::loop;
     std::uint64_t folds = 1;
+    std::optional<LoggedTook> took = {};
+    std::uint64_t attempts = 1;  // of the one task that led here
     Ran ran = {};
     std::vector<std::string_view> next = {};
     std::optional<std::vector<std::string_view>> edges = {};
@@ -88,6 +96,19 @@ void closeCommit(const CommitFields& commit, std::size_t start, std::string& out
 /// Reads a commit's record; the key's namespace must outlive what is read. With `header_only`, `operations` and
 /// `writes` stay empty. Errors: CorruptCheckpointError naming the key.
 CommitFields readCommit(const RowKey& key, std::string_view bytes, bool header_only = false);
+
+/// What a commit is read from, and its step.
+struct CommitWay {
+    CheckpointId parent = {};
+    CheckpointId base = {};
+    std::optional<std::int64_t> step = {};  // none: the record is sealed
+};
+/// Reads a whole header. Errors: CorruptCheckpointError naming the key.
+CommitWay readCheckedWay(const RowKey& key, std::string_view bytes);
+/// Reads no more than these fields, and no checksum: for choosing the rows to read. What is chosen by them must be
+/// checked later, with the record itself among it (the fold does). Errors: CorruptCheckpointError naming the key, for
+/// bytes that are no header.
+CommitWay readWay(const RowKey& key, std::string_view bytes);
 
 /// Reads one commit's record after the other in one pass each, its operations too, without allocating for each of them.
 /// Operations that stand for values of the parent's input (`fields.names_input`) have none yet (takeInputValues).

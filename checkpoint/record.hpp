@@ -12,6 +12,8 @@
 //                    "base":     ref              oldest commit that reading this one needs; absent: itself
 //                    "next":     [node…]          nodes due by edge, join or release, by name
 //                    "step":     int
+//                    "took":     uint             microseconds of the superstep that led here, until this was made; absent: not known
+//                              | [uint, uint]     and those that the run took to store the commit before, where it did
 //                    "edges":    [node…]          those of "next" due by an edge; absent: all
 //                    "folds":    uint             supersteps in this commit (exit durability); absent: one
 //                    "graph":    bytes(8)         fingerprint of the graph; absent: as in the parent
@@ -27,6 +29,7 @@
 //                    "parents":  {namespace: bytes(16)}   where the enclosing graphs were
 //                              | [bytes(16)…]     the same, the root's first, in a log that is nested more than 8 deep: each namespace is the
 //                                                 one before it and one more segment of the log's own
+//                    "attempts": uint             at the node of the one task that led here; absent: one, or not known
 //                    "deferred": {node: 0|1|2}    deferred edges that changed: gone, waiting, released; of joins: "join …"
 //                    "metadata": {text: value} }
 //   ref         := uint                           this id's high half minus the other's; their low halves are equal
@@ -46,6 +49,8 @@
 //                  { "to":         [node…]          where a goto or a branch leads (static edges come from the graph)
 //                    "keys":       [text…]          the key of each of "interrupts", empty: it has none; absent: none has one
 //                    "node":       text
+//                    "took":       [int, uint]      microseconds: when it began, since its checkpoint was made; how long it took until
+//                                                 this was written; absent: not known
 //                    "error":      text             of the last failed attempt
 //                    "sends":      [[node, value]…]
 //                    "effect":     [uint, value?]   of an effect's row: how often it was begun, its result
@@ -53,6 +58,7 @@
 //                    "answers":    [[bytes(16), uint, value]…]   interrupt id, how many of it were answered before, answer
 //                    "failure":    [uint, text]     present: the node failed for good after so many attempts, with this text, and its
 //                                                   error handler has taken over; "error" and "writes" are then the handler's
+//                    "attempts":   uint             at its node, by the run that wrote this; absent: one
 //                    "interrupts": [[bytes(16), uint, value]…] } the last ones it stopped at
 //
 //   Pending writes are keyed by a path (checkpoint/paths.hpp): a task's, that of an effect within a task, "command" (what a Command
@@ -74,4 +80,5 @@
 //   box         := ciphertext tag                  to the record's end: AES-256-GCM of a whole record; the tag has 16 bytes
 //   The box authenticates this as well, so that it is good for its own row alone (sized: behind its size, 8 bytes big endian):
 //   bound       := "stategraph sealed" version kind sized(thread) sized(namespace) id sized(path) sized(head)
-//                                                  kind: "c" a commit, "w" a pending write; id: 16 bytes, as in keys
+//                                                  kind: "c" a commit, "w" a pending write; id: 16 bytes, as in keys.
+//                                                  "g" a graph's description: no thread, the namespace "graph", the fingerprints as id

@@ -50,15 +50,19 @@ void corrupt(const RowKey& key, std::string_view why) {
     throw CorruptCheckpointError("the record " + key.toString() + " cannot be read: " + std::string(why));
 }
 
-Frame readFrame(const RowKey& key, std::string_view bytes) {
+std::string_view bodyOf(const RowKey& key, std::string_view bytes) {
     if (bytes.size() <= frame_size) corrupt(key, "it is too short");
+    return bytes.substr(frame_size);
+}
+
+Frame readFrame(const RowKey& key, std::string_view bytes) {
+    const std::string_view body = bodyOf(key, bytes);
     const auto version = static_cast<unsigned char>(bytes[0]);
     if (version > newest_version) {
         corrupt(key, "its format " + std::to_string(version) + " is newer than this library's " +
                          std::to_string(newest_version) + "; use a newer stategraph");
     }
     const std::uint64_t stored = detail::loadBigEndian(bytes.substr(1, frame_size - 1));
-    const std::string_view body = bytes.substr(frame_size);
     if (version < format_version || checksum(key.id, version, body) != stored)
         corrupt(key, "its checksum does not match");
     return {version, body};

@@ -32,6 +32,8 @@ Frame readFrame(const RowKey& key, std::string_view bytes);
 
 /// The body of a record that is not sealed. Errors: the same.
 std::string_view openRecord(const RowKey& key, std::string_view bytes);
+/// What follows the frame, unchecked. Errors: CorruptCheckpointError if the record is too short.
+std::string_view bodyOf(const RowKey& key, std::string_view bytes);
 
 /// Throws CorruptCheckpointError naming the key.
 [[noreturn]] void corrupt(const RowKey& key, std::string_view why);

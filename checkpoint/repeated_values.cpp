@@ -28,16 +28,16 @@ private:
 };
 
 // An entry of a commit's operations as it is written.
-struct Entry {
+struct NamedEntry {
     std::string_view bytes;
     std::string_view channel;
     LogOp op = LogOp::clear;
     std::string_view value;
 };
 
-Entry readEntry(Decoder& in) {
+NamedEntry readNamedEntry(Decoder& in) {
     const std::string_view before = in.rest();
-    Entry entry;
+    NamedEntry entry;
     entry.channel = in.text();
     const std::size_t parts = in.array();
     entry.op = static_cast<LogOp>(in.text().front());
@@ -60,7 +60,7 @@ bool nameInputValues(std::string& entries, std::string_view input) {
     std::size_t end = 0;  // of what is kept, in the same place
     Decoder in(entries);
     while (!in.atEnd()) {
-        const Entry entry = readEntry(in);
+        const NamedEntry entry = readNamedEntry(in);
         const bool may = entry.value.size() >= repeated_bytes_min && entry.op != LogOp::edit;
         const bool names = may && written.find(entry.channel) == entry.value;
         // text(name) array(2) text(op) value: the text of the operation takes the place of the list.
@@ -107,7 +107,7 @@ bool nameLoggedValues(std::string_view writes, std::string_view entries, std::st
         bool names = false;
         if (mayBeNamed(write)) {
             for (Decoder ops(entries); !ops.atEnd() && !names;) {
-                const Entry entry = readEntry(ops);
+                const NamedEntry entry = readNamedEntry(ops);
                 names = entry.channel == write.channel && entry.value == write.value;
             }
         }
@@ -121,7 +121,7 @@ bool nameLoggedValues(std::string_view writes, std::string_view entries, std::st
     }
     if (named.size() < count) return true;
     std::size_t said = 0;
-    for (Decoder ops(entries); !ops.atEnd();) said += readEntry(ops).op != LogOp::clear;
+    for (Decoder ops(entries); !ops.atEnd();) said += readNamedEntry(ops).op != LogOp::clear;
     if (said == count) out.clear();  // without a list the operations are it
     return true;
 }

@@ -12,6 +12,10 @@ void BaseCheckpointSaver::putWrites(const LogName& log, CheckpointId expected_he
     put({.log = log, .expected_head = expected_head, .commits = {}, .writes = writes, .sync = sync});
 }
 
+void BaseCheckpointSaver::putGraph(const GraphFingerprint&, std::string_view) {}
+
+std::optional<std::string> BaseCheckpointSaver::getGraph(const GraphFingerprint&) { return {}; }
+
 void BaseCheckpointSaver::nextPage(ListQuery& query, const std::vector<ListedCheckpoint>& page) {
     const std::string& last = page.back().thread_id;
     const bool repeats = query.after_thread_id == last ||

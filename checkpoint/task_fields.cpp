@@ -49,6 +49,13 @@ LoggedFailure readFailure(Decoder& in) {
     return failure;
 }
 
+LoggedTaskTime readTime(Decoder& in) {
+    if (in.array() != 2) throw WrongTypeError("expected a beginning and a duration");
+    LoggedTaskTime time{.start_us = in.integer(), .took_us = in.integer()};
+    if (time.took_us < 0) throw WrongTypeError("expected a duration that is not negative");
+    return time;
+}
+
 LoggedEffect readEffect(Decoder& in) {
     const std::size_t parts = in.array();
     if (parts < 1 || parts > 2) throw WrongTypeError("expected an effect of count and result");
@@ -92,8 +99,9 @@ void writeTask(CheckpointId id, const TaskFields& task, std::string& out) {
     const std::size_t start = openFrame(out, format_version);
     Encoder e(out);
     const bool have_keys = haveKeys(task.interrupts);
-    e.map(!task.to.empty() + have_keys + 1 + task.error.has_value() + !task.sends.empty() + task.effect.has_value() +
-          task.writes.has_value() + !task.answers.empty() + task.failure.has_value() + !task.interrupts.empty());
+    e.map(!task.to.empty() + have_keys + 1 + task.took.has_value() + (task.attempts != 1) + task.error.has_value() +
+          !task.sends.empty() + task.effect.has_value() + task.writes.has_value() + !task.answers.empty() +
+          task.failure.has_value() + !task.interrupts.empty());
     if (!task.to.empty()) {
         e.text("to");
         writeNames(e, task.to);
@@ -105,6 +113,12 @@ void writeTask(CheckpointId id, const TaskFields& task, std::string& out) {
     }
     e.text("node");
     e.text(task.node);
+    if (task.took) {
+        e.text("took");
+        e.array(2);
+        e.integer(task.took->start_us);
+        e.integer(task.took->took_us);
+    }
     if (task.error) {
         e.text("error");
         e.text(*task.error);
@@ -133,6 +147,10 @@ void writeTask(CheckpointId id, const TaskFields& task, std::string& out) {
         e.unsignedInteger(task.failure->attempts);
         e.text(task.failure->text);
     }
+    if (task.attempts != 1) {
+        e.text("attempts");
+        e.unsignedInteger(task.attempts);
+    }
     if (!task.interrupts.empty()) {
         e.text("interrupts");
         writeInterrupts(e, task.interrupts);
@@ -154,6 +172,10 @@ TaskFields readTask(const RowKey& key, std::string_view bytes) {
                 readNames(in, keys);
             } else if (field == "node") {
                 task.node = in.text();
+            } else if (field == "took") {
+                task.took = readTime(in);
+            } else if (field == "attempts") {
+                task.attempts = in.unsignedInteger();
             } else if (field == "error") {
                 task.error = in.text();
             } else if (field == "sends") {

@@ -31,6 +31,12 @@ struct LoggedFailure {
     std::string_view text = {};
 };
 
+/// "took" of a task's record, in microseconds.
+struct LoggedTaskTime {
+    std::int64_t start_us = 0;  // since the task's checkpoint was made
+    std::int64_t took_us = 0;   // not negative
+};
+
 /// One pending write: the record of a task.
 struct TaskFields {
     std::string_view node = {};
@@ -39,6 +45,8 @@ struct TaskFields {
     std::optional<std::string_view> error = {};
     std::optional<LoggedEffect> effect = {};
     std::optional<std::string_view> writes = {};  // a CBOR array
+    std::optional<LoggedTaskTime> took = {};
+    std::uint64_t attempts = 1;
     std::vector<LoggedInterrupt> answers = {};
     std::optional<LoggedFailure> failure = {};
     std::vector<LoggedInterrupt> interrupts = {};

@@ -47,6 +47,26 @@ function(stategraph_require_rocksdb)
   endif()
 endfunction()
 
+# SQLite: 3.37 has what storage/sqlite/ calls.
+if(NOT DEFINED STATEGRAPH_WITH_SQLITE OR STATEGRAPH_WITH_SQLITE)
+  find_package(SQLite3 3.37 QUIET)
+endif()
+if(SQLite3_FOUND AND TARGET SQLite::SQLite3)
+  set(STATEGRAPH_SQLITE_FOUND ON)
+else()
+  set(STATEGRAPH_SQLITE_FOUND OFF)
+  if(NOT DEFINED STATEGRAPH_WITH_SQLITE)
+    message(STATUS "SQLite 3.37 was not found: stategraph::sqlite is left out (Debian: apt-get install libsqlite3-dev)")
+  endif()
+endif()
+
+function(stategraph_require_sqlite)
+  if(NOT STATEGRAPH_SQLITE_FOUND)
+    message(FATAL_ERROR "STATEGRAPH_WITH_SQLITE is on, and SQLite 3.37 was not found. On Debian: apt-get install libsqlite3-dev. "
+                        "Without it: -DSTATEGRAPH_WITH_SQLITE=OFF.")
+  endif()
+endfunction()
+
 # The saver that encrypts: OpenSSL's libcrypto alone. Models over HTTP: its libssl too.
 if(NOT DEFINED STATEGRAPH_WITH_ENCRYPTION OR STATEGRAPH_WITH_ENCRYPTION OR NOT DEFINED STATEGRAPH_WITH_MODEL_HTTP
    OR STATEGRAPH_WITH_MODEL_HTTP)

@@ -2,18 +2,19 @@
 # package and its tests are made of the row. A row comes after those that it builds on.
 #
 #   FOLDER     its sources; the name, unless another one is given
+#   ROOMS      folders inside it that are parts of it too
 #   HEADERS    its public headers below include/stategraph/, without .hpp; without HEADERS all of include/stategraph/FOLDER/
 #   PUBLIC     products, or `stategraph`, that its users link too; PRIVATE: targets that only its own files use
 #   OPTION     the text of its option STATEGRAPH_WITH_NAME; without OPTION the product is always built
 #   NEEDS      a package of cmake/Dependencies.cmake: the option is on if it was found (and the options of PUBLIC products are), and ON by hand requires it
-#   PACKAGE    what a program that uses the installed component must find, as cmake/stategraphConfig.cmake.in does: RocksDB, OpenSSL
+#   PACKAGE    what a program that uses the installed component must find, as cmake/stategraphConfig.cmake.in does: RocksDB, SQLite3, OpenSSL
 #   TESTS      which tests are left out without it: a regular expression for their paths
 #   BUNDLED    a part of stategraph::stategraph, with a block of its own in CMakeLists.txt
 set(STATEGRAPH_PRODUCTS "")
 set(STATEGRAPH_COMPONENTS "") # of the package: the products that are not bundled
 
 macro(stategraph_product name)
-  cmake_parse_arguments(_row "BUNDLED" "FOLDER;OPTION;NEEDS;PACKAGE;TESTS" "HEADERS;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(_row "BUNDLED" "FOLDER;OPTION;NEEDS;PACKAGE;TESTS" "HEADERS;PUBLIC;PRIVATE;ROOMS" ${ARGN})
   if(_row_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "cmake/Products.cmake: the row of ${name} has ${_row_UNPARSED_ARGUMENTS}, which no column is called.")
   endif()
@@ -25,7 +26,7 @@ macro(stategraph_product name)
   if(NOT _row_BUNDLED)
     list(APPEND STATEGRAPH_COMPONENTS ${name})
   endif()
-  foreach(_column IN ITEMS FOLDER HEADERS PUBLIC PRIVATE OPTION PACKAGE TESTS)
+  foreach(_column IN ITEMS FOLDER HEADERS PUBLIC PRIVATE ROOMS OPTION PACKAGE TESTS)
     set(_product_${name}_${_column} ${_row_${_column}})
   endforeach()
   if(_row_OPTION)
@@ -63,6 +64,10 @@ stategraph_product(
   PUBLIC core PRIVATE RocksDB::rocksdb-shared $<BUILD_INTERFACE:stategraph_xxhash>
   OPTION "Build stategraph::rocksdb, the saver on RocksDB" NEEDS rocksdb PACKAGE RocksDB TESTS "/rocksdb[^/]*_test\\.cpp$")
 stategraph_product(
+  sqlite FOLDER storage/sqlite HEADERS sqlite_saver
+  PUBLIC core PRIVATE SQLite::SQLite3
+  OPTION "Build stategraph::sqlite, the saver on SQLite" NEEDS sqlite PACKAGE SQLite3 TESTS "/sqlite[^/]*_test\\.cpp$")
+stategraph_product(
   encryption FOLDER storage/encrypted HEADERS encrypted_saver encrypted_store
   PUBLIC core PRIVATE OpenSSL::Crypto
   OPTION "Build stategraph::encryption, the saver that encrypts" NEEDS openssl PACKAGE OpenSSL TESTS "/encrypted[^/]*_test\\.cpp$")
@@ -85,3 +90,11 @@ stategraph_product(agent PUBLIC model)
 stategraph_product(
   serve PUBLIC agent workflow PRIVATE Boost::json
   OPTION "Build stategraph::serve, graphs over HTTP" TESTS "/tests/serve/")
+# With the program `stategraph` (inspect/program), which opens SQLite files too where SQLite is there.
+set(_with_sqlite "")
+if(STATEGRAPH_WITH_SQLITE)
+  set(_with_sqlite sqlite)
+endif()
+stategraph_product(
+  inspect ROOMS http PUBLIC stategraph rocksdb serve ${_with_sqlite}
+  OPTION "Build stategraph::inspect and the command stategraph" NEEDS rocksdb TESTS "/tests/inspect/")

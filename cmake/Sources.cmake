@@ -3,7 +3,9 @@
 #   include/stategraph/**/*.hpp   public headers, installed (detail/ too); testing/saver_contract* is the savers' test kit
 #   src/** checkpoint/** store/** storage/memory/**   stategraph::core: the engine's floors, its log, and what is kept in memory
 #   json/ async/                  stategraph::json and stategraph::async; with the core they are stategraph::stategraph
-#   storage/rocksdb/ workflow/ agent/ serve/ …   one product each, with headers of its own: cmake/Products.cmake has a row for each
+#   storage/rocksdb/ storage/sqlite/ workflow/ agent/ serve/ …   one product each, with headers of its own: cmake/Products.cmake has a row for each
+#   inspect/program/main.cpp      the program `stategraph`
+#   inspect/web/dist/*            the inspector's page, made a part of stategraph::inspect by cmake/EmbedPage.cmake; inspect/web/README.md
 #   tests/**/*_test.cpp           stategraph-tests, with tests/support/*.cpp and tests/main.cpp
 #   tests/model/aimock/aimock.cpp stategraph-aimock, which tests/model/aimock/run.sh runs and the suite does not
 #   tests/conformance/*.cpp       stategraph-conformance
@@ -12,6 +14,7 @@
 #   tests/process/*.cpp           one program each, which must exit with 0
 #   tests/golden/make_golden.cpp  stategraph-make-golden, which the suite does not run
 #   tests/fuzz/*_target.cpp       what is fuzzed: stategraph-tests, and with tests/fuzz/fuzz_*.cpp the fuzzers (cmake/Fuzz.cmake)
+#   tests/pages/inspected_store.cpp  stategraph-inspected, threads for the tests of the inspector's page
 #   tests/pages/*.mjs             the advisor's page in a browser, and the AI SDK as a client: tests/pages/run.sh
 #   tests/compile_fail/*.cpp      must not compile (ok_*.cpp: must)
 #   examples/*.cpp                one program each; the output it must print is examples/expected/*.txt
@@ -50,6 +53,10 @@ file(GLOB_RECURSE STATEGRAPH_CORE_SOURCES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DI
      "${PROJECT_SOURCE_DIR}/store/*.cpp" "${PROJECT_SOURCE_DIR}/storage/memory/*.cpp")
 foreach(_product IN LISTS STATEGRAPH_PRODUCTS)
   file(GLOB _sources_${_product} CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${_product_${_product}_FOLDER}/*.cpp")
+  foreach(_room IN LISTS _product_${_product}_ROOMS)
+    file(GLOB _more CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${_product_${_product}_FOLDER}/${_room}/*.cpp")
+    list(APPEND _sources_${_product} ${_more})
+  endforeach()
 endforeach()
 
 if(STATEGRAPH_BUILD_TESTS)
@@ -98,9 +105,13 @@ if(STATEGRAPH_BUILD_BENCHMARKS)
   file(GLOB STATEGRAPH_BENCHMARK_REPORT CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/benchmarks/report/*.cpp")
 endif()
 
-# A file that needs RocksDB or OpenSSL says so by what it includes.
+# A file that needs RocksDB, SQLite or OpenSSL says so by what it includes.
 function(stategraph_uses_rocksdb out file)
   stategraph_includes(found "${file}" "stategraph/rocksdb_(saver|store|cache)\\.hpp|rocksdb/")
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
+function(stategraph_uses_sqlite out file)
+  stategraph_includes(found "${file}" "stategraph/sqlite_saver\\.hpp|sqlite3\\.h")
   set(${out} ${found} PARENT_SCOPE)
 endfunction()
 function(stategraph_uses_encryption out file)

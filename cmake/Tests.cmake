@@ -23,6 +23,7 @@ stategraph_own(stategraph-tests)
 target_compile_definitions(
   stategraph-tests PRIVATE STATEGRAPH_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests" # golden files and other data
                            STATEGRAPH_HAS_ROCKSDB=$<BOOL:${STATEGRAPH_WITH_ROCKSDB}>
+                           STATEGRAPH_HAS_SQLITE=$<BOOL:${STATEGRAPH_WITH_SQLITE}>
                            STATEGRAPH_HAS_ENCRYPTION=$<BOOL:${STATEGRAPH_WITH_ENCRYPTION}>)
 # The optimiser spends most of a build on the tests' own code.
 target_compile_options(stategraph-tests PRIVATE ${STATEGRAPH_TEST_OPTIONS})
@@ -40,7 +41,9 @@ if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=thread")
 endif()
 if(STATEGRAPH_TOGETHER)
   include(cmake/Together.cmake)
-  stategraph_together(_sources ${STATEGRAPH_TOGETHER} ${STATEGRAPH_TEST_SOURCES})
+  # Tests have more headers and templates in common than the library's files have, and namespaces of their own.
+  math(EXPR _at_once "2 * ${STATEGRAPH_TOGETHER}")
+  stategraph_together(_sources ${_at_once} ${STATEGRAPH_TEST_SOURCES})
   target_sources(stategraph-tests PRIVATE ${_sources})
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(stategraph-tests PRIVATE -Wno-subobject-linkage) # as the libraries
@@ -65,6 +68,9 @@ target_link_libraries(stategraph-tests PRIVATE stategraph-drivers stategraph Boo
 # What tests use of these themselves.
 if(STATEGRAPH_WITH_ROCKSDB)
   target_link_libraries(stategraph-tests PRIVATE RocksDB::rocksdb-shared)
+endif()
+if(STATEGRAPH_WITH_SQLITE)
+  target_link_libraries(stategraph-tests PRIVATE SQLite::SQLite3)
 endif()
 if(STATEGRAPH_WITH_MODEL_HTTP)
   target_link_libraries(stategraph-tests PRIVATE OpenSSL::SSL OpenSSL::Crypto)
@@ -99,8 +105,10 @@ endif()
 if(STATEGRAPH_CONFORMANCE_SOURCES)
   add_executable(stategraph-conformance ${STATEGRAPH_CONFORMANCE_SOURCES})
   stategraph_own(stategraph-conformance)
+  stategraph_program(stategraph-conformance)
   target_compile_options(stategraph-conformance PRIVATE ${STATEGRAPH_TEST_OPTIONS})
-  target_compile_definitions(stategraph-conformance PRIVATE STATEGRAPH_HAS_ROCKSDB=$<BOOL:${STATEGRAPH_WITH_ROCKSDB}>)
+  target_compile_definitions(
+    stategraph-conformance PRIVATE STATEGRAPH_HAS_ROCKSDB=$<BOOL:${STATEGRAPH_WITH_ROCKSDB}> STATEGRAPH_HAS_SQLITE=$<BOOL:${STATEGRAPH_WITH_SQLITE}>)
   target_link_libraries(stategraph-conformance PRIVATE stategraph Boost::json)
   add_test(NAME conformance.memory COMMAND stategraph-conformance --saver memory ${STATEGRAPH_CONFORMANCE_SCENARIOS})
   set_tests_properties(conformance.memory PROPERTIES TIMEOUT ${_test_seconds})
@@ -116,12 +124,23 @@ if(STATEGRAPH_CONFORMANCE_SOURCES)
         $<TARGET_FILE:stategraph-conformance> --saver "rocksdb:${_folder}/db" ${STATEGRAPH_CONFORMANCE_SCENARIOS})
     set_tests_properties(conformance.rocksdb PROPERTIES TIMEOUT ${_test_seconds})
   endif()
+  if(STATEGRAPH_WITH_SQLITE)
+    target_link_libraries(stategraph-conformance PRIVATE stategraph_sqlite)
+    set(_folder "${PROJECT_BINARY_DIR}/tests/run/conformance_sqlite")
+    add_test(
+      NAME conformance.sqlite
+      COMMAND
+        ${CMAKE_COMMAND} "-DFOLDER=${_folder}" -P "${PROJECT_SOURCE_DIR}/cmake/RunInEmptyFolder.cmake" --
+        $<TARGET_FILE:stategraph-conformance> --saver "sqlite:${_folder}/threads.db" ${STATEGRAPH_CONFORMANCE_SCENARIOS})
+    set_tests_properties(conformance.sqlite PROPERTIES TIMEOUT ${_test_seconds})
+  endif()
 endif()
 
 # ------------------------------------------------------------------------------------------- conformance of workflows
 if(STATEGRAPH_WORKFLOW_CONFORMANCE_SOURCES)
   add_executable(stategraph-workflow-conformance ${STATEGRAPH_WORKFLOW_CONFORMANCE_SOURCES})
   stategraph_own(stategraph-workflow-conformance)
+  stategraph_program(stategraph-workflow-conformance)
   target_compile_options(stategraph-workflow-conformance PRIVATE ${STATEGRAPH_TEST_OPTIONS})
   target_compile_definitions(stategraph-workflow-conformance PRIVATE STATEGRAPH_HAS_ROCKSDB=$<BOOL:${STATEGRAPH_WITH_ROCKSDB}>)
   target_link_libraries(stategraph-workflow-conformance PRIVATE stategraph_workflow Boost::json)
@@ -169,9 +188,11 @@ function(stategraph_process_tests)
       endif()
     endforeach()
     stategraph_uses_rocksdb(uses_rocksdb "${file}")
+    stategraph_uses_sqlite(uses_sqlite "${file}")
     stategraph_uses_encryption(uses_encryption "${file}")
     if(NOT is_wanted
        OR (uses_rocksdb AND NOT STATEGRAPH_WITH_ROCKSDB)
+       OR (uses_sqlite AND NOT STATEGRAPH_WITH_SQLITE)
        OR (uses_encryption AND NOT STATEGRAPH_WITH_ENCRYPTION))
       continue()
     endif()
@@ -203,6 +224,9 @@ function(stategraph_process_tests)
     if(uses_rocksdb)
       target_link_libraries(${target} PRIVATE stategraph_rocksdb RocksDB::rocksdb-shared)
     endif()
+    if(uses_sqlite)
+      target_link_libraries(${target} PRIVATE stategraph_sqlite SQLite::SQLite3)
+    endif()
     if(uses_encryption)
       target_link_libraries(${target} PRIVATE stategraph_encryption)
     endif()
@@ -229,12 +253,18 @@ if(STATEGRAPH_WITH_ROCKSDB)
   add_executable(stategraph-kill ${STATEGRAPH_KILL_SOURCES})
   add_executable(stategraph-kill-child "${_child}")
   stategraph_own(stategraph-kill-graph)
+  stategraph_program(stategraph-kill-graph)
   target_compile_options(stategraph-kill-graph PRIVATE ${STATEGRAPH_TEST_OPTIONS})
   target_link_libraries(stategraph-kill-graph PUBLIC stategraph)
   foreach(target stategraph-kill stategraph-kill-child)
     stategraph_own(${target})
+    stategraph_program(${target})
     target_compile_options(${target} PRIVATE ${STATEGRAPH_TEST_OPTIONS})
     target_link_libraries(${target} PRIVATE stategraph-kill-graph stategraph-drivers stategraph_rocksdb)
+    target_compile_definitions(${target} PRIVATE STATEGRAPH_HAS_SQLITE=$<BOOL:${STATEGRAPH_WITH_SQLITE}>)
+    if(STATEGRAPH_WITH_SQLITE)
+      target_link_libraries(${target} PRIVATE stategraph_sqlite)
+    endif()
   endforeach()
   set(_kill_short --kills 12)
   set(_kill_puts --mode puts --every 7)
@@ -246,6 +276,14 @@ if(STATEGRAPH_WITH_ROCKSDB)
     set(_kill_modes short sigterm) # a death at each put says nothing of threads, and takes three minutes there
   endif()
   set(_kill_sigterm --mode sigterm --kills 6)
+  if(STATEGRAPH_WITH_SQLITE)
+    set(_kill_sqlite --saver sqlite ${_kill_short})
+    set(_kill_sqlite_puts --saver sqlite ${_kill_puts})
+    list(APPEND _kill_modes sqlite)
+    if("puts" IN_LIST _kill_modes)
+      list(APPEND _kill_modes sqlite_puts)
+    endif()
+  endif()
   foreach(name IN LISTS _kill_modes)
     set(_folder "${PROJECT_BINARY_DIR}/tests/run/kill_${name}")
     add_test(
@@ -264,35 +302,73 @@ endif()
 # Each file must fail with the sentence of its "// EXPECT: " lines as its first and only error; ok_*.cpp must compile, which shows that the
 # others fail for the reason they name.
 get_target_property(_boost_include_dirs Boost::headers INTERFACE_INCLUDE_DIRECTORIES)
+list(TRANSFORM _boost_include_dirs PREPEND "-I" OUTPUT_VARIABLE _boost_flags)
 list(JOIN _boost_include_dirs "|" _boost_include_dirs)
+# g++ takes NAME.gch in place of the header NAME, if it finds it earlier and the file includes nothing before it: a fifth of the time.
+set(_compile_fail_includes "${PROJECT_SOURCE_DIR}/include|${_boost_include_dirs}")
+if(STATEGRAPH_PRECOMPILED AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(_folder "${PROJECT_BINARY_DIR}/tests/compile_fail_headers")
+  file(CONFIGURE OUTPUT "${_folder}/all.hpp" CONTENT "#include <stategraph/stategraph.hpp>\n")
+  file(MAKE_DIRECTORY "${_folder}/stategraph")
+  add_custom_command(
+    OUTPUT "${_folder}/stategraph/stategraph.hpp.gch"
+    COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -Wall -Wextra "-I${PROJECT_SOURCE_DIR}/include" ${_boost_flags} -x c++-header "${_folder}/all.hpp" -o
+            "${_folder}/stategraph/stategraph.hpp.gch" -MD -MT "${_folder}/stategraph/stategraph.hpp.gch" -MF "${_folder}/headers.d"
+    DEPENDS "${_folder}/all.hpp"
+    DEPFILE "${_folder}/headers.d"
+    VERBATIM)
+  add_custom_target(stategraph-compile-fail-headers ALL DEPENDS "${_folder}/stategraph/stategraph.hpp.gch")
+  string(PREPEND _compile_fail_includes "${_folder}|")
+endif()
 foreach(file IN LISTS STATEGRAPH_COMPILE_FAIL_SOURCES)
   cmake_path(GET file STEM name)
   add_test(
     NAME compile_fail.${name}
     COMMAND
       ${CMAKE_COMMAND} "-DSOURCE=${file}" "-DCOMPILER=${CMAKE_CXX_COMPILER}"
-      "-DINCLUDES=${PROJECT_SOURCE_DIR}/include|${_boost_include_dirs}" "-DOUTPUT=${PROJECT_BINARY_DIR}/tests/compile_fail/${name}.o" -P
+      "-DINCLUDES=${_compile_fail_includes}" "-DOUTPUT=${PROJECT_BINARY_DIR}/tests/compile_fail/${name}.o" -P
       "${PROJECT_SOURCE_DIR}/cmake/CompileFail.cmake")
   set_tests_properties(compile_fail.${name} PROPERTIES TIMEOUT 120)
 endforeach()
 
 # -------------------------------------------------------------------------------------------------------- includes
-# What stategraph.hpp costs its users: neither Boost.Graph, Asio, coroutines, RocksDB, Boost.JSON, OpenSSL nor xxHash may come in with it.
+# What stategraph.hpp costs its users: neither Boost.Graph, Asio, coroutines, RocksDB, SQLite, Boost.JSON, OpenSSL nor xxHash may come in with it.
 add_test(
   NAME includes
   COMMAND
     ${CMAKE_COMMAND} "-DCOMPILER=${CMAKE_CXX_COMPILER}" "-DINCLUDES=${PROJECT_SOURCE_DIR}/include|${_boost_include_dirs}"
     "-DHEADER=stategraph/stategraph.hpp"
-    "-DFORBIDDEN=/boost/graph/|/boost/asio|/coroutine$|/boost/json|/rocksdb/[^/]*\\.h$|/openssl/[^/]*\\.h$|/xxhash\\.h$" -P
+    "-DFORBIDDEN=/boost/graph/|/boost/asio|/coroutine$|/boost/json|/rocksdb/[^/]*\\.h$|/sqlite3\\.h$|/openssl/[^/]*\\.h$|/xxhash\\.h$" -P
     "${PROJECT_SOURCE_DIR}/cmake/CheckIncludes.cmake")
 set_tests_properties(includes PROPERTIES TIMEOUT 60)
+
+# ----------------------------------------------------------------------------------------------------- the program
+# What it shows is tested in tests/inspect; here, that it begins, reads a folder, and ends with the right code.
+if(TARGET stategraph_command)
+  add_test(NAME program.help COMMAND stategraph_command help)
+  set_tests_properties(program.help PROPERTIES PASS_REGULAR_EXPRESSION "stategraph blame CHECKPOINT CHANNEL")
+  # Threads in a database for the tests of the inspector's page, and the inspector inside a program: inspect/web/tests.
+  if(STATEGRAPH_WITH_ROCKSDB)
+    add_executable(stategraph-inspected tests/pages/inspected_store.cpp)
+    stategraph_own(stategraph-inspected)
+    target_link_libraries(stategraph-inspected PRIVATE stategraph_inspect stategraph_rocksdb)
+    # In a browser: where Chromium is, and the npm packages, which inspect/web/tests/run.sh installs once.
+    find_program(STATEGRAPH_CHROMIUM NAMES chromium chromium-browser DOC "The browser of the tests of pages")
+    if(STATEGRAPH_CHROMIUM AND EXISTS "${PROJECT_SOURCE_DIR}/inspect/web/node_modules")
+      add_test(NAME inspect.page COMMAND "${PROJECT_SOURCE_DIR}/inspect/web/tests/run.sh" $<TARGET_FILE:stategraph-inspected> --offline)
+      set_tests_properties(inspect.page PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS pages RUN_SERIAL ON)
+    endif()
+  endif()
+  add_test(NAME program.no_store COMMAND stategraph_command ls --store "${PROJECT_BINARY_DIR}/tests/no such folder")
+  set_tests_properties(program.no_store PROPERTIES PASS_REGULAR_EXPRESSION "there is none")
+endif()
 
 # -------------------------------------------------------------------------------------------------------- consumer
 # tests/consumer is a user's project. It is built against an installed stategraph and with add_subdirectory.
 set(_consumer_cache "${PROJECT_BINARY_DIR}/tests/consumer_cache.cmake")
 set(_lines "")
 foreach(variable CMAKE_CXX_COMPILER CMAKE_CXX_COMPILER_LAUNCHER CMAKE_PREFIX_PATH BUILD_SHARED_LIBS Boost_DIR RocksDB_DIR
-                 XXHASH_INCLUDE_DIR OPENSSL_ROOT_DIR STATEGRAPH_WITH_ROCKSDB STATEGRAPH_WITH_ENCRYPTION
+                 XXHASH_INCLUDE_DIR OPENSSL_ROOT_DIR STATEGRAPH_WITH_ROCKSDB STATEGRAPH_WITH_SQLITE STATEGRAPH_WITH_ENCRYPTION
                  STATEGRAPH_WITH_MODEL_HTTP VALIJSON_INCLUDE_DIR STATEGRAPH_WITH_SCHEMA STATEGRAPH_WITH_WORKFLOW_JSON)
   if(DEFINED ${variable} AND NOT "${${variable}}" STREQUAL "")
     string(APPEND _lines "set(${variable} [==[${${variable}}]==] CACHE STRING \"\")\n")

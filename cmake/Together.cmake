@@ -2,15 +2,25 @@
 # one after the other: most of a test's compilation is the same headers and templates. OUT is the list of what is to be compiled.
 #
 # Tests call their types alike (State, in nameless namespaces), so each file is put into a namespace of its own; what it
-# includes is included ahead of that. A file that cannot be inside a namespace stays alone: one that opens namespace
-# stategraph, specialises a template, defines a macro, uses one that does, or has options of its own.
+# includes is included ahead of that. Of a file that opens namespace stategraph a copy is compiled that opens stategraph::unit_N
+# instead. A file that cannot be so stays alone: one that specialises a template, defines a macro, depends on one, uses one
+# that does, or has options of its own.
 function(stategraph_together out count)
   set(result "")
   set(files "")
   set(headers "")
   set(number 0)
+  # What these say is the same for all files; where they are off, the headers that they hide may be missing.
+  set(same "")
+  foreach(part IN ITEMS ROCKSDB SQLITE ENCRYPTION)
+    if(STATEGRAPH_WITH_${part})
+      list(APPEND same ${part})
+    endif()
+  endforeach()
+  list(JOIN same "|" same)
   foreach(file IN LISTS ARGN)
-    file(STRINGS "${file}" alone REGEX "^(namespace (stategraph|std|[a-z_]+::)|#define|#if|template <>|TEST_CASE_TEMPLATE|STATEGRAPH_)" LIMIT_COUNT 1)
+    file(STRINGS "${file}" alone REGEX "^(namespace (std|[a-z_]+::)|#define|#if|template <>|TEST_CASE_TEMPLATE|STATEGRAPH_)")
+    list(FILTER alone EXCLUDE REGEX "^namespace stategraph|^#if STATEGRAPH_HAS_(${same})$")
     get_source_file_property(options "${file}" COMPILE_OPTIONS)
     if(alone OR options)
       list(APPEND result "${file}")
@@ -52,10 +62,33 @@ function(stategraph_write_together out number)
   string(APPEND text "\n")
   set(unit 0)
   foreach(file IN LISTS files)
-    string(APPEND text "namespace unit_${unit} {\n#include \"${file}\"\n}\n")
+    file(STRINGS "${file}" inside REGEX "^namespace stategraph" LIMIT_COUNT 1)
+    if(inside)
+      stategraph_write_copy(copy "${file}" ${number} ${unit})
+      string(APPEND text "#include \"${copy}\"\n")
+    else()
+      string(APPEND text "namespace unit_${unit} {\n#include \"${file}\"\n}\n")
+    endif()
     math(EXPR unit "${unit} + 1")
   endforeach()
   set(path "${PROJECT_BINARY_DIR}/tests/together_${number}.cpp")
   file(CONFIGURE OUTPUT "${path}" CONTENT "${text}" @ONLY)
+  set(${out} "${path}" PARENT_SCOPE)
+endfunction()
+
+# The copy has no includes, and its lines are called as those of the file are, which CTest's entries choose by.
+function(stategraph_write_copy out file number unit)
+  file(READ "${file}" text)
+  string(REGEX REPLACE "\n#include [^\n]*" "\n" text "\n${text}")
+  string(REGEX REPLACE "\nnamespace (stategraph[a-z_:]*) {" "\nnamespace \\1::unit_${unit} {" text "${text}")
+  set(text "#line 1 \"${file}\"${text}")
+  set(path "${PROJECT_BINARY_DIR}/tests/together_${number}_${unit}.inc")
+  set(before "")
+  if(EXISTS "${path}")
+    file(READ "${path}" before)
+  endif()
+  if(NOT text STREQUAL before)
+    file(WRITE "${path}" "${text}")
+  endif()
   set(${out} "${path}" PARENT_SCOPE)
 endfunction()

@@ -11,7 +11,7 @@ target_compile_options(
     # g++ 12 is wrong about these in optimised std::string, std::vector and std::optional code (GCC bugs 105651, 105562,
     # 105329, 80635), and more often under sanitizers: the first is off, the others are shown but never stop a build.
     "$<$<CXX_COMPILER_ID:GNU>:-Wshadow=local;-Wextra-semi;-Wduplicated-cond;-Wlogical-op;-Wsuggest-override;-Wno-restrict>"
-    "$<$<CXX_COMPILER_ID:Clang,AppleClang>:-Wshadow;-Winconsistent-missing-override>")
+    "$<$<CXX_COMPILER_ID:Clang,AppleClang>:-Wshadow;-Winconsistent-missing-override;-Wthread-safety;-Werror=thread-safety>")
 if(STATEGRAPH_WERROR)
   target_compile_options(
     stategraph_warnings

@@ -3,13 +3,21 @@
 
 #include "json/layout.hpp"
 
+#if defined(__SANITIZE_THREAD__)
+#define STATEGRAPH_THREAD_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define STATEGRAPH_THREAD_SANITIZER
+#endif
+#endif
+
 namespace stategraph {
 namespace {
 
 /// Whether nobody else holds it. Another owner that let it go, on whatever thread, is then done with it.
 template <class T>
 bool isAlone(const std::shared_ptr<T>& data) noexcept {
-#ifdef __SANITIZE_THREAD__
+#ifdef STATEGRAPH_THREAD_SANITIZER
     return data == nullptr;  // ThreadSanitizer does not know fences: there each change makes a copy
 #else
     if (data.use_count() != 1) return false;

@@ -2,9 +2,11 @@
 # Checks that what a mutex guards is used under that mutex: clang's -Wthread-safety over the library's sources, which say
 # with SG_GUARDED_BY and SG_REQUIRES what is guarded (include/stategraph/detail/mutex.hpp).
 #
-#   ./scripts/check_locks.sh           all sources, six at a time as the preset once compiles them (two to four minutes on
-#                                      two cores); exit code 1 if something is wrong
+#   ./scripts/check_locks.sh           all sources, ten at a time (two to four minutes on two cores); exit code 1 if
+#                                      something is wrong
 #   ./scripts/check_locks.sh FILE...   these sources alone
+#   ./scripts/check_locks.sh --before-asan   no sources: clang++ builds the preset asan next, which has -Wthread-safety
+#                                      and stops at the same errors (cmake/Warnings.cmake)
 #
 # Without clang++-16 it says so and checks only that all mutexes of the library are annotated ones.
 set -euo pipefail
@@ -12,7 +14,12 @@ repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source=scripts/lib/packages.sh
 . "$repo/scripts/lib/packages.sh"
 cd "$repo"
-rooms=(include src checkpoint store storage json async schema workflow model agent serve)
+before_asan=no
+if [ "${1:-}" = --before-asan ]; then
+  before_asan=yes
+  shift
+fi
+rooms=(include src checkpoint store storage json async schema workflow model agent serve inspect)
 jobs=$(nproc)
 
 # The standard library's mutexes and guards are unknown to the analysis. Those of the annotated classes are `wrapped_`.
@@ -31,17 +38,19 @@ fi
 # A unit is a file of names.
 units=$(mktemp -d)
 trap 'rm -rf "$units"' EXIT
-if [ $# -gt 0 ]; then
+if [ $before_asan = yes ]; then
+  : # no units
+elif [ $# -gt 0 ]; then
   printf '%s\n' "$@" | split -l 1 -a 4 - "$units/unit."
 else
   # of NAME DEPTH FOLDER...: the sources of a target, as in cmake/Sources.cmake.
   of() {
     local name=$1 depth=$2
     shift 2
-    find "$@" -maxdepth "$depth" -name '*.cpp' | LC_ALL=C sort | split -l 6 -a 2 - "$units/$name."
+    find "$@" -maxdepth "$depth" -name '*.cpp' | LC_ALL=C sort | split -l 10 -a 2 - "$units/$name."
   }
   of core 9 src checkpoint store storage/memory
-  for room in json async agent serve workflow workflow/from_json schema model model/http storage/rocksdb storage/encrypted; do
+  for room in json async agent serve inspect workflow workflow/from_json schema model model/http storage/rocksdb storage/sqlite storage/encrypted; do
     of "$(basename "$room")" 1 "$room"
   done
 fi
@@ -53,7 +62,7 @@ for prefix in "${prefixes[@]}" build/valijson/usr; do
   if [ -d "$prefix/include" ]; then includes+=(-isystem "$prefix/include"); fi
 done
 cxx=clang++-16  # for has_header
-if ! CMAKE_PREFIX_PATH="build/valijson/usr:${CMAKE_PREFIX_PATH:-}" has_header valijson/validator.hpp; then
+if [ $before_asan = no ] && ! CMAKE_PREFIX_PATH="build/valijson/usr:${CMAKE_PREFIX_PATH:-}" has_header valijson/validator.hpp; then
   note "valijson is not there: schema/ and workflow/from_json/ are left out."
   grep -lE '^(schema|workflow/from_json)/' "$units"/* | xargs -r rm
 fi
@@ -76,6 +85,10 @@ case $seeded in
 *) die "clang++-16 does not refuse a member that is read without its mutex: the check would check nothing." "$seeded" ;;
 esac
 
+if [ $before_asan = yes ]; then
+  note "locks: the build of the preset asan checks the sources"
+  exit 0
+fi
 started=$SECONDS
 # Backwards by name, so that the longest, those of serve, begin.
 if ! find "$units" -type f | sort -r | xargs -P "$jobs" -I{} bash -c 'check "$@"' check {} "${includes[@]}"; then

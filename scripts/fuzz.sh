@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds the fuzzers with clang (libFuzzer, AddressSanitizer, UndefinedBehaviorSanitizer) in build/fuzz and runs them.
 #
-#   ./scripts/fuzz.sh SECONDS [TARGET]   each target, or one (record, scenario, partial_json), for so long
-#   ./scripts/fuzz.sh --corpus           writes what the record target begins with into tests/fuzz/corpus/record
+#   ./scripts/fuzz.sh SECONDS [TARGET]   each target, or one (record, scenario, partial_json, thread_lines), for so long
+#   ./scripts/fuzz.sh --corpus           writes what record and thread_lines begin with into tests/fuzz/corpus
 #
 # They begin with tests/fuzz/corpus/TARGET; what they learn is kept in build/fuzz/learned/TARGET, an input that fails is named at the end:
 # copy it into the corpus, where the normal tests replay it. CXX names another clang++.
@@ -13,10 +13,10 @@ build=$repo/build/fuzz
 cxx=${CXX:-clang++-16}
 
 case ${1:-} in
---corpus) targets=(record) ;;
+--corpus) targets=(record thread_lines) ;;
 [1-9]*)
   seconds=$1
-  targets=(record scenario partial_json)
+  targets=(record scenario partial_json thread_lines)
   if [ $# -gt 1 ]; then targets=("$2"); fi
   ;;
 *)
@@ -35,7 +35,7 @@ cmake -S "$repo" -B "$build" -G Ninja -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_BUILD_
 cmake --build "$build" --target "${targets[@]/#/fuzz_}"
 
 if [ "$1" = --corpus ]; then
-  STATEGRAPH_WRITE_CORPUS=$repo/tests/fuzz/corpus/record "$build/fuzz_record"
+  for target in "${targets[@]}"; do STATEGRAPH_WRITE_CORPUS=$repo/tests/fuzz/corpus/$target "$build/fuzz_$target"; done
   exit
 fi
 

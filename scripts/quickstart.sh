@@ -20,12 +20,12 @@ build=$repo/build/quickstart
 mkdir -p "$repo/build"
 say "Configuring a release build in build/quickstart"
 cmake -S "$repo" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DSTATEGRAPH_WITH_ROCKSDB=ON \
-  -DSTATEGRAPH_BUILD_TESTS=OFF -DSTATEGRAPH_BUILD_BENCHMARKS=OFF >"$build.log" 2>&1 || {
+  -DSTATEGRAPH_BUILD_TESTS=OFF -DSTATEGRAPH_BUILD_BENCHMARKS=OFF -DSTATEGRAPH_TOGETHER=10 >"$build.log" 2>&1 || {
   cat "$build.log"
   die "configuring failed."
 }
 
-say "Building the library and examples/quickstart.cpp (a minute or two the first time)"
+say "Building the library and examples/quickstart.cpp (three to four minutes on two cores the first time)"
 cmake --build "$build" --target example_quickstart
 
 folder=$build/run

@@ -11,6 +11,7 @@
 #include <stategraph/error.hpp>
 
 #include "serve/reply.hpp"
+#include "serve/requested.hpp"
 #include "serve/run_replay.hpp"
 
 namespace stategraph::serve {
@@ -18,17 +19,6 @@ namespace stategraph::serve {
 namespace {
 
 constexpr int busy_tries = 5;
-
-class View final : public RequestView {
-public:
-    explicit View(const Request& request) : request_(request) {}
-    std::string_view method() const override { return request_.method_string(); }
-    std::string_view target() const override { return request_.target(); }
-    std::string_view header(std::string_view name) const override { return request_[name]; }
-
-private:
-    const Request& request_;
-};
 
 }  // namespace
 
@@ -158,6 +148,7 @@ Answer Connection::textAnswer(const Request& request, http::status status, std::
     answer.set(http::field::content_type, type);
     answer.set(http::field::cache_control, "no-store");
     answer.set("X-Content-Type-Options", "nosniff");
+    for (const auto& [name, value] : shared_->options.headers) answer.set(name, value);
     if (!shared_->options.allow_origin.empty()) {
         answer.set(http::field::access_control_allow_origin, shared_->options.allow_origin);
         answer.set(http::field::access_control_allow_headers, "content-type, authorization, last-event-id");
@@ -191,7 +182,7 @@ Connection::Reply Connection::reply(const Request& request) {
         return textAnswer(request, http::status::no_content, json_type, {});
     }
     if (shared_->options.authorize) {
-        const int status = shared_->options.authorize(View(request));
+        const int status = shared_->options.authorize(Requested(request));
         if (status != 0)
             return refused(http::int_to_status(static_cast<unsigned>(status)), "the request is not authorized");
     }

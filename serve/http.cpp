@@ -1,5 +1,7 @@
 #include "serve/http.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <new>
 
 #include <boost/json.hpp>
@@ -10,6 +12,12 @@ namespace stategraph::serve {
 
 std::string errorJson(std::string_view text) {
     return boost::json::serialize(boost::json::object{{"error", text}}) + "\n";
+}
+
+bool isHeader(std::string_view name, std::string_view value) noexcept {
+    const auto is_token = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_'; };
+    const auto is_text = [](unsigned char c) { return (c >= ' ' && c != 0x7F) || c == '\t'; };
+    return !name.empty() && std::ranges::all_of(name, is_token) && std::ranges::all_of(value, is_text);
 }
 
 namespace {

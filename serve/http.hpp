@@ -17,6 +17,8 @@ using Socket = beast::tcp_stream;
 
 /// {"error": text}
 std::string errorJson(std::string_view text);
+/// Whether an answer may have this header field: its name is a token, and its value has no control characters.
+bool isHeader(std::string_view name, std::string_view value) noexcept;
 /// The status of what a library's call failed with, and its text.
 struct Failure {
     http::status status = http::status::internal_server_error;

@@ -2,6 +2,7 @@
 #include <charconv>
 #include <map>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 
 #include "serve/chat.hpp"
 #include "serve/reply.hpp"
+#include "serve/requested.hpp"
 #include "serve/run_replay.hpp"
 
 // The operations of the server: the table of their targets, and what each is answered with.
@@ -308,8 +310,24 @@ Connection::Reply Connection::Operations::page() {
     return connection_.textAnswer(request_, http::status::ok, page->second.content_type, page->second.text);
 }
 
+Answer Connection::handled(const Request& request, Route route, const Handler& handler) const {
+    route.segments.erase(route.segments.begin());
+    const Requested view(request);
+    HandlerAnswer made = handler({view, std::move(route.segments), std::move(route.query), request.body()});
+    if (made.status < 200 || made.status > 599) throw std::logic_error("a handler answered with a wrong status");
+    Answer answer = textAnswer(request, http::int_to_status(static_cast<unsigned>(made.status)),
+                               std::move(made.content_type), std::move(made.body));
+    for (const auto& [name, value] : made.headers) {
+        if (!isHeader(name, value)) throw std::logic_error("a handler's header field '" + name + "' is none");
+        answer.set(name, value);
+    }
+    return answer;
+}
+
 Connection::Reply Connection::dispatch(const Request& request) {
     Route route = routeOf(request.target());
+    if (const auto handler = shared_->handler(route.segments.front()))
+        return handled(request, std::move(route), *handler);
     const Operations::Row& row = Operations::rowOf(route);
     const std::string_view method = request.method_string();
     if (method != row.method && !(method == "HEAD" && row.method == "GET")) {

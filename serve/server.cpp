@@ -37,6 +37,10 @@ ServerOptions checked(ServerOptions options) {
     boost::system::error_code wrong;
     const auto address = asio::ip::make_address(options.address, wrong);
     if (wrong) throw InvalidArgumentError("ServerOptions::address is no IP address: '" + options.address + "'");
+    for (const auto& [name, value] : options.headers) {
+        if (!isHeader(name, value))
+            throw InvalidArgumentError("ServerOptions::headers has '" + name + "', which is no header field");
+    }
     if (options.hosts.empty() && address.is_loopback()) options.hosts = {"localhost", "127.0.0.1", "[::1]"};
     return options;
 }
@@ -267,9 +271,18 @@ void Server::add(const std::string& name, std::shared_ptr<Endpoint> endpoint) {
     if (!stategraph::detail::isPlainName(name) || name == "health")
         throw InvalidArgumentError("an endpoint's name is 1 to 64 letters, digits, '-' and '_': '" + name + "'");
     const stategraph::detail::LockGuard lock(impl_->shared->mutex);
-    if (!impl_->shared->endpoints.emplace(name, std::move(endpoint)).second) {
+    if (impl_->shared->handlers.contains(name) || !impl_->shared->endpoints.emplace(name, std::move(endpoint)).second) {
         throw InvalidArgumentError("there is an endpoint '" + name + "' already");
     }
+}
+
+void Server::handle(const std::string& name, Handler handler) {
+    if (!stategraph::detail::isPlainName(name) || name == "health")
+        throw InvalidArgumentError("a handler's name is 1 to 64 letters, digits, '-' and '_': '" + name + "'");
+    auto kept = std::make_shared<const Handler>(std::move(handler));
+    const stategraph::detail::LockGuard lock(impl_->shared->mutex);
+    if (impl_->shared->endpoints.contains(name) || !impl_->shared->handlers.emplace(name, std::move(kept)).second)
+        throw InvalidArgumentError("'" + name + "' is taken already");
 }
 
 void Server::page(const std::string& path, std::string content_type, std::string text) {

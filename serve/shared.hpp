@@ -34,6 +34,13 @@ struct Shared {
         return found == endpoints.end() ? nullptr : found->second;
     }
 
+    /// Null if there is none.
+    std::shared_ptr<const Handler> handler(const std::string& name) const {
+        const stategraph::detail::LockGuard lock(mutex);
+        const auto found = handlers.find(name);
+        return found == handlers.end() ? nullptr : found->second;
+    }
+
     const ServerOptions options;
     const std::shared_ptr<RunTable> runs;
     std::atomic<std::size_t> connections = 0;
@@ -46,6 +53,7 @@ struct Shared {
 
     mutable stategraph::detail::Mutex mutex;
     std::map<std::string, std::shared_ptr<Endpoint>> endpoints SG_GUARDED_BY(mutex);
+    std::map<std::string, std::shared_ptr<const Handler>> handlers SG_GUARDED_BY(mutex);
     std::map<std::string, Page> pages SG_GUARDED_BY(mutex);
 };
 

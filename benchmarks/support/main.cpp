@@ -8,6 +8,7 @@
 #include <stategraph/version.hpp>
 
 #include "benchmarks/support/workload.hpp"
+#include "tests/support/sanitized.hpp"
 
 int main(int argc, char** argv) {
 #if !defined(NDEBUG) || !defined(__OPTIMIZE__)
@@ -18,7 +19,7 @@ int main(int argc, char** argv) {
                  argv[0]);
     return 2;
 #endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if STATEGRAPH_WITH_ASAN || STATEGRAPH_WITH_TSAN
     std::fprintf(stderr, "%s: REFUSED: this is built with a sanitizer, and its figures would mean nothing.\n", argv[0]);
     return 2;
 #endif

@@ -3,20 +3,32 @@
 
 #include <stategraph/memory_saver.hpp>
 #include <stategraph/rocksdb_saver.hpp>
+#if STATEGRAPH_HAS_SQLITE
+#include <stategraph/sqlite_saver.hpp>
+#endif
 
 #include "benchmarks/support/temp_folder.hpp"
 
 namespace bench {
 
-enum class Store { none, memory, rocksdb };
+enum class Store { none, memory, rocksdb, sqlite };
 inline const char* toString(Store store) {
-    return store == Store::none ? "no_saver" : store == Store::memory ? "memory" : "rocksdb";
+    return store == Store::none     ? "no_saver"
+           : store == Store::memory ? "memory"
+           : store == Store::sqlite ? "sqlite"
+                                    : "rocksdb";
 }
 
 /// An empty saver with what it needs; the folder goes after the saver.
 struct FreshSaver {
     explicit FreshSaver(Store kind) : store(kind) {
         if (store == Store::memory) saver = std::make_shared<stategraph::MemorySaver>();
+#if STATEGRAPH_HAS_SQLITE
+        if (store == Store::sqlite) {
+            folder = std::make_unique<TempFolder>();
+            saver = std::make_shared<stategraph::SqliteSaver>(folder->path() + "/threads.db");
+        }
+#endif
         if (store == Store::rocksdb) {
             folder = std::make_unique<TempFolder>();
             saver = std::make_shared<stategraph::RocksDBSaver>(folder->path());

@@ -249,6 +249,28 @@ Task<Result<Output>> CompiledGraph<S, Input, Output>::asyncInvoke(const Command<
         detail::Owned(new detail::AsyncRun(core_, detail::commandOf<S>(Command<C>(command)), config)));
 }
 
+namespace detail {
+
+inline Task<Config> asyncSubmitted(Owned<AsyncRun> run) {
+    Config config = co_await run->submit();
+    co_return config;
+}
+
+}  // namespace detail
+
+template <class S, class Input, class Output>
+Task<Config> CompiledGraph<S, Input, Output>::asyncSubmit(Update<Input> input, const RunConfig& config) const {
+    return detail::asyncSubmitted(
+        detail::Owned(new detail::AsyncRun(core_, detail::inputOf<S>(std::move(input)), config)));
+}
+
+template <class S, class Input, class Output>
+template <class C>
+Task<Config> CompiledGraph<S, Input, Output>::asyncSubmit(const Command<C>& command, const RunConfig& config) const {
+    return detail::asyncSubmitted(
+        detail::Owned(new detail::AsyncRun(core_, detail::commandOf<S>(Command<C>(command)), config)));
+}
+
 template <class S, class Input, class Output>
 template <class In>
 AsyncStream<Output, S> CompiledGraph<S, Input, Output>::asyncStream(const In& input, const RunConfig& config,

@@ -263,6 +263,21 @@ public:
         return invokeWith(detail::commandOf<S>(std::move(command)), config);
     }
 
+    /// Stores an input, or a Command, as the beginning of a run does, and returns without running: the thread is then
+    /// in flight (stategraph/unfinished.hpp), and `recover()` or RESUME, in this process or another, runs it as
+    /// `invoke` would have. What is stored is the same, but that a run which takes it up has its own part of ids. With
+    /// `config.checkpoint_id` an input branches off there. Observers and subscribers of `config.hub` are told of the
+    /// run that takes it up; of the config's limits and context only those for waiting (`on_busy`) count. Durability
+    /// `exit` is as `async`. A Command cannot name a checkpoint_id: fork there first (stategraph/fork.hpp). Returns the
+    /// newest checkpoint's config. Errors: as `invoke` before its first node is called; MissingCheckpointerError.
+    Config submit(Update<Input> input, const RunConfig& config) const {
+        return detail::submit(*core_, detail::inputOf<S>(std::move(input)), config);
+    }
+    template <class C>
+    Config submit(Command<C> command, const RunConfig& config) const {
+        return detail::submit(*core_, detail::commandOf<S>(std::move(command)), config);
+    }
+
     /// The same runs, told event by event to `take(const StreamEvent&)` as they happen, on the thread where they
     /// happen.
     template <class In, class F>
@@ -303,7 +318,11 @@ public:
     Task<Result<Output>> asyncInvoke(ResumeTag, const RunConfig& config) const;
     template <class C>
     Task<Result<Output>> asyncInvoke(const Command<C>& command, const RunConfig& config) const;
-    /// The same as events, one after the other: `while (auto event = co_await stream.next())`.
+    /// The same as `submit`; only the wait for the thread's turn (OnBusy) does not block.
+    Task<Config> asyncSubmit(Update<Input> input, const RunConfig& config) const;
+    template <class C>
+    Task<Config> asyncSubmit(const Command<C>& command, const RunConfig& config) const;
+    /// The same runs as events, one after the other: `while (auto event = co_await stream.next())`.
     template <class In>
     AsyncStream<Output, S> asyncStream(const In& input, const RunConfig& config, const StreamOptions& options) const;
     AsyncStream<Output, S> asyncStream(Update<Input> input, const RunConfig& config,

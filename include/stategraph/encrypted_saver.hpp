@@ -80,6 +80,8 @@ public:
     /// of `EncryptionOptions` are called for that while the inner saver holds the thread, so they must not use it. What
     /// cannot be opened is not rewritten.
     std::size_t prune(const PruneRequest& request) override;
+    void putGraph(const GraphFingerprint& fingerprint, std::string_view bytes) override;
+    std::optional<std::string> getGraph(const GraphFingerprint& fingerprint) override;
     std::optional<std::uint64_t> storedBytes() override;
     bool putIsSlow() const noexcept override;
 

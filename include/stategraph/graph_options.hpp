@@ -131,6 +131,10 @@ struct CompileOptions {
     /// none: nothing is cached.
     std::shared_ptr<BaseCache> cache = {};
     FailurePolicy on_failure = FailurePolicy::wait;
+    /// Whether the log says how long supersteps, tasks and commits took (SnapshotData::took, TaskSnapshot::took): about
+    /// 8 bytes a commit and one reading of a clock a superstep. Without a saver nothing is measured. For graphs that
+    /// are nodes of others it says nothing; `ids` without IdSource::steady has the same effect as false.
+    bool durations = true;
     /// RunConfig::recursion_limit of runs that say nothing themselves; at least 1, none: 25. Also for this graph's
     /// visits where it is a subgraph; there without one, the limit of the graph around it.
     std::optional<int> recursion_limit = {};

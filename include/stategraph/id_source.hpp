@@ -5,8 +5,8 @@
 
 namespace stategraph {
 
-/// Where the ids of checkpoints get their time and their uniqueness. Replace it in tests, to make what is stored
-/// repeatable. Safe from any thread.
+/// Where the ids of checkpoints get their time and their uniqueness, and durations their clock. Replace it in tests, to
+/// make what is stored repeatable. Safe from any thread.
 class IdSource {
 public:
     virtual ~IdSource() = default;
@@ -14,8 +14,12 @@ public:
     virtual std::chrono::system_clock::time_point now() = 0;
     /// 64 bits that no other run has.
     virtual std::uint64_t uniqueBits() = 0;
+    /// A clock that never jumps, for durations (CompileOptions::durations). The epoch, which is what this gives unless
+    /// it is replaced, says that there is none: no durations are stored, so what is stored stays repeatable. Whether
+    /// there is one is asked when a graph is compiled. For up to a millisecond a run counts `now` forward by it.
+    virtual std::chrono::steady_clock::time_point steady() { return {}; }
 
-    /// The system's clock and random bits.
+    /// The system's clocks and random bits.
     static IdSource& system();
 };
 

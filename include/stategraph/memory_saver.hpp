@@ -45,6 +45,9 @@ public:
     void deleteThread(std::string_view thread_id) override;
     void copyThread(std::string_view from, std::string_view to) override;
     std::size_t prune(const PruneRequest& request) override;
+    /// At most 256 descriptions, 16 MiB together; more are not kept.
+    void putGraph(const GraphFingerprint& fingerprint, std::string_view bytes) override;
+    std::optional<std::string> getGraph(const GraphFingerprint& fingerprint) override;
     /// Rows and names exactly, and an estimate of what finding them takes; what the limit is about. The space that
     /// vectors and chunks have in reserve is not in it.
     std::optional<std::uint64_t> storedBytes() override;

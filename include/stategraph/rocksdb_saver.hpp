@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include <stategraph/detail/chrono.hpp>
 #include <stategraph/retention.hpp>
 #include <stategraph/saver.hpp>
 
@@ -17,10 +18,16 @@ struct RocksDBSaverOptions {
     /// Make the database if there is none. Off: a missing one is an error.
     bool create_if_missing = true;
     /// Open for reading alone; every `put` then throws SaverError. Several processes may do so at once, beside a writer
-    /// too. Such a saver shows what was stored when it was opened and never what a writer adds later; make a new one to
-    /// see that. While a writer prunes or compacts, files that the reader has not opened yet disappear, and its reads
-    /// may throw CorruptCheckpointError or SaverError; make a new one then as well.
+    /// too. Without `follow` such a saver shows what was stored when it was opened and never what a writer adds later;
+    /// make a new one to see that. While a writer prunes or compacts, files that the reader has not opened yet
+    /// disappear, and its reads may throw CorruptCheckpointError or SaverError; make a new one then as well.
     bool read_only = false;
+    /// With `read_only`: follow the process that writes. Each call sees what was written before it, or at most
+    /// `follow_every` before it. Files that the writer deletes stay readable until this saver has caught up. It keeps a
+    /// file open for each table of the database, and a folder of its own among the system's temporary files.
+    bool follow = false;
+    /// 0: before each call, which costs some 10 µs where nothing is new.
+    std::chrono::milliseconds follow_every = std::chrono::milliseconds(10);
     /// Taken as they are, instead of the saver's own, if not null. Used during construction only. Set `info_log`: in
     /// builds of RocksDB with assertions (Debian's is one) the log that it makes by itself ends the process when the
     /// disk is full.
@@ -52,6 +59,8 @@ public:
     void deleteThread(std::string_view thread_id) override;
     void copyThread(std::string_view from, std::string_view to) override;
     std::size_t prune(const PruneRequest& request) override;
+    void putGraph(const GraphFingerprint& fingerprint, std::string_view bytes) override;
+    std::optional<std::string> getGraph(const GraphFingerprint& fingerprint) override;
     /// The sizes of the tables and log files on disk. What was dropped counts until RocksDB compacts it away: soon
     /// after a large prune, else when it gets to it. Cost: the number of files.
     std::optional<std::uint64_t> storedBytes() override;

@@ -10,6 +10,8 @@
 
 #include <stategraph/damaged.hpp>
 #include <stategraph/detail/chrono.hpp>
+#include <stategraph/detail/known_graphs.hpp>
+#include <stategraph/graph_fingerprint.hpp>
 #include <stategraph/ids.hpp>
 
 namespace stategraph {
@@ -226,6 +228,14 @@ public:
     std::vector<UnfinishedThread> unfinishedThreads();
     std::vector<UnfinishedThread> unfinishedThreads(const UnfinishedQuery& query);
 
+    /// Keeps the description of a graph (stategraph/graph_description.hpp), under its fingerprint, in place of the one
+    /// that was there. It belongs to no thread. A saver that keeps none does nothing, and tools then know less.
+    virtual void putGraph(const GraphFingerprint& fingerprint, std::string_view bytes);
+    /// What `putGraph` kept; none if it kept nothing.
+    virtual std::optional<std::string> getGraph(const GraphFingerprint& fingerprint);
+    /// The library's own: which descriptions this object has kept already.
+    detail::KnownGraphs& knownGraphs() noexcept { return known_graphs_; }
+
     /// Bytes that everything stored takes, in memory or on disk; none if the saver cannot tell.
     virtual std::optional<std::uint64_t> storedBytes() { return {}; }
 
@@ -239,6 +249,8 @@ public:
 
 private:
     static void nextPage(ListQuery& query, const std::vector<ListedCheckpoint>& page);
+
+    detail::KnownGraphs known_graphs_;
 };
 
 }  // namespace stategraph

@@ -45,6 +45,14 @@ struct TaskSnapshot {
     /// What it wrote, {channel: written}; null if it has not finished or wrote nothing.
     Value result;
     bool finished = false;
+    /// How long it took when it was executed last, waits between attempts included, and when it began. Where it was the
+    /// only task of its superstep they are the superstep's. None: it was not executed, it asks (and is executed again),
+    /// the log does not say it (CompileOptions::durations), or one commit stands for several supersteps (exit
+    /// durability).
+    std::optional<std::chrono::microseconds> took = {};
+    std::optional<std::chrono::system_clock::time_point> started_at = {};
+    /// How often its node was called in that run; at least 1 once it was. Not known with exit durability: 1.
+    std::uint64_t attempts = 1;
     /// The log of the subgraph that it runs, if it does.
     std::optional<Config> state_config;
     /// And that log's newest checkpoint, if it was asked for.
@@ -62,6 +70,13 @@ struct SnapshotData {
     Metadata metadata;
     /// When it was made; none where nothing is stored yet.
     std::optional<std::chrono::system_clock::time_point> created_at = {};
+    /// How long the superstep took that made it, from its tasks' beginning to this checkpoint; with exit durability all
+    /// supersteps since the checkpoint before. None: no superstep made it, or the log does not say it
+    /// (CompileOptions::durations).
+    std::optional<std::chrono::microseconds> took = {};
+    /// How long the run took to store it: to encode it and to wait for the saver, which with async durability may store
+    /// it later. The log says it in the same run's next commit; none: there is no such commit here.
+    std::optional<std::chrono::microseconds> commit_took = {};
     /// Names of the tasks that are due.
     std::vector<std::string> next;
     /// Whether the thread was cancelled here (CompiledGraph::cancelThread). In its newest state `next` and the open

@@ -173,6 +173,11 @@ public:
     template <class S, class Input, class Output>
     explicit StreamHub(const CompiledGraph<S, Input, Output>& graph) : StreamHub(graph.core()) {}
     explicit StreamHub(std::shared_ptr<const detail::Core> core);
+    /// For threads whose graph is not here, such as those that another process writes (RocksDBSaverOptions::follow): it
+    /// tells what is durable, with nodes' names and channels' initial values as the graph's stored description has
+    /// them, and looks into the log every 100 ms unless `SubscribeOptions::poll` says otherwise. A run cannot have it
+    /// as its hub. Errors: InvalidArgumentError for null.
+    explicit StreamHub(std::shared_ptr<BaseCheckpointSaver> saver);
     StreamHub(const StreamHub&) = delete;
     StreamHub& operator=(const StreamHub&) = delete;
     ~StreamHub();

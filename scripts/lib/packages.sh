@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # Sourced by the scripts: finds what stategraph needs to build and installs what is missing with apt-get.
 #
-#   need_packages build   compiler, CMake, Ninja, Boost, xxHash, RocksDB, OpenSSL, valijson
+#   need_packages build   compiler, CMake, Ninja, Boost, xxHash, RocksDB, SQLite, OpenSSL, valijson
 #   need_packages tests   and doctest, Google Benchmark
 #   need_packages benchmarks  and Google Benchmark, gnuplot
-#   need_packages clang   and clang++-16 (scripts/check_locks.sh, the preset clang)
+#   need_packages clang   and clang++-16 (scripts/check_locks.sh, the presets clang, asan and tsan of scripts/test.sh)
 #
 # The script that sources this sets repo, the repository's folder.
 #
@@ -69,6 +69,19 @@ has_header() {
   local IFS=:
   for folder in ${CMAKE_PREFIX_PATH:-}; do flags+=("-I$folder/include"); done
   printf '#include <%s>\n' "$1" | "$cxx" -std=c++20 -x c++ "${flags[@]}" -M - >/dev/null 2>&1
+}
+
+# need_clang_sanitizers: clang++-16 links programs with AddressSanitizer and ThreadSanitizer; their runtimes are a package
+# of their own, which is installed if it is missing and can be.
+clang_sanitizes() {
+  local which
+  for which in address,undefined thread; do
+    echo 'int main() {}' | clang++-16 -fsanitize=$which -x c++ - -o /dev/null >/dev/null 2>&1 || return 1
+  done
+}
+need_clang_sanitizers() {
+  clang_sanitizes && return
+  (apt_install libclang-rt-16-dev) && clang_sanitizes
 }
 
 # Prints the version of the Boost (with Boost.JSON) that CMake would use, and where it is; fails if there is none. The
@@ -197,6 +210,7 @@ need_packages() {
   # Without a compiler nobody can ask for a header; apt-get then finds out itself what is there.
   has_header xxhash.h || missing+=(libxxhash-dev)
   has_header rocksdb/db.h || missing+=(librocksdb-dev)
+  has_header sqlite3.h || missing+=(libsqlite3-dev)
   has_header openssl/evp.h || missing+=(libssl-dev)
   for group in "$@"; do
     case $group in

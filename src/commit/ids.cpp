@@ -21,6 +21,7 @@ class SystemIdSource final : public IdSource {
 public:
     std::chrono::system_clock::time_point now() override { return std::chrono::system_clock::now(); }
     std::uint64_t uniqueBits() override { return engine::randomBits(); }
+    std::chrono::steady_clock::time_point steady() override { return std::chrono::steady_clock::now(); }
 };
 
 }  // namespace
@@ -43,10 +44,12 @@ IdSequence::IdSequence(IdSource& source, std::uint64_t low_bits) noexcept : sour
 
 // What an id can tell of a clock: nothing before 1970, and of one that runs ahead no more than leaves ids that ascend
 // for ever.
-CheckpointId IdSequence::next() {
+CheckpointId IdSequence::next() { return next(times::nowUs(*source_)); }
+
+CheckpointId IdSequence::next(std::int64_t now_us) {
     constexpr std::int64_t latest_us = (std::int64_t{1} << 47U) * 1000;  // of the 48 bits of milliseconds half
-    const auto now_us = static_cast<std::uint64_t>(std::clamp<std::int64_t>(times::nowUs(*source_), 0, latest_us));
-    const std::uint64_t now = ((now_us / 1000) << 12U) | (now_us % 1000 * 4096 / 1000);
+    const auto us = static_cast<std::uint64_t>(std::clamp<std::int64_t>(now_us, 0, latest_us));
+    const std::uint64_t now = ((us / 1000) << 12U) | (us % 1000 * 4096 / 1000);
     tick_ = now > tick_ ? now : tick_ + 1;
     return {(tick_ >> 12U) << 16U | 0x7000U | (tick_ & 0xFFFU), low_};
 }

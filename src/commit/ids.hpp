@@ -15,6 +15,8 @@ public:
 
     /// Later than every id made or observed so far.
     CheckpointId next();
+    /// The same where the time is known already: microseconds since 1970.
+    CheckpointId next(std::int64_t now_us);
     void observe(CheckpointId id) noexcept;
     /// For a log inside this one: its ids are later than this one's so far, and its own by the task's id.
     IdSequence inner(TaskId task) const noexcept;

@@ -7,6 +7,7 @@
 
 #include "checkpoint/materialise.hpp"
 #include "checkpoint/repeated_values.hpp"
+#include "src/commit/store_description.hpp"
 #include "src/commit/task_record.hpp"
 
 namespace stategraph::engine {
@@ -293,6 +294,8 @@ void LogWriter::addUnknownChannels(OperationLog& log) {
 
 void LogWriter::encode(const CommitStep& step, std::string& out) {
     const bool snapshot = snapshotIsDue();
+    const bool fingerprints = snapshot || !fingerprints_logged_ || stored_.empty();
+    if (fingerprints && settings_.core != nullptr) storeDescription(*settings_.saver, *settings_.core);
     if (snapshot || stored_.empty()) base_ = step.id;
     schedule_.fill(*step.topology, step.state->schema(), *step.schedule, step.next, snapshot, fields_);
     fields_.visits.clear();  // also of another graph's run: the writer is used again
@@ -305,9 +308,10 @@ void LogWriter::encode(const CommitStep& step, std::string& out) {
     fields_.step = step.step;
     fields_.source = step.source;
     fields_.folds = settings_.durability == Durability::exit ? folds_ + 1 : 1;
+    fields_.took = step.took;
+    fields_.attempts = step.attempts;
     fields_.metadata = settings_.metadata;
     fields_.parents.assign(settings_.parents.begin(), settings_.parents.end());
-    const bool fingerprints = snapshot || !fingerprints_logged_ || stored_.empty();
     fields_.graph = fingerprints ? std::optional(settings_.graph) : std::nullopt;
     fields_.schema = fingerprints ? std::optional(settings_.schema) : std::nullopt;
     if (step.writes.empty() && (snapshot ? unknown_.empty() : !logsOperations())) {

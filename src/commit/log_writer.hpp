@@ -33,6 +33,7 @@ struct LogSettings {
     std::span<const checkpoint::LoggedParent> parents = {};  // of the enclosing graphs
     std::uint64_t graph = 0;
     std::uint64_t schema = 0;
+    const detail::Core* core = nullptr;  // the graph itself, whose description is stored; null: it is not
     Executor* executor = nullptr;
 };
 
@@ -46,6 +47,8 @@ struct CommitStep {
     Schedule* schedule = nullptr;            // its changes are logged, and then forgotten
     std::span<const PlannedTask> next = {};  // the plan of `schedule`
     std::string_view writes = {};            // of the one task that led here, a CBOR list; empty: as the operations say
+    std::optional<checkpoint::LoggedTook> took = {};
+    std::uint64_t attempts = 1;  // of the one task that led here
 };
 
 /// It is used for one run after another, as making one anew costs more than a superstep.

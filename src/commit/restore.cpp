@@ -192,6 +192,19 @@ bool isOfVisit(const checkpoint::CommitFields& inner, std::string_view outer_ns,
                        [&](const auto& each) { return each.checkpoint_ns == outer_ns && each.id == outer; });
 }
 
+// A version before all triggers of what is due: a join, or a release, may be older than the commit where that is a fork
+// or an edit, and is newer than what ran last.
+static std::uint64_t beforeDue(const Topology& topology, const Schedule& schedule) {
+    std::uint64_t first = schedule.version;
+    for (const JoinIndex join : schedule.activeJoins()) {
+        if (schedule.isDue(topology, join)) first = std::min(first, schedule.join(join).version);
+    }
+    for (const NodeIndex node : schedule.activeEdges()) {
+        if (schedule.edge(node).state == EdgeState::released) first = std::min(first, schedule.edge(node).version);
+    }
+    return first - 1;
+}
+
 bool restoreSchedule(const Topology& topology, const detail::Schema& schema, const checkpoint::Folded& from,
                      Schedule& schedule, GoneNodes gone) {
     const auto& commit = from.commit;
@@ -228,7 +241,7 @@ bool restoreSchedule(const Topology& topology, const detail::Schema& schema, con
     keepDue(topology, from, gone, schedule);
     for (const auto& visit : from.visits) schedule.restoreVisit(visit.log, visit.id);
     schedule.knows_all_visits = from.has_all_visits;
-    schedule.last.version = schedule.version - 2;
+    schedule.last.version = std::min(schedule.version - 2, beforeDue(topology, schedule));
     switch (from.ran.kind) {
         case checkpoint::FoldedRan::Kind::nobody:
             break;

@@ -56,6 +56,7 @@ Core::Core(GraphSpec spec, const CompileOptions& options)
     for (const ChannelIndex channel : spec_.output) output_.set(channel);
     for (const ChannelSpec& channel : spec_.state->channels())
         prepares_writes_ = prepares_writes_ || channel.behaviour->prepare != nullptr;
+    measures_ = options_.durations && ids().steady() != std::chrono::steady_clock::time_point();
 }
 
 Core::~Core() = default;

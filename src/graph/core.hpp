@@ -54,6 +54,8 @@ public:
     bool preparesWrites() const noexcept { return prepares_writes_; }
     Executor& executor() const;
     IdSource& ids() const;
+    /// Whether durations are measured where something is stored.
+    bool measures() const noexcept { return measures_; }
     /// What nodes asked for in this process. Safe from several threads.
     engine::AskedQuestions& askedQuestions() const noexcept { return asked_questions_; }
     /// Threads that are kept between runs; null: none are.
@@ -68,6 +70,7 @@ private:
     ChannelSet input_;
     ChannelSet output_;
     bool prepares_writes_ = false;
+    bool measures_ = false;
     mutable engine::AskedQuestions asked_questions_;
     std::unique_ptr<engine::WarmCache> warm_threads_;  // goes first: it has states of the schema
 };

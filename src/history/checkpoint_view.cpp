@@ -11,6 +11,7 @@
 #include "checkpoint/repeated_values.hpp"
 #include "src/commit/ids.hpp"
 #include "src/commit/task_record.hpp"
+#include "src/value/times.hpp"
 
 namespace stategraph::engine {
 namespace {
@@ -58,12 +59,36 @@ Value resultOf(std::vector<LoggedWrite> writes) {
     return Value::fromCbor(std::move(cbor));
 }
 
+// As many microseconds as both a time and a duration can have.
+std::chrono::microseconds shownSignedUs(std::int64_t us) {
+    constexpr std::int64_t most = times::microseconds(times::century).count();
+    return times::microseconds(std::clamp(us, -most, most));
+}
+times::Moment momentOf(CheckpointId id, std::chrono::microseconds later) {
+    return times::ofUnixUs(times::unixUs(id) + later.count());
+}
+
+// Of a task that has a record, and was executed.
+void showTimes(const checkpoint::TaskFields& record, CheckpointId checkpoint, TaskSnapshot& task) {
+    task.attempts = record.attempts;
+    if (!record.took) return;
+    task.took = shownUs(record.took->took_us);
+    task.started_at = momentOf(checkpoint, shownSignedUs(record.took->start_us));
+}
+
+// Of the one task of a superstep, which the commit ended.
+void showTimes(const checkpoint::CommitFields& ended, TaskSnapshot& task) {
+    task.attempts = ended.attempts;
+    task.took.reset();
+    task.started_at.reset();
+    if (!ended.took) return;
+    task.took = shownUs(ended.took->superstep_us);
+    task.started_at = momentOf(ended.id, -*task.took);
+}
+
 // What the one task of a superstep wrote, from the commit that it led to.
-std::optional<Value> resultFromCommit(const LogName& log, const checkpoint::CommitFields& commit,
-                                      const StoredCommit& follower) {
-    const RowKey key{log.thread_id, log.checkpoint_ns, follower.id};
-    const checkpoint::CommitFields next = checkpoint::readCommit(key, follower.bytes);
-    if (next.parent != commit.id || next.source != Source::loop || next.folds != 1) return {};
+Value resultFromCommit(const RowKey& key, const checkpoint::CommitFields& commit,
+                       const checkpoint::CommitFields& next) {
     std::vector<checkpoint::LoggedOp> operations = checkpoint::readOperations(next.operations);
     try {
         checkpoint::takeInputValues(operations, commit.input);
@@ -80,7 +105,22 @@ std::optional<Value> resultFromCommit(const LogName& log, const checkpoint::Comm
     return resultOf(std::move(writes));
 }
 
+// The commit of the superstep that follows a checkpoint, if it is the next one in the log and stands for that alone.
+std::optional<checkpoint::CommitFields> endOf(const LogName& log, const checkpoint::CommitFields& commit,
+                                              const std::optional<StoredCommit>& follower, bool header_only) {
+    if (!follower) return {};
+    const RowKey key{log.thread_id, log.checkpoint_ns, follower->id};
+    checkpoint::CommitFields next = checkpoint::readCommit(key, follower->bytes, header_only);
+    if (next.parent != commit.id || next.source != Source::loop || next.folds != 1) return {};
+    return next;
+}
+
 }  // namespace
+
+std::chrono::microseconds shownUs(std::uint64_t us) {
+    constexpr auto most = static_cast<std::uint64_t>(times::microseconds(times::century).count());
+    return shownSignedUs(static_cast<std::int64_t>(std::min(us, most)));
+}
 
 std::vector<DueTask> dueTasks(const Topology& topology, const checkpoint::CommitFields& commit, const Records& records,
                               bool latest) {
@@ -101,6 +141,10 @@ SnapshotData describe(const LogName& log, const checkpoint::CommitFields& commit
     snapshot.step = commit.step;
     snapshot.metadata = readMetadata(commit.metadata);
     snapshot.created_at = commit.id.time();
+    if (commit.took) snapshot.took = shownUs(commit.took->superstep_us);
+    const bool ends_one = tasks.size() == 1 && !tasks.front().finished;
+    const std::optional<checkpoint::CommitFields> ended = endOf(log, commit, follower, !ends_one);
+    if (ended && ended->took && ended->took->commit_us) snapshot.commit_took = shownUs(*ended->took->commit_us);
     for (const DueTask& due : tasks) {
         TaskSnapshot task;
         task.id = makeTaskId({commit.id, log.checkpoint_ns, commit.step + 1, due.name, due.path});
@@ -120,14 +164,14 @@ SnapshotData describe(const LogName& log, const checkpoint::CommitFields& commit
                     {asked.id, asked.index, Value::fromCbor(std::string(asked.value)), std::string(asked.key)});
                 if (!due.finished && !answered.has(asked)) task.open_interrupts.push_back(task.interrupts.back());
             }
+            showTimes(*due.record, commit.id, task);
             if (due.record->writes) task.result = resultOf(checkpoint::readWrites(*due.record->writes));
         }
-        if (!due.finished && tasks.size() == 1 && follower) {
-            if (auto result = resultFromCommit(log, commit, *follower)) {
-                task.result = std::move(*result);
-                task.finished = true;
-                task.open_interrupts.clear();
-            }
+        if (ends_one && ended) {
+            task.result = resultFromCommit({log.thread_id, log.checkpoint_ns, ended->id}, commit, *ended);
+            showTimes(*ended, task);
+            task.finished = true;
+            task.open_interrupts.clear();
         }
         if (!latest || !task.finished) snapshot.next.push_back(task.name);
         snapshot.tasks.push_back(std::move(task));

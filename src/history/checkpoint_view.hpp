@@ -1,4 +1,6 @@
 #pragma once
+#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,6 +42,9 @@ void showCancel(const Records& records, bool latest, SnapshotData& snapshot);
 
 /// {channel: value} of what is set. `bytes_expected`: for how many to make room at once.
 Value valuesOf(const State& state, std::size_t bytes_expected = 0);
+
+/// A stored duration as snapshots show it: what is too long for them is the longest one.
+std::chrono::microseconds shownUs(std::uint64_t us);
 
 /// Reads metadata from a commit: a CBOR map.
 Metadata readMetadata(std::string_view cbor);

@@ -173,6 +173,7 @@ LogSettings Editor::logSettings() const {
                                : std::span<const checkpoint::LoggedParent>(),
             .graph = topology_.fingerprint,
             .schema = core_.schema().fingerprint(),
+            .core = &core_,
             .executor = &core_.executor()};
 }
 

@@ -29,11 +29,12 @@ std::string keyOf(std::string_view escaped) {
 
 // The logs right below a task: a subgraph's visit, and calls.
 void addLogs(BaseCheckpointSaver& saver, const Config& config, const std::vector<ListedCheckpoint>& heads,
-             std::string_view name, TaskSnapshot& task) {
+             std::string_view name, const ReadLog& read_log, TaskSnapshot& task) {
     std::string visit = config.checkpoint_ns;
     if (!visit.empty()) visit += '|';
     visit += std::string(name) + ':' + task.id.toString();
     const auto read = [&](const Config& at) {
+        if (read_log) return std::make_shared<const SnapshotData>(read_log(saver, at));
         auto tuple = saver.getTuple({.log = {at.thread_id.view(), at.checkpoint_ns}});
         return std::make_shared<const SnapshotData>(readCalled(saver, at, std::move(tuple), true, {}, nullptr));
     };
@@ -113,13 +114,13 @@ SnapshotData readCalled(BaseCheckpointSaver& saver, const Config& config, std::o
     return snapshot;
 }
 
-void addCalls(BaseCheckpointSaver& saver, const Config& config, const std::vector<DueTask>& due,
-              SnapshotData& snapshot) {
+void addCalls(BaseCheckpointSaver& saver, const Config& config, const std::vector<DueTask>& due, SnapshotData& snapshot,
+              const ReadLog& read) {
     const auto mayCall = [](const TaskSnapshot& task) { return !task.finished && !task.state_config; };
     if (std::ranges::none_of(snapshot.tasks, mayCall)) return;
     const auto heads = saver.list({.thread_id = config.thread_id.toString(), .heads = true});
     for (std::size_t i = 0; i < due.size(); ++i) {
-        if (mayCall(snapshot.tasks[i])) addLogs(saver, config, heads, due[i].name, snapshot.tasks[i]);
+        if (mayCall(snapshot.tasks[i])) addLogs(saver, config, heads, due[i].name, read, snapshot.tasks[i]);
     }
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -24,9 +25,12 @@ std::vector<DueTask> calledTasks(const checkpoint::CommitFields& commit, const R
 void giveCalledValues(std::span<const checkpoint::ChannelPieces> channels, CheckpointId id, SnapshotData& snapshot,
                       const detail::ValuesOut& out, detail::TypeKey root_type);
 
+/// Reads the newest checkpoint of a log.
+using ReadLog = std::function<SnapshotData(BaseCheckpointSaver& saver, const Config& config)>;
+
 /// Adds to tasks that are not finished the graphs that their nodes have begun to call. Cost: a listing of the thread's
-/// logs.
-void addCalls(BaseCheckpointSaver& saver, const Config& config, const std::vector<DueTask>& due,
-              SnapshotData& snapshot);
+/// logs. `read`: how those are read; null: as `readCalled` does.
+void addCalls(BaseCheckpointSaver& saver, const Config& config, const std::vector<DueTask>& due, SnapshotData& snapshot,
+              const ReadLog& read = nullptr);
 
 }  // namespace stategraph::engine

@@ -1,7 +1,6 @@
 #include <stategraph/snapshot.hpp>
 
 #include <algorithm>
-#include <ctime>
 #include <ostream>
 
 #include "src/value/interrupts.hpp"
@@ -26,8 +25,15 @@ void encodeConfig(const Config& config, Encoder& out) {
 
 void encodeSnapshot(const SnapshotData& snapshot, Encoder& out);
 
+void encodeDuration(std::string_view name, std::optional<std::chrono::microseconds> duration, Encoder& out) {
+    if (!duration) return;
+    out.text(name);
+    out.integer(duration->count());
+}
+
 void encodeTask(const TaskSnapshot& task, Encoder& out) {
-    out.map((task.input.isNull() ? 8U : 9U) + !task.calls.empty());
+    out.map((task.input.isNull() ? 8U : 9U) + !task.calls.empty() + task.took.has_value() +
+            task.started_at.has_value() + (task.attempts != 1));
     out.text("id");
     out.text(task.id.toString());
     out.text("name");
@@ -61,6 +67,15 @@ void encodeTask(const TaskSnapshot& task, Encoder& out) {
     }
     out.text("finished");
     out.boolean(task.finished);
+    if (task.started_at) {
+        out.text("started_at");
+        out.text(times::toIso(times::unixUs(*task.started_at), 6));
+    }
+    encodeDuration("took_us", task.took, out);
+    if (task.attempts != 1) {
+        out.text("attempts");
+        out.unsignedInteger(task.attempts);
+    }
     out.text("result");
     out.raw(task.result.bytes());
     out.text("state");
@@ -74,7 +89,7 @@ void encodeTask(const TaskSnapshot& task, Encoder& out) {
 }
 
 void encodeSnapshot(const SnapshotData& snapshot, Encoder& out) {
-    out.map(snapshot.cancelled ? 8 : 7);
+    out.map(7U + snapshot.cancelled + snapshot.took.has_value() + snapshot.commit_took.has_value());
     out.text("values");
     out.raw(snapshot.values_as_cbor.bytes());
     out.text("next");
@@ -107,6 +122,8 @@ void encodeSnapshot(const SnapshotData& snapshot, Encoder& out) {
     }
     out.text("created_at");
     out.text(snapshot.createdAt());
+    encodeDuration("took_us", snapshot.took, out);
+    encodeDuration("commit_took_us", snapshot.commit_took, out);
 }
 
 }  // namespace
@@ -121,14 +138,7 @@ std::vector<Interrupt> SnapshotData::interrupts() const {
 
 std::string SnapshotData::createdAt() const {
     if (!created_at) return {};
-    const std::int64_t unix_ms = times::unixMs(config.checkpoint_id);
-    const std::time_t seconds = static_cast<std::time_t>(unix_ms / 1000);
-    std::tm utc{};
-    gmtime_r(&seconds, &utc);
-    char text[32];
-    const std::size_t size = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
-    std::string milliseconds = std::to_string(unix_ms % 1000);
-    return std::string(text, size) + "." + std::string(3 - milliseconds.size(), '0') + milliseconds + "Z";
+    return times::toIso(times::unixMs(config.checkpoint_id) * 1000, 3);
 }
 
 std::string detail::valuesAsJson(const Schema& schema, const void* state, const ChannelSet& present,

@@ -1,9 +1,9 @@
 #include <deque>
-#include <map>
 #include <set>
 
 #include <stategraph/error.hpp>
 
+#include "src/commit/open_questions.hpp"
 #include "src/commit/resume_check.hpp"
 #include "src/commit/task_record.hpp"
 #include "src/commit/visit.hpp"
@@ -193,70 +193,26 @@ void Run::applyOutside(detail::Writes& writes, Routes& routes, OperationLog* log
 void Run::takeAnswers(const RunInput& input) {
     if (!env_.log.hasSaver())
         throw MissingCheckpointerError("a resume value needs a graph that was compiled with a checkpointer");
-    struct Open {
-        std::string_view path;
-        checkpoint::TaskFields* record;
-        Interrupt interrupt;
-    };
-    std::vector<Open> open;
-    for (auto& [path, record] : start_->records) {
-        if (record.writes) continue;
-        for (const auto* asked : checkpoint::openQuestions(record)) {
-            open.push_back(
-                {path,
-                 &record,
-                 {asked->id, asked->index, Value::fromCbor(std::string(asked->value)), std::string(asked->key)}});
-        }
-    }
-    const auto refuse = [&](std::string why) {
-        for (const Open& each : open) {
-            const Interrupt& asked = each.interrupt;
-            why += "\n  " + asked.id.toString() + (asked.key.empty() ? "" : " '" + asked.key + "'") + " (" +
-                   std::string(topology().shownName(each.record->node)) + "): " + asked.value.toJson();
-        }
-        throw InvalidArgumentError(std::move(why), {.thread_id = env_.shared.config->thread_id.toString()});
-    };
-    if (open.empty()) refuse("there is no open interrupt that the resume value could answer");
-    if (input.answer && open.size() > 1)
-        refuse("several interrupts are open; say which one each answer is for (Command::answers):");
-    std::map<TaskId, const Open*> by_id;
-    std::multimap<std::string_view, const Open*> by_key;
-    for (const Open& each : open) {
-        by_id.emplace(each.interrupt.id, &each);
-        if (!each.interrupt.key.empty()) by_key.emplace(each.interrupt.key, &each);
-    }
+    const std::vector<OpenQuestion> open = openQuestions(start_->records);
+    const auto shown = [this](std::string_view stored) { return std::string(topology().shownName(stored)); };
     std::vector<Answer> answers = input.answers;
-    if (input.answer) answers.emplace_back(open.front().interrupt.id, *input.answer);
-    std::set<TaskId> answered;
-    for (Answer& answer : answers) {
-        if (!answer.key.empty() && answer.interrupt_id.empty()) {
-            const std::size_t count = by_key.count(answer.key);
-            if (count == 0) refuse("no open interrupt has the key '" + answer.key + "'; open are:");
-            if (count > 1)
-                refuse(std::to_string(count) + " open interrupts have the key '" + answer.key +
-                       "'; name each by its id. Open are:");
-            answer.interrupt_id = by_key.find(answer.key)->second->interrupt.id;
-        }
-        if (!by_id.contains(answer.interrupt_id))
-            refuse("no open interrupt has the id " + answer.interrupt_id.toString() + "; open are:");
-        if (!answered.insert(answer.interrupt_id).second)
-            refuse("interrupt " + answer.interrupt_id.toString() + " is answered twice; open are:");
-    }
-    for (const Answer& answer : answers) {
-        const std::uint64_t index = by_id.find(answer.interrupt_id)->second->interrupt.index;
-        core().askedQuestions().check({env_.shared.config->thread_id.toString(), answer.interrupt_id, index},
-                                      answer.value);
+    if (input.answer) answers.emplace_back(onlyQuestion(open, start_->records, shown).asked.id, *input.answer);
+    const std::vector<const OpenQuestion*> matched = matchAnswers(open, start_->records, answers, shown);
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+        const Interrupt& asked = matched[i]->asked;
+        core().askedQuestions().check({env_.shared.config->thread_id.toString(), asked.id, asked.index},
+                                      answers[i].value);
     }
     std::set<std::string_view> touched;
-    for (const Answer& answer : answers) {
-        const Open& asked = *by_id.find(answer.interrupt_id)->second;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+        const Interrupt& asked = matched[i]->asked;
         {
             const detail::LockGuard lock(env_.shared.answers_mutex);
-            env_.shared.new_answers.emplace_back(answer.interrupt_id, asked.interrupt.index);
+            env_.shared.new_answers.emplace_back(asked.id, asked.index);
         }
-        start_->answers.push_back(answer.value);
-        asked.record->answers.push_back({answer.interrupt_id, asked.interrupt.index, start_->answers.back().bytes()});
-        touched.insert(asked.path);
+        start_->answers.push_back(answers[i].value);
+        matched[i]->record->answers.push_back({asked.id, asked.index, start_->answers.back().bytes()});
+        touched.insert(matched[i]->path);
     }
     putAnswers(touched);
 }

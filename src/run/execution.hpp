@@ -87,7 +87,8 @@ inline bool Execution::mayBegin(int number) noexcept {
         return false;
     }
     if (number == 1 && env_.startsNoMore()) return false;  // it stays due
-    if (number > 1 || task_.progress.wasLeft()) {          // else it is as it was planned
+    if (number == 1 && !isAlone() && env_.measures()) task_.began = env_.times.now();
+    if (number > 1 || task_.progress.wasLeft()) {  // else it is as it was planned
         TaskExtra& extra = task_.useExtra();
         extra.asked_with_key.clear();
         extra.calls.clear();

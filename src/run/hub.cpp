@@ -86,9 +86,22 @@ const char* toString(Until until) noexcept {
 
 StreamHub::StreamHub(std::shared_ptr<const detail::Core> core) {
     BaseCheckpointSaver* const saver = engine::saverOf(*core);
-    impl_ = std::make_unique<detail::HubImpl>(std::move(core), saver);
+    impl_ = std::make_unique<detail::HubImpl>(std::move(core), saver, nullptr);
+}
+StreamHub::StreamHub(std::shared_ptr<BaseCheckpointSaver> saver) {
+    if (!saver) throw InvalidArgumentError("a StreamHub needs a graph or a saver; it was given a null saver");
+    BaseCheckpointSaver* const reads = saver.get();
+    impl_ = std::make_unique<detail::HubImpl>(nullptr, reads, std::move(saver));
 }
 StreamHub::~StreamHub() = default;
+
+namespace {
+// No run tells a hub without a graph anything.
+SubscribeOptions polling(SubscribeOptions options) {
+    if (options.poll.count() <= 0) options.poll = std::chrono::milliseconds(100);
+    return options;
+}
+}  // namespace
 
 Subscription StreamHub::subscribe(const ThreadId& thread_id, const SubscribeOptions& options) {
     if (thread_id.empty()) throw InvalidArgumentError("a subscription needs the thread_id of what it is to follow");
@@ -101,8 +114,9 @@ Subscription StreamHub::subscribe(const ThreadId& thread_id, const SubscribeOpti
     }
     auto impl = std::make_shared<detail::SubscriptionImpl>();
     impl->core = impl_->core;
+    impl->saver = impl_->kept;
     impl->topic = impl_->topic(thread_id.view());
-    impl->mailbox = std::make_shared<stream::Mailbox>(options);
+    impl->mailbox = std::make_shared<stream::Mailbox>(impl_->core ? options : polling(options));
     impl->topic->add(impl->mailbox);  // first: what is committed from here on is read or notified
     if (impl_->saver != nullptr) {
         impl->log.emplace(impl_->core, *impl_->saver, thread_id, options.modes, options.from);
@@ -137,6 +151,8 @@ std::shared_ptr<Topic> topicForRun(StreamHub& hub, const detail::Core& core, Bas
                                    const ThreadId& thread_id) {
     detail::HubImpl& impl = hub.impl();
     if (thread_id.empty()) throw InvalidArgumentError("a run with a hub needs a thread_id: subscribers name it");
+    if (!impl.core)
+        throw InvalidArgumentError("the run's hub was made of a saver alone, which only reads; make one of the graph");
     const bool same = impl.core.get() == &core ||
                       (impl.saver == saver && impl.core->topology().fingerprint == core.topology().fingerprint &&
                        impl.core->schema().fingerprint() == core.schema().fingerprint());

@@ -2,9 +2,9 @@
 #include <limits>
 #include <mutex>
 
-#include <stategraph/detail/table.hpp>
 #include <stategraph/error.hpp>
 
+#include "src/commit/metadata.hpp"
 #include "src/run/hub.hpp"
 #include "src/run/invoke.hpp"
 #include "src/task/flight.hpp"
@@ -16,26 +16,6 @@ namespace {
 
 using detail::CheckpointerKind;
 using detail::Core;
-
-std::string encodeMetadata(const Metadata& metadata) {
-    if (metadata.empty()) return {};
-    Metadata sorted = metadata;
-    std::sort(sorted.begin(), sorted.end(),
-              [](const MetadataEntry& a, const MetadataEntry& b) { return detail::storedBefore(a.key, b.key); });
-    std::string cbor;
-    Encoder out(cbor);
-    out.map(sorted.size());
-    for (std::size_t i = 0; i < sorted.size(); ++i) {
-        const std::string& key = sorted[i].key;
-        if (key.empty() || key == "source" || key == "step" || key == "parents") {
-            throw InvalidArgumentError("metadata cannot have the key '" + key + "': it is empty or taken");
-        }
-        if (i > 0 && sorted[i - 1].key == key) throw InvalidArgumentError("metadata has the key '" + key + "' twice");
-        out.text(key);
-        out.raw(sorted[i].value.bytes());
-    }
-    return cbor;
-}
 
 }  // namespace
 

@@ -53,6 +53,8 @@ bool Run::next() {
     const bool only_start = env_.plan.size() == 1 && env_.plan.front().node == topology().start;
     if (!only_start) ++env_.supersteps.begun;
     prepareTasks();
+    // Who reads events may have taken its time since the commit.
+    if (env_.measures()) env_.times.beginSuperstep(env_.teller.any());
     if (superstep.todo().empty()) {
         if (env_.observation) env_.observation.superstepStarts(env_.place.step, tasks.size(), tasks.size());
         return true;
@@ -153,6 +155,10 @@ void Run::restoreTask(Task& task, const checkpoint::TaskFields& fields) {
     const bool asks_again = start_->travels();
     if (fields.failure && !reruns) restoreFailure(task, *fields.failure, fields.writes.has_value());
     copy(fields.interrupts, task.record.interrupts);
+    if (!reruns) {
+        task.record.took = fields.took;
+        task.record.attempts = fields.attempts;
+    }
     if (!asks_again) {
         copy(fields.answers, task.record.answers);
         task.record.sortAnswers();

@@ -82,6 +82,9 @@ public:
     /// throws.
     detail::RunOutcome& drive(detail::RunInput&& input);
 
+    /// Instead of all that: stores what it begins with, for another run to go on with. Returns the newest checkpoint.
+    Config submit(detail::RunInput&& input);
+
     /// What its tasks work with.
     TaskEnv& env() noexcept { return env_; }
     const detail::Core& core() const noexcept { return env_.core(); }
@@ -156,6 +159,8 @@ private:
     // What it stores, and its own end: run_end.cpp.
     void commit(Source source);
     CommitStep commitStep(Source source, std::int64_t step);
+    void noteSuperstep(MomentUs at, CommitStep& commit) const;
+    void noteStored(Source source, MomentUs at);
     void pause(Status status, std::vector<Interrupt> interrupts);
     bool collectFinished();
     void showPause();

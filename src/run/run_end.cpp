@@ -3,6 +3,7 @@
 
 #include <stategraph/error.hpp>
 
+#include "src/commit/open_questions.hpp"
 #include "src/commit/task_record.hpp"
 #include "src/run/run.hpp"
 
@@ -10,25 +11,50 @@
 namespace stategraph::engine {
 
 CommitStep Run::commitStep(Source source, std::int64_t step) {
-    return {.id = env_.place.checkpoint,
-            .step = step,
-            .source = source,
-            .topology = &topology(),
-            .state = &env_.state.values,
-            .schedule = &env_.schedule,
-            .next = env_.plan,
-            .writes = env_.memory->superstep.drafts.writes};
+    CommitStep commit{.id = env_.place.checkpoint,
+                      .step = step,
+                      .source = source,
+                      .topology = &topology(),
+                      .state = &env_.state.values,
+                      .schedule = &env_.schedule,
+                      .next = env_.plan,
+                      .writes = env_.memory->superstep.drafts.writes};
+    if (env_.times.hasFolded()) commit.took = checkpoint::LoggedTook{.superstep_us = env_.times.foldedUs()};
+    return commit;
+}
+
+// What the commit of the superstep under way says of its time, `at` being now.
+void Run::noteSuperstep(MomentUs at, CommitStep& commit) const {
+    if (!env_.superstep || !env_.log.logsOperations()) return;
+    if (env_.measures())
+        commit.took =
+            checkpoint::LoggedTook{.superstep_us = env_.times.superstepUs(at), .commit_us = env_.times.commitUs()};
+    const Task& first = *env_.superstep->tasks().front();
+    if (env_.superstep->hasOneTask() && first.progress.status() == TaskStatus::finished)
+        commit.attempts = first.attempts();
+}
+
+// The checkpoint is in the log, or will be; `at`: when it was made.
+void Run::noteStored(Source source, MomentUs at) {
+    if (env_.log.logsOperations()) {
+        env_.times.noteStored(at);
+    } else {
+        env_.times.noteKept(at, source == Source::loop);
+    }
 }
 
 void Run::commit(Source source) {
     plan(topology(), env_.schedule, env_.plan);
     if (hasSaver()) {
         const CheckpointId before = env_.log.stored();
+        const bool measures = env_.times.measures();
+        MomentUs at = 0;
         const auto began =
             env_.observation ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
         {
             const auto storing = env_.link == nullptr ? env_.shared.claim.storing() : ThreadClaim::Storing();
-            env_.place.checkpoint = env_.ids.next();
+            if (measures) at = env_.times.makeCheckpoint();
+            env_.place.checkpoint = measures ? env_.ids.next(env_.times.unixUs(at)) : env_.ids.next();
             env_.place.parent = before;
             end_row_.has_due = !env_.plan.empty();
             if (env_.link == nullptr && end_row_.has_due && env_.shared.claim.isCancelled()) {
@@ -37,7 +63,10 @@ void Run::commit(Source source) {
             }
             if (source == Source::input)
                 prepareInput(core(), env_.schedule, env_.place.log(), env_.place.checkpoint, env_.place.step);
-            env_.log.commit(commitStep(source, env_.place.step));
+            CommitStep step = commitStep(source, env_.place.step);
+            if (source == Source::loop) noteSuperstep(at, step);
+            env_.log.commit(step);
+            if (measures) noteStored(source, at);
         }
         if (env_.observation) observeStored(before, env_.place.step, began);
         env_.memory->superstep.drafts.writes.clear();
@@ -202,12 +231,6 @@ bool Run::storeCancel() {
 }
 
 // Whether what is stored says that the thread stopped, which is no longer so.
-bool Run::mustNoteGoingOn() const {
-    if (env_.link != nullptr) return false;
-    return std::any_of(start_->records.begin(), start_->records.end(), [](const auto& stored) {
-        const auto& [path, record] = stored;
-        return path == checkpoint::run_path ? record.node != checkpoint::run_goes_on : record.error && !record.writes;
-    });
-}
+bool Run::mustNoteGoingOn() const { return env_.link == nullptr && sayStopped(start_->records); }
 
 }  // namespace stategraph::engine

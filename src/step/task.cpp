@@ -32,7 +32,7 @@ void Task::clear() {
     result.to_parent = false;
     result.written = nullptr;
     routes.clear();
-    if (record.stored || !record.empty()) record = {};
+    if (record.stored || record.took || record.attempts != 1 || !record.empty()) record = {};
     id = {};
     if (has_extra_) {
         extra_ = {};

@@ -11,7 +11,9 @@
 #include <stategraph/interrupt.hpp>
 #include <stategraph/runtime.hpp>
 
+#include "checkpoint/task_fields.hpp"
 #include "src/commit/ids.hpp"
+#include "src/commit/run_times.hpp"
 #include "src/commit/visit.hpp"
 #include "src/superstep/schedule.hpp"
 #include "src/superstep/task_context.hpp"
@@ -26,6 +28,9 @@ struct TaskRecord {
     std::vector<Interrupt> answers;
     /// Why the node's error handler has taken over.
     std::optional<NodeFailure> failure;
+    /// As it was executed last.
+    std::optional<checkpoint::LoggedTaskTime> took;
+    std::uint64_t attempts = 1;
     bool stored = false;
 
     void sortAnswers();
@@ -108,6 +113,7 @@ struct Task {
     PlannedTask planned;
     TaskProgress progress;
     int attempt = 1;                          // the one under way, or the last
+    MomentUs began = 0;                       // its first attempt, of several tasks whose times are measured
     const RetryPolicy* retried_by = nullptr;  // which of the node's policies decided about the last failed attempt
     detail::TaskResult result;
     Routes routes;
@@ -124,6 +130,10 @@ struct Task {
     }
 
     bool isDone() const noexcept { return progress.isDone(); }
+    /// At its node, of one that has begun. The call of an error handler is none.
+    std::uint64_t attempts() const noexcept {
+        return static_cast<std::uint64_t>(record.failure ? record.failure->attempts : attempt);
+    }
     /// For the next superstep.
     void use(const PlannedTask& planned_task) {
         if (!is_empty) clear();

@@ -4,20 +4,13 @@
 #include <stategraph/detail/table.hpp>
 
 #include "src/stream/events.hpp"
+#include "src/value/build_value.hpp"
 
 // The data of events that are made of stored checkpoints too.
 namespace stategraph::engine {
 namespace {
 
 using checkpoint::WriteKind;
-
-template <class Build>
-Value build(Build&& fill) {
-    std::string cbor;
-    Encoder out(cbor);
-    fill(out);
-    return Value::fromCbor(std::move(cbor));
-}
 
 void encodeWritten(const detail::Op& op, Encoder& out) {
     if (op.kind == WriteKind::overwrite) {
@@ -97,7 +90,7 @@ Value checkpointData(const CheckpointEvent& event, const std::function<void(Enco
         out.text("checkpoint_ns");
         out.text(event.log.checkpoint_ns);
     };
-    return build([&](Encoder& out) {
+    return buildValue([&](Encoder& out) {
         out.map(6);
         out.text("next");
         out.array(event.tasks.size());

@@ -4,9 +4,12 @@
 #include <chrono>
 
 #include <stategraph/error.hpp>
+#include <stategraph/read_checkpoint.hpp>
 
 #include "src/commit/restore.hpp"
+#include "src/history/read_called.hpp"
 #include "src/stream/events.hpp"
+#include "src/value/build_value.hpp"
 #include "src/value/interrupts.hpp"
 #include "src/value/next_id.hpp"
 
@@ -28,14 +31,6 @@ constexpr std::uint32_t checkpoint_index = values_index + 1;
 std::chrono::system_clock::time_point timeOf(CheckpointId id) noexcept {
     const std::int64_t part_us = (sequenceOf(id) & 0xFFF) * 1000 / 4096;
     return id.time() + std::chrono::microseconds(part_us);
-}
-
-template <class Build>
-Value build(Build&& fill) {
-    std::string cbor;
-    Encoder out(cbor);
-    fill(out);
-    return Value::fromCbor(std::move(cbor));
 }
 
 }  // namespace
@@ -132,8 +127,7 @@ std::optional<std::int64_t> LogReader::next(std::deque<Durable>& out, bool newes
             add(std::move(event), id, values_index, events);
         }
         if (state && modes_.has(StreamMode::checkpoints)) {
-            const SnapshotData snapshot =
-                engine::describe(log(), commit, engine::dueTasks(core_->topology(), commit, {}, false), false, {});
+            const SnapshotData snapshot = engine::describe(log(), commit, dueTasks(id, commit, {}, false), false, {});
             StreamEvent event{.mode = StreamMode::checkpoints,
                               .ns = {},
                               .node = {},
@@ -180,6 +174,16 @@ std::optional<ListedCheckpoint> LogReader::parentRow(CheckpointId id) const {
                             std::move(tuple->writes)};
 }
 
+std::vector<engine::DueTask> LogReader::dueTasks(CheckpointId id, const checkpoint::CommitFields& commit,
+                                                 const engine::Records& records, bool latest) const {
+    if (core_) return engine::dueTasks(core_->topology(), commit, records, latest);
+    auto due = engine::calledTasks(commit, records, latest);
+    // Each version of a graph begins with a commit that names it.
+    if (!names_ || commit.graph) names_.emplace(saver_, Config{.thread_id = thread_id_, .checkpoint_id = id});
+    names_->show(due);
+    return due;
+}
+
 // The tasks whose superstep led to a commit, with what they wrote: in their records, or if there was one, in the
 // commit. None where that is not known.
 std::vector<TaskSnapshot> LogReader::tasksBefore(const ListedCheckpoint& listed,
@@ -189,7 +193,7 @@ std::vector<TaskSnapshot> LogReader::tasksBefore(const ListedCheckpoint& listed,
     if (!parent) return {};
     const checkpoint::CommitFields before = checkpoint::readCommit({thread_id_.view(), "", parent->id}, parent->bytes);
     const engine::Records records = engine::readRecords(log(), parent->id, parent->writes);
-    return engine::describe(log(), before, engine::dueTasks(core_->topology(), before, records, true), true,
+    return engine::describe(log(), before, dueTasks(parent->id, before, records, true), true,
                             StoredCommit{listed.id, listed.bytes})
         .tasks;
 }
@@ -221,7 +225,7 @@ void LogReader::addUpdates(const ListedCheckpoint& listed, const checkpoint::Com
                           .data = {},
                           .interrupts = {},
                           .time = {}};
-        event.data = build([&](Encoder& to) {
+        event.data = engine::buildValue([&](Encoder& to) {
             to.map(1);
             to.text(task.name);
             if (task.result.isNull()) {
@@ -236,6 +240,10 @@ void LogReader::addUpdates(const ListedCheckpoint& listed, const checkpoint::Com
 
 // None if it was pruned meanwhile.
 std::optional<Value> LogReader::values(CheckpointId id) {
+    if (!core_) {
+        auto snapshot = readCheckpoint(saver_, {.thread_id = thread_id_, .checkpoint_id = id});
+        return snapshot ? std::optional(std::move(snapshot->values_as_cbor)) : std::nullopt;
+    }
     std::optional<std::span<const checkpoint::ChannelPieces>> channels;
     if (lineage_) channels = lineage_->channelsOf(id);
     // One read serves all commits that the newest of the next few is read from; else it is another branch, or a
@@ -269,8 +277,7 @@ void LogReader::openQuestions(std::deque<Durable>& out) {
     if (head.writes.empty()) return;
     const checkpoint::CommitFields commit = checkpoint::readCommit({thread_id_.view(), "", head.id}, head.bytes);
     const engine::Records records = engine::readRecords(log(), head.id, head.writes);
-    const SnapshotData snapshot =
-        engine::describe(log(), commit, engine::dueTasks(core_->topology(), commit, records, true), true, {});
+    const SnapshotData snapshot = engine::describe(log(), commit, dueTasks(head.id, commit, records, true), true, {});
     for (const TaskSnapshot& task : snapshot.tasks) {
         std::vector<Interrupt> fresh;
         for (const Interrupt& open : task.open_interrupts) {

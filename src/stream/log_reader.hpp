@@ -11,6 +11,7 @@
 
 #include "checkpoint/fold.hpp"
 #include "src/history/checkpoint_view.hpp"
+#include "src/reading/shown_names.hpp"
 
 namespace stategraph::stream {
 
@@ -27,6 +28,7 @@ struct Durable {
 /// and the records of a few. Not safe from several threads.
 class LogReader {
 public:
+    /// Core null: of a thread whose graph is not here; names and initial values are those of its stored description.
     LogReader(std::shared_ptr<const detail::Core> core, BaseCheckpointSaver& saver, const ThreadId& thread_id,
               StreamModes modes, std::optional<StreamPosition> from);
 
@@ -49,10 +51,12 @@ private:
     std::vector<TaskSnapshot> tasksBefore(const ListedCheckpoint& listed, const checkpoint::CommitFields& commit) const;
     std::optional<ListedCheckpoint> parentRow(CheckpointId id) const;
     std::optional<Value> values(CheckpointId id);
+    std::vector<engine::DueTask> dueTasks(CheckpointId id, const checkpoint::CommitFields& commit,
+                                          const engine::Records& records, bool latest) const;
     void add(StreamEvent event, CheckpointId id, std::uint32_t index, std::deque<Durable>& out) const;
     LogName log() const noexcept { return {thread_id_.view(), ""}; }
 
-    std::shared_ptr<const detail::Core> core_;
+    std::shared_ptr<const detail::Core> core_;  // null: there is none
     BaseCheckpointSaver& saver_;
     ThreadId thread_id_;
     StreamModes modes_;
@@ -60,6 +64,7 @@ private:
     std::deque<CheckpointId> ids_;        // oldest first
     std::vector<ListedCheckpoint> rows_;  // oldest first: some of those, and the one before them
     std::optional<checkpoint::Lineage> lineage_;
+    mutable std::optional<reading::ShownNames> names_;  // without a core
     std::set<std::pair<TaskId, std::uint64_t>> asked_;
     CheckpointId asked_at_;
 };

@@ -16,7 +16,8 @@ namespace stategraph::detail {
 struct SubscriptionImpl {
     using Clock = stream::Mailbox::Clock;
 
-    std::shared_ptr<const Core> core;  // keeps the saver
+    std::shared_ptr<const Core> core;            // keeps the saver
+    std::shared_ptr<BaseCheckpointSaver> saver;  // where there is no core
     std::shared_ptr<stream::Topic> topic;
     std::shared_ptr<stream::Mailbox> mailbox;
     std::optional<stream::LogReader> log;  // none without a saver

@@ -5,6 +5,7 @@
 
 #include <stategraph/detail/table.hpp>
 
+#include "src/value/build_value.hpp"
 #include "src/value/interrupts.hpp"
 #include "src/value/times.hpp"
 
@@ -13,14 +14,6 @@ namespace {
 
 using detail::ChannelIndex;
 using detail::ChannelSpec;
-
-template <class Build>
-Value build(Build&& fill) {
-    std::string cbor;
-    Encoder out(cbor);
-    fill(out);
-    return Value::fromCbor(std::move(cbor));
-}
 
 void encodeId(CheckpointId id, Encoder& out) {
     if (id) {
@@ -76,7 +69,7 @@ void Teller::values() {
     if (!wants(StreamMode::values)) return;
     StreamEvent event = make(StreamMode::values);
     event.step = place_.step - 1;
-    event.data = build([&](Encoder& out) { encodeValues(out, !place_.isInside()); });
+    event.data = buildValue([&](Encoder& out) { encodeValues(out, !place_.isInside()); });
     emit(std::move(event));
 }
 
@@ -88,7 +81,7 @@ std::optional<StreamEvent> Teller::update(Task& task, bool restored) const {
     for (std::size_t i = 0; i < schema.size(); ++i) {
         shown.set(i, !place_.isInside() || place_.core.returns(static_cast<ChannelIndex>(i)));
     }
-    event.data = build([&](Encoder& out) {
+    event.data = buildValue([&](Encoder& out) {
         const std::string name = nodeName(task);
         constexpr std::string_view metadata = "__metadata__";
         const auto encodeMetadata = [&] {
@@ -113,7 +106,7 @@ void Teller::emitBoth(StreamEvent event, std::string_view debug_type, std::optio
     if (!events_.wantsDebug(place_.isInside())) return;
     event.mode = StreamMode::debug;
     const Value payload = std::move(event.data);
-    event.data = build([&](Encoder& out) {
+    event.data = buildValue([&](Encoder& out) {
         out.map(4);
         out.text("step");
         out.integer(event.step);
@@ -132,7 +125,7 @@ void Teller::taskStarts(Task& task) {
     for (const bool with_inputs : {true, false}) {
         if (!events_.wantsInputs(with_inputs)) continue;
         StreamEvent event = make(StreamMode::tasks, &task);
-        event.data = build([&](Encoder& out) {
+        event.data = buildValue([&](Encoder& out) {
             out.map(with_inputs ? 4 : 3);
             out.text("id");
             out.text(place_.idOf(task).toString());
@@ -153,7 +146,7 @@ std::optional<StreamEvent> Teller::taskEnds(Task& task, TaskStatus how) const {
     if (!wants(StreamMode::tasks) || isStart(task)) return {};
     StreamEvent event = make(StreamMode::tasks, &task);
     const bool finished = how == TaskStatus::finished;
-    event.data = build([&](Encoder& out) {
+    event.data = buildValue([&](Encoder& out) {
         out.map(5);
         out.text("id");
         out.text(place_.idOf(task).toString());
@@ -231,7 +224,7 @@ void Teller::runBegins() {
     events_.runBegins();
     if (!wants(StreamMode::runs)) return;
     StreamEvent event = make(StreamMode::runs);
-    event.data = build([](Encoder& out) {
+    event.data = buildValue([](Encoder& out) {
         out.map(1);
         out.text("event");
         out.text("begin");
@@ -254,7 +247,7 @@ StreamEvent Teller::runEnd(const RunEndFields& end) const {
     StreamEvent event = make(StreamMode::runs);
     event.step = place_.step - 1;
     event.interrupts = end.interrupts;
-    event.data = build([&](Encoder& out) {
+    event.data = buildValue([&](Encoder& out) {
         out.map(6);
         out.text("error");
         if (end.ending == Ending::failed) {
@@ -283,7 +276,7 @@ StreamEvent Teller::runEnd(const RunEndFields& end) const {
 void Teller::call(const Task& task, const Call& call) {
     if (!wants(StreamMode::calls)) return;
     StreamEvent event = make(StreamMode::calls, &task);
-    event.data = build([&](Encoder& out) {
+    event.data = buildValue([&](Encoder& out) {
         out.map(5);
         out.text("key");
         out.text(call.key);

@@ -6,9 +6,20 @@
 
 #include "src/commit/task_record.hpp"
 #include "src/task/task_env.hpp"
+#include "src/value/times.hpp"
 
 // What is kept and told of a task: its record, its events. Called on the thread that ran it.
 namespace stategraph::engine {
+
+// Of a task that this run executes, up to now.
+void TaskEnv::noteTimes(Task& task) const {
+    if (task.progress.status() == TaskStatus::due || task.progress.status() == TaskStatus::restored) return;
+    task.record.attempts = task.attempts();
+    if (!measures()) return;
+    const MomentUs began = superstep->hasOneTask() ? times.began() : task.began;
+    task.record.took = checkpoint::LoggedTaskTime{.start_us = times.unixUs(began) - times::unixUs(place.checkpoint),
+                                                  .took_us = times.now() - began};
+}
 
 std::string TaskEnv::encodeRecord(Task& task, bool finished) const {
     const auto view = [](const std::vector<Interrupt>& from) {
@@ -16,8 +27,14 @@ std::string TaskEnv::encodeRecord(Task& task, bool finished) const {
         for (const Interrupt& each : from) to.push_back({each.id, each.index, each.value.bytes(), each.key});
         return to;
     };
+    noteTimes(task);
     checkpoint::TaskFields fields;
     fields.node = nodeOf(task).stored_name;
+    // A task that asks is executed again. Whoever asks the same stores the same, since an answer expects what was read.
+    if (finished || task.record.interrupts.empty()) {
+        fields.took = task.record.took;
+        fields.attempts = task.record.attempts;
+    }
     if (task.record.error) fields.error = *task.record.error;
     if (task.record.failure) {
         fields.failure = checkpoint::LoggedFailure{static_cast<std::uint64_t>(task.record.failure->attempts),

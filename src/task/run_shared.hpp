@@ -38,6 +38,7 @@ struct RunShared {
     std::shared_ptr<RunStop> stop = {};  // null: nothing can stop the run
     std::vector<TravelStop> stops = {};  // of a run that begins inside a subgraph: each graph's, the root's first
     bool is_inside_flight = false;       // it was begun by a node that others may wait for
+    bool is_submission = false;          // what it begins with is stored, and another run goes on: nobody is told
 };
 
 }  // namespace stategraph::engine

@@ -21,6 +21,11 @@ IdSequence idsOf(const detail::Core& core, const RunShared& shared, const Parent
     return link->env->ids.inner(link->call ? link->call->id : link->env->idOf(*link->task));
 }
 
+RunTimes timesOf(const detail::Core& core, const RunShared& shared, const ParentLink* link) {
+    if (link != nullptr) return link->env->times.inner();
+    return {core.ids(), core.measures() && shared.saver != nullptr};
+}
+
 std::shared_ptr<RunStop> stopOf(const RunShared& shared, const ParentLink* link) {
     if (link == nullptr) return shared.stop;
     return link->call != nullptr ? link->call->stop : link->env->stop;
@@ -50,9 +55,10 @@ TaskEnv::TaskEnv(const detail::Core& graph, RunShared& run, const ParentLink* ou
       place(placeOf(graph, run, outer)),
       state(graph.schema(), object),
       ids(idsOf(graph, run, outer)),
+      times(timesOf(graph, run, outer)),
       supersteps{.limit = limitOf(graph, *run.config, outer)},
       teller(*run.events, place, state.values, schedule, ids.source()),
-      observation(graph.options().observer.get(), run.config->observer) {
+      observation(run.is_submission ? nullptr : graph.options().observer.get(), run.config->observer) {
     schedule.reset(graph.topology());
     log.start({.saver = graph.options().checkpointer.kind() == CheckpointerKind::none ? nullptr : run.saver,
                .thread_id = place.thread_id,
@@ -62,6 +68,7 @@ TaskEnv::TaskEnv(const detail::Core& graph, RunShared& run, const ParentLink* ou
                .parents = place.parents,
                .graph = graph.topology().fingerprint,
                .schema = graph.schema().fingerprint(),
+               .core = &graph,
                .executor = run.executor});
 }
 

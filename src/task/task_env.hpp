@@ -13,6 +13,7 @@
 #include <stategraph/error.hpp>
 
 #include "src/commit/ids.hpp"
+#include "src/commit/run_times.hpp"
 #include "src/commit/visit.hpp"
 #include "src/step/place.hpp"
 #include "src/step/start.hpp"
@@ -99,6 +100,7 @@ public:
     std::vector<PlannedTask>& plan = memory->plan;  // of `schedule`, as the checkpoint has it
     LogWriter& log = memory->log;                   // records of tasks are put from any thread
     IdSequence ids;
+    RunTimes times;
     SuperstepCount supersteps;
     std::optional<Superstep> superstep = {};  // the one under way, or that the run stopped in
 
@@ -112,6 +114,8 @@ public:
     TaskId idOf(Task& task) const { return place.idOf(task); }
     const PendingSend* sendOf(const Task& task) const noexcept { return engine::sendOf(schedule, task); }
     bool hasSaver() const noexcept { return log.hasSaver(); }
+    /// Whether the log is to say how long things took.
+    bool measures() const noexcept { return times.measures() && hasSaver(); }
     /// Of the outermost run.
     TaskEnv& root() noexcept;
     const TaskEnv& root() const noexcept { return const_cast<TaskEnv&>(*this).root(); }
@@ -157,6 +161,7 @@ public:
 
 private:
     std::string encodeRecord(Task& task, bool finished) const;
+    void noteTimes(Task& task) const;
     void observeQuestions(const Task& task) const noexcept;
 };
 

@@ -143,41 +143,51 @@ const char* describe(Type type) noexcept {
     throw WrongTypeError(std::move(message));
 }
 
-// The head of one item, and the content of a string.
-struct Item {
-    std::uint64_t number = 0;  // of a real number: its bits
-    std::size_t head = 1;
-    std::string_view data;
-};
-
 [[noreturn]] void failCut(Type type) { failWith(describe(type), "only the beginning of it; the bytes are cut off"); }
 
-// Reads one item whose type peek() has found.
-inline Item take(std::string_view& rest, Type type) {
-    Item item;
-    const unsigned lead = static_cast<unsigned char>(rest.front());
-    const unsigned info = lead & 0x1fU;
-    item.number = info;
-    if (info >= 24) {
-        item.head += std::size_t{1} << (info - 24);
-        if (rest.size() < item.head) failCut(type);
-        item.number = detail::headNumber(rest.substr(0, item.head));
-    }
-    std::size_t size = item.head;
+// The number of a head that has more than one byte.
+std::uint64_t takeLongNumber(std::string_view& rest, Type type) {
+    const std::size_t head = 1 + (std::size_t{1} << ((static_cast<unsigned char>(rest.front()) & 0x1fU) - 24));
+    if (rest.size() < head) failCut(type);
+    // Most of them are sizes of short texts.
+    const std::uint64_t number =
+        head == 2 ? static_cast<unsigned char>(rest[1]) : detail::loadBigEndian(rest.substr(1, head - 1));
+    rest.remove_prefix(head);
+    return number;
+}
+
+// Reads the head of an item whose type peek() has found: its number, or the bits of a real one.
+inline std::uint64_t takeNumber(std::string_view& rest, Type type) {
+    const unsigned info = static_cast<unsigned char>(rest.front()) & 0x1fU;
+    if (info >= 24) return takeLongNumber(rest, type);
+    rest.remove_prefix(1);
+    return info;
+}
+
+// The same with the content of a text, or of bytes.
+inline std::string_view takeString(std::string_view& rest, Type type) {
+    std::string_view after = rest;
+    const std::uint64_t size = takeNumber(after, type);
+    if (size > after.size()) failCut(type);
+    rest = after.substr(static_cast<std::size_t>(size));
+    return after.substr(0, static_cast<std::size_t>(size));
+}
+
+// Passes over an item that has none inside.
+inline void takeItem(std::string_view& rest, Type type) {
     if (type == Type::text || type == Type::bytes) {
-        if (item.number > rest.size() - size) failCut(type);
-        item.data = {rest.data() + size, static_cast<std::size_t>(item.number)};
-        size += item.data.size();
+        takeString(rest, type);
+    } else {
+        takeNumber(rest, type);
     }
-    rest.remove_prefix(size);
-    return item;
 }
 
 double takeReal(std::string_view& rest) {
-    const Item item = take(rest, Type::real);
-    if (item.head == 3) return fromHalf(static_cast<unsigned>(item.number));
-    if (item.head == 5) return std::bit_cast<float>(static_cast<std::uint32_t>(item.number));
-    return std::bit_cast<double>(item.number);
+    const unsigned lead = static_cast<unsigned char>(rest.front());
+    const std::uint64_t bits = takeNumber(rest, Type::real);
+    if (lead == 0xf9) return fromHalf(static_cast<unsigned>(bits));
+    if (lead == 0xfa) return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    return std::bit_cast<double>(bits);
 }
 
 // The types by an item's first byte; `end` where there is none that this library writes.
@@ -214,7 +224,7 @@ inline Type typeOf(std::string_view rest) {
 
 // An item takes at least one byte, so more of them than bytes is a lie; refused before anybody makes room for them.
 inline std::size_t takeCount(std::string_view& rest, Type type, std::size_t bytes_each) {
-    const std::uint64_t count = take(rest, type).number;
+    const std::uint64_t count = takeNumber(rest, type);
     if (count > rest.size() / bytes_each) {
         failWith(describe(type),
                  "a count of " + std::to_string(count) + " with only " + std::to_string(rest.size()) + " bytes left");
@@ -286,7 +296,7 @@ bool Decoder::tryNull() {
 bool Decoder::boolean() {
     const Type type = typeOf(rest_);
     if (type != Type::boolean) fail("a boolean", type);
-    return take(rest_, type).number == 21;
+    return takeNumber(rest_, type) == 21;
 }
 
 std::int64_t Decoder::integer() {
@@ -294,7 +304,7 @@ std::int64_t Decoder::integer() {
     std::uint64_t number = 0;
     bool is_negative = type == Type::negative_integer;
     if (type == Type::unsigned_integer || is_negative) {
-        number = take(rest_, type).number;
+        number = takeNumber(rest_, type);
     } else if (!tryIntegral(number, is_negative)) {
         fail("an integer", type);
     }
@@ -306,7 +316,7 @@ std::int64_t Decoder::integer() {
 
 std::uint64_t Decoder::unsignedInteger() {
     const Type type = typeOf(rest_);
-    if (type == Type::unsigned_integer) return take(rest_, type).number;
+    if (type == Type::unsigned_integer) return takeNumber(rest_, type);
     std::uint64_t number = 0;
     bool is_negative = false;
     if (!tryIntegral(number, is_negative)) fail("an integer that is not negative", type);
@@ -317,15 +327,15 @@ std::uint64_t Decoder::unsignedInteger() {
 double Decoder::real() {
     const Type type = typeOf(rest_);
     if (type == Type::real) return takeReal(rest_);
-    if (type == Type::unsigned_integer) return static_cast<double>(take(rest_, type).number);
-    if (type == Type::negative_integer) return -1.0 - static_cast<double>(take(rest_, type).number);
+    if (type == Type::unsigned_integer) return static_cast<double>(takeNumber(rest_, type));
+    if (type == Type::negative_integer) return -1.0 - static_cast<double>(takeNumber(rest_, type));
     fail("a number", type);
 }
 
 std::string_view Decoder::text() {
     const Type type = typeOf(rest_);
     if (type != Type::text && type != Type::bytes) fail("text", type);
-    return take(rest_, type).data;
+    return takeString(rest_, type);
 }
 
 std::size_t Decoder::array() {
@@ -354,7 +364,7 @@ void Decoder::skip() {
         } else if (type == Type::map) {
             inside = 2 * takeCount(rest, type, 2);
         } else {
-            take(rest, type);
+            takeItem(rest, type);
         }
         if (inside > 0) {
             if (level + static_cast<std::size_t>(depth_) >= pending.size()) failDepth();
@@ -384,7 +394,7 @@ bool isDeeperThan(std::string_view cbor, int levels) {
             inside = type == Type::array ? takeCount(cbor, type, 1) : 2 * takeCount(cbor, type, 2);
             if (pending.size() == static_cast<std::size_t>(levels)) return true;
         } else {
-            take(cbor, type);
+            takeItem(cbor, type);
         }
         if (inside > 0) {
             pending.push_back(inside);

@@ -35,6 +35,10 @@ constexpr std::int64_t unixMs(Moment time) noexcept {
 }
 /// The same of a checkpoint, without the limits of a Moment.
 constexpr std::int64_t unixMs(CheckpointId id) noexcept { return static_cast<std::int64_t>(id.high() >> 16U); }
+/// The same in microseconds, of which an id has 4096 parts of a millisecond: exactly those that it was made of.
+constexpr std::int64_t unixUs(CheckpointId id) noexcept {
+    return unixMs(id) * 1000 + static_cast<std::int64_t>(((id.high() & 0xFFFU) * 1000 + 4095) / 4096);
+}
 /// Rounded down: when something happened.
 constexpr std::int64_t unixMsDown(Moment time) noexcept {
     return std::chrono::floor<milliseconds>(time.time_since_epoch()).count();
@@ -70,6 +74,9 @@ constexpr std::optional<std::int64_t> expiryUs(std::int64_t now_us, milliseconds
 inline milliseconds wholeMs(std::chrono::duration<double, std::milli> duration) noexcept {
     return milliseconds(static_cast<std::int64_t>(std::ceil(std::fmin(duration.count(), 3'155'760'000'000.0))));
 }
+
+/// ISO 8601, UTC, with so many digits of a second, at most six: "2026-01-31T12:00:00.123Z".
+std::string toIso(std::int64_t unix_us, int digits);
 
 /// "50 ms".
 inline std::string textOf(milliseconds duration) { return std::to_string(duration.count()) + " ms"; }

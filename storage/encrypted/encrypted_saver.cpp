@@ -30,6 +30,10 @@ RowKey keyOf(const LogName& log, CheckpointId id, std::string_view path = {}) {
     return {log.thread_id, log.checkpoint_ns, id, path};
 }
 
+RowKey keyOf(const GraphFingerprint& fingerprint) {
+    return {"", "graph", CheckpointId(fingerprint.graph, fingerprint.schema), ""};
+}
+
 // Bytes that no reader understands may be an interrupt: such a row counts as open, and pruning keeps its checkpoint.
 bool mayBeOpen(const RowKey& key, std::string_view bytes) {
     try {
@@ -50,8 +54,9 @@ public:
     std::string seal(const RowKey& key, RowKind kind, std::string_view plain) {
         const std::string_view nonce = std::string_view(nonces_).substr(used_, checkpoint::nonce_size);
         used_ += checkpoint::nonce_size;
+        const bool is_open = kind == RowKind::pending_write && mayBeOpen(key, plain);
         const std::string clear = kind == RowKind::commit ? checkpoint::writeClearLinks(key.id, readLinks(key, plain))
-                                                          : checkpoint::writeClearOpen(mayBeOpen(key, plain));
+                                                          : checkpoint::writeClearOpen(is_open);
         const std::string head = checkpoint::writeSealedHead(clear, key_id_, nonce);
         std::string record;
         record.reserve(head.size() + plain.size() + 32);
@@ -240,6 +245,20 @@ void EncryptedSaver::put(const PutRequest& request) {
                        .commits = commits,
                        .writes = writes,
                        .sync = request.sync});
+}
+
+// A description belongs to no thread: its place is its fingerprint.
+void EncryptedSaver::putGraph(const GraphFingerprint& fingerprint, std::string_view bytes) {
+    const EncryptionKey key = impl_->current_key();
+    checkpoint::checkKey(key);
+    Sealer sealer(impl_->algorithm, key, 1);
+    impl_->inner->putGraph(fingerprint, sealer.seal(keyOf(fingerprint), RowKind::graph, bytes));
+}
+
+std::optional<std::string> EncryptedSaver::getGraph(const GraphFingerprint& fingerprint) {
+    auto bytes = impl_->inner->getGraph(fingerprint);
+    if (bytes) Opener(impl_->algorithm, impl_->keys).open(keyOf(fingerprint), RowKind::graph, *bytes);
+    return bytes;
 }
 
 std::optional<CheckpointTuple> EncryptedSaver::getTuple(const TupleQuery& query) {

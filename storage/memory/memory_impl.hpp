@@ -3,7 +3,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include <stategraph/detail/mutex.hpp>
@@ -47,6 +49,12 @@ struct MemorySaver::Impl {
     std::atomic<std::uint64_t> evicted_threads{0};
     std::atomic<bool> is_closing{false};
     std::unique_ptr<checkpoint::Retention> retention;
+
+    static constexpr std::size_t graphs_max = 256;
+    static constexpr std::size_t graph_bytes_max = std::size_t{16} << 20U;
+    detail::Mutex graphs_mutex;
+    std::map<GraphFingerprint, std::string> graphs SG_GUARDED_BY(graphs_mutex);
+    std::size_t graph_bytes SG_GUARDED_BY(graphs_mutex) = 0;
 };
 
 }  // namespace stategraph

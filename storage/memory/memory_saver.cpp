@@ -132,6 +132,22 @@ std::uint64_t MemorySaver::evictedThreads() const noexcept {
     return impl_->evicted_threads.load(std::memory_order_relaxed);
 }
 
+void MemorySaver::putGraph(const GraphFingerprint& fingerprint, std::string_view bytes) {
+    const detail::LockGuard lock(impl_->graphs_mutex);
+    const auto kept = impl_->graphs.find(fingerprint);
+    const std::size_t before = kept == impl_->graphs.end() ? 0 : kept->second.size();
+    if (kept == impl_->graphs.end() && impl_->graphs.size() >= Impl::graphs_max) return;
+    if (impl_->graph_bytes - before + bytes.size() > Impl::graph_bytes_max) return;
+    impl_->graphs[fingerprint] = bytes;
+    impl_->graph_bytes += bytes.size() - before;
+}
+
+std::optional<std::string> MemorySaver::getGraph(const GraphFingerprint& fingerprint) {
+    const detail::LockGuard lock(impl_->graphs_mutex);
+    const auto kept = impl_->graphs.find(fingerprint);
+    return kept == impl_->graphs.end() ? std::nullopt : std::optional(kept->second);
+}
+
 std::optional<std::uint64_t> MemorySaver::storedBytes() {
     if (impl_->limit.isSet()) return impl_->limit.taken();
     std::uint64_t bytes = 0;

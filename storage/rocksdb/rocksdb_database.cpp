@@ -2,6 +2,8 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
 #include <limits>
 #include <system_error>
 
@@ -63,6 +65,7 @@ rocksdb::Status resume(rocksdb::DB& db) {
 Database::Database(const std::string& path, const DatabaseSettings& settings)
     : errors_(path, settings.owner),
       read_only_(settings.read_only),
+      follow_every_(settings.read_only ? settings.follow_every : std::nullopt),
       folder_(prepareFolder(settings, errors_)),
       format_(settings.format),
       options_(settings.rocksdb_options ? *settings.rocksdb_options : defaultOptions()) {
@@ -73,6 +76,10 @@ Database::Database(const std::string& path, const DatabaseSettings& settings)
     }
     if (!settings.rocksdb_options) {
         options_.info_log = read_only_ ? std::make_shared<EventLog>() : std::make_shared<EventLog>(folder_);
+    }
+    if (follow_every_) {
+        own_folder_.emplace(errors_);
+        options_.max_open_files = -1;  // the files that a writer deletes meanwhile
     }
     checkLog(settings);
     options_.create_if_missing = settings.create_if_missing;
@@ -101,7 +108,42 @@ void Database::checkLog(const DatabaseSettings& settings) {
     if (!dropped_.empty()) rocksdb::Log(rocksdb::InfoLogLevel::WARN_LEVEL, options_.info_log, "%s", dropped_.c_str());
 }
 
-Database::Lease Database::open() const { return openFolder(folder_, options_, read_only_, format_, errors_); }
+Database::Lease Database::open() const {
+    return openFolder(folder_, options_, read_only_, own_folder_ ? own_folder_->path() : std::string(), format_,
+                      errors_);
+}
+
+FollowerFolder::FollowerFolder(const DatabaseErrors& errors) {
+    std::error_code failed;
+    path_ = (std::filesystem::temp_directory_path(failed) / "stategraph-follow-XXXXXX").string();
+    if (failed || ::mkdtemp(path_.data()) == nullptr) {
+        errors.refuseOpening("following it needs a folder among the temporary files, and none could be made: " +
+                             (failed ? failed.message() : std::generic_category().message(errno)));
+    }
+}
+
+FollowerFolder::~FollowerFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+}
+
+Database::StandStill::StandStill(Database& database) : database_(database) {
+    database_.lease();  // what was written until now
+    const detail::LockGuard lock(database_.mutex_);
+    ++database_.standing_;
+}
+
+Database::StandStill::~StandStill() {
+    const detail::LockGuard lock(database_.mutex_);
+    --database_.standing_;
+}
+
+void Database::follow() {
+    const auto now = std::chrono::steady_clock::now();
+    if (standing_ > 0 || now - followed_at_ < *follow_every_) return;
+    errors_.check(db_->TryCatchUpWithPrimary(), "read what was added to it");
+    followed_at_ = now;
+}
 
 void Database::checkWritable() const {
     if (read_only_) errors_.fail("it is open read_only; open it for writing");
@@ -110,6 +152,7 @@ void Database::checkWritable() const {
 Database::Lease Database::lease() {
     const detail::LockGuard lock(mutex_);
     if (!db_) db_ = open();
+    if (follow_every_) follow();
     return db_;
 }
 

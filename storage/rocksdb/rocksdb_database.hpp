@@ -1,5 +1,6 @@
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -34,10 +35,25 @@ struct DatabaseSettings {
     DatabaseFormat format = {};
     bool create_if_missing = true;
     bool read_only = false;
+    /// With `read_only`: what a writer adds is seen, after at most this time. None: it is not.
+    std::optional<std::chrono::milliseconds> follow_every = {};
     /// Open a database whose log is damaged in its midst, without what follows the damage.
     bool drop_damaged_log = false;
     /// Taken as they are, if not null; used during construction only.
     const rocksdb::Options* rocksdb_options = nullptr;
+};
+
+/// A folder among the system's temporary files, which RocksDB wants for one that follows; removed with it.
+class FollowerFolder {
+public:
+    explicit FollowerFolder(const DatabaseErrors& errors);
+    FollowerFolder(const FollowerFolder&) = delete;
+    FollowerFolder& operator=(const FollowerFolder&) = delete;
+    ~FollowerFolder();
+    const std::string& path() const noexcept { return path_; }
+
+private:
+    std::string path_;
 };
 
 /// An open RocksDB database of this library's formats: what savers, stores and caches share of opening, locking,
@@ -64,6 +80,20 @@ public:
 
     /// Cost: a short lock.
     Lease lease() SG_EXCLUDES(mutex_);
+    /// RocksDB gives followers no snapshots. While one of these lives, a follower does not catch up, so that iterators
+    /// that are made meanwhile are of one moment. It is to live no longer than that.
+    class StandStill {
+    public:
+        explicit StandStill(Database& database);
+        StandStill(const StandStill&) = delete;
+        StandStill& operator=(const StandStill&) = delete;
+        ~StandStill();
+
+    private:
+        Database& database_;
+    };
+    bool isFollowing() const noexcept { return follow_every_.has_value(); }
+
     /// None if there is no such row. `work` completes "could not ".
     std::optional<std::string> get(std::string_view key, std::string_view work,
                                    const rocksdb::Snapshot* snapshot = nullptr);
@@ -74,12 +104,15 @@ private:
     void checkLog(const DatabaseSettings& settings);
     Lease open() const;
     void heal(std::string_view work) SG_EXCLUDES(healing_, mutex_);
+    void follow() SG_REQUIRES(mutex_);
     void reopen() SG_EXCLUDES(mutex_);
     void checkFolder(bool sync);
 
     DatabaseErrors errors_;
     bool read_only_;
-    std::string folder_;  // canonical
+    std::optional<std::chrono::milliseconds> follow_every_;
+    std::optional<FollowerFolder> own_folder_;  // of one that follows
+    std::string folder_;                        // canonical
     DatabaseFormat format_;
     std::shared_ptr<Health> health_ = std::make_shared<Health>();
     rocksdb::Options options_;
@@ -90,18 +123,23 @@ private:
     std::atomic<std::int64_t> looked_at_ms_ = 0;
     detail::Mutex mutex_;
     detail::Mutex healing_;
+    std::chrono::steady_clock::time_point followed_at_ SG_GUARDED_BY(mutex_);
+    std::size_t standing_ SG_GUARDED_BY(mutex_) = 0;
     Lease db_ SG_GUARDED_BY(mutex_);  // null if it could not be opened again
 };
 
 /// What is read under it is of one moment.
 class Snapshot {
 public:
-    explicit Snapshot(Database& database) : db_(database.lease()), snapshot_(db_.get()) {}
-    const rocksdb::Snapshot* get() { return snapshot_.snapshot(); }
+    explicit Snapshot(Database& database) : db_(database.lease()) {
+        if (!database.isFollowing()) snapshot_.emplace(db_.get());
+    }
+    /// Null of a follower: see StandStill.
+    const rocksdb::Snapshot* get() { return snapshot_ ? snapshot_->snapshot() : nullptr; }
 
 private:
     Database::Lease db_;
-    rocksdb::ManagedSnapshot snapshot_;
+    std::optional<rocksdb::ManagedSnapshot> snapshot_;
 };
 
 /// An iterator with bounds that it keeps alive, and with errors that throw.

@@ -42,6 +42,7 @@ struct RocksDBSaver::Impl {
     Impl(const std::string& folder, const RocksDBSaverOptions& options)
         : database(folder, {.create_if_missing = options.create_if_missing,
                             .read_only = options.read_only,
+                            .follow_every = options.follow ? std::optional(options.follow_every) : std::nullopt,
                             .drop_damaged_log = options.drop_damaged_log,
                             .rocksdb_options = options.rocksdb_options}) {}
 

@@ -6,6 +6,8 @@
 // The keys, all in the default column family:
 //
 //   "stategraph.format"   the version of this grammar, as decimal text
+//   "stategraph.graph." graph schema   the description of a graph (stategraph/graph_description.hpp) as CBOR, by its
+//                         fingerprints: 8 bytes each, big endian
 //   commit  := "c" log id           value: the commit's record
 //   write   := "w" log id path      value: the pending write's record
 //   log     := varint(size of thread) thread varint(size of namespace) namespace
@@ -45,6 +47,12 @@ std::optional<std::string_view> readName(std::string_view& rest) {
 }
 
 }  // namespace
+
+std::string graphKey(const GraphFingerprint& fingerprint) {
+    std::array<char, id_size> bytes = {};
+    CheckpointId(fingerprint.graph, fingerprint.schema).toBytes(bytes.data());
+    return "stategraph.graph." + std::string(bytes.data(), bytes.size());
+}
 
 std::string tablePrefix(Table table) { return std::string(1, static_cast<char>(table)); }
 

@@ -14,6 +14,9 @@ enum class Table : char { commits = 'c', writes = 'w' };
 inline constexpr std::string_view format_key = "stategraph.format";
 inline constexpr int key_format_version = 1;
 
+/// Of a graph's description.
+std::string graphKey(const GraphFingerprint& fingerprint);
+
 std::string tablePrefix(Table table);
 std::string threadPrefix(Table table, std::string_view thread_id);
 std::string logPrefix(Table table, const LogName& log);

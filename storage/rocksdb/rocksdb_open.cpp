@@ -131,10 +131,13 @@ rocksdb::Options defaultOptions() {
 }
 
 std::unique_ptr<rocksdb::DB> openFolder(const std::string& folder, const rocksdb::Options& options, bool read_only,
-                                        const DatabaseFormat& format, const DatabaseErrors& errors) {
+                                        const std::string& own_folder, const DatabaseFormat& format,
+                                        const DatabaseErrors& errors) {
     rocksdb::DB* opened = nullptr;
-    const rocksdb::Status status = read_only ? rocksdb::DB::OpenForReadOnly(options, folder, &opened)
-                                             : rocksdb::DB::Open(options, folder, &opened);
+    const rocksdb::Status status = !own_folder.empty()
+                                       ? rocksdb::DB::OpenAsSecondary(options, folder, own_folder, &opened)
+                                   : read_only ? rocksdb::DB::OpenForReadOnly(options, folder, &opened)
+                                               : rocksdb::DB::Open(options, folder, &opened);
     std::unique_ptr<rocksdb::DB> db(opened);
     if (!status.ok()) failOpening(status, errors);
     checkFormat(*db, read_only, format, errors);

@@ -21,6 +21,11 @@ using checkpoint::Table;
 constexpr std::size_t copy_bytes_max = std::size_t{1} << 30U;
 
 const RocksDBSaverOptions& checked(const RocksDBSaverOptions& options) {
+    if (options.follow && !options.read_only)
+        throw InvalidArgumentError("follow: only a database that is open read_only follows another; set read_only too");
+    if (options.follow && options.follow_every < std::chrono::milliseconds(0))
+        throw InvalidArgumentError("follow_every is " + std::to_string(options.follow_every.count()) +
+                                   " ms; it must be at least 0");
     if (!options.retention) return options;
     checkpoint::checkRetention(*options.retention);
     if (options.read_only)
@@ -37,12 +42,18 @@ std::vector<StoredWrite> readWrites(Cursor& rows, const LogName& log, Checkpoint
     return writes;
 }
 
-// The commits that lead to the tuple's checkpoint, without those of other branches. False, and nothing has changed, if
-// a header on the way cannot be read: the fold reports it.
-bool readBranch(Cursor& rows, const LogName& log, CheckpointTuple& tuple) {
+// The commits that lead to the tuple's checkpoint, without those of other branches. The tuple has all ancestors of each
+// commit that it has: where the way back meets one, the rest is known. False, and nothing has changed, if a header on
+// the way cannot be read: the fold reports it.
+bool readBackwards(Cursor& rows, const LogName& log, CheckpointTuple& tuple) {
     std::vector<StoredCommit> commits;
+    auto known_end = tuple.commits.begin();
     try {
         checkpoint::walkToBase(log, tuple.id, [&](CheckpointId id) -> std::optional<std::string_view> {
+            if (const auto known = checkpoint::findCommit(tuple.commits, id); known != tuple.commits.end()) {
+                known_end = known + 1;
+                return {};
+            }
             const std::string key = checkpoint::rowKey(Table::commits, log, id);
             const bool is_before = !commits.empty() && rows.previous() && rows.key() == key;
             if (!is_before && !(rows.seek(key) && rows.key() == key)) return {};
@@ -52,9 +63,37 @@ bool readBranch(Cursor& rows, const LogName& log, CheckpointTuple& tuple) {
     } catch (const CorruptCheckpointError&) {
         return false;
     }
-    std::reverse(commits.begin(), commits.end());
-    tuple.commits = std::move(commits);
+    tuple.commits.erase(known_end, tuple.commits.end());
+    tuple.commits.insert(tuple.commits.end(), std::move_iterator(commits.rbegin()), std::move_iterator(commits.rend()));
     return true;
+}
+
+// From the first of a tuple's commits, where the cursor is, to the one that follows them.
+void readCommits(Cursor& rows, const LogName& log, const checkpoint::CommitWay& tip, CheckpointTuple& tuple) {
+    const std::string prefix = checkpoint::logPrefix(Table::commits, log);
+    std::optional<checkpoint::ForwardWalk> walk;  // once there are many rows
+    bool takes_all = false;
+    std::size_t bytes = 0;
+    for (bool is_in = rows.isIn(prefix); is_in; is_in = rows.nextIn(prefix)) {
+        const CheckpointId id = idAt(rows, prefix.size());
+        bytes += rows.value().size();
+        if (id > tuple.id) {
+            tuple.next = {id, std::string(rows.value())};
+            return;
+        }
+        const bool is_many =
+            tuple.commits.size() >= checkpoint::unseen_rows_max || bytes > checkpoint::unseen_bytes_max;
+        if (is_many && !walk) walk.emplace(log, tip, tuple.commits);
+        if (walk && !takes_all && !walk->take(id, rows.value(), tuple.commits)) {
+            takes_all = true;
+            const bool is_read = readBackwards(rows, log, tuple);
+            if (is_read && tuple.id == tuple.head) return;
+            rows.seek(checkpoint::rowKey(Table::commits, log, is_read ? tuple.id : id));
+            if (is_read) continue;
+        }
+        tuple.commits.push_back({id, std::string(rows.value())});
+        if (id == tuple.head) return;  // no need to look beyond
+    }
 }
 
 // Gives rows of one log, newest first, their pending writes: one walk over all of these, which are in the order of ids
@@ -156,6 +195,19 @@ void RocksDBSaver::Impl::checkExpected(const PutRequest& request) {
     }
 }
 
+void RocksDBSaver::putGraph(const GraphFingerprint& fingerprint, std::string_view bytes) {
+    impl_->database.checkWritable();
+    const std::string key = checkpoint::graphKey(fingerprint);
+    if (impl_->database.get(key, "read a graph's description") == bytes) return;
+    rocksdb::WriteBatch batch;
+    impl_->check(batch.Put(slice(key), slice(bytes)), "store a row");
+    impl_->database.write(batch, false, "store a graph's description");
+}
+
+std::optional<std::string> RocksDBSaver::getGraph(const GraphFingerprint& fingerprint) {
+    return impl_->database.get(checkpoint::graphKey(fingerprint), "read a graph's description");
+}
+
 std::optional<CheckpointTuple> RocksDBSaver::getTuple(const TupleQuery& query) {
     const std::string prefix = checkpoint::logPrefix(Table::commits, query.log);
     const std::string commits_end = detail::prefixEnd(prefix);
@@ -176,31 +228,9 @@ std::optional<CheckpointTuple> RocksDBSaver::getTuple(const TupleQuery& query) {
     }
 
     tuple.id = idAt(rows, prefix.size());
-    const RecordLinks links = readLinks({query.log.thread_id, query.log.checkpoint_ns, tuple.id}, rows.value());
-    if (links.base < tuple.id) rows.seek(keyOf(links.base));
-    bool may_skip = true;
-    std::size_t bytes = 0;
-    for (bool is_in = rows.isIn(prefix); is_in; is_in = rows.nextIn(prefix)) {
-        const CheckpointId id = idAt(rows, prefix.size());
-        bytes += rows.value().size();
-        if (may_skip && id < tuple.id &&
-            (tuple.commits.size() >= checkpoint::unseen_rows_max || bytes > checkpoint::unseen_bytes_max)) {
-            may_skip = false;
-            if (readBranch(rows, query.log, tuple)) {
-                if (tuple.id == tuple.head) break;
-                rows.seek(keyOf(tuple.id));
-                continue;
-            }
-            rows.seek(keyOf(id));
-        }
-        StoredCommit commit{id, std::string(rows.value())};
-        if (id > tuple.id) {
-            tuple.next = std::move(commit);
-            break;
-        }
-        tuple.commits.push_back(std::move(commit));
-        if (id == tuple.head) break;  // no need to look beyond
-    }
+    const auto tip = checkpoint::readCheckedWay({query.log.thread_id, query.log.checkpoint_ns, tuple.id}, rows.value());
+    if (tip.base < tuple.id) rows.seek(keyOf(tip.base));
+    readCommits(rows, query.log, tip, tuple);
     tuple.writes = readWrites(rows, query.log, tuple.id);
     return tuple;
 }
@@ -250,6 +280,8 @@ std::vector<ListedCheckpoint> RocksDBSaver::list(const ListQuery& query) {
     if (query.limit == std::size_t{0}) return listed;
 
     std::optional<checkpoint::Snapshot> snapshot;
+    std::optional<checkpoint::Database::StandStill> still;
+    if (impl_->database.isFollowing()) still.emplace(impl_->database);
     std::optional<Cursor> writes;
     if (query.with_writes) {
         snapshot.emplace(impl_->database);
@@ -257,6 +289,7 @@ std::vector<ListedCheckpoint> RocksDBSaver::list(const ListQuery& query) {
         writes.emplace(impl_->database, writes_lower, detail::prefixEnd(writes_lower), snapshot->get());
     }
     Cursor rows(impl_->database, lower, detail::prefixEnd(lower), snapshot ? snapshot->get() : nullptr);
+    still.reset();
 
     if (query.thread_id && query.checkpoint_ns && !query.after_thread_id) {
         impl_->listLog(rows, writes ? &*writes : nullptr, {*query.thread_id, *query.checkpoint_ns}, query, listed);

@@ -66,7 +66,6 @@ TEST_CASE("every driver begins, asks, takes the answer, fails, resumes and gives
 }
 
 TEST_CASE("every driver gives values without a saver too, and streams tell their events") {
-    std::atomic<bool> fails = false;
     const App app = chainOf(appends("a"), appendsLater("b")).compile();
     for (const drivers::Driver& driver : drivers::crossed()) {
         CAPTURE(driver.name);

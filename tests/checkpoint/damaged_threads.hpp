@@ -132,7 +132,8 @@ inline void checkPassedOver(const std::shared_ptr<sg::BaseCheckpointSaver>& save
         }
     }
     CHECK(damaged == 1);
-    CHECK(left == std::vector<std::string>{"a0", "z2", "long name"});
+    std::sort(left.begin(), left.end());  // each saver lists threads in an order of its own
+    CHECK(left == std::vector<std::string>{"a0", "long name", "z2"});
     CHECK(saver->unfinishedThreads({.reason = sg::Unfinished::in_flight}).size() == 3);
     CHECK(saver->unfinishedThreads({.reason = sg::Unfinished::damaged}).size() == 1);
 

@@ -67,6 +67,8 @@ Keys writtenOfCommit() {
     commit.step = 3;
     commit.source = stategraph::Source::update;
     commit.folds = 2;
+    commit.took = cp::LoggedTook{.superstep_us = 1};
+    commit.attempts = 2;
     commit.ran = {cp::Ran::Kind::one, "a"};
     commit.next = names;
     commit.edges = names;
@@ -96,6 +98,8 @@ Keys writtenOfTask() {
     task.error = "no";
     task.effect = cp::LoggedEffect{.begun = 1, .result = "\xf6"};
     task.writes = "\x80";
+    task.took = cp::LoggedTaskTime{.start_us = 1, .took_us = 2};
+    task.attempts = 3;
     task.answers = {{.id = {}, .index = 0, .value = "\xf6"}};
     task.failure = cp::LoggedFailure{.attempts = 2, .text = "no"};
     task.interrupts = {{.id = {}, .index = 0, .value = "\xf6", .key = "k"}};

@@ -9,6 +9,8 @@
 #include <stategraph/record.hpp>
 #include <stategraph/testing/saver_contract/support.hpp>
 
+#include "checkpoint/record_frame.hpp"
+
 namespace stategraph::testing {
 namespace {
 
@@ -65,6 +67,8 @@ CommitFields fullCommit() {
             .step = -1,
             .source = Source::fork,
             .folds = 12,
+            .took = LoggedTook{.superstep_us = 1234, .commit_us = 56},
+            .attempts = 3,
             .ran = {Ran::Kind::one, "node"},
             .next = {"a", "b"},
             .edges = std::vector<std::string_view>{"a"},
@@ -86,6 +90,8 @@ TaskFields fullTask() {
             .sends = {{"worker", value}},
             .error = "it failed",
             .writes = writes_item,
+            .took = LoggedTaskTime{.start_us = -7, .took_us = 89},
+            .attempts = 4,
             .answers = {{TaskId(1, 2), 0, value}},
             .failure = LoggedFailure{3, "the node failed"},
             .interrupts = {{TaskId(1, 2), 0, value}, {TaskId(~0ULL, ~0ULL), 3, value}}};
@@ -135,6 +141,10 @@ TEST_CASE("a commit with every field is read back as it was written") {
     CHECK(commit.step == -1);
     CHECK((commit.source == Source::fork));
     CHECK(commit.folds == 12);
+    REQUIRE(commit.took);
+    CHECK(commit.took->superstep_us == 1234);
+    CHECK(commit.took->commit_us == std::uint64_t{56});
+    CHECK(commit.attempts == 3);
     CHECK(commit.ran.kind == Ran::Kind::one);
     CHECK(commit.ran.node == "node");
     CHECK(commit.next == expected.next);
@@ -176,6 +186,8 @@ TEST_CASE("a commit with nothing but a step is small and reads as the defaults")
     CHECK(commit.base == own);
     CHECK((commit.source == Source::loop));
     CHECK(commit.folds == 1);
+    CHECK_FALSE(commit.took);
+    CHECK(commit.attempts == 1);
     CHECK(commit.ran.kind == Ran::Kind::unchanged);
     CHECK(commit.next.empty());
     CHECK_FALSE(commit.edges);
@@ -186,6 +198,49 @@ TEST_CASE("a commit with nothing but a step is small and reads as the defaults")
     const CommitFields several =
         readCommit(commit_key, record(CommitFields{.id = own, .ran = {Ran::Kind::several, {}}}));
     CHECK(several.ran.kind == Ran::Kind::several);
+}
+
+TEST_CASE("times and attempts of other types than theirs are damage") {
+    const auto commitWith = [](const std::string& name, const std::string& item) {
+        std::string bytes;
+        const std::size_t start = openFrame(bytes, format_version);
+        Encoder out(bytes);
+        out.array(2);
+        out.map(2);
+        out.text("step");
+        out.integer(1);
+        out.text(name);
+        out.raw(item);
+        out.map(0);
+        closeFrame(own, bytes, start);
+        return bytes;
+    };
+    const auto taskWith = [](const std::string& name, const std::string& item) {
+        std::string bytes;
+        const std::size_t start = openFrame(bytes, format_version);
+        Encoder out(bytes);
+        out.map(2);
+        out.text("node");
+        out.text("a");
+        out.text(name);
+        out.raw(item);
+        closeFrame(own, bytes, start);
+        return bytes;
+    };
+    using namespace std::string_literals;
+    // text, -1, [], [1], [1, -1], [1, 2, 3], null, {}
+    for (const std::string& item :
+         {textItem("x"), "\x20"s, "\x80"s, "\x81\x01"s, "\x82\x01\x20"s, "\x83\x01\x02\x03"s, "\xf6"s, "\xa0"s}) {
+        CAPTURE(item);
+        CHECK(isCorrupt(commitWith("took", item), false));
+        CHECK(isCorrupt(commitWith("attempts", item), false));
+        CHECK(isCorrupt(taskWith("took", item), true));
+        CHECK(isCorrupt(taskWith("attempts", item), true));
+    }
+    CHECK(readCommit(commit_key, commitWith("took", "\x05")).took->superstep_us == 5);
+    CHECK_FALSE(readCommit(commit_key, commitWith("took", "\x05")).took->commit_us);
+    CHECK(readCommit(commit_key, commitWith("took", "\x82\x05\x00"s)).took->commit_us == std::uint64_t{0});
+    CHECK(readTask(task_key, taskWith("took", "\x82\x20\x07")).took->start_us == -1);
 }
 
 TEST_CASE("references to ids of any distance and low half survive") {
@@ -220,6 +275,10 @@ TEST_CASE("a pending write with every field is read back as it was written") {
     const std::string bytes = record(fullTask());
     const TaskFields task = readTask(task_key, bytes);
     const TaskFields expected = fullTask();
+    REQUIRE(task.took);
+    CHECK(task.took->start_us == -7);
+    CHECK(task.took->took_us == 89);
+    CHECK(task.attempts == 4);
     CHECK(task.node == "worker");
     CHECK(task.to == expected.to);
     REQUIRE(task.sends.size() == 1);

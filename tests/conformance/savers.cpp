@@ -7,6 +7,9 @@
 #if STATEGRAPH_HAS_ROCKSDB
 #include <stategraph/rocksdb_saver.hpp>
 #endif
+#if STATEGRAPH_HAS_SQLITE
+#include <stategraph/sqlite_saver.hpp>
+#endif
 
 namespace conformance {
 
@@ -15,8 +18,17 @@ namespace sg = stategraph;
 Savers::Savers(const std::string& kind) {
     constexpr std::string_view rocksdb = "rocksdb:";
     if (kind == "memory") return;
+    constexpr std::string_view sqlite = "sqlite:";
+    if (kind.starts_with(sqlite) && kind.size() > sqlite.size()) {
+#if STATEGRAPH_HAS_SQLITE
+        shared_ = std::make_shared<sg::SqliteSaver>(kind.substr(sqlite.size()));
+        return;
+#else
+        throw std::invalid_argument("--saver " + kind + ": this program was built without SQLite");
+#endif
+    }
     if (!kind.starts_with(rocksdb) || kind.size() == rocksdb.size()) {
-        throw std::invalid_argument("--saver must be memory or rocksdb:FOLDER, and is '" + kind + "'");
+        throw std::invalid_argument("--saver must be memory, rocksdb:FOLDER or sqlite:FILE, and is '" + kind + "'");
     }
 #if STATEGRAPH_HAS_ROCKSDB
     const std::string folder = kind.substr(rocksdb.size());

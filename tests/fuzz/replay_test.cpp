@@ -82,6 +82,9 @@ TEST_CASE("scenarios of the fuzzers' corpus, and others like them, run or are re
 TEST_CASE("texts of the fuzzers' corpus, and others like them, are read as partial JSON however they are split") {
     replay(fuzz::runPartialJson, "partial_json", fault::rounds(400));
 }
+TEST_CASE("lines of the fuzzers' corpus, and others like them, are imported as they are or refused") {
+    replay(fuzz::runThreadLines, "thread_lines", fault::rounds(60));
+}
 
 TEST_CASE("the samples that the record target begins with are read to their end") {
     const auto samples = fuzz::recordSamples();

@@ -18,12 +18,18 @@ int runScenario(const std::uint8_t* data, std::size_t size);
 /// A byte that says how, and a text that PartialJson reads.
 int runPartialJson(const std::uint8_t* data, std::size_t size);
 
+/// What exportThread writes, or anything else: importThread reads it.
+int runThreadLines(const std::uint8_t* data, std::size_t size);
+
 struct Sample {
     std::string name;
     std::string bytes;
 };
 /// Inputs to begin with: records of every kind, as the library writes them.
 std::vector<Sample> recordSamples();
+
+/// An exported thread, as it is and changed.
+std::vector<Sample> threadLinesSamples();
 
 /// Ends the process, saying why.
 [[noreturn]] void found(const std::string& why);

@@ -144,11 +144,11 @@ TEST_CASE("retry_on takes types, a closure over one exception, or a function of 
     CHECK(attempts(with(sg::on<HttpError>()), broken) == -1);
     CHECK(attempts(with(sg::on<HttpError, Broken>()), broken) == -3);
     CHECK(attempts(with(sg::on<std::exception>()), broken) == -3);
-    const int limit = 500;
-    CHECK(attempts(with([limit](const HttpError& error) { return error.status >= limit; }), http) == -3);
-    CHECK(attempts(with([limit](const HttpError& error) { return error.status < limit; }), http) == -1);
-    CHECK(attempts(with([limit](const HttpError&) { return limit > 0; }), broken) == -1);
-    CHECK(attempts(with([limit](const std::exception_ptr&) { return limit > 0; }), broken) == -3);
+    static constexpr int limit = 500;
+    CHECK(attempts(with([](const HttpError& error) { return error.status >= limit; }), http) == -3);
+    CHECK(attempts(with([](const HttpError& error) { return error.status < limit; }), http) == -1);
+    CHECK(attempts(with([](const HttpError&) { return limit > 0; }), broken) == -1);
+    CHECK(attempts(with([](const std::exception_ptr&) { return limit > 0; }), broken) == -3);
     CHECK(attempts(with([](const HttpError&) -> bool { throw Broken("in the predicate"); }), http) == -1);
 
     int asked = 0;

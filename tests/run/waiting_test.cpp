@@ -125,10 +125,10 @@ TEST_CASE("a flow whose calls run flows ends on an executor of one thread, and s
 }
 
 TEST_CASE("calls that nobody waits for are made before their flow ends, with every thread of the executor at work") {
-    const auto executor = threads(1);
     std::latch is_busy(1);
     std::latch may_end(1);
     std::pair<std::latch*, std::latch*> both{&is_busy, &may_end};
+    const auto executor = threads(1);  // after what its thread waits for
     executor->submit(
         [](void* context) {
             const auto& [busy, end] = *static_cast<std::pair<std::latch*, std::latch*>*>(context);
@@ -206,10 +206,10 @@ TEST_CASE("nodes that block on awaited runs and streams end, though the executor
 }
 
 TEST_CASE("work is refused by trySubmit when every thread is at work, and taken again when one is free") {
-    sg::Executor executor({.threads_max = 1});
     std::latch is_busy(1);
     std::latch may_end(1);
     std::pair<std::latch*, std::latch*> both{&is_busy, &may_end};
+    sg::Executor executor({.threads_max = 1});  // after what its thread waits for
     REQUIRE(executor.trySubmit(
         [](void* context) {
             const auto& [busy, end] = *static_cast<std::pair<std::latch*, std::latch*>*>(context);

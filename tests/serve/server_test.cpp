@@ -362,3 +362,30 @@ TEST_CASE("a server that drains lets its runs end, tells their clients and takes
     CHECK(steps == 1);
     CHECK_THROWS(client::get(server.port(), "/health"));
 }
+
+TEST_CASE("a handler answers what is below its name, and cannot send header fields that are none") {
+    serve::ServerOptions options;
+    options.headers = {{"X-Every", "answer"}};
+    serve::Server server(options);
+    server.handle("own", [](const serve::HandlerRequest& request) -> serve::HandlerAnswer {
+        if (request.segments.at(0) == "fails") throw sg::InvalidArgumentError("as it should");
+        if (request.segments.at(0) == "splits") return {.headers = {{"X-A", "b\r\nX-C: d"}}};
+        std::string text(request.request.method());
+        for (const std::string& segment : request.segments) text += " " + segment;
+        for (const auto& [name, value] : request.query) text += " " + name + "=" + value;
+        return {.status = 202, .content_type = "text/plain", .body = text + " " + std::string(request.body)};
+    });
+    client::Connection connection(server.port());
+    connection.request("POST", "/own/a%2Fb/c?q=1&r=x%20y", "body");
+    const client::Response made = connection.read();
+    CHECK(made.status == 202);
+    CHECK(made.body == "POST a/b c q=1 r=x y body");
+    CHECK(made.headers.at("x-every") == "answer");
+    CHECK(client::get(server.port(), "/own/fails").status == 400);
+    CHECK(client::get(server.port(), "/own/splits").status == 500);
+    CHECK(client::get(server.port(), "/other/a").status == 404);
+    CHECK_THROWS_AS(server.handle("own", {}), sg::InvalidArgumentError);
+    CHECK_THROWS_AS(server.handle("a/b", {}), sg::InvalidArgumentError);
+    options.headers = {{"X-A", "b\nX-C: d"}};
+    CHECK_THROWS_AS(serve::Server{options}, sg::InvalidArgumentError);
+}

@@ -102,13 +102,13 @@ private:
     stores::Engine engine_;
 };
 
-StoreOptions withClock(const std::shared_ptr<ManualClock>& clock) {
+StoreOptions withClock(const std::shared_ptr<StoreClock>& clock) {
     StoreOptions options;
     options.clock = clock;
     return options;
 }
 
-void fill(BaseStore& store, ManualClock& clock) {
+void fill(BaseStore& store, StoreClock& clock) {
     store.put({"a"}, "1", Doc{{"n", 1}}, {.ttl = 1ms});
     store.put({"a"}, "2", Doc{{"n", 2}}, {.ttl = 1000ms});
     store.put({"a"}, "3", Doc{{"n", 3}});
@@ -123,7 +123,7 @@ TEST_CASE("a store whose storage fails anywhere in a batch or a sweep has done a
     int failures = 0;
     for (int fail_at = 1;; ++fail_at) {
         CAPTURE(fail_at);
-        const auto clock = std::make_shared<ManualClock>();
+        const auto clock = std::make_shared<StoreClock>();
         FaultStore store(withClock(clock));
         fill(store, *clock);
         const auto before = contents(store);
@@ -160,7 +160,7 @@ TEST_CASE("a memory store that runs out of memory anywhere in a batch has done a
     std::size_t failures = 0;
     for (std::size_t fail_at = 1;; ++fail_at) {
         CAPTURE(fail_at);
-        const auto clock = std::make_shared<ManualClock>();
+        const auto clock = std::make_shared<StoreClock>();
         MemoryStore store(withClock(clock));
         fill(store, *clock);
         const auto before = contents(store);

@@ -22,7 +22,7 @@
 namespace under_test {
 
 /// A clock that stands still until it is told otherwise.
-class ManualClock final : public stategraph::IdSource {
+class StoreClock final : public stategraph::IdSource {
 public:
     std::chrono::system_clock::time_point now() override {
         return std::chrono::system_clock::time_point(std::chrono::microseconds(now_us.load()));
@@ -52,7 +52,7 @@ public:
     virtual void reopen() {}
     virtual bool lasts() const { return false; }
 
-    std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
+    std::shared_ptr<StoreClock> clock = std::make_shared<StoreClock>();
 
 protected:
     stategraph::StoreOptions options_;

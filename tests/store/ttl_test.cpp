@@ -116,7 +116,7 @@ TEST_CASE("a put gives an item a new time to live, and an item that was over is 
 
 TEST_CASE("puts remove what is over, so a store without a sweep does not fill up") {
     StoreOptions options = withoutRefresh();
-    const auto clock = std::make_shared<ManualClock>();
+    const auto clock = std::make_shared<StoreClock>();
     options.clock = clock;
     MemoryStore store(options);
     for (int i = 0; i < 50; ++i) store.put({"a"}, std::to_string(i), Doc{}, {.ttl = 10ms});

@@ -19,6 +19,7 @@
 #include <stategraph/encoding.hpp>
 
 #include "tests/support/hand_home.hpp"
+#include "tests/support/sanitized.hpp"
 
 namespace drivers {
 namespace {
@@ -343,7 +344,7 @@ const std::vector<Driver>& crossed() {
 }
 
 const std::vector<Driver>& affordable() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if STATEGRAPH_WITH_ASAN || STATEGRAPH_WITH_TSAN
     static const std::vector<Driver> made = [] {
         std::vector<Driver> drivers;
         const std::size_t count = all().size();

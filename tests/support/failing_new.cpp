@@ -4,14 +4,10 @@
 #include <limits>
 #include <new>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#include "tests/support/sanitized.hpp"
+
+#if STATEGRAPH_WITH_ASAN || STATEGRAPH_WITH_TSAN || STATEGRAPH_CLANG_SANITIZER(memory_sanitizer)
 #define STATEGRAPH_FAILING_NEW 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define STATEGRAPH_FAILING_NEW 0
-#else
-#define STATEGRAPH_FAILING_NEW 1
-#endif
 #else
 #define STATEGRAPH_FAILING_NEW 1
 #endif

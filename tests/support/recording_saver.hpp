@@ -20,6 +20,8 @@ public:
     /// Called before and after each put, the number of those before it given; may throw.
     std::function<void(std::size_t)> before_put;
     std::function<void(const stategraph::PutRequest&)> after_put;
+    /// Called before each listing; may throw.
+    std::function<void()> before_list;
 
     void put(const stategraph::PutRequest& request) override {
         std::size_t number = 0;
@@ -44,6 +46,7 @@ public:
         return inner_.getTuple(query);
     }
     std::vector<stategraph::ListedCheckpoint> list(const stategraph::ListQuery& query) override {
+        if (before_list) before_list();
         return inner_.list(query);
     }
     void deleteThread(std::string_view thread_id) override { inner_.deleteThread(thread_id); }

@@ -7,6 +7,9 @@
 #if STATEGRAPH_HAS_ROCKSDB
 #include <stategraph/rocksdb_saver.hpp>
 #endif
+#if STATEGRAPH_HAS_SQLITE
+#include <stategraph/sqlite_saver.hpp>
+#endif
 
 #include "tests/support/temporary_folder.hpp"
 
@@ -44,6 +47,18 @@ private:
 };
 #endif
 
+#if STATEGRAPH_HAS_SQLITE
+class SqliteStore final : public Store {
+public:
+    std::shared_ptr<stategraph::BaseCheckpointSaver> open() override {
+        return std::make_shared<stategraph::SqliteSaver>((folder_ / "threads.db").string());
+    }
+
+private:
+    TemporaryFolder folder_;
+};
+#endif
+
 /// Calls `body(Store&)` with a new store of each kind.
 template <class F>
 void onEach(F body) {
@@ -56,6 +71,13 @@ void onEach(F body) {
     {
         INFO("on RocksDB");
         RocksDBStore store;
+        body(static_cast<Store&>(store));
+    }
+#endif
+#if STATEGRAPH_HAS_SQLITE
+    {
+        INFO("on SQLite");
+        SqliteStore store;
         body(static_cast<Store&>(store));
     }
 #endif

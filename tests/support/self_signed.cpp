@@ -35,7 +35,8 @@ std::string written(F write) {
 }  // namespace
 
 SelfSigned::SelfSigned(const std::string& subject_alt_name) {
-    const Owned<EVP_PKEY, EVP_PKEY_free> pair(EVP_EC_gen("P-256"));
+    char curve[] = "P-256";  // the macro casts const away
+    const Owned<EVP_PKEY, EVP_PKEY_free> pair(EVP_EC_gen(curve));
     const Owned<X509, X509_free> made(X509_new());
     must(pair != nullptr && made != nullptr, "make a key");
     X509_set_version(made.get(), 2);

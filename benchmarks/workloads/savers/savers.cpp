@@ -1,9 +1,10 @@
-// A superstep with a saver: the loop of the workload superstep, stored in memory and on RocksDB; and many threads that
-// all want fsync.
+// A superstep with a saver: the loop of the workload superstep, stored in memory, on RocksDB and on SQLite; and many
+// threads that all want fsync.
 #include <algorithm>
 #include <thread>
 
 #include "benchmarks/support/bare_rocksdb.hpp"
+#include "benchmarks/support/bare_sqlite.hpp"
 #include "benchmarks/support/counter.hpp"
 #include "benchmarks/support/figures.hpp"
 #include "benchmarks/support/savers.hpp"
@@ -84,8 +85,8 @@ void onThreads(std::size_t count, F f) {
 }
 
 /// `writers` runs at once, each superstep of each with an fsync before the next.
-void groupCommit(benchmark::State& state, std::size_t writers, int steps) {
-    const FreshSaver fresh(Store::rocksdb);
+void groupCommit(benchmark::State& state, Store store, std::size_t writers, int steps) {
+    const FreshSaver fresh(store);
     const auto app = loopGraph(steps).compile({.checkpointer = fresh.saver});
     std::size_t round = 0;
     for (auto _ : state) {
@@ -120,6 +121,45 @@ void bareGroupCommit(benchmark::State& state, std::size_t writers, int steps) {
     }
 }
 
+#if STATEGRAPH_HAS_SQLITE
+/// One transaction of a row for each superstep's.
+void bareInserts(benchmark::State& state, bool sync, int steps) {
+    const auto rows = rowsOfRun(steps);
+    BareSqlite bare(sync);
+    std::uint64_t number = 0;
+    std::size_t thread = 0;
+    for (auto _ : state) {
+        const std::string id = "t" + std::to_string(thread++);
+        for (const auto& row : rows) bare.write(id, keyOf("", number++).substr(3), row);
+    }
+    state.counters["items"] = steps;
+    state.counters["row_bytes"] = static_cast<double>(rows.back().size());
+}
+
+void registerSqlite() {
+    const int steps = 1000;
+    const int sync_steps = quick() ? 20 : 200;
+    add("savers/sqlite_async", 1000, [](benchmark::State& state) {
+        loop(state, Store::sqlite, sg::Durability::async, steps);
+    })->UseRealTime();
+    addFloor("savers/sqlite_async", 1000, [](benchmark::State& state) {
+        bareInserts(state, false, steps);
+    })->UseRealTime();
+    add("savers/sqlite_sync", 200, [=](benchmark::State& state) {
+        loop(state, Store::sqlite, sg::Durability::sync, sync_steps);
+    })->UseRealTime();
+    addFloor("savers/sqlite_sync", 200, [=](benchmark::State& state) {
+        bareInserts(state, true, sync_steps);
+    })->UseRealTime();
+    for (const std::size_t writers : {1, 16}) {
+        once(add("savers/sqlite_group", writers,
+                 [=](benchmark::State& state) { groupCommit(state, Store::sqlite, writers, sync_steps); }));
+    }
+}
+#else
+void registerSqlite() {}
+#endif
+
 }  // namespace
 
 void registerCases() {
@@ -139,10 +179,11 @@ void registerCases() {
     for (const std::size_t writers : {1, 4, 16}) {
         const int sync_steps = quick() ? 20 : 200;
         once(add("savers/rocksdb_sync", writers,
-                 [=](benchmark::State& state) { groupCommit(state, writers, sync_steps); }));
+                 [=](benchmark::State& state) { groupCommit(state, Store::rocksdb, writers, sync_steps); }));
         once(addFloor("savers/rocksdb_sync", writers,
                       [=](benchmark::State& state) { bareGroupCommit(state, writers, sync_steps); }));
     }
+    registerSqlite();
 }
 
 }  // namespace bench

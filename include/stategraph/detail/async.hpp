@@ -141,6 +141,8 @@ public:
     AsyncRun& operator=(const AsyncRun&) = delete;
     /// Once. The places must outlive the task.
     Task<> drive(ResultPlaces result);
+    /// Instead of it: stores the input and runs nothing.
+    Task<Config> submit();
 
 private:
     struct Impl;

@@ -60,6 +60,9 @@ struct ResultPlaces {
 void invoke(const Core& core, Writes&& input, const RunConfig& config, const ResultPlaces& result);
 void invoke(const Core& core, RunInput&& input, const RunConfig& config, const ResultPlaces& result);
 
+/// Stores what a run with this input stores before its first superstep, and runs nothing.
+Config submit(const Core& core, RunInput&& input, const RunConfig& config);
+
 /// A node calls a graph (Runtime::invoke): `values`, a new object of the graph's state type, gets what it returns.
 void callGraph(Runtime& runtime, const std::shared_ptr<const Core>& core, Writes&& input, std::string_view key,
                void* values);

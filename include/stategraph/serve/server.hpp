@@ -5,26 +5,16 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <stategraph/executor.hpp>
 #include <stategraph/serve/endpoint.hpp>
+#include <stategraph/serve/handler.hpp>
 
 // Graphs over HTTP: started, answered, cancelled and looked at, with their events as lines of JSON or server-sent
 // events while they run.
 namespace stategraph::serve {
-
-/// What a hook is shown of a request. Valid during the call.
-class RequestView {
-public:
-    virtual ~RequestView() = default;
-    virtual std::string_view method() const = 0;
-    /// With its query.
-    virtual std::string_view target() const = 0;
-    /// Empty if there is none.
-    virtual std::string_view header(std::string_view name) const = 0;
-};
 
 struct ServerOptions {
     /// Where it listens. Other addresses than the loopback's let others in: give `authorize` too.
@@ -45,6 +35,10 @@ struct ServerOptions {
     /// Of a page that may ask from another origin, "https://example.org"; "*": any. None: no page of another origin
     /// reads what is answered.
     std::string allow_origin = {};
+
+    /// Header fields of every answer, such as Content-Security-Policy. Errors: InvalidArgumentError for control
+    /// characters.
+    std::vector<std::pair<std::string, std::string>> headers = {};
 
     std::size_t connections_max = 10'000;
     std::size_t body_bytes_max = 1U << 20U;
@@ -101,6 +95,9 @@ public:
     void add(const std::string& name, std::shared_ptr<Endpoint> endpoint);
     /// Answers GET PATH with a text, such as a page.
     void page(const std::string& path, std::string content_type, std::string text);
+
+    /// Has a handler answer every request whose path begins with /NAME/. Errors: as `add`.
+    void handle(const std::string& name, Handler handler);
 
     std::uint16_t port() const noexcept;
     /// Blocks until the server has been drained or stopped.

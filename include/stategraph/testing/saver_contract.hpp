@@ -64,5 +64,6 @@
     TEST_CASE_TEMPLATE_INVOKE(saver_reopen, Factory);                    \
     TEST_CASE_TEMPLATE_INVOKE(saver_crash, Factory);                     \
     TEST_CASE_TEMPLATE_INVOKE(saver_stored_bytes, Factory);              \
+    TEST_CASE_TEMPLATE_INVOKE(saver_graphs, Factory);                    \
     }                                                                    \
     static_assert(true, "stategraph: a semicolon follows")

@@ -9,13 +9,12 @@
 #include <string>
 #include <vector>
 
-#include <stategraph/rocksdb_saver.hpp>
-
 #include "tests/fault/kill/drive.hpp"
+#include "tests/fault/kill/open.hpp"
 #include "tests/fault/kill/options.hpp"
 
-// The process that is killed: it opens FOLDER/db, says so by one byte on its standard output, and brings the thread to
-// its end.
+// The process that is killed: it opens the database in FOLDER, says so by one byte on its standard output, and brings
+// the thread to its end.
 namespace {
 
 namespace sg = stategraph;
@@ -39,7 +38,7 @@ static_assert(std::atomic<bool>::is_always_lock_free);  // so that a signal hand
 // Hands everything on, and dies at a put.
 class DyingSaver final : public sg::BaseCheckpointSaver {
 public:
-    explicit DyingSaver(const std::string& path) : inner_(path) {}
+    explicit DyingSaver(const std::filesystem::path& folder) : inner_(openSaver(folder)) {}
     long die_before = 0;
     long die_after = 0;
     bool is_slow = false;
@@ -48,14 +47,16 @@ public:
     void put(const sg::PutRequest& request) override {
         const long number = ++puts_;
         if (number == die_before) die();
-        inner_.put(request);
+        inner_->put(request);
         if (number == die_after) die();
     }
-    std::optional<sg::CheckpointTuple> getTuple(const sg::TupleQuery& query) override { return inner_.getTuple(query); }
-    std::vector<sg::ListedCheckpoint> list(const sg::ListQuery& query) override { return inner_.list(query); }
-    void deleteThread(std::string_view thread) override { inner_.deleteThread(thread); }
-    void copyThread(std::string_view from, std::string_view to) override { inner_.copyThread(from, to); }
-    std::size_t prune(const sg::PruneRequest& request) override { return inner_.prune(request); }
+    std::optional<sg::CheckpointTuple> getTuple(const sg::TupleQuery& query) override {
+        return inner_->getTuple(query);
+    }
+    std::vector<sg::ListedCheckpoint> list(const sg::ListQuery& query) override { return inner_->list(query); }
+    void deleteThread(std::string_view thread) override { inner_->deleteThread(thread); }
+    void copyThread(std::string_view from, std::string_view to) override { inner_->copyThread(from, to); }
+    std::size_t prune(const sg::PruneRequest& request) override { return inner_->prune(request); }
     bool putIsSlow() const noexcept override { return is_slow; }
 
 private:
@@ -64,7 +65,7 @@ private:
         for (;;) ::pause();
     }
 
-    sg::RocksDBSaver inner_;
+    std::shared_ptr<sg::BaseCheckpointSaver> inner_;
     std::atomic<long> puts_ = 0;
 };
 
@@ -119,7 +120,7 @@ int run(const std::vector<std::string>& arguments) {
     }
     Journal journal(folder / "journal.txt", seed);
     journal.note("process " + std::to_string(::getpid()));
-    const auto saver = std::make_shared<DyingSaver>((folder / "db").string());
+    const auto saver = std::make_shared<DyingSaver>(folder);
     saver->die_before = die_before;
     saver->die_after = die_after;
     saver->is_slow = is_slow;

@@ -2,10 +2,12 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "tests/fault/kill/open.hpp"
 #include "tests/fault/kill/process.hpp"
 #include "tests/fault/kill/watch.hpp"
 
@@ -19,6 +21,8 @@ struct Settings {
     int every = 1;
     std::uint64_t seed = 0;
     std::vector<sg::Durability> durabilities = {sg::Durability::sync, sg::Durability::async, sg::Durability::exit};
+    /// Threads are stored in SQLite files, else in RocksDB folders.
+    bool on_sqlite = false;
     std::filesystem::path folder;
     std::filesystem::path child;
 };
@@ -32,6 +36,7 @@ public:
     Folder(const Settings& settings, const std::string& name) : path_(settings.folder / name) {
         std::filesystem::remove_all(path_);
         std::filesystem::create_directories(path_);
+        if (settings.on_sqlite) std::ofstream(path_ / sqlite_mark) << "\n";
     }
     const std::filesystem::path& path() const noexcept { return path_; }
     void remove() const { std::filesystem::remove_all(path_); }

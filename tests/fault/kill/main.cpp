@@ -16,6 +16,7 @@ constexpr const char* usage =
     "  --kills N                      how many kills, or hand-overs, per durability (300)\n"
     "  --every N                      of the puts only each Nth (1)\n"
     "  --durability sync|async|exit   only this one\n"
+    "  --saver rocksdb|sqlite         where threads are stored (rocksdb)\n"
     "  --seed S                       (STATEGRAPH_TEST_SEED, or a random one)\n"
     "  --dir FOLDER                   where threads are kept (a new folder for temporary files)\n"
     "  --child PROGRAM                (stategraph-kill-child beside this program)\n";
@@ -39,6 +40,12 @@ Settings parse(const std::vector<std::string>& arguments) {
             settings.every = numberOf<int>(argument, value());
         } else if (argument == "--durability") {
             settings.durabilities = {durabilityOf(value())};
+        } else if (argument == "--saver") {
+            const std::string& saver = value();
+            if (saver != "rocksdb" && saver != "sqlite") throw std::invalid_argument("saver is rocksdb or sqlite");
+            if (saver == "sqlite" && STATEGRAPH_HAS_SQLITE == 0)
+                throw std::invalid_argument("--saver sqlite: this program was built without SQLite");
+            settings.on_sqlite = saver == "sqlite";
         } else if (argument == "--seed") {
             settings.seed = numberOf<std::uint64_t>(argument, value());
         } else if (argument == "--dir") {
@@ -83,7 +90,8 @@ int main(int count, char** values) {
     } catch (const std::exception& error) {
         std::cerr << "stategraph-kill: " << error.what() << "\n  what is left: " << settings.folder.string()
                   << "\n  again: stategraph-kill --mode " << settings.mode << " --kills " << settings.kills
-                  << " --every " << settings.every << " --seed " << settings.seed << "\n";
+                  << " --every " << settings.every << (settings.on_sqlite ? " --saver sqlite" : "") << " --seed "
+                  << settings.seed << "\n";
         return 1;
     }
 }

@@ -4,9 +4,8 @@
 #include <memory>
 #include <thread>
 
-#include <stategraph/rocksdb_saver.hpp>
-
 #include "tests/fault/kill/harness.hpp"
+#include "tests/fault/kill/open.hpp"
 #include "tests/fault/kill/options.hpp"
 
 namespace fault {
@@ -20,7 +19,7 @@ bool handedOver(const Folder& folder) {
 // RESUME, and then whatever else it takes, in this process.
 void finish(const Folder& folder, sg::Durability durability, std::uint64_t seed) {
     Journal journal(folder.path() / "journal.txt", seed);
-    const App app = makeApp(std::make_shared<sg::RocksDBSaver>((folder.path() / "db").string()), journal);
+    const App app = makeApp(openSaver(folder.path()), journal);
     app.invoke(sg::RESUME, {.thread_id = thread_id, .durability = durability, .recursion_limit = 1000});
     drive(app, journal, {.durability = durability});
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include <stategraph/rocksdb_saver.hpp>
+#include "tests/fault/kill/open.hpp"
 
 namespace fault {
 namespace {
@@ -31,11 +31,9 @@ bool Stored::has(const std::string& ns, const std::string& id) const {
 
 Stored readStore(const std::filesystem::path& folder, bool read_only) {
     Stored stored;
-    const auto path = folder / "db";
-    if (!std::filesystem::exists(path / "CURRENT")) return stored;  // killed before there was a database
+    if (!hasDatabase(folder)) return stored;  // killed before there was one
     Journal silent;
-    const auto saver =
-        std::make_shared<sg::RocksDBSaver>(path.string(), sg::RocksDBSaverOptions{.read_only = read_only});
+    const auto saver = openSaver(folder, read_only);
     for (const auto& listed : saver->list({.thread_id = thread_id})) {
         const auto header = sg::readHeader({listed.thread_id, listed.checkpoint_ns, listed.id}, listed.bytes);
         stored.logs[listed.checkpoint_ns].push_back(
@@ -54,7 +52,7 @@ Stored readStore(const std::filesystem::path& folder, bool read_only) {
 
 Final readFinal(const std::filesystem::path& folder) {
     Journal silent;
-    const App app = makeApp(std::make_shared<sg::RocksDBSaver>((folder / "db").string()), silent);
+    const App app = makeApp(openSaver(folder), silent);
     Final result;
     result.values = app.getState({.thread_id = thread_id}).valuesAsJson();
     result.keep = app.getState({.thread_id = thread_id, .checkpoint_id = {}, .checkpoint_ns = keep_ns}).valuesAsJson();

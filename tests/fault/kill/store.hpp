@@ -35,7 +35,7 @@ struct Stored {
     bool has(const std::string& ns, const std::string& id) const;
 };
 
-/// Reads it. With `read_only` RocksDB changes nothing in the folder, so that the next process has to recover by itself.
+/// Reads it. With `read_only` nothing changes in the folder, so that the next process has to recover by itself.
 Stored readStore(const std::filesystem::path& folder, bool read_only);
 
 /// What a finished thread holds, as text to be compared.

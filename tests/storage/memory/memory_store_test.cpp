@@ -42,7 +42,7 @@ TEST_CASE("a memory store counts what it holds, and nothing when all is gone") {
 }
 
 TEST_CASE("a sweep makes room in a full memory store") {
-    const auto clock = std::make_shared<ManualClock>();
+    const auto clock = std::make_shared<StoreClock>();
     StoreOptions options;
     options.clock = clock;
     MemoryStore store(options, {.bytes_max = 100'000});

@@ -125,9 +125,8 @@ TEST_CASE("a damaged item is an error that names it, the others stay readable, a
     }
     {
         StoreOptions options = indexed(2);
-        options.clock = std::make_shared<ManualClock>();
-        std::static_pointer_cast<ManualClock>(options.clock)->now_us =
-            IdSource::system().now().time_since_epoch() / 1us;
+        options.clock = std::make_shared<StoreClock>();
+        std::static_pointer_cast<StoreClock>(options.clock)->now_us = IdSource::system().now().time_since_epoch() / 1us;
         RocksDBStore store(path, options);
         const std::string named = "the item '2' in namespace 'users.alice' is damaged";
         CHECK(has(messageOf<CorruptStoreError>([&] { store.get({"users", "alice"}, "2"); }), named));
@@ -136,7 +135,7 @@ TEST_CASE("a damaged item is an error that names it, the others stay readable, a
         CHECK(store.get({"users", "alice"}, "1", false).has_value());
         CHECK(store.get({"users", "alice"}, "3", false).has_value());
         CHECK(namesOf(store.search({.limit = 1})) == Names{"users.alice/1"});
-        std::static_pointer_cast<ManualClock>(options.clock)->pass(7'200'000);
+        std::static_pointer_cast<StoreClock>(options.clock)->pass(7'200'000);
         CHECK(store.sweep() == 2);
         CHECK(store.sweep() == 0);
         CHECK(has(messageOf<CorruptStoreError>([&] {
@@ -253,7 +252,7 @@ TEST_CASE("a read-only RocksDB store reads, refreshes nothing and refuses to wri
     TemporaryFolder folder;
     const std::string path = (folder / "db").string();
     StoreOptions options;
-    const auto clock = std::make_shared<ManualClock>();
+    const auto clock = std::make_shared<StoreClock>();
     options.clock = clock;
     { RocksDBStore(path, options).put({"n"}, "a", Doc{}, {.ttl = 10ms}); }
     RocksDBStore store(path, options, {.read_only = true});

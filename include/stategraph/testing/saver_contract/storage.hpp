@@ -110,4 +110,25 @@ TEST_CASE_TEMPLATE_DEFINE(
     CHECK(*deleted <= *pruned + some);
 }
 
+TEST_CASE_TEMPLATE_DEFINE("a graph's description is kept by its fingerprint, the last one that was given, or none is",
+                          Factory, saver_graphs) {
+    Factory factory;
+    auto saver = factory.make();
+    CHECK(!saver->getGraph({1, 2}));
+    saver->putGraph({1, 2}, std::string_view("\xa0", 1));
+    if (!saver->getGraph({1, 2})) return;  // a saver may keep none
+    saver->putGraph({1, 3}, "\xf6");
+    saver->putGraph({1, 2}, std::string(1, '\0') + "other");
+    putLine(*saver, {"t"}, 2);
+    saver->deleteThread("t");
+    if constexpr (CanReopen<Factory>) {
+        saver.reset();
+        saver = factory.reopen();
+    }
+    CHECK(saver->getGraph({1, 2}) == std::string(1, '\0') + "other");
+    CHECK(saver->getGraph({1, 3}) == std::string("\xf6"));
+    CHECK(!saver->getGraph({3, 1}));
+    CHECK(saver->list({}).empty());
+}
+
 }  // namespace stategraph::testing

@@ -1,0 +1,61 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <stategraph/config.hpp>
+#include <stategraph/ids.hpp>
+#include <stategraph/saver.hpp>
+
+namespace stategraph {
+
+/// What made a task due.
+enum class CauseKind : std::uint8_t {
+    input,     // the thread was given input, or the subgraph was visited: START
+    edge,      // an edge from a task that ran
+    join,      // an edge that waited for several tasks
+    router,    // a task's router led here
+    go_to,     // a task's Command led here
+    route,     // a router or a Command: the log does not say which
+    send,      // a Send of a task
+    released,  // it was deferred, and nothing else was due
+    command,   // a Command that was given to a run
+    edit,      // an edit of the state, as a node
+    fork,      // as at the checkpoint that was forked; what made it due there follows
+    unknown,   // the log does not say it: one commit stands for several supersteps, or the one before it was pruned
+};
+const char* toString(CauseKind kind) noexcept;
+
+/// A task that a cause comes from.
+struct CauseTask {
+    std::string name;
+    /// Empty: it ran in an earlier superstep, or nothing but its name is known.
+    std::string path;
+};
+
+struct Cause {
+    CauseKind kind = CauseKind::unknown;
+    /// Of a join all its sources; of a Send its sender; of an edit the node as which it was made; of `unknown` those
+    /// that may have led here.
+    std::vector<CauseTask> from;
+    /// Of a Send: which one of its sender's, from 0.
+    std::optional<std::size_t> index = {};
+};
+
+struct TaskCauses {
+    TaskId id;
+    std::string name;
+    std::string path;
+    /// Where several things made it due at once: all of them.
+    std::vector<Cause> causes;
+};
+
+/// Why the tasks of a checkpoint are due; without `config.checkpoint_id` of the newest. Empty if there is no such
+/// checkpoint, or nothing is due. Edges and routers are told apart by the graph's stored description; without one an
+/// edge from the one task that ran is `unknown`.
+/// Errors: as `readCheckpoint`. Cost: that of reading the checkpoint and the one before it.
+std::vector<TaskCauses> readCauses(BaseCheckpointSaver& saver, const Config& config);
+
+}  // namespace stategraph

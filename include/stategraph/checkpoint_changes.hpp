@@ -1,0 +1,103 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <stategraph/config.hpp>
+#include <stategraph/ids.hpp>
+#include <stategraph/record.hpp>
+#include <stategraph/saver.hpp>
+#include <stategraph/value.hpp>
+
+namespace stategraph {
+
+/// What a commit did to a channel. It says what became of it, not what was asked: no reducer is needed to read it.
+enum class Change : std::uint8_t {
+    set,     // it has this value now
+    append,  // the items of this list were appended
+    put,     // the entries of this map were put
+    edit,    // elements of the list changed: [[index, item]…] replaced (at the end: appended), [[index]…] erased
+    clear,   // it has no value any more
+};
+const char* toString(Change change) noexcept;
+
+struct ChannelChange {
+    std::string channel;
+    Change change = Change::set;
+    /// As above; null for `clear`.
+    Value value;
+    friend bool operator==(const ChannelChange&, const ChannelChange&) = default;
+};
+
+/// What made a checkpoint of its parent.
+struct CheckpointChanges {
+    Config config;
+    CheckpointId parent;
+    std::int64_t step = 0;
+    Source source = Source::loop;
+    /// By channel. Of a commit that holds the whole state (`is_whole`) each channel's value, changed or not.
+    std::vector<ChannelChange> changes;
+    bool is_whole = false;
+    /// Of how many supersteps: more than one with durability `exit`.
+    std::uint64_t supersteps = 1;
+    /// Of its record.
+    std::size_t bytes = 0;
+};
+
+/// The operations of the commit that made a checkpoint; without `config.checkpoint_id` of the newest. None if there is
+/// no such checkpoint.
+/// Errors: as `readCheckpoint`. Cost: reading one commit; the saver reads those below it too.
+std::optional<CheckpointChanges> readChanges(BaseCheckpointSaver& saver, const Config& config);
+
+/// What differs between two values of the channels of two checkpoints, of whatever threads.
+struct ChannelDifference {
+    std::string channel;
+    /// None: not set there.
+    std::optional<Value> before;
+    std::optional<Value> after;
+};
+/// The channels that have other values at `after` than at `before`, by name. Errors: as `readCheckpoint`, and
+/// InvalidArgumentError if one of them does not exist. Cost: reading both.
+std::vector<ChannelDifference> readDifference(BaseCheckpointSaver& saver, const Config& before, const Config& after);
+
+/// A task that wrote a channel.
+struct ChannelWriter {
+    std::string name;
+    std::string path;
+};
+
+/// One entry of a channel's history.
+struct ChannelHistoryEntry {
+    Config config;
+    std::int64_t step = 0;
+    Source source = Source::loop;
+    ChannelChange change;
+    /// The tasks of the superstep before that wrote the channel, as far as the log says: empty for an edit, a fork,
+    /// an input, and where one commit stands for several supersteps.
+    std::vector<ChannelWriter> writers;
+};
+struct ChannelHistoryQuery {
+    /// At most this many entries; at least 1.
+    std::size_t limit = 100;
+    /// How many checkpoints of the branch may be looked at; at least 1.
+    std::size_t commits_max = 100'000;
+};
+struct ChannelHistory {
+    /// The newest first, on the way from the checkpoint to the first one of its branch.
+    std::vector<ChannelHistoryEntry> entries;
+    /// Where to go on (as `config.checkpoint_id` of the next call); none: the first write is among the entries, or was
+    /// pruned.
+    std::optional<Config> more;
+};
+
+/// Who wrote a channel, back from a checkpoint (or the newest) to the first write. A commit that holds the whole state
+/// says a value of every channel: it is an entry unless the log says that no task wrote this one.
+/// Errors: as `readCheckpoint`. Cost: the records on the way, a page at a time.
+ChannelHistory readChannelHistory(BaseCheckpointSaver& saver, const Config& config, std::string_view channel,
+                                  const ChannelHistoryQuery& query = {});
+
+}  // namespace stategraph

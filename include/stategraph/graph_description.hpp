@@ -1,0 +1,148 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <stategraph/codec_std.hpp>
+#include <stategraph/config.hpp>
+#include <stategraph/fields.hpp>
+#include <stategraph/graph_fingerprint.hpp>
+#include <stategraph/saver.hpp>
+#include <stategraph/value.hpp>
+
+// What a graph looks like, as data: for drawing it, and for reading threads whose program is gone. A run stores it once
+// for each version of its graph, so that old threads are shown with the graph that made them.
+namespace stategraph {
+
+/// As text: "GRAPH-SCHEMA", 16 hexadecimal digits each, since JSON's numbers are too small.
+template <>
+struct Codec<GraphFingerprint> {
+    static void encode(Encoder& encoder, const GraphFingerprint& fingerprint);
+    static void decode(Decoder& decoder, GraphFingerprint& fingerprint);
+};
+
+struct DescribedNode {
+    std::string name;
+    /// What the log calls it (NodeOptions::stored_as); empty: the same.
+    std::string stored_as;
+    /// NodeOptions::defer
+    bool deferred = false;
+    /// Of a node that is a graph: the fingerprints of that graph, under which its own description is stored.
+    std::optional<GraphFingerprint> subgraph;
+    /// NodeOptions::metadata; null if it has none.
+    Value metadata;
+    static constexpr auto fields() {
+        return stategraph::fields(field("name", &DescribedNode::name), field("stored_as", &DescribedNode::stored_as),
+                                  field("deferred", &DescribedNode::deferred),
+                                  field("subgraph", &DescribedNode::subgraph),
+                                  field("metadata", &DescribedNode::metadata));
+    }
+};
+
+/// From one node to another; START and END are "__start__" and "__end__".
+struct DescribedEdge {
+    std::string from;
+    std::string to;
+    static constexpr auto fields() {
+        return stategraph::fields(field("from", &DescribedEdge::from), field("to", &DescribedEdge::to));
+    }
+};
+
+/// An edge that waits for several nodes.
+struct DescribedJoin {
+    std::vector<std::string> from;
+    std::string to;
+    static constexpr auto fields() {
+        return stategraph::fields(field("from", &DescribedJoin::from), field("to", &DescribedJoin::to));
+    }
+};
+
+/// What a router may return, and where that leads.
+struct DescribedEnd {
+    std::string label;
+    std::string to;
+    static constexpr auto fields() {
+        return stategraph::fields(field("label", &DescribedEnd::label), field("to", &DescribedEnd::to));
+    }
+};
+struct DescribedBranch {
+    std::string from;
+    /// None: the router may lead to any node.
+    std::optional<std::vector<DescribedEnd>> ends;
+    static constexpr auto fields() {
+        return stategraph::fields(field("from", &DescribedBranch::from), field("ends", &DescribedBranch::ends));
+    }
+};
+
+/// Where the Commands of a node, or of its error handler, may lead, as far as that was declared.
+struct DescribedGoto {
+    std::string from;
+    std::vector<std::string> to;
+    bool on_error = false;
+    static constexpr auto fields() {
+        return stategraph::fields(field("from", &DescribedGoto::from), field("to", &DescribedGoto::to),
+                                  field("on_error", &DescribedGoto::on_error));
+    }
+};
+
+struct DescribedChannel {
+    std::string name;
+    /// "last_value", "any_value", "ephemeral", "untracked", "reduced" or "topic".
+    std::string kind;
+    /// The reducer's stable name; empty without one.
+    std::string reducer;
+    /// The value before any write; none: it has none, or it cannot be stored.
+    std::optional<Value> initial;
+    static constexpr auto fields() {
+        return stategraph::fields(field("name", &DescribedChannel::name), field("kind", &DescribedChannel::kind),
+                                  field("reducer", &DescribedChannel::reducer),
+                                  field("initial", &DescribedChannel::initial));
+    }
+};
+
+struct GraphDescription {
+    GraphFingerprint fingerprint;
+    /// In the order in which they were added.
+    std::vector<DescribedNode> nodes;
+    std::vector<DescribedEdge> edges;
+    std::vector<DescribedJoin> joins;
+    std::vector<DescribedBranch> branches;
+    std::vector<DescribedGoto> gotos;
+    std::vector<DescribedChannel> channels;
+
+    /// By what users call it, and by what the log calls it; null if there is none.
+    const DescribedNode* find(std::string_view name) const noexcept;
+    const DescribedNode* findStored(std::string_view name) const noexcept;
+    /// What users call a node of the log; the same name if the graph does not have it.
+    std::string shownName(std::string_view stored) const;
+    static constexpr auto fields() {
+        return stategraph::fields(
+            field("fingerprint", &GraphDescription::fingerprint), field("nodes", &GraphDescription::nodes),
+            field("edges", &GraphDescription::edges), field("joins", &GraphDescription::joins),
+            field("branches", &GraphDescription::branches), field("gotos", &GraphDescription::gotos),
+            field("channels", &GraphDescription::channels));
+    }
+};
+
+namespace detail {
+class Core;
+GraphDescription describeGraph(const Core& core);
+}  // namespace detail
+
+/// A graph as data; the graphs inside it have descriptions of their own. As JSON: `toJson(description)`, and back
+/// `fromJson<GraphDescription>(text)`. Cost: its nodes and channels.
+template <class App>
+GraphDescription describeGraph(const App& app) {
+    return detail::describeGraph(*app.core());
+}
+
+/// The description of the graph that made a checkpoint, or without `config.checkpoint_id` the newest one of its log.
+/// None if the log has no such checkpoint, or if no description is stored: it was made by an earlier version of the
+/// library, or the saver keeps none. Errors: as `readCheckpoint`. Cost: reading the log from the checkpoint's base.
+std::optional<GraphDescription> readGraph(BaseCheckpointSaver& saver, const Config& config);
+/// The same by fingerprints.
+std::optional<GraphDescription> readGraph(BaseCheckpointSaver& saver, const GraphFingerprint& fingerprint);
+
+}  // namespace stategraph

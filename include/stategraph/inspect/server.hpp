@@ -1,0 +1,132 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <stategraph/compiled_graph.hpp>
+#include <stategraph/saver.hpp>
+#include <stategraph/serve/endpoint.hpp>
+
+// Threads in a browser: a page over a saver, and the HTTP interface that it asks (docs/inspector.md).
+namespace stategraph::inspect {
+
+struct ServerOptions {
+    /// On the loopback's address 127.0.0.1, and on no other. 0: one that is free (Server::port).
+    std::uint16_t port = 0;
+    /// Whether answers and forks may be stored, and with graphs (Server::add) threads edited and run. Off: nothing is
+    /// written.
+    bool write = false;
+    /// What is not shown: names of channels and of members inside values, '*' for any characters, without regard to
+    /// case: "*token*", "password". With a dot the path from the channel on: "card.number". What such a name stands
+    /// for is shown as "•••(37 B)".
+    std::vector<std::string> redact = {};
+    /// Who has the address with its key may see everything. Empty: a random one.
+    std::string key = {};
+    /// How the page calls the store.
+    std::string store = {};
+    /// SIGTERM and SIGINT stop the server.
+    bool handle_signals = false;
+};
+
+/// A graph whose threads the page may edit and run; `Server::add` makes them. Called from the server's threads.
+class ServedGraph {
+public:
+    virtual ~ServedGraph() = default;
+    /// Edits a thread's state. Errors: as CompiledGraph::updateState, and WrongTypeError.
+    virtual Config edit(const Config& config, const Value& values, const std::optional<std::string>& as_node) = 0;
+    /// A run, not yet begun; input null: RESUME. Errors: WrongTypeError for an input of another shape.
+    virtual serve::Begin begin(const Value& input) = 0;
+    /// A run with answers to open questions.
+    virtual serve::Begin begin(std::vector<Answer> answers) = 0;
+    /// Every node, for runs that stop before the next one.
+    virtual std::vector<std::string> nodes() const = 0;
+    /// Stops what is due for good.
+    virtual void cancel(const ThreadId& thread) = 0;
+};
+
+/// The inspector: serves the page and its interface on the loopback. A browser needs the key, which is behind the '#'
+/// of the address, so that no log has it. Every method is safe from any thread.
+///
+///   sg::inspect::Server inspector(saver, {.write = true});
+///   inspector.add("order", app);
+///   std::cout << inspector.url() << '\n';
+class Server {
+public:
+    /// Listens when it returns. Errors: InvalidArgumentError for a null saver, or a key or a pattern that cannot be
+    /// one; std::system_error if the port cannot be had.
+    explicit Server(std::shared_ptr<BaseCheckpointSaver> saver, ServerOptions options = {});
+    /// As stop(); waits for runs that the page began.
+    ~Server();
+    Server(const Server&) = delete;
+    Server& operator=(const Server&) = delete;
+
+    /// Lets the page edit, run and replay threads of this graph, if `ServerOptions::write` is on. The graph must have
+    /// the same saver. Errors: InvalidArgumentError for a name that is taken or empty.
+    template <class S, class Input, class Output>
+    void add(const std::string& name, const CompiledGraph<S, Input, Output>& graph);
+    void add(const std::string& name, std::shared_ptr<ServedGraph> graph);
+
+    /// "http://127.0.0.1:41873/#k=…"
+    std::string url() const;
+    std::uint16_t port() const noexcept;
+    const std::string& key() const noexcept;
+    /// Blocks until the server is stopped.
+    void wait();
+    void stop() noexcept;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+namespace detail {
+
+std::vector<std::string> nodesOf(const stategraph::detail::Core& core);
+
+template <class S, class Input, class Output>
+class GraphOnPage final : public ServedGraph {
+public:
+    explicit GraphOnPage(CompiledGraph<S, Input, Output> graph) : graph_(std::move(graph)) {}
+
+    Config edit(const Config& config, const Value& values, const std::optional<std::string>& as_node) override {
+        UpdateOptions options;
+        options.as_node = as_node;
+        options.durability = Durability::sync;
+        return graph_.updateState(config, serve::detail::updateFrom<Update<S>>(values), options);
+    }
+    serve::Begin begin(const Value& input) override {
+        if (input.isNull()) return begun(RESUME);
+        return begun(serve::detail::updateFrom<Update<Input>>(input));
+    }
+    serve::Begin begin(std::vector<Answer> answers) override { return begun(resume(std::move(answers))); }
+    std::vector<std::string> nodes() const override { return nodesOf(*graph_.core()); }
+    void cancel(const ThreadId& thread) override { graph_.cancelThread(thread); }
+
+private:
+    template <class In>
+    serve::Begin begun(In input) const {
+        return [graph = graph_, input = std::move(input)](RunConfig config) {
+            return run<In>(graph, input, std::move(config));
+        };
+    }
+    // A coroutine keeps what it is given by value for as long as it runs.
+    template <class In>
+    static Task<> run(CompiledGraph<S, Input, Output> graph, In input, RunConfig config) {
+        Task<Result<Output>> ended = graph.asyncInvoke(std::move(input), config);
+        co_await std::move(ended);
+    }
+
+    CompiledGraph<S, Input, Output> graph_;
+};
+
+}  // namespace detail
+
+template <class S, class Input, class Output>
+void Server::add(const std::string& name, const CompiledGraph<S, Input, Output>& graph) {
+    add(name, std::make_shared<detail::GraphOnPage<S, Input, Output>>(graph));
+}
+
+}  // namespace stategraph::inspect

@@ -1,0 +1,44 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// Requests of your own, answered beside a server's graphs and pages.
+namespace stategraph::serve {
+
+/// What a hook is shown of a request. Valid during the call.
+class RequestView {
+public:
+    virtual ~RequestView() = default;
+    virtual std::string_view method() const = 0;
+    /// With its query.
+    virtual std::string_view target() const = 0;
+    /// Empty if there is none.
+    virtual std::string_view header(std::string_view name) const = 0;
+};
+
+/// A request to a handler. Valid during the call.
+struct HandlerRequest {
+    const RequestView& request;
+    /// Of the path, without the first, each decoded after the split: it may have slashes.
+    std::vector<std::string> segments;
+    std::map<std::string, std::string> query;
+    std::string_view body;
+};
+
+struct HandlerAnswer {
+    int status = 200;
+    std::string content_type = "application/json; charset=utf-8";
+    std::string body = {};
+    /// More header fields. A name or a value with control characters is refused with 500.
+    std::vector<std::pair<std::string, std::string>> headers = {};
+};
+
+/// Called on the server's threads, several at once; while it works, other connections of its thread wait. What it
+/// throws is answered as an operation's error is.
+using Handler = std::function<HandlerAnswer(const HandlerRequest& request)>;
+
+}  // namespace stategraph::serve

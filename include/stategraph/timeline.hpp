@@ -1,0 +1,64 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <stategraph/config.hpp>
+#include <stategraph/detail/chrono.hpp>
+#include <stategraph/ids.hpp>
+#include <stategraph/record.hpp>
+#include <stategraph/saver.hpp>
+
+namespace stategraph {
+
+/// One checkpoint of a log as a listing shows it: where it belongs, and no values.
+struct TimelineEntry {
+    CheckpointId id;
+    /// None: the first of its log.
+    CheckpointId parent;
+    std::int64_t step = 0;
+    Source source = Source::loop;
+    /// The tasks that are due, by the log's names; sends last.
+    std::vector<std::string> next;
+    Metadata metadata;
+    std::chrono::system_clock::time_point created_at;
+    /// How long the superstep took that made it; none: no superstep did, or the log does not say it.
+    std::optional<std::chrono::microseconds> took;
+    /// Of the commit's record, and of the pending writes beside it.
+    std::size_t commit_bytes = 0;
+    std::size_t writes_bytes = 0;
+    /// How many tasks of it have a pending write that is a result, an error or a question.
+    std::size_t records = 0;
+    /// Whether reading it needs no other commit.
+    bool is_whole = false;
+    /// How many questions wait for an answer. Those of subgraphs' tasks stand with the root's task.
+    std::size_t open_questions = 0;
+    /// Of the first task with an error; empty if there is none.
+    std::string error;
+    /// Its record is encrypted, and nobody here has the key: the step, the source, the metadata, errors and names are
+    /// not known; `next` has one empty name if anything is due, and `open_questions` counts tasks.
+    bool is_sealed = false;
+    /// Why it cannot be read, as a sentence; then nothing is known but its id and sizes.
+    std::string damaged;
+};
+
+struct TimelineQuery {
+    /// Only those older than this checkpoint.
+    CheckpointId before = {};
+    /// At most this many; at least 1.
+    std::size_t limit = 100;
+};
+
+/// The checkpoints of a log, newest first, all branches of it: those whose parent is not the one behind them are forks.
+/// `log.checkpoint_id` does not count. A record that cannot be read is marked as `damaged` and stops nothing; an
+/// EncryptedSaver without the right key refuses the thread (CorruptCheckpointError).
+/// Errors: InvalidArgumentError without a thread or with a limit of 0; what the saver throws. Cost: a read of so many
+/// records. Without more entries than `limit` the log ends there.
+std::vector<TimelineEntry> readTimeline(BaseCheckpointSaver& saver, const Config& log, const TimelineQuery& query = {});
+
+/// The logs of a thread, "" the root's, by their namespaces.
+std::vector<std::string> readNamespaces(BaseCheckpointSaver& saver, const ThreadId& thread);
+
+}  // namespace stategraph

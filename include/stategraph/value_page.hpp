@@ -1,0 +1,57 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <stategraph/value.hpp>
+
+namespace stategraph {
+
+enum class ValueKind : std::uint8_t { null, boolean, number, text, bytes, list, map };
+const char* toString(ValueKind kind) noexcept;
+
+/// An element of a list or a map, or a value by itself.
+struct ValueItem {
+    /// Of a map's entry: its key; one that is no text, as JSON. Empty for an element of a list.
+    std::string key;
+    ValueKind kind = ValueKind::null;
+    /// Of a list or map: how many elements; of a text or bytes: how many bytes.
+    std::size_t size = 0;
+    /// As CBOR.
+    std::size_t stored_bytes = 0;
+    /// JSON of what is short enough; else empty, and of a text its beginning.
+    std::string json;
+    /// Whether `json` has all of it.
+    bool is_whole = false;
+};
+
+/// A part of a large value.
+struct ValuePage {
+    /// What the path leads to.
+    ValueItem value;
+    /// Of a list or a map: its elements from `from` on.
+    std::vector<ValueItem> items;
+    std::size_t from = 0;
+};
+
+struct ValuePageQuery {
+    std::size_t from = 0;
+    /// At most this many elements; at least 1.
+    std::size_t count = 50;
+    /// What takes more bytes as CBOR than this is cut (a text) or left out (a list, a map).
+    std::size_t bytes_max = 2'000;
+};
+
+/// A page of what a path leads to inside a value, so that a list of many megabytes can be looked at without making all
+/// of it into JSON. The path is a JSON Pointer (RFC 6901): "" is the value itself, "/messages/3/content" a member of
+/// the fourth element; "~1" stands for "/", "~0" for "~".
+/// Errors: InvalidArgumentError if the path is none, or leads nowhere: it says how far it came. Cost: one pass over the
+/// bytes before the page, and JSON of the page alone.
+ValuePage pageOf(const Value& value, std::string_view path, const ValuePageQuery& query = {});
+
+/// What the path leads to. Errors: the same.
+Value valueAt(const Value& value, std::string_view path);
+
+}  // namespace stategraph

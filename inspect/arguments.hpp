@@ -1,0 +1,47 @@
+#pragma once
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <stategraph/config.hpp>
+
+// The arguments of a command.
+namespace stategraph::inspect {
+
+/// The arguments are wrong: the text says what to write.
+struct UsageError {
+    std::string text;
+};
+
+/// What a command takes beside --store, --ns and --json, which all take.
+struct Accepts {
+    std::size_t places_min = 0;
+    std::size_t places_max = 0;
+    std::vector<std::string_view> flags = {};
+    std::vector<std::string_view> values = {};
+};
+
+class Arguments {
+public:
+    /// Errors: UsageError for an option that is not accepted, one without its value, too few or too many places.
+    Arguments(std::span<const std::string> words, const Accepts& accepts);
+
+    const std::vector<std::string>& places() const noexcept { return places_; }
+    bool has(std::string_view flag) const noexcept { return given_.contains(flag); }
+    std::optional<std::string> value(std::string_view option) const;
+    /// Errors: UsageError if it is none, or less than `least`.
+    std::size_t number(std::string_view option, std::size_t otherwise, std::size_t least) const;
+    /// "90s", "15m", "1h", "2d" as a duration. Errors: UsageError.
+    std::optional<std::chrono::seconds> age(std::string_view option) const;
+
+private:
+    std::vector<std::string> places_;
+    std::map<std::string, std::string, std::less<>> given_;
+};
+
+}  // namespace stategraph::inspect

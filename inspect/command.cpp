@@ -1,0 +1,196 @@
+#include <stategraph/inspect/command.hpp>
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <iostream>
+#include <utility>
+
+#include <stategraph/error.hpp>
+
+#include "inspect/commands.hpp"
+
+namespace stategraph::inspect {
+namespace {
+
+const Command* find(std::string_view name) {
+    const auto found = std::ranges::find(commands(), name, &Command::name);
+    return found == commands().end() ? nullptr : &*found;
+}
+
+void printUsage(std::ostream& out, const Command& command) {
+    out << "stategraph " << command.name << (command.arguments.empty() ? "" : " ") << command.arguments << "\n    "
+        << command.text << '\n';
+}
+
+void printHelp(std::ostream& out) {
+    out << "stategraph COMMAND [ARGUMENTS]: threads of a store, read without the program that made them.\n\n";
+    for (const Command& command : commands()) printUsage(out, command);
+    out << "\nA checkpoint is THREAD (the newest), THREAD@STEP, THREAD@ID or THREAD@~N (N before the newest).\n"
+           "--store PATH     the database, a folder of RocksDB's or a file of SQLite's; without it\n"
+           "                 STATEGRAPH_STORE, this folder if it is one, or checkpoints\n"
+           "--ns NAMESPACE   the log of a subgraph\n"
+           "--json           the same as JSON\n"
+           "Exit codes: 0 done; 1 not there, or diff and check found something; 2 wrong arguments; 3 the store cannot "
+           "be "
+           "read.\n";
+}
+
+// For bash: source <(stategraph completion)
+void printCompletion(std::ostream& out) {
+    out << "_stategraph() {\n  local word=${COMP_WORDS[COMP_CWORD]}\n  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+           "    COMPREPLY=($(compgen -W \"";
+    for (const Command& command : commands()) out << command.name << ' ';
+    out << "help completion\" -- \"$word\"))\n    return\n  fi\n  case ${COMP_WORDS[1]} in\n";
+    for (const Command& command : commands()) {
+        out << "  " << command.name << ") COMPREPLY=($(compgen -W \"--store --ns --json";
+        for (const auto flag : command.accepts.flags) out << ' ' << flag;
+        for (const auto value : command.accepts.values) out << ' ' << value;
+        out << "\" -- \"$word\")) ;;\n";
+    }
+    out << "  esac\n  if [[ $word != -* ]]; then COMPREPLY=(); compopt -o default; fi\n}\ncomplete -F _stategraph "
+           "stategraph\n";
+}
+
+Exit run(std::span<const std::string> words, std::ostream& out, std::ostream& error, const CommandOptions& options) {
+    if (words.empty() || words[0] == "help" || words[0] == "--help" || words[0] == "-h") {
+        const Command* const about = words.size() > 1 ? find(words[1]) : nullptr;
+        if (about != nullptr) {
+            printUsage(out, *about);
+        } else {
+            printHelp(words.empty() ? error : out);
+        }
+        return words.empty() ? Exit::usage : Exit::done;
+    }
+    if (words[0] == "completion") {
+        printCompletion(out);
+        return Exit::done;
+    }
+    const Command* const command = find(words[0]);
+    if (command == nullptr) throw UsageError{"there is no command '" + words[0] + "'; 'stategraph help' lists them"};
+    const Arguments arguments(words.subspan(1), command->accepts);
+    if (arguments.has("--help")) {
+        printUsage(out, *command);
+        return Exit::done;
+    }
+    const bool for_writing = (command->writes && !arguments.has("--dry-run")) || arguments.has("--write");
+    const auto saver = openStore(arguments, options, for_writing, command->follows);
+    Terminal terminal(out, options.colour && !arguments.has("--json"), options.columns);
+    Call call{arguments, *saver,
+              terminal,  options.in != nullptr ? *options.in : std::cin,
+              saver,     storeName(arguments, options)};
+    return command->run(call);
+}
+
+}  // namespace
+
+std::span<const Command> commands() {
+    static const std::array<Command, 15> all = {{
+        {"ls",
+         "[--status STATUS] [--since 1h] [--text TEXT] [--limit N]",
+         "Lists threads, the newest first: status, age, step, what is due, questions, errors.",
+         {.values = {"--status", "--since", "--text", "--limit"}},
+         listThreads},
+        {"log",
+         "THREAD [--graph] [--limit N]",
+         "Lists a thread's checkpoints, the newest first; --graph draws its branches.",
+         {.places_min = 1, .places_max = 1, .flags = {"--graph"}, .values = {"--limit"}},
+         showLog},
+        {"show",
+         "CHECKPOINT [--channel C] [--path /a/0] [--from N] [--count N] [--subgraphs]",
+         "Shows a checkpoint: tasks, questions, errors, values; or a page of one value.",
+         {.places_min = 1,
+          .places_max = 1,
+          .flags = {"--subgraphs"},
+          .values = {"--channel", "--path", "--from", "--count"}},
+         showCheckpoint},
+        {"diff",
+         "CHECKPOINT [CHECKPOINT]",
+         "Shows what a checkpoint changed, or what differs between two.",
+         {.places_min = 1, .places_max = 2},
+         showDifference},
+        {"why",
+         "CHECKPOINT [TASK]",
+         "Says what made the tasks of a checkpoint due.",
+         {.places_min = 1, .places_max = 2},
+         showCauses},
+        {"blame",
+         "CHECKPOINT CHANNEL [--limit N]",
+         "Says which tasks wrote a channel, back to the first.",
+         {.places_min = 2, .places_max = 2, .values = {"--limit"}},
+         showWriters},
+        {"graph",
+         "CHECKPOINT",
+         "Shows the graph that made a checkpoint, as it was.",
+         {.places_min = 1, .places_max = 1},
+         showGraph},
+        {"stats",
+         "[THREAD] [--threads]",
+         "Counts bytes: by kind, by channel, with --threads by thread.",
+         {.places_min = 0, .places_max = 1, .flags = {"--threads"}},
+         showStats},
+        {"check", "", "Reads every record, and lists the threads that are damaged.", {}, checkStore},
+        {"answer",
+         "THREAD [QUESTION] VALUE",
+         "Stores the answer to a question, named by its id or key; the program takes it when it resumes the thread.",
+         {.places_min = 2, .places_max = 3},
+         answerQuestion,
+         true},
+        {"fork",
+         "CHECKPOINT [--note TEXT]",
+         "Makes a copy of a checkpoint the thread's newest; the program runs on from there when it resumes the thread.",
+         {.places_min = 1, .places_max = 1, .values = {"--note"}},
+         forkThread,
+         true},
+        {"export",
+         "THREAD [FILE]",
+         "Writes a thread, every namespace, as lines of JSON.",
+         {.places_min = 1, .places_max = 2},
+         exportRows},
+        {"import",
+         "[FILE] [--as THREAD] [--create]",
+         "Makes a thread of what export wrote.",
+         {.places_min = 0, .places_max = 1, .flags = {"--create"}, .values = {"--as"}},
+         importRows,
+         true},
+        {"prune",
+         "[THREAD] [--keep-last N] [--older-than 30d] [--unused 90d] [--dry-run]",
+         "Drops old checkpoints, or whole threads that nobody uses; --dry-run says how many.",
+         {.places_min = 0,
+          .places_max = 1,
+          .flags = {"--dry-run"},
+          .values = {"--keep-last", "--older-than", "--unused"}},
+         pruneThreads,
+         true},
+        {"serve",
+         "[--port N] [--write] [--redact PATTERN,PATTERN] [--key KEY]",
+         "Serves a page over the store on this machine, and prints its address. --write lets it store answers and "
+         "forks, for which no other process may have the database open.",
+         {.flags = {"--write"}, .values = {"--port", "--redact", "--key"}},
+         serveStore,
+         false,
+         true},
+    }};
+    return all;
+}
+
+Exit runCommand(std::span<const std::string> arguments, std::ostream& out, std::ostream& error,
+                const CommandOptions& options) {
+    try {
+        return run(arguments, out, error, options);
+    } catch (const UsageError& usage) {
+        error << "stategraph: " << plain(usage.text) << '\n';
+        return Exit::usage;
+    } catch (const NotFound& nothing) {
+        error << "stategraph: " << plain(nothing.text) << '\n';
+        return Exit::no;
+    } catch (const InvalidArgumentError& wrong) {
+        error << "stategraph: " << plain(wrong.what()) << '\n';
+        return Exit::usage;
+    } catch (const std::exception& failed) {
+        error << "stategraph: " << plain(failed.what()) << '\n';
+        return Exit::failed;
+    }
+}
+
+}  // namespace stategraph::inspect

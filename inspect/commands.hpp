@@ -1,0 +1,62 @@
+#pragma once
+#include <istream>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <stategraph/inspect/command.hpp>
+
+#include "inspect/arguments.hpp"
+#include "inspect/store.hpp"
+#include "inspect/terminal.hpp"
+
+// The commands, one function each.
+namespace stategraph::inspect {
+
+/// What every command is given.
+struct Call {
+    const Arguments& arguments;
+    BaseCheckpointSaver& saver;
+    Terminal& terminal;
+    std::istream& in;
+    /// The same, for who keeps it, and what it was opened by.
+    std::shared_ptr<BaseCheckpointSaver> shared_saver = {};
+    std::string store = {};
+
+    bool asJson() const noexcept { return arguments.has("--json"); }
+    const std::string& place(std::size_t i) const { return arguments.places().at(i); }
+};
+
+struct Command {
+    std::string_view name;
+    /// The arguments, as help shows them.
+    std::string_view arguments;
+    std::string_view text;
+    Accepts accepts;
+    Exit (*run)(Call& call);
+    bool writes = false;
+    /// Reads what a writing process adds while it works.
+    bool follows = false;
+};
+
+/// All of them, in the order in which help lists them.
+std::span<const Command> commands();
+
+Exit listThreads(Call& call);
+Exit showLog(Call& call);
+Exit showCheckpoint(Call& call);
+Exit showDifference(Call& call);
+Exit showCauses(Call& call);
+Exit showWriters(Call& call);
+Exit showGraph(Call& call);
+Exit showStats(Call& call);
+Exit checkStore(Call& call);
+Exit answerQuestion(Call& call);
+Exit forkThread(Call& call);
+Exit exportRows(Call& call);
+Exit importRows(Call& call);
+Exit pruneThreads(Call& call);
+Exit serveStore(Call& call);
+
+}  // namespace stategraph::inspect

@@ -1,0 +1,171 @@
+#include "inspect/http/api.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include <stategraph/error.hpp>
+#include <stategraph/read_checkpoint.hpp>
+
+#include "inspect/http/api_call.hpp"
+
+namespace stategraph::inspect {
+namespace {
+
+using Needs = ApiRow::Needs;
+
+constexpr ApiRow rows[] = {
+    {"GET", "about", about},
+    {"GET", "threads", threads},
+    {"GET", "questions", questions},
+    {"GET", "stats", storeStats},
+    {"GET", "threads/:thread/logs", logs},
+    {"GET", "threads/:thread/timeline", timeline},
+    {"GET", "threads/:thread/head", head},
+    {"GET", "threads/:thread/stats", threadStats},
+    {"GET", "threads/:thread/export", exportLines},
+    {"GET", "threads/:thread/checkpoints/:checkpoint", checkpoint},
+    {"GET", "threads/:thread/checkpoints/:checkpoint/values", valuePage},
+    {"GET", "threads/:thread/checkpoints/:checkpoint/value", wholeValue},
+    {"GET", "threads/:thread/checkpoints/:checkpoint/changes", changes},
+    {"GET", "threads/:thread/checkpoints/:checkpoint/difference", difference},
+    {"GET", "threads/:thread/checkpoints/:checkpoint/causes", causes},
+    {"GET", "threads/:thread/checkpoints/:checkpoint/writers", writers},
+    {"GET", "threads/:thread/checkpoints/:checkpoint/graph", graph},
+    {"POST", "threads/:thread/answer", storeAnswer, Needs::write},
+    {"POST", "threads/:thread/checkpoints/:checkpoint/fork", storeFork, Needs::write},
+    {"POST", "threads/:thread/checkpoints/:checkpoint/edit", storeEdit, Needs::graph},
+    {"POST", "threads/:thread/run", beginRun, Needs::graph},
+    {"POST", "threads/:thread/stop", stopRun, Needs::graph},
+};
+
+bool fits(std::string_view path, ApiCall& call) {
+    for (const std::string& segment : call.request.segments) {
+        if (path.empty()) return false;
+        const std::string_view wanted = path.substr(0, path.find('/'));
+        path.remove_prefix(std::min(wanted.size() + 1, path.size()));
+        if (wanted == ":thread") {
+            call.thread = segment;
+        } else if (wanted == ":checkpoint") {
+            call.checkpoint = segment;
+        } else if (wanted != segment) {
+            return false;
+        }
+    }
+    return path.empty();
+}
+
+const ApiRow& rowOf(ApiCall& call) {
+    const std::string_view method = call.request.request.method();
+    bool has_other = false;
+    for (const ApiRow& row : rows) {
+        if (!fits(row.path, call)) continue;
+        if (row.method == method || (row.method == "GET" && method == "HEAD")) return row;
+        has_other = true;
+    }
+    if (has_other) throw Refused{405, "this takes another method"};
+    throw Refused{404, "there is no such operation; docs/inspector_api.md lists them"};
+}
+
+// Takes as long for any key of this length.
+bool isKey(std::string_view given, std::string_view wanted) noexcept {
+    if (given.size() != wanted.size()) return false;
+    unsigned differs = 0;
+    for (std::size_t i = 0; i < given.size(); ++i)
+        differs |= static_cast<unsigned char>(given[i]) ^ static_cast<unsigned char>(wanted[i]);
+    return differs == 0;
+}
+
+void admit(const Api& api, const serve::HandlerRequest& request) {
+    if (!isKey(request.request.header("X-Stategraph-Key"), api.options().key))
+        throw Refused{401, "the key is missing or wrong; open the address that the program has printed"};
+    if (request.request.method() != "POST") return;
+    const std::string_view origin = request.request.header("Origin");
+    if (origin != "http://" + std::string(request.request.header("Host")))
+        throw Refused{403, "a page of another origin may not write here"};
+}
+
+serve::HandlerAnswer refusal(const Refused& why) {
+    struct View {
+        std::string error;
+        static constexpr auto fields() { return stategraph::fields(field("error", &View::error)); }
+    };
+    return {.status = why.status, .body = toJson(View{why.text}) + "\n"};
+}
+
+}  // namespace
+
+std::string ApiCall::text(const std::string& name) const {
+    const auto found = request.query.find(name);
+    return found == request.query.end() ? std::string() : found->second;
+}
+
+std::size_t ApiCall::number(const std::string& name, std::size_t otherwise, std::size_t least, std::size_t most) const {
+    const std::string given = text(name);
+    if (given.empty()) return otherwise;
+    std::size_t number = 0;
+    const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), number);
+    if (error != std::errc() || end != given.data() + given.size() || number < least || number > most) {
+        throw InvalidArgumentError(name + " must be a whole number from " + std::to_string(least) + " to " +
+                                   std::to_string(most));
+    }
+    return number;
+}
+
+Config ApiCall::config() const {
+    Config config{.thread_id = ThreadId(thread), .checkpoint_id = {}, .checkpoint_ns = text("ns")};
+    if (!checkpoint.empty() && checkpoint != "newest") config.checkpoint_id = CheckpointId(checkpoint);
+    return config;
+}
+
+Api::Api(std::shared_ptr<BaseCheckpointSaver> saver, ServerOptions options)
+    : saver_(std::move(saver)),
+      options_(std::move(options)),
+      redaction_(options_.redact),
+      cache_(8, std::size_t{256} << 20U),
+      runs_(64) {
+    if (!saver_) throw InvalidArgumentError("inspect::Server needs a saver; it was given none");
+}
+
+void Api::add(const std::string& name, std::shared_ptr<ServedGraph> graph) {
+    const stategraph::detail::LockGuard lock(mutex_);
+    if (name.empty() || !graphs_.emplace(name, std::move(graph)).second)
+        throw InvalidArgumentError("inspect::Server::add needs a name that is not taken: '" + name + "'");
+}
+
+std::map<std::string, std::shared_ptr<ServedGraph>> Api::graphs() const {
+    const stategraph::detail::LockGuard lock(mutex_);
+    return graphs_;
+}
+
+std::shared_ptr<const Value> Api::values(const Config& checkpoint) {
+    if (checkpoint.checkpoint_id) {
+        if (auto kept = cache_.find(checkpoint)) return kept;
+    }
+    auto snapshot = readCheckpoint(*saver_, checkpoint);
+    if (!snapshot) return nullptr;
+    auto values = std::make_shared<const Value>(redaction_.apply(std::move(snapshot->values_as_cbor), ""));
+    cache_.add(snapshot->config, values);
+    return values;
+}
+
+serve::HandlerAnswer Api::answer(const serve::HandlerRequest& request) {
+    try {
+        admit(*this, request);
+        ApiCall call{*this, request};
+        const ApiRow& row = rowOf(call);
+        if (row.needs != Needs::nothing && !options_.write)
+            throw Refused{403, "this inspector is read-only: its program has to allow writing (ServerOptions::write)"};
+        if (row.needs == Needs::graph && graphs().empty()) {
+            throw Refused{403,
+                          "this inspector has no graph, and can neither edit nor run: a program can (Server::add)"};
+        }
+        return row.run(call);
+    } catch (const Refused& refused) {
+        return refusal(refused);
+    } catch (const NotFound& nothing) {
+        return refusal({404, nothing.text});
+    }
+}
+
+}  // namespace stategraph::inspect

@@ -1,0 +1,45 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+
+#include <stategraph/detail/mutex.hpp>
+#include <stategraph/inspect/server.hpp>
+#include <stategraph/serve/handler.hpp>
+
+#include "inspect/http/page_runs.hpp"
+#include "inspect/http/redaction.hpp"
+#include "inspect/http/value_cache.hpp"
+
+namespace stategraph::inspect {
+
+/// What the page asks for: /api/…, as docs/inspector_api.md lists it. Needs no socket, so that tests and fuzzers call
+/// it. Safe from any thread.
+class Api {
+public:
+    /// Errors: InvalidArgumentError for a null saver or an empty pattern.
+    Api(std::shared_ptr<BaseCheckpointSaver> saver, ServerOptions options);
+
+    void add(const std::string& name, std::shared_ptr<ServedGraph> graph);
+    /// Errors: what the operations throw, which the server answers with 4xx and 5xx.
+    serve::HandlerAnswer answer(const serve::HandlerRequest& request);
+
+    const ServerOptions& options() const noexcept { return options_; }
+    const Redaction& redaction() const noexcept { return redaction_; }
+    BaseCheckpointSaver& saver() const noexcept { return *saver_; }
+    PageRuns& runs() noexcept { return runs_; }
+    std::map<std::string, std::shared_ptr<ServedGraph>> graphs() const;
+    /// The values of a checkpoint, without what is redacted; null if there is no such checkpoint.
+    std::shared_ptr<const Value> values(const Config& checkpoint);
+
+private:
+    const std::shared_ptr<BaseCheckpointSaver> saver_;
+    const ServerOptions options_;
+    const Redaction redaction_;
+    ValueCache cache_;
+    PageRuns runs_;
+    mutable stategraph::detail::Mutex mutex_;
+    std::map<std::string, std::shared_ptr<ServedGraph>> graphs_ SG_GUARDED_BY(mutex_);
+};
+
+}  // namespace stategraph::inspect

@@ -1,0 +1,354 @@
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include <stategraph/error.hpp>
+#include <stategraph/export.hpp>
+#include <stategraph/graph_description.hpp>
+#include <stategraph/read_checkpoint.hpp>
+#include <stategraph/stats.hpp>
+#include <stategraph/version.hpp>
+
+#include "inspect/http/api_call.hpp"
+#include "inspect/http/http_views.hpp"
+#include "inspect/thread_list.hpp"
+
+// The operations that only read.
+namespace stategraph::inspect {
+namespace {
+
+std::string versionText() {
+    return std::to_string(STATEGRAPH_VERSION_MAJOR) + "." + std::to_string(STATEGRAPH_VERSION_MINOR) + "." +
+           std::to_string(STATEGRAPH_VERSION_PATCH);
+}
+
+/// More than this is read by pages, not as one value.
+constexpr std::size_t whole_bytes_max = 4'000'000;
+constexpr std::size_t export_bytes_max = std::size_t{256} << 20U;
+
+template <class View>
+serve::HandlerAnswer json(const View& view) {
+    return {.body = toJson(view) + "\n"};
+}
+
+[[noreturn]] void failMissing(const Config& config) {
+    throw NotFound{"thread '" + config.thread_id.toString() + "' has no such checkpoint" +
+                   (config.checkpoint_ns.empty() ? "" : " in namespace '" + config.checkpoint_ns + "'")};
+}
+
+/// With the id of the newest filled in.
+Config existing(const ApiCall& call) {
+    Config config = call.config();
+    const auto tuple = call.api.saver().getTuple(
+        {.log = {config.thread_id.view(), config.checkpoint_ns}, .checkpoint_id = config.checkpoint_id});
+    if (!tuple) failMissing(config);
+    config.checkpoint_id = tuple->id;
+    return config;
+}
+
+struct AboutView {
+    std::string store;
+    bool write = false;
+    bool app = false;
+    std::vector<std::string> graphs;
+    std::string version;
+    std::vector<std::string> redacted;
+    static constexpr auto fields() {
+        return stategraph::fields(field("store", &AboutView::store), field("write", &AboutView::write),
+                                  field("app", &AboutView::app), field("graphs", &AboutView::graphs),
+                                  field("version", &AboutView::version), field("redacted", &AboutView::redacted));
+    }
+};
+
+struct ThreadsView {
+    std::vector<ThreadView> threads;
+    std::optional<std::string> next;
+    std::map<std::string, std::uint64_t> counts;
+    static constexpr auto fields() {
+        return stategraph::fields(field("threads", &ThreadsView::threads), field("next", &ThreadsView::next),
+                                  field("counts", &ThreadsView::counts));
+    }
+};
+
+struct OpenQuestionView {
+    std::string thread_id;
+    std::string checkpoint_id;
+    std::vector<std::string> next;
+    std::string id;
+    std::string key;
+    Value value;
+    std::string asked_at;
+    static constexpr auto fields() {
+        return stategraph::fields(field("thread_id", &OpenQuestionView::thread_id),
+                                  field("checkpoint_id", &OpenQuestionView::checkpoint_id),
+                                  field("next", &OpenQuestionView::next), field("id", &OpenQuestionView::id),
+                                  field("key", &OpenQuestionView::key), field("value", &OpenQuestionView::value),
+                                  field("asked_at", &OpenQuestionView::asked_at));
+    }
+};
+struct QuestionsView {
+    std::vector<OpenQuestionView> questions;
+    std::optional<std::string> next;
+    static constexpr auto fields() {
+        return stategraph::fields(field("questions", &QuestionsView::questions), field("next", &QuestionsView::next));
+    }
+};
+
+struct LogsView {
+    std::vector<std::string> namespaces;
+    static constexpr auto fields() { return stategraph::fields(field("namespaces", &LogsView::namespaces)); }
+};
+struct TimelineView {
+    std::vector<CheckpointView> checkpoints;
+    bool more = false;
+    static constexpr auto fields() {
+        return stategraph::fields(field("checkpoints", &TimelineView::checkpoints), field("more", &TimelineView::more));
+    }
+};
+struct HeadView {
+    std::optional<std::string> checkpoint_id;
+    std::uint64_t newer = 0;
+    std::string mark;
+    bool running = false;
+    std::string run_error;
+    static constexpr auto fields() {
+        return stategraph::fields(field("checkpoint_id", &HeadView::checkpoint_id), field("newer", &HeadView::newer),
+                                  field("mark", &HeadView::mark), field("running", &HeadView::running),
+                                  field("run_error", &HeadView::run_error));
+    }
+};
+
+struct DifferencesView {
+    std::vector<DifferenceView> channels;
+    static constexpr auto fields() { return stategraph::fields(field("channels", &DifferencesView::channels)); }
+};
+struct AllCausesView {
+    std::vector<TaskCausesView> tasks;
+    static constexpr auto fields() { return stategraph::fields(field("tasks", &AllCausesView::tasks)); }
+};
+struct WritersView {
+    std::vector<WriterLineView> entries;
+    std::optional<std::string> more;
+    static constexpr auto fields() {
+        return stategraph::fields(field("entries", &WritersView::entries), field("more", &WritersView::more));
+    }
+};
+
+}  // namespace
+
+serve::HandlerAnswer about(ApiCall& call) {
+    const ServerOptions& options = call.api.options();
+    AboutView view{.store = options.store,
+                   .write = options.write,
+                   .app = false,
+                   .graphs = {},
+                   .version = versionText(),
+                   .redacted = call.api.redaction().patterns()};
+    for (const auto& [name, graph] : call.api.graphs()) view.graphs.push_back(name);
+    view.app = options.write && !view.graphs.empty();
+    return json(view);
+}
+
+serve::HandlerAnswer threads(ApiCall& call) {
+    ThreadFilter filter{.limit = call.number("limit", 50, 1, 1000)};
+    filter.shown = [&call](Value question) { return call.api.redaction().apply(std::move(question), ""); };
+    if (const auto status = call.text("status"); !status.empty()) filter.status = status;
+    if (const auto text = call.text("text"); !text.empty()) filter.text = text;
+    if (!call.text("since_s").empty()) filter.since = std::chrono::seconds(call.number("since_s", 0, 0, 4'000'000'000));
+    if (const auto after = call.text("after"); !after.empty()) filter.before = CheckpointId(after);
+    ThreadList list = listThreadsOf(call.api.saver(), filter);
+    ThreadsView view{.threads = std::move(list.threads), .next = {}, .counts = std::move(list.counts)};
+    if (list.more > 0) view.next = view.threads.back().checkpoint_id;
+    return json(view);
+}
+
+serve::HandlerAnswer questions(ApiCall& call) {
+    const std::size_t limit = call.number("limit", 50, 1, 1000);
+    const CheckpointId before = call.text("after").empty() ? CheckpointId() : CheckpointId(call.text("after"));
+    std::vector<UnfinishedThread> asking;
+    for (UnfinishedThread& thread : call.api.saver().unfinishedThreads()) {
+        if (thread.interrupts.empty() || (before && thread.checkpoint_id >= before)) continue;
+        asking.push_back(std::move(thread));
+    }
+    std::ranges::sort(asking, std::ranges::greater{}, &UnfinishedThread::checkpoint_id);
+    QuestionsView view;
+    for (const UnfinishedThread& thread : asking) {
+        // All of a thread's stay on one page.
+        if (view.questions.size() >= limit) {
+            view.next = view.questions.back().checkpoint_id;
+            break;
+        }
+        for (const Interrupt& asked : thread.interrupts) {
+            view.questions.push_back({thread.thread_id, thread.checkpoint_id.toString(), thread.next,
+                                      asked.id.toString(), asked.key, call.api.redaction().apply(asked.value, ""),
+                                      isoTime(thread.checkpoint_id.time())});
+        }
+    }
+    return json(view);
+}
+
+serve::HandlerAnswer logs(ApiCall& call) {
+    LogsView view{readNamespaces(call.api.saver(), ThreadId(call.thread))};
+    if (view.namespaces.empty()) failMissing(call.config());
+    return json(view);
+}
+
+serve::HandlerAnswer timeline(ApiCall& call) {
+    TimelineQuery query{.before = {}, .limit = call.number("limit", 500, 1, 2000)};
+    if (const auto before = call.text("before"); !before.empty()) query.before = CheckpointId(before);
+    const auto entries = readTimeline(call.api.saver(), call.config(), query);
+    if (entries.empty() && query.before.empty()) failMissing(call.config());
+    TimelineView view;
+    for (const TimelineEntry& entry : entries) view.checkpoints.push_back(viewOf(entry));
+    view.more = entries.size() == query.limit;
+    return json(view);
+}
+
+serve::HandlerAnswer head(ApiCall& call) {
+    const Config config = call.config();
+    HeadView view;
+    auto entries = readTimeline(call.api.saver(), config, {.before = {}, .limit = 1});
+    if (!entries.empty()) {
+        const TimelineEntry newest = entries.front();
+        view.checkpoint_id = newest.id.toString();
+        view.mark = newest.id.toString() + ":" + std::to_string(newest.writes_bytes) + ":" +
+                    std::to_string(newest.open_questions) + ":" + std::to_string(newest.records);
+        const std::string after = call.text("after");
+        if (!after.empty() && after != *view.checkpoint_id) {
+            const CheckpointId seen(after);
+            entries = readTimeline(call.api.saver(), config, {.before = {}, .limit = 100});
+            view.newer = static_cast<std::uint64_t>(
+                std::ranges::count_if(entries, [&](const TimelineEntry& entry) { return entry.id > seen; }));
+        }
+    }
+    const PageRun run = call.api.runs().last(call.thread);
+    view.running = !run.has_ended;
+    view.run_error = run.error;
+    return json(view);
+}
+
+serve::HandlerAnswer checkpoint(ApiCall& call) {
+    const auto snapshot = readCheckpoint(call.api.saver(), call.config(), {.values = false});
+    if (!snapshot) failMissing(call.config());
+    CheckpointPageView view = pageViewOf(*snapshot, call.api.redaction());
+    const auto values = call.api.values(snapshot->config);
+    if (!values) failMissing(call.config());
+    view.values =
+        viewOf(pageOf(call.api.redaction().apply(*values, ""), "", {.from = 0, .count = 1000, .bytes_max = 2000}));
+    return json(view);
+}
+
+serve::HandlerAnswer valuePage(ApiCall& call) {
+    const auto values = call.api.values(call.config());
+    if (!values) failMissing(call.config());
+    const ValuePageQuery query{.from = call.number("from", 0, 0, SIZE_MAX),
+                               .count = call.number("count", 100, 1, 1000),
+                               .bytes_max = call.number("bytes_max", 2000, 1, 100'000)};
+    return json(viewOf(pageOf(*values, call.text("path"), query)));
+}
+
+serve::HandlerAnswer wholeValue(ApiCall& call) {
+    const auto values = call.api.values(call.config());
+    if (!values) failMissing(call.config());
+    const Value value = valueAt(*values, call.text("path"));
+    if (value.bytes().size() > whole_bytes_max)
+        throw Refused{413, "this value has " + std::to_string(value.bytes().size()) + " bytes; read it by pages"};
+    return {.body = value.toJson() + "\n"};
+}
+
+serve::HandlerAnswer changes(ApiCall& call) {
+    const auto found = readChanges(call.api.saver(), call.config());
+    if (!found) failMissing(call.config());
+    ChangesView view{
+        .is_whole = found->is_whole, .supersteps = found->supersteps, .bytes = found->bytes, .changes = {}};
+    for (const ChannelChange& change : found->changes) {
+        OperationView operation{.channel = change.channel, .change = toString(change.change), .value = {}, .cut = {}};
+        if (change.change != Change::clear) {
+            ShownValue shown = shownValue(call.api.redaction().apply(change.value, change.channel));
+            operation.value = std::move(shown.value);
+            operation.cut = std::move(shown.cut);
+        }
+        view.changes.push_back(std::move(operation));
+    }
+    return json(view);
+}
+
+serve::HandlerAnswer difference(ApiCall& call) {
+    const Config after = existing(call);
+    const std::string thread = call.text("to_thread").empty() ? call.thread : call.text("to_thread");
+    ApiCall other{call.api, call.request, thread, call.text("to_checkpoint")};
+    Config before = other.config();
+    before.checkpoint_ns = call.request.query.contains("to_ns") ? call.text("to_ns") : std::string(after.checkpoint_ns);
+    DifferencesView view;
+    std::size_t bytes = 0;
+    for (ChannelDifference& each : readDifference(call.api.saver(), after, before)) {
+        DifferenceView channel{.channel = each.channel, .before = {}, .after = {}};
+        if (each.before) channel.before = call.api.redaction().apply(std::move(*each.before), each.channel);
+        if (each.after) channel.after = call.api.redaction().apply(std::move(*each.after), each.channel);
+        bytes +=
+            (channel.before ? channel.before->bytes().size() : 0) + (channel.after ? channel.after->bytes().size() : 0);
+        view.channels.push_back(std::move(channel));
+    }
+    if (bytes > 2 * whole_bytes_max)
+        throw Refused{413, "the values that differ have " + std::to_string(bytes) + " bytes; read them by pages"};
+    return json(view);
+}
+
+serve::HandlerAnswer causes(ApiCall& call) {
+    AllCausesView view;
+    for (const TaskCauses& task : readCauses(call.api.saver(), call.config())) view.tasks.push_back(viewOf(task));
+    if (view.tasks.empty()) existing(call);
+    return json(view);
+}
+
+serve::HandlerAnswer writers(ApiCall& call) {
+    const std::string channel = call.text("channel");
+    if (channel.empty()) throw InvalidArgumentError("writers needs a channel: ?channel=NAME");
+    const ChannelHistory history =
+        readChannelHistory(call.api.saver(), existing(call), channel, {.limit = call.number("limit", 100, 1, 1000)});
+    WritersView view;
+    for (const ChannelHistoryEntry& entry : history.entries) {
+        WriterView one = inspect::viewOf(entry);
+        ShownValue shown = shownValue(call.api.redaction().apply(std::move(one.value), channel));
+        view.entries.push_back({one.checkpoint_id, one.step, one.source, one.change, std::move(shown.value),
+                                std::move(shown.cut), std::move(one.writers)});
+    }
+    if (history.more) view.more = history.more->checkpoint_id.toString();
+    return json(view);
+}
+
+serve::HandlerAnswer graph(ApiCall& call) {
+    auto found = readGraph(call.api.saver(), existing(call));
+    if (!found) throw NotFound{"no description of this thread's graph is stored"};
+    const Redaction& redaction = call.api.redaction();
+    for (DescribedNode& node : found->nodes) node.metadata = redaction.apply(std::move(node.metadata), "");
+    for (DescribedChannel& channel : found->channels) {
+        if (channel.initial) channel.initial = redaction.apply(std::move(*channel.initial), channel.name);
+    }
+    return json(*found);
+}
+
+serve::HandlerAnswer threadStats(ApiCall& call) {
+    const SaverStats stats = call.api.saver().stats({.thread_id = call.thread, .threads = false});
+    if (stats.total.commits == 0 && stats.damaged.empty()) failMissing(call.config());
+    return json(viewOf(stats));
+}
+
+serve::HandlerAnswer storeStats(ApiCall& call) {
+    return json(viewOf(call.api.saver().stats({.thread_id = {}, .threads = false})));
+}
+
+serve::HandlerAnswer exportLines(ApiCall& call) {
+    if (!call.api.redaction().isEmpty())
+        throw Refused{403, "an export would show what is redacted here; use the command line"};
+    const SaverStats stats = call.api.saver().stats({.thread_id = call.thread, .threads = false});
+    if (stats.total.bytes() > export_bytes_max)
+        throw Refused{413, "this thread is too large for a page; 'stategraph export' writes it to a file"};
+    std::ostringstream lines;
+    exportThread(call.api.saver(), ThreadId(call.thread), lines);
+    return {.content_type = "application/x-ndjson",
+            .body = std::move(lines).str(),
+            .headers = {{"Content-Disposition", "attachment; filename=\"thread.ndjson\""}}};
+}
+
+}  // namespace stategraph::inspect

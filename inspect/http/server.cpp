@@ -1,0 +1,89 @@
+#include <stategraph/inspect/server.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <random>
+#include <utility>
+
+#include <stategraph/error.hpp>
+#include <stategraph/graph_description.hpp>
+#include <stategraph/serve/server.hpp>
+
+#include "inspect/http/api.hpp"
+#include "inspect/http/page.hpp"
+
+namespace stategraph::inspect {
+namespace {
+
+// Scripts, styles and requests of the page itself, and nothing of anybody else's.
+constexpr const char* content_policy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+std::string randomKey() {
+    static constexpr std::string_view letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    std::random_device random;
+    std::string key;
+    for (int i = 0; i < 32; ++i) key += letters[random() % letters.size()];
+    return key;
+}
+
+ServerOptions checkedOptions(ServerOptions options) {
+    if (options.key.empty()) options.key = randomKey();
+    const auto is_plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '_'; };
+    if (options.key.size() < 16 || !std::ranges::all_of(options.key, is_plain))
+        throw InvalidArgumentError("inspect::ServerOptions::key needs at least 16 letters, digits, '-' and '_'");
+    return options;
+}
+
+serve::ServerOptions listening(const ServerOptions& options) {
+    serve::ServerOptions made;
+    made.port = options.port;
+    made.threads = 4;  // a long read stops no other page
+    made.connections_max = 256;
+    made.handle_signals = options.handle_signals;
+    made.headers = {{"Content-Security-Policy", content_policy},
+                    {"Referrer-Policy", "no-referrer"},
+                    {"Cross-Origin-Resource-Policy", "same-origin"},
+                    {"Cross-Origin-Opener-Policy", "same-origin"}};
+    return made;
+}
+
+}  // namespace
+
+struct Server::Impl {
+    Impl(std::shared_ptr<BaseCheckpointSaver> saver, ServerOptions options)
+        : api(std::move(saver), checkedOptions(std::move(options))), http(listening(api.options())) {
+        for (const PageFile& file : pageFiles())
+            http.page(std::string(file.path), std::string(file.content_type), std::string(file.text));
+        if (pageFiles().empty())
+            http.page("/", "text/plain; charset=utf-8", "inspect/web/dist was not there when this program was built\n");
+        http.handle("api", [this](const serve::HandlerRequest& request) { return api.answer(request); });
+    }
+
+    Api api;
+    serve::Server http;  // ends before what it calls
+};
+
+Server::Server(std::shared_ptr<BaseCheckpointSaver> saver, ServerOptions options)
+    : impl_(std::make_unique<Impl>(std::move(saver), std::move(options))) {}
+Server::~Server() = default;
+
+void Server::add(const std::string& name, std::shared_ptr<ServedGraph> graph) {
+    impl_->api.add(name, std::move(graph));
+}
+
+std::string Server::url() const { return "http://127.0.0.1:" + std::to_string(port()) + "/#k=" + key(); }
+std::uint16_t Server::port() const noexcept { return impl_->http.port(); }
+const std::string& Server::key() const noexcept { return impl_->api.options().key; }
+void Server::wait() { impl_->http.wait(); }
+void Server::stop() noexcept { impl_->http.stop(); }
+
+std::vector<std::string> detail::nodesOf(const stategraph::detail::Core& core) {
+    std::vector<std::string> names;
+    for (const DescribedNode& node : stategraph::detail::describeGraph(core).nodes) names.push_back(node.name);
+    return names;
+}
+
+}  // namespace stategraph::inspect

@@ -1,0 +1,141 @@
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <stategraph/answer.hpp>
+#include <stategraph/error.hpp>
+#include <stategraph/fork.hpp>
+
+#include "inspect/http/api_call.hpp"
+#include "inspect/views.hpp"
+
+// The operations that store, and those that a graph runs.
+namespace stategraph::inspect {
+namespace {
+
+struct GivenAnswer {
+    std::optional<std::string> id;
+    std::optional<std::string> key;
+    Value value;
+    static constexpr auto fields() {
+        return stategraph::fields(field("id", &GivenAnswer::id), field("key", &GivenAnswer::key),
+                                  field("value", &GivenAnswer::value));
+    }
+};
+struct ForkBody {
+    std::string note;
+    static constexpr auto fields() { return stategraph::fields(field("note", &ForkBody::note, defaulted)); }
+};
+struct EditBody {
+    std::string graph;
+    Value values;
+    std::optional<std::string> as_node;
+    static constexpr auto fields() {
+        return stategraph::fields(field("graph", &EditBody::graph, defaulted), field("values", &EditBody::values),
+                                  field("as_node", &EditBody::as_node));
+    }
+};
+struct RunBody {
+    std::string graph;
+    std::optional<std::string> checkpoint_id;
+    std::optional<Value> input;
+    std::vector<GivenAnswer> answers;
+    std::string until = "end";
+    static constexpr auto fields() {
+        return stategraph::fields(field("graph", &RunBody::graph, defaulted),
+                                  field("checkpoint_id", &RunBody::checkpoint_id), field("input", &RunBody::input),
+                                  field("answers", &RunBody::answers, defaulted),
+                                  field("until", &RunBody::until, defaulted));
+    }
+};
+
+struct StoredView {
+    std::string checkpoint_id;
+    static constexpr auto fields() { return stategraph::fields(field("checkpoint_id", &StoredView::checkpoint_id)); }
+};
+struct AnsweredView {
+    /// How many questions are still open.
+    std::uint64_t left = 0;
+    static constexpr auto fields() { return stategraph::fields(field("left", &AnsweredView::left)); }
+};
+struct BegunView {
+    std::string run;
+    static constexpr auto fields() { return stategraph::fields(field("run", &BegunView::run)); }
+};
+struct StoppedView {
+    bool stopped = false;
+    static constexpr auto fields() { return stategraph::fields(field("stopped", &StoppedView::stopped)); }
+};
+
+std::vector<Answer> answersOf(std::vector<GivenAnswer> given) {
+    std::vector<Answer> answers;
+    for (GivenAnswer& each : given) {
+        if (each.id.has_value() == each.key.has_value())
+            throw InvalidArgumentError("an answer names its question by id or by key, one of both");
+        if (each.id) {
+            answers.emplace_back(TaskId(*each.id), std::move(each.value));
+        } else {
+            answers.emplace_back(*each.key, std::move(each.value));
+        }
+    }
+    return answers;
+}
+
+std::shared_ptr<ServedGraph> graphOf(const ApiCall& call, const std::string& name) {
+    const auto graphs = call.api.graphs();
+    if (name.empty() && graphs.size() == 1) return graphs.begin()->second;
+    const auto found = graphs.find(name);
+    if (found != graphs.end()) return found->second;
+    std::string names;
+    for (const auto& [each, graph] : graphs) names += (names.empty() ? "" : ", ") + each;
+    throw InvalidArgumentError("there is no graph '" + name + "' here; there are: " + names);
+}
+
+// What the page stores says so, so that a history shows it.
+Metadata byInspector(const std::string& note) {
+    Metadata metadata = {{"by", "stategraph inspector"}};
+    if (!note.empty()) metadata.push_back({"note", note});
+    return metadata;
+}
+
+}  // namespace
+
+serve::HandlerAnswer storeAnswer(ApiCall& call) {
+    const auto answers = answersOf({call.body<GivenAnswer>()});
+    const auto left =
+        answer(call.api.saver(), {.thread_id = ThreadId(call.thread)}, answers, {.durability = Durability::sync});
+    return {.body = toJson(AnsweredView{left.size()}) + "\n"};
+}
+
+serve::HandlerAnswer storeFork(ApiCall& call) {
+    const auto body = call.body<ForkBody>();
+    const Config made =
+        fork(call.api.saver(), call.config(), {.metadata = byInspector(body.note), .durability = Durability::sync});
+    return {.body = toJson(StoredView{made.checkpoint_id.toString()}) + "\n"};
+}
+
+serve::HandlerAnswer storeEdit(ApiCall& call) {
+    const auto body = call.body<EditBody>();
+    const Config made = graphOf(call, body.graph)->edit(call.config(), body.values, body.as_node);
+    return {.body = toJson(StoredView{made.checkpoint_id.toString()}) + "\n"};
+}
+
+serve::HandlerAnswer beginRun(ApiCall& call) {
+    auto body = call.body<RunBody>();
+    if (body.until != "end" && body.until != "next") throw InvalidArgumentError("until must be end or next");
+    if (body.input && !body.answers.empty()) throw InvalidArgumentError("a run takes an input or answers, not both");
+    const auto graph = graphOf(call, body.graph);
+    RunConfig config{.metadata = byInspector("")};
+    if (body.checkpoint_id) config.checkpoint_id = CheckpointId(*body.checkpoint_id);
+    if (body.until == "next") config.interrupt_after = NodeNames(graph->nodes());
+    const serve::Begin work = body.answers.empty() ? graph->begin(body.input.value_or(Value()))
+                                                   : graph->begin(answersOf(std::move(body.answers)));
+    call.api.runs().begin(call.thread, std::move(config), work);
+    return {.status = 202, .body = toJson(BegunView{"under way"}) + "\n"};
+}
+
+serve::HandlerAnswer stopRun(ApiCall& call) {
+    return {.body = toJson(StoppedView{call.api.runs().stop(call.thread)}) + "\n"};
+}
+
+}  // namespace stategraph::inspect

@@ -1,0 +1,58 @@
+#include <algorithm>
+
+#include "inspect/commands.hpp"
+#include "inspect/thread_list.hpp"
+
+namespace stategraph::inspect {
+namespace {
+
+Colour colourOf(const std::string& status) {
+    if (status == "failed" || status == "damaged") return Colour::red;
+    if (status == "interrupted") return Colour::yellow;
+    return status == "done" ? Colour::green : Colour::blue;
+}
+
+void print(Call& call, const std::vector<ThreadView>& threads) {
+    std::size_t width = 6;
+    for (const ThreadView& thread : threads)
+        width = std::max(width, std::min<std::size_t>(plain(thread.thread_id).size(), 40));
+    const auto now = std::chrono::system_clock::now();
+    for (const ThreadView& thread : threads) {
+        std::string name = cut(plain(thread.thread_id), 40);
+        name.resize(std::max(name.size(), width), ' ');
+        std::string status = thread.status;
+        status.resize(11, ' ');
+        std::string age = ageText(now - CheckpointId(thread.checkpoint_id).time());
+        age.insert(0, age.size() < 7 ? 7 - age.size() : 0, ' ');
+        std::string step = std::to_string(thread.step);
+        step.insert(0, step.size() < 5 ? 5 - step.size() : 0, ' ');
+        std::string what;
+        for (const auto& next : thread.next) what += (what.empty() ? "" : ", ") + plain(next);
+        for (const Value& question : thread.questions) what += "  ? " + plain(question.toJson());
+        if (!thread.error.empty()) what += "  ! " + plain(thread.error);
+        call.terminal.out() << name << "  " << call.terminal.in(colourOf(thread.status), status) << age << step << "  "
+                            << call.terminal.fit(what, width + 27) << '\n';
+    }
+}
+
+}  // namespace
+
+Exit listThreads(Call& call) {
+    const ThreadFilter filter{.status = call.arguments.value("--status"),
+                              .since = call.arguments.age("--since"),
+                              .text = call.arguments.value("--text"),
+                              .limit = call.arguments.number("--limit", 50, 1)};
+    const ThreadList list = listThreadsOf(call.saver, filter);
+    if (call.asJson()) {
+        call.terminal.out() << toJson(list.threads) << '\n';
+        return Exit::done;
+    }
+    print(call, list.threads);
+    if (list.more > 0) {
+        const std::string more = "… " + std::to_string(list.more) + " more; --limit shows them";
+        call.terminal.out() << call.terminal.in(Colour::dim, more) << '\n';
+    }
+    return Exit::done;
+}
+
+}  // namespace stategraph::inspect

@@ -1,0 +1,171 @@
+#include <utility>
+
+#include <stategraph/checkpoint_changes.hpp>
+#include <stategraph/read_checkpoint.hpp>
+
+#include "inspect/commands.hpp"
+#include "inspect/views.hpp"
+
+// diff: what a checkpoint changed, or what differs between two; why and blame: who did it.
+namespace stategraph::inspect {
+namespace {
+
+std::vector<ChangeView> changesOf(const CheckpointChanges& changes) {
+    std::vector<ChangeView> views;
+    for (const ChannelChange& change : changes.changes) {
+        ChangeView view{.channel = change.channel, .change = toString(change.change), .before = {}, .after = {}};
+        if (change.change != Change::clear) view.after = change.value;
+        views.push_back(std::move(view));
+    }
+    return views;
+}
+
+std::vector<ChangeView> changesOf(std::vector<ChannelDifference> differences) {
+    std::vector<ChangeView> views;
+    for (ChannelDifference& each : differences)
+        views.push_back({each.channel, "differs", std::move(each.before), std::move(each.after)});
+    return views;
+}
+
+bool isList(const std::optional<Value>& value) {
+    return value && Decoder(value->bytes()).peek() == Decoder::Type::array;
+}
+
+std::vector<std::string> itemsOf(const Value& list) {
+    std::vector<std::string> items;
+    Decoder in(list.bytes());
+    for (std::size_t count = in.array(); count > 0; --count) items.push_back(cborToJson(in.raw()));
+    return items;
+}
+
+class Printer {
+public:
+    explicit Printer(Call& call) : call_(call) {}
+
+    void print(const ChangeView& view) {
+        call_.terminal.out() << call_.terminal.in(Colour::bold, plain(view.channel)) << "  "
+                             << call_.terminal.in(Colour::dim, view.change) << '\n';
+        if (view.change == "append") {
+            for (const auto& item : itemsOf(*view.after)) line('+', item);
+        } else if (isList(view.before) && isList(view.after)) {
+            lists(itemsOf(*view.before), itemsOf(*view.after));
+        } else {
+            if (view.before) line('-', view.before->toJson());
+            if (view.after) line('+', view.after->toJson());
+        }
+    }
+
+private:
+    void line(char sign, const std::string& text) {
+        const std::string shown = std::string(1, sign) + " " + plain(text);
+        call_.terminal.out() << call_.terminal.in(sign == '+' ? Colour::green : Colour::red,
+                                                  call_.terminal.fit(shown, 0))
+                             << '\n';
+    }
+    void same(std::size_t count) {
+        if (count == 0) return;
+        call_.terminal.out() << call_.terminal.in(Colour::dim, "  " + std::to_string(count) + " the same") << '\n';
+    }
+    // What both begin and end with is left out.
+    void lists(const std::vector<std::string>& before, const std::vector<std::string>& after) {
+        std::size_t front = 0;
+        while (front < before.size() && front < after.size() && before[front] == after[front]) ++front;
+        std::size_t back = 0;
+        while (back < before.size() - front && back < after.size() - front &&
+               before[before.size() - 1 - back] == after[after.size() - 1 - back]) {
+            ++back;
+        }
+        same(front);
+        for (std::size_t i = front; i < before.size() - back; ++i) line('-', before[i]);
+        for (std::size_t i = front; i < after.size() - back; ++i) line('+', after[i]);
+        same(back);
+    }
+
+    Call& call_;
+};
+
+}  // namespace
+
+Exit showDifference(Call& call) {
+    const Config first = findCheckpoint(call.saver, call.arguments, call.place(0));
+    std::vector<ChangeView> views;
+    if (call.arguments.places().size() == 2) {
+        const Config second = findCheckpoint(call.saver, call.arguments, call.place(1));
+        views = changesOf(readDifference(call.saver, first, second));
+    } else {
+        const auto changes = readChanges(call.saver, first);
+        if (changes->is_whole && changes->parent) {
+            Config parent = first;
+            parent.checkpoint_id = changes->parent;
+            // It says every channel's value; what changed is the difference, if the one before it is still there.
+            views = readCheckpoint(call.saver, parent, {.values = false})
+                        ? changesOf(readDifference(call.saver, parent, first))
+                        : changesOf(*changes);
+        } else {
+            views = changesOf(*changes);
+        }
+    }
+    if (call.asJson()) {
+        call.terminal.out() << toJson(views) << '\n';
+    } else {
+        Printer printer(call);
+        for (const auto& view : views) printer.print(view);
+    }
+    return views.empty() ? Exit::done : Exit::no;
+}
+
+Exit showCauses(Call& call) {
+    const Config place = findCheckpoint(call.saver, call.arguments, call.place(0));
+    // The newest with what a Command added to it.
+    const Config asked =
+        call.place(0).find('@') == std::string::npos ? findPlace(call.saver, call.arguments, call.place(0)) : place;
+    std::vector<TaskCausesView> views;
+    auto& out = call.terminal.out();
+    for (const TaskCauses& task : readCauses(call.saver, asked)) {
+        if (call.arguments.places().size() == 2 && task.name != call.place(1) && task.path != call.place(1)) continue;
+        views.push_back(viewOf(task));
+        if (call.asJson()) continue;
+        const std::string name = task.path.starts_with("push:") ? task.name + " " + task.path : task.name;
+        for (const CauseView& cause : views.back().causes)
+            out << call.terminal.in(Colour::bold, plain(name)) << "  " << plain(cause.text) << '\n';
+    }
+    if (call.asJson()) out << toJson(views) << '\n';
+    if (!views.empty()) return Exit::done;
+    if (call.arguments.places().size() == 2)
+        throw NotFound{"no task '" + call.place(1) + "' is due at this checkpoint"};
+    if (!call.asJson()) out << "nothing is due\n";
+    return Exit::no;
+}
+
+Exit showWriters(Call& call) {
+    const Config place = findCheckpoint(call.saver, call.arguments, call.place(0));
+    const std::size_t limit = call.arguments.number("--limit", 100, 1);
+    const ChannelHistory history = readChannelHistory(call.saver, place, call.place(1), {.limit = limit});
+    if (history.entries.empty())
+        throw NotFound{"nobody has written a channel '" + call.place(1) + "' on the way to this checkpoint"};
+    std::vector<WriterView> views;
+    for (const auto& entry : history.entries) views.push_back(viewOf(entry));
+    auto& out = call.terminal.out();
+    if (call.asJson()) {
+        out << toJson(views) << '\n';
+        return Exit::done;
+    }
+    for (const auto& view : views) {
+        std::string who;
+        for (const auto& writer : view.writers) who += (who.empty() ? "" : ", ") + plain(writer);
+        if (who.empty()) who = view.source;
+        std::string step = std::to_string(view.step);
+        step.insert(0, step.size() < 5 ? 5 - step.size() : 0, ' ');
+        out << step << "  " << call.terminal.in(Colour::dim, view.checkpoint_id) << "  "
+            << call.terminal.in(Colour::bold, who) << "  " << view.change << "  "
+            << call.terminal.fit(plain(view.value.toJson()), 51 + who.size() + view.change.size()) << '\n';
+    }
+    if (history.more) {
+        out << call.terminal.in(Colour::dim, "… older ones: blame " + plain(place.thread_id.toString()) + "@" +
+                                                 history.more->checkpoint_id.toString() + " " + plain(call.place(1)))
+            << '\n';
+    }
+    return Exit::done;
+}
+
+}  // namespace stategraph::inspect

@@ -1,0 +1,144 @@
+#include "inspect/store.hpp"
+
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+
+#include <stategraph/error.hpp>
+#include <stategraph/rocksdb_saver.hpp>
+#if STATEGRAPH_HAS_SQLITE
+#include <stategraph/sqlite_saver.hpp>
+#endif
+
+#include "inspect/views.hpp"
+
+namespace stategraph::inspect {
+namespace {
+
+std::optional<std::int64_t> numberOf(std::string_view text) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+std::optional<CheckpointId> idOf(std::string_view text) {
+    if (text.size() != 36) return {};
+    try {
+        return CheckpointId(text);
+    } catch (const InvalidArgumentError&) {
+        return {};
+    }
+}
+
+// The first of a log, newest first, that `is` accepts.
+template <class Is>
+std::optional<CheckpointId> search(BaseCheckpointSaver& saver, const Config& log, Is is) {
+    TimelineQuery query{.limit = rows_a_page};
+    for (;;) {
+        const auto entries = readTimeline(saver, log, query);
+        for (const TimelineEntry& entry : entries) {
+            if (is(entry)) return entry.id;
+        }
+        if (entries.size() < rows_a_page) return {};
+        query.before = entries.back().id;
+    }
+}
+
+std::string shown(const Config& config) {
+    return "thread '" + config.thread_id.toString() + "'" +
+           (config.checkpoint_ns.empty() ? "" : " in namespace '" + config.checkpoint_ns + "'");
+}
+
+// RocksDB's databases are folders. It is not looked into: to close a file that this process has open through SQLite too
+// would take away its locks.
+bool isSqliteFile(const std::filesystem::path& store) {
+    if (std::filesystem::exists(store)) return std::filesystem::is_regular_file(store);
+    return store.extension() == ".sqlite";
+}
+
+}  // namespace
+
+std::string storeName(const Arguments& arguments, const CommandOptions& options) {
+    const std::string store = arguments.value("--store").value_or(options.store);
+    if (!store.empty()) return store;
+    return std::filesystem::exists("CURRENT") ? "." : "checkpoints";
+}
+
+std::shared_ptr<BaseCheckpointSaver> openStore(const Arguments& arguments, const CommandOptions& options,
+                                               bool for_writing, bool follows) {
+    const std::string store = storeName(arguments, options);
+    if (options.open) return options.open(store, for_writing);
+    // Importing may begin a database.
+    const bool create = for_writing && arguments.has("--create");
+    if (!create && !std::filesystem::exists(store)) {
+        throw SaverError("cannot open the database '" + store +
+                         "': there is none; name one with --store FOLDER or --store FILE, or in STATEGRAPH_STORE");
+    }
+    if (isSqliteFile(store)) {
+#if STATEGRAPH_HAS_SQLITE
+        return std::make_shared<SqliteSaver>(
+            store, SqliteSaverOptions{.create_if_missing = create, .read_only = !for_writing});
+#else
+        throw SaverError("cannot open the database '" + store +
+                         "': it is a file, and this program was built without SQLite; build stategraph with it");
+#endif
+    }
+    // The files that a writer deletes meanwhile stay; a command that ends at once reads nothing newer.
+    const std::chrono::milliseconds every = follows ? std::chrono::milliseconds(50) : std::chrono::hours(1);
+    return std::make_shared<RocksDBSaver>(
+        store,
+        RocksDBSaverOptions{
+            .create_if_missing = create, .read_only = !for_writing, .follow = !for_writing, .follow_every = every});
+}
+
+Config findPlace(BaseCheckpointSaver& saver, const Arguments& arguments, const std::string& place) {
+    Config config{.thread_id = {}, .checkpoint_id = {}, .checkpoint_ns = arguments.value("--ns").value_or("")};
+    const std::size_t at = place.rfind('@');
+    const std::string_view behind = at == std::string::npos ? "" : std::string_view(place).substr(at + 1);
+    const auto id = idOf(behind);
+    const bool is_back = behind.starts_with('~');
+    const auto number = numberOf(is_back ? behind.substr(1) : behind);
+    if (!id && !number) {
+        if (place.empty()) throw UsageError{"the thread's name is empty"};
+        config.thread_id = ThreadId(place);
+        return config;
+    }
+    config.thread_id = ThreadId(std::string_view(place).substr(0, at));
+    if (config.thread_id.empty()) throw UsageError{"there is no thread's name before '@'"};
+    if (id) {
+        config.checkpoint_id = *id;
+        return config;
+    }
+    std::optional<CheckpointId> found;
+    if (!is_back) {
+        found = search(saver, config, [&](const TimelineEntry& entry) {
+            return entry.damaged.empty() && !entry.is_sealed && entry.step == *number;
+        });
+    } else {
+        CheckpointId on_branch;
+        std::int64_t back = *number;
+        found = search(saver, config, [&](const TimelineEntry& entry) {
+            if (on_branch && entry.id != on_branch) return false;
+            on_branch = entry.parent;
+            return back-- == 0;
+        });
+    }
+    if (!found) throw NotFound{shown(config) + " has no checkpoint '" + std::string(behind) + "'"};
+    config.checkpoint_id = *found;
+    return config;
+}
+
+Config findCheckpoint(BaseCheckpointSaver& saver, const Arguments& arguments, const std::string& place) {
+    Config config = findPlace(saver, arguments, place);
+    const auto tuple =
+        saver.getTuple({.log = {config.thread_id.view(), config.checkpoint_ns}, .checkpoint_id = config.checkpoint_id});
+    if (!tuple) {
+        throw NotFound{config.checkpoint_id ? shown(config) + " has no checkpoint " + config.checkpoint_id.toString()
+                                            : shown(config) + " has no checkpoints; 'stategraph ls' lists the threads"};
+    }
+    config.checkpoint_id = tuple->id;
+    return config;
+}
+
+}  // namespace stategraph::inspect

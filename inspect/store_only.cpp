@@ -1,0 +1,141 @@
+#include <cstdio>
+#include <fstream>
+#include <optional>
+#include <string>
+
+#include <stategraph/answer.hpp>
+#include <stategraph/error.hpp>
+#include <stategraph/export.hpp>
+#include <stategraph/fork.hpp>
+
+#include "inspect/commands.hpp"
+#include "inspect/views.hpp"
+
+// answer, fork, export and import: commands that store and do not run.
+namespace stategraph::inspect {
+namespace {
+
+// JSON, or else the text itself: `yes` is a text, `true` is not.
+Value valueOf(const std::string& text) {
+    try {
+        return parseJson(text);
+    } catch (const InvalidArgumentError&) {
+        return Value(text);
+    }
+}
+
+std::optional<TaskId> questionId(const std::string& text) {
+    try {
+        return TaskId(text);
+    } catch (const InvalidArgumentError&) {
+        return {};
+    }
+}
+
+struct ForkView {
+    std::string thread_id;
+    std::string checkpoint_id;
+    static constexpr auto fields() {
+        return stategraph::fields(field("thread_id", &ForkView::thread_id),
+                                  field("checkpoint_id", &ForkView::checkpoint_id));
+    }
+};
+struct RowsView {
+    std::string thread_id;
+    std::uint64_t commits = 0;
+    std::uint64_t writes = 0;
+    static constexpr auto fields() {
+        return stategraph::fields(field("thread_id", &RowsView::thread_id), field("commits", &RowsView::commits),
+                                  field("writes", &RowsView::writes));
+    }
+};
+
+}  // namespace
+
+Exit answerQuestion(Call& call) {
+    const Config config{.thread_id = call.place(0), .checkpoint_id = {}, .checkpoint_ns = {}};
+    const bool named = call.arguments.places().size() == 3;
+    const Value value = valueOf(call.place(named ? 2 : 1));
+    std::vector<Interrupt> left;
+    if (named) {
+        const auto id = questionId(call.place(1));
+        left = answer(call.saver, config, {id ? Answer(*id, value) : Answer(call.place(1), value)},
+                      {.durability = Durability::sync});
+    } else {
+        left = answer(call.saver, config, value, {.durability = Durability::sync});
+    }
+    auto& out = call.terminal.out();
+    if (call.asJson()) {
+        std::vector<Value> questions;
+        for (const Interrupt& asked : left) questions.push_back(asked.value);
+        out << toJson(questions) << '\n';
+        return Exit::done;
+    }
+    out << "stored " << plain(value.toJson()) << "; the program takes it when it resumes the thread\n";
+    for (const Interrupt& asked : left)
+        out << "  still open: " << plain(asked.value.toJson()) << "  "
+            << call.terminal.in(Colour::dim, asked.id.toString()) << '\n';
+    return Exit::done;
+}
+
+Exit forkThread(Call& call) {
+    const Config place = findCheckpoint(call.saver, call.arguments, call.place(0));
+    Metadata metadata = {{"by", "stategraph fork"}};
+    if (const auto note = call.arguments.value("--note")) metadata.push_back({"note", *note});
+    const Config made = fork(call.saver, place, {.metadata = metadata, .durability = Durability::sync});
+    if (call.asJson()) {
+        call.terminal.out() << toJson(ForkView{made.thread_id.toString(), made.checkpoint_id.toString()}) << '\n';
+    } else {
+        call.terminal.out() << "checkpoint " << made.checkpoint_id.toString()
+                            << " is the newest now; the program runs on from it when it resumes the thread\n";
+    }
+    return Exit::done;
+}
+
+Exit exportRows(Call& call) {
+    const ThreadId thread(call.place(0));
+    if (call.arguments.places().size() == 1) {
+        exportThread(call.saver, thread, call.terminal.out());
+        return Exit::done;
+    }
+    // Nothing is left behind of a thread that cannot be read.
+    const std::string& name = call.place(1);
+    std::ofstream file(name, std::ios::binary);
+    if (!file) throw SaverError("the file '" + name + "' cannot be written");
+    try {
+        const ThreadRows rows = exportThread(call.saver, thread, file);
+        file.close();
+        if (!file) throw SaverError("the file '" + name + "' could not be written to its end");
+        if (call.asJson()) {
+            call.terminal.out() << toJson(RowsView{rows.thread_id, rows.commits, rows.writes}) << '\n';
+        } else {
+            call.terminal.out() << rows.commits << " checkpoints and " << rows.writes << " pending writes are in "
+                                << plain(name) << '\n';
+        }
+    } catch (...) {
+        file.close();
+        std::remove(name.c_str());
+        throw;
+    }
+    return Exit::done;
+}
+
+Exit importRows(Call& call) {
+    ImportOptions options;
+    if (const auto name = call.arguments.value("--as")) options.thread_id = ThreadId(*name);
+    std::ifstream file;
+    if (!call.arguments.places().empty()) {
+        file.open(call.place(0), std::ios::binary);
+        if (!file) throw NotFound{"there is no file '" + call.place(0) + "' that can be read"};
+    }
+    const ThreadRows rows = importThread(call.saver, file.is_open() ? file : call.in, options);
+    if (call.asJson()) {
+        call.terminal.out() << toJson(RowsView{rows.thread_id, rows.commits, rows.writes}) << '\n';
+    } else {
+        call.terminal.out() << "thread " << plain(rows.thread_id) << " has " << rows.commits << " checkpoints and "
+                            << rows.writes << " pending writes\n";
+    }
+    return Exit::done;
+}
+
+}  // namespace stategraph::inspect

@@ -1,0 +1,104 @@
+#include "inspect/views.hpp"
+
+#include "inspect/terminal.hpp"
+
+namespace stategraph::inspect {
+namespace {
+
+// "left", or of a Send's task "price #2".
+std::string nameOf(const CauseTask& task) {
+    if (!task.path.starts_with("push:")) return task.name;
+    const std::size_t digit = task.path.find_first_not_of('0', 5);
+    return task.name + " #" + (digit == std::string::npos ? "0" : task.path.substr(digit));
+}
+
+std::string listOf(const std::vector<CauseTask>& tasks) {
+    std::string text;
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+        if (i > 0) text += i + 1 == tasks.size() ? " and " : ", ";
+        text += nameOf(tasks[i]);
+    }
+    return text.empty() ? "an earlier superstep" : text;
+}
+
+std::string sentenceOf(const Cause& cause) {
+    const std::string from = listOf(cause.from);
+    switch (cause.kind) {
+        case CauseKind::input:
+            return "the run's input";
+        case CauseKind::edge:
+            return "the edge from " + from;
+        case CauseKind::join:
+            return "the join of " + from;
+        case CauseKind::router:
+            return "the router of " + from;
+        case CauseKind::go_to:
+            return "a goto of " + from;
+        case CauseKind::route:
+            return "a router or a goto of " + from;
+        case CauseKind::send:
+            return "Send " + std::to_string(cause.index.value_or(0)) + " of " + from;
+        case CauseKind::released:
+            return "nothing else was due: it is deferred";
+        case CauseKind::command:
+            return "a Command that a run was given";
+        case CauseKind::edit:
+            return "an edit of the state as " + from;
+        case CauseKind::fork:
+            return "a fork: it was due at the checkpoint before";
+        case CauseKind::unknown:
+            break;
+    }
+    return "the log does not say it; it came after " + from;
+}
+
+}  // namespace
+
+std::string isoTime(std::chrono::system_clock::time_point time) {
+    std::string text = timeText(time);
+    text[10] = 'T';
+    return text + "Z";
+}
+
+CheckpointView viewOf(const TimelineEntry& entry) {
+    CheckpointView view;
+    view.checkpoint_id = entry.id.toString();
+    if (entry.parent) view.parent = entry.parent.toString();
+    view.step = entry.step;
+    view.source = toString(entry.source);
+    view.created_at = isoTime(entry.created_at);
+    view.next = entry.next;
+    view.open_questions = entry.open_questions;
+    if (entry.took) view.took_us = entry.took->count();
+    view.bytes = entry.commit_bytes + entry.writes_bytes;
+    view.is_whole = entry.is_whole;
+    view.is_sealed = entry.is_sealed;
+    view.error = entry.error;
+    view.damaged = entry.damaged;
+    return view;
+}
+
+TaskCausesView viewOf(const TaskCauses& task) {
+    TaskCausesView view{.task_id = task.id.toString(), .name = task.name, .path = task.path, .causes = {}};
+    for (const Cause& cause : task.causes) {
+        CauseView& one = view.causes.emplace_back();
+        one.kind = toString(cause.kind);
+        for (const CauseTask& from : cause.from) one.from.push_back(nameOf(from));
+        if (cause.index) one.index = *cause.index;
+        one.text = sentenceOf(cause);
+    }
+    return view;
+}
+
+WriterView viewOf(const ChannelHistoryEntry& entry) {
+    WriterView view{.checkpoint_id = entry.config.checkpoint_id.toString(),
+                    .step = entry.step,
+                    .source = toString(entry.source),
+                    .change = toString(entry.change.change),
+                    .value = entry.change.value,
+                    .writers = {}};
+    for (const ChannelWriter& writer : entry.writers) view.writers.push_back(nameOf({writer.name, writer.path}));
+    return view;
+}
+
+}  // namespace stategraph::inspect

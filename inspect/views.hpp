@@ -1,0 +1,130 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <stategraph/causes.hpp>
+#include <stategraph/checkpoint_changes.hpp>
+#include <stategraph/codec_std.hpp>
+#include <stategraph/fields.hpp>
+#include <stategraph/timeline.hpp>
+#include <stategraph/unfinished.hpp>
+
+// What the commands show, as data: each is printed as text, and with --json as JSON by its table.
+namespace stategraph::inspect {
+
+/// How many threads, or checkpoints, are read at a time.
+inline constexpr std::size_t rows_a_page = 500;
+
+/// "2026-11-23T21:40:05.123Z"
+std::string isoTime(std::chrono::system_clock::time_point time);
+
+struct ThreadView {
+    std::string thread_id;
+    /// "done", "damaged", "sealed", or as Unfinished says it.
+    std::string status;
+    std::int64_t step = 0;
+    std::string checkpoint_id;
+    std::string updated_at;
+    std::vector<std::string> next;
+    /// Questions, as they were asked.
+    std::vector<Value> questions;
+    std::string error;
+    std::optional<std::string> wake_at;
+    static constexpr auto fields() {
+        return stategraph::fields(field("thread_id", &ThreadView::thread_id), field("status", &ThreadView::status),
+                                  field("step", &ThreadView::step), field("checkpoint_id", &ThreadView::checkpoint_id),
+                                  field("updated_at", &ThreadView::updated_at), field("next", &ThreadView::next),
+                                  field("questions", &ThreadView::questions), field("error", &ThreadView::error),
+                                  field("wake_at", &ThreadView::wake_at));
+    }
+};
+
+struct CheckpointView {
+    std::string checkpoint_id;
+    std::optional<std::string> parent;
+    std::int64_t step = 0;
+    std::string source;
+    std::string created_at;
+    std::vector<std::string> next;
+    std::uint64_t open_questions = 0;
+    std::optional<std::int64_t> took_us;
+    std::uint64_t bytes = 0;
+    bool is_whole = false;
+    bool is_sealed = false;
+    std::string error;
+    std::string damaged;
+    static constexpr auto fields() {
+        return stategraph::fields(
+            field("checkpoint_id", &CheckpointView::checkpoint_id), field("parent", &CheckpointView::parent),
+            field("step", &CheckpointView::step), field("source", &CheckpointView::source),
+            field("created_at", &CheckpointView::created_at), field("next", &CheckpointView::next),
+            field("open_questions", &CheckpointView::open_questions), field("took_us", &CheckpointView::took_us),
+            field("bytes", &CheckpointView::bytes), field("is_whole", &CheckpointView::is_whole),
+            field("is_sealed", &CheckpointView::is_sealed), field("error", &CheckpointView::error),
+            field("damaged", &CheckpointView::damaged));
+    }
+};
+CheckpointView viewOf(const TimelineEntry& entry);
+
+/// One channel of a difference, or one operation of a commit.
+struct ChangeView {
+    std::string channel;
+    /// As `toString(Change)`; "differs" between two checkpoints that are not neighbours.
+    std::string change;
+    std::optional<Value> before;
+    std::optional<Value> after;
+    static constexpr auto fields() {
+        return stategraph::fields(field("channel", &ChangeView::channel), field("change", &ChangeView::change),
+                                  field("before", &ChangeView::before), field("after", &ChangeView::after));
+    }
+};
+
+struct CauseView {
+    std::string kind;
+    std::vector<std::string> from;
+    std::optional<std::uint64_t> index;
+    /// A sentence: "the edge from plan".
+    std::string text;
+    static constexpr auto fields() {
+        return stategraph::fields(field("kind", &CauseView::kind), field("from", &CauseView::from),
+                                  field("index", &CauseView::index), field("text", &CauseView::text));
+    }
+};
+struct TaskCausesView {
+    std::string task_id;
+    std::string name;
+    std::string path;
+    std::vector<CauseView> causes;
+    static constexpr auto fields() {
+        return stategraph::fields(field("task_id", &TaskCausesView::task_id), field("name", &TaskCausesView::name),
+                                  field("path", &TaskCausesView::path), field("causes", &TaskCausesView::causes));
+    }
+};
+TaskCausesView viewOf(const TaskCauses& task);
+
+struct WriterView {
+    std::string checkpoint_id;
+    std::int64_t step = 0;
+    std::string source;
+    std::string change;
+    Value value;
+    std::vector<std::string> writers;
+    static constexpr auto fields() {
+        return stategraph::fields(field("checkpoint_id", &WriterView::checkpoint_id), field("step", &WriterView::step),
+                                  field("source", &WriterView::source), field("change", &WriterView::change),
+                                  field("value", &WriterView::value), field("writers", &WriterView::writers));
+    }
+};
+WriterView viewOf(const ChannelHistoryEntry& entry);
+
+struct DamagedView {
+    std::string thread_id;
+    std::string why;
+    static constexpr auto fields() {
+        return stategraph::fields(field("thread_id", &DamagedView::thread_id), field("why", &DamagedView::why));
+    }
+};
+
+}  // namespace stategraph::inspect

@@ -1,0 +1,139 @@
+#include <stategraph/answer.hpp>
+
+#include <deque>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <stategraph/error.hpp>
+
+#include "checkpoint/commit_fields.hpp"
+#include "checkpoint/due_tasks.hpp"
+#include "checkpoint/paths.hpp"
+#include "src/commands/store.hpp"
+#include "src/commit/open_questions.hpp"
+#include "src/threads/thread_claim.hpp"
+
+// answer: what a run that is resumed with answers stores first, without a run.
+namespace stategraph {
+namespace {
+
+using engine::OpenQuestion;
+
+// How often another writer may be first.
+constexpr int attempts_max = 16;
+
+/// Either named answers or one for the only question.
+struct Given {
+    std::span<const Answer> named;
+    const Value* only = nullptr;
+};
+
+std::string shown(std::string_view stored) { return std::string(stored); }
+
+CheckpointTuple readNewest(BaseCheckpointSaver& saver, const LogName& log, CheckpointId wanted) {
+    auto tuple = saver.getTuple({.log = log});
+    if (!tuple)
+        throw InvalidArgumentError(
+            "there is nothing to answer: the thread has no checkpoint; check its name, or list the saver's threads");
+    if (wanted && tuple->id != wanted) {
+        throw InvalidArgumentError("checkpoint " + wanted.toString() + " is not the thread's newest, which is " +
+                                   tuple->id.toString() +
+                                   ", so its questions are not asked any more; answer those of the newest, or fork "
+                                   "this checkpoint (stategraph/fork.hpp) and let it ask again");
+    }
+    return std::move(*tuple);
+}
+
+// The rows that are touched, and the note that the thread goes on, each only if it is still what was read.
+void put(BaseCheckpointSaver& saver, const LogName& log, const CheckpointTuple& tuple,
+         const checkpoint::Records& records, const std::set<std::string_view>& touched, bool sync) {
+    std::deque<std::string> bytes;
+    std::vector<WriteRow> rows;
+    std::string_view run_before;
+    for (const StoredWrite& stored : tuple.writes) {
+        if (stored.path == checkpoint::run_path) run_before = stored.bytes;
+        if (!touched.contains(stored.path)) continue;
+        checkpoint::writeTask(tuple.id, *records.find(stored.path), bytes.emplace_back());
+        rows.push_back({.checkpoint_id = tuple.id,
+                        .path = stored.path,
+                        .bytes = bytes.back(),
+                        .expected = std::string_view(stored.bytes)});
+    }
+    if (engine::sayStopped(records)) {
+        checkpoint::TaskFields note;
+        note.node = checkpoint::run_goes_on;
+        checkpoint::writeTask(tuple.id, note, bytes.emplace_back());
+        rows.push_back(
+            {.checkpoint_id = tuple.id, .path = checkpoint::run_path, .bytes = bytes.back(), .expected = run_before});
+    }
+    commands::store(saver, {.log = log, .expected_head = tuple.head, .commits = {}, .writes = rows, .sync = sync});
+}
+
+std::vector<Interrupt> tryAnswer(BaseCheckpointSaver& saver, const Config& config, const Given& given, bool sync) {
+    const LogName log{config.thread_id.view(), ""};
+    const CheckpointTuple tuple = readNewest(saver, log, config.checkpoint_id);
+    const RowKey key{log.thread_id, log.checkpoint_ns, tuple.id};
+    if (!tuple.commits.empty())
+        checkpoint::readCommit(key, tuple.commits.back().bytes,
+                               true);  // no answer is lost in a log that nobody can read
+    checkpoint::Records records = checkpoint::readRecords(log, tuple.id, tuple.writes);
+    if (checkpoint::saysCancelled(records)) {
+        throw InvalidArgumentError(
+            "the thread was cancelled (cancelThread), so its questions are closed; fork its checkpoint "
+            "(stategraph/fork.hpp) or give it a new input to revive it");
+    }
+    const std::vector<OpenQuestion> open = engine::openQuestions(records);
+    std::vector<Answer> answers(given.named.begin(), given.named.end());
+    if (given.only != nullptr) answers.emplace_back(engine::onlyQuestion(open, records, shown).asked.id, *given.only);
+    const std::vector<const OpenQuestion*> matched = engine::matchAnswers(open, records, answers, shown);
+
+    std::set<std::string_view> touched;
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+        const Interrupt& asked = matched[i]->asked;
+        matched[i]->record->answers.push_back({asked.id, asked.index, answers[i].value.bytes()});
+        touched.insert(matched[i]->path);
+    }
+    put(saver, log, tuple, records, touched, sync);
+    std::vector<Interrupt> left;
+    for (OpenQuestion& each : engine::openQuestions(records)) left.push_back(std::move(each.asked));
+    return left;
+}
+
+std::vector<Interrupt> answerAs(BaseCheckpointSaver& saver, const Config& config, const Given& given,
+                                const AnswerOptions& options) {
+    commands::checkConfig(config, "answer");
+    try {
+        // A run of this process that asks at this very moment would write over the answer.
+        engine::ThreadClaim claim;
+        claim.acquire(saver, config.thread_id.view(), options.on_busy, options.busy_timeout);
+        for (int attempt = 1;; ++attempt) {
+            try {
+                return tryAnswer(saver, config, given, options.durability == Durability::sync);
+            } catch (const ConcurrentUpdateError&) {
+                if (attempt == attempts_max) throw;  // else: look again at what is open now
+            }
+        }
+    } catch (Error& error) {
+        error.addContext({.thread_id = config.thread_id.toString()});
+        throw;
+    }
+}
+
+}  // namespace
+
+std::vector<Interrupt> answer(BaseCheckpointSaver& saver, const Config& config, const std::vector<Answer>& answers,
+                              const AnswerOptions& options) {
+    if (answers.empty())
+        throw InvalidArgumentError("answer: there are no answers; give at least one",
+                                   {.thread_id = config.thread_id.toString()});
+    return answerAs(saver, config, {.named = answers}, options);
+}
+
+std::vector<Interrupt> answer(BaseCheckpointSaver& saver, const Config& config, const Value& value,
+                              const AnswerOptions& options) {
+    return answerAs(saver, config, {.named = {}, .only = &value}, options);
+}
+
+}  // namespace stategraph

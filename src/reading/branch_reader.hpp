@@ -1,0 +1,68 @@
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <stategraph/config.hpp>
+#include <stategraph/saver.hpp>
+
+#include "src/reading/log_page.hpp"
+
+// The way from a checkpoint to the first one of its branch, a page of the log at a time.
+namespace stategraph::reading {
+
+class BranchReader {
+public:
+    /// From `config.checkpoint_id`, or the log's newest checkpoint. `config` must outlive it.
+    BranchReader(BaseCheckpointSaver& saver, const Config& config) : saver_(saver), config_(config) {
+        next_ = config.checkpoint_id;
+        is_newest_ = next_.empty();
+    }
+
+    /// The next checkpoint of the branch, with its pending writes; none at its end, or where the rest was pruned. The
+    /// caller says with `follow` which one is above it.
+    std::optional<ListedCheckpoint> next() {
+        if (next_.empty() && !is_newest_) return {};
+        for (;;) {
+            for (; at_ < page_.size(); ++at_) {
+                if (is_newest_ || page_[at_].id == next_) {
+                    is_newest_ = false;
+                    return std::move(page_[at_++]);
+                }
+                if (page_[at_].id < next_) return {};
+            }
+            if (is_last_page_) return {};
+            readPage();
+        }
+    }
+    void follow(CheckpointId parent) noexcept { next_ = parent; }
+
+private:
+    void readPage() {
+        constexpr std::size_t rows = 128;
+        // The first page begins with the checkpoint itself: the id above it is one more.
+        CheckpointId before = last_;
+        if (last_.empty() && next_)
+            before = CheckpointId(next_.high() + (next_.low() == ~std::uint64_t{0}), next_.low() + 1);
+        page_ = saver_.list({.thread_id = config_.thread_id.toString(),
+                             .checkpoint_ns = config_.checkpoint_ns,
+                             .before = before,
+                             .limit = rows,
+                             .with_writes = true});
+        at_ = 0;
+        is_last_page_ = page_.size() < rows;
+        if (!page_.empty()) last_ = page_.back().id;
+    }
+
+    BaseCheckpointSaver& saver_;
+    const Config& config_;
+    CheckpointId next_;
+    bool is_newest_ = false;
+    std::vector<ListedCheckpoint> page_;
+    std::size_t at_ = 0;
+    CheckpointId last_;
+    bool is_last_page_ = false;
+};
+
+}  // namespace stategraph::reading

@@ -1,0 +1,19 @@
+#pragma once
+#include <optional>
+#include <string_view>
+
+#include <stategraph/checkpoint_changes.hpp>
+
+#include "checkpoint/commit_fields.hpp"
+#include "checkpoint/repeated_values.hpp"
+
+// Operations of commits as data.
+namespace stategraph::reading {
+
+/// Reads a commit's record, with the values that its parent's input has. Errors: CorruptCheckpointError.
+void readWithInput(const RowKey& key, std::string_view bytes, std::optional<std::string_view> parent_input,
+                   checkpoint::CommitReader& commit);
+
+ChannelChange changeOf(const checkpoint::LoggedOp& operation);
+
+}  // namespace stategraph::reading

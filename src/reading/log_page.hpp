@@ -1,0 +1,30 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <stategraph/config.hpp>
+#include <stategraph/error.hpp>
+#include <stategraph/saver.hpp>
+
+// What all readers without a graph begin with.
+namespace stategraph::reading {
+
+/// Errors: InvalidArgumentError, naming the function, for a config without a thread.
+void requireThread(const Config& config, const char* function);
+
+inline LogName logOf(const Config& config) noexcept { return {config.thread_id.view(), config.checkpoint_ns}; }
+
+/// Calls `read()`; errors of it name the thread and the namespace.
+template <class Read>
+auto named(const Config& config, Read read) {
+    try {
+        return read();
+    } catch (Error& error) {
+        error.addContext({.thread_id = config.thread_id.toString(), .checkpoint_ns = config.checkpoint_ns});
+        throw;
+    }
+}
+
+}  // namespace stategraph::reading

@@ -1,0 +1,26 @@
+#pragma once
+#include <optional>
+#include <vector>
+
+#include <stategraph/graph_description.hpp>
+
+#include "checkpoint/due_tasks.hpp"
+
+namespace stategraph::reading {
+
+/// What users call the nodes of a log, as far as a description of its graph is stored.
+class ShownNames {
+public:
+    /// Of the graph that made a checkpoint, or of one by its fingerprints. A description that cannot be read is as
+    /// none: it hides nothing else. Errors: SaverError.
+    ShownNames(BaseCheckpointSaver& saver, const Config& config);
+    ShownNames(BaseCheckpointSaver& saver, const GraphFingerprint& fingerprint);
+
+    const std::optional<GraphDescription>& graph() const noexcept { return graph_; }
+    void show(std::vector<checkpoint::DueTask>& due) const;
+
+private:
+    std::optional<GraphDescription> graph_;
+};
+
+}  // namespace stategraph::reading

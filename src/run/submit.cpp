@@ -1,0 +1,68 @@
+#include "src/run/submit.hpp"
+
+#include <utility>
+
+#include <stategraph/error.hpp>
+#include <stategraph/stream_hub.hpp>
+
+// submit: the beginning of a run, without the run.
+namespace stategraph::engine {
+namespace {
+
+using detail::RunInput;
+
+// As the run that stores has it: nobody is told, and what it begins with is stored before it returns.
+RunConfig quietly(const detail::Core& core, const RunInput& input, const RunConfig& config) {
+    if (saverOf(core) == nullptr)
+        throw MissingCheckpointerError(
+            "submit stores what a later run goes on with, and the graph was compiled without a checkpointer");
+    if (input.kind == RunInput::Kind::command && config.checkpoint_id) {
+        throw InvalidArgumentError(
+            "a Command cannot be submitted to a checkpoint_id, as RESUME goes on from the thread's newest checkpoint; "
+            "fork that checkpoint first (stategraph/fork.hpp), then submit the Command to the thread",
+            {.checkpoint_id = config.checkpoint_id.toString()});
+    }
+    RunConfig quiet = config;
+    quiet.hub = nullptr;
+    quiet.observer = nullptr;
+    if (quiet.durability == Durability::exit) quiet.durability = Durability::async;
+    return quiet;
+}
+
+}  // namespace
+
+Submission::Submission(const detail::Core& core, const RunInput& input, const RunConfig& config)
+    : core_(core),
+      config_(quietly(core, input, config)),
+      hub_(config.hub),
+      shared_(shareRun(core, config_, Events::nobody())) {
+    shared_.is_submission = true;
+}
+
+Config Submission::store(RunInput&& input) {
+    Config stored = Run(core_, shared_).submit(std::move(input));
+    shared_.claim.release();
+    if (hub_ != nullptr) hub_->notify(config_.thread_id);
+    return stored;
+}
+
+Config Run::submit(RunInput&& input) {
+    begin(std::move(input));
+    return {
+        .thread_id = env_.shared.config->thread_id, .checkpoint_id = env_.log.stored(), .checkpoint_ns = env_.place.ns};
+}
+
+}  // namespace stategraph::engine
+
+namespace stategraph::detail {
+
+Config submit(const Core& core, RunInput&& input, const RunConfig& config) {
+    try {
+        return engine::Submission(core, input, config).store(std::move(input));
+    } catch (Error& error) {
+        engine::addRunContext(error, config);
+        throw;
+    }
+}
+
+}  // namespace stategraph::detail
