@@ -1,4 +1,5 @@
-# Empties FOLDER, then runs the command after "--"; fails if it fails.
+# Empties FOLDER, then runs the command after "--" in it, so that tests which run at the same time share no file; fails if
+# the command fails.
 #   cmake -DFOLDER=… -P RunInEmptyFolder.cmake -- program arguments…
 cmake_minimum_required(VERSION 3.24)
 file(REMOVE_RECURSE "${FOLDER}")
@@ -14,7 +15,7 @@ foreach(i RANGE ${last})
     set(after TRUE)
   endif()
 endforeach()
-execute_process(COMMAND ${command} RESULT_VARIABLE result)
+execute_process(COMMAND ${command} WORKING_DIRECTORY "${FOLDER}" RESULT_VARIABLE result)
 if(NOT result EQUAL 0)
   message(FATAL_ERROR "It ended with ${result}.")
 endif()
