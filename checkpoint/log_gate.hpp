@@ -12,6 +12,7 @@
 #include <stategraph/detail/mutex.hpp>
 #include <stategraph/saver.hpp>
 
+#include "checkpoint/index_place.hpp"
 #include "src/value/bytes.hpp"
 
 namespace stategraph::checkpoint {
@@ -37,8 +38,13 @@ public:
 
         /// The head if it is known; nobody moves it while the claim lasts.
         const std::optional<CheckpointId>& head() const noexcept { return head_; }
-        /// What the head is now. Without this call it is unknown afterwards.
-        void settle(CheckpointId head) noexcept { settled_ = head; }
+        /// Its thread's place in the index, if that is known; not in it: unknown.
+        const IndexPlace& place() const noexcept { return place_; }
+        /// What the head is now, and the place. Without this call they are unknown afterwards.
+        void settle(CheckpointId head, const IndexPlace& place = {}) noexcept {
+            settled_ = head;
+            settled_place_ = place;
+        }
 
     private:
         friend class LogGate;
@@ -51,6 +57,8 @@ public:
         Kind kind_;
         std::optional<CheckpointId> head_;
         std::optional<CheckpointId> settled_;
+        IndexPlace place_;
+        IndexPlace settled_place_;
     };
 
     /// Waits until no rival writes to the log.
@@ -88,7 +96,11 @@ private:
             return view(a).thread_id == view(b).thread_id && view(a).checkpoint_ns == view(b).checkpoint_ns;
         }
     };
-    using Heads = std::unordered_map<LogKey, CheckpointId, Hash, Equal>;
+    struct Known {
+        CheckpointId head;
+        IndexPlace place;
+    };
+    using Heads = std::unordered_map<LogKey, Known, Hash, Equal>;
 
     // A thread's logs share a shard, so that a whole thread is claimed under one lock.
     struct alignas(64) Shard {
@@ -105,8 +117,8 @@ private:
         return shards_[detail::spread(std::hash<std::string_view>()(thread_id)) >> 58U];
     }
     static bool areRivals(const Claim& a, const Claim& b) noexcept;
-    std::optional<CheckpointId> find(Shard& shard, const LogName& log) SG_REQUIRES(shard.mutex);
-    void remember(Shard& shard, const LogName& log, CheckpointId head) SG_REQUIRES(shard.mutex);
+    std::optional<Known> find(Shard& shard, const LogName& log) SG_REQUIRES(shard.mutex);
+    void remember(Shard& shard, const LogName& log, const Known& known) SG_REQUIRES(shard.mutex);
     static void forget(Shard& shard, const LogName& log) SG_REQUIRES(shard.mutex);
     static void forgetThread(Shard& shard, std::string_view thread_id) SG_REQUIRES(shard.mutex);
     void makeRoom(Shard& shard) SG_REQUIRES(shard.mutex);
@@ -128,7 +140,12 @@ inline LogGate::Claim::Claim(LogGate& gate, const LogName& log, Kind kind)
         shard_.released.wait(lock.native(), isFree);
         --shard_.waiting;
     }
-    if (kind != Kind::thread) head_ = gate.find(shard_, log);
+    if (kind != Kind::thread) {
+        if (const auto known = gate.find(shard_, log)) {
+            head_ = known->head;
+            place_ = known->place;
+        }
+    }
     shard_.claims.push_back(this);  // last: what throws leaves no claim behind
 }
 
@@ -151,9 +168,9 @@ inline void LogGate::release(const Claim& claim) noexcept {
             forgetThread(shard, claim.log_.thread_id);
         } else if (!claim.settled_) {
             forget(shard, claim.log_);
-        } else if (claim.settled_ != claim.head_) {
+        } else if (claim.settled_ != claim.head_ || claim.settled_place_ != claim.place_) {
             try {
-                remember(shard, claim.log_, *claim.settled_);
+                remember(shard, claim.log_, {*claim.settled_, claim.settled_place_});
             } catch (...) {  // no memory: an unknown head is read again
                 forget(shard, claim.log_);
             }
@@ -163,25 +180,25 @@ inline void LogGate::release(const Claim& claim) noexcept {
     if (wake) shard.released.notify_all();
 }
 
-inline std::optional<CheckpointId> LogGate::find(Shard& shard, const LogName& log) {
+inline std::optional<LogGate::Known> LogGate::find(Shard& shard, const LogName& log) {
     if (const auto at = shard.young.find(log); at != shard.young.end()) return at->second;
     const auto at = shard.old.find(log);
     if (at == shard.old.end()) return std::nullopt;
-    const CheckpointId head = at->second;
+    const Known known = at->second;
     auto node = shard.old.extract(at);
     makeRoom(shard);
     shard.young.insert(std::move(node));
-    return head;
+    return known;
 }
 
-inline void LogGate::remember(Shard& shard, const LogName& log, CheckpointId head) {
+inline void LogGate::remember(Shard& shard, const LogName& log, const Known& known) {
     if (const auto at = shard.young.find(log); at != shard.young.end()) {
-        at->second = head;
+        at->second = known;
         return;
     }
     makeRoom(shard);
     forget(shard, log);
-    shard.young.try_emplace(LogKey{std::string(log.thread_id), std::string(log.checkpoint_ns)}, head);
+    shard.young.try_emplace(LogKey{std::string(log.thread_id), std::string(log.checkpoint_ns)}, known);
 }
 
 inline void LogGate::makeRoom(Shard& shard) {

@@ -16,6 +16,15 @@ void BaseCheckpointSaver::putGraph(const GraphFingerprint&, std::string_view) {}
 
 std::optional<std::string> BaseCheckpointSaver::getGraph(const GraphFingerprint&) { return {}; }
 
+std::optional<std::vector<std::string>> BaseCheckpointSaver::openThreads(const std::optional<std::string>&,
+                                                                         std::size_t) {
+    return {};
+}
+
+std::optional<std::vector<IndexedThread>> BaseCheckpointSaver::newestThreads(const NewestThreadsQuery&) { return {}; }
+
+std::optional<ThreadCounts> BaseCheckpointSaver::countThreads(std::size_t) { return {}; }
+
 void BaseCheckpointSaver::nextPage(ListQuery& query, const std::vector<ListedCheckpoint>& page) {
     const std::string& last = page.back().thread_id;
     const bool repeats = query.after_thread_id == last ||

@@ -50,15 +50,14 @@ bool hasMetadata(std::string_view stored, const Metadata& filter) {
     return found == filter.size();
 }
 
-// None if nothing is due, or the thread is cancelled, or its metadata are others.
-std::optional<UnfinishedThread> examine(const ListedCheckpoint& head, const Metadata& filter) {
+// None if nothing is due, or the thread is cancelled, or its metadata are others. `is_finished`: nothing is due.
+std::optional<UnfinishedThread> examine(const ListedCheckpoint& head, const Metadata& filter, bool& is_finished) {
     const LogName log{head.thread_id, head.checkpoint_ns};
     const auto commit = checkpoint::readCommit({head.thread_id, head.checkpoint_ns, head.id}, head.bytes, true);
-    if (!hasMetadata(commit.metadata, filter)) return {};
     const auto records = checkpoint::readRecords(log, head.id, head.writes);
-    if (checkpoint::saysCancelled(records)) return {};
     const auto due = checkpoint::dueTasks(commit, records, true);
-    if (due.empty()) return {};
+    is_finished = due.empty();
+    if (is_finished || checkpoint::saysCancelled(records) || !hasMetadata(commit.metadata, filter)) return {};
 
     UnfinishedThread thread{.thread_id = head.thread_id,
                             .checkpoint_id = head.id,
@@ -109,11 +108,12 @@ UnfinishedThread damagedThread(const ListedCheckpoint& head, std::string why) {
 }
 
 // The same; one that cannot be read is reported as that.
-std::optional<UnfinishedThread> examineOrReport(const ListedCheckpoint& head, const Metadata& filter) {
+std::optional<UnfinishedThread> examineOrReport(const ListedCheckpoint& head, const Metadata& filter,
+                                                bool& is_finished) {
     const bool any_will_do = filter.empty();
     if (!head.damaged.empty()) return any_will_do ? std::optional(damagedThread(head, head.damaged)) : std::nullopt;
     try {
-        return examine(head, filter);
+        return examine(head, filter, is_finished);
     } catch (const CorruptCheckpointError& error) {
         if (!any_will_do) return {};
         return damagedThread(head, error.message());
@@ -121,6 +121,41 @@ std::optional<UnfinishedThread> examineOrReport(const ListedCheckpoint& head, co
         if (!any_will_do) return {};
         return damagedThread(head, "the record " + RowKey{head.thread_id, head.checkpoint_ns, head.id}.toString() +
                                        " cannot be read: " + error.message());
+    }
+}
+
+// Tells the index that nothing is due at a head. It matters to who asks next and to nobody else, so a saver that is
+// read-only, or is written to just now, is left as it is.
+void tellFinished(BaseCheckpointSaver& saver, const ListedCheckpoint& head) {
+    try {
+        saver.put({.log = {head.thread_id, head.checkpoint_ns},
+                   .expected_head = head.id,
+                   .commits = {},
+                   .writes = {},
+                   .leaves_finished = true});
+    } catch (const ConcurrentUpdateError&) {
+    } catch (const SaverError&) {
+    }
+}
+
+// Calls `take(head, &is_finished)` for each open thread behind a name until it returns false. False, and nothing was
+// called, if the saver has no index. A thread that has been deleted meanwhile is passed over.
+template <class Take>
+bool forEachOpen(BaseCheckpointSaver& saver, std::optional<std::string> after, Take take) {
+    for (;;) {
+        auto names = saver.openThreads(after, page_size);
+        if (!names) return false;
+        if (names->empty()) return true;
+        const bool is_last = names->size() < page_size;
+        after = names->back();
+        for (const ListedCheckpoint& head :
+             saver.list({.checkpoint_ns = "", .heads = true, .with_writes = true, .thread_ids = std::move(*names)})) {
+            bool is_finished = false;
+            const bool goes_on = take(head, &is_finished);
+            if (is_finished) tellFinished(saver, head);
+            if (!goes_on) return true;
+        }
+        if (is_last) return true;
     }
 }
 
@@ -152,6 +187,11 @@ const char* toString(Unfinished reason) noexcept {
     return "?";
 }
 
+std::optional<UnfinishedThread> unfinishedThread(const ListedCheckpoint& head) {
+    bool is_finished = false;
+    return examineOrReport(head, {}, is_finished);
+}
+
 std::vector<UnfinishedThread> BaseCheckpointSaver::unfinishedThreads() { return unfinishedThreads({}); }
 
 std::vector<UnfinishedThread> BaseCheckpointSaver::unfinishedThreads(const UnfinishedQuery& query) {
@@ -164,13 +204,17 @@ std::vector<UnfinishedThread> BaseCheckpointSaver::unfinishedThreads(const Unfin
                                    "' twice; name each key once");
     }
     std::vector<UnfinishedThread> found;
-    forEachHead({.after_thread_id = query.after_thread_id, .with_writes = true}, page_size,
-                [&](const ListedCheckpoint& head) {
-                    auto thread = examineOrReport(head, query.metadata);
-                    if (thread && (!query.reason || thread->reason == *query.reason))
-                        found.push_back(std::move(*thread));
-                    return !query.limit || found.size() < *query.limit;
-                });
+    const auto take = [&](const ListedCheckpoint& head, bool* is_finished) {
+        bool nothing_is_due = false;
+        auto thread = examineOrReport(head, query.metadata, nothing_is_due);
+        if (is_finished != nullptr) *is_finished = nothing_is_due;
+        if (thread && (!query.reason || thread->reason == *query.reason)) found.push_back(std::move(*thread));
+        return !query.limit || found.size() < *query.limit;
+    };
+    if (!forEachOpen(*this, query.after_thread_id, take)) {
+        forEachHead({.after_thread_id = query.after_thread_id, .with_writes = true}, page_size,
+                    [&](const ListedCheckpoint& head) { return take(head, nullptr); });
+    }
     return found;
 }
 

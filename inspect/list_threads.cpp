@@ -48,10 +48,7 @@ Exit listThreads(Call& call) {
         return Exit::done;
     }
     print(call, list.threads);
-    if (list.more > 0) {
-        const std::string more = "… " + std::to_string(list.more) + " more; --limit shows them";
-        call.terminal.out() << call.terminal.in(Colour::dim, more) << '\n';
-    }
+    if (list.next) call.terminal.out() << call.terminal.in(Colour::dim, "… and more; --limit shows them") << '\n';
     return Exit::done;
 }
 

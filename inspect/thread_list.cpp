@@ -1,6 +1,7 @@
 #include "inspect/thread_list.hpp"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include <stategraph/error.hpp>
@@ -8,6 +9,11 @@
 
 namespace stategraph::inspect {
 namespace {
+
+// So few are read whole: what they count to is then exact.
+constexpr std::size_t few_threads = 2000;
+// An open thread may be newer than its place in an index by about a second.
+constexpr std::chrono::seconds slack{2};
 
 ThreadView viewOf(const UnfinishedThread& thread) {
     ThreadView view;
@@ -49,51 +55,123 @@ bool hasText(const ThreadView& thread, const std::string& text) {
 class Newest {
 public:
     explicit Newest(std::size_t limit) : limit_(limit) {}
-    void add(CheckpointId id, ThreadView view) {
-        ++seen_;
-        kept_.emplace(id, std::move(view));
-        if (kept_.size() > limit_) kept_.erase(kept_.begin());
+    void add(ThreadPlace place, ThreadView view) {
+        kept_.emplace(std::move(place), std::move(view));
+        if (kept_.size() <= limit_) return;
+        kept_.erase(kept_.begin());
+        has_more_ = true;
     }
-    std::vector<ThreadView> take() {
-        std::vector<ThreadView> all;
-        for (auto each = kept_.rbegin(); each != kept_.rend(); ++each) all.push_back(std::move(each->second));
-        return all;
+    void moveTo(ThreadList& list) {
+        if (has_more_ && !kept_.empty()) list.next = kept_.begin()->first;
+        for (auto each = kept_.rbegin(); each != kept_.rend(); ++each) list.threads.push_back(std::move(each->second));
     }
-    std::size_t seen() const noexcept { return seen_; }
 
 private:
     std::size_t limit_;
-    std::size_t seen_ = 0;
-    std::multimap<CheckpointId, ThreadView> kept_;
+    bool has_more_ = false;
+    std::map<ThreadPlace, ThreadView> kept_;
 };
 
-}  // namespace
+bool hasStatus(const ThreadView& thread, const std::string& status) {
+    return status == "open" ? thread.status != "done" : thread.status == status;
+}
 
-ThreadList listThreadsOf(BaseCheckpointSaver& saver, const ThreadFilter& filter) {
+/// What a filter lets through, `status` and `before` left out; none: it does not.
+class Taker {
+public:
+    explicit Taker(const ThreadFilter& filter) : filter_(filter), now_(std::chrono::system_clock::now()) {}
+
+    bool isTooOld(CheckpointId id, std::chrono::seconds by = {}) const {
+        return filter_.since && now_ - id.time() > *filter_.since + by;
+    }
+    std::optional<ThreadView> take(CheckpointId head, ThreadView view) const {
+        if (isTooOld(head)) return {};
+        if (filter_.shown) {
+            for (Value& question : view.questions) question = filter_.shown(std::move(question));
+        }
+        if (filter_.text && !hasText(view, *filter_.text)) return {};
+        return view;
+    }
+
+private:
+    const ThreadFilter& filter_;
+    std::chrono::system_clock::time_point now_;
+};
+
+ThreadList listAll(BaseCheckpointSaver& saver, const ThreadFilter& filter) {
     std::map<std::string, UnfinishedThread> unfinished;
     for (UnfinishedThread& thread : saver.unfinishedThreads()) {
         std::string name = thread.thread_id;
         unfinished.emplace(std::move(name), std::move(thread));
     }
-    const auto now = std::chrono::system_clock::now();
+    const Taker taker(filter);
     ThreadList list;
     Newest newest(filter.limit);
     saver.forEachHead({}, rows_a_page, [&](const ListedCheckpoint& head) {
-        if (filter.since && now - head.id.time() > *filter.since) return true;
         const auto found = unfinished.find(head.thread_id);
-        ThreadView view = found == unfinished.end() ? viewOf(head) : viewOf(found->second);
-        if (filter.shown) {
-            for (Value& question : view.questions) question = filter.shown(std::move(question));
-        }
-        if (filter.text && !hasText(view, *filter.text)) return true;
-        ++list.counts[view.status];
-        if (filter.status && view.status != *filter.status) return true;
-        if (filter.before.empty() || head.id < filter.before) newest.add(head.id, std::move(view));
+        auto view = taker.take(head.id, found == unfinished.end() ? viewOf(head) : viewOf(found->second));
+        if (!view) return true;
+        ++list.counts[view->status];
+        if (filter.status && !hasStatus(*view, *filter.status)) return true;
+        ThreadPlace place{head.id, head.thread_id};
+        if (!filter.before || place < *filter.before) newest.add(std::move(place), std::move(*view));
         return true;
     });
-    list.threads = newest.take();
-    list.more = newest.seen() - list.threads.size();
+    newest.moveTo(list);
     return list;
+}
+
+// The views of some threads of the index, in their order; of those that are gone by now, none.
+std::vector<std::pair<ThreadPlace, ThreadView>> readViews(BaseCheckpointSaver& saver, const Taker& taker,
+                                                          const std::vector<IndexedThread>& threads) {
+    ListQuery query{.checkpoint_ns = "", .heads = true, .with_writes = true};
+    for (const IndexedThread& thread : threads) query.thread_ids.push_back(thread.place.thread_id);
+    std::vector<std::pair<ThreadPlace, ThreadView>> views;
+    auto at = threads.begin();
+    for (const ListedCheckpoint& head : saver.list(query)) {
+        while (at != threads.end() && at->place.thread_id != head.thread_id) ++at;
+        if (at == threads.end()) break;
+        const auto unfinished = unfinishedThread(head);
+        auto view = taker.take(head.id, unfinished ? viewOf(*unfinished) : viewOf(head));
+        if (view) views.emplace_back(at->place, std::move(*view));
+    }
+    return views;
+}
+
+ThreadList listNewest(BaseCheckpointSaver& saver, const ThreadFilter& filter, const ThreadCounts& counts) {
+    const Taker taker(filter);
+    ThreadList list;
+    if (counts.open > 0) list.counts["open"] = counts.open;
+    if (counts.finished > 0) list.counts["done"] = counts.finished;
+    NewestThreadsQuery query{
+        .is_finished = {}, .before = filter.before, .limit = std::min(filter.limit, rows_a_page - 1) + 1};
+    // A thread that is done may be among the open ones, until somebody has looked; no other is among the finished.
+    if (filter.status && *filter.status != "done" && *filter.status != "damaged" && *filter.status != "sealed")
+        query.is_finished = false;
+    for (;;) {
+        const auto page = saver.newestThreads(query);
+        if (!page || page->empty()) return list;
+        for (auto& [place, view] : readViews(saver, taker, *page)) {
+            if (filter.status && !hasStatus(view, *filter.status)) continue;
+            if (list.threads.size() == filter.limit) {
+                list.next = std::move(query.before);
+                return list;
+            }
+            list.threads.push_back(std::move(view));
+            query.before = std::move(place);
+        }
+        const bool is_over = page->size() < query.limit || taker.isTooOld(page->back().place.since, slack);
+        if (is_over) return list;
+        query.before = page->back().place;
+    }
+}
+
+}  // namespace
+
+ThreadList listThreadsOf(BaseCheckpointSaver& saver, const ThreadFilter& filter) {
+    const auto counts = saver.countThreads(ThreadList::counted_max);
+    if (!counts || counts->open + counts->finished <= few_threads) return listAll(saver, filter);
+    return listNewest(saver, filter, *counts);
 }
 
 }  // namespace stategraph::inspect

@@ -14,7 +14,7 @@
 namespace stategraph::inspect {
 
 struct ThreadFilter {
-    /// As ThreadView::status.
+    /// As ThreadView::status; or "open": all but "done".
     std::optional<std::string> status = {};
     /// No older than this.
     std::optional<std::chrono::seconds> since = {};
@@ -23,20 +23,24 @@ struct ThreadFilter {
     std::size_t limit = 50;
     /// What is shown of a question, and searched; null: all of it.
     std::function<Value(Value question)> shown = {};
-    /// Only those whose newest checkpoint is older than this one.
-    CheckpointId before = {};
+    /// Only those behind this place.
+    std::optional<ThreadPlace> before = {};
 };
 
 struct ThreadList {
-    /// The newest first.
+    /// The newest first: by when they were last written to, or began the run that they are in.
     std::vector<ThreadView> threads;
-    /// How many more there are behind them.
-    std::size_t more = 0;
-    /// Of all that the filter takes, `status` left out, by status.
+    /// Where the next page begins; none: there is no more.
+    std::optional<ThreadPlace> next;
+    /// Of a store with few threads: of all that the filter takes, `status` left out, by status. Else of all threads, by
+    /// "open" and "done", of each at most `counted_max`.
     std::map<std::string, std::uint64_t> counts;
+    static constexpr std::size_t counted_max = 10'000;
 };
 
-/// Threads of a store. Cost: a read of the newest checkpoint of every thread; memory for one page.
+/// Threads of a store. Cost: with an index of threads, a look at its entries and a read of the newest checkpoint of
+/// each thread that is looked at, which are those shown and those that the filter leaves out before them. Of a store
+/// without one, or with few threads, a read of the newest checkpoint of every thread. Memory for one page.
 ThreadList listThreadsOf(BaseCheckpointSaver& saver, const ThreadFilter& filter);
 
 }  // namespace stategraph::inspect

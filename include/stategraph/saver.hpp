@@ -52,6 +52,10 @@ struct PutRequest {
     std::span<const WriteRow> writes;
     /// Return only when it is on disk (fsync), not only handed to the operating system.
     bool sync = false;
+    /// Of the thread's own log (namespace ""): after this request nothing is due at its newest commit. False says only
+    /// that the writer does not know. Savers with an index of threads keep it in the same atomic write; with neither
+    /// commits nor writes it is all that the request stores.
+    bool leaves_finished = false;
 };
 
 /// Owned rows, as savers return them.
@@ -101,6 +105,38 @@ struct ListQuery {
     std::optional<std::string> after_thread_id = {};
     /// With the pending writes of each.
     bool with_writes = false;
+    /// If not empty: only these threads, in this order, whatever `after_thread_id` says; not with `thread_id`. Only
+    /// savers with an index of threads are asked so.
+    std::vector<std::string> thread_ids = {};
+};
+
+/// A thread's place in the order of an index.
+struct ThreadPlace {
+    /// Of a finished thread its newest commit. Of an open one a commit that is at most about a second older.
+    CheckpointId since;
+    std::string thread_id;
+    friend auto operator<=>(const ThreadPlace&, const ThreadPlace&) = default;
+};
+
+/// Threads as an index knows them.
+struct IndexedThread {
+    ThreadPlace place;
+    /// Nothing is due in it. False: it is open, that is, something may be due; its newest checkpoint tells.
+    bool is_finished = false;
+};
+
+struct NewestThreadsQuery {
+    /// none: both.
+    std::optional<bool> is_finished = {};
+    /// Only those behind this one; none: from the newest on.
+    std::optional<ThreadPlace> before = {};
+    /// At most this many.
+    std::size_t limit = 50;
+};
+
+struct ThreadCounts {
+    std::size_t open = 0;
+    std::size_t finished = 0;
 };
 
 struct ListedCheckpoint {
@@ -223,8 +259,25 @@ public:
         }
     }
 
-    /// Threads whose newest checkpoint has pending work, and why it pends (stategraph/unfinished.hpp). Reads every
-    /// thread's head, in pages. A thread that cannot be read is among them, as Unfinished::damaged, and stops nothing.
+    /// An index of threads, which a saver may keep: those in whose own log nothing is due, as its writers have said
+    /// (PutRequest::leaves_finished), and all others, which are open. All three return none if it keeps none, or has
+    /// none of a database of an older version that is open read-only; callers then read every thread. Threads without a
+    /// commit in their own log are not in it.
+    ///
+    /// The names of open threads in the order of listings, from the first one after `after_thread_id` (none: from the
+    /// beginning), at most `limit`. Cost: what is returned.
+    virtual std::optional<std::vector<std::string>> openThreads(const std::optional<std::string>& after_thread_id,
+                                                                std::size_t limit);
+    /// The newest first. A thread that is written to meanwhile may be returned twice or not at all. Cost: what is
+    /// returned.
+    virtual std::optional<std::vector<IndexedThread>> newestThreads(const NewestThreadsQuery& query);
+    /// How many there are; of each kind at most `most` are counted. Cost: a short step for each that is counted.
+    virtual std::optional<ThreadCounts> countThreads(std::size_t most);
+
+    /// Threads whose newest checkpoint has pending work, and why it pends (stategraph/unfinished.hpp). A thread that
+    /// cannot be read is among them, as Unfinished::damaged, and stops nothing. Reads the newest checkpoints of open
+    /// threads, in pages, and tells the saver which of them are finished; so a thread that was finished, and then was
+    /// damaged, is not among them. Of a saver without an index it reads those of all threads.
     std::vector<UnfinishedThread> unfinishedThreads();
     std::vector<UnfinishedThread> unfinishedThreads(const UnfinishedQuery& query);
 

@@ -59,4 +59,9 @@ struct UnfinishedQuery {
     Metadata metadata = {};
 };
 
+/// What a thread's newest checkpoint says, listed with its pending writes (ListQuery::with_writes): none if nothing is
+/// due there, or the thread was cancelled. One that cannot be read is Unfinished::damaged. Cost: that of reading the
+/// commit and its pending writes.
+std::optional<UnfinishedThread> unfinishedThread(const ListedCheckpoint& head);
+
 }  // namespace stategraph

@@ -149,16 +149,23 @@ serve::HandlerAnswer about(ApiCall& call) {
     return json(view);
 }
 
+// A place in the list of threads, as a page's address has it: an id, a slash, a name.
+std::string textOf(const ThreadPlace& place) { return place.since.toString() + "/" + place.thread_id; }
+ThreadPlace placeOf(const std::string& text) {
+    const std::size_t slash = std::min(text.find('/'), text.size());
+    return {CheckpointId(text.substr(0, slash)), text.substr(std::min(slash + 1, text.size()))};
+}
+
 serve::HandlerAnswer threads(ApiCall& call) {
     ThreadFilter filter{.limit = call.number("limit", 50, 1, 1000)};
     filter.shown = [&call](Value question) { return call.api.redaction().apply(std::move(question), ""); };
     if (const auto status = call.text("status"); !status.empty()) filter.status = status;
     if (const auto text = call.text("text"); !text.empty()) filter.text = text;
     if (!call.text("since_s").empty()) filter.since = std::chrono::seconds(call.number("since_s", 0, 0, 4'000'000'000));
-    if (const auto after = call.text("after"); !after.empty()) filter.before = CheckpointId(after);
+    if (const auto after = call.text("after"); !after.empty()) filter.before = placeOf(after);
     ThreadList list = listThreadsOf(call.api.saver(), filter);
     ThreadsView view{.threads = std::move(list.threads), .next = {}, .counts = std::move(list.counts)};
-    if (list.more > 0) view.next = view.threads.back().checkpoint_id;
+    if (list.next) view.next = textOf(*list.next);
     return json(view);
 }
 

@@ -131,7 +131,8 @@ CheckpointId putFork(BaseCheckpointSaver& saver, const Config& config, const For
                             .expected_head = from.tuple.head,
                             .commits = {&commit, 1},
                             .writes = writes,
-                            .sync = options.durability == Durability::sync});
+                            .sync = options.durability == Durability::sync,
+                            .leaves_finished = writes.empty()});
     return id;
 }
 

@@ -365,18 +365,23 @@ void LogWriter::commit(const CommitStep& step) {
     record_.clear();
     const CheckpointId parent = stored_;
     encode(step, record_);
-    put(step.id, parent, base_, record_);
+    put(step.id, parent, base_, record_, !step.next.empty());
 }
 
-void LogWriter::put(CheckpointId id, CheckpointId parent, CheckpointId base, std::string_view bytes) {
+void LogWriter::put(CheckpointId id, CheckpointId parent, CheckpointId base, std::string_view bytes, bool has_due) {
     const CommitRow row{id, parent, base, bytes};
     std::vector<WriteRow> writes;
-    for (const Row& kept : rows_with_commit_) writes.push_back({kept.checkpoint_id, kept.path, kept.bytes});
+    bool is_finished = !has_due && settings_.checkpoint_ns.empty();
+    for (const Row& kept : rows_with_commit_) {
+        writes.push_back({kept.checkpoint_id, kept.path, kept.bytes});
+        is_finished = is_finished && kept.checkpoint_id != id;
+    }
     const PutRequest request{.log = {settings_.thread_id, settings_.checkpoint_ns},
                              .expected_head = head_,
                              .commits = {&row, id.empty() ? 0U : 1U},
                              .writes = writes,
-                             .sync = settings_.durability == Durability::sync};
+                             .sync = settings_.durability == Durability::sync,
+                             .leaves_finished = is_finished};
     if (settings_.durability == Durability::async && settings_.saver->putIsSlow()) {
         if (!queue_) queue_.emplace();
         queue_->put(*settings_.executor, *settings_.saver, request);
@@ -445,14 +450,14 @@ void LogWriter::flush(const CommitStep& current) {
         const CheckpointId parent = stored_;
         try {
             encode(current, record_);
-            put(current.id, parent, base_, record_);
+            put(current.id, parent, base_, record_, !current.next.empty());
         } catch (...) {
             snapshot_forced_ = true;  // what has changed is forgotten, so the next attempt stores the whole state
             throw;
         }
         folds_ = 0;
     } else if (!rows_with_commit_.empty()) {
-        put({}, {}, {}, {});
+        put({}, {}, {}, {}, true);
     }
 }
 

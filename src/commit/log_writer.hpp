@@ -159,7 +159,7 @@ private:
     std::string_view nameWrites(std::string_view writes);
     std::string encodeUnknown(const checkpoint::FoldedChannel& channel) const;
     void addUnknownChannels(OperationLog& log);
-    void put(CheckpointId id, CheckpointId parent, CheckpointId base, std::string_view bytes);
+    void put(CheckpointId id, CheckpointId parent, CheckpointId base, std::string_view bytes, bool has_due);
     void countSizes(bool snapshot, std::size_t bytes);
     void noteOperation(detail::ChannelIndex channel, checkpoint::LogOp op);
     void dropKeptRows();

@@ -17,6 +17,7 @@ struct PutQueue::Job {
     std::string checkpoint_ns;
     CheckpointId expected_head;
     bool sync;
+    bool leaves_finished;
     std::vector<std::string> bytes;
     std::vector<std::string> paths;
     std::vector<CommitRow> commits;
@@ -28,7 +29,8 @@ struct PutQueue::Job {
           thread_id(request.log.thread_id),
           checkpoint_ns(request.log.checkpoint_ns),
           expected_head(request.expected_head),
-          sync(request.sync) {
+          sync(request.sync),
+          leaves_finished(request.leaves_finished) {
         bytes.reserve(request.commits.size() + 2 * request.writes.size());
         paths.reserve(request.writes.size());
         for (const CommitRow& row : request.commits) {
@@ -48,7 +50,7 @@ struct PutQueue::Job {
         if (is_begun.exchange(true)) return;
         std::exception_ptr failure;
         try {
-            saver->put({{thread_id, checkpoint_ns}, expected_head, commits, writes, sync});
+            saver->put({{thread_id, checkpoint_ns}, expected_head, commits, writes, sync, leaves_finished});
         } catch (...) {
             failure = std::current_exception();
         }

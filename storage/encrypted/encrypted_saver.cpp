@@ -244,8 +244,18 @@ void EncryptedSaver::put(const PutRequest& request) {
                        .expected_head = request.expected_head,
                        .commits = commits,
                        .writes = writes,
-                       .sync = request.sync});
+                       .sync = request.sync,
+                       .leaves_finished = request.leaves_finished});
 }
+
+std::optional<std::vector<std::string>> EncryptedSaver::openThreads(const std::optional<std::string>& after_thread_id,
+                                                                    std::size_t limit) {
+    return impl_->inner->openThreads(after_thread_id, limit);
+}
+std::optional<std::vector<IndexedThread>> EncryptedSaver::newestThreads(const NewestThreadsQuery& query) {
+    return impl_->inner->newestThreads(query);
+}
+std::optional<ThreadCounts> EncryptedSaver::countThreads(std::size_t most) { return impl_->inner->countThreads(most); }
 
 // A description belongs to no thread: its place is its fingerprint.
 void EncryptedSaver::putGraph(const GraphFingerprint& fingerprint, std::string_view bytes) {

@@ -9,6 +9,7 @@
 
 #include <stategraph/detail/mutex.hpp>
 
+#include "storage/memory/memory_index.hpp"
 #include "storage/memory/memory_thread.hpp"
 
 // The threads of a memory saver, in shards with a lock each, and their names in one order.
@@ -18,6 +19,7 @@ namespace stategraph::checkpoint {
 struct alignas(64) MemoryShard {
     detail::Mutex mutex;
     ThreadTable threads SG_GUARDED_BY(mutex);
+    ThreadIndex index SG_GUARDED_BY(mutex);      // behind the threads: it goes first
     std::size_t bytes SG_GUARDED_BY(mutex) = 0;  // of its threads
 };
 

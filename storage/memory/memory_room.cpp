@@ -48,6 +48,7 @@ std::size_t MemorySaver::Impl::pruneCommits(Shard& shard, Thread& thread, const 
 std::unique_ptr<Thread> MemorySaver::Impl::extract(Shard& shard, const HashedName& name) noexcept {
     std::unique_ptr<Thread> thread = shard.threads.extract(name);
     if (!thread) return thread;
+    shard.index.forget(*thread);
     shard.bytes -= thread->bytes;
     limit.giveBack(thread->bytes);
     return thread;

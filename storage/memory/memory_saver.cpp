@@ -190,7 +190,11 @@ void MemorySaver::put(const PutRequest& request) {
     if (head != request.expected_head) checkpoint::refuseHead(request.log, request.expected_head, head);
     checkExpected(request, log);
     checkpoint::checkAncestors(request, [log](CheckpointId id) { return log != nullptr && log->has(id); });
-    if (request.commits.empty() && staged.empty()) return;
+    const bool is_root = request.log.checkpoint_ns.empty();
+    if (request.commits.empty() && staged.empty()) {
+        if (is_root && thread && request.leaves_finished) shard.index.note(*thread, head, true);
+        return;
+    }
     std::size_t freed = 0;
     if (!thread) {
         thread = &shard.threads.insert(name, makeThread(name.text));
@@ -218,6 +222,7 @@ void MemorySaver::put(const PutRequest& request) {
         log->pending.erase(old);
     }
     log->pending.merge(staged);
+    if (is_root) shard.index.note(*thread, log->head(), request.leaves_finished);
     room.keep(added, freed);
     thread->bytes += added - freed;
     shard.bytes += added - freed;
@@ -268,6 +273,10 @@ std::vector<ListedCheckpoint> MemorySaver::list(const ListQuery& query) {
             listOne(*query.thread_id);
         return listed;
     }
+    if (!query.thread_ids.empty()) {
+        for (const std::string& thread_id : query.thread_ids) listOne(thread_id);
+        return listed;
+    }
     // Shards have about equally many: twice a shard's share of the page hardly ever has to be read again.
     constexpr std::size_t names_min = 8;
     const std::size_t share =
@@ -304,11 +313,13 @@ void MemorySaver::copyThread(std::string_view from, std::string_view to) {
         refuseTaken();
     }
     auto copy = makeThread(to);
+    bool is_finished = false;
     {
         const detail::LockGuard lock(source_shard.mutex);
         Thread* const source = source_shard.threads.find(source_name);
         if (!source) return;
         source->forEachLog([&](std::string_view ns, const Log& log) { copyLog(log, copy->make(ns)); });
+        is_finished = source->index.is_finished;
     }
     copy->bytes = checkpoint::sizeOf(*copy);
     checkpoint::Room room = impl_->takeRoom(copy->bytes, {to, from});
@@ -316,7 +327,8 @@ void MemorySaver::copyThread(std::string_view from, std::string_view to) {
     const detail::LockGuard lock(target_shard.mutex);
     refuseTaken();
     impl_->extract(target_shard, target_name);  // one without rows, if any
-    const Thread& kept = target_shard.threads.insert(target_name, std::move(copy));
+    Thread& kept = target_shard.threads.insert(target_name, std::move(copy));
+    target_shard.index.note(kept, kept.root.head(), is_finished);
     target_shard.bytes += kept.bytes;
     room.keep(kept.bytes, 0);
 }

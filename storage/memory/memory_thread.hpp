@@ -11,8 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include <boost/intrusive/set_hook.hpp>
+
 #include <stategraph/saver.hpp>
 
+#include "checkpoint/index_place.hpp"
 #include "src/value/comparisons.hpp"
 
 // What the memory saver keeps of a thread, and the table to find it. Nothing here locks.
@@ -173,6 +176,9 @@ struct Thread {
     std::unique_ptr<Children> children = {};  // most threads have none
     std::size_t bytes = 0;                    // as memory_size.hpp counts
     std::size_t unordered_at = 0;             // the table's: its place among the threads that are not in order yet
+    IndexPlace index = {};                    // ThreadIndex's, as are the hooks
+    boost::intrusive::set_member_hook<> newest_hook = {};
+    boost::intrusive::set_member_hook<> open_hook = {};
 
     Log* find(std::string_view ns) noexcept {
         if (ns.empty()) return &root;

@@ -28,6 +28,8 @@ inline rocksdb::Slice slice(std::string_view text) noexcept { return {text.data(
 struct DatabaseFormat {
     std::string_view key = format_key;
     int version = key_format_version;
+    /// Older ones that are opened as they are; the owner brings them up to date.
+    int oldest = key_format_without_index;
 };
 
 struct DatabaseSettings {

@@ -13,6 +13,7 @@
 #include <stategraph/rocksdb_saver.hpp>
 #include <stategraph/saver_rules.hpp>
 
+#include "checkpoint/index_place.hpp"
 #include "checkpoint/log_gate.hpp"
 #include "checkpoint/retention.hpp"
 #include "storage/rocksdb/rocksdb_database.hpp"
@@ -61,6 +62,15 @@ struct RocksDBSaver::Impl {
     void dropRanges(std::string_view thread_id, rocksdb::WriteBatch& batch);
     void dropThread(std::string_view thread_id, rocksdb::WriteBatch& batch, Dropped& total);
     void checkExpected(const PutRequest& request);
+
+    // The index of threads: rocksdb_index.cpp. `place`: as it is, if that is known. Returns what it will be.
+    checkpoint::IndexPlace noteInIndex(const PutRequest& request, CheckpointId head,
+                                       const checkpoint::IndexPlace& place, rocksdb::WriteBatch& batch);
+    checkpoint::IndexPlace placeOf(std::string_view thread_id, CheckpointId head);
+    void addToIndex(std::string_view thread_id, const checkpoint::IndexPlace& place, rocksdb::WriteBatch& batch);
+    void dropFromIndex(std::string_view thread_id, const checkpoint::IndexPlace& place, rocksdb::WriteBatch& batch);
+    void dropFromIndex(std::string_view thread_id, rocksdb::WriteBatch& batch);
+    void makeIndex();
     void compactIfWorthIt(const PruneRequest& request, const Dropped& dropped);
     void compact(const std::optional<std::string>& thread_id);
 
@@ -68,6 +78,8 @@ struct RocksDBSaver::Impl {
     checkpoint::LogGate gate{100'000};          // heads that are known
     std::atomic<std::size_t> dropped_bytes{0};  // since the last compaction of everything
     std::atomic<bool> is_closing{false};
+    // False: the database is of a version without one, and open read-only.
+    bool has_index = true;
     std::unique_ptr<checkpoint::Retention> retention;
 };
 

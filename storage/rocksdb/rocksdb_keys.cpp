@@ -10,12 +10,15 @@
 //                         fingerprints: 8 bytes each, big endian
 //   commit  := "c" log id           value: the commit's record
 //   write   := "w" log id path      value: the pending write's record
+//   open    := "o" varint(size of thread) thread   an open thread; value: when it was last written to, an id
+//   newest  := "t" state id thread                 each thread that has a commit; no value. state: "o" open, "f" finished
 //   log     := varint(size of thread) thread varint(size of namespace) namespace
 //   id      := 16 bytes, big endian
 //   varint  := LEB128: seven bits a byte, low ones first, the high bit set on all but the last byte
 //
 // The sizes come first, so no name is a prefix of another and names may hold any byte. A log's rows are neighbours, in
-// the order of their ids; a thread's logs are neighbours.
+// the order of their ids; a thread's logs are neighbours. The rows of version 1 are the same without "o" and "t", the
+// index of threads.
 namespace stategraph::checkpoint {
 namespace {
 
@@ -76,6 +79,36 @@ std::string rowKey(Table table, const LogName& log, CheckpointId id, std::string
     key.append(raw.data(), raw.size());
     key.append(path);
     return key;
+}
+
+std::string openKey(std::string_view thread_id) {
+    std::string key(open_prefix);
+    appendName(key, thread_id);
+    return key;
+}
+
+std::optional<std::string_view> parseOpenKey(std::string_view key) {
+    if (!key.starts_with(open_prefix)) return std::nullopt;
+    std::string_view rest = key.substr(open_prefix.size());
+    const auto thread_id = readName(rest);
+    return rest.empty() ? thread_id : std::nullopt;
+}
+
+std::string newestPrefix(bool is_finished) { return is_finished ? "tf" : "to"; }
+
+std::string newestKey(bool is_finished, CheckpointId since, std::string_view thread_id) {
+    std::array<char, id_size> raw{};
+    since.toBytes(raw.data());
+    std::string key = newestPrefix(is_finished);
+    key.append(raw.data(), raw.size());
+    key.append(thread_id);
+    return key;
+}
+
+std::optional<ThreadPlace> parseNewestKey(std::string_view key) {
+    constexpr std::size_t prefix = 2;
+    if (key.size() <= prefix + id_size) return std::nullopt;
+    return ThreadPlace{CheckpointId::fromBytes(key.data() + prefix), std::string(key.substr(prefix + id_size))};
 }
 
 std::optional<ParsedKey> parseKey(std::string_view key) {

@@ -167,6 +167,7 @@ void RocksDBSaver::Impl::dropRanges(std::string_view thread_id, rocksdb::WriteBa
         const std::string prefix = checkpoint::threadPrefix(table, thread_id);
         check(batch.DeleteRange(slice(prefix), slice(detail::prefixEnd(prefix))), "delete a thread");
     }
+    dropFromIndex(thread_id, batch);
 }
 
 void RocksDBSaver::Impl::dropThread(std::string_view thread_id, rocksdb::WriteBatch& batch, Dropped& total) {
@@ -178,6 +179,7 @@ void RocksDBSaver::Impl::dropThread(std::string_view thread_id, rocksdb::WriteBa
             total.commits += table == Table::commits;
         }
     }
+    dropFromIndex(thread_id, batch);
 }
 
 // Leaves the cursor behind the log.

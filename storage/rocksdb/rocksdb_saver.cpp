@@ -131,6 +131,7 @@ bool RocksDBSaver::Impl::hasRows(std::string_view thread_id) {
 
 RocksDBSaver::RocksDBSaver(const std::string& path, const RocksDBSaverOptions& options)
     : impl_(std::make_unique<Impl>(path, checked(options))) {
+    impl_->makeIndex();
     if (options.retention) impl_->retention = std::make_unique<checkpoint::Retention>(*this, *options.retention);
 }
 
@@ -164,7 +165,8 @@ void RocksDBSaver::put(const PutRequest& request) {
     // Alone in its log: one that moves the head, and one that looks at rows before it writes them.
     const bool is_conditional = std::any_of(request.writes.begin(), request.writes.end(),
                                             [](const WriteRow& row) { return row.expected.has_value(); });
-    auto claim = impl_->gate.claimLog(request.log, !request.commits.empty() || is_conditional);
+    const bool is_empty = batch.Count() == 0;
+    auto claim = impl_->gate.claimLog(request.log, is_empty || !request.commits.empty() || is_conditional);
     const CheckpointId head = claim.head() ? *claim.head() : impl_->readHead(request.log);
     if (head != request.expected_head) {
         claim.settle(head);
@@ -178,8 +180,11 @@ void RocksDBSaver::put(const PutRequest& request) {
         claim.settle(head);
         return impl_->has(request.log, id);
     });
+    checkpoint::IndexPlace place;
+    if (request.log.checkpoint_ns.empty() && !(is_empty && !request.leaves_finished))
+        place = impl_->noteInIndex(request, head, claim.place(), batch);
     if (batch.Count() > 0) impl_->database.write(batch, request.sync, "store a commit");
-    claim.settle(request.commits.empty() ? head : request.commits.back().id);
+    claim.settle(request.commits.empty() ? head : request.commits.back().id, place);
 }
 
 bool RocksDBSaver::Impl::has(const LogName& log, CheckpointId id) {
@@ -295,6 +300,14 @@ std::vector<ListedCheckpoint> RocksDBSaver::list(const ListQuery& query) {
         impl_->listLog(rows, writes ? &*writes : nullptr, {*query.thread_id, *query.checkpoint_ns}, query, listed);
         return listed;
     }
+    if (!query.thread_ids.empty()) {
+        const std::string ns = query.checkpoint_ns.value_or("");
+        for (const std::string& thread_id : query.thread_ids) {
+            rows.seek(checkpoint::logPrefix(Table::commits, {thread_id, ns}));
+            impl_->listLog(rows, writes ? &*writes : nullptr, {thread_id, ns}, query, listed);
+        }
+        return listed;
+    }
     if (query.after_thread_id) {
         rows.seek(detail::prefixEnd(checkpoint::threadPrefix(Table::commits, *query.after_thread_id)));
     } else {
@@ -345,6 +358,9 @@ void RocksDBSaver::copyThread(std::string_view from, std::string_view to) {
             }
         }
     }
+    // Where it is in the index of its own: open, until somebody looks at it.
+    const CheckpointId head = impl_->readHead({.thread_id = from});
+    if (batch.Count() > 0) impl_->addToIndex(to, {head, false}, batch);
     if (batch.Count() > 0) impl_->database.write(batch, true, "copy a thread");
 }
 

@@ -34,6 +34,7 @@ struct SqliteLogPrune {
 
 std::size_t dropThread(SqliteConnection& connection, std::string_view thread_id) {
     SqliteQuery(connection, delete_writes, "delete a thread").bind(thread_id).finish();
+    SqliteQuery(connection, checkpoint::delete_place, "delete a thread").bind(thread_id).finish();
     return static_cast<std::size_t>(
         SqliteQuery(connection, delete_commits, "delete a thread").bind(thread_id).finish());
 }

@@ -116,6 +116,7 @@ void putRows(SqliteConnection& connection, const PutRequest& request) {
     }
     checkpoint::checkAncestors(
         request, [&](CheckpointId id) { return checkpoint::readSqliteCommit(connection, log, id).has_value(); });
+    checkpoint::noteInIndex(connection, request);
     for (const CommitRow& row : request.commits) {
         SqliteQuery query(connection, insert_commit, "store a commit");
         query.bind(log).bind(row.id).bind(row.bytes).finish();
@@ -287,6 +288,11 @@ std::vector<ListedCheckpoint> SqliteSaver::list(const ListQuery& query) {
                                     [&] { listThread(connection, *query.thread_id, query, listed); });
         return listed;
     }
+    if (!query.thread_ids.empty()) {
+        for (const std::string& thread_id : query.thread_ids)
+            checkpoint::ofSqliteLog({thread_id}, [&] { listThread(connection, thread_id, query, listed); });
+        return listed;
+    }
     const std::string from = query.after_thread_id ? checkpoint::nameAfter(*query.after_thread_id) : std::string();
     auto thread_id = checkpoint::threadFrom(connection, from);
     while (thread_id) {
@@ -305,7 +311,7 @@ void SqliteSaver::copyThread(std::string_view from, std::string_view to) {
             SqliteQuery query(connection, sql, "look for a copy's target");
             if (query.bind(to).step()) checkpoint::refuseCopy(from, to);
         }
-        for (const char* sql : {copy_commits, copy_writes})
+        for (const char* sql : {copy_commits, copy_writes, checkpoint::copy_place})
             SqliteQuery(connection, sql, "copy a thread").bind(from).bind(to).finish();
     };
     checkpoint::ofSqliteLog({to}, [&] { impl_->database.write(true, copy, SqliteDatabase::Batch::alone); });

@@ -1,8 +1,10 @@
 #include "tests/conformance/operations.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include <stategraph/async.hpp>
+#include <stategraph/unfinished.hpp>
 
 #include "tests/conformance/graph.hpp"
 #include "tests/conformance/observe.hpp"
@@ -45,6 +47,18 @@ public:
         const std::string kind = text(get(op_, "op"));
         if (saver_ == nullptr || kind == "get_state" || kind == "history") return;
         expect.emplace("state", describe(app_.getState({.thread_id = thread_}), ordinals()));
+    }
+
+    /// Whether the saver's index has the thread as finished although something is due in it.
+    bool isMissedByIndex() const {
+        if (saver_ == nullptr) return false;
+        const auto heads =
+            saver_->list({.thread_id = thread_, .checkpoint_ns = "", .heads = true, .with_writes = true});
+        if (heads.empty() || !sg::unfinishedThread(heads[0])) return false;
+        const auto finished = saver_->newestThreads({.is_finished = true, .before = {}, .limit = 1'000'000});
+        return finished && std::ranges::any_of(*finished, [&](const sg::IndexedThread& thread) {
+                   return thread.place.thread_id == thread_;
+               });
     }
 
 private:
@@ -190,6 +204,7 @@ json::object answer(const json::object& scenario, const Settings& settings) {
             }
             if (json::array executed = world.takeExecuted(); !executed.empty())
                 expect.emplace("executed", std::move(executed));
+            if (operation.isMissedByIndex()) expect.emplace("index", "the thread is not finished");
             try {
                 operation.showState(expect);
             } catch (const std::exception& error) {

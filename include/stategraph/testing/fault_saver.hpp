@@ -118,6 +118,25 @@ public:
         fault.afterEffect();
         return dropped;
     }
+    std::optional<std::vector<std::string>> openThreads(const std::optional<std::string>& after_thread_id,
+                                                        std::size_t limit) override {
+        const Fault fault(*this, SaverCalls::list, "openThreads");
+        auto open = inner_->openThreads(after_thread_id, limit);
+        fault.afterEffect();
+        return open;
+    }
+    std::optional<std::vector<IndexedThread>> newestThreads(const NewestThreadsQuery& query) override {
+        const Fault fault(*this, SaverCalls::list, "newestThreads");
+        auto newest = inner_->newestThreads(query);
+        fault.afterEffect();
+        return newest;
+    }
+    std::optional<ThreadCounts> countThreads(std::size_t most) override {
+        const Fault fault(*this, SaverCalls::list, "countThreads");
+        const auto counts = inner_->countThreads(most);
+        fault.afterEffect();
+        return counts;
+    }
     std::optional<std::uint64_t> storedBytes() override { return inner_->storedBytes(); }
     bool putIsSlow() const noexcept override { return put_is_slow_ ? *put_is_slow_ : inner_->putIsSlow(); }
 

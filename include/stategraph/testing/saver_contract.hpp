@@ -1,4 +1,5 @@
 #pragma once
+#include <stategraph/testing/saver_contract/index.hpp>
 #include <stategraph/testing/saver_contract/lists.hpp>
 #include <stategraph/testing/saver_contract/prune.hpp>
 #include <stategraph/testing/saver_contract/prune_rewrite.hpp>
@@ -40,6 +41,8 @@
     TEST_CASE_TEMPLATE_INVOKE(saver_list, Factory);                      \
     TEST_CASE_TEMPLATE_INVOKE(saver_heads, Factory);                     \
     TEST_CASE_TEMPLATE_INVOKE(saver_pages, Factory);                     \
+    TEST_CASE_TEMPLATE_INVOKE(saver_index, Factory);                     \
+    TEST_CASE_TEMPLATE_INVOKE(saver_index_order, Factory);               \
     TEST_CASE_TEMPLATE_INVOKE(saver_delete, Factory);                    \
     TEST_CASE_TEMPLATE_INVOKE(saver_copy, Factory);                      \
     TEST_CASE_TEMPLATE_INVOKE(saver_prune, Factory);                     \

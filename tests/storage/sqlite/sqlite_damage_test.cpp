@@ -23,6 +23,9 @@ namespace {
 constexpr unsigned commits_made = 12;
 constexpr std::size_t frame_size = 24 + 4096;
 
+// A subgraph's log, which is in no index of threads: each commit is one frame.
+const LogName where{"t", "child"};
+
 struct Files {
     std::string database;
     std::string log;
@@ -53,9 +56,9 @@ fs::path store(const TemporaryFolder& folder, const Files& files) {
 
 // How many commits there are; they must be the first ones, and readable.
 unsigned commitsIn(SqliteSaver& saver) {
-    const auto ids = listIds(saver, {"t"});
+    const auto ids = listIds(saver, where);
     for (unsigned n = 1; n <= ids.size(); ++n) CHECK(ids[ids.size() - n] == nthId(n));
-    if (!ids.empty()) CHECK(readChannels({"t"}, *saver.getTuple({.log = {"t"}})).at("channel") == Value("value"));
+    if (!ids.empty()) CHECK(readChannels(where, *saver.getTuple({.log = where})).at("channel") == Value("value"));
     return static_cast<unsigned>(ids.size());
 }
 
@@ -86,7 +89,7 @@ TEST_CASE("helper: makes a log of a SQLite file" * doctest::skip()) {
     const std::string path = given("STATEGRAPH_TEST_DATABASE");
     if (path.empty()) return;
     SqliteSaver saver(path);
-    putLine(saver, {"t"}, commits_made);
+    putLine(saver, where, commits_made);
     std::ofstream(given("STATEGRAPH_TEST_NOTES")) << "ready\n";
     std::this_thread::sleep_for(std::chrono::seconds(60));  // until it is killed
 }
@@ -107,7 +110,7 @@ TEST_CASE("a log of a SQLite file that is cut anywhere gives what is whole befor
         const bool is_at_end = size == 0 || (size >= 32 && (size - 32) % frame_size == 0);
         CHECK(saver.droppedAtOpening().empty() == is_at_end);
         if (!is_at_end) CHECK_HAS(saver.droppedAtOpening(), "no whole commit; they were dropped");
-        putOne(saver, {"t"}, count > 0 ? nthId(count) : CheckpointId(), makeCommit(count + 1, count));
+        putOne(saver, where, count > 0 ? nthId(count) : CheckpointId(), makeCommit(count + 1, count));
     }
     CHECK(before >= commits_made - 1);
 }
@@ -137,7 +140,7 @@ TEST_CASE("a log of a SQLite file with damage in its midst is refused, or droppe
                 SqliteSaver saver(path.string(), {.drop_damaged_log = true});
                 CHECK(commitsIn(saver) == frame);
                 CHECK_FALSE(saver.droppedAtOpening().empty());
-                putOne(saver, {"t"}, frame > 0 ? nthId(frame) : CheckpointId(), makeCommit(frame + 1, frame));
+                putOne(saver, where, frame > 0 ? nthId(frame) : CheckpointId(), makeCommit(frame + 1, frame));
             }
             CHECK(openingError(path).empty());
         }
@@ -160,7 +163,7 @@ TEST_CASE("a SQLite file that was cut or altered says so, or gives what was stor
     const fs::path path = folder / "a.db";
     {
         SqliteSaver saver(path.string());
-        putLine(saver, {"t"}, 200);
+        putLine(saver, where, 200);
         putLine(saver, {"other"}, 3);
     }
     const std::string whole = contentOf(path);
@@ -169,10 +172,10 @@ TEST_CASE("a SQLite file that was cut or altered says so, or gives what was stor
         const fs::path copy = store(folder, {content, ""});
         return sqliteError([&] {
             SqliteSaver saver(copy.string());
-            const auto ids = listIds(saver, {"t"});
+            const auto ids = listIds(saver, where);
             if (ids.size() != 200) throw CorruptCheckpointError("rows are missing: " + copy.string());
             for (unsigned n = 1; n <= 200; ++n)
-                (void)readChannels({"t"}, *saver.getTuple({.log = {"t"}, .checkpoint_id = nthId(n)}));
+                (void)readChannels(where, *saver.getTuple({.log = where, .checkpoint_id = nthId(n)}));
         });
     };
     CHECK(look(whole).empty());
@@ -207,14 +210,14 @@ TEST_CASE("a SQLite saver on a full disk stores nothing more, reads on, and writ
     const TemporaryFolder folder;
     const fs::path path = folder / "a.db";
     SqliteSaver saver(path.string());
-    putLine(saver, {"t"}, 3);
+    putLine(saver, where, 3);
     const std::string text(50'000, 'x');
     unsigned stored = 3;
     {
         const FileSizeLimit limit(fs::file_size(path.string() + "-wal") + 200'000);
         std::string said;
         while (said.empty() && stored < 100) {
-            said = sqliteError([&] { putOne(saver, {"t"}, nthId(stored), makeCommit(stored + 1, stored, 0, text)); });
+            said = sqliteError([&] { putOne(saver, where, nthId(stored), makeCommit(stored + 1, stored, 0, text)); });
             stored += said.empty();
         }
         CHECK_HAS(said, "SaverError");
@@ -222,11 +225,11 @@ TEST_CASE("a SQLite saver on a full disk stores nothing more, reads on, and writ
         CHECK_HAS(said, "'t'");
         CHECK_HAS(said, "nothing of this was stored");
         CHECK(stored > 3);
-        CHECK(listIds(saver, {"t"}).size() == stored);
-        CHECK(saver.getTuple({.log = {"t"}})->head == nthId(stored));
-        CHECK_HAS(sqliteError([&] { putOne(saver, {"t"}, nthId(stored), makeCommit(stored + 1, stored, 0, text)); }),
+        CHECK(listIds(saver, where).size() == stored);
+        CHECK(saver.getTuple({.log = where})->head == nthId(stored));
+        CHECK_HAS(sqliteError([&] { putOne(saver, where, nthId(stored), makeCommit(stored + 1, stored, 0, text)); }),
                   "SaverError");
     }
-    putOne(saver, {"t"}, nthId(stored), makeCommit(stored + 1, stored, 0, text), true);
-    CHECK(listIds(saver, {"t"}).size() == stored + 1);
+    putOne(saver, where, nthId(stored), makeCommit(stored + 1, stored, 0, text), true);
+    CHECK(listIds(saver, where).size() == stored + 1);
 }
