@@ -76,8 +76,8 @@ void RocksDBSaver::Impl::makeIndex() {
     has_index = !database.isReadOnly();
     if (!has_index) return;
     rocksdb::WriteBatch batch;
-    for (const std::string& prefix : {std::string(checkpoint::open_prefix), std::string("t")})
-        check(batch.DeleteRange(slice(prefix), slice(detail::prefixEnd(prefix))), note_work);
+    for (const std::string_view prefix : {checkpoint::open_prefix, checkpoint::newest_prefix})
+        check(batch.DeleteRange(slice(prefix), slice(detail::prefixEnd(std::string(prefix)))), note_work);
     const std::string lower = checkpoint::tablePrefix(Table::commits);
     Cursor rows(database, lower, detail::prefixEnd(lower));
     for (rows.seekToFirst(); rows.valid();) {

@@ -28,13 +28,15 @@ std::string rowKey(Table table, const LogName& log, CheckpointId id, std::string
 /// A thread among those that are open. Its value is ThreadPlace::since, as 16 bytes.
 std::string openKey(std::string_view thread_id);
 /// The prefix of all of them.
-inline constexpr std::string_view open_prefix = "o";
+inline constexpr std::string_view open_prefix = "a";
 /// None if the key is not of the grammar.
 std::optional<std::string_view> parseOpenKey(std::string_view key);
 
 /// A thread by when it was last written to. It has no value.
 std::string newestKey(bool is_finished, CheckpointId since, std::string_view thread_id);
 std::string newestPrefix(bool is_finished);
+/// The prefix of both.
+inline constexpr std::string_view newest_prefix = "b";
 std::optional<ThreadPlace> parseNewestKey(std::string_view key);
 
 /// Views into the key.

@@ -4,6 +4,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <stategraph/unfinished.hpp>
@@ -93,6 +94,39 @@ void unfinished(benchmark::State& state, int threads) {
     state.counters["items"] = threads;
 }
 
+// As many that are finished, and ten that wait.
+void waiting(benchmark::State& state, int threads, Store store) {
+    const bool fails = true;
+    const FreshSaver fresh(store);
+    sg::StateGraph<Counter> graph;
+    graph.addNode("x", countOne).addEdge(sg::START, "x");
+    const auto app = graph.compile({.checkpointer = fresh.saver});
+    for (int i = 0; i < threads; ++i)
+        app.invoke({sg::set(&Counter::n, 0)},
+                   {.thread_id = "thread-" + std::to_string(i), .durability = sg::Durability::exit});
+    const auto failing = fanOut(1, fails).compile({.checkpointer = fresh.saver});
+    for (int i = 0; i < 10; ++i) failOnce(failing, "waits-" + std::to_string(i), sg::Durability::async);
+    for (auto _ : state) {
+        if (fresh.saver->unfinishedThreads().size() != 10) state.SkipWithError("wrong result");
+    }
+    state.counters["items"] = 1;
+}
+
+// A page of the newest 50, from the index alone.
+void newest(benchmark::State& state, int threads, Store store) {
+    const FreshSaver fresh(store);
+    sg::StateGraph<Counter> graph;
+    graph.addNode("x", countOne).addEdge(sg::START, "x");
+    const auto app = graph.compile({.checkpointer = fresh.saver});
+    for (int i = 0; i < threads; ++i)
+        app.invoke({sg::set(&Counter::n, 0)},
+                   {.thread_id = "thread-" + std::to_string(i), .durability = sg::Durability::exit});
+    for (auto _ : state) {
+        if (fresh.saver->newestThreads({.limit = 50})->size() != 50) state.SkipWithError("wrong result");
+    }
+    state.counters["items"] = 1;
+}
+
 }  // namespace
 
 void registerWide() {
@@ -103,6 +137,15 @@ void registerWide() {
             [=](benchmark::State& state) { resume(state, count, sg::Durability::exit); });
         add("scaling/wide_read", size, [=](benchmark::State& state) { read(state, count); });
         add("scaling/unfinished_memory", size, [=](benchmark::State& state) { unfinished(state, count); });
+    }
+    for (const std::size_t size : sizesUpTo(1000, {1000, 100'000})) {
+        const int count = static_cast<int>(size);
+        for (const auto& [name, store] : {std::pair{"memory", Store::memory}, std::pair{"rocksdb", Store::rocksdb}}) {
+            add(std::string("scaling/ten_waiting_among_finished_") + name, size,
+                [=](benchmark::State& state) { waiting(state, count, store); });
+            add(std::string("scaling/newest_fifty_of_") + name, size,
+                [=](benchmark::State& state) { newest(state, count, store); });
+        }
     }
     for (const std::size_t depth : sizesUpTo(100, {10, 100, 400})) {
         add("scaling/nested_memory", depth, [=](benchmark::State& state) { nested(state, static_cast<int>(depth)); });

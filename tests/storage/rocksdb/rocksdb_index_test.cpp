@@ -31,7 +31,7 @@ void changeRows(const std::string& path, F change) {
 /// As a program of the first version would have left it.
 void forgetIndex(const std::string& path) {
     changeRows(path, [](rocksdb::DB& db) {
-        for (const char* prefix : {"o", "t"}) {
+        for (const char* prefix : {"a", "b"}) {
             const std::unique_ptr<rocksdb::Iterator> rows(db.NewIterator({}));
             for (rows->Seek(prefix); rows->Valid() && rows->key().starts_with(prefix); rows->Next())
                 REQUIRE(db.Delete({}, rows->key()).ok());
@@ -110,7 +110,7 @@ TEST_CASE("rows of an index that make no sense stop nobody") {
     const std::string path = (folder / "db").string();
     fillThreads(path);
     changeRows(path, [](rocksdb::DB& db) {
-        for (const char* key : {"o", "o\x7f", "ojunk", "t", "to", "tf", "tfjunk", "tx"})
+        for (const char* key : {"a", "a\x7f", "ajunk", "b", "bo", "bf", "bfjunk", "bx"})
             REQUIRE(db.Put({}, key, "junk").ok());
         REQUIRE(db.Put({}, stategraph::checkpoint::openKey("nobody"), "x").ok());
         REQUIRE(db.Put({}, stategraph::checkpoint::openKey("1"), "x").ok());
