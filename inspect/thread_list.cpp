@@ -126,6 +126,7 @@ std::vector<std::pair<ThreadPlace, ThreadView>> readViews(BaseCheckpointSaver& s
                                                           const std::vector<IndexedThread>& threads) {
     ListQuery query{.checkpoint_ns = "", .heads = true, .with_writes = true};
     for (const IndexedThread& thread : threads) query.thread_ids.push_back(thread.place.thread_id);
+    if (query.thread_ids.empty()) return {};
     std::vector<std::pair<ThreadPlace, ThreadView>> views;
     auto at = threads.begin();
     for (const ListedCheckpoint& head : saver.list(query)) {
@@ -138,20 +139,30 @@ std::vector<std::pair<ThreadPlace, ThreadView>> readViews(BaseCheckpointSaver& s
     return views;
 }
 
+// A finished thread asks nothing, so a text can only be in its name.
+std::vector<IndexedThread> worthReading(const std::vector<IndexedThread>& threads, const ThreadFilter& filter) {
+    std::vector<IndexedThread> worth;
+    for (const IndexedThread& thread : threads) {
+        const bool is_named = !filter.text || thread.place.thread_id.find(*filter.text) != std::string::npos;
+        if (is_named || !thread.is_finished) worth.push_back(thread);
+    }
+    return worth;
+}
+
 ThreadList listNewest(BaseCheckpointSaver& saver, const ThreadFilter& filter, const ThreadCounts& counts) {
     const Taker taker(filter);
     ThreadList list;
     if (counts.open > 0) list.counts["open"] = counts.open;
     if (counts.finished > 0) list.counts["done"] = counts.finished;
-    NewestThreadsQuery query{
-        .is_finished = {}, .before = filter.before, .limit = std::min(filter.limit, rows_a_page - 1) + 1};
+    const std::size_t page_size = filter.text ? rows_a_page : std::min(filter.limit, rows_a_page - 1) + 1;
+    NewestThreadsQuery query{.is_finished = {}, .before = filter.before, .limit = page_size};
     // A thread that is done may be among the open ones, until somebody has looked; no other is among the finished.
     if (filter.status && *filter.status != "done" && *filter.status != "damaged" && *filter.status != "sealed")
         query.is_finished = false;
     for (;;) {
         const auto page = saver.newestThreads(query);
         if (!page || page->empty()) return list;
-        for (auto& [place, view] : readViews(saver, taker, *page)) {
+        for (auto& [place, view] : readViews(saver, taker, worthReading(*page, filter))) {
             if (filter.status && !hasStatus(view, *filter.status)) continue;
             if (list.threads.size() == filter.limit) {
                 list.next = std::move(query.before);
