@@ -55,7 +55,7 @@ std::string withoutCode(const std::string& text) {
     return prose;
 }
 
-/// What stands in the round brackets behind square ones.
+/// The targets of a page's links.
 std::vector<std::string> linksOf(const fs::path& file) {
     const std::string prose = withoutCode(readAll(file));
     std::vector<std::string> links;

@@ -28,6 +28,8 @@ struct MemorySaver::Impl {
         return shards[(name.hash * 0x9E3779B97F4A7C15ULL) >> 58U];  // other bits than the table's
     }
 
+    void putNothing(const PutRequest& request);
+
     /// Takes bytes from the limit, by evicting if need be. No shard may be locked. `spared` are threads that stay.
     checkpoint::Room takeRoom(std::size_t bytes, std::array<std::string_view, 2> spared);
     bool evict(std::size_t bytes, const std::array<std::string_view, 2>& spared);

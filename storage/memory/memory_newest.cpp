@@ -8,8 +8,12 @@
 // What the memory saver's index of threads is asked. Each shard gives its first ones; the first of all are among them.
 namespace stategraph {
 
+namespace {
+
 using checkpoint::Thread;
 using Shard = checkpoint::MemoryShard;
+
+}  // namespace
 
 std::optional<std::vector<std::string>> MemorySaver::openThreads(const std::optional<std::string>& after_thread_id,
                                                                  std::size_t limit) {

@@ -158,8 +158,21 @@ std::optional<std::uint64_t> MemorySaver::storedBytes() {
     return bytes;
 }
 
+// No row: all that it may change is the index, so it takes no room, and evicts nobody.
+void MemorySaver::Impl::putNothing(const PutRequest& request) {
+    const HashedName name(request.log.thread_id);
+    Shard& shard = shardOf(name);
+    const detail::LockGuard lock(shard.mutex);
+    Thread* const thread = shard.threads.find(name);
+    const Log* const log = thread ? thread->find(request.log.checkpoint_ns) : nullptr;
+    const CheckpointId head = log ? log->head() : CheckpointId();
+    if (head != request.expected_head) checkpoint::refuseHead(request.log, request.expected_head, head);
+    if (thread && request.log.checkpoint_ns.empty() && request.leaves_finished) shard.index.note(*thread, head, true);
+}
+
 void MemorySaver::put(const PutRequest& request) {
     checkpoint::checkPut(request);
+    if (request.commits.empty() && request.writes.empty()) return impl_->putNothing(request);
     std::size_t total = 0;
     for (const CommitRow& row : request.commits) {
         if (row.bytes.size() > std::numeric_limits<std::uint32_t>::max()) {
@@ -190,11 +203,6 @@ void MemorySaver::put(const PutRequest& request) {
     if (head != request.expected_head) checkpoint::refuseHead(request.log, request.expected_head, head);
     checkExpected(request, log);
     checkpoint::checkAncestors(request, [log](CheckpointId id) { return log != nullptr && log->has(id); });
-    const bool is_root = request.log.checkpoint_ns.empty();
-    if (request.commits.empty() && staged.empty()) {
-        if (is_root && thread && request.leaves_finished) shard.index.note(*thread, head, true);
-        return;
-    }
     std::size_t freed = 0;
     if (!thread) {
         thread = &shard.threads.insert(name, makeThread(name.text));
@@ -222,7 +230,7 @@ void MemorySaver::put(const PutRequest& request) {
         log->pending.erase(old);
     }
     log->pending.merge(staged);
-    if (is_root) shard.index.note(*thread, log->head(), request.leaves_finished);
+    if (request.log.checkpoint_ns.empty()) shard.index.note(*thread, log->head(), request.leaves_finished);
     room.keep(added, freed);
     thread->bytes += added - freed;
     shard.bytes += added - freed;

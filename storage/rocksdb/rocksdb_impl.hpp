@@ -18,6 +18,7 @@
 #include "checkpoint/retention.hpp"
 #include "storage/rocksdb/rocksdb_database.hpp"
 #include "storage/rocksdb/rocksdb_keys.hpp"
+#include "storage/rocksdb/rocksdb_open_threads.hpp"
 
 // What the RocksDB saver's two files share. Rows are those of rocksdb_keys.cpp. All that a call stores or removes goes
 // through one WriteBatch (a prune: one a thread); what a call reads comes from one iterator or one snapshot, so it is
@@ -71,6 +72,7 @@ struct RocksDBSaver::Impl {
     void dropFromIndex(std::string_view thread_id, const checkpoint::IndexPlace& place, rocksdb::WriteBatch& batch);
     void dropFromIndex(std::string_view thread_id, rocksdb::WriteBatch& batch);
     void makeIndex();
+    void loadIndex();
     void compactIfWorthIt(const PruneRequest& request, const Dropped& dropped);
     void compact(const std::optional<std::string>& thread_id);
 
@@ -80,6 +82,7 @@ struct RocksDBSaver::Impl {
     std::atomic<bool> is_closing{false};
     // False: the database is of a version without one, and open read-only.
     bool has_index = true;
+    checkpoint::OpenThreads open_threads;
     std::unique_ptr<checkpoint::Retention> retention;
 };
 

@@ -10,7 +10,8 @@
 // The index of threads: kept in the batch of what is stored, made anew for a database of the first version.
 //
 // An open thread has two rows, openKey and newestKey; a finished one has newestKey alone, at its head. So where a
-// thread is follows from whether it has an open row, and from its head.
+// thread is follows from whether it has an open row, and from its head. Who writes a database has the open ones in
+// memory too (OpenThreads); who reads it has the rows.
 namespace stategraph {
 namespace {
 
@@ -28,21 +29,28 @@ std::string bytesOf(CheckpointId id) {
     return bytes;
 }
 
+// What an open row says; of one that makes no sense, what `head` returns.
+template <class Head>
+CheckpointId sinceOf(std::string_view value, Head head) {
+    return value.size() == 16 ? CheckpointId::fromBytes(value.data()) : head();
+}
+
 }  // namespace
 
 IndexPlace RocksDBSaver::Impl::placeOf(std::string_view thread_id, CheckpointId head) {
     if (head.empty()) return {};
     const auto since = database.get(checkpoint::openKey(thread_id), "read the index of threads");
     if (!since) return {head, true};
-    return {since->size() == 16 ? CheckpointId::fromBytes(since->data()) : head, false};
+    return {sinceOf(*since, [&] { return head; }), false};
 }
 
 void RocksDBSaver::Impl::addToIndex(std::string_view thread_id, const IndexPlace& place, rocksdb::WriteBatch& batch) {
     if (!place.isIn()) return;
     const std::string newest = checkpoint::newestKey(place.is_finished, place.since, thread_id);
     check(batch.Put(slice(newest), {}), note_work);
-    if (!place.is_finished)
-        check(batch.Put(slice(checkpoint::openKey(thread_id)), slice(bytesOf(place.since))), note_work);
+    if (place.is_finished) return;
+    check(batch.Put(slice(checkpoint::openKey(thread_id)), slice(bytesOf(place.since))), note_work);
+    open_threads.add(thread_id, place.since);
 }
 
 void RocksDBSaver::Impl::dropFromIndex(std::string_view thread_id, const IndexPlace& place,
@@ -101,9 +109,23 @@ void RocksDBSaver::Impl::makeIndex() {
     database.write(batch, true, note_work);
 }
 
+void RocksDBSaver::Impl::loadIndex() {
+    if (database.isReadOnly()) return;
+    open_threads.begin();
+    const std::string lower(checkpoint::open_prefix);
+    Cursor rows(database, lower, detail::prefixEnd(lower));
+    for (bool is_in = rows.seekToFirst(); is_in; is_in = rows.next()) {
+        const auto thread_id = checkpoint::parseOpenKey(rows.key());
+        if (!thread_id) continue;
+        const CheckpointId since = sinceOf(rows.value(), [&] { return readHead({.thread_id = *thread_id}); });
+        if (!since.empty()) open_threads.add(*thread_id, since);
+    }
+}
+
 std::optional<std::vector<std::string>> RocksDBSaver::openThreads(const std::optional<std::string>& after_thread_id,
                                                                   std::size_t limit) {
     if (!impl_->has_index) return {};
+    if (auto known = impl_->open_threads.names(after_thread_id, limit)) return known;
     std::vector<std::string> names;
     const std::string lower(checkpoint::open_prefix);
     Cursor rows(impl_->database, lower, detail::prefixEnd(lower));
@@ -120,6 +142,10 @@ std::optional<std::vector<IndexedThread>> RocksDBSaver::newestThreads(const Newe
     std::vector<IndexedThread> newest;
     for (const bool is_finished : {false, true}) {
         if (query.is_finished && *query.is_finished != is_finished) continue;
+        if (auto known = is_finished ? std::nullopt : impl_->open_threads.newest(query.before, query.limit)) {
+            for (ThreadPlace& place : *known) newest.push_back({std::move(place), false});
+            continue;
+        }
         const std::string lower = checkpoint::newestPrefix(is_finished);
         Cursor rows(impl_->database, lower, detail::prefixEnd(lower));
         const std::string end =
@@ -146,7 +172,8 @@ std::optional<ThreadCounts> RocksDBSaver::countThreads(std::size_t most) {
         for (bool is_in = rows.seekToFirst(); is_in && counted < most; is_in = rows.next()) ++counted;
         return counted;
     };
-    return ThreadCounts{count(false), count(true)};
+    const std::optional<std::size_t> open = impl_->open_threads.size();
+    return ThreadCounts{open ? std::min(*open, most) : count(false), count(true)};
 }
 
 }  // namespace stategraph

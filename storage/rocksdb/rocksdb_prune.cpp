@@ -52,6 +52,7 @@ void RocksDBSaver::deleteThread(std::string_view thread_id) {
             impl_->dropRanges(thread_id, batch);
         }
         impl_->database.write(batch, true, "delete a thread");
+        impl_->open_threads.remove(thread_id);
     }
     impl_->compactIfWorthIt({}, dropped);
 }
@@ -112,7 +113,8 @@ void RocksDBSaver::Impl::pruneThread(std::string_view thread_id, const PruneRequ
     const auto claim = gate.claimThread(thread_id);
     rocksdb::WriteBatch batch;
     Dropped dropped;
-    if (since && isUnused(thread_id, *since)) {
+    const bool drops_thread = since && isUnused(thread_id, *since);
+    if (drops_thread) {
         dropThread(thread_id, batch, dropped);
     } else if (drops_commits) {
         checkpoint::Snapshot snapshot(database);
@@ -128,6 +130,7 @@ void RocksDBSaver::Impl::pruneThread(std::string_view thread_id, const PruneRequ
         }
     }
     if (batch.Count() > 0) database.write(batch, false, "prune a thread");
+    if (drops_thread) open_threads.remove(thread_id);
     total.rows += dropped.rows;
     total.bytes += dropped.bytes;
     total.commits += dropped.commits;

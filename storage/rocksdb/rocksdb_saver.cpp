@@ -132,6 +132,7 @@ bool RocksDBSaver::Impl::hasRows(std::string_view thread_id) {
 RocksDBSaver::RocksDBSaver(const std::string& path, const RocksDBSaverOptions& options)
     : impl_(std::make_unique<Impl>(path, checked(options))) {
     impl_->makeIndex();
+    impl_->loadIndex();
     if (options.retention) impl_->retention = std::make_unique<checkpoint::Retention>(*this, *options.retention);
 }
 
@@ -184,6 +185,7 @@ void RocksDBSaver::put(const PutRequest& request) {
     if (request.log.checkpoint_ns.empty() && !(is_empty && !request.leaves_finished))
         place = impl_->noteInIndex(request, head, claim.place(), batch);
     if (batch.Count() > 0) impl_->database.write(batch, request.sync, "store a commit");
+    if (place.is_finished && place != claim.place()) impl_->open_threads.remove(request.log.thread_id);
     claim.settle(request.commits.empty() ? head : request.commits.back().id, place);
 }
 

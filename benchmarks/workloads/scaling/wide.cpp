@@ -94,16 +94,20 @@ void unfinished(benchmark::State& state, int threads) {
     state.counters["items"] = threads;
 }
 
-// As many that are finished, and ten that wait.
-void waiting(benchmark::State& state, int threads, Store store) {
-    const bool fails = true;
-    const FreshSaver fresh(store);
+// Each was open while it ran.
+void fillFinished(const FreshSaver& fresh, int threads) {
     sg::StateGraph<Counter> graph;
     graph.addNode("x", countOne).addEdge(sg::START, "x");
     const auto app = graph.compile({.checkpointer = fresh.saver});
     for (int i = 0; i < threads; ++i)
-        app.invoke({sg::set(&Counter::n, 0)},
-                   {.thread_id = "thread-" + std::to_string(i), .durability = sg::Durability::exit});
+        app.invoke({sg::set(&Counter::n, 0)}, {.thread_id = "thread-" + std::to_string(i)});
+}
+
+// As many that are finished, and ten that wait.
+void waiting(benchmark::State& state, int threads, Store store) {
+    const bool fails = true;
+    const FreshSaver fresh(store);
+    fillFinished(fresh, threads);
     const auto failing = fanOut(1, fails).compile({.checkpointer = fresh.saver});
     for (int i = 0; i < 10; ++i) failOnce(failing, "waits-" + std::to_string(i), sg::Durability::async);
     for (auto _ : state) {
@@ -115,12 +119,7 @@ void waiting(benchmark::State& state, int threads, Store store) {
 // A page of the newest 50, from the index alone.
 void newest(benchmark::State& state, int threads, Store store) {
     const FreshSaver fresh(store);
-    sg::StateGraph<Counter> graph;
-    graph.addNode("x", countOne).addEdge(sg::START, "x");
-    const auto app = graph.compile({.checkpointer = fresh.saver});
-    for (int i = 0; i < threads; ++i)
-        app.invoke({sg::set(&Counter::n, 0)},
-                   {.thread_id = "thread-" + std::to_string(i), .durability = sg::Durability::exit});
+    fillFinished(fresh, threads);
     for (auto _ : state) {
         if (fresh.saver->newestThreads({.limit = 50})->size() != 50) state.SkipWithError("wrong result");
     }

@@ -9,6 +9,7 @@
 #include <stategraph/testing/saver_contract/support.hpp>
 
 #include "storage/rocksdb/rocksdb_keys.hpp"
+#include "storage/rocksdb/rocksdb_open_threads.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/temporary_folder.hpp"
 #include "tests/support/without_index.hpp"
@@ -103,6 +104,22 @@ TEST_CASE("an index that was begun by a process that died is made anew") {
     CHECK(saver.newestThreads({})->size() == 7);
     CHECK(saver.openThreads({}, 10)->size() == 7);
     CHECK(unfinishedIn(saver) == std::vector<std::string>{"1", "3", "5"});
+}
+
+TEST_CASE("of more open threads than fit in memory the rows are read") {
+    stategraph::checkpoint::OpenThreads open;
+    open.begin();
+    for (unsigned i = 0; i < stategraph::checkpoint::OpenThreads::threads_max; ++i)
+        open.add(std::to_string(i), kit::nthId(i));
+    CHECK(open.size() == stategraph::checkpoint::OpenThreads::threads_max);
+    CHECK(open.names({}, 3) == std::vector<std::string>{"0", "1", "2"});
+    open.add("one more", kit::nthId(1));
+    CHECK_FALSE(open.size());
+    CHECK_FALSE(open.names({}, 3));
+    CHECK_FALSE(open.newest({}, 3));
+    open.remove("1");
+    open.add("2", kit::nthId(2));
+    CHECK_FALSE(open.names({}, 3));
 }
 
 TEST_CASE("rows of an index that make no sense stop nobody") {

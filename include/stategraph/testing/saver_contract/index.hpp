@@ -66,6 +66,15 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads knows which are open, whatever is
     CHECK(saver->openThreads({}, 0)->empty());
 
     putIndexed(*saver, {"a"}, 2, true);
+    putWrite(*saver, {"dd"}, nthId(1), nthId(1), "p", "bytes");
+    const auto some = saver->list(
+        {.checkpoint_ns = "", .heads = true, .with_writes = true, .thread_ids = {"dd", "nobody", "a", "b"}});
+    REQUIRE(some.size() == 3);
+    CHECK(some[0].thread_id == "dd");
+    CHECK(some[0].writes.size() == 1);
+    CHECK(some[1].thread_id == "a");
+    CHECK(some[1].id == nthId(2));
+    CHECK(some[2].thread_id == "b");
     std::erase(listed, "a");
     CHECK(openNames(*saver, 3) == listed);
     auto finished = newestOf(*saver, true, 2);
