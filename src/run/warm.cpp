@@ -15,12 +15,9 @@ bool isIdle(const Schedule& schedule) noexcept {
 
 // The newest commit of a thread that is older than this one; none: of all.
 std::optional<ListedCheckpoint> newestBefore(BaseCheckpointSaver& saver, std::string_view thread_id,
-                                             CheckpointId before, bool with_writes) {
-    auto rows = saver.list({.thread_id = std::string(thread_id),
-                            .checkpoint_ns = "",
-                            .before = before,
-                            .limit = 1,
-                            .with_writes = with_writes});
+                                             CheckpointId before) {
+    auto rows = saver.list(
+        {.thread_id = std::string(thread_id), .checkpoint_ns = "", .before = before, .limit = 1, .with_writes = true});
     if (rows.empty()) return {};
     return std::move(rows.front());
 }
@@ -45,12 +42,13 @@ bool Run::loadWarm() {
 
 bool Run::beginWarm(WarmThread& warm) {
     BaseCheckpointSaver& saver = *env_.shared.saver;
-    std::optional<ListedCheckpoint> head = newestBefore(saver, env_.place.thread_id, {}, true);
+    std::optional<ListedCheckpoint> head = newestBefore(saver, env_.place.thread_id, {});
     if (!head || head->id != warm.id || !head->writes.empty() || !head->bytes.starts_with(warm.checksum)) return false;
     if (warm.account.base != warm.id) {
-        // A prune may have dropped what the thread was read from, and written another commit whole.
-        const auto base = newestBefore(saver, env_.place.thread_id, detail::nextId(warm.account.base), false);
-        if (!base || base->id != warm.account.base) return false;
+        // A prune may have dropped commits that the thread was read from, and written another one whole. It drops the
+        // base before those after it, unless the base has a question.
+        const auto base = newestBefore(saver, env_.place.thread_id, detail::nextId(warm.account.base));
+        if (!base || base->id != warm.account.base || !base->writes.empty()) return false;
     }
     checkpoint::Folded& from = start_->from.emplace();
     from.tuple.id = from.tuple.head = warm.id;
