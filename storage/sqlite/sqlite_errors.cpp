@@ -8,6 +8,8 @@ namespace stategraph::checkpoint {
 namespace {
 
 const char* adviceFor(int code) noexcept {
+    if (code == SQLITE_READONLY_ROLLBACK)
+        return "; a process died while it made the file: open it once without read_only, which undoes what it began";
     switch (code & 0xff) {
         case SQLITE_BUSY:
             return "; another process kept writing for longer than busy_timeout: end it, or raise busy_timeout";

@@ -37,7 +37,9 @@ void checkSame(sg::BaseCheckpointSaver& saver) {
     const Found all = foundBy(plain);
     CHECK(foundBy(saver) == all);
     // That look has told which are finished; what is left beside the unfinished ones was cancelled.
-    for (const std::string& name : *saver.openThreads({}, 1000)) {
+    const auto open = saver.openThreads({}, 1000);
+    REQUIRE(open);
+    for (const std::string& name : *open) {
         const auto isNamed = [&](const auto& found) { return found.first == name; };
         CAPTURE(name);
         if (std::ranges::none_of(all, isNamed))

@@ -26,8 +26,10 @@ inline bool hasDatabase(const std::filesystem::path& folder) {
 #endif
         return true;
     } catch (const stategraph::SaverError& error) {
-        if (error.message().find("it is empty") == std::string::npos) throw;
-        return false;  // a file without its tables
+        for (const char* unmade : {"it is empty", "died while it made the file"}) {
+            if (error.message().find(unmade) != std::string::npos) return false;  // a file without its tables
+        }
+        throw;
     }
 }
 

@@ -87,6 +87,24 @@ TEST_CASE("impossible options of a SQLite saver are errors that name them") {
     CHECK_FALSE(fs::exists(path));
 }
 
+TEST_CASE("what a process began that died while it made the SQLite file is undone by the next one that may write") {
+    const TemporaryFolder folder;
+    const fs::path path = folder / "a.db";
+    {
+        Raw raw(folder / "begun.db");
+        // The transaction outgrows SQLite's cache, so that its journal and its pages are files as a dead process leaves
+        // them.
+        raw.run("PRAGMA cache_size=2; CREATE TABLE t (bytes BLOB); BEGIN");
+        for (int i = 0; i < 50; ++i) raw.run("INSERT INTO t VALUES (randomblob(4000))");
+        fs::copy_file(folder / "begun.db", path);
+        fs::copy_file(folder / "begun.db-journal", folder / "a.db-journal");
+        raw.run("ROLLBACK");
+    }
+    CHECK_HAS(openingError(path, {.read_only = true}), "open it once without read_only");
+    CHECK_HAS(openingError(path), "SQLite database of something else");  // that is, it could be read again
+    CHECK_HAS(openingError(path, {.read_only = true}), "SQLite database of something else");
+}
+
 TEST_CASE("a SQLite file that is open read_only is read, beside a writer too, and not changed") {
     const TemporaryFolder folder;
     makeFile(folder / "a.db");
