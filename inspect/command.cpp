@@ -87,9 +87,9 @@ Exit run(std::span<const std::string> words, std::ostream& out, std::ostream& er
 std::span<const Command> commands() {
     static const std::array<Command, 15> all = {{
         {"ls",
-         "[--status STATUS] [--since 1h] [--text TEXT] [--limit N]",
+         "[--status STATUS] [--since 1h] [--text TEXT] [--metadata NAME=VALUE] [--limit N]",
          "Lists threads, the newest first: status, age, step, what is due, questions, errors.",
-         {.values = {"--status", "--since", "--text", "--limit"}},
+         {.values = {"--status", "--since", "--text", "--metadata", "--limit"}},
          listThreads},
         {"log",
          "THREAD [--graph] [--limit N]",

@@ -158,7 +158,10 @@ ThreadPlace placeOf(const std::string& text) {
 
 serve::HandlerAnswer threads(ApiCall& call) {
     ThreadFilter filter{.limit = call.number("limit", 50, 1, 1000)};
-    filter.shown = [&call](Value question) { return call.api.redaction().apply(std::move(question), ""); };
+    filter.shown = [&call](Value value, const std::string& name) {
+        return call.api.redaction().apply(std::move(value), name);
+    };
+    if (const auto entry = call.text("metadata"); !entry.empty()) filter.metadata.push_back(metadataEntryOf(entry));
     if (const auto status = call.text("status"); !status.empty()) filter.status = status;
     if (const auto text = call.text("text"); !text.empty()) filter.text = text;
     if (!call.text("since_s").empty()) filter.since = std::chrono::seconds(call.number("since_s", 0, 0, 4'000'000'000));
@@ -327,12 +330,7 @@ serve::HandlerAnswer writers(ApiCall& call) {
 serve::HandlerAnswer graph(ApiCall& call) {
     auto found = readGraph(call.api.saver(), existing(call));
     if (!found) throw NotFound{"no description of this thread's graph is stored"};
-    const Redaction& redaction = call.api.redaction();
-    for (DescribedNode& node : found->nodes) node.metadata = redaction.apply(std::move(node.metadata), "");
-    for (DescribedChannel& channel : found->channels) {
-        if (channel.initial) channel.initial = redaction.apply(std::move(*channel.initial), channel.name);
-    }
-    return json(*found);
+    return json(graphViewOf(call.api.saver(), *std::move(found), call.api.redaction()));
 }
 
 serve::HandlerAnswer threadStats(ApiCall& call) {

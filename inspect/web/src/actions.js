@@ -5,7 +5,7 @@ import { go } from './route.js';
 import { GraphChoice, Problem } from './ui.js';
 
 // What can be done with a checkpoint. A read-only page has none of it but the export.
-export function Actions({ place, checkpoint, log, onStored }) {
+export function Actions({ place, checkpoint, log }) {
   const [form, setForm] = useState('');
   const [state, setState] = useState({});
   const [graph, setGraph] = useState('');
@@ -14,7 +14,6 @@ export function Actions({ place, checkpoint, log, onStored }) {
     try {
       setState({ said: await work(event) });
       setForm('');
-      onStored();
     } catch (error) {
       setState({ error });
     }

@@ -8,7 +8,7 @@ import { AsJson, GraphChoice, Json, Problem, Shown, Text, useAnswer, Wait } from
 // The tasks of a checkpoint, why they are due, and what they ask.
 const markOf = (task) => (task.questions.length ? 'asks' : task.error && !task.finished ? 'failed' : task.finished ? 'done' : 'due');
 
-export function Tasks({ place, checkpoint, isNewest, onStored }) {
+export function Tasks({ place, checkpoint, isNewest }) {
   if (checkpoint.cancelled) return html`<p class="failed">The thread was cancelled here.</p>`;
   if (checkpoint.tasks.length === 0) return html`<p class="dim">Nothing is due.</p>`;
   return html`<ul class="tasks" role="list">${checkpoint.tasks.map((task) => html`<li key=${task.id} class=${markOf(task)} data-task=${task.name}>
@@ -20,12 +20,12 @@ export function Tasks({ place, checkpoint, isNewest, onStored }) {
     ${(task.input != null || task.input_cut) && html`<div class="dim">input <${Shown} value=${task.input} cut=${task.input_cut} /></div>`}
     ${(task.result != null || task.result_cut) && html`<div>wrote <${Shown} value=${task.result} cut=${task.result_cut} /></div>`}
     ${task.answered.map((question) => html`<div class="dim">? <${Json} value=${question.value} /> (answered)</div>`)}
-    ${task.questions.map((question) => html`<${Question} key=${question.id + question.key} thread=${place.thread} question=${question} canAnswer=${isNewest} onStored=${onStored} />`)}
+    ${task.questions.map((question) => html`<${Question} key=${question.id + question.key} thread=${place.thread} question=${question} canAnswer=${isNewest} />`)}
   </li>`)}</ul>`;
 }
 
 /** A question with a form for its answer, where one can be stored. */
-export function Question({ thread, question, canAnswer, onStored }) {
+export function Question({ thread, question, canAnswer }) {
   const [text, setText] = useState('');
   const [state, setState] = useState({});
   const [graph, setGraph] = useState('');
@@ -35,7 +35,6 @@ export function Question({ thread, question, canAnswer, onStored }) {
       if (runs) await post(path.thread(thread, 'run'), { graph, answers: [given] });
       else await post(path.thread(thread, 'answer'), given);
       setState({ done: runs ? 'answered; the run continues' : 'stored; the program takes it when it resumes the thread' });
-      onStored?.();
     } catch (error) {
       setState({ error });
     }

@@ -3,14 +3,14 @@ import { useState } from 'preact/hooks';
 import { path } from './api.js';
 import { go, href, route } from './route.js';
 import { ago, clock } from './text.js';
-import { AsJson, Problem, Status, Text, useAnswer, Wait } from './ui.js';
+import { AsJson, Problem, Status, Text, useFollowed, Wait } from './ui.js';
 
 // The list of threads: the newest first, by status and by text, in pages of 50.
 export function Threads() {
   const query = route.value.query;
   const [typed, setTyped] = useState(query.text ?? '');
   const address = path.threads({ status: query.status, text: query.text, after: query.after, limit: 50 });
-  const { data, error } = useAnswer(address);
+  const { data, error } = useFollowed(address);
   const search = (more) => go({ page: 'threads', query: { ...query, after: '', ...more } });
   return html`<main class="list" id="main">
     <h1>Threads</h1>
