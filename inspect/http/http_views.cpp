@@ -49,7 +49,6 @@ TaskView taskViewOf(const TaskSnapshot& task, const Redaction& redaction) {
         const bool is_open = std::ranges::find(task.open_interrupts, asked) != task.open_interrupts.end();
         (is_open ? view.questions : view.answered).push_back(questionOf(asked, redaction));
     }
-    if (task.state_config) view.subgraph_ns = task.state_config->checkpoint_ns;
     return view;
 }
 

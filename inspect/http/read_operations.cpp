@@ -46,6 +46,21 @@ Config existing(const ApiCall& call) {
     return config;
 }
 
+/// The logs of graphs that tasks run, as far as they have begun: so many tasks are looked at.
+constexpr std::size_t subgraph_tasks_max = 100;
+
+void addSubgraphs(const ApiCall& call, CheckpointPageView& view) {
+    constexpr std::string_view pull = "pull:";
+    for (std::size_t i = 0; i < std::min(view.tasks.size(), subgraph_tasks_max); ++i) {
+        TaskView& task = view.tasks[i];
+        const std::string stored_name = task.path.starts_with(pull) ? task.path.substr(pull.size()) : task.name;
+        std::string ns = view.checkpoint_ns.empty() ? "" : view.checkpoint_ns + "|";
+        ns += stored_name + ":" + task.id;
+        const Config log{.thread_id = ThreadId(call.thread), .checkpoint_id = {}, .checkpoint_ns = ns};
+        if (!readTimeline(call.api.saver(), log, {.before = {}, .limit = 1}).empty()) task.subgraph_ns = std::move(ns);
+    }
+}
+
 struct AboutView {
     std::string store;
     bool write = false;
@@ -241,6 +256,7 @@ serve::HandlerAnswer checkpoint(ApiCall& call) {
     const auto snapshot = readCheckpoint(call.api.saver(), call.config(), {.values = false});
     if (!snapshot) failMissing(call.config());
     CheckpointPageView view = pageViewOf(*snapshot, call.api.redaction());
+    addSubgraphs(call, view);
     const auto values = call.api.values(snapshot->config);
     if (!values) failMissing(call.config());
     view.values =

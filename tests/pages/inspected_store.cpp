@@ -90,6 +90,38 @@ App compiled(std::shared_ptr<sg::BaseCheckpointSaver> saver) {
     return graph.compile({.checkpointer = std::move(saver)});
 }
 
+/// A graph inside a graph, which asks: receive, and then ship, which is pick and pack.
+struct Parcel {
+    std::string customer = {};
+    int boxes = 0;
+    static constexpr auto channels() {
+        return sg::channels(sg::channel<&Parcel::customer>(), sg::channel<&Parcel::boxes>(sg::sum));
+    }
+};
+
+App nested(std::shared_ptr<sg::BaseCheckpointSaver> saver) {
+    sg::StateGraph<Parcel> shipping;
+    shipping.addNode("pick", [](const Parcel&) { return sg::add<&Parcel::boxes>(2); })
+        .addNode("pack",
+                 [](const Parcel& parcel, sg::Runtime& runtime) -> sg::Update<Parcel> {
+                     const auto text = "Pack " + std::to_string(parcel.boxes) + " boxes for " + parcel.customer + "?";
+                     sg::interrupt<std::string>(runtime, "pack", text);
+                     return {sg::add<&Parcel::boxes>(0)};
+                 })
+        .addEdge(sg::START, "pick")
+        .addEdge("pick", "pack")
+        .addEdge("pack", sg::END);
+    sg::StateGraph<Order> graph;
+    graph.addNode("receive", [](const Order&) { return say("ai", "received"); })
+        .addNode("ship", shipping.compile())
+        .addNode("bill", [](const Order&) { return say("ai", "billed"); })
+        .addEdge(sg::START, "receive")
+        .addEdge("receive", "ship")
+        .addEdge("ship", "bill")
+        .addEdge("bill", sg::END);
+    return graph.compile({.checkpointer = std::move(saver)});
+}
+
 Update ordered(const std::string& customer, std::vector<std::string> items) {
     Update update{sg::set<&Order::customer>(customer), sg::set<&Order::items>(std::move(items))};
     update.with(sg::set<&Order::card>(Card{customer, "4111 1111 1111 1111"}));
@@ -103,7 +135,9 @@ void make(const std::string& folder) {
     const App app = compiled(saver);
     app.invoke(ordered("Ada", {"tea", "milk"}), {.thread_id = "done"});
     app.invoke(sg::resume(std::string("yes")), {.thread_id = "done"});
-    app.invoke(ordered("Grace", {"tea"}), {.thread_id = "asks"});
+    nested(saver).invoke(ordered("Hedy", {"radio"}), {.thread_id = "nested", .metadata = {{"shop", "Vienna"}}});
+    app.invoke(ordered("Grace", {"tea"}),
+               {.thread_id = "asks", .metadata = {{"shop", "Paris"}, {"api_token", "sk-secret-metadata"}}});
     try {
         app.invoke(ordered("Alan", {"tea", "unicorn"}), {.thread_id = "failed"});
     } catch (const sg::NodeError&) {  // as it should

@@ -1,7 +1,7 @@
 import { html } from 'htm/preact';
 import { path } from './api.js';
 import { go, href, route } from './route.js';
-import { ago, clock } from './text.js';
+import { ago, clock, namesOf } from './text.js';
 import { Question } from './tasks.js';
 import { AsJson, Problem, Text, useFollowed, Wait } from './ui.js';
 
@@ -15,7 +15,7 @@ export function Questions() {
     ${data?.questions.length === 0 && html`<p class="dim">Nobody asks anything.</p>`}
     <ul class="inbox" role="list">${data?.questions.map((question) => html`<li key=${question.thread_id + question.id + question.key}>
       <div class="line"><a class="name" href=${href({ page: 'thread', thread: question.thread_id, id: question.checkpoint_id })}><${Text}>${question.thread_id}<//></a>
-        <span class="dim"> <${Text}>${question.next.join(', ')}<//> </span><span class="dim" title=${clock(question.asked_at)}>${ago(question.asked_at)}</span></div>
+        <span class="dim"> <${Text}>${namesOf(question.next)}<//> </span><span class="dim" title=${clock(question.asked_at)}>${ago(question.asked_at)}</span></div>
       <${Question} thread=${question.thread_id} question=${question} canAnswer=${true} />
     </li>`)}</ul>
     ${data?.next && html`<button onClick=${() => go({ page: 'questions', query: { after: data.next } })}>older</button>`}

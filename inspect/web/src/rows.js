@@ -1,4 +1,4 @@
-import { clock, duration, size, span, visible } from './text.js';
+import { clock, duration, namesOf, size, span, visible } from './text.js';
 import { href } from './route.js';
 
 // The rows of a timeline that are on the screen. There are as many elements as fit there, made once: scrolling gives them
@@ -105,7 +105,7 @@ class Row {
     this.lane = this.element.appendChild(element('svg', 'lane', { height: row_height, 'aria-hidden': 'true' }, svg));
     this.line = this.lane.appendChild(element('path', 'line', {}, svg));
     this.shape = this.lane.appendChild(element('path', '', {}, svg));
-    this.step = this.element.appendChild(element('span', 'step'));
+    this.step = this.element.appendChild(element('span', 'step')).appendChild(document.createTextNode(''));
     this.what = this.element.appendChild(element('span', 'what'));
     this.mark = this.what.appendChild(document.createTextNode(''));
     this.names = this.what.appendChild(element('bdi')).appendChild(document.createTextNode(''));
@@ -118,6 +118,8 @@ class Row {
   hide() {
     if (this.shown.isHidden) return;
     this.element.hidden = true;
+    for (const name of ['id', 'data-step', 'data-source', 'data-id', 'aria-selected']) this.element.removeAttribute(name);
+    this.element.setAttribute('class', 'row');
     this.shown = { isHidden: true };
   }
 
@@ -146,9 +148,9 @@ class Row {
     dataset.step = it.step;
     dataset.source = it.source;
     dataset.id = it.checkpoint_id;
-    this.step.textContent = it.is_sealed || it.damaged ? '?' : it.step;
+    this.step.data = it.is_sealed || it.damaged ? '?' : String(it.step);
     this.mark.data = (it.open_questions > 0 ? '? ' : '') + (it.error ? '! ' : '');
-    this.names.data = visible(it.damaged ? 'damaged' : it.is_sealed ? 'encrypted' : it.next.join(', ') || 'nothing is due');
+    this.names.data = visible(it.damaged ? 'damaged' : it.is_sealed ? 'encrypted' : namesOf(it.next) || 'nothing is due');
     this.source.data = it.source === 'loop' ? '' : it.source;
     const idle = older ? Date.parse(it.created_at) - Date.parse(older.created_at) : 0;
     this.idle.data = idle > idle_ms ? `${span(idle)} idle` : '';

@@ -2,7 +2,7 @@ import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import { about, path, post } from './api.js';
 import { href } from './route.js';
-import { clock, duration, valueOf, visible } from './text.js';
+import { clock, duration, shownName, valueOf, visible } from './text.js';
 import { AsJson, GraphChoice, Json, Problem, Shown, Text, useAnswer, Wait } from './ui.js';
 
 // The tasks of a checkpoint, why they are due, and what they ask.
@@ -12,7 +12,7 @@ export function Tasks({ place, checkpoint, isNewest }) {
   if (checkpoint.cancelled) return html`<p class="failed">The thread was cancelled here.</p>`;
   if (checkpoint.tasks.length === 0) return html`<p class="dim">Nothing is due.</p>`;
   return html`<ul class="tasks" role="list">${checkpoint.tasks.map((task) => html`<li key=${task.id} class=${markOf(task)} data-task=${task.name}>
-    <div class="line"><span class="mark">${markOf(task)}</span> <strong><${Text}>${task.name}<//></strong>
+    <div class="line"><span class="mark">${markOf(task)}</span> <strong><${Text}>${shownName(task.name)}<//></strong>
       ${task.path.startsWith('push:') && html`<span class="dim"> Send ${Number(task.path.slice(5))}</span>`}
       <span class="dim" title=${clock(task.began_at)}> ${duration(task.took_us)}${task.attempts > 1 ? `, ${task.attempts} attempts` : ''}</span>
       ${task.subgraph_ns && html` <a href=${href({ page: 'thread', thread: place.thread, ns: task.subgraph_ns })}>subgraph</a>`}</div>
@@ -60,7 +60,7 @@ export function Why({ place }) {
   if (!data) return html`<${Wait} />`;
   return html`<section aria-label="why">
     ${data.tasks.length === 0 && html`<p class="dim">Nothing is due here.</p>`}
-    <dl class="causes">${data.tasks.map((task) => html`<dt><${Text}>${task.name}<//>${task.path.startsWith('push:') && html` <span class="dim">Send ${Number(task.path.slice(5))}</span>`}</dt>
+    <dl class="causes">${data.tasks.map((task) => html`<dt><${Text}>${shownName(task.name)}<//>${task.path.startsWith('push:') && html` <span class="dim">Send ${Number(task.path.slice(5))}</span>`}</dt>
       ${task.causes.map((cause) => html`<dd>${visible(cause.text)}</dd>`)}`)}</dl>
     <${AsJson} path=${address} />
   </section>`;

@@ -1,9 +1,9 @@
 import { html } from 'htm/preact';
-import { useEffect, useMemo, useReducer, useState } from 'preact/hooks';
+import { useEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks';
 import { follow, isOffline, path } from './api.js';
 import { Actions } from './actions.js';
 import { Changes, Difference } from './diff.js';
-import { Graph } from './graph.js';
+import { Graph, toggleAll } from './graph.js';
 import { useKeys } from './keys.js';
 import { Log } from './log.js';
 import { go, href, route } from './route.js';
@@ -43,8 +43,9 @@ export function Thread() {
   const { data: checkpoint, error } = useAnswer(address, isNewest ? mark : 0);
   const shown = { ...place, id: id || checkpoint?.checkpoint_id || '' };
   const view = views.some(([name]) => name === query.view) ? query.view : 'state';
-  const show = (name, more = {}) => go({ ...place, query: { ...query, view: name, ...more } });
-  useThreadKeys(log, place, shown.id, show);
+  const show = (name, more = {}) => go({ ...route.value, query: { ...route.value.query, view: name, ...more } });
+  const graph = useRef(null);
+  useThreadKeys(log, show, () => toggleAll(graph.current));
   const ran = useMemo(() => new Set(log.find(checkpoint?.parent)?.next ?? []), [checkpoint, log.isReady]);
   const row = log.find(shown.id);
   return html`<main class="thread" id="main">
@@ -62,11 +63,11 @@ export function Thread() {
       ${row?.damaged && html`<p class="problem" role="alert"><${Text}>${row.damaged}<//></p>`}
       ${checkpoint && html`
         <header class="checkpoint"><h2>Step ${checkpoint.step} <span class="dim">${checkpoint.source}</span></h2>
-          <p class="dim"><code>${checkpoint.checkpoint_id}</code> ${clock(checkpoint.created_at)} ${duration(checkpoint.took_us)}
-          ${Object.entries(checkpoint.metadata).map(([key, value]) => html` <span class="tag"><${Text}>${`${key} = ${typeof value === 'string' ? value : JSON.stringify(value)}`}<//></span>`)}</p></header>
+          <p class="facts dim"><code>${checkpoint.checkpoint_id}</code><span>${clock(checkpoint.created_at)}</span>${checkpoint.took_us != null && html`<span>took ${duration(checkpoint.took_us)}</span>`}
+          ${Object.entries(checkpoint.metadata).map(([key, value]) => html`<span class="tag"><${Text}>${`${key} = ${typeof value === 'string' ? value : JSON.stringify(value)}`}<//></span>`)}</p></header>
         <${Actions} key=${`${thread} ${ns}`} place=${place} checkpoint=${checkpoint} log=${log} />
-        <div class="now"><${Graph} place=${shown} tasks=${checkpoint.tasks} ran=${ran} />
-        <section aria-label="tasks" class="due"><${Tasks} place=${place} checkpoint=${checkpoint} isNewest=${isNewest && !ns} /></section></div>
+        <div class="now"><${Graph} place=${shown} tasks=${checkpoint.tasks} ran=${ran} onGraph=${(found) => (graph.current = found)} />
+        <div class="due"><section aria-label="tasks"><${Tasks} place=${place} checkpoint=${checkpoint} isNewest=${isNewest && !ns} /></section>
         <div class="tabs" role="tablist" aria-label="views" onKeyDown=${(event) => turnTab(event, view, show)}>${views.map(([name, title]) => html`<button role="tab" id=${`tab-${name}`} aria-selected=${view === name} aria-controls="view" tabindex=${view === name ? 0 : -1} onClick=${() => show(name)}>${title}</button>`)}</div>
         <div role="tabpanel" id="view" aria-labelledby=${`tab-${view}`} tabindex="0">
           ${view === 'state' && html`<${Values} key=${checkpoint.checkpoint_id} place=${shown} page=${checkpoint.values} onBlame=${(channel) => show('blame', { channel })} /><${AsJson} path=${address} />`}
@@ -74,7 +75,7 @@ export function Thread() {
           ${view === 'why' && html`<${Why} place=${id ? shown : place} />`}
           ${view === 'blame' && html`<${Blame} place=${shown} channel=${query.channel ?? ''} channels=${checkpoint.values.items.map((item) => item.key)} onChannel=${(channel) => show('blame', { channel })} />`}
           ${view === 'sizes' && html`<${Sizes} thread=${thread} log=${log} />`}
-        </div>`}
+        </div></div></div>`}
       ${!checkpoint && !error && log.checkpoints.length > 0 && html`<${Wait} />`}
     </section>
   </main>`;
@@ -99,19 +100,20 @@ function CompareWith({ place, thread, log }) {
     <label>or with thread <input name="other" placeholder="name" onChange=${(event) => event.target.value && go({ page: 'compare', thread, other: event.target.value })} /></label></form>`;
 }
 
-function useThreadKeys(log, place, shown, show) {
-  const at = log.indexOf(shown);
-  const to = (index) => log.checkpoints[index] && go({ ...place, id: log.checkpoints[index].checkpoint_id });
+// Keys come faster than views are drawn: what is selected is what the address says now.
+function useThreadKeys(log, show, openAll) {
+  const at = () => log.indexOf(route.value.id || log.checkpoints[0]?.checkpoint_id);
+  const to = (index) => log.checkpoints[index] && go({ ...route.value, id: log.checkpoints[index].checkpoint_id });
   const isFork = (i) => log.checkpoints[i].source === 'fork' || (log.checkpoints[i + 1] && log.checkpoints[i].parent !== log.checkpoints[i + 1].checkpoint_id);
   const fork = (by) => {
-    for (let i = at + by; i >= 0 && i < log.checkpoints.length; i += by) if (isFork(i)) return to(i);
+    for (let i = at() + by; i >= 0 && i < log.checkpoints.length; i += by) if (isFork(i)) return to(i);
     return undefined;
   };
   useKeys({
-    j: () => to(at + 1),
-    k: () => to(at - 1),
-    ArrowDown: (event) => event.target.closest?.('.timeline') && to(at + 1),
-    ArrowUp: (event) => event.target.closest?.('.timeline') && to(at - 1),
+    j: () => to(at() + 1),
+    k: () => to(at() - 1),
+    ArrowDown: (event) => event.target.closest?.('.timeline') && to(at() + 1),
+    ArrowUp: (event) => event.target.closest?.('.timeline') && to(at() - 1),
     '[': () => fork(1),
     ']': () => fork(-1),
     d: () => show('diff', { with: '' }),
@@ -119,6 +121,7 @@ function useThreadKeys(log, place, shown, show) {
     w: () => show('why'),
     b: () => show('blame'),
     z: () => show('sizes'),
-    n: () => go({ ...place, id: '' }),
+    o: openAll,
+    n: () => go({ ...route.value, id: '' }),
   });
 }

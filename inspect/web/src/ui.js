@@ -59,7 +59,7 @@ export function AsJson({ path }) {
 
 export function Json({ value }) {
   const text = JSON.stringify(value, null, 1);
-  return html`<code class="json">${visible(text === undefined ? '' : text.length < 80 ? JSON.stringify(value) : text)}</code>`;
+  return html`<code class="json">${visible(text === undefined ? '' : text.length < 200 ? JSON.stringify(value) : text)}</code>`;
 }
 
 /** One or the other, as one item of a list was cut. */
