@@ -8,10 +8,20 @@ import { AsJson, GraphChoice, Json, Problem, Shown, Text, useAnswer, Wait } from
 // The tasks of a checkpoint, why they are due, and what they ask.
 const markOf = (task) => (task.questions.length ? 'asks' : task.error && !task.finished ? 'failed' : task.finished ? 'done' : 'due');
 
+// How the thread goes on from its newest checkpoint.
+function hintOf(tasks) {
+  const open = tasks.filter((task) => !task.finished);
+  if (open.length === 0) return 'All tasks have finished. A program is about to end the superstep, or does when it resumes the thread (recover() or RESUME).';
+  if (open.some((task) => task.questions.length)) return '';
+  if (open.some((task) => task.error)) return 'When a program resumes the thread (RESUME), what failed runs again, and what is done does not.';
+  return 'These tasks are running in a program, or run when one resumes the thread (recover() or RESUME).';
+}
+
 export function Tasks({ place, checkpoint, isNewest }) {
   if (checkpoint.cancelled) return html`<p class="failed">The thread was cancelled here.</p>`;
   if (checkpoint.tasks.length === 0) return html`<p class="dim">Nothing is due.</p>`;
-  return html`<ul class="tasks" role="list">${checkpoint.tasks.map((task) => html`<li key=${task.id} class=${markOf(task)} data-task=${task.name}>
+  const hint = isNewest && hintOf(checkpoint.tasks);
+  return html`${hint && html`<p class="dim">${hint}</p>`}<ul class="tasks" role="list">${checkpoint.tasks.map((task) => html`<li key=${task.id} class=${markOf(task)} data-task=${task.name}>
     <div class="line"><span class="mark">${markOf(task)}</span> <strong><${Text}>${shownName(task.name)}<//></strong>
       ${task.path.startsWith('push:') && html`<span class="dim"> Send ${Number(task.path.slice(5))}</span>`}
       <span class="dim" title=${clock(task.began_at)}> ${duration(task.took_us)}${task.attempts > 1 ? `, ${task.attempts} attempts` : ''}</span>

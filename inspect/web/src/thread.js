@@ -40,8 +40,12 @@ export function Thread() {
   const { log, mark } = useLog(thread, ns);
   const isNewest = !id || id === log.checkpoints[0]?.checkpoint_id;
   const address = path.checkpoint(place);
-  const { data: checkpoint, error } = useAnswer(address, isNewest ? mark : 0);
-  const shown = { ...place, id: id || checkpoint?.checkpoint_id || '' };
+  const { data, error } = useAnswer(address, isNewest ? mark : 0);
+  // While another checkpoint is read, the one before stays.
+  const last = useRef({});
+  if (data) last.current = { log, data };
+  const checkpoint = data ?? (!error && last.current.log === log ? last.current.data : undefined);
+  const shown = { ...place, id: checkpoint?.checkpoint_id ?? id };
   const view = views.some(([name]) => name === query.view) ? query.view : 'state';
   const show = (name, more = {}) => go({ ...route.value, query: { ...route.value.query, view: name, ...more } });
   const graph = useRef(null);
@@ -58,7 +62,7 @@ export function Thread() {
       ${!log.isReady && html`<${Wait} />`}
       <${AsJson} path=${path.thread(thread, 'timeline', { ns, limit: 200 })} />
     </section>
-    <section class="right" aria-label="checkpoint">
+    <section class="right" aria-label="checkpoint" aria-busy=${!data && !error}>
       <${Problem} error=${log.error ? null : error} />
       ${row?.damaged && html`<p class="problem" role="alert"><${Text}>${row.damaged}<//></p>`}
       ${checkpoint && html`
@@ -104,15 +108,16 @@ function CompareWith({ place, thread, log }) {
 function useThreadKeys(log, show, openAll) {
   const at = () => log.indexOf(route.value.id || log.checkpoints[0]?.checkpoint_id);
   const to = (index) => log.checkpoints[index] && go({ ...route.value, id: log.checkpoints[index].checkpoint_id });
+  const down = () => (at() + 1 < log.checkpoints.length ? to(at() + 1) : log.loadOlder().then(() => to(at() + 1)));
   const isFork = (i) => log.checkpoints[i].source === 'fork' || (log.checkpoints[i + 1] && log.checkpoints[i].parent !== log.checkpoints[i + 1].checkpoint_id);
   const fork = (by) => {
     for (let i = at() + by; i >= 0 && i < log.checkpoints.length; i += by) if (isFork(i)) return to(i);
     return undefined;
   };
   useKeys({
-    j: () => to(at() + 1),
+    j: down,
     k: () => to(at() - 1),
-    ArrowDown: (event) => event.target.closest?.('.timeline') && to(at() + 1),
+    ArrowDown: (event) => event.target.closest?.('.timeline') && down(),
     ArrowUp: (event) => event.target.closest?.('.timeline') && to(at() - 1),
     '[': () => fork(1),
     ']': () => fork(-1),

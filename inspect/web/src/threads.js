@@ -5,11 +5,13 @@ import { go, href, route } from './route.js';
 import { ago, clock, namesOf, valueOf } from './text.js';
 import { AsJson, Problem, Status, Text, useFollowed, Wait } from './ui.js';
 
-// The list of threads: the newest first, by status and by text, in pages of 50.
+// The list of threads: the newest first, by status, text, metadata and age, in pages of 50.
+const ages = [['', 'any'], ['3600', 'an hour'], ['86400', 'a day'], ['604800', 'a week']];
+
 export function Threads() {
   const query = route.value.query;
   const [typed, setTyped] = useState({ text: query.text ?? '', metadata: query.metadata ?? '' });
-  const address = path.threads({ status: query.status, text: query.text, metadata: query.metadata, after: query.after, limit: 50 });
+  const address = path.threads({ status: query.status, text: query.text, metadata: query.metadata, since_s: query.since_s, after: query.after, limit: 50 });
   const { data, error } = useFollowed(address);
   const search = (more) => go({ page: 'threads', query: { ...query, after: '', ...more } });
   return html`<main class="list" id="main">
@@ -20,6 +22,7 @@ export function Threads() {
     }}>
       <label>Search <input id="search" type="search" value=${typed.text} placeholder="name or question" onInput=${(event) => setTyped({ ...typed, text: event.target.value })} /></label>
       <label>Metadata <input id="metadata" type="search" value=${typed.metadata} placeholder="name=value" onInput=${(event) => setTyped({ ...typed, metadata: event.target.value })} /></label>
+      <label>Age <select value=${query.since_s ?? ''} onChange=${(event) => search({ since_s: event.target.value })}>${ages.map(([seconds, title]) => html`<option value=${seconds}>${title}</option>`)}</select></label>
       <button type="submit">Search</button>
       <div role="group" aria-label="status" class="statuses">
         <button type="button" aria-pressed=${!query.status} onClick=${() => search({ status: '' })}>all</button>

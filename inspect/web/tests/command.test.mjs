@@ -11,7 +11,7 @@ describe('the command, beside a program that writes', () => {
   before(async () => {
     browser = await launch();
     server = await Server.start();
-    command = spawn(join(dirname(program), 'stategraph'), ['serve', '--store', server.store, '--key', key], { stdio: ['ignore', 'pipe', 'inherit'] });
+    command = spawn(join(dirname(program), 'stategraph'), ['serve', server.store, '--key', key], { stdio: ['ignore', 'pipe', 'inherit'] });
     const url = await new Promise((resolve) => command.stdout.once('data', (data) => resolve(String(data).trim())));
     origin = url.split('/#')[0];
   });
