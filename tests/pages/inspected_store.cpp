@@ -1,5 +1,6 @@
 #include <charconv>
 #include <chrono>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <stdexcept>
@@ -14,6 +15,7 @@
 // Threads for the tests of the inspector's page, in a real database:
 //
 //   make FOLDER                  the threads that the page's tests know, as a program that crashed has left them
+//   show FOLDER                  those of the pictures in docs/
 //   long FOLDER THREAD N         a thread of N checkpoints
 //   large FOLDER THREAD BYTES    a thread whose state has so many bytes
 //   many FOLDER N                N finished threads
@@ -157,6 +159,27 @@ void make(const std::string& folder) {
     app.invoke(ordered("100%/slash?&#", {"a/b"}), {.thread_id = "name/with slash?&#%"});
 }
 
+void makeShown(const std::string& folder) {
+    const auto saver = std::make_shared<sg::RocksDBSaver>(folder);
+    const App app = compiled(saver);
+    const auto order = [&](const std::string& thread, const std::string& shop, const Update& input) {
+        app.invoke(input, {.thread_id = thread, .metadata = {{"shop", shop}}});
+    };
+    order("order-1041", "Paris", ordered("Ada", {"tea", "milk"}));
+    app.invoke(sg::resume(std::string("yes")), {.thread_id = "order-1041", .metadata = {{"shop", "Paris"}}});
+    order("order-1042", "Vienna", ordered("Edsger", {"bread"}));
+    app.invoke(sg::resume(std::string("yes")), {.thread_id = "order-1042"});
+    const auto history = saver->list({.thread_id = "order-1042", .checkpoint_ns = ""});
+    app.invoke(sg::RESUME, {.thread_id = "order-1042", .checkpoint_id = history.at(2).id});
+    app.invoke(sg::resume(std::string("no")), {.thread_id = "order-1042", .metadata = {{"shop", "Vienna"}}});
+    nested(saver).invoke(ordered("Hedy", {"radio"}), {.thread_id = "order-1043", .metadata = {{"shop", "Vienna"}}});
+    order("order-1044", "Paris", ordered("Grace", {"tea", "coffee"}));
+    try {
+        order("order-1045", "London", ordered("Alan", {"tea", "unicorn"}));
+    } catch (const sg::NodeError&) {  // as it should
+    }
+}
+
 void makeLong(const std::string& folder, const std::string& thread, int rounds) {
     const auto saver = std::make_shared<sg::RocksDBSaver>(folder);
     sg::StateGraph<Order> graph;
@@ -211,7 +234,7 @@ int serve(const std::vector<std::string>& words) {
                                        .write = !is_read_only,
                                        .redact = {"*token*", "card.number"},
                                        .key = words.at(2),
-                                       .store = words.at(1),
+                                       .store = std::filesystem::path(words.at(1)).filename().string(),
                                        .handle_signals = true});
     if (!is_read_only) server.add("order", compiled(saver));
     std::cout << server.url() << std::endl;
@@ -225,11 +248,12 @@ int main(int argc, char** argv) {
     using namespace inspected_store;
     const std::vector<std::string> words(argv + 1, argv + argc);
     if (words.size() < 2) {
-        std::cerr << "make FOLDER | long FOLDER THREAD N | large FOLDER THREAD BYTES | many FOLDER N | "
+        std::cerr << "make FOLDER | show FOLDER | long FOLDER THREAD N | large FOLDER THREAD BYTES | many FOLDER N | "
                      "serve FOLDER KEY [--read-only] [PORT]\n";
         return 2;
     }
     if (words[0] == "make") make(words[1]);
+    if (words[0] == "show") makeShown(words[1]);
     if (words[0] == "long") makeLong(words[1], words.at(2), std::stoi(words.at(3)));
     if (words[0] == "large") makeLarge(words[1], words.at(2), std::stoull(words.at(3)));
     if (words[0] == "many") makeMany(words[1], std::stoi(words.at(2)));

@@ -14,7 +14,7 @@ export class Server {
   static async start(options = {}) {
     const server = new Server();
     server.folder = options.folder ?? mkdtempSync(join(tmpdir(), 'inspector-'));
-    server.store = join(server.folder, 'db');
+    server.store = join(server.folder, 'checkpoints');
     for (const words of options.make ?? [['make']]) execFileSync(program, [words[0], server.store, ...words.slice(1)]);
     server.options = options;
     await server.begin();
