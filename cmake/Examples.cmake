@@ -75,13 +75,13 @@ if(TARGET example_advisor)
   set_source_files_properties(
     "${PROJECT_SOURCE_DIR}/examples/advisor/main.cpp"
     PROPERTIES COMPILE_DEFINITIONS "ADVISOR_PAGE=\"${PROJECT_SOURCE_DIR}/examples/advisor/page\"")
-  # A browser and the AI SDK as clients: where Chromium is, and the npm packages are in build/pages, which tests/pages/run.sh installs once.
+  # A browser and the AI SDK as clients: where Chromium is, and the npm packages are in build/pages, which scripts/test.sh and tests/pages/run.sh install.
   find_program(STATEGRAPH_CHROMIUM NAMES chromium chromium-browser DOC "The browser of the tests of pages")
   mark_as_advanced(STATEGRAPH_CHROMIUM)
-  if(STATEGRAPH_BUILD_TESTS AND STATEGRAPH_CHROMIUM AND EXISTS "${PROJECT_SOURCE_DIR}/build/pages/node_modules")
-    add_test(NAME pages COMMAND "${PROJECT_SOURCE_DIR}/tests/pages/run.sh" $<TARGET_FILE:example_advisor>
+  if(STATEGRAPH_BUILD_TESTS AND STATEGRAPH_TEST_PAGES AND STATEGRAPH_CHROMIUM AND EXISTS "${PROJECT_SOURCE_DIR}/build/pages/node_modules/playwright-core")
+    add_test(NAME pages.advisor COMMAND "${PROJECT_SOURCE_DIR}/tests/pages/run.sh" $<TARGET_FILE:example_advisor>
                                 "${PROJECT_SOURCE_DIR}/build/pages" --offline)
-    set_tests_properties(pages PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS pages RUN_SERIAL ON)
+    set_tests_properties(pages.advisor PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS pages RUN_SERIAL ON)
   endif()
 endif()
 

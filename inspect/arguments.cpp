@@ -46,6 +46,8 @@ Arguments::Arguments(std::span<const std::string> words, const Accepts& accepts)
     if (places_.size() < accepts.places_min) throw UsageError{"an argument is missing"};
     if (places_.size() > accepts.places_max)
         throw UsageError{"'" + places_[accepts.places_max] + "' is one argument too many"};
+    if (accepts.place_is_store && !places_.empty() && !given_.emplace("--store", places_.front()).second)
+        throw UsageError{"the database is named twice: '" + places_.front() + "' and by --store"};
 }
 
 std::optional<std::string> Arguments::value(std::string_view option) const {

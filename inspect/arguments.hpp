@@ -24,6 +24,8 @@ struct Accepts {
     std::size_t places_max = 0;
     std::vector<std::string_view> flags = {};
     std::vector<std::string_view> values = {};
+    /// The first place is the database, as --store is.
+    bool place_is_store = false;
 };
 
 class Arguments {

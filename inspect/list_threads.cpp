@@ -38,10 +38,11 @@ void print(Call& call, const std::vector<ThreadView>& threads) {
 }  // namespace
 
 Exit listThreads(Call& call) {
-    const ThreadFilter filter{.status = call.arguments.value("--status"),
-                              .since = call.arguments.age("--since"),
-                              .text = call.arguments.value("--text"),
-                              .limit = call.arguments.number("--limit", 50, 1)};
+    ThreadFilter filter{.status = call.arguments.value("--status"),
+                        .since = call.arguments.age("--since"),
+                        .text = call.arguments.value("--text"),
+                        .limit = call.arguments.number("--limit", 50, 1)};
+    if (const auto entry = call.arguments.value("--metadata")) filter.metadata.push_back(metadataEntryOf(*entry));
     const ThreadList list = listThreadsOf(call.saver, filter);
     if (call.asJson()) {
         call.terminal.out() << toJson(list.threads) << '\n';

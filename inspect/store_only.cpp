@@ -15,15 +15,6 @@
 namespace stategraph::inspect {
 namespace {
 
-// JSON, or else the text itself: `yes` is a text, `true` is not.
-Value valueOf(const std::string& text) {
-    try {
-        return parseJson(text);
-    } catch (const InvalidArgumentError&) {
-        return Value(text);
-    }
-}
-
 std::optional<TaskId> questionId(const std::string& text) {
     try {
         return TaskId(text);

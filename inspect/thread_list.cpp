@@ -44,6 +44,19 @@ ThreadView viewOf(const ListedCheckpoint& head) {
     return view;
 }
 
+// Damaged and sealed threads have none.
+std::map<std::string, Value> metadataOf(const ListedCheckpoint& head) {
+    try {
+        const std::string cbor = readHeader({head.thread_id, head.checkpoint_ns, head.id}, head.bytes).metadata;
+        if (cbor.empty()) return {};
+        return Value::fromCbor(cbor).as<std::map<std::string, Value>>();
+    } catch (const CorruptCheckpointError&) {
+        return {};
+    } catch (const WrongTypeError&) {
+        return {};
+    }
+}
+
 bool hasText(const ThreadView& thread, const std::string& text) {
     return thread.thread_id.find(text) != std::string::npos ||
            std::ranges::any_of(thread.questions, [&](const Value& question) {
@@ -84,12 +97,19 @@ public:
     bool isTooOld(CheckpointId id, std::chrono::seconds by = {}) const {
         return filter_.since && now_ - id.time() > *filter_.since + by;
     }
-    std::optional<ThreadView> take(CheckpointId head, ThreadView view) const {
-        if (isTooOld(head)) return {};
+    std::optional<ThreadView> take(const ListedCheckpoint& head, ThreadView view) const {
+        if (isTooOld(head.id)) return {};
+        view.metadata = metadataOf(head);
         if (filter_.shown) {
-            for (Value& question : view.questions) question = filter_.shown(std::move(question));
+            for (Value& question : view.questions) question = filter_.shown(std::move(question), "");
+            for (auto& [name, value] : view.metadata) value = filter_.shown(std::move(value), name);
         }
         if (filter_.text && !hasText(view, *filter_.text)) return {};
+        const bool has_all = std::ranges::all_of(filter_.metadata, [&](const MetadataEntry& wanted) {
+            const auto found = view.metadata.find(wanted.key);
+            return found != view.metadata.end() && found->second == wanted.value;
+        });
+        if (!has_all) return {};
         return view;
     }
 
@@ -109,7 +129,7 @@ ThreadList listAll(BaseCheckpointSaver& saver, const ThreadFilter& filter) {
     Newest newest(filter.limit);
     saver.forEachHead({}, rows_a_page, [&](const ListedCheckpoint& head) {
         const auto found = unfinished.find(head.thread_id);
-        auto view = taker.take(head.id, found == unfinished.end() ? viewOf(head) : viewOf(found->second));
+        auto view = taker.take(head, found == unfinished.end() ? viewOf(head) : viewOf(found->second));
         if (!view) return true;
         ++list.counts[view->status];
         if (filter.status && !hasStatus(*view, *filter.status)) return true;
@@ -133,7 +153,7 @@ std::vector<std::pair<ThreadPlace, ThreadView>> readViews(BaseCheckpointSaver& s
         while (at != threads.end() && at->place.thread_id != head.thread_id) ++at;
         if (at == threads.end()) break;
         const auto unfinished = unfinishedThread(head);
-        auto view = taker.take(head.id, unfinished ? viewOf(*unfinished) : viewOf(head));
+        auto view = taker.take(head, unfinished ? viewOf(*unfinished) : viewOf(head));
         if (view) views.emplace_back(at->place, std::move(*view));
     }
     return views;
@@ -154,7 +174,8 @@ ThreadList listNewest(BaseCheckpointSaver& saver, const ThreadFilter& filter, co
     ThreadList list;
     if (counts.open > 0) list.counts["open"] = counts.open;
     if (counts.finished > 0) list.counts["done"] = counts.finished;
-    const std::size_t page_size = filter.text ? rows_a_page : std::min(filter.limit, rows_a_page - 1) + 1;
+    const bool passes_over = filter.text || !filter.metadata.empty();
+    const std::size_t page_size = passes_over ? rows_a_page : std::min(filter.limit, rows_a_page - 1) + 1;
     NewestThreadsQuery query{.is_finished = {}, .before = filter.before, .limit = page_size};
     // A thread that is done may be among the open ones, until somebody has looked; no other is among the finished.
     if (filter.status && *filter.status != "done" && *filter.status != "damaged" && *filter.status != "sealed")
@@ -178,6 +199,14 @@ ThreadList listNewest(BaseCheckpointSaver& saver, const ThreadFilter& filter, co
 }
 
 }  // namespace
+
+MetadataEntry metadataEntryOf(const std::string& text) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos || equals == 0)
+        throw InvalidArgumentError("an entry of metadata is NAME=VALUE, not '" + text + "'");
+    const std::string value = text.substr(equals + 1);
+    return {text.substr(0, equals), valueOf(value)};
+}
 
 ThreadList listThreadsOf(BaseCheckpointSaver& saver, const ThreadFilter& filter) {
     const auto counts = saver.countThreads(ThreadList::counted_max);

@@ -20,9 +20,12 @@ struct ThreadFilter {
     std::optional<std::chrono::seconds> since = {};
     /// In names and questions.
     std::optional<std::string> text = {};
+    /// Threads whose newest checkpoint has these entries in its metadata, with equal values.
+    Metadata metadata = {};
     std::size_t limit = 50;
-    /// What is shown of a question, and searched; null: all of it.
-    std::function<Value(Value question)> shown = {};
+    /// What is shown of a question (whose name is empty) and of an entry of the metadata, and what is searched; null:
+    /// all of it.
+    std::function<Value(Value value, const std::string& name)> shown = {};
     /// Only those behind this place.
     std::optional<ThreadPlace> before = {};
 };
@@ -37,6 +40,10 @@ struct ThreadList {
     std::map<std::string, std::uint64_t> counts;
     static constexpr std::size_t counted_max = 10'000;
 };
+
+/// "customer=7" as an entry of metadata: the value is JSON, or the text itself where it is none. Errors:
+/// InvalidArgumentError for a text without a name and '='.
+MetadataEntry metadataEntryOf(const std::string& text);
 
 /// Threads of a store. Cost: with an index of threads, a look at its entries and a read of the newest checkpoint of
 /// each thread that is looked at, which are those shown and those that the filter leaves out before them. Of a store

@@ -54,6 +54,14 @@ std::string sentenceOf(const Cause& cause) {
 
 }  // namespace
 
+Value valueOf(const std::string& text) {
+    try {
+        return parseJson(text);
+    } catch (const InvalidArgumentError&) {
+        return Value(text);
+    }
+}
+
 std::string isoTime(std::chrono::system_clock::time_point time) {
     std::string text = timeText(time);
     text[10] = 'T';

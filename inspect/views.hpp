@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,9 @@ inline constexpr std::size_t rows_a_page = 500;
 /// "2026-11-23T21:40:05.123Z"
 std::string isoTime(std::chrono::system_clock::time_point time);
 
+/// A value that somebody typed: JSON, or the text itself where it is none. `yes` is a text, `true` is not.
+Value valueOf(const std::string& text);
+
 struct ThreadView {
     std::string thread_id;
     /// "done", "damaged", "sealed", or as Unfinished says it.
@@ -32,12 +36,14 @@ struct ThreadView {
     std::vector<Value> questions;
     std::string error;
     std::optional<std::string> wake_at;
+    /// Of the newest checkpoint.
+    std::map<std::string, Value> metadata;
     static constexpr auto fields() {
         return stategraph::fields(field("thread_id", &ThreadView::thread_id), field("status", &ThreadView::status),
                                   field("step", &ThreadView::step), field("checkpoint_id", &ThreadView::checkpoint_id),
                                   field("updated_at", &ThreadView::updated_at), field("next", &ThreadView::next),
                                   field("questions", &ThreadView::questions), field("error", &ThreadView::error),
-                                  field("wake_at", &ThreadView::wake_at));
+                                  field("wake_at", &ThreadView::wake_at), field("metadata", &ThreadView::metadata));
     }
 };
 

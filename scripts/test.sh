@@ -10,11 +10,16 @@
 # g++, and checks the locks in the same go; SANITIZER_CXX=g++ has g++ do it. ThreadSanitizer stays with g++, for whose
 # library its suppressions are. The last line is "N passed, N failed": tests of all presets; a build that fails counts as
 # one. Exit code 0 if none failed.
+#
+# The pages are tested in Chromium, in the preset once: Chromium, Node and the npm packages are installed too, and these
+# tests are left out, with a word, where apt or npm reach nothing.
 set -euo pipefail
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source=scripts/lib/packages.sh
 . "$repo/scripts/lib/packages.sh"
+# shellcheck source=scripts/lib/pages.sh
+. "$repo/scripts/lib/pages.sh"
 
 presets=(once asan tsan)
 with_clang=no
@@ -23,7 +28,7 @@ for argument in "$@"; do
   --quick) presets=(once) ;;
   --clang) with_clang=yes ;;
   -h | --help)
-    sed -n '2,13s/^# \{0,1\}//p' "$0"
+    sed -n '2,16s/^# \{0,1\}//p' "$0"
     exit 0
     ;;
   *) die "unknown option $argument; there are --quick and --clang." ;;
@@ -32,6 +37,7 @@ done
 if [ $with_clang = yes ]; then presets+=(clang); fi
 
 need_packages build tests clang
+need_pages
 export CXX=$cxx
 # compiler_of PRESET
 sanitizing_cxx=$cxx

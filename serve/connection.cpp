@@ -93,6 +93,10 @@ asio::awaitable<bool> Connection::answer(const Request& request) {
         const bool goes_on = co_await send(std::get<Answer>(std::move(*made)));
         co_return goes_on;
     }
+    if (made && std::holds_alternative<HandlerStream>(*made)) {
+        const bool goes_on = co_await sendEvents(shared_, socket_, std::get<HandlerStream>(std::move(*made)));
+        co_return goes_on;
+    }
     if (made && std::holds_alternative<Resumed>(*made)) {
         const Resumed& from = std::get<Resumed>(*made);
         const Replayed replayed = co_await replay(shared_, socket_, *from.protocol, from.run, request);

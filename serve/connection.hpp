@@ -36,7 +36,7 @@ private:
     /// Serves the operations: the table in serve/replies.cpp.
     class Operations;
     Reply dispatch(const Request& request);
-    Answer handled(const Request& request, Route route, const Handler& handler) const;
+    Reply handled(const Request& request, Route route, const Handler& handler) const;
     Answer textAnswer(const Request& request, http::status status, std::string type, std::string text) const;
     bool isAllowedHost(std::string_view host) const;
 

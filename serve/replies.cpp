@@ -310,7 +310,7 @@ Connection::Reply Connection::Operations::page() {
     return connection_.textAnswer(request_, http::status::ok, page->second.content_type, page->second.text);
 }
 
-Answer Connection::handled(const Request& request, Route route, const Handler& handler) const {
+Connection::Reply Connection::handled(const Request& request, Route route, const Handler& handler) const {
     route.segments.erase(route.segments.begin());
     const Requested view(request);
     HandlerAnswer made = handler({view, std::move(route.segments), std::move(route.query), request.body()});
@@ -321,7 +321,10 @@ Answer Connection::handled(const Request& request, Route route, const Handler& h
         if (!isHeader(name, value)) throw std::logic_error("a handler's header field '" + name + "' is none");
         answer.set(name, value);
     }
-    return answer;
+    if (!made.events || request.method() == http::verb::head) return answer;
+    if (made.status != 200 || !made.events->next || made.events->every < std::chrono::milliseconds(1))
+        throw std::logic_error("a handler's events need the status 200, a function, and a time of at least 1 ms");
+    return HandlerStream{std::move(answer), *std::move(made.events)};
 }
 
 Connection::Reply Connection::dispatch(const Request& request) {

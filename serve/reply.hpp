@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "serve/connection.hpp"
+#include "serve/handler_stream.hpp"
 
 // What a connection answers a request with: serve/replies.cpp decides, serve/connection.cpp sends.
 namespace stategraph::serve {
@@ -16,7 +17,7 @@ struct Resumed {
     std::shared_ptr<ActiveRun> run;
 };
 
-struct Connection::Reply : std::variant<Answer, EventStream::Source, Resumed> {
+struct Connection::Reply : std::variant<Answer, EventStream::Source, Resumed, HandlerStream> {
     using variant::variant;
 };
 

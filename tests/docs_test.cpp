@@ -55,7 +55,7 @@ bool hasCase(const fs::path& file, const std::string& beginning) {
 
 /// What is wrong with a row's last cell: each path in it must exist, and each quoted text belong to the path before it.
 std::vector<std::string> faultsOf(const std::string& cell) {
-    static const std::regex part(R"re(((?:tests|examples|benchmarks)/[\w./]*\w)|"([^"]+)")re");
+    static const std::regex part(R"re(((?:tests|examples|benchmarks|inspect)/[\w./]*\w)|"([^"]+)")re");
     std::vector<std::string> faults;
     fs::path file;
     bool has_file = false;
@@ -91,6 +91,19 @@ TEST_CASE("the rows of agents' requirements name files and test cases that exist
     for (int i = 1; i <= 25; ++i) CHECK(numbers.count(std::to_string(i)) == 1);
     for (int i = 1; i <= 17; ++i) CHECK(numbers.count("N" + std::to_string(i)) == 1);
     for (int i = 1; i <= 19; ++i) CHECK(numbers.count("A" + std::to_string(i)) == 1);
+}
+
+TEST_CASE("the rows of the inspector's features name files and test cases that exist") {
+    const std::string page = textOf(root / "docs/inspector_features.md");
+    static const std::regex row(R"re(\n\| ([^|\n]+) \| ([^|\n]+) \| ([^|\n]+) \|(?=\n))re");
+    int rows = 0;
+    for (std::sregex_iterator it(page.begin(), page.end(), row), end; it != end; ++it) {
+        if ((*it)[1] == "feature" || (*it)[1] == "---") continue;
+        ++rows;
+        CAPTURE((*it)[1].str());
+        for (const std::string& fault : faultsOf((*it)[3])) FAIL_CHECK(fault);
+    }
+    CHECK(rows >= 22);
 }
 
 TEST_CASE("a row with a wrong name is found") {

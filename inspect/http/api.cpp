@@ -14,14 +14,18 @@ namespace {
 
 using Needs = ApiRow::Needs;
 
+// A head is one record; a list is as much as its page shows.
+constexpr std::chrono::milliseconds head_every{100};
+constexpr std::chrono::milliseconds list_every{1000};
+
 constexpr ApiRow rows[] = {
     {"GET", "about", about},
-    {"GET", "threads", threads},
-    {"GET", "questions", questions},
+    {"GET", "threads", threads, Needs::nothing, list_every},
+    {"GET", "questions", questions, Needs::nothing, list_every},
     {"GET", "stats", storeStats},
     {"GET", "threads/:thread/logs", logs},
     {"GET", "threads/:thread/timeline", timeline},
-    {"GET", "threads/:thread/head", head},
+    {"GET", "threads/:thread/head", head, Needs::nothing, head_every},
     {"GET", "threads/:thread/stats", threadStats},
     {"GET", "threads/:thread/export", exportLines},
     {"GET", "threads/:thread/checkpoints/:checkpoint", checkpoint},
@@ -160,7 +164,8 @@ serve::HandlerAnswer Api::answer(const serve::HandlerRequest& request) {
             throw Refused{403,
                           "this inspector has no graph, and can neither edit nor run: a program can (Server::add)"};
         }
-        return row.run(call);
+        const bool follows = request.request.header("Accept").find("text/event-stream") != std::string_view::npos;
+        return follows && row.follow.count() > 0 ? followed(call, row) : row.run(call);
     } catch (const Refused& refused) {
         return refusal(refused);
     } catch (const NotFound& nothing) {

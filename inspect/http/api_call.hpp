@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -44,7 +45,13 @@ struct ApiRow {
     std::string_view path;
     serve::HandlerAnswer (*run)(ApiCall& call);
     Needs needs = Needs::nothing;
+    /// A client that accepts text/event-stream is sent the answer again whenever it is another one, which is looked at
+    /// that often. 0: it cannot be followed.
+    std::chrono::milliseconds follow = {};
 };
+
+/// The answer to a call, and those that follow when they differ. Errors: those of the first answer.
+serve::HandlerAnswer followed(ApiCall& call, const ApiRow& row);
 
 serve::HandlerAnswer about(ApiCall& call);
 serve::HandlerAnswer threads(ApiCall& call);

@@ -8,6 +8,10 @@ namespace {
 /// A larger value is said by its size; the page reads it by pages.
 constexpr std::size_t value_bytes_max = 100'000;
 
+/// Graphs inside graphs are shown to this depth, and so many of them in one answer.
+constexpr int subgraph_depth_max = 8;
+constexpr std::size_t subgraphs_max = 200;
+
 ItemView itemViewOf(const ValueItem& item) {
     return {.key = item.key,
             .kind = toString(item.kind),
@@ -45,7 +49,6 @@ TaskView taskViewOf(const TaskSnapshot& task, const Redaction& redaction) {
         const bool is_open = std::ranges::find(task.open_interrupts, asked) != task.open_interrupts.end();
         (is_open ? view.questions : view.answered).push_back(questionOf(asked, redaction));
     }
-    if (task.state_config) view.subgraph_ns = task.state_config->checkpoint_ns;
     return view;
 }
 
@@ -78,6 +81,42 @@ CheckpointPageView pageViewOf(const SnapshotData& snapshot, const Redaction& red
     view.next = snapshot.next;
     for (const TaskSnapshot& task : snapshot.tasks) view.tasks.push_back(taskViewOf(task, redaction));
     return view;
+}
+
+namespace {
+
+GraphView viewWith(BaseCheckpointSaver& saver, GraphDescription graph, const Redaction& redaction, int depth,
+                   std::size_t& left) {
+    GraphView view;
+    if (depth < subgraph_depth_max) {
+        for (const DescribedNode& node : graph.nodes) {
+            if (!node.subgraph || left == 0) continue;
+            auto inner = readGraph(saver, *node.subgraph);
+            if (!inner) continue;
+            --left;
+            const GraphView shown = viewWith(saver, *std::move(inner), redaction, depth + 1, left);
+            view.subgraphs.emplace(node.name, parseJson(toJson(shown)));
+        }
+    }
+    for (DescribedNode& node : graph.nodes) node.metadata = redaction.apply(std::move(node.metadata), "");
+    for (DescribedChannel& channel : graph.channels) {
+        if (channel.initial) channel.initial = redaction.apply(std::move(*channel.initial), channel.name);
+    }
+    view.fingerprint = graph.fingerprint;
+    view.nodes = std::move(graph.nodes);
+    view.edges = std::move(graph.edges);
+    view.joins = std::move(graph.joins);
+    view.branches = std::move(graph.branches);
+    view.gotos = std::move(graph.gotos);
+    view.channels = std::move(graph.channels);
+    return view;
+}
+
+}  // namespace
+
+GraphView graphViewOf(BaseCheckpointSaver& saver, GraphDescription graph, const Redaction& redaction) {
+    std::size_t left = subgraphs_max;
+    return viewWith(saver, std::move(graph), redaction, 0, left);
 }
 
 StatsView viewOf(const SaverStats& stats) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <stategraph/codec_std.hpp>
+#include <stategraph/graph_description.hpp>
 #include <stategraph/snapshot.hpp>
 #include <stategraph/stats.hpp>
 #include <stategraph/value_page.hpp>
@@ -161,6 +162,26 @@ struct WriterLineView {
                                   field("cut", &WriterLineView::cut), field("writers", &WriterLineView::writers));
     }
 };
+
+/// A graph with those inside it, as far as their descriptions are stored.
+struct GraphView {
+    GraphFingerprint fingerprint;
+    std::vector<DescribedNode> nodes;
+    std::vector<DescribedEdge> edges;
+    std::vector<DescribedJoin> joins;
+    std::vector<DescribedBranch> branches;
+    std::vector<DescribedGoto> gotos;
+    std::vector<DescribedChannel> channels;
+    /// By node, each as the JSON of a GraphView.
+    std::map<std::string, Value> subgraphs;
+    static constexpr auto fields() {
+        return stategraph::fields(field("fingerprint", &GraphView::fingerprint), field("nodes", &GraphView::nodes),
+                                  field("edges", &GraphView::edges), field("joins", &GraphView::joins),
+                                  field("branches", &GraphView::branches), field("gotos", &GraphView::gotos),
+                                  field("channels", &GraphView::channels), field("subgraphs", &GraphView::subgraphs));
+    }
+};
+GraphView graphViewOf(BaseCheckpointSaver& saver, GraphDescription graph, const Redaction& redaction);
 
 struct StatsView {
     std::uint64_t threads = 0;

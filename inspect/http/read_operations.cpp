@@ -46,6 +46,21 @@ Config existing(const ApiCall& call) {
     return config;
 }
 
+/// The logs of graphs that tasks run, as far as they have begun: so many tasks are looked at.
+constexpr std::size_t subgraph_tasks_max = 100;
+
+void addSubgraphs(const ApiCall& call, CheckpointPageView& view) {
+    constexpr std::string_view pull = "pull:";
+    for (std::size_t i = 0; i < std::min(view.tasks.size(), subgraph_tasks_max); ++i) {
+        TaskView& task = view.tasks[i];
+        const std::string stored_name = task.path.starts_with(pull) ? task.path.substr(pull.size()) : task.name;
+        std::string ns = view.checkpoint_ns.empty() ? "" : view.checkpoint_ns + "|";
+        ns += stored_name + ":" + task.id;
+        const Config log{.thread_id = ThreadId(call.thread), .checkpoint_id = {}, .checkpoint_ns = ns};
+        if (!readTimeline(call.api.saver(), log, {.before = {}, .limit = 1}).empty()) task.subgraph_ns = std::move(ns);
+    }
+}
+
 struct AboutView {
     std::string store;
     bool write = false;
@@ -158,7 +173,10 @@ ThreadPlace placeOf(const std::string& text) {
 
 serve::HandlerAnswer threads(ApiCall& call) {
     ThreadFilter filter{.limit = call.number("limit", 50, 1, 1000)};
-    filter.shown = [&call](Value question) { return call.api.redaction().apply(std::move(question), ""); };
+    filter.shown = [&call](Value value, const std::string& name) {
+        return call.api.redaction().apply(std::move(value), name);
+    };
+    if (const auto entry = call.text("metadata"); !entry.empty()) filter.metadata.push_back(metadataEntryOf(entry));
     if (const auto status = call.text("status"); !status.empty()) filter.status = status;
     if (const auto text = call.text("text"); !text.empty()) filter.text = text;
     if (!call.text("since_s").empty()) filter.since = std::chrono::seconds(call.number("since_s", 0, 0, 4'000'000'000));
@@ -238,6 +256,7 @@ serve::HandlerAnswer checkpoint(ApiCall& call) {
     const auto snapshot = readCheckpoint(call.api.saver(), call.config(), {.values = false});
     if (!snapshot) failMissing(call.config());
     CheckpointPageView view = pageViewOf(*snapshot, call.api.redaction());
+    addSubgraphs(call, view);
     const auto values = call.api.values(snapshot->config);
     if (!values) failMissing(call.config());
     view.values =
@@ -327,12 +346,7 @@ serve::HandlerAnswer writers(ApiCall& call) {
 serve::HandlerAnswer graph(ApiCall& call) {
     auto found = readGraph(call.api.saver(), existing(call));
     if (!found) throw NotFound{"no description of this thread's graph is stored"};
-    const Redaction& redaction = call.api.redaction();
-    for (DescribedNode& node : found->nodes) node.metadata = redaction.apply(std::move(node.metadata), "");
-    for (DescribedChannel& channel : found->channels) {
-        if (channel.initial) channel.initial = redaction.apply(std::move(*channel.initial), channel.name);
-    }
-    return json(*found);
+    return json(graphViewOf(call.api.saver(), *std::move(found), call.api.redaction()));
 }
 
 serve::HandlerAnswer threadStats(ApiCall& call) {

@@ -80,6 +80,42 @@ TEST_CASE("ls lists threads, the newest first, by status, age and text") {
     CHECK(sg::parseJson(json.out).toJson().find(R"("thread_id":"done")") != std::string::npos);
 }
 
+TEST_CASE("the database is a place where a command takes no thread") {
+    const Database database;
+    CHECK(lines(database.run({"ls", database.path}, {.store = "elsewhere"}).out) == 3);
+    CHECK(database.run({"check", database.path}, {.store = "elsewhere"}).exit == Exit::done);
+}
+
+TEST_CASE("ls finds threads by the metadata of their newest checkpoint") {
+    const auto saver = std::make_shared<sg::MemorySaver>();
+    const App app = graph().compile({.checkpointer = saver});
+    const auto begin = [&](const char* thread, sg::Metadata metadata) {
+        app.invoke(Update{sg::set(&Order::topic, std::string("tea"))},
+                   {.thread_id = thread, .metadata = std::move(metadata)});
+    };
+    begin("paris", {{"shop", "Paris"}, {"number", 7}});
+    begin("vienna", {{"shop", "Vienna"}, {"number", "7"}});
+    begin("none", {});
+    const sg::inspect::CommandOptions memory{.open = [&](const std::string&, bool) { return saver; }};
+    const auto found = [&](const std::string& entry) {
+        std::ostringstream out;
+        std::ostringstream error;
+        const std::vector<std::string> words{"ls", "--json", "--metadata", entry};
+        CHECK(sg::inspect::runCommand(words, out, error, memory) == Exit::done);
+        std::string threads;
+        for (const char* thread : {"paris", "vienna", "none"}) {
+            if (out.str().find('"' + std::string(thread) + '"') != std::string::npos)
+                threads += std::string(thread) + " ";
+        }
+        return threads;
+    };
+    CHECK(found("shop=Paris") == "paris ");
+    CHECK(found("number=7") == "paris ");
+    CHECK(found("number=\"7\"") == "vienna ");
+    CHECK(found("shop=Berlin").empty());
+    CHECK(found("nothing=1").empty());
+}
+
 TEST_CASE("log draws the branches of a thread") {
     const Database database;
     {
@@ -177,6 +213,9 @@ TEST_CASE("wrong arguments say what is wrong, and a store that cannot be read is
              {"ls", "--since", "1"},
              {"ls", "--since", "99999999999d"},
              {"ls", "--graph"},
+             {"ls", "--metadata", "shop"},
+             {"ls", "one", "two"},
+             {"ls", database.path, "--store", database.path},
              {"show", "@7"},
              {"show", ""},
              {"show", std::string(500, 'x')},
@@ -187,6 +226,7 @@ TEST_CASE("wrong arguments say what is wrong, and a store that cannot be read is
         CHECK(answer.error.starts_with("stategraph: "));
     }
     CHECK(database.run({"ls", "--store", database.path + "/nothing"}).exit == Exit::failed);
+    CHECK(database.run({"ls", database.path + "/nothing"}).exit == Exit::failed);
     CHECK(database.run({"completion"}).has("complete -F"));
 }
 

@@ -177,6 +177,37 @@ TEST_CASE("tasks, causes, changes, differences and writers are those of the read
     CHECK(textAt(asked, "/questions/0/thread_id") == "asks");
 }
 
+TEST_CASE("threads are found by metadata, and not by what is redacted of it") {
+    Store store({.redact = {"*token*"}});
+    store.app.invoke(Update{}, {.thread_id = "tagged", .metadata = {{"shop", "Paris"}, {"token", "SECRET"}}});
+    const auto found = store.ok({{"threads"}, {{"metadata", "shop=Paris"}}});
+    REQUIRE(found.at("threads").as_array().size() == 1);
+    CHECK(textAt(found, "/threads/0/metadata/shop") == "Paris");
+    CHECK(textAt(found, "/threads/0/metadata/token").find("SECRET") == std::string::npos);
+    CHECK(store.ok({{"threads"}, {{"metadata", "token=SECRET"}}}).at("threads").as_array().empty());
+    CHECK_THROWS_AS(store.get({{"threads"}, {{"metadata", "=x"}}}), sg::InvalidArgumentError);
+}
+
+TEST_CASE("a graph comes with the graphs inside it, and a task with the log of its own") {
+    Store store;
+    Graph outer;
+    outer.addNode("inner", graph().compile()).addEdge(sg::START, "inner");
+    auto app = outer.compile({.checkpointer = store.saver});
+    app.invoke(Update{sg::set(&Order::topic, std::string("tea"))}, {.thread_id = "nested"});
+    const auto drawn = store.ok({{"threads", "nested", "checkpoints", "newest", "graph"}});
+    CHECK(textAt(drawn, "/nodes/0/name") == "inner");
+    CHECK(drawn.at_pointer("/subgraphs/inner/nodes").as_array().size() == 7);
+    CHECK(drawn.at_pointer("/subgraphs/inner/subgraphs").as_object().empty());
+    const auto asks = store.checkpoint("nested");
+    const std::string ns = textAt(asks, "/tasks/0/subgraph_ns");
+    const auto inside = store.ok({{"threads", "nested", "checkpoints", "newest"}, {{"ns", ns}}});
+    CHECK(textAt(inside, "/tasks/0/name") == "ask");
+    // Also of a task that has finished.
+    app.invoke(sg::resume(std::string("yes")), {.thread_id = "nested"});
+    const auto first = textAt(store.ok({{"threads", "nested", "timeline"}}), "/checkpoints/1/checkpoint_id");
+    CHECK(textAt(store.ok({{"threads", "nested", "checkpoints", first}}), "/tasks/0/subgraph_ns") == ns);
+}
+
 TEST_CASE("who follows a thread sees that something is new, and how much") {
     Store store;
     const auto before = store.ok({{"threads", "asks", "head"}});

@@ -1,5 +1,6 @@
 #include <charconv>
 #include <chrono>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <stdexcept>
@@ -14,6 +15,7 @@
 // Threads for the tests of the inspector's page, in a real database:
 //
 //   make FOLDER                  the threads that the page's tests know, as a program that crashed has left them
+//   show FOLDER                  those of the pictures in docs/
 //   long FOLDER THREAD N         a thread of N checkpoints
 //   large FOLDER THREAD BYTES    a thread whose state has so many bytes
 //   many FOLDER N                N finished threads
@@ -90,6 +92,38 @@ App compiled(std::shared_ptr<sg::BaseCheckpointSaver> saver) {
     return graph.compile({.checkpointer = std::move(saver)});
 }
 
+/// A graph inside a graph, which asks: receive, and then ship, which is pick and pack.
+struct Parcel {
+    std::string customer = {};
+    int boxes = 0;
+    static constexpr auto channels() {
+        return sg::channels(sg::channel<&Parcel::customer>(), sg::channel<&Parcel::boxes>(sg::sum));
+    }
+};
+
+App nested(std::shared_ptr<sg::BaseCheckpointSaver> saver) {
+    sg::StateGraph<Parcel> shipping;
+    shipping.addNode("pick", [](const Parcel&) { return sg::add<&Parcel::boxes>(2); })
+        .addNode("pack",
+                 [](const Parcel& parcel, sg::Runtime& runtime) -> sg::Update<Parcel> {
+                     const auto text = "Pack " + std::to_string(parcel.boxes) + " boxes for " + parcel.customer + "?";
+                     sg::interrupt<std::string>(runtime, "pack", text);
+                     return {sg::add<&Parcel::boxes>(0)};
+                 })
+        .addEdge(sg::START, "pick")
+        .addEdge("pick", "pack")
+        .addEdge("pack", sg::END);
+    sg::StateGraph<Order> graph;
+    graph.addNode("receive", [](const Order&) { return say("ai", "received"); })
+        .addNode("ship", shipping.compile())
+        .addNode("bill", [](const Order&) { return say("ai", "billed"); })
+        .addEdge(sg::START, "receive")
+        .addEdge("receive", "ship")
+        .addEdge("ship", "bill")
+        .addEdge("bill", sg::END);
+    return graph.compile({.checkpointer = std::move(saver)});
+}
+
 Update ordered(const std::string& customer, std::vector<std::string> items) {
     Update update{sg::set<&Order::customer>(customer), sg::set<&Order::items>(std::move(items))};
     update.with(sg::set<&Order::card>(Card{customer, "4111 1111 1111 1111"}));
@@ -103,7 +137,9 @@ void make(const std::string& folder) {
     const App app = compiled(saver);
     app.invoke(ordered("Ada", {"tea", "milk"}), {.thread_id = "done"});
     app.invoke(sg::resume(std::string("yes")), {.thread_id = "done"});
-    app.invoke(ordered("Grace", {"tea"}), {.thread_id = "asks"});
+    nested(saver).invoke(ordered("Hedy", {"radio"}), {.thread_id = "nested", .metadata = {{"shop", "Vienna"}}});
+    app.invoke(ordered("Grace", {"tea"}),
+               {.thread_id = "asks", .metadata = {{"shop", "Paris"}, {"api_token", "sk-secret-metadata"}}});
     try {
         app.invoke(ordered("Alan", {"tea", "unicorn"}), {.thread_id = "failed"});
     } catch (const sg::NodeError&) {  // as it should
@@ -121,6 +157,27 @@ void make(const std::string& folder) {
                        {hostile}),
                {.thread_id = hostile});
     app.invoke(ordered("100%/slash?&#", {"a/b"}), {.thread_id = "name/with slash?&#%"});
+}
+
+void makeShown(const std::string& folder) {
+    const auto saver = std::make_shared<sg::RocksDBSaver>(folder);
+    const App app = compiled(saver);
+    const auto order = [&](const std::string& thread, const std::string& shop, const Update& input) {
+        app.invoke(input, {.thread_id = thread, .metadata = {{"shop", shop}}});
+    };
+    order("order-1041", "Paris", ordered("Ada", {"tea", "milk"}));
+    app.invoke(sg::resume(std::string("yes")), {.thread_id = "order-1041", .metadata = {{"shop", "Paris"}}});
+    order("order-1042", "Vienna", ordered("Edsger", {"bread"}));
+    app.invoke(sg::resume(std::string("yes")), {.thread_id = "order-1042"});
+    const auto history = saver->list({.thread_id = "order-1042", .checkpoint_ns = ""});
+    app.invoke(sg::RESUME, {.thread_id = "order-1042", .checkpoint_id = history.at(2).id});
+    app.invoke(sg::resume(std::string("no")), {.thread_id = "order-1042", .metadata = {{"shop", "Vienna"}}});
+    nested(saver).invoke(ordered("Hedy", {"radio"}), {.thread_id = "order-1043", .metadata = {{"shop", "Vienna"}}});
+    order("order-1044", "Paris", ordered("Grace", {"tea", "coffee"}));
+    try {
+        order("order-1045", "London", ordered("Alan", {"tea", "unicorn"}));
+    } catch (const sg::NodeError&) {  // as it should
+    }
 }
 
 void makeLong(const std::string& folder, const std::string& thread, int rounds) {
@@ -177,7 +234,7 @@ int serve(const std::vector<std::string>& words) {
                                        .write = !is_read_only,
                                        .redact = {"*token*", "card.number"},
                                        .key = words.at(2),
-                                       .store = words.at(1),
+                                       .store = std::filesystem::path(words.at(1)).filename().string(),
                                        .handle_signals = true});
     if (!is_read_only) server.add("order", compiled(saver));
     std::cout << server.url() << std::endl;
@@ -191,11 +248,12 @@ int main(int argc, char** argv) {
     using namespace inspected_store;
     const std::vector<std::string> words(argv + 1, argv + argc);
     if (words.size() < 2) {
-        std::cerr << "make FOLDER | long FOLDER THREAD N | large FOLDER THREAD BYTES | many FOLDER N | "
+        std::cerr << "make FOLDER | show FOLDER | long FOLDER THREAD N | large FOLDER THREAD BYTES | many FOLDER N | "
                      "serve FOLDER KEY [--read-only] [PORT]\n";
         return 2;
     }
     if (words[0] == "make") make(words[1]);
+    if (words[0] == "show") makeShown(words[1]);
     if (words[0] == "long") makeLong(words[1], words.at(2), std::stoi(words.at(3)));
     if (words[0] == "large") makeLarge(words[1], words.at(2), std::stoull(words.at(3)));
     if (words[0] == "many") makeMany(words[1], std::stoi(words.at(2)));

@@ -1,6 +1,8 @@
 #pragma once
+#include <chrono>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,12 +31,23 @@ struct HandlerRequest {
     std::string_view body;
 };
 
+/// Server-sent events that a handler answers with, for as long as the client listens.
+struct HandlerEvents {
+    /// The data of the next event; empty: nothing is new; none: there will be no more. Called on the connection's
+    /// thread, where other connections wait meanwhile. What it throws ends the response: the client sees it break off.
+    std::function<std::optional<std::string>()> next;
+    /// How long after each call the next one comes. At least 1 ms.
+    std::chrono::milliseconds every = std::chrono::milliseconds(100);
+};
+
 struct HandlerAnswer {
     int status = 200;
     std::string content_type = "application/json; charset=utf-8";
     std::string body = {};
     /// More header fields. A name or a value with control characters is refused with 500.
     std::vector<std::pair<std::string, std::string>> headers = {};
+    /// Instead of a body and its type: the status must be 200. Not called for HEAD.
+    std::optional<HandlerEvents> events = {};
 };
 
 /// Called on the server's threads, several at once; while it works, other connections of its thread wait. What it

@@ -5,20 +5,26 @@ import { go } from './route.js';
 import { GraphChoice, Problem } from './ui.js';
 
 // What can be done with a checkpoint. A read-only page has none of it but the export.
-export function Actions({ place, checkpoint, log, onStored }) {
+export function Actions({ place, checkpoint, log }) {
   const [form, setForm] = useState('');
   const [state, setState] = useState({});
   const [graph, setGraph] = useState('');
-  const does = (work) => async (event) => {
+  // What stores can be undone: a fork of what was the newest checkpoint before.
+  const does = (work, isUndone = false) => async (event) => {
     event?.preventDefault?.();
+    const before = log.checkpoints[0]?.checkpoint_id;
     try {
-      setState({ said: await work(event) });
+      setState({ said: await work(event), undo: isUndone && before });
       setForm('');
-      onStored();
     } catch (error) {
       setState({ error });
     }
   };
+  const undo = (id) => does(async () => {
+    await post(path.checkpoint({ ...place, id }, 'fork'), { note: 'undo' });
+    go({ page: 'thread', thread: place.thread });
+    return 'undone by a fork from before; what was stored stays as a branch';
+  });
   const run = (more, said) => does(async () => {
     await post(path.thread(place.thread, 'run'), { graph, ...more });
     go({ page: 'thread', thread: place.thread });
@@ -41,19 +47,19 @@ export function Actions({ place, checkpoint, log, onStored }) {
       const made = await post(path.checkpoint({ ...place, id: checkpoint.checkpoint_id }, 'fork'), { note });
       go({ page: 'thread', thread: place.thread });
       return `forked: ${made.checkpoint_id} is the newest now; the program runs on from it when it resumes the thread`;
-    })}><label>Note <input name="note" placeholder="why" /></label><button type="submit">Fork here</button></form>`}
+    }, true)}><label>Note <input name="note" placeholder="why" /></label><button type="submit">Fork here</button></form>`}
     ${form === 'edit' && html`<form onSubmit=${does(async (event) => {
       const given = new FormData(event.target);
       const values = JSON.parse(given.get('values'));
       await post(path.checkpoint({ ...place, id: isNewest ? '' : checkpoint.checkpoint_id }, 'edit'), { graph, values, ...(given.get('as') && { as_node: given.get('as') }) });
       go({ page: 'thread', thread: place.thread });
       return 'edited; channels with a reducer were added to';
-    })}><label>Channels, as JSON <textarea name="values" rows="3" placeholder='{"channel": "value"}'></textarea></label>
+    }, true)}><label>Channels, as JSON <textarea name="values" rows="3" placeholder='{"channel": "value"}'></textarea></label>
       <label>as node <input name="as" placeholder="optional" /></label><button type="submit">Edit</button></form>`}
     <${Problem} error=${state.error} />
     ${log.head?.run_error && html`<p class="problem" role="alert">The run failed: ${log.head.run_error}</p>`}
     ${log.head?.running && html`<p role="status">A run is under way.</p>`}
-    ${state.said && html`<p role="status">${state.said}</p>`}
+    ${state.said && html`<p role="status">${state.said} ${state.undo && html`<button onClick=${undo(state.undo)}>Undo</button>`}</p>`}
   </section>`;
 }
 

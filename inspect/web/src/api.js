@@ -50,6 +50,53 @@ export const getText = async (path) => (await ask(path)).text();
 export const post = async (path, body) =>
   (await ask(path, { method: 'POST', body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } })).json();
 
+const again_ms = 1000;
+const pause = (ms, signal) => new Promise((resolve) => {
+  const timer = setTimeout(resolve, ms);
+  signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
+});
+const untilShown = (signal) => new Promise((resolve) => {
+  const look = () => (!document.hidden || signal.aborted) && resolve();
+  document.addEventListener('visibilitychange', look, { signal });
+  signal.addEventListener('abort', resolve, { once: true });
+  look();
+});
+
+// The data of each server-sent event of a response, until the page is hidden: a browser gives a host few connections.
+async function* eventsOf(response, control) {
+  const hide = () => document.hidden && control.abort();
+  document.addEventListener('visibilitychange', hide, { signal: control.signal });
+  hide();
+  let text = '';
+  for await (const part of response.body.pipeThrough(new TextDecoderStream())) {
+    const events = (text + part).split('\n\n');
+    text = events.pop();
+    for (const event of events) {
+      const data = event.split('\n').filter((line) => line.startsWith('data: ')).map((line) => line.slice(6)).join('\n');
+      if (data) yield JSON.parse(data);
+    }
+  }
+}
+
+/** Calls `take` with what the server answers to a path, now and whenever that changes, and `fail` with what it refuses, until `signal` aborts. */
+export async function follow(path, signal, take, fail) {
+  while (!signal.aborted) {
+    await untilShown(signal);
+    const control = new AbortController();
+    signal.addEventListener('abort', () => control.abort(), { once: true, signal: control.signal });
+    try {
+      const response = await ask(path, { signal: control.signal, headers: { Accept: 'text/event-stream' } });
+      for await (const answer of eventsOf(response, control)) if (!signal.aborted) await take(answer);
+      isOffline.value = true; // it has ended the response
+    } catch (error) {
+      if (error instanceof ApiError) fail?.(error);
+      else if (!control.signal.aborted) isOffline.value = true;
+    }
+    control.abort();
+    if (!document.hidden) await pause(again_ms, signal);
+  }
+}
+
 const query = (parameters) => {
   const entries = Object.entries(parameters).filter(([, value]) => value !== '' && value != null);
   return entries.length ? `?${new URLSearchParams(entries)}` : '';

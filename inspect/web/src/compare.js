@@ -2,7 +2,7 @@ import { html } from 'htm/preact';
 import { useEffect, useState } from 'preact/hooks';
 import { get, path } from './api.js';
 import { go, href, route } from './route.js';
-import { clock, duration, visible } from './text.js';
+import { clock, duration, namesOf, visible } from './text.js';
 import { Problem, Text, Wait } from './ui.js';
 
 // Two threads beside each other: their newest branches, aligned by what was due, and the first difference.
@@ -101,6 +101,6 @@ export function Compare() {
 
 function Side({ thread, checkpoint }) {
   if (!checkpoint) return html`<td></td><td class="dim">–</td>`;
-  return html`<td class="number">${checkpoint.step}</td><td title=${clock(checkpoint.created_at)}><a href=${href({ page: 'thread', thread, id: checkpoint.checkpoint_id })}><${Text}>${checkpoint.next.join(', ') || 'nothing is due'}<//></a>
+  return html`<td class="number">${checkpoint.step}</td><td title=${clock(checkpoint.created_at)}><a href=${href({ page: 'thread', thread, id: checkpoint.checkpoint_id })}><${Text}>${namesOf(checkpoint.next) || 'nothing is due'}<//></a>
     ${checkpoint.error && html` <span class="failed">! <${Text}>${checkpoint.error}<//></span>`} <span class="dim">${duration(checkpoint.took_us)}</span></td>`;
 }

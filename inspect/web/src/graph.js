@@ -1,37 +1,14 @@
-import * as dagre from '@dagrejs/dagre';
 import { html } from 'htm/preact';
-import { useMemo } from 'preact/hooks';
-import { path } from './api.js';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { get, path } from './api.js';
+import { layOut } from './layout.js';
+import { go, route } from './route.js';
 import { visible } from './text.js';
 import { AsJson, useAnswer } from './ui.js';
 
-// The graph that made a checkpoint, as it was then, with what is due, asked, failed and done there. If no description
-// is stored, the nodes that are due.
-const START = '__start__';
-const END = '__end__';
-
-function linesOf(graph) {
-  const lines = graph.edges.map((edge) => ({ from: edge.from, to: edge.to, kind: 'edge' }));
-  for (const join of graph.joins) for (const from of join.from) lines.push({ from, to: join.to, kind: 'join' });
-  for (const branch of graph.branches) {
-    for (const end of branch.ends ?? []) lines.push({ from: branch.from, to: end.to, kind: 'router', label: end.label === end.to ? '' : end.label });
-  }
-  for (const each of graph.gotos) for (const to of each.to) lines.push({ from: each.from, to, kind: each.on_error ? 'error' : 'goto' });
-  return lines;
-}
-
-function layOut(graph) {
-  const drawing = new dagre.graphlib.Graph({ multigraph: true });
-  drawing.setGraph({ rankdir: 'TB', nodesep: 24, ranksep: 34, marginx: 12, marginy: 12 });
-  drawing.setDefaultEdgeLabel(() => ({}));
-  const names = new Set(graph.nodes.map((node) => node.name));
-  const lines = linesOf(graph);
-  for (const line of lines) for (const name of [line.from, line.to]) names.add(name);
-  for (const name of names) drawing.setNode(name, { width: Math.max(56, Math.min(200, visible(name).length * 7.4 + 24)), height: 28 });
-  lines.forEach((line, i) => drawing.setEdge(line.from, line.to, { line }, String(i)));
-  dagre.layout(drawing);
-  return drawing;
-}
+// The graph that made a checkpoint, as it was then, with what is due, asked, failed and done there. Graphs inside it open
+// in place. If no description is stored, the nodes that are due.
+const look_every_ms = 1000;
 
 function markOf(name, tasks) {
   const mine = tasks.filter((task) => task.name === name);
@@ -41,39 +18,88 @@ function markOf(name, tasks) {
   return mine.length ? 'done' : '';
 }
 
-const titles = { failed: 'failed', asks: 'asks', due: 'due', done: 'done' };
+const openOf = (query) => new Set((query.open ?? '').split(',').filter(Boolean));
 
-export function Graph({ place, tasks, ran }) {
+function toggle(at) {
+  const open = openOf(route.value.query);
+  if (open.has(at)) for (const each of open) each === at || each.startsWith(`${at}/`) ? open.delete(each) : undefined;
+  else open.add(at);
+  go({ ...route.value, query: { ...route.value.query, open: [...open].join(',') } }, true);
+}
+
+/** Opens all graphs inside the graph, or closes them. */
+export function toggleAll(graph) {
+  const names = Object.keys(graph?.subgraphs ?? {}).map(encodeURIComponent);
+  const isOpen = openOf(route.value.query).size > 0;
+  if (names.length) go({ ...route.value, query: { ...route.value.query, open: isOpen ? '' : names.join(',') } }, true);
+}
+
+export function Graph({ place, tasks, ran, onGraph }) {
   const address = path.checkpoint(place, 'graph');
   const { data, error } = useAnswer(address);
-  const drawing = useMemo(() => {
-    const graph = data ?? (error && { nodes: tasks.map((task) => ({ name: task.name })), edges: [], joins: [], branches: [], gotos: [] });
-    return graph && layOut(graph);
-  }, [data, error, error && tasks]);
-  if (!drawing) return null;
-  const box = drawing.graph();
-  const nodes = drawing.nodes();
-  const said = nodes.map((name) => [name, markOf(name, tasks)]).filter(([, mark]) => mark).map(([name, mark]) => `${visible(name)} ${titles[mark]}`).join(', ');
+  // While another checkpoint's is read, that of the one before stays.
+  const last = useRef({});
+  const log = `${place.thread} ${place.ns}`;
+  if (data) last.current = { log, graph: data };
+  const kept = last.current.log === log ? last.current.graph : null;
+  const graph = data ?? (error ? { nodes: tasks.map((task) => ({ name: task.name })), edges: [], joins: [], branches: [], gotos: [] } : kept);
+  useEffect(() => onGraph?.(graph), [graph]);
+  if (!graph) return html`<figure class="graph"></figure>`;
+  const drawing = layOut(graph, openOf(place.query));
+  const said = drawing.nodes.map((node) => [node.name, markOf(node.name, tasks)]).filter(([, mark]) => mark).map(([name, mark]) => `${visible(name)} ${mark}`).join(', ');
   return html`<figure class="graph">
     ${error && html`<p class="dim">${visible(error.message)}; these nodes are due</p>`}
-    <svg role="img" aria-label=${`graph: ${said || 'nothing is due'}`} viewBox=${`0 0 ${Math.max(80, box.width)} ${Math.max(40, box.height)}`} width=${Math.max(80, box.width)} height=${Math.max(40, box.height)}>
-      <defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" markerHeight="6" orient="auto"><path d="M0 0L8 4L0 8Z" /></marker></defs>
-      ${drawing.edges().map((edge) => {
-        const { points, line } = drawing.edge(edge);
-        const middle = points[Math.floor(points.length / 2)];
-        const isLit = ran.has(line.from) && tasks.some((task) => task.name === line.to);
-        return html`<g class=${`line ${line.kind} ${isLit ? 'lit' : ''}`}><path marker-end="url(#arrow)" d=${points.map((point, i) => `${i ? 'L' : 'M'}${point.x} ${point.y}`).join('')} />
-          ${line.label && html`<text x=${middle.x + 4} y=${middle.y}>${visible(line.label)}</text>`}</g>`;
-      })}
-      ${nodes.map((name) => {
-        const node = drawing.node(name);
-        const mark = markOf(name, tasks);
-        const shown = name === START ? 'start' : name === END ? 'end' : visible(name);
-        return html`<g class=${`node ${mark} ${name === START || name === END ? 'edge-of-graph' : ''}`} data-node=${name} transform=${`translate(${node.x - node.width / 2} ${node.y - node.height / 2})`}>
-          <rect width=${node.width} height=${node.height} rx=${name === START || name === END ? 14 : 5} />
-          <text x=${node.width / 2} y="18" text-anchor="middle">${shown.length > 26 ? `${shown.slice(0, 25)}…` : shown}</text></g>`;
-      })}
+    <svg role="group" aria-label=${`graph: ${said || 'nothing is due'}`} viewBox=${`0 0 ${drawing.width} ${drawing.height}`} width=${drawing.width} height=${drawing.height}>
+      <defs>${['', 'lit'].map((kind) => html`<marker id=${`arrow${kind}`} class=${kind} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0L8 4L0 8Z" /></marker>`)}</defs>
+      <${Drawn} drawing=${drawing} tasks=${tasks} ran=${ran} place=${place} />
     </svg>
     <${AsJson} path=${address} />
   </figure>`;
+}
+
+function Drawn({ drawing, tasks, ran, place }) {
+  return html`${drawing.lines.map((line) => {
+      const isLit = ran.has(line.from) && tasks.some((task) => task.name === line.to);
+      return html`<g class=${`line ${line.kind} ${isLit ? 'lit' : ''}`}><path marker-end=${`url(#arrow${isLit ? 'lit' : ''})`} d=${line.path} />
+        ${line.label && html`<text x=${line.x} y=${line.y + 4} text-anchor="middle">${visible(line.label)}</text>`}</g>`;
+    })}
+    ${drawing.nodes.map((node) => html`<${Node} key=${node.at} node=${node} tasks=${tasks} place=${place} />`)}`;
+}
+
+function Node({ node, tasks, place }) {
+  const mark = markOf(node.name, tasks);
+  const isOpen = Boolean(node.drawn);
+  return html`<g class=${`node ${mark} ${node.isEdge ? 'edge-of-graph' : ''} ${isOpen ? 'open' : ''}`} data-node=${node.name} data-at=${node.at} transform=${`translate(${node.x} ${node.y})`}>
+    <rect width=${node.width} height=${node.height} rx=${node.isEdge ? 14 : 5} />
+    <text x=${(node.width + (node.inner ? 14 : 0)) / 2} y="18" text-anchor="middle">${node.label}</text>
+    ${node.inner && html`<g class="opens" role="button" tabindex="0" aria-expanded=${isOpen} aria-label=${`the graph inside ${visible(node.name)}`} onClick=${() => toggle(node.at)}
+      onKeyDown=${(event) => (event.key === 'Enter' || event.key === ' ') && (event.preventDefault(), toggle(node.at))}>
+      <rect x="5" y="6" width="16" height="16" rx="3" /><path d=${isOpen ? 'M9 14h8' : 'M9 14h8M13 10v8'} /></g>`}
+    ${isOpen && html`<g transform=${`translate(${(node.width - node.drawn.width) / 2} 28)`}><${Inside} drawing=${node.drawn} place=${place} task=${ofNode(node.name, tasks)} /></g>`}
+  </g>`;
+}
+
+// Of several tasks of one node, such as those of Sends, one that is not finished.
+const ofNode = (name, tasks) => {
+  const mine = tasks.filter((task) => task.name === name && task.subgraph_ns);
+  return mine.find((task) => !task.finished) ?? mine[0];
+};
+
+// What a task's own graph does, as its log says: read again each second until the task is finished.
+function Inside({ drawing, place, task }) {
+  const [checkpoint, setCheckpoint] = useState(null);
+  const ns = task?.subgraph_ns;
+  useEffect(() => {
+    setCheckpoint(null);
+    if (!ns) return undefined;
+    const control = new AbortController();
+    const read = () => document.hidden || get(path.checkpoint({ thread: place.thread, ns }), control.signal).then(setCheckpoint, () => {});
+    read();
+    const timer = task.finished ? 0 : setInterval(read, look_every_ms);
+    return () => {
+      control.abort();
+      clearInterval(timer);
+    };
+  }, [place.thread, ns, task?.finished]);
+  return html`<${Drawn} drawing=${drawing} tasks=${checkpoint?.tasks ?? []} ran=${new Set()} place=${{ ...place, ns }} />`;
 }

@@ -21,6 +21,7 @@ export const help = [
   ['[, ]', 'the fork below, above'],
   ['n', 'the newest checkpoint, and what comes'],
   ['s, d, w, b, z', 'state, diff, why, blame, sizes'],
+  ['o', 'the graphs inside the graph: open, close'],
   ['t, q', 'threads, open questions'],
   ['/', 'search'],
   ['?', 'these keys'],

@@ -1,9 +1,11 @@
 import { get, path } from './api.js';
 import { Lanes } from './lanes.js';
 
-// A log as it is read: its checkpoints newest first, in pages, and what has come since. Views are told of changes.
-const first_page = 200;
+// A log as it is read: its checkpoints newest first, in pages, and what has come since. Who watches it is told of each
+// change; `isOlder` says that only older checkpoints were added.
+const first_page = 100;
 const page = 500;
+const newer_pages = 20;
 
 export class Log {
   checkpoints = [];
@@ -12,71 +14,118 @@ export class Log {
   head = null;
   error = null;
   isReady = false;
-  #isLoading = false;
+  #watchers = new Set();
+  #reading = 0; // how many reads are under way or wait
+  #last = Promise.resolve();
+  #places = new Map(); // by id, counted from `#first`
+  #first = 0;
 
-  constructor(thread, ns, tell) {
+  constructor(thread, ns) {
     this.thread = thread;
     this.ns = ns;
-    this.tell = tell;
+  }
+
+  /** Calls `tell(isOlder)` after each change, until what it returns is called. */
+  watch(tell) {
+    this.#watchers.add(tell);
+    return () => this.#watchers.delete(tell);
+  }
+
+  /** Where a checkpoint is among those that are read; -1 if it is not. */
+  indexOf(id) {
+    const place = this.#places.get(id);
+    return place === undefined ? -1 : place - this.#first;
+  }
+
+  find(id) {
+    return this.checkpoints[this.indexOf(id)];
   }
 
   async load() {
-    await this.#read(async () => {
-      const answer = await get(path.thread(this.thread, 'timeline', { ns: this.ns, limit: first_page }));
+    await this.#read(false, async () => {
+      const answer = await this.#page(first_page);
       this.checkpoints = answer.checkpoints;
       this.more = answer.more;
       this.lanes = new Lanes();
+      this.#first = 0;
+      this.#places = new Map(this.checkpoints.map((each, i) => [each.checkpoint_id, i]));
     });
   }
 
   async loadOlder() {
-    await this.#read(async () => {
-      const before = this.checkpoints.at(-1)?.checkpoint_id;
-      const answer = await get(path.thread(this.thread, 'timeline', { ns: this.ns, limit: page, before }));
-      for (const checkpoint of answer.checkpoints) this.checkpoints.push(checkpoint);
+    if (!this.more) return;
+    await this.#read(true, async () => {
+      const answer = await this.#page(page, this.checkpoints.at(-1)?.checkpoint_id);
+      for (const each of answer.checkpoints) {
+        this.#places.set(each.checkpoint_id, this.#first + this.checkpoints.length);
+        this.checkpoints.push(each);
+      }
       this.more = answer.more;
     });
   }
 
-  /** Looks whether something is new; true if so. */
-  async look() {
-    const newest = this.checkpoints[0]?.checkpoint_id ?? '';
-    const head = await get(path.thread(this.thread, 'head', { ns: this.ns, after: newest }));
+  /** The server says how the log's end looks now; true if that is new. */
+  async take(head) {
     const before = this.head;
     this.head = head;
-    if (before && before.mark === head.mark && before.running === head.running && before.run_error === head.run_error && head.newer === 0) return false;
-    if (head.mark !== before?.mark || head.newer > 0) await this.#readNewer(head.newer);
-    this.tell();
-    return true;
+    const isNew = before?.mark !== head.mark && head.checkpoint_id != null;
+    if (this.error) await this.load();
+    else if (isNew) await this.#readNewer();
+    else this.#tell(false);
+    return isNew;
   }
 
-  async #readNewer(count) {
-    if (count >= 100) {
-      await this.load();
-      return;
-    }
-    await this.#read(async () => {
-      const answer = await get(path.thread(this.thread, 'timeline', { ns: this.ns, limit: count + 1 }));
-      const known = answer.checkpoints.findIndex((each) => each.checkpoint_id === this.checkpoints[0]?.checkpoint_id);
-      const fresh = known < 0 ? answer.checkpoints : answer.checkpoints.slice(0, known);
-      const newest = known < 0 ? [] : [answer.checkpoints[known]]; // its pending writes may have changed
-      this.checkpoints = [...fresh, ...newest, ...this.checkpoints.slice(newest.length)];
-      this.lanes = new Lanes();
+  async #readNewer() {
+    const fresh = [];
+    let newest; // as it is now: its pending writes may have changed
+    await this.#read(false, async () => {
+      for (let i = 0; i < newer_pages && !newest; i += 1) {
+        const answer = await this.#page(i === 0 ? 20 : page, fresh.at(-1)?.checkpoint_id);
+        for (const each of answer.checkpoints) {
+          if (this.indexOf(each.checkpoint_id) >= 0) {
+            newest = each;
+            break;
+          }
+          fresh.push(each);
+        }
+        if (!answer.more) break;
+      }
+      if (newest && this.indexOf(newest.checkpoint_id) === 0) this.#precede(fresh, newest);
     });
+    // So much is new, or what was the newest was deleted, that it is read like another log.
+    if (!this.error && fresh.length > 0 && this.indexOf(fresh[0].checkpoint_id) < 0) await this.load();
   }
 
-  async #read(work) {
-    if (this.#isLoading) return;
-    this.#isLoading = true;
-    try {
-      await work();
-      this.error = null;
-    } catch (error) {
-      this.error = error;
-    } finally {
-      this.#isLoading = false;
+  #precede(fresh, newest) {
+    if (fresh.length > 0) this.lanes = this.lanes.preceded(fresh, newest);
+    this.#first -= fresh.length;
+    fresh.forEach((each, i) => this.#places.set(each.checkpoint_id, this.#first + i));
+    this.checkpoints = fresh.concat([newest], this.checkpoints.slice(1));
+  }
+
+  #page(limit, before) {
+    return get(path.thread(this.thread, 'timeline', { ns: this.ns, limit, before }));
+  }
+
+  #tell(isOlder) {
+    for (const tell of this.#watchers) tell(isOlder);
+  }
+
+  // One after the other, as each begins where the last one ended.
+  #read(isOlder, work) {
+    if (isOlder && this.#reading > 0) return this.#last;
+    this.#reading += 1;
+    this.#last = this.#last.then(async () => {
+      try {
+        await work();
+        this.error = null;
+      } catch (error) {
+        this.error = error;
+      }
+      this.#reading -= 1;
       this.isReady = true;
-      this.tell();
-    }
+      this.#tell(isOlder);
+    });
+    return this.#last;
   }
 }

@@ -2,17 +2,27 @@ import { html } from 'htm/preact';
 import { useState } from 'preact/hooks';
 import { about, path, post } from './api.js';
 import { href } from './route.js';
-import { clock, duration, valueOf, visible } from './text.js';
+import { clock, duration, shownName, valueOf, visible } from './text.js';
 import { AsJson, GraphChoice, Json, Problem, Shown, Text, useAnswer, Wait } from './ui.js';
 
 // The tasks of a checkpoint, why they are due, and what they ask.
 const markOf = (task) => (task.questions.length ? 'asks' : task.error && !task.finished ? 'failed' : task.finished ? 'done' : 'due');
 
-export function Tasks({ place, checkpoint, isNewest, onStored }) {
+// How the thread goes on from its newest checkpoint.
+function hintOf(tasks) {
+  const open = tasks.filter((task) => !task.finished);
+  if (open.length === 0) return 'All tasks have finished. A program is about to end the superstep, or does when it resumes the thread (recover() or RESUME).';
+  if (open.some((task) => task.questions.length)) return '';
+  if (open.some((task) => task.error)) return 'When a program resumes the thread (RESUME), what failed runs again, and what is done does not.';
+  return 'These tasks are running in a program, or run when one resumes the thread (recover() or RESUME).';
+}
+
+export function Tasks({ place, checkpoint, isNewest }) {
   if (checkpoint.cancelled) return html`<p class="failed">The thread was cancelled here.</p>`;
   if (checkpoint.tasks.length === 0) return html`<p class="dim">Nothing is due.</p>`;
-  return html`<ul class="tasks" role="list">${checkpoint.tasks.map((task) => html`<li key=${task.id} class=${markOf(task)} data-task=${task.name}>
-    <div class="line"><span class="mark">${markOf(task)}</span> <strong><${Text}>${task.name}<//></strong>
+  const hint = isNewest && hintOf(checkpoint.tasks);
+  return html`${hint && html`<p class="dim">${hint}</p>`}<ul class="tasks" role="list">${checkpoint.tasks.map((task) => html`<li key=${task.id} class=${markOf(task)} data-task=${task.name}>
+    <div class="line"><span class="mark">${markOf(task)}</span> <strong><${Text}>${shownName(task.name)}<//></strong>
       ${task.path.startsWith('push:') && html`<span class="dim"> Send ${Number(task.path.slice(5))}</span>`}
       <span class="dim" title=${clock(task.began_at)}> ${duration(task.took_us)}${task.attempts > 1 ? `, ${task.attempts} attempts` : ''}</span>
       ${task.subgraph_ns && html` <a href=${href({ page: 'thread', thread: place.thread, ns: task.subgraph_ns })}>subgraph</a>`}</div>
@@ -20,12 +30,12 @@ export function Tasks({ place, checkpoint, isNewest, onStored }) {
     ${(task.input != null || task.input_cut) && html`<div class="dim">input <${Shown} value=${task.input} cut=${task.input_cut} /></div>`}
     ${(task.result != null || task.result_cut) && html`<div>wrote <${Shown} value=${task.result} cut=${task.result_cut} /></div>`}
     ${task.answered.map((question) => html`<div class="dim">? <${Json} value=${question.value} /> (answered)</div>`)}
-    ${task.questions.map((question) => html`<${Question} key=${question.id + question.key} thread=${place.thread} question=${question} canAnswer=${isNewest} onStored=${onStored} />`)}
+    ${task.questions.map((question) => html`<${Question} key=${question.id + question.key} thread=${place.thread} question=${question} canAnswer=${isNewest} />`)}
   </li>`)}</ul>`;
 }
 
 /** A question with a form for its answer, where one can be stored. */
-export function Question({ thread, question, canAnswer, onStored }) {
+export function Question({ thread, question, canAnswer }) {
   const [text, setText] = useState('');
   const [state, setState] = useState({});
   const [graph, setGraph] = useState('');
@@ -35,7 +45,6 @@ export function Question({ thread, question, canAnswer, onStored }) {
       if (runs) await post(path.thread(thread, 'run'), { graph, answers: [given] });
       else await post(path.thread(thread, 'answer'), given);
       setState({ done: runs ? 'answered; the run continues' : 'stored; the program takes it when it resumes the thread' });
-      onStored?.();
     } catch (error) {
       setState({ error });
     }
@@ -61,7 +70,7 @@ export function Why({ place }) {
   if (!data) return html`<${Wait} />`;
   return html`<section aria-label="why">
     ${data.tasks.length === 0 && html`<p class="dim">Nothing is due here.</p>`}
-    <dl class="causes">${data.tasks.map((task) => html`<dt><${Text}>${task.name}<//>${task.path.startsWith('push:') && html` <span class="dim">Send ${Number(task.path.slice(5))}</span>`}</dt>
+    <dl class="causes">${data.tasks.map((task) => html`<dt><${Text}>${shownName(task.name)}<//>${task.path.startsWith('push:') && html` <span class="dim">Send ${Number(task.path.slice(5))}</span>`}</dt>
       ${task.causes.map((cause) => html`<dd>${visible(cause.text)}</dd>`)}`)}</dl>
     <${AsJson} path=${address} />
   </section>`;

@@ -8,6 +8,14 @@ export function visible(text) {
   return String(text).replace(odd, (c) => `⟨${c.charCodeAt(0).toString(16).padStart(4, '0')}⟩`);
 }
 
+/** Names of nodes, as the page calls them. */
+export const shownName = (name) => (name === '__start__' ? 'start' : name === '__end__' ? 'end' : name);
+export function namesOf(nodes) {
+  const counts = new Map();
+  for (const node of nodes) counts.set(node, (counts.get(node) ?? 0) + 1);
+  return [...counts].map(([node, count]) => shownName(node) + (count > 1 ? ` ×${count}` : '')).join(', ');
+}
+
 export function size(bytes) {
   if (bytes < 1000) return `${bytes} B`;
   const units = ['kB', 'MB', 'GB', 'TB'];

@@ -1,9 +1,9 @@
 import { html } from 'htm/preact';
-import { useEffect, useMemo, useReducer, useState } from 'preact/hooks';
-import { isOffline, path } from './api.js';
+import { useEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks';
+import { follow, isOffline, path } from './api.js';
 import { Actions } from './actions.js';
 import { Changes, Difference } from './diff.js';
-import { Graph } from './graph.js';
+import { Graph, toggleAll } from './graph.js';
 import { useKeys } from './keys.js';
 import { Log } from './log.js';
 import { go, href, route } from './route.js';
@@ -16,49 +16,42 @@ import { Values } from './values.js';
 
 // One thread: its timeline, the graph, and a checkpoint in several views.
 const views = [['state', 'State'], ['diff', 'Diff'], ['why', 'Why'], ['blame', 'Blame'], ['sizes', 'Sizes']];
-const look_every_ms = 1000;
 
 function useLog(thread, ns) {
   const [, redraw] = useReducer((count) => count + 1, 0);
-  const log = useMemo(() => new Log(thread, ns, redraw), [thread, ns]);
+  const log = useMemo(() => new Log(thread, ns), [thread, ns]);
   const [mark, setMark] = useState(0);
   useEffect(() => {
-    let isOver = false;
-    let timer;
-    const look = async () => {
-      try {
-        if (!document.hidden && (log.isReady || isOffline.value)) {
-          if (log.error && !isOffline.value) await log.load();
-          if (await log.look()) setMark((count) => count + 1);
-        }
-      } catch {
-        // the page says that the server is gone, and asks again
-      }
-      if (!isOver) timer = setTimeout(look, look_every_ms);
-    };
-    log.load().then(look);
+    const control = new AbortController();
+    const stop = log.watch((isOlder) => isOlder || redraw());
+    log.load();
+    follow(path.thread(thread, 'head', { ns }), control.signal, async (head) => (await log.take(head)) && setMark((count) => count + 1));
     return () => {
-      isOver = true;
-      clearTimeout(timer);
+      stop();
+      control.abort();
     };
   }, [log]);
-  return { log, mark, look: () => log.look().then((is) => is && setMark((count) => count + 1), () => {}) };
+  return { log, mark };
 }
 
 export function Thread() {
   const { thread, ns, id, query } = route.value;
   const place = { page: 'thread', thread, ns, id, query };
-  const { log, mark, look } = useLog(thread, ns);
-  const newest = log.checkpoints[0]?.checkpoint_id;
-  const isNewest = !id || id === newest;
-  const shown = { ...place, id: id || newest || '' };
-  const address = newest || id ? path.checkpoint(shown) : null;
-  const { data: checkpoint, error } = useAnswer(address, isNewest ? mark : 0);
+  const { log, mark } = useLog(thread, ns);
+  const isNewest = !id || id === log.checkpoints[0]?.checkpoint_id;
+  const address = path.checkpoint(place);
+  const { data, error } = useAnswer(address, isNewest ? mark : 0);
+  // While another checkpoint is read, the one before stays.
+  const last = useRef({});
+  if (data) last.current = { log, data };
+  const checkpoint = data ?? (!error && last.current.log === log ? last.current.data : undefined);
+  const shown = { ...place, id: checkpoint?.checkpoint_id ?? id };
   const view = views.some(([name]) => name === query.view) ? query.view : 'state';
-  const show = (name, more = {}) => go({ ...place, query: { ...query, view: name, ...more } });
-  useThreadKeys(log, place, shown.id, show);
-  const ran = useMemo(() => new Set(log.checkpoints.find((row) => row.checkpoint_id === checkpoint?.parent)?.next ?? []), [checkpoint, log.checkpoints.length]);
-  const row = log.checkpoints.find((each) => each.checkpoint_id === shown.id);
+  const show = (name, more = {}) => go({ ...route.value, query: { ...route.value.query, view: name, ...more } });
+  const graph = useRef(null);
+  useThreadKeys(log, show, () => toggleAll(graph.current));
+  const ran = useMemo(() => new Set(log.find(checkpoint?.parent)?.next ?? []), [checkpoint, log.isReady]);
+  const row = log.find(shown.id);
   return html`<main class="thread" id="main">
     <section class="left" aria-label="timeline">
       <h1><${Text}>${thread}<//></h1>
@@ -69,16 +62,16 @@ export function Thread() {
       ${!log.isReady && html`<${Wait} />`}
       <${AsJson} path=${path.thread(thread, 'timeline', { ns, limit: 200 })} />
     </section>
-    <section class="right" aria-label="checkpoint">
-      <${Problem} error=${error} />
+    <section class="right" aria-label="checkpoint" aria-busy=${!data && !error}>
+      <${Problem} error=${log.error ? null : error} />
       ${row?.damaged && html`<p class="problem" role="alert"><${Text}>${row.damaged}<//></p>`}
       ${checkpoint && html`
         <header class="checkpoint"><h2>Step ${checkpoint.step} <span class="dim">${checkpoint.source}</span></h2>
-          <p class="dim"><code>${checkpoint.checkpoint_id}</code> ${clock(checkpoint.created_at)} ${duration(checkpoint.took_us)}
-          ${Object.entries(checkpoint.metadata).map(([key, value]) => html` <span class="tag"><${Text}>${`${key} = ${typeof value === 'string' ? value : JSON.stringify(value)}`}<//></span>`)}</p></header>
-        <${Actions} key=${`${thread} ${ns}`} place=${place} checkpoint=${checkpoint} log=${log} onStored=${look} />
-        <div class="now"><${Graph} place=${shown} tasks=${checkpoint.tasks} ran=${ran} />
-        <section aria-label="tasks" class="due"><${Tasks} place=${place} checkpoint=${checkpoint} isNewest=${isNewest && !ns} onStored=${look} /></section></div>
+          <p class="facts dim"><code>${checkpoint.checkpoint_id}</code><span>${clock(checkpoint.created_at)}</span>${checkpoint.took_us != null && html`<span>took ${duration(checkpoint.took_us)}</span>`}
+          ${Object.entries(checkpoint.metadata).map(([key, value]) => html`<span class="tag"><${Text}>${`${key} = ${typeof value === 'string' ? value : JSON.stringify(value)}`}<//></span>`)}</p></header>
+        <${Actions} key=${`${thread} ${ns}`} place=${place} checkpoint=${checkpoint} log=${log} />
+        <div class="now"><${Graph} place=${shown} tasks=${checkpoint.tasks} ran=${ran} onGraph=${(found) => (graph.current = found)} />
+        <div class="due"><section aria-label="tasks"><${Tasks} place=${place} checkpoint=${checkpoint} isNewest=${isNewest && !ns} /></section>
         <div class="tabs" role="tablist" aria-label="views" onKeyDown=${(event) => turnTab(event, view, show)}>${views.map(([name, title]) => html`<button role="tab" id=${`tab-${name}`} aria-selected=${view === name} aria-controls="view" tabindex=${view === name ? 0 : -1} onClick=${() => show(name)}>${title}</button>`)}</div>
         <div role="tabpanel" id="view" aria-labelledby=${`tab-${view}`} tabindex="0">
           ${view === 'state' && html`<${Values} key=${checkpoint.checkpoint_id} place=${shown} page=${checkpoint.values} onBlame=${(channel) => show('blame', { channel })} /><${AsJson} path=${address} />`}
@@ -86,7 +79,7 @@ export function Thread() {
           ${view === 'why' && html`<${Why} place=${id ? shown : place} />`}
           ${view === 'blame' && html`<${Blame} place=${shown} channel=${query.channel ?? ''} channels=${checkpoint.values.items.map((item) => item.key)} onChannel=${(channel) => show('blame', { channel })} />`}
           ${view === 'sizes' && html`<${Sizes} thread=${thread} log=${log} />`}
-        </div>`}
+        </div></div></div>`}
       ${!checkpoint && !error && log.checkpoints.length > 0 && html`<${Wait} />`}
     </section>
   </main>`;
@@ -111,19 +104,21 @@ function CompareWith({ place, thread, log }) {
     <label>or with thread <input name="other" placeholder="name" onChange=${(event) => event.target.value && go({ page: 'compare', thread, other: event.target.value })} /></label></form>`;
 }
 
-function useThreadKeys(log, place, shown, show) {
-  const at = log.checkpoints.findIndex((row) => row.checkpoint_id === shown);
-  const to = (index) => log.checkpoints[index] && go({ ...place, id: log.checkpoints[index].checkpoint_id });
+// Keys come faster than views are drawn: what is selected is what the address says now.
+function useThreadKeys(log, show, openAll) {
+  const at = () => log.indexOf(route.value.id || log.checkpoints[0]?.checkpoint_id);
+  const to = (index) => log.checkpoints[index] && go({ ...route.value, id: log.checkpoints[index].checkpoint_id });
+  const down = () => (at() + 1 < log.checkpoints.length ? to(at() + 1) : log.loadOlder().then(() => to(at() + 1)));
   const isFork = (i) => log.checkpoints[i].source === 'fork' || (log.checkpoints[i + 1] && log.checkpoints[i].parent !== log.checkpoints[i + 1].checkpoint_id);
   const fork = (by) => {
-    for (let i = at + by; i >= 0 && i < log.checkpoints.length; i += by) if (isFork(i)) return to(i);
+    for (let i = at() + by; i >= 0 && i < log.checkpoints.length; i += by) if (isFork(i)) return to(i);
     return undefined;
   };
   useKeys({
-    j: () => to(at + 1),
-    k: () => to(at - 1),
-    ArrowDown: (event) => event.target.closest?.('.timeline') && to(at + 1),
-    ArrowUp: (event) => event.target.closest?.('.timeline') && to(at - 1),
+    j: down,
+    k: () => to(at() - 1),
+    ArrowDown: (event) => event.target.closest?.('.timeline') && down(),
+    ArrowUp: (event) => event.target.closest?.('.timeline') && to(at() - 1),
     '[': () => fork(1),
     ']': () => fork(-1),
     d: () => show('diff', { with: '' }),
@@ -131,6 +126,7 @@ function useThreadKeys(log, place, shown, show) {
     w: () => show('why'),
     b: () => show('blame'),
     z: () => show('sizes'),
-    n: () => go({ ...place, id: '' }),
+    o: openAll,
+    n: () => go({ ...route.value, id: '' }),
   });
 }

@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import { useEffect, useState } from 'preact/hooks';
-import { about, get, isOffline } from './api.js';
+import { about, follow, get, isOffline } from './api.js';
 import { visible } from './text.js';
 
 // Parts that all views use.
@@ -17,6 +17,18 @@ export function useAnswer(path, again = 0) {
     );
     return () => control.abort();
   }, [path, again, isOffline.value]);
+  const isThis = answer.path === path;
+  return { data: isThis ? answer.data : undefined, error: isThis ? answer.error : undefined };
+}
+
+/** The same of a path that can be followed: what the server answers now. */
+export function useFollowed(path) {
+  const [answer, setAnswer] = useState({ path: null });
+  useEffect(() => {
+    const control = new AbortController();
+    follow(path, control.signal, (data) => setAnswer({ path, data }), (error) => setAnswer((before) => ({ path, error, data: before.path === path ? before.data : undefined })));
+    return () => control.abort();
+  }, [path]);
   const isThis = answer.path === path;
   return { data: isThis ? answer.data : undefined, error: isThis ? answer.error : undefined };
 }
@@ -47,7 +59,7 @@ export function AsJson({ path }) {
 
 export function Json({ value }) {
   const text = JSON.stringify(value, null, 1);
-  return html`<code class="json">${visible(text === undefined ? '' : text.length < 80 ? JSON.stringify(value) : text)}</code>`;
+  return html`<code class="json">${visible(text === undefined ? '' : text.length < 200 ? JSON.stringify(value) : text)}</code>`;
 }
 
 /** One or the other, as one item of a list was cut. */

@@ -43,6 +43,28 @@ test('branches get lanes of their own, and end at their parents', () => {
   assert.deepEqual(lanes[4].after, []);
 });
 
+test('lanes that newer checkpoints precede are those of the whole log', () => {
+  const seed = Number(process.env.SEED ?? Date.now() % 1e9);
+  let state = seed;
+  const random = (below) => {
+    state = (state * 1103515245 + 12345) % 2147483648;
+    return Math.floor((state / 2147483648) * below);
+  };
+  for (let round = 0; round < 200; round += 1) {
+    const log = []; // the newest first
+    for (let i = 0; i < 30; i += 1) {
+      const parent = log.length === 0 ? null : random(4) === 0 ? log[random(log.length)].checkpoint_id : log[0].checkpoint_id;
+      log.unshift({ checkpoint_id: `${i}`, parent, source: random(9) === 0 ? 'fork' : 'loop' });
+    }
+    const count = 1 + random(28);
+    const old = log.slice(count);
+    const lanes = new Lanes();
+    lanes.upTo(old, random(old.length) + 1, 1 + random(9));
+    const known = lanes.preceded(log.slice(0, count), old[0]).upTo(log, log.length);
+    assert.deepEqual(known, new Lanes().upTo(log, log.length), `SEED=${seed}, round ${round}`);
+  }
+});
+
 test('threads are aligned by what was due', () => {
   const checkpoint = (name) => ({ source: 'loop', next: [name] });
   const pairs = align(['a', 'b', 'c', 'd'].map(checkpoint), ['a', 'x', 'c', 'd', 'e'].map(checkpoint));

@@ -26,4 +26,4 @@ if [ ! -d node_modules/playwright-core ]; then
   npm ci --ignore-scripts --no-audit --no-fund
 fi
 # Without its own script, esbuild is there and its program is not linked; the binary package is.
-node --test tests/dist.test.mjs tests/inspector.test.mjs
+node --test tests/*.test.mjs

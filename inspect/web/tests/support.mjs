@@ -14,7 +14,7 @@ export class Server {
   static async start(options = {}) {
     const server = new Server();
     server.folder = options.folder ?? mkdtempSync(join(tmpdir(), 'inspector-'));
-    server.store = join(server.folder, 'db');
+    server.store = join(server.folder, 'checkpoints');
     for (const words of options.make ?? [['make']]) execFileSync(program, [words[0], server.store, ...words.slice(1)]);
     server.options = options;
     await server.begin();
@@ -53,8 +53,9 @@ export class Server {
   }
 }
 
-export const launch = () =>
-  chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
+// For root, and for machines without a graphics card or a network.
+const flags = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+export const launch = () => chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: flags });
 
 /** A page of a browser that has never been here. What it must not do is in `faults`. */
 export async function open(browser, server, hash = '') {
@@ -78,3 +79,7 @@ export async function close(page) {
   assert.deepEqual(page.faults, []);
   await page.context().close();
 }
+
+export const hostile = '</script><script>alert(1)</script>';
+export const rowsOf = (page) => page.locator('.timeline .row:not([hidden])');
+export const task = (page, name) => page.locator(`.tasks li[data-task="${name}"]`);

@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { close, key, launch, open, program, Server } from './support.mjs';
+import { close, hostile, launch, open, rowsOf, Server, task } from './support.mjs';
 
-// Each row of what the inspector offers, in a browser, over the threads that tests/pages/inspected_store.cpp makes.
-const hostile = '</script><script>alert(1)</script>';
-const rowsOf = (page) => page.locator('.timeline .row');
-const task = (page, name) => page.locator(`.tasks li[data-task="${name}"]`);
+// What the page shows, in a browser, over the threads that tests/pages/inspected_store.cpp makes.
 
 describe('a program that shows its threads', () => {
   let browser, server;
@@ -23,7 +18,7 @@ describe('a program that shows its threads', () => {
   test('threads are listed, the newest first, by status and by text', async () => {
     const page = await open(browser, server);
     await page.waitForSelector('table.threads');
-    assert.equal(await page.locator('tr[data-thread]').count(), 7);
+    assert.equal(await page.locator('tr[data-thread]').count(), 8);
     assert.equal(await page.locator('tr[data-thread]').last().getAttribute('data-thread'), 'done');
     await page.getByRole('button', { name: /failed/ }).click();
     await page.waitForFunction(() => document.querySelectorAll('tr[data-thread]').length === 1);
@@ -34,6 +29,59 @@ describe('a program that shows its threads', () => {
     await page.waitForFunction(() => document.querySelectorAll('tr[data-thread]').length === 1);
     assert.equal(await page.locator('tr[data-thread]').getAttribute('data-thread'), 'asks');
     assert.ok(!page.url().includes('k='), 'the key is not in the address');
+    await close(page);
+  });
+
+  test('threads are found by their metadata, of which nothing redacted is shown', async () => {
+    const page = await open(browser, server);
+    await page.getByRole('button', { name: 'shop=Paris' }).click();
+    await page.waitForFunction(() => document.querySelectorAll('tr[data-thread]').length === 1);
+    assert.match(await page.locator('tr[data-thread="asks"]').innerText(), /api_token=•••/);
+    await page.getByLabel('Metadata').fill('shop=Vienna');
+    await page.keyboard.press('Enter');
+    await page.locator('tr[data-thread="nested"]').waitFor();
+    assert.equal(await page.locator('tr[data-thread]').count(), 1);
+    assert.match(page.url(), /metadata=shop%3DVienna/);
+    await page.getByLabel('Metadata').fill('api_token=sk-secret-metadata');
+    await page.keyboard.press('Enter');
+    await page.getByText('There are no such threads.').waitFor();
+    await page.getByLabel('Metadata').fill('shop');
+    await page.keyboard.press('Enter');
+    await page.getByText('an entry of metadata is NAME=VALUE').waitFor();
+    await close(page);
+  });
+
+  test('a graph inside the graph opens in place, with what is due in it, and its log by a link', async () => {
+    const page = await open(browser, server, '/t/nested//');
+    await page.getByRole('button', { name: 'the graph inside ship' }).click();
+    await page.locator('.node.asks[data-at="ship/pack"]').waitFor();
+    assert.match(page.url(), /open=ship/);
+    const [outer, inner] = await Promise.all(['ship', 'ship/pack'].map((at) => page.locator(`.node[data-at="${at}"] > rect`).boundingBox()));
+    assert.ok(inner.x > outer.x && inner.y > outer.y && inner.x + inner.width < outer.x + outer.width && inner.y + inner.height < outer.y + outer.height, 'it is drawn inside');
+    await page.reload();
+    await page.locator('.node.asks[data-at="ship/pack"]').waitFor();
+    await page.keyboard.press('o');
+    await page.locator('.node[data-at="ship/pack"]').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'the graph inside ship' }).focus();
+    await page.keyboard.press('Enter');
+    await page.locator('.node[data-at="ship/pack"]').waitFor();
+    await page.getByRole('link', { name: 'subgraph' }).click();
+    await page.getByText('namespace ship:').waitFor();
+    await page.locator('.graph .node.asks[data-node="pack"]').waitFor();
+    await close(page);
+  });
+
+  test('time in which nothing happened is a word', async () => {
+    const page = await open(browser, server);
+    await page.route('**/api/threads/done/timeline*', async (route) => {
+      const response = await route.fetch();
+      const answer = await response.json();
+      for (const row of answer.checkpoints.slice(2)) row.created_at = new Date(Date.parse(row.created_at) - 3 * 3600_000).toISOString();
+      await route.fulfill({ response, json: answer });
+    });
+    await page.evaluate(() => (location.hash = '#/t/done//'));
+    await page.locator('.row .idle', { hasText: '3 h idle' }).waitFor();
+    assert.equal(await page.locator('.row .idle:not(:empty)').count(), 1);
     await close(page);
   });
 
@@ -101,7 +149,7 @@ describe('a program that shows its threads', () => {
     assert.equal(await page.locator('.curve').count(), 2);
     assert.match(await rowsOf(page).first().innerText(), /µs|ms/);
     await page.getByRole('link', { name: 'Store' }).click();
-    await page.getByText(/7 threads/).waitFor();
+    await page.getByText(/8 threads/).waitFor();
     await close(page);
   });
 
@@ -197,7 +245,7 @@ describe('a program that shows its threads', () => {
 
   test('axe finds nothing in any view', async () => {
     const { default: axe } = await import('axe-core');
-    for (const hash of ['/', '/t/asks//', '/t/failed//?view=why', '/t/forked//?view=diff', '/t/done//?view=blame&channel=total', '/t/done//?view=sizes', '/questions', '/store', '/compare/done/forked']) {
+    for (const hash of ['/', '/t/asks//', '/t/failed//?view=why', '/t/forked//?view=diff', '/t/nested//?open=ship', '/t/done//?view=blame&channel=total', '/t/done//?view=sizes', '/questions', '/store', '/compare/done/forked']) {
       const page = await open(browser, server, hash);
       await page.waitForSelector('main');
       await page.waitForTimeout(700);
@@ -210,187 +258,5 @@ describe('a program that shows its threads', () => {
       }
       await close(page);
     }
-  });
-});
-
-describe('a program that lets the page write', () => {
-  let browser, server;
-  before(async () => {
-    browser = await launch();
-    server = await Server.start();
-  });
-  after(async () => {
-    await browser?.close();
-    await server?.stop();
-  });
-
-  test('a question is answered in the inbox, and the thread runs to its end', async () => {
-    const page = await open(browser, server, '/questions');
-    const question = page.locator('.inbox li', { hasText: 'Pay 3 for Grace?' });
-    await question.getByLabel('Answer').fill('yes');
-    await question.getByRole('button', { name: 'Answer and run' }).click();
-    await page.waitForFunction(() => !document.body.innerText.includes('Pay 3 for Grace?'));
-    await page.goto(`${server.origin}/#/t/asks//?view=diff`);
-    await page.locator('.changes', { hasText: 'paid' }).waitFor();
-    await close(page);
-  });
-
-  test('an answer that is stored alone waits for the program', async () => {
-    const page = await open(browser, server, `/t/${encodeURIComponent(hostile)}//`);
-    await page.getByLabel('Answer').fill('no');
-    await page.getByRole('button', { name: 'Store the answer' }).click();
-    await page.getByText('stored; the program takes it').or(page.getByText('(answered)')).first().waitFor();
-    await page.locator('.tasks li', { hasText: '(answered)' }).waitFor();
-    await page.getByRole('button', { name: 'Resume' }).click();
-    await page.getByText('Nothing is due.').waitFor();
-    await page.keyboard.press('d');
-    await page.locator('.changes', { hasText: 'cancelled' }).waitFor();
-    await close(page);
-  });
-
-  test('a failed thread is edited, and continues', async () => {
-    const page = await open(browser, server, '/t/failed//');
-    await page.locator('.row[data-step="-1"]').click();
-    await page.getByRole('heading', { name: /Step -1/ }).waitFor();
-    await page.getByRole('button', { name: 'Fork…' }).click();
-    await page.getByLabel('Note').fill('stock is back');
-    await page.getByRole('button', { name: 'Fork here' }).click();
-    await page.locator('.checkpoint .tag', { hasText: 'stock is back' }).waitFor();
-    await page.getByRole('button', { name: 'Edit…' }).click();
-    await page.getByLabel('Channels, as JSON').fill('{"items": ["tea"]}');
-    await page.getByLabel('as node').fill('__input__');
-    await page.getByRole('button', { name: 'Edit', exact: true }).click();
-    await page.locator('.row[data-source="update"], .row[data-source="input"]').first().waitFor();
-    await page.getByRole('button', { name: 'Resume' }).click();
-    await page.locator('.graph .node.asks[data-node="approve"]').waitFor();
-    await close(page);
-  });
-
-  test('a thread is replayed from a step, one superstep at a time', async () => {
-    const page = await open(browser, server, '/t/done//');
-    await page.locator('.row[data-step="0"]').click();
-    await page.getByRole('heading', { name: /Step 0/ }).waitFor();
-    await page.getByRole('button', { name: 'One superstep' }).click();
-    await page.locator('.row[data-source="fork"]').waitFor();
-    await page.waitForFunction(() => document.querySelector('.row.selected')?.dataset.step === '2');
-    await page.getByRole('button', { name: 'One superstep' }).click();
-    await page.waitForFunction(() => document.querySelector('.row.selected')?.dataset.step === '3');
-    await close(page);
-  });
-
-  test('what a run stores appears by itself', async () => {
-    const page = await open(browser, server, '/t/new//');
-    await page.getByText('has no such checkpoint').waitFor();
-    await server.api('threads/new/run', { input: { customer: 'Live', items: ['tea'] } });
-    await page.locator('.graph .node.asks[data-node="approve"]').waitFor();
-    const before = await rowsOf(page).count();
-    await server.api('threads/new/run', { answers: [{ key: 'approve', value: 'yes' }] });
-    await page.waitForFunction((count) => document.querySelectorAll('.timeline .row').length > count, before);
-    await page.getByText('Nothing is due.').waitFor();
-    await page.keyboard.press('d');
-    await page.locator('.changes', { hasText: 'paid' }).waitFor();
-    await close(page);
-  });
-
-  test('a server that is killed is missed, and followed again when it is back', async () => {
-    const page = await open(browser, server, '/t/asks//');
-    await rowsOf(page).first().waitFor();
-    await server.kill();
-    await page.getByText('The server is gone').waitFor();
-    await server.begin();
-    await page.getByText('The server is gone').waitFor({ state: 'detached' });
-    await server.api('threads/asks/run', { input: { items: ['tea'] } });
-    await page.locator('.graph .node.asks[data-node="approve"]').waitFor();
-    await close(page);
-  });
-});
-
-describe('a store that is only read', () => {
-  let browser, server;
-  before(async () => {
-    browser = await launch();
-    server = await Server.start({ readOnly: true, make: [['make'], ['long', 'long', '100000'], ['large', 'large', '50000000']] });
-  });
-  after(async () => {
-    await browser?.close();
-    await server?.stop();
-  });
-
-  test('nothing that cannot work is offered', async () => {
-    const page = await open(browser, server, '/t/asks//');
-    await page.locator('.graph .node.asks').waitFor();
-    for (const name of ['Resume', 'One superstep', 'Edit…', 'Fork…', 'Answer and run', 'Store the answer']) assert.equal(await page.getByRole('button', { name }).count(), 0, name);
-    await page.getByText('read-only').waitFor();
-    await close(page);
-  });
-
-  test('100,000 checkpoints are scrolled without long tasks', async (t) => {
-    const page = await open(browser, server, '/');
-    await page.waitForSelector('table.threads');
-    await page.evaluate(() => {
-      globalThis.longTasks = [];
-      new PerformanceObserver((list) => globalThis.longTasks.push(...list.getEntries().map((entry) => entry.duration))).observe({ type: 'longtask' });
-      globalThis.began = performance.now();
-      location.hash = '#/t/long//';
-    });
-    await rowsOf(page).first().waitFor();
-    const first = await page.evaluate(() => performance.now() - globalThis.began);
-    const timeline = page.locator('.timeline');
-    let top = 0;
-    for (let i = 0; i < 400; i += 1) {
-      top = await timeline.evaluate((element) => (element.scrollTop += 2000));
-      if (i % 20 === 19) await page.waitForTimeout(30);
-    }
-    const rows = await rowsOf(page).count();
-    const long = await page.evaluate(() => globalThis.longTasks);
-    t.diagnostic(`first view ${first.toFixed(0)} ms; ${Math.round(top / 30)} rows scrolled; ${long.length} tasks over 50 ms, the longest ${Math.max(0, ...long).toFixed(0)} ms`);
-    assert.ok(top > 30 * 5000, `it has scrolled to ${top}`);
-    assert.ok(rows < 150, `${rows} rows are in the document`);
-    await close(page);
-  });
-
-  test('a state of 50 MB opens in pages', async (t) => {
-    const page = await open(browser, server, '/t/large//');
-    await page.locator('.tree .key', { hasText: 'messages' }).waitFor();
-    const began = Date.now();
-    await page.getByRole('button', { name: 'open messages' }).click();
-    await page.getByRole('button', { name: /^99\d{3} more/ }).click();
-    await page.getByRole('button', { name: /^998\d{2} more/ }).waitFor();
-    t.diagnostic(`two pages of 100 of 100,000 messages in ${Date.now() - began} ms`);
-    assert.equal(await page.locator('.tree ul > li').count(), 201);
-    await close(page);
-  });
-});
-
-describe('the command, beside a program that writes', () => {
-  let browser, server, command, origin;
-  before(async () => {
-    browser = await launch();
-    server = await Server.start();
-    command = spawn(join(dirname(program), 'stategraph'), ['serve', '--store', server.store, '--key', key], { stdio: ['ignore', 'pipe', 'inherit'] });
-    const url = await new Promise((resolve) => command.stdout.once('data', (data) => resolve(String(data).trim())));
-    origin = url.split('/#')[0];
-  });
-  after(async () => {
-    await browser?.close();
-    await server?.stop();
-  });
-
-  test('it shows what the program stores while it runs, and after it was killed', async () => {
-    const page = await open(browser, { origin, url: `${origin}/#k=${key}` }, '/t/live//');
-    await page.getByText('has no such checkpoint').waitFor();
-    await server.api('threads/live/run', { input: { customer: 'Live', items: ['tea'] } });
-    await page.locator('.graph .node.asks[data-node="approve"]').waitFor();
-    await server.kill();
-    await page.keyboard.press('w');
-    await page.locator('.causes dd').first().waitFor();
-    await page.getByText('read-only').waitFor();
-    await close(page);
-  });
-
-  test('it ends well when it is asked to', async () => {
-    const ended = new Promise((resolve) => command.once('exit', (code, signal) => resolve(code ?? signal)));
-    command.kill('SIGTERM');
-    assert.equal(await ended, 0);
   });
 });

@@ -1,0 +1,72 @@
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "inspect/http/api_call.hpp"
+
+namespace stategraph::inspect {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// What is left of a request when its head has been answered.
+class FollowedRequest final : public serve::RequestView {
+public:
+    std::string_view method() const override { return "GET"; }
+    std::string_view target() const override { return {}; }
+    std::string_view header(std::string_view) const override { return {}; }
+};
+
+std::string withoutLineEnd(std::string text) {
+    if (text.ends_with('\n')) text.pop_back();
+    return text;
+}
+
+/// Asks again and again what a call asked.
+class Follower {
+public:
+    Follower(ApiCall& call, const ApiRow& row, std::string first)
+        : api_(call.api),
+          row_(row),
+          request_{view_, call.request.segments, call.request.query, {}},
+          thread_(call.thread),
+          checkpoint_(call.checkpoint),
+          first_(withoutLineEnd(std::move(first))) {}
+    Follower(const Follower&) = delete;
+    Follower& operator=(const Follower&) = delete;
+
+    std::string next() {
+        if (last_.empty()) return last_ = std::move(first_);
+        const auto began = Clock::now();
+        if (began < not_before_) return {};
+        ApiCall call{api_, request_, thread_, checkpoint_};
+        std::string body = withoutLineEnd(row_.run(call).body);
+        const auto ended = Clock::now();
+        // Whoever follows a slow store has it work a tenth of the time.
+        not_before_ = ended + 9 * (ended - began);
+        if (body == last_) return {};
+        last_ = body;
+        return body;
+    }
+
+private:
+    Api& api_;
+    const ApiRow& row_;
+    const FollowedRequest view_;
+    const serve::HandlerRequest request_;
+    const std::string thread_;
+    const std::string checkpoint_;
+    std::string first_;
+    std::string last_;
+    Clock::time_point not_before_ = {};
+};
+
+}  // namespace
+
+serve::HandlerAnswer followed(ApiCall& call, const ApiRow& row) {
+    const auto follower = std::make_shared<Follower>(call, row, row.run(call).body);
+    return {.events = serve::HandlerEvents{
+                .next = [follower]() -> std::optional<std::string> { return follower->next(); }, .every = row.follow}};
+}
+
+}  // namespace stategraph::inspect

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { close, launch, open, rowsOf, Server } from './support.mjs';
+
+// Long threads and large states, from a store that is only read. Times are printed and not asserted.
+
+describe('a store that is only read', () => {
+  let browser, server;
+  before(async () => {
+    browser = await launch();
+    server = await Server.start({ readOnly: true, make: [['make'], ['long', 'long', '100000'], ['large', 'large', '50000000']] });
+  });
+  after(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+
+  test('nothing that cannot work is offered', async () => {
+    const page = await open(browser, server, '/t/asks//');
+    await page.locator('.graph .node.asks').waitFor();
+    for (const name of ['Resume', 'One superstep', 'Edit…', 'Fork…', 'Answer and run', 'Store the answer']) assert.equal(await page.getByRole('button', { name }).count(), 0, name);
+    await page.getByText('read-only').waitFor();
+    await close(page);
+  });
+
+  test('100,000 checkpoints are scrolled with the elements of one screen', async (t) => {
+    const page = await open(browser, server, '/');
+    await page.waitForSelector('table.threads');
+    const first = await page.evaluate(() => {
+      globalThis.longTasks = [];
+      new PerformanceObserver((list) => globalThis.longTasks.push(...list.getEntries().map((entry) => entry.duration))).observe({ type: 'longtask' });
+      const began = performance.now();
+      location.hash = '#/t/long//';
+      return new Promise((resolve) => {
+        const look = () => requestAnimationFrame(() => (document.querySelector('.timeline .row') ? setTimeout(() => resolve(performance.now() - began)) : look()));
+        look();
+      });
+    });
+    const opening = await page.evaluate(() => globalThis.longTasks.splice(0));
+    await page.evaluate(() => {
+      globalThis.added = 0;
+      new MutationObserver((list) => (globalThis.added += list.reduce((sum, each) => sum + each.addedNodes.length, 0))).observe(document.querySelector('.timeline'), { childList: true, subtree: true });
+    });
+    const rows = await page.locator('.timeline .row').count();
+    const timeline = page.locator('.timeline');
+    await browser.startTracing(page, { categories: ['toplevel'] });
+    let top = 0;
+    for (let i = 0; i < 400; i += 1) {
+      top = await timeline.evaluate((element) => (element.scrollTop += 2000));
+      if (i % 20 === 19) await page.waitForTimeout(30);
+    }
+    const processor = longestTask(await browser.stopTracing());
+    const { added, longTasks } = await page.evaluate(() => ({ added: globalThis.added, longTasks: globalThis.longTasks }));
+    const longest = (tasks) => `${tasks.length} tasks over 50 ms, the longest ${Math.max(0, ...tasks).toFixed(0)} ms`;
+    t.diagnostic(`first view ${first.toFixed(0)} ms, ${longest(opening)}; ${Math.round(top / 30)} rows scrolled, ${longest(longTasks)}, by processor time ${processor.toFixed(1)} ms`);
+    assert.ok(top > 30 * 5000, `it has scrolled to ${top}`);
+    assert.ok(rows < 60, `${rows} rows are in the document`);
+    assert.equal(await page.locator('.timeline .row').count(), rows);
+    assert.equal(added, 0, 'scrolling makes no elements');
+    // What is on the screen is what belongs there.
+    await page.waitForFunction(() => {
+      const box = document.querySelector('.timeline').getBoundingClientRect();
+      const at = document.elementFromPoint(box.x + 60, box.y + 100).closest('.row');
+      return at && Math.abs(at.getBoundingClientRect().y - box.y - 100) < 30;
+    });
+    const steps = await page.evaluate(() => [...document.querySelectorAll('.timeline .row:not([hidden])')].sort((a, b) => a.getBoundingClientRect().y - b.getBoundingClientRect().y).map((row) => Number(row.dataset.step)));
+    assert.ok(steps.every((step, i) => i === 0 || step === steps[i - 1] - 1), `steps ${steps}`);
+    await close(page);
+  });
+
+  test('a checkpoint is selected by keys, far from the newest', async () => {
+    const page = await open(browser, server, '/t/long//');
+    await rowsOf(page).first().waitFor();
+    await page.locator('.timeline').evaluate((element) => (element.scrollTop = 60 * 30));
+    await page.locator('.row[data-step="99930"]').click();
+    await page.waitForFunction(() => document.querySelector('.row.selected')?.dataset.step === '99930');
+    for (let i = 0; i < 40; i += 1) await page.keyboard.press('j');
+    await page.waitForFunction(() => document.querySelector('.row.selected')?.dataset.step === '99890');
+    await page.getByRole('heading', { name: 'Step 99890' }).waitFor();
+    await close(page);
+  });
+
+  test('a state of 50 MB opens in pages', async (t) => {
+    const page = await open(browser, server, '/t/large//');
+    await page.locator('.tree .key', { hasText: 'messages' }).waitFor();
+    const began = Date.now();
+    await page.getByRole('button', { name: 'open messages' }).click();
+    await page.getByRole('button', { name: /^99\d{3} more/ }).click();
+    await page.getByRole('button', { name: /^998\d{2} more/ }).waitFor();
+    t.diagnostic(`two pages of 100 of 100,000 messages in ${Date.now() - began} ms`);
+    assert.equal(await page.locator('.tree ul > li').count(), 201);
+    await close(page);
+  });
+});
+
+// In ms of processor time, of the page's thread: it does not grow with what else the machine does.
+function longestTask(trace) {
+  const events = JSON.parse(trace.toString()).traceEvents;
+  const mains = new Set(events.filter((each) => each.name === 'thread_name' && each.args.name === 'CrRendererMain').map((each) => `${each.pid} ${each.tid}`));
+  return Math.max(0, ...events.filter((each) => mains.has(`${each.pid} ${each.tid}`) && /RunTask$/.test(each.name)).map((each) => (each.tdur ?? 0) / 1000));
+}

@@ -1,0 +1,43 @@
+# shellcheck shell=bash
+# Sourced by scripts/test.sh, after scripts/lib/packages.sh: what the tests of pages need beside the library.
+#
+#   need_pages   Chromium, Node and npm (Debian: chromium, nodejs, npm), and the npm packages of inspect/web and tests/pages
+#
+# What cannot be fetched ends nothing: a line says what is missing, and the configuration then leaves these tests out.
+
+: "${repo:?}"
+
+# Succeeds where a browser is that the tests drive.
+have_chromium() { have chromium || have chromium-browser; }
+have_node() { have node && node -e 'process.exit(Number(process.versions.node.split(".")[0]) >= 18 ? 0 : 1)' 2>/dev/null; }
+
+# npm_into FOLDER WORDS...: has npm install into a folder. One that was interrupted is begun again.
+npm_into() {
+  local folder=$1
+  shift
+  [ -f "$folder/node_modules/.stategraph-complete" ] && [ ! "$folder/package.json" -nt "$folder/node_modules/.stategraph-complete" ] && return
+  say "Installing npm packages into ${folder#"$repo"/}"
+  (cd "$folder" && npm "$@" --ignore-scripts --no-audit --no-fund --loglevel=error) || return 1
+  : >"$folder/node_modules/.stategraph-complete"
+}
+
+need_pages() {
+  local missing=()
+  have_chromium || missing+=(chromium)
+  have_node || missing+=(nodejs)
+  have npm || missing+=(npm)
+  if [ ${#missing[@]} -gt 0 ] && ! (apt_install "${missing[@]}"); then
+    note "The tests of pages are left out, for want of: ${missing[*]}"
+    return
+  fi
+  if ! have_chromium || ! have_node; then
+    note "The tests of pages are left out: they need Chromium, and Node 18 or newer."
+    return
+  fi
+  npm_into "$repo/inspect/web" ci ||
+    note "The tests of the inspector's page are left out: npm could not fetch what inspect/web/package-lock.json lists."
+  mkdir -p "$repo/build/pages"
+  cmp -s "$repo/tests/pages/package.json" "$repo/build/pages/package.json" || cp "$repo/tests/pages/package.json" "$repo/build/pages/"
+  npm_into "$repo/build/pages" install ||
+    note "The tests of the advisor's page are left out: npm could not fetch what tests/pages/package.json lists."
+}
