@@ -135,8 +135,10 @@ SqliteLogVerdict judgeSqliteLog(const std::string& path) {
         return scan && (scan->lost > 0 || scan->has_tail);
     };
     std::optional<SqliteLogScan> scan = scanSqliteLog(path);
-    // A writer that is alive changes what it has begun; ten looks, for one may be slow.
-    for (int look = 0; look < 10 && isSuspect(scan); ++look) {
+    // A writer that is alive changes what it has begun, and a look at it may find anything: the log is judged if it
+    // stays as it is. One that never does has a writer, which read it when it opened it.
+    for (int look = 0; isSuspect(scan); ++look) {
+        if (look == 10) return {};
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
         std::optional<SqliteLogScan> again = scanSqliteLog(path);
         if (again == scan) break;
