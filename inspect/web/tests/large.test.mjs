@@ -74,9 +74,9 @@ describe('a store that is only read', () => {
     await page.locator('.timeline').evaluate((element) => (element.scrollTop = 60 * 30));
     await page.locator('.row[data-step="99930"]').click();
     await page.waitForFunction(() => document.querySelector('.row.selected')?.dataset.step === '99930');
-    for (let i = 0; i < 40; i += 1) await page.keyboard.press('j');
-    await page.waitForFunction(() => document.querySelector('.row.selected')?.dataset.step === '99890');
-    await page.getByRole('heading', { name: 'Step 99890' }).waitFor();
+    for (let i = 0; i < 12; i += 1) await page.keyboard.press('j');
+    await page.waitForFunction(() => document.querySelector('.row.selected')?.dataset.step === '99918');
+    await page.getByRole('heading', { name: 'Step 99918' }).waitFor();
     await close(page);
   });
 

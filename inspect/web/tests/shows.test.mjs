@@ -248,7 +248,8 @@ describe('a program that shows its threads', () => {
     for (const hash of ['/', '/t/asks//', '/t/failed//?view=why', '/t/forked//?view=diff', '/t/nested//?open=ship', '/t/done//?view=blame&channel=total', '/t/done//?view=sizes', '/questions', '/store', '/compare/done/forked']) {
       const page = await open(browser, server, hash);
       await page.waitForSelector('main');
-      await page.waitForTimeout(700);
+      await page.waitForLoadState('load');
+      await page.waitForTimeout(400);
       for (const scheme of ['light', 'dark']) {
         await page.emulateMedia({ colorScheme: scheme });
         // The page's policy allows no script of others: axe is evaluated from outside of it.
