@@ -80,6 +80,16 @@ describe('a store that is only read', () => {
     await close(page);
   });
 
+  test('a link to an old checkpoint is shown where it is', async () => {
+    const wanted = (await server.api('threads/long/timeline?limit=2000')).checkpoints.at(-1);
+    const page = await open(browser, server, `/t/long//${wanted.checkpoint_id}`);
+    await page.locator('.row.selected').waitFor();
+    assert.equal(await page.locator('.row.selected').getAttribute('data-step'), String(wanted.step));
+    const [row, box] = [await page.locator('.row.selected').boundingBox(), await page.locator('.timeline').boundingBox()];
+    assert.ok(row.y >= box.y && row.y + row.height <= box.y + box.height + 1, 'it is on the screen');
+    await close(page);
+  });
+
   test('a state of 50 MB opens in pages', async (t) => {
     const page = await open(browser, server, '/t/large//');
     await page.locator('.tree .key', { hasText: 'messages' }).waitFor();

@@ -147,6 +147,9 @@ describe('a program that shows its threads', () => {
     await page.getByText('bytes by channel').waitFor();
     assert.match(await page.locator('.bars').first().innerText(), /messages/);
     assert.equal(await page.locator('.curve').count(), 2);
+    const times = page.locator('.bars', { hasText: 'time of supersteps by what ran' });
+    assert.match(await times.innerText(), /gather\s+[\d.]+ (µs|ms)/);
+    assert.match(await times.innerText(), /price ×2\s/);
     assert.match(await rowsOf(page).first().innerText(), /µs|ms/);
     await page.getByRole('link', { name: 'Store' }).click();
     await page.getByText(/8 threads/).waitFor();
