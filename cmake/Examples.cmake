@@ -78,7 +78,9 @@ if(TARGET example_advisor)
   # A browser and the AI SDK as clients: where Chromium is, and the npm packages are in build/pages, which scripts/test.sh and tests/pages/run.sh install.
   find_program(STATEGRAPH_CHROMIUM NAMES chromium chromium-browser DOC "The browser of the tests of pages")
   mark_as_advanced(STATEGRAPH_CHROMIUM)
-  if(STATEGRAPH_BUILD_TESTS AND STATEGRAPH_TEST_PAGES AND STATEGRAPH_CHROMIUM AND EXISTS "${PROJECT_SOURCE_DIR}/build/pages/node_modules/playwright-core")
+  execute_process(COMMAND "${PROJECT_SOURCE_DIR}/tests/pages/node.sh" 22 "${PROJECT_SOURCE_DIR}/build/pages" RESULT_VARIABLE _has_no_node
+                  OUTPUT_QUIET ERROR_QUIET)
+  if(STATEGRAPH_BUILD_TESTS AND STATEGRAPH_TEST_PAGES AND STATEGRAPH_CHROMIUM AND _has_no_node EQUAL 0 AND EXISTS "${PROJECT_SOURCE_DIR}/build/pages/node_modules/playwright-core")
     add_test(NAME pages.advisor COMMAND "${PROJECT_SOURCE_DIR}/tests/pages/run.sh" $<TARGET_FILE:example_advisor>
                                 "${PROJECT_SOURCE_DIR}/build/pages" --offline)
     set_tests_properties(pages.advisor PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77 LABELS pages RUN_SERIAL ON)

@@ -352,9 +352,11 @@ if(TARGET stategraph_command)
     add_executable(stategraph-inspected tests/pages/inspected_store.cpp)
     stategraph_own(stategraph-inspected)
     target_link_libraries(stategraph-inspected PRIVATE stategraph_inspect stategraph_rocksdb)
-    # In a browser: where Chromium is, and the npm packages, which scripts/test.sh and inspect/web/tests/run.sh install.
+    # In a browser: where Chromium and Node are, and the npm packages, which scripts/test.sh and inspect/web/tests/run.sh install.
     find_program(STATEGRAPH_CHROMIUM NAMES chromium chromium-browser DOC "The browser of the tests of pages")
-    if(STATEGRAPH_CHROMIUM AND EXISTS "${PROJECT_SOURCE_DIR}/inspect/web/node_modules/playwright-core")
+    execute_process(COMMAND "${PROJECT_SOURCE_DIR}/tests/pages/node.sh" 20 "${PROJECT_SOURCE_DIR}/build/pages" RESULT_VARIABLE _has_no_node
+                    OUTPUT_QUIET ERROR_QUIET)
+    if(STATEGRAPH_CHROMIUM AND _has_no_node EQUAL 0 AND EXISTS "${PROJECT_SOURCE_DIR}/inspect/web/node_modules/playwright-core")
       add_test(NAME pages.inspector COMMAND "${PROJECT_SOURCE_DIR}/inspect/web/tests/run.sh" $<TARGET_FILE:stategraph-inspected> --offline)
       set_tests_properties(pages.inspector PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS pages PROCESSORS 2)
     endif()

@@ -3,9 +3,12 @@
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 
 #include <stategraph/error.hpp>
+#include <stategraph/export.hpp>
+#include <stategraph/memory_saver.hpp>
 #include <stategraph/rocksdb_saver.hpp>
 #if STATEGRAPH_HAS_SQLITE
 #include <stategraph/sqlite_saver.hpp>
@@ -57,6 +60,23 @@ bool isSqliteFile(const std::filesystem::path& store) {
     return store.extension() == ".sqlite";
 }
 
+// What `export` writes.
+bool isExport(const std::filesystem::path& store) {
+    return store.extension() == ".ndjson" && std::filesystem::is_regular_file(store);
+}
+
+std::shared_ptr<BaseCheckpointSaver> readExport(const std::string& file, bool for_writing) {
+    if (for_writing) {
+        throw SaverError("cannot write to '" + file +
+                         "': it has exported threads, which are only read; 'stategraph import' puts them into a "
+                         "database");
+    }
+    std::ifstream in(file, std::ios::binary);
+    auto saver = std::make_shared<MemorySaver>();
+    while (in.peek() != std::ifstream::traits_type::eof()) importThread(*saver, in, {.sealed = true});
+    return saver;
+}
+
 }  // namespace
 
 std::string storeName(const Arguments& arguments, const CommandOptions& options) {
@@ -75,6 +95,7 @@ std::shared_ptr<BaseCheckpointSaver> openStore(const Arguments& arguments, const
         throw SaverError("cannot open the database '" + store +
                          "': there is none; name one with --store FOLDER or --store FILE, or in STATEGRAPH_STORE");
     }
+    if (isExport(store)) return readExport(store, for_writing);
     if (isSqliteFile(store)) {
 #if STATEGRAPH_HAS_SQLITE
         return std::make_shared<SqliteSaver>(

@@ -9,7 +9,6 @@
 
 # Succeeds where a browser is that the tests drive.
 have_chromium() { have chromium || have chromium-browser; }
-have_node() { have node && node -e 'process.exit(Number(process.versions.node.split(".")[0]) >= 18 ? 0 : 1)' 2>/dev/null; }
 
 # npm_into FOLDER WORDS...: has npm install into a folder. One that was interrupted is begun again.
 npm_into() {
@@ -24,20 +23,19 @@ npm_into() {
 need_pages() {
   local missing=()
   have_chromium || missing+=(chromium)
-  have_node || missing+=(nodejs)
+  have node || missing+=(nodejs)
   have npm || missing+=(npm)
   if [ ${#missing[@]} -gt 0 ] && ! (apt_install "${missing[@]}"); then
     note "The tests of pages are left out, for want of: ${missing[*]}"
     return
   fi
-  if ! have_chromium || ! have_node; then
-    note "The tests of pages are left out: they need Chromium, and Node 18 or newer."
-    return
-  fi
-  npm_into "$repo/inspect/web" ci ||
-    note "The tests of the inspector's page are left out: npm could not fetch what inspect/web/package-lock.json lists."
   mkdir -p "$repo/build/pages"
   cmp -s "$repo/tests/pages/package.json" "$repo/build/pages/package.json" || cp "$repo/tests/pages/package.json" "$repo/build/pages/"
+  # With a Node that is new enough, which Debian 12 does not have.
   npm_into "$repo/build/pages" install ||
     note "The tests of the advisor's page are left out: npm could not fetch what tests/pages/package.json lists."
+  npm_into "$repo/inspect/web" ci ||
+    note "The tests of the inspector's page are left out: npm could not fetch what inspect/web/package-lock.json lists."
+  "$repo/tests/pages/node.sh" 20 "$repo/build/pages" >/dev/null ||
+    note "The tests of pages are left out: they need Node 20 or newer, and there is none for this machine among the npm packages."
 }

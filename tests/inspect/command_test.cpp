@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include <doctest/doctest.h>
@@ -292,6 +293,23 @@ TEST_CASE("a fork is the newest checkpoint, from which the program runs on") {
     CHECK(database.run({"fork", "done@99"}).exit == Exit::no);
     const App app = graph().compile({.checkpointer = std::make_shared<sg::RocksDBSaver>(database.path)});
     CHECK((app.invoke(sg::RESUME, {.thread_id = "done"}).status == sg::Status::interrupted));
+}
+
+TEST_CASE("a file of exported threads is read without a database, and not written to") {
+    const Database database;
+    const std::string file = database.path + ".ndjson";
+    CHECK(database.run({"export", "asks", file}).exit == Exit::done);
+    CHECK(lines(database.run({"ls", file}).out) == 1);
+    CHECK(database.run({"show", "asks", "--store", file}).out == database.run({"show", "asks"}).out);
+    CHECK(database.run({"blame", "asks", "notes", "--store", file}).out ==
+          database.run({"blame", "asks", "notes"}).out);
+    std::ofstream(file, std::ios::app) << database.run({"export", "done"}).out;
+    CHECK(lines(database.run({"ls", file}).out) == 2);
+    const Answer refused = database.run({"answer", "asks", "yes", "--store", file});
+    CHECK(refused.exit == Exit::failed);
+    CHECK(refused.error.find("stategraph import") != std::string::npos);
+    std::ofstream(file, std::ios::app) << "{\n";
+    CHECK(database.run({"ls", file}).exit == Exit::failed);
 }
 
 TEST_CASE("an exported thread is imported elsewhere, and reads the same") {

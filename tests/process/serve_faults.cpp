@@ -150,6 +150,13 @@ struct Served {
         serve::EndpointOptions how;
         how.protocols = {serve::ownEvents(), serve::uiMessages()};
         server.add("a", serve::endpoint(talker(), how));
+        server.handle("own", [](const serve::HandlerRequest&) -> serve::HandlerAnswer {
+            const auto next = [left = std::make_shared<int>(3)]() -> std::optional<std::string> {
+                if (*left == 0) return {};
+                return "an event that is too long for the buffer inside a string, number " + std::to_string((*left)--);
+            };
+            return {.events = serve::HandlerEvents{next, 1ms}};
+        });
     }
     /// The path of the thread of this round.
     struct Path {
@@ -219,6 +226,13 @@ const char* runsAsSse(Served& served) {
     Client client(served.server);
     client.request("POST", served.path("g", "start"), go, "Accept: text/event-stream\r\n");
     return client.read() ? nullptr : left;
+}
+const char* listens(Served& served) {
+    arm();
+    Client client(served.server);
+    client.request("GET", "/own/events");
+    if (!client.read()) return left;
+    return client.has(" 200 ") && client.has("number 1") && !client.has("number 3") ? "an event was lost" : nullptr;
 }
 const char* chats(Served& served) {
     arm();
@@ -403,8 +417,9 @@ int main() {
     })
         .detach();
     const bool holds = failEach("a look", looks) && failEach("a run", runs) && failEach("a run as SSE", runsAsSse) &&
-                       failEach("a chat", chats) && failEach("a page that comes back", comesBack) &&
-                       failEach("an answer", resumes) && failEach("a cancellation", cancels) &&
+                       failEach("events of a handler", listens) && failEach("a chat", chats) &&
+                       failEach("a page that comes back", comesBack) && failEach("an answer", resumes) &&
+                       failEach("a cancellation", cancels) &&
                        failEachEnd("a drain", [](serve::Server& server) { server.drain(3s); }) &&
                        failEachEnd("a stop", [](serve::Server& server) { server.stop(); }) && socketsFail();
     return holds ? 0 : 1;

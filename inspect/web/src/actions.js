@@ -13,6 +13,7 @@ export function Actions({ place, checkpoint, log }) {
   const does = (work, isUndone = false) => async (event) => {
     event?.preventDefault?.();
     const before = log.checkpoints[0]?.checkpoint_id;
+    setState({ isBusy: true });
     try {
       setState({ said: await work(event), undo: isUndone && before });
       setForm('');
@@ -33,21 +34,23 @@ export function Actions({ place, checkpoint, log }) {
   const isNewest = log.checkpoints[0]?.checkpoint_id === checkpoint.checkpoint_id;
   const at = isNewest ? {} : { checkpoint_id: checkpoint.checkpoint_id };
   const isRoot = !place.ns;
-  return html`<section class="actions" aria-label="actions">
+  // One after the other: what is stored first is what the next begins from.
+  const { isBusy } = state;
+  return html`<section class="actions" aria-label="actions" aria-busy=${Boolean(isBusy)}>
     ${about.value?.app && isRoot && html`
       <${GraphChoice} graph=${graph} onGraph=${setGraph} />
-      ${log.head?.running ? html`<button onClick=${does(() => post(path.thread(place.thread, 'stop'), {}).then(() => 'stopping'))}>Stop the run</button>`
-        : html`<button onClick=${run({ ...at }, 'running')}>${isNewest ? 'Resume' : 'Replay from here'}</button>
-          <button onClick=${run({ ...at, until: 'next' }, 'running one superstep')}>One superstep</button>
-          <button aria-expanded=${form === 'edit'} onClick=${() => setForm(form === 'edit' ? '' : 'edit')}>Edit…</button>`}`}
-    ${about.value?.write && isRoot && html`<button aria-expanded=${form === 'fork'} onClick=${() => setForm(form === 'fork' ? '' : 'fork')}>Fork…</button>`}
-    ${isRoot && about.value?.redacted.length === 0 && html`<button onClick=${does(() => save(place.thread))}>Export</button>`}
+      ${log.head?.running ? html`<button disabled=${isBusy} onClick=${does(() => post(path.thread(place.thread, 'stop'), {}).then(() => 'stopping'))}>Stop the run</button>`
+        : html`<button disabled=${isBusy} onClick=${run({ ...at }, 'running')}>${isNewest ? 'Resume' : 'Replay from here'}</button>
+          <button disabled=${isBusy} onClick=${run({ ...at, until: 'next' }, 'running one superstep')}>One superstep</button>
+          <button disabled=${isBusy} aria-expanded=${form === 'edit'} onClick=${() => setForm(form === 'edit' ? '' : 'edit')}>Edit…</button>`}`}
+    ${about.value?.write && isRoot && html`<button disabled=${isBusy} aria-expanded=${form === 'fork'} onClick=${() => setForm(form === 'fork' ? '' : 'fork')}>Fork…</button>`}
+    ${isRoot && about.value?.redacted.length === 0 && html`<button disabled=${isBusy} onClick=${does(() => save(place.thread))}>Export</button>`}
     ${form === 'fork' && html`<form onSubmit=${does(async (event) => {
       const note = new FormData(event.target).get('note');
       const made = await post(path.checkpoint({ ...place, id: checkpoint.checkpoint_id }, 'fork'), { note });
       go({ page: 'thread', thread: place.thread });
       return `forked: ${made.checkpoint_id} is the newest now; the program runs on from it when it resumes the thread`;
-    }, true)}><label>Note <input name="note" placeholder="why" /></label><button type="submit">Fork here</button></form>`}
+    }, true)}><label>Note <input name="note" placeholder="why" /></label><button type="submit" disabled=${isBusy}>Fork here</button></form>`}
     ${form === 'edit' && html`<form onSubmit=${does(async (event) => {
       const given = new FormData(event.target);
       const values = JSON.parse(given.get('values'));
@@ -55,7 +58,7 @@ export function Actions({ place, checkpoint, log }) {
       go({ page: 'thread', thread: place.thread });
       return 'edited; channels with a reducer were added to';
     }, true)}><label>Channels, as JSON <textarea name="values" rows="3" placeholder='{"channel": "value"}'></textarea></label>
-      <label>as node <input name="as" placeholder="optional" /></label><button type="submit">Edit</button></form>`}
+      <label>as node <input name="as" placeholder="optional" /></label><button type="submit" disabled=${isBusy}>Edit</button></form>`}
     <${Problem} error=${state.error} />
     ${log.head?.run_error && html`<p class="problem" role="alert">The run failed: ${log.head.run_error}</p>`}
     ${log.head?.running && html`<p role="status">A run is under way.</p>`}

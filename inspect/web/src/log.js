@@ -6,6 +6,7 @@ import { Lanes } from './lanes.js';
 const first_page = 100;
 const page = 500;
 const newer_pages = 20;
+const reached_pages = 40;
 
 export class Log {
   checkpoints = [];
@@ -62,6 +63,11 @@ export class Log {
       }
       this.more = answer.more;
     });
+  }
+
+  /** Reads older pages until a checkpoint is among them, so that a link to it is shown where it is; so many at most. */
+  async reach(id) {
+    for (let i = 0; i < reached_pages && this.more && !this.error && this.indexOf(id) < 0; i += 1) await this.loadOlder();
   }
 
   /** The server says how the log's end looks now; true if that is new. */

@@ -1,13 +1,13 @@
 import { html } from 'htm/preact';
 import { path } from './api.js';
-import { duration, size, visible } from './text.js';
+import { duration, namesOf, size, visible } from './text.js';
 import { AsJson, Problem, useAnswer, Wait } from './ui.js';
 
 // Bytes by channel and by kind, and how they and the durations grew over the steps.
-function Bars({ title, numbers }) {
-  const rows = Object.entries(numbers).sort((a, b) => b[1] - a[1]);
+function Bars({ title, numbers, text = size, most_rows = Infinity }) {
+  const rows = Object.entries(numbers).sort((a, b) => b[1] - a[1]).slice(0, most_rows);
   const most = Math.max(1, ...rows.map((row) => row[1]));
-  return html`<table class="bars"><caption>${title}</caption><tbody>${rows.map(([name, bytes]) => html`<tr><th scope="row">${visible(name.replaceAll('_', ' '))}</th><td class="number">${size(bytes)}</td>
+  return html`<table class="bars"><caption>${title}</caption><tbody>${rows.map(([name, bytes]) => html`<tr><th scope="row">${visible(name.replaceAll('_', ' '))}</th><td class="number">${text(bytes)}</td>
     <td><svg width="200" height="10" aria-hidden="true"><rect width=${(200 * bytes) / most} height="10" /></svg></td></tr>`)}</tbody></table>`;
 }
 
@@ -20,6 +20,18 @@ function Curve({ title, rows, of, text }) {
   return html`<figure class="curve"><figcaption>${title}, ${points.length} checkpoints, at most ${text(most)}</figcaption><svg viewBox=${`0 0 ${width} 62`} width=${width} height="62" role="img" aria-label=${`${title}, at most ${text(most)}`}><path d=${line} /></svg></figure>`;
 }
 
+// A superstep's time belongs to what was due before it.
+function timeByNode(log, rows) {
+  const times = {};
+  for (const row of rows) {
+    const parent = log.find(row.parent);
+    if (!parent || row.took_us == null || row.source !== 'loop') continue;
+    const names = namesOf(parent.next);
+    times[names] = (times[names] ?? 0) + row.took_us;
+  }
+  return times;
+}
+
 export function Sizes({ thread, log }) {
   const address = thread === undefined ? 'stats' : path.thread(thread, 'stats');
   const { data, error } = useAnswer(address);
@@ -30,7 +42,8 @@ export function Sizes({ thread, log }) {
     <p>${thread === undefined && `${data.threads} threads, `}${data.checkpoints} checkpoints${data.stored_bytes != null ? `, ${size(data.stored_bytes)} in the store` : ''}</p>
     <${Bars} title="bytes by channel" numbers=${data.channels} />
     <${Bars} title="bytes by kind" numbers=${data.bytes} />
-    ${log && html`<${Curve} title="bytes of each checkpoint" rows=${rows} of=${(row) => row.bytes} text=${size} />
+    ${log && html`<${Bars} title=${`time of supersteps by what ran, of ${rows.length} checkpoints`} numbers=${timeByNode(log, rows)} text=${duration} most_rows=${20} />
+      <${Curve} title="bytes of each checkpoint" rows=${rows} of=${(row) => row.bytes} text=${size} />
       <${Curve} title="duration of each superstep" rows=${rows} of=${(row) => row.took_us} text=${duration} />`}
     ${data.damaged.length > 0 && html`<h2>Damaged</h2><ul>${data.damaged.map((each) => html`<li>${visible(each.thread_id)}: ${visible(each.why)}</li>`)}</ul>`}
     <${AsJson} path=${address} />

@@ -24,8 +24,8 @@ function useLog(thread, ns) {
   useEffect(() => {
     const control = new AbortController();
     const stop = log.watch((isOlder) => isOlder || redraw());
-    log.load();
-    follow(path.thread(thread, 'head', { ns }), control.signal, async (head) => (await log.take(head)) && setMark((count) => count + 1));
+    const take = async (head) => (await log.take(head)) && setMark((count) => count + 1);
+    log.load().then(() => follow(path.thread(thread, 'head', { ns }), control.signal, take));
     return () => {
       stop();
       control.abort();

@@ -23,7 +23,10 @@ export function Timeline({ log, place }) {
       rows.current.end();
     };
   }, [log]);
-  useLayoutEffect(() => rows.current.select(place), [log, place.id, place.query]);
+  useLayoutEffect(() => {
+    rows.current.select(place);
+    if (place.id) log.reach(place.id);
+  }, [log, place.id, place.query]);
   return html`<div class="timeline" ref=${box} role="listbox" aria-label="checkpoints, the newest first" tabindex="0" onClick=${(event) => {
     const row = event.target.closest('.row');
     if (!row || event.ctrlKey || event.metaKey || event.shiftKey) return;

@@ -74,9 +74,19 @@ describe('a store that is only read', () => {
     await page.locator('.timeline').evaluate((element) => (element.scrollTop = 60 * 30));
     await page.locator('.row[data-step="99930"]').click();
     await page.waitForFunction(() => document.querySelector('.row.selected')?.dataset.step === '99930');
-    for (let i = 0; i < 40; i += 1) await page.keyboard.press('j');
-    await page.waitForFunction(() => document.querySelector('.row.selected')?.dataset.step === '99890');
-    await page.getByRole('heading', { name: 'Step 99890' }).waitFor();
+    for (let i = 0; i < 12; i += 1) await page.keyboard.press('j');
+    await page.waitForFunction(() => document.querySelector('.row.selected')?.dataset.step === '99918');
+    await page.getByRole('heading', { name: 'Step 99918' }).waitFor();
+    await close(page);
+  });
+
+  test('a link to an old checkpoint is shown where it is', async () => {
+    const wanted = (await server.api('threads/long/timeline?limit=2000')).checkpoints.at(-1);
+    const page = await open(browser, server, `/t/long//${wanted.checkpoint_id}`);
+    await page.locator('.row.selected').waitFor();
+    assert.equal(await page.locator('.row.selected').getAttribute('data-step'), String(wanted.step));
+    const [row, box] = [await page.locator('.row.selected').boundingBox(), await page.locator('.timeline').boundingBox()];
+    assert.ok(row.y >= box.y && row.y + row.height <= box.y + box.height + 1, 'it is on the screen');
     await close(page);
   });
 

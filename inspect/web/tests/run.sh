@@ -14,8 +14,8 @@ skip() {
   exit 77
 }
 
-command -v node >/dev/null || skip "there is no node"
-node -e 'process.exit(Number(process.versions.node.split(".")[0]) >= 18 ? 0 : 1)' || skip "Node 18 or newer is needed"
+node=$("$web/../../tests/pages/node.sh" 20 "$web/../../build/pages") ||
+  skip "Node 20 or newer is needed; tests/pages/run.sh installs one into build/pages"
 CHROMIUM=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}
 [ -n "$CHROMIUM" ] || skip "there is no chromium; Debian has it as a package, elsewhere set CHROMIUM"
 export CHROMIUM
@@ -26,4 +26,4 @@ if [ ! -d node_modules/playwright-core ]; then
   npm ci --ignore-scripts --no-audit --no-fund
 fi
 # Without its own script, esbuild is there and its program is not linked; the binary package is.
-node --test tests/*.test.mjs
+"$node" --test tests/*.test.mjs

@@ -147,6 +147,9 @@ describe('a program that shows its threads', () => {
     await page.getByText('bytes by channel').waitFor();
     assert.match(await page.locator('.bars').first().innerText(), /messages/);
     assert.equal(await page.locator('.curve').count(), 2);
+    const times = page.locator('.bars', { hasText: 'time of supersteps by what ran' });
+    assert.match(await times.innerText(), /gather\s+[\d.]+ (µs|ms)/);
+    assert.match(await times.innerText(), /price ×2\s/);
     assert.match(await rowsOf(page).first().innerText(), /µs|ms/);
     await page.getByRole('link', { name: 'Store' }).click();
     await page.getByText(/8 threads/).waitFor();
@@ -248,7 +251,8 @@ describe('a program that shows its threads', () => {
     for (const hash of ['/', '/t/asks//', '/t/failed//?view=why', '/t/forked//?view=diff', '/t/nested//?open=ship', '/t/done//?view=blame&channel=total', '/t/done//?view=sizes', '/questions', '/store', '/compare/done/forked']) {
       const page = await open(browser, server, hash);
       await page.waitForSelector('main');
-      await page.waitForTimeout(700);
+      await page.waitForLoadState('load');
+      await page.waitForTimeout(400);
       for (const scheme of ['light', 'dark']) {
         await page.emulateMedia({ colorScheme: scheme });
         // The page's policy allows no script of others: axe is evaluated from outside of it.

@@ -51,7 +51,7 @@ describe('a program that lets the page write', () => {
     await page.getByLabel('Channels, as JSON').fill('{"items": ["tea"]}');
     await page.getByLabel('as node').fill('__input__');
     await page.getByRole('button', { name: 'Edit', exact: true }).click();
-    await page.locator('.row[data-source="update"], .row[data-source="input"]').first().waitFor();
+    await page.getByText('edited; channels').waitFor();
     await page.getByRole('button', { name: 'Resume' }).click();
     await page.locator('.graph .node.asks[data-node="approve"]').waitFor();
     await close(page);
