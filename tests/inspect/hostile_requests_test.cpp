@@ -26,7 +26,7 @@ std::vector<std::string> goodTargets(const std::string& id) {
     return {"/",
             "/app.js",
             "/api/about",
-            "/api/threads?status=done&since_s=60&text=x&limit=5",
+            "/api/threads?status=done&since_s=60&text=x&metadata=shop=%5B1%5D&limit=5",
             "/api/questions?limit=1&after=" + id,
             "/api/stats",
             "/api/threads/asks/logs",
@@ -93,8 +93,9 @@ TEST_CASE("random requests are answered or refused, and a read-only store stays 
         client::Connection connection(server.port());
         const std::string origin = "http://127.0.0.1:" + std::to_string(server.port());
         const std::string& body = bodies[random.below(bodies.size())];
+        const std::string accept = random.below(3) == 0 ? "text/event-stream" : "*/*";
         connection.send(method + " " + target + " HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(server.port()) +
-                        "\r\nOrigin: " + origin + "\r\nX-Stategraph-Key: " + key +
+                        "\r\nOrigin: " + origin + "\r\nAccept: " + accept + "\r\nX-Stategraph-Key: " + key +
                         "\r\nConnection: close\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
         const int status = connection.head().status;
         CHECK(status >= 200);
