@@ -1,5 +1,10 @@
 #pragma once
+#include <cstdint>
+
 #include <stategraph/ids.hpp>
+#include <stategraph/thread_status.hpp>
+
+#include "src/value/times.hpp"
 
 namespace stategraph::checkpoint {
 
@@ -7,21 +12,31 @@ namespace stategraph::checkpoint {
 struct IndexPlace {
     /// ThreadPlace::since; empty: it is not in the index.
     CheckpointId since = {};
-    bool is_finished = false;
+    /// ThreadOutlook::due of a sleeping thread; of others 0.
+    std::int64_t due_ms = 0;
+    ThreadStatus status = ThreadStatus::unknown;
 
+    static IndexPlace of(CheckpointId since, const ThreadOutlook& outlook) noexcept {
+        return {since, outlook.due ? times::unixMs(*outlook.due) : 0, outlook.status};
+    }
     bool isIn() const noexcept { return !since.empty(); }
-
-    /// Whether the place still holds after a put that left the log with this head. That of an open thread moves on once
-    /// it is a second old, so that most supersteps write no index.
-    bool stays(CheckpointId head, bool finishes) const noexcept {
-        if (is_finished || finishes) return is_finished && finishes && since == head;
-        return (head.high() >> 16U) - (since.high() >> 16U) < 1000;  // milliseconds; ids of a log ascend
+    bool isOpen() const noexcept { return status != ThreadStatus::finished; }
+    bool isSleeping() const noexcept { return status == ThreadStatus::sleeping; }
+    ThreadOutlook outlook() const {
+        if (isSleeping()) return {status, times::ofUnixMs(due_ms)};
+        return {status, {}};
     }
 
-    /// Where a thread is after a put. Without a commit in its own log it is not in the index.
-    static IndexPlace after(const IndexPlace& before, CheckpointId head, bool finishes) noexcept {
-        if (head.empty() || (before.isIn() && before.stays(head, finishes))) return before;
-        return {head, finishes};
+    /// Whether the place still holds after a put that left the thread's log with this head, because nobody knows more
+    /// than before. It moves on once it is a second old, so that most supersteps write no index.
+    bool stays(CheckpointId head, const ThreadOutlook& outlook) const noexcept {
+        return isIn() && status == ThreadStatus::unknown && outlook.status == ThreadStatus::unknown &&
+               (head.high() >> 16U) - (since.high() >> 16U) < 1000;  // ms; ids of a log ascend
+    }
+    /// Where a thread is after a put that left its own log with this head. Without a commit in that log it is not in
+    /// the index.
+    static IndexPlace after(const IndexPlace& before, CheckpointId head, const ThreadOutlook& outlook) noexcept {
+        return head.empty() || before.stays(head, outlook) ? before : of(head, outlook);
     }
 
     friend bool operator==(const IndexPlace&, const IndexPlace&) = default;

@@ -16,12 +16,11 @@ void BaseCheckpointSaver::putGraph(const GraphFingerprint&, std::string_view) {}
 
 std::optional<std::string> BaseCheckpointSaver::getGraph(const GraphFingerprint&) { return {}; }
 
-std::optional<std::vector<std::string>> BaseCheckpointSaver::openThreads(const std::optional<std::string>&,
-                                                                         std::size_t) {
-    return {};
-}
+std::optional<std::vector<IndexedThread>> BaseCheckpointSaver::openThreads(const OpenThreadsQuery&) { return {}; }
 
 std::optional<std::vector<IndexedThread>> BaseCheckpointSaver::newestThreads(const NewestThreadsQuery&) { return {}; }
+
+std::optional<std::vector<DueThread>> BaseCheckpointSaver::dueThreads(const DueThreadsQuery&) { return {}; }
 
 std::optional<ThreadCounts> BaseCheckpointSaver::countThreads(std::size_t) { return {}; }
 
@@ -51,6 +50,11 @@ std::string show(CheckpointId id) { return id.empty() ? "none (an empty log)" : 
                                                .checkpoint_id = id.empty() ? std::string() : id.toString()});
 }
 
+void checkNamed(const LogName& log, const WriteRow& row) {
+    if (row.checkpoint_id.empty())
+        refuseRow(log, {}, "the pending write '" + std::string(row.path) + "' names no checkpoint");
+}
+
 }  // namespace
 
 void checkPut(const PutRequest& request) {
@@ -71,10 +75,19 @@ void checkPut(const PutRequest& request) {
             refuseRow(log, row.id, "its parent " + show(row.parent) + " is not older than itself");
         newest = row.id;
     }
-    for (const WriteRow& row : request.writes) {
-        if (row.checkpoint_id.empty()) {
-            refuseRow(log, {}, "the pending write '" + std::string(row.path) + "' names no checkpoint");
+    for (const WriteRow& row : request.writes) checkNamed(log, row);
+    for (const WriteRow& row : request.compared) {
+        checkNamed(log, row);
+        if (!row.expected) {
+            refuseRow(log, row.checkpoint_id,
+                      "the pending write '" + std::string(row.path) +
+                          "' is to be compared and has no `expected`; give it, empty if there is to be no such row");
         }
+    }
+    if ((request.outlook.status == ThreadStatus::sleeping) != request.outlook.due.has_value()) {
+        refuseRow(log, newest,
+                  "a sleeping thread has a wake time in `outlook`, and no other thread has one; the status is " +
+                      std::string(toString(request.outlook.status)));
     }
 }
 

@@ -1,12 +1,14 @@
 #include <stategraph/unfinished.hpp>
 
 #include <algorithm>
+#include <span>
 
 #include <stategraph/error.hpp>
 
 #include "checkpoint/due_tasks.hpp"
+#include "checkpoint/find_unfinished.hpp"
+#include "checkpoint/outlook.hpp"
 #include "checkpoint/paths.hpp"
-#include "src/value/times.hpp"
 
 namespace stategraph {
 namespace {
@@ -21,17 +23,6 @@ std::vector<Interrupt> openInterrupts(const checkpoint::TaskFields& record) {
         open.push_back({asked->id, asked->index, Value::fromCbor(std::string(asked->value)), std::string(asked->key)});
     }
     return open;
-}
-
-// What the record of the last run says; a word of a later version counts as none.
-std::optional<Unfinished> stopOf(std::string_view word) {
-    if (word == checkpoint::run_at_breakpoint) return Unfinished::breakpoint;
-    if (word == checkpoint::run_at_limit) return Unfinished::limit;
-    if (word == checkpoint::run_cancelled) return Unfinished::cancelled;
-    if (word == checkpoint::run_timed_out) return Unfinished::timed_out;
-    if (checkpoint::sleepsUntil(word)) return Unfinished::sleeping;
-    if (word == checkpoint::run_edited) return Unfinished::edited;
-    return {};
 }
 
 // Whether a commit's metadata, a CBOR map or nothing, has all entries of a filter.
@@ -50,24 +41,18 @@ bool hasMetadata(std::string_view stored, const Metadata& filter) {
     return found == filter.size();
 }
 
-// None if nothing is due, or the thread is cancelled, or its metadata are others. `is_finished`: nothing is due.
-std::optional<UnfinishedThread> examine(const ListedCheckpoint& head, const Metadata& filter, bool& is_finished) {
-    const LogName log{head.thread_id, head.checkpoint_ns};
-    const auto commit = checkpoint::readCommit({head.thread_id, head.checkpoint_ns, head.id}, head.bytes, true);
-    const auto records = checkpoint::readRecords(log, head.id, head.writes);
-    const auto due = checkpoint::dueTasks(commit, records, true);
-    is_finished = due.empty();
-    if (is_finished || checkpoint::saysCancelled(records) || !hasMetadata(commit.metadata, filter)) return {};
+/// What a thread's newest checkpoint says.
+struct Examined {
+    /// None if nothing is due, or the thread is cancelled, or its metadata are others.
+    std::optional<UnfinishedThread> thread = {};
+    /// None: it cannot be read.
+    std::optional<ThreadOutlook> outlook = {};
+    /// Nothing is due, whatever the pending writes say.
+    bool is_over = false;
+};
 
-    UnfinishedThread thread{.thread_id = head.thread_id,
-                            .checkpoint_id = head.id,
-                            .step = commit.step,
-                            .reason = {},
-                            .next = {},
-                            .interrupts = {},
-                            .error = {},
-                            .wake_at = {}};
-    const auto* run = checkpoint::findRecord(records, checkpoint::run_path);
+// Of its due tasks those that are not finished, and what they wait for. Returns the status if no run says another one.
+ThreadStatus takeTasks(const std::vector<DueTask>& due, const checkpoint::TaskFields* run, UnfinishedThread& thread) {
     const bool went_on = run != nullptr && run->node == checkpoint::run_goes_on;
     bool any_open = false;
     bool any_failed = false;
@@ -85,17 +70,34 @@ std::optional<UnfinishedThread> examine(const ListedCheckpoint& head, const Meta
             any_open = true;
         }
     }
-    if (const auto stop = run != nullptr ? stopOf(run->node) : std::nullopt) {
-        thread.reason = *stop;
-        if (const auto unix_ms = checkpoint::sleepsUntil(run->node)) thread.wake_at = times::ofUnixMs(*unix_ms);
-    } else if (any_failed && run != nullptr && run->node == checkpoint::run_failed) {
-        thread.reason = Unfinished::failed;  // tasks that were not started since
-    } else if (any_open || thread.next.empty()) {
-        thread.reason = Unfinished::in_flight;
-    } else {
-        thread.reason = any_failed ? Unfinished::failed : Unfinished::interrupted;
-    }
-    return thread;
+    if (any_failed && run != nullptr && run->node == checkpoint::run_failed)
+        return ThreadStatus::failed;  // the others were not started since
+    if (any_open || thread.next.empty()) return ThreadStatus::unknown;
+    return any_failed ? ThreadStatus::failed : ThreadStatus::interrupted;
+}
+
+Examined examine(const ListedCheckpoint& head, const Metadata& filter) {
+    const LogName log{head.thread_id, head.checkpoint_ns};
+    const auto commit = checkpoint::readCommit({head.thread_id, head.checkpoint_ns, head.id}, head.bytes, true);
+    const auto records = checkpoint::readRecords(log, head.id, head.writes);
+    const auto due = checkpoint::dueTasks(commit, records, true);
+    if (due.empty()) return {.outlook = ThreadOutlook{ThreadStatus::finished, {}}, .is_over = true};
+
+    UnfinishedThread thread{.thread_id = head.thread_id,
+                            .checkpoint_id = head.id,
+                            .step = commit.step,
+                            .reason = {},
+                            .next = {},
+                            .interrupts = {},
+                            .error = {},
+                            .wake_at = {}};
+    const auto* run = checkpoint::findRecord(records, checkpoint::run_path);
+    ThreadOutlook outlook{takeTasks(due, run, thread), {}};
+    if (const auto said = run != nullptr ? checkpoint::outlookOfRun(run->node) : std::nullopt) outlook = *said;
+    if (outlook.status == ThreadStatus::finished || !hasMetadata(commit.metadata, filter)) return {.outlook = outlook};
+    thread.reason = checkpoint::reasonOf(outlook.status).value_or(Unfinished::in_flight);
+    thread.wake_at = outlook.due;
+    return {.thread = std::move(thread), .outlook = outlook};
 }
 
 UnfinishedThread damagedThread(const ListedCheckpoint& head, std::string why) {
@@ -108,55 +110,125 @@ UnfinishedThread damagedThread(const ListedCheckpoint& head, std::string why) {
 }
 
 // The same; one that cannot be read is reported as that.
-std::optional<UnfinishedThread> examineOrReport(const ListedCheckpoint& head, const Metadata& filter,
-                                                bool& is_finished) {
+Examined examineOrReport(const ListedCheckpoint& head, const Metadata& filter) {
     const bool any_will_do = filter.empty();
-    if (!head.damaged.empty()) return any_will_do ? std::optional(damagedThread(head, head.damaged)) : std::nullopt;
+    const auto report = [&](std::string why) {
+        Examined damaged;
+        if (any_will_do) damaged.thread = damagedThread(head, std::move(why));
+        return damaged;
+    };
+    if (!head.damaged.empty()) return report(head.damaged);
     try {
-        return examine(head, filter, is_finished);
+        return examine(head, filter);
     } catch (const CorruptCheckpointError& error) {
-        if (!any_will_do) return {};
-        return damagedThread(head, error.message());
+        return report(error.message());
     } catch (const WrongTypeError& error) {
-        if (!any_will_do) return {};
-        return damagedThread(head, "the record " + RowKey{head.thread_id, head.checkpoint_ns, head.id}.toString() +
-                                       " cannot be read: " + error.message());
+        return report("the record " + RowKey{head.thread_id, head.checkpoint_ns, head.id}.toString() +
+                      " cannot be read: " + error.message());
     }
 }
 
-// Tells the index that nothing is due at a head. It matters to who asks next and to nobody else, so a saver that is
-// read-only, or is written to just now, is left as it is.
-void tellFinished(BaseCheckpointSaver& saver, const ListedCheckpoint& head) {
+// Tells an index what the thread waits for, if that is still what was read. It matters to who asks next and to nobody
+// else, so a saver that is read-only, or is written to just now, is left as it is.
+void tell(BaseCheckpointSaver& saver, const ListedCheckpoint& head, const Examined& examined) {
+    std::vector<WriteRow> compared;
+    if (!examined.is_over && examined.outlook->status != ThreadStatus::unknown) {
+        const auto isThere = [&](std::string_view path) {
+            return std::ranges::any_of(head.writes, [&](const StoredWrite& write) { return write.path == path; });
+        };
+        for (const StoredWrite& write : head.writes) {
+            if (!write.path.starts_with(checkpoint::effect_prefix))
+                compared.push_back({head.id, write.path, {}, write.bytes});
+        }
+        for (const std::string_view path : {checkpoint::run_path, checkpoint::command_path}) {
+            if (!isThere(path)) compared.push_back({head.id, path, {}, ""});
+        }
+    }
     try {
         saver.put({.log = {head.thread_id, head.checkpoint_ns},
                    .expected_head = head.id,
                    .commits = {},
                    .writes = {},
-                   .leaves_finished = true});
+                   .outlook = *examined.outlook,
+                   .compared = compared});
     } catch (const ConcurrentUpdateError&) {
+    } catch (const CorruptCheckpointError&) {
     } catch (const SaverError&) {
     }
 }
 
-// Calls `take(head, &is_finished)` for each open thread behind a name until it returns false. False, and nothing was
-// called, if the saver has no index. A thread that has been deleted meanwhile is passed over.
+void tellIfOther(BaseCheckpointSaver& saver, const ListedCheckpoint& head, const Examined& examined,
+                 const ThreadOutlook& indexed) {
+    if (examined.outlook && *examined.outlook != indexed) tell(saver, head, examined);
+}
+
+// Calls `take(head, examined)` for threads of an index, in their order, until it returns false; false then. A thread
+// that has been deleted meanwhile is passed over.
 template <class Take>
-bool forEachOpen(BaseCheckpointSaver& saver, std::optional<std::string> after, Take take) {
-    for (;;) {
-        auto names = saver.openThreads(after, page_size);
-        if (!names) return false;
-        if (names->empty()) return true;
-        const bool is_last = names->size() < page_size;
-        after = names->back();
-        for (const ListedCheckpoint& head :
-             saver.list({.checkpoint_ns = "", .heads = true, .with_writes = true, .thread_ids = std::move(*names)})) {
-            bool is_finished = false;
-            const bool goes_on = take(head, &is_finished);
-            if (is_finished) tellFinished(saver, head);
-            if (!goes_on) return true;
-        }
-        if (is_last) return true;
+bool forEachOf(BaseCheckpointSaver& saver, const std::vector<IndexedThread>& threads, const Metadata& filter,
+               Take take) {
+    ListQuery query{.checkpoint_ns = "", .heads = true, .with_writes = true};
+    for (const IndexedThread& thread : threads) query.thread_ids.push_back(thread.place.thread_id);
+    auto at = threads.begin();
+    for (const ListedCheckpoint& head : saver.list(query)) {
+        while (at->place.thread_id != head.thread_id) ++at;
+        Examined examined = examineOrReport(head, filter);
+        tellIfOther(saver, head, examined, at->outlook);
+        if (!take(std::move(examined))) return false;
     }
+    return true;
+}
+
+// The same for all open threads of these statuses. False, and nothing was called, if the saver has no index.
+template <class Take>
+bool forEachOpen(BaseCheckpointSaver& saver, const UnfinishedQuery& query, ThreadStatuses statuses, Take take) {
+    OpenThreadsQuery page{.statuses = statuses, .after_thread_id = query.after_thread_id, .limit = page_size};
+    for (;;) {
+        const auto threads = saver.openThreads(page);
+        if (!threads) return false;
+        if (threads->empty() || !forEachOf(saver, *threads, query.metadata, take)) return true;
+        if (threads->size() < page_size) return true;
+        page.after_thread_id = threads->back().place.thread_id;
+    }
+}
+
+// The same for threads by name. One by one if the saver has no index: it is not asked for several then.
+template <class Take>
+void forEachNamed(BaseCheckpointSaver& saver, const UnfinishedQuery& query, Take take) {
+    const bool has_index = saver.openThreads({.limit = 0}).has_value();
+    const std::size_t together = has_index ? page_size : 1;
+    for (std::size_t at = 0; at < query.thread_ids.size(); at += together) {
+        const std::span names = std::span(query.thread_ids).subspan(at);
+        ListQuery page{.checkpoint_ns = "", .heads = true, .with_writes = true};
+        if (has_index) {
+            page.thread_ids.assign(names.begin(),
+                                   names.begin() + static_cast<std::ptrdiff_t>(std::min(together, names.size())));
+        } else {
+            page.thread_id = names.front();
+        }
+        for (const ListedCheckpoint& head : saver.list(page)) {
+            Examined examined = examineOrReport(head, query.metadata);
+            if (has_index && examined.outlook) tell(saver, head, examined);
+            if (!take(std::move(examined))) return;
+        }
+    }
+}
+
+void check(const UnfinishedQuery& query) {
+    if (query.limit && *query.limit < 1)
+        throw InvalidArgumentError("unfinishedThreads: limit is 0; it must be at least 1");
+    for (const MetadataEntry& entry : query.metadata) {
+        const auto isSame = [&](const MetadataEntry& other) { return other.key == entry.key; };
+        if (std::ranges::count_if(query.metadata, isSame) == 1) continue;
+        throw InvalidArgumentError("unfinishedThreads: the filter names the metadata key '" + entry.key +
+                                   "' twice; name each key once");
+    }
+}
+
+// Where threads with this reason are; none: anywhere, as a damaged one has the status of before.
+ThreadStatuses statusesOf(std::optional<Unfinished> reason) {
+    if (!reason || reason == Unfinished::damaged) return ThreadStatuses::open();
+    return ThreadStatuses(ThreadStatus::unknown) | checkpoint::statusOf(*reason);
 }
 
 }  // namespace
@@ -188,32 +260,36 @@ const char* toString(Unfinished reason) noexcept {
 }
 
 std::optional<UnfinishedThread> unfinishedThread(const ListedCheckpoint& head) {
-    bool is_finished = false;
-    return examineOrReport(head, {}, is_finished);
+    return examineOrReport(head, {}).thread;
+}
+
+std::optional<UnfinishedThread> unfinishedThread(BaseCheckpointSaver& saver, const ListedCheckpoint& head,
+                                                 const ThreadOutlook& indexed) {
+    Examined examined = examineOrReport(head, {});
+    tellIfOther(saver, head, examined, indexed);
+    return std::move(examined.thread);
 }
 
 std::vector<UnfinishedThread> BaseCheckpointSaver::unfinishedThreads() { return unfinishedThreads({}); }
 
 std::vector<UnfinishedThread> BaseCheckpointSaver::unfinishedThreads(const UnfinishedQuery& query) {
-    if (query.limit && *query.limit < 1)
-        throw InvalidArgumentError("unfinishedThreads: limit is 0; it must be at least 1");
-    for (const MetadataEntry& entry : query.metadata) {
-        const auto isSame = [&](const MetadataEntry& other) { return other.key == entry.key; };
-        if (std::ranges::count_if(query.metadata, isSame) == 1) continue;
-        throw InvalidArgumentError("unfinishedThreads: the filter names the metadata key '" + entry.key +
-                                   "' twice; name each key once");
-    }
+    return checkpoint::findUnfinished(*this, query, statusesOf(query.reason));
+}
+
+std::vector<UnfinishedThread> checkpoint::findUnfinished(BaseCheckpointSaver& saver, const UnfinishedQuery& query,
+                                                         ThreadStatuses statuses) {
+    check(query);
     std::vector<UnfinishedThread> found;
-    const auto take = [&](const ListedCheckpoint& head, bool* is_finished) {
-        bool nothing_is_due = false;
-        auto thread = examineOrReport(head, query.metadata, nothing_is_due);
-        if (is_finished != nullptr) *is_finished = nothing_is_due;
+    const auto take = [&](Examined&& examined) {
+        auto& thread = examined.thread;
         if (thread && (!query.reason || thread->reason == *query.reason)) found.push_back(std::move(*thread));
         return !query.limit || found.size() < *query.limit;
     };
-    if (!forEachOpen(*this, query.after_thread_id, take)) {
-        forEachHead({.after_thread_id = query.after_thread_id, .with_writes = true}, page_size,
-                    [&](const ListedCheckpoint& head) { return take(head, nullptr); });
+    if (!query.thread_ids.empty()) {
+        forEachNamed(saver, query, take);
+    } else if (!forEachOpen(saver, query, statuses, take)) {
+        saver.forEachHead({.after_thread_id = query.after_thread_id, .with_writes = true}, page_size,
+                          [&](const ListedCheckpoint& head) { return take(examineOrReport(head, query.metadata)); });
     }
     return found;
 }

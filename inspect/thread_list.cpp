@@ -12,7 +12,7 @@ namespace {
 
 // So few are read whole: what they count to is then exact.
 constexpr std::size_t few_threads = 2000;
-// An open thread may be newer than its place in an index by about a second.
+// A thread may be newer than its place in an index by about a second.
 constexpr std::chrono::seconds slack{2};
 
 ThreadView viewOf(const UnfinishedThread& thread) {
@@ -152,7 +152,7 @@ std::vector<std::pair<ThreadPlace, ThreadView>> readViews(BaseCheckpointSaver& s
     for (const ListedCheckpoint& head : saver.list(query)) {
         while (at != threads.end() && at->place.thread_id != head.thread_id) ++at;
         if (at == threads.end()) break;
-        const auto unfinished = unfinishedThread(head);
+        const auto unfinished = unfinishedThread(saver, head, at->outlook);
         auto view = taker.take(head, unfinished ? viewOf(*unfinished) : viewOf(head));
         if (view) views.emplace_back(at->place, std::move(*view));
     }
@@ -164,22 +164,40 @@ std::vector<IndexedThread> worthReading(const std::vector<IndexedThread>& thread
     std::vector<IndexedThread> worth;
     for (const IndexedThread& thread : threads) {
         const bool is_named = !filter.text || thread.place.thread_id.find(*filter.text) != std::string::npos;
-        if (is_named || !thread.is_finished) worth.push_back(thread);
+        if (is_named || thread.outlook.status != ThreadStatus::finished) worth.push_back(thread);
     }
     return worth;
+}
+
+// Where the index has threads of a status that a filter names. Threads of which it knows nothing may have any, and a
+// damaged one has that of before.
+ThreadStatuses statusesOf(const ThreadFilter& filter) {
+    if (!filter.status) return ThreadStatuses::all();
+    if (*filter.status == "open") return ThreadStatuses::open();
+    if (*filter.status == "in_flight") return ThreadStatus::unknown;
+    if (*filter.status == "done") return {ThreadStatus::finished, ThreadStatus::unknown};
+    for (const ThreadStatus status : all_thread_statuses) {
+        if (toString(status) == *filter.status) return ThreadStatuses(ThreadStatus::unknown) | status;
+    }
+    return ThreadStatuses::all();
+}
+
+std::string shownName(ThreadStatus status) {
+    if (status == ThreadStatus::unknown) return "in_flight";
+    if (status == ThreadStatus::finished) return "done";
+    return toString(status);
 }
 
 ThreadList listNewest(BaseCheckpointSaver& saver, const ThreadFilter& filter, const ThreadCounts& counts) {
     const Taker taker(filter);
     ThreadList list;
-    if (counts.open > 0) list.counts["open"] = counts.open;
-    if (counts.finished > 0) list.counts["done"] = counts.finished;
+    for (const ThreadStatus status : all_thread_statuses) {
+        if (counts[status] > 0) list.counts[shownName(status)] = counts[status];
+    }
+    if (counts.open() > 0) list.counts["open"] = counts.open();
     const bool passes_over = filter.text || !filter.metadata.empty();
     const std::size_t page_size = passes_over ? rows_a_page : std::min(filter.limit, rows_a_page - 1) + 1;
-    NewestThreadsQuery query{.is_finished = {}, .before = filter.before, .limit = page_size};
-    // A thread that is done may be among the open ones, until somebody has looked; no other is among the finished.
-    if (filter.status && *filter.status != "done" && *filter.status != "damaged" && *filter.status != "sealed")
-        query.is_finished = false;
+    NewestThreadsQuery query{.statuses = statusesOf(filter), .before = filter.before, .limit = page_size};
     for (;;) {
         const auto page = saver.newestThreads(query);
         if (!page || page->empty()) return list;
@@ -210,7 +228,7 @@ MetadataEntry metadataEntryOf(const std::string& text) {
 
 ThreadList listThreadsOf(BaseCheckpointSaver& saver, const ThreadFilter& filter) {
     const auto counts = saver.countThreads(ThreadList::counted_max);
-    if (!counts || counts->open + counts->finished <= few_threads) return listAll(saver, filter);
+    if (!counts || counts->open() + counts->finished() <= few_threads) return listAll(saver, filter);
     return listNewest(saver, filter, *counts);
 }
 

@@ -35,8 +35,9 @@ struct ThreadList {
     std::vector<ThreadView> threads;
     /// Where the next page begins; none: there is no more.
     std::optional<ThreadPlace> next;
-    /// Of a store with few threads: of all that the filter takes, `status` left out, by status. Else of all threads, by
-    /// "open" and "done", of each at most `counted_max`.
+    /// Of a store with few threads: of all that the filter takes, `status` left out, by status. Else of all threads, as
+    /// the index has them, and those that are not "done" once more as "open": of each status at most `counted_max`.
+    /// Threads of which the index knows nothing count as "in_flight".
     std::map<std::string, std::uint64_t> counts;
     static constexpr std::size_t counted_max = 10'000;
 };
@@ -46,7 +47,8 @@ struct ThreadList {
 MetadataEntry metadataEntryOf(const std::string& text);
 
 /// Threads of a store. Cost: with an index of threads, a look at its entries and a read of the newest checkpoint of
-/// each thread that is looked at, which are those shown and those that the filter leaves out before them. Of a store
+/// each thread that is looked at: those shown, and those that the filter leaves out before them, among the threads of
+/// the status that it names and those of which the index knows nothing, whom it is then told of. Of a store
 /// without one, or with few threads, a read of the newest checkpoint of every thread. Memory for one page.
 ThreadList listThreadsOf(BaseCheckpointSaver& saver, const ThreadFilter& filter);
 

@@ -49,18 +49,40 @@ std::optional<bool> Flow::Impl::cancelLive(const std::string& run_id) const {
     return session->storeCancel([&] { return graph.cancelThread(threadOf(run_id), {.ends_run = false}); });
 }
 
-std::vector<Flow::DueRun> Flow::Impl::dueRuns() const {
+std::vector<UnfinishedThread> Flow::Impl::sleepingThreads(std::chrono::system_clock::time_point until) const {
+    constexpr std::size_t page_size = 256;
+    const std::string prefix = threadNameOf("");
+    UnfinishedQuery query{.reason = Unfinished::sleeping};
+    DueThreadsQuery page{.until = until, .after = {}, .limit = page_size};
+    for (bool is_last = false; !is_last;) {
+        const auto due = saver->dueThreads(page);
+        if (!due) return saver->unfinishedThreads(query);  // the saver has no index
+        for (const DueThread& thread : *due) {
+            if (thread.thread_id.starts_with(prefix)) query.thread_ids.push_back(thread.thread_id);
+        }
+        is_last = due->size() < page_size;
+        if (!is_last) page.after = due->back();
+    }
+    if (query.thread_ids.empty()) return {};
+    return saver->unfinishedThreads(query);
+}
+
+std::vector<Flow::DueRun> Flow::Impl::dueRuns(std::chrono::system_clock::time_point until) const {
     std::vector<DueRun> due;
     if (!saver) return due;
     const std::string prefix = threadNameOf("");
-    for (const Unfinished reason : {Unfinished::sleeping, Unfinished::in_flight}) {
-        for (UnfinishedThread& thread : saver->unfinishedThreads({.reason = reason})) {
-            if (!thread.thread_id.starts_with(prefix)) continue;
+    const auto take = [&](const std::vector<UnfinishedThread>& threads) {
+        for (const UnfinishedThread& thread : threads) {
+            if (!thread.thread_id.starts_with(prefix) || (thread.wake_at && *thread.wake_at > until)) continue;
             DueRun one{thread.thread_id.substr(prefix.size()), thread.wake_at};
             const stategraph::detail::LockGuard lock(mutex);
             if (!live.contains(one.run_id)) due.push_back(std::move(one));
         }
-    }
+    };
+    // First, as it finds sleeping threads of which the index does not know.
+    const std::vector<UnfinishedThread> left = saver->unfinishedThreads({.reason = Unfinished::in_flight});
+    take(sleepingThreads(until));
+    take(left);
     return due;
 }
 
@@ -288,7 +310,9 @@ std::string Flow::snapshot(const std::string& run_id, CheckpointId at) const {
 
 std::vector<ListedRun> Flow::list(const RunQuery& query) const { return listRuns(*impl_, query); }
 
-std::vector<Flow::DueRun> Flow::dueRuns() const { return impl_->dueRuns(); }
+std::vector<Flow::DueRun> Flow::dueRuns(std::chrono::system_clock::time_point until) const {
+    return impl_->dueRuns(until);
+}
 
 std::vector<CheckpointId> Flow::history(const std::string& run_id) const {
     std::vector<CheckpointId> ids;

@@ -1,5 +1,6 @@
 #pragma once
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
@@ -69,7 +70,8 @@ struct Flow::Impl {
     std::vector<Question> questionOfLabel(const std::string& run_id, std::vector<Question> open,
                                           const ResumeTarget& target) const;
 
-    std::vector<DueRun> dueRuns() const;
+    std::vector<DueRun> dueRuns(std::chrono::system_clock::time_point until) const;
+    std::vector<UnfinishedThread> sleepingThreads(std::chrono::system_clock::time_point until) const;
 };
 
 }  // namespace stategraph::workflow

@@ -1,6 +1,10 @@
 #include "workflow/listing.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include <stategraph/error.hpp>
 
@@ -39,23 +43,66 @@ std::optional<ListedRun> runOf(const Flow::Impl& flow, const RunQuery& query, Li
     return run;
 }
 
+// Whether a run with such a status has something due, so that its thread is open.
+bool isOfOpenThread(RunStatus status) noexcept {
+    return status == RunStatus::running || status == RunStatus::waiting || status == RunStatus::suspended;
+}
+
+/// The heads of a workflow's threads in the order of listings, in pages: of open threads alone if only those are asked
+/// for and the saver has an index of threads.
+class Heads {
+public:
+    Heads(const Flow::Impl& flow, const RunQuery& query)
+        : saver_(*flow.saver),
+          prefix_(flow.threadNameOf("")),
+          is_open_(!query.status.empty() && std::ranges::all_of(query.status, isOfOpenThread) &&
+                   saver_.openThreads({.limit = 0}).has_value()) {
+        if (!query.after_run_id.empty()) after_ = flow.threadNameOf(query.after_run_id);
+    }
+
+    bool isLast() const noexcept { return is_last_; }
+    std::vector<ListedCheckpoint> next() { return is_open_ ? nextOpen() : nextOfAll(); }
+    std::string_view prefix() const noexcept { return prefix_; }
+
+private:
+    std::vector<ListedCheckpoint> nextOfAll() {
+        auto heads = saver_.list({.checkpoint_ns = "", .limit = page_size, .heads = true, .after_thread_id = after_});
+        is_last_ = heads.size() < page_size;
+        if (!heads.empty()) after_ = heads.back().thread_id;
+        std::erase_if(heads, [&](const ListedCheckpoint& head) { return !head.thread_id.starts_with(prefix_); });
+        return heads;
+    }
+    std::vector<ListedCheckpoint> nextOpen() {
+        const auto open = saver_.openThreads({.after_thread_id = after_, .limit = page_size});
+        is_last_ = !open || open->size() < page_size;
+        if (!open || open->empty()) return {};
+        after_ = open->back().place.thread_id;
+        ListQuery query{.checkpoint_ns = "", .heads = true};
+        for (const IndexedThread& thread : *open) {
+            if (thread.place.thread_id.starts_with(prefix_)) query.thread_ids.push_back(thread.place.thread_id);
+        }
+        return query.thread_ids.empty() ? std::vector<ListedCheckpoint>() : saver_.list(query);
+    }
+
+    BaseCheckpointSaver& saver_;
+    std::string prefix_;
+    bool is_open_;
+    std::optional<std::string> after_ = {};
+    bool is_last_ = false;
+};
+
 }  // namespace
 
 std::vector<ListedRun> listRuns(const Flow::Impl& flow, const RunQuery& query) {
     if (query.limit == 0U) throw InvalidArgumentError("a list of runs needs a limit of at least 1, or none");
     std::vector<ListedRun> runs;
     if (!flow.saver) return runs;
-    const std::string prefix = flow.threadNameOf("");
-    ListQuery page{.checkpoint_ns = "", .limit = page_size, .heads = true};
-    if (!query.after_run_id.empty()) page.after_thread_id = flow.threadNameOf(query.after_run_id);
-    for (bool is_last = false; !is_last;) {
-        const std::vector<ListedCheckpoint> heads = flow.saver->list(page);
-        is_last = heads.size() < page_size;
-        if (!heads.empty()) page.after_thread_id = heads.back().thread_id;
-        for (const ListedCheckpoint& head : heads) {
-            if (!head.thread_id.starts_with(prefix)) continue;
-            ListedRun listed{
-                .run_id = head.thread_id.substr(prefix.size()), .changed_at = head.id.time(), .checkpoint_id = head.id};
+    Heads heads(flow, query);
+    while (!heads.isLast()) {
+        for (const ListedCheckpoint& head : heads.next()) {
+            ListedRun listed{.run_id = head.thread_id.substr(heads.prefix().size()),
+                             .changed_at = head.id.time(),
+                             .checkpoint_id = head.id};
             if (!isInTime(query, listed.changed_at)) continue;
             auto run = runOf(flow, query, std::move(listed), head.damaged);
             if (run) runs.push_back(std::move(*run));

@@ -33,7 +33,7 @@ Bell::Time Waker::Impl::resumeDue(const std::stop_token& stop) {
     Bell::Time next = std::chrono::system_clock::now() + std::min(options.poll_interval, longest);
     for (const Flow& flow : flows) {
         try {
-            for (const Flow::DueRun& due : flow.dueRuns()) {
+            for (const Flow::DueRun& due : flow.dueRuns(next)) {
                 if (stop.stop_requested()) return next;
                 if (!due.at && !options.takes_left_runs) continue;
                 if (due.at && *due.at > std::chrono::system_clock::now()) {

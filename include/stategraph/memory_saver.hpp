@@ -48,9 +48,9 @@ public:
     /// At most 256 descriptions, 16 MiB together; more are not kept.
     void putGraph(const GraphFingerprint& fingerprint, std::string_view bytes) override;
     std::optional<std::string> getGraph(const GraphFingerprint& fingerprint) override;
-    std::optional<std::vector<std::string>> openThreads(const std::optional<std::string>& after_thread_id,
-                                                        std::size_t limit) override;
+    std::optional<std::vector<IndexedThread>> openThreads(const OpenThreadsQuery& query) override;
     std::optional<std::vector<IndexedThread>> newestThreads(const NewestThreadsQuery& query) override;
+    std::optional<std::vector<DueThread>> dueThreads(const DueThreadsQuery& query) override;
     std::optional<ThreadCounts> countThreads(std::size_t most) override;
     /// Rows and names exactly, and an estimate of what finding them takes; what the limit is about. The space that
     /// vectors and chunks have in reserve is not in it.

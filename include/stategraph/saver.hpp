@@ -1,4 +1,6 @@
 #pragma once
+#include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,6 +15,7 @@
 #include <stategraph/detail/known_graphs.hpp>
 #include <stategraph/graph_fingerprint.hpp>
 #include <stategraph/ids.hpp>
+#include <stategraph/thread_status.hpp>
 
 namespace stategraph {
 
@@ -52,10 +55,13 @@ struct PutRequest {
     std::span<const WriteRow> writes;
     /// Return only when it is on disk (fsync), not only handed to the operating system.
     bool sync = false;
-    /// Of the thread's own log (namespace ""): after this request nothing is due at its newest commit. False says only
-    /// that the writer does not know. Savers with an index of threads keep it in the same atomic write; with neither
-    /// commits nor writes it is all that the request stores.
-    bool leaves_finished = false;
+    /// Of the thread's own log (namespace ""): what the thread waits for after this request. By default the writer does
+    /// not know. Savers with an index of threads keep it in the same atomic write; with neither commits nor writes it
+    /// is all that the request stores.
+    ThreadOutlook outlook = {};
+    /// Pending writes that are compared and not written: the request is refused with ConcurrentUpdateError unless each
+    /// row holds its `expected`, which is given; `bytes` is not used.
+    std::span<const WriteRow> compared = {};
 };
 
 /// Owned rows, as savers return them.
@@ -112,31 +118,63 @@ struct ListQuery {
 
 /// A thread's place in the order of an index.
 struct ThreadPlace {
-    /// Of a finished thread its newest commit. Of an open one a commit that is at most about a second older.
+    /// The thread's newest commit. Of ThreadStatus::unknown a commit that is at most about a second older.
     CheckpointId since;
     std::string thread_id;
     friend auto operator<=>(const ThreadPlace&, const ThreadPlace&) = default;
 };
 
-/// Threads as an index knows them.
+/// A thread as an index knows it.
 struct IndexedThread {
     ThreadPlace place;
-    /// Nothing is due in it. False: it is open, that is, something may be due; its newest checkpoint tells.
-    bool is_finished = false;
+    ThreadOutlook outlook;
+};
+
+struct OpenThreadsQuery {
+    /// `finished` among them has no effect.
+    ThreadStatuses statuses = ThreadStatuses::open();
+    /// Only those after this one in the order of listings; none: from the first on.
+    std::optional<std::string> after_thread_id = {};
+    /// At most this many.
+    std::size_t limit = 50;
 };
 
 struct NewestThreadsQuery {
-    /// none: both.
-    std::optional<bool> is_finished = {};
+    ThreadStatuses statuses = ThreadStatuses::all();
     /// Only those behind this one; none: from the newest on.
     std::optional<ThreadPlace> before = {};
     /// At most this many.
     std::size_t limit = 50;
 };
 
+/// A sleeping thread and its wake time. They are ordered by time, then by name.
+struct DueThread {
+    std::chrono::system_clock::time_point due;
+    std::string thread_id;
+    friend auto operator<=>(const DueThread&, const DueThread&) = default;
+};
+
+struct DueThreadsQuery {
+    /// Only those whose wake time is not later.
+    std::chrono::system_clock::time_point until = std::chrono::system_clock::time_point::max();
+    /// Only those after this one; none: from the first on.
+    std::optional<DueThread> after = {};
+    /// At most this many.
+    std::size_t limit = 50;
+};
+
+/// How many threads an index has of each status.
 struct ThreadCounts {
-    std::size_t open = 0;
-    std::size_t finished = 0;
+    std::array<std::size_t, all_thread_statuses.size()> by_status = {};
+
+    std::size_t& operator[](ThreadStatus status) noexcept { return by_status[static_cast<std::size_t>(status)]; }
+    std::size_t operator[](ThreadStatus status) const noexcept { return by_status[static_cast<std::size_t>(status)]; }
+    std::size_t finished() const noexcept { return (*this)[ThreadStatus::finished]; }
+    std::size_t open() const noexcept {
+        std::size_t count = 0;
+        for (const std::size_t each : by_status) count += each;
+        return count - finished();
+    }
 };
 
 struct ListedCheckpoint {
@@ -259,25 +297,27 @@ public:
         }
     }
 
-    /// An index of threads, which a saver may keep: those in whose own log nothing is due, as its writers have said
-    /// (PutRequest::leaves_finished), and all others, which are open. All three return none if it keeps none, or has
-    /// none of a database of an older version that is open read-only; callers then read every thread. Threads without a
-    /// commit in their own log are not in it.
+    /// An index of threads, which a saver may keep: what each thread waits for, as its writers have said
+    /// (PutRequest::outlook). The four functions return none if the saver keeps none, or has none of a database of an
+    /// older version that is open read-only; callers then read every thread. Threads without a commit in their own log
+    /// are not in it. It is a hint: callers read the newest checkpoint of each thread before they say anything of it.
     ///
-    /// The names of open threads in the order of listings, from the first one after `after_thread_id` (none: from the
-    /// beginning), at most `limit`. Cost: what is returned.
-    virtual std::optional<std::vector<std::string>> openThreads(const std::optional<std::string>& after_thread_id,
-                                                                std::size_t limit);
+    /// Open threads, which are those that are not known to be finished, in the order of listings. Cost: what is
+    /// returned.
+    virtual std::optional<std::vector<IndexedThread>> openThreads(const OpenThreadsQuery& query);
     /// The newest first. A thread that is written to meanwhile may be returned twice or not at all. Cost: what is
     /// returned.
     virtual std::optional<std::vector<IndexedThread>> newestThreads(const NewestThreadsQuery& query);
-    /// How many there are; of each kind at most `most` are counted. Cost: a short step for each that is counted.
+    /// Sleeping threads, the first to wake first. Cost: what is returned.
+    virtual std::optional<std::vector<DueThread>> dueThreads(const DueThreadsQuery& query);
+    /// How many there are; of each status at most `most` are counted. Cost: a short step for each that is counted.
     virtual std::optional<ThreadCounts> countThreads(std::size_t most);
 
     /// Threads whose newest checkpoint has pending work, and why it pends (stategraph/unfinished.hpp). A thread that
     /// cannot be read is among them, as Unfinished::damaged, and stops nothing. Reads the newest checkpoints of open
-    /// threads, in pages, and tells the saver which of them are finished; so a thread that was finished, and then was
-    /// damaged, is not among them. Of a saver without an index it reads those of all threads.
+    /// threads, in pages, and tells the saver where its index is wrong; so a thread that was finished, and then was
+    /// damaged, is not among them. For one reason alone it reads threads of that status and of ThreadStatus::unknown.
+    /// Of a saver without an index it reads those of all threads.
     std::vector<UnfinishedThread> unfinishedThreads();
     std::vector<UnfinishedThread> unfinishedThreads(const UnfinishedQuery& query);
 

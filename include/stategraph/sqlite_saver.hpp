@@ -62,9 +62,9 @@ public:
     std::size_t prune(const PruneRequest& request) override;
     void putGraph(const GraphFingerprint& fingerprint, std::string_view bytes) override;
     std::optional<std::string> getGraph(const GraphFingerprint& fingerprint) override;
-    std::optional<std::vector<std::string>> openThreads(const std::optional<std::string>& after_thread_id,
-                                                        std::size_t limit) override;
+    std::optional<std::vector<IndexedThread>> openThreads(const OpenThreadsQuery& query) override;
     std::optional<std::vector<IndexedThread>> newestThreads(const NewestThreadsQuery& query) override;
+    std::optional<std::vector<DueThread>> dueThreads(const DueThreadsQuery& query) override;
     std::optional<ThreadCounts> countThreads(std::size_t most) override;
     /// What the pages in use take. Those that deleting and pruning have freed do not count: later commits use them
     /// again, and the file gets smaller by SQL's VACUUM alone.

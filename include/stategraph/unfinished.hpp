@@ -53,6 +53,8 @@ struct UnfinishedQuery {
     std::optional<std::string> after_thread_id = {};
     /// At most this many; at least 1.
     std::optional<std::size_t> limit = {};
+    /// If not empty: only these threads, in this order, whatever `after_thread_id` says.
+    std::vector<std::string> thread_ids = {};
     /// Only threads whose newest checkpoint has all of these entries in its metadata, with equal values: what the run
     /// that made it was given (RunConfig::metadata). A checkpoint of an edit has none; that of `cancelThread` keeps
     /// those before it. A damaged thread has none either.
@@ -63,5 +65,10 @@ struct UnfinishedQuery {
 /// due there, or the thread was cancelled. One that cannot be read is Unfinished::damaged. Cost: that of reading the
 /// commit and its pending writes.
 std::optional<UnfinishedThread> unfinishedThread(const ListedCheckpoint& head);
+
+/// The same of a thread that an index lists as `indexed`; tells the saver if it waits for something else. What fails
+/// there is passed over.
+std::optional<UnfinishedThread> unfinishedThread(BaseCheckpointSaver& saver, const ListedCheckpoint& head,
+                                                 const ThreadOutlook& indexed);
 
 }  // namespace stategraph

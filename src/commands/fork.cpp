@@ -132,7 +132,7 @@ CheckpointId putFork(BaseCheckpointSaver& saver, const Config& config, const For
                             .commits = {&commit, 1},
                             .writes = writes,
                             .sync = options.durability == Durability::sync,
-                            .leaves_finished = writes.empty()});
+                            .outlook = {forked.run.empty() ? ThreadStatus::finished : ThreadStatus::edited, {}}});
     return id;
 }
 

@@ -122,15 +122,27 @@ public:
     /// Errors: ConcurrentUpdateError, SaverError; with async durability perhaps one call later.
     void commit(const CommitStep& step);
 
-    /// Stores a task's record under a checkpoint. Safe from several threads.
-    void putTask(CheckpointId checkpoint_id, std::string_view path, std::string_view record);
+    /// Stores a task's record under a checkpoint. `outlook`: what the thread waits for then, if that is known. Safe
+    /// from several threads.
+    void putTask(CheckpointId checkpoint_id, std::string_view path, std::string_view record,
+                 const ThreadOutlook& outlook = {});
     /// Stores several at once; an `expected` that does not hold is a ConcurrentUpdateError.
-    void putTasks(std::span<const WriteRow> rows);
-    /// A task's, but together with the next commit.
-    void putTaskWithCommit(CheckpointId checkpoint_id, std::string path, std::string record);
+    void putTasks(std::span<const WriteRow> rows, const ThreadOutlook& outlook = {});
+    /// A task's, but together with the next commit. `outlook`: what the thread waits for after that commit; none: as
+    /// the commit says.
+    void putTaskWithCommit(CheckpointId checkpoint_id, std::string path, std::string record,
+                           std::optional<ThreadOutlook> outlook = {});
 
-    /// Exit: stores the newest checkpoint if there is one to store, and the records kept.
-    void flush(const CommitStep& current);
+    /// Exit: stores the newest checkpoint if there is one to store, and the records kept. `outlook`: what the thread
+    /// waits for then, if something is due.
+    void flush(const CommitStep& current, const ThreadOutlook& outlook);
+    /// Says what the thread waits for, if the pending writes are as `compared`. It is for the index of threads alone,
+    /// so what fails is passed over. After everything is stored.
+    void tell(const ThreadOutlook& outlook, std::span<const WriteRow> compared) noexcept;
+    /// What the last request that was stored said.
+    ThreadStatus told() const noexcept { return told_.load(std::memory_order_relaxed); }
+    /// Whether a pending write of this run could not be stored.
+    bool hasLostWrites() const noexcept { return has_lost_writes_.load(std::memory_order_relaxed); }
     /// Returns when everything is stored; reports what went wrong.
     void wait();
 
@@ -159,7 +171,8 @@ private:
     std::string_view nameWrites(std::string_view writes);
     std::string encodeUnknown(const checkpoint::FoldedChannel& channel) const;
     void addUnknownChannels(OperationLog& log);
-    void put(CheckpointId id, CheckpointId parent, CheckpointId base, std::string_view bytes, bool has_due);
+    void put(CheckpointId id, CheckpointId parent, CheckpointId base, std::string_view bytes,
+             const ThreadOutlook& outlook);
     void countSizes(bool snapshot, std::size_t bytes);
     void noteOperation(detail::ChannelIndex channel, checkpoint::LogOp op);
     void dropKeptRows();
@@ -197,6 +210,9 @@ private:
         SG_GUARDED_BY(mutex_);  // by checkpoint, by path
 
     std::vector<Row> rows_with_commit_;
+    std::optional<ThreadOutlook> outlook_with_commit_;
+    std::atomic<ThreadStatus> told_ = ThreadStatus::unknown;
+    std::atomic<bool> has_lost_writes_ = false;
     std::atomic<bool> keeps_rows_ = false;  // false: kept_rows_ is empty
     detail::Mutex mutex_;
     std::optional<PutQueue> queue_;  // if the saver is slow

@@ -31,7 +31,12 @@ std::optional<bool> noteCancel(BaseCheckpointSaver& saver, const LogName& log, b
     checkpoint::writeTask(at.commit.id, fields, record);
     const WriteRow row{at.commit.id, checkpoint::run_path, record};
     try {
-        saver.putWrites(log, head, {&row, 1}, sync);
+        saver.put({.log = log,
+                   .expected_head = head,
+                   .commits = {},
+                   .writes = {&row, 1},
+                   .sync = sync,
+                   .outlook = {ThreadStatus::finished, {}}});
     } catch (const ConcurrentUpdateError&) {
         return {};
     }

@@ -5,6 +5,7 @@
 #include <stategraph/error.hpp>
 #include <stategraph/runtime.hpp>
 
+#include "checkpoint/outlook.hpp"
 #include "src/commit/restore.hpp"
 #include "src/commit/task_record.hpp"
 #include "src/commit/visit.hpp"
@@ -261,7 +262,8 @@ void Editor::noteEdit(LogWriter& writer, CheckpointId id) const {
     fields.node = run_word_;
     std::string record;
     checkpoint::writeTask(id, fields, record);
-    writer.putTaskWithCommit(id, std::string(checkpoint::run_path), std::move(record));
+    writer.putTaskWithCommit(id, std::string(checkpoint::run_path), std::move(record),
+                             checkpoint::outlookOfRun(run_word_));
 }
 
 Config Editor::commit(OperationLog operations, Source source) {

@@ -2,9 +2,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <stategraph/error.hpp>
 
+#include "checkpoint/find_unfinished.hpp"
 #include "checkpoint/fold.hpp"
 #include "src/run/invoke.hpp"
 
@@ -18,7 +24,75 @@ struct Recovery {
     const Core& core;
     BaseCheckpointSaver& saver;
     const RecoverOptions& options;
-    std::vector<RecoveredThread> threads;
+    std::chrono::system_clock::time_point now = core.ids().now();
+    RecoverReport report = {};
+    std::vector<RecoveredThread> threads = {};  // under way
+
+    bool takes(const UnfinishedThread& thread) const {
+        const bool wakes = thread.reason == Unfinished::sleeping && thread.wake_at <= now;
+        const bool is_damaged = thread.reason == Unfinished::damaged;
+        const bool was_edited = options.edited && thread.reason == Unfinished::edited;
+        if (thread.reason != Unfinished::in_flight && !wakes && !was_edited && !is_damaged) return false;
+        return !options.only || options.only(thread);
+    }
+
+    void leave(const UnfinishedThread& thread) {
+        CorruptCheckpointError error(thread.error);
+        std::string why = "it is left alone: " + thread.error;
+        report.push_back({.thread_id = thread.thread_id,
+                          .status = {},
+                          .error = std::make_exception_ptr(std::move(error)),
+                          .why = std::move(why)});
+    }
+
+    void run(const std::vector<UnfinishedThread>& found) {
+        threads.clear();
+        for (const UnfinishedThread& thread : found) {
+            if (!takes(thread)) continue;
+            if (thread.reason == Unfinished::damaged) {
+                leave(thread);
+            } else {
+                threads.push_back({.thread_id = thread.thread_id, .status = {}, .error = {}, .why = {}});
+            }
+        }
+        const auto runOne = [](void* self, std::size_t i) {
+            auto& all = *static_cast<Recovery*>(self);
+            all.runOne(all.threads[i]);
+        };
+        core.executor().forEach(threads.size(), options.concurrency, runOne, this);
+        std::move(threads.begin(), threads.end(), std::back_inserter(report));
+    }
+
+    // Threads of which nothing is known, or that were edited. Of a saver without an index: all.
+    void runOpen() {
+        UnfinishedQuery query{.reason = {}, .after_thread_id = {}, .limit = page_size};
+        ThreadStatuses statuses = ThreadStatus::unknown;
+        if (options.edited) statuses = statuses | ThreadStatus::edited;
+        for (;;) {
+            const std::vector<UnfinishedThread> found = checkpoint::findUnfinished(saver, query, statuses);
+            run(found);
+            if (found.size() < page_size) return;
+            query.after_thread_id = found.back().thread_id;
+        }
+    }
+
+    // Those that sleep, and are to wake by now: that sleep again meanwhile, for later.
+    void runDue() {
+        std::set<std::string> taken;
+        for (const RecoveredThread& thread : report) taken.insert(thread.thread_id);
+        DueThreadsQuery query{.until = now, .after = {}, .limit = page_size};
+        for (;;) {
+            const auto due = saver.dueThreads(query);
+            if (!due || due->empty()) return;
+            UnfinishedQuery of;
+            for (const DueThread& thread : *due) {
+                if (taken.insert(thread.thread_id).second) of.thread_ids.push_back(thread.thread_id);
+            }
+            if (!of.thread_ids.empty()) run(saver.unfinishedThreads(of));
+            if (due->size() < page_size) return;
+            query.after = due->back();
+        }
+    }
 
     // Why a thread is not this graph's to run; empty if it is.
     std::string othersReason(const std::string& thread_id) const {
@@ -58,38 +132,10 @@ RecoverReport recover(const Core& core, const RecoverOptions& options) {
     BaseCheckpointSaver* const saver = engine::saverOf(core);
     if (saver == nullptr)
         throw MissingCheckpointerError("there is nothing to recover: the graph was compiled without a checkpointer");
-    RecoverReport report;
-    const std::chrono::system_clock::time_point now = core.ids().now();
-    UnfinishedQuery query{.reason = {}, .after_thread_id = {}, .limit = page_size};
-    for (;;) {
-        const std::vector<UnfinishedThread> found = saver->unfinishedThreads(query);
-        Recovery recovery{core, *saver, options, {}};
-        for (const UnfinishedThread& thread : found) {
-            const bool wakes = thread.reason == Unfinished::sleeping && thread.wake_at <= now;
-            const bool is_damaged = thread.reason == Unfinished::damaged;
-            const bool was_edited = options.edited && thread.reason == Unfinished::edited;
-            if (thread.reason != Unfinished::in_flight && !wakes && !was_edited && !is_damaged) continue;
-            if (options.only && !options.only(thread)) continue;
-            if (is_damaged) {
-                CorruptCheckpointError error(thread.error);
-                std::string why = "it is left alone: " + thread.error;
-                report.push_back({.thread_id = thread.thread_id,
-                                  .status = {},
-                                  .error = std::make_exception_ptr(std::move(error)),
-                                  .why = std::move(why)});
-                continue;
-            }
-            recovery.threads.push_back({.thread_id = thread.thread_id, .status = {}, .error = {}, .why = {}});
-        }
-        const auto runOne = [](void* self, std::size_t i) {
-            auto& all = *static_cast<Recovery*>(self);
-            all.runOne(all.threads[i]);
-        };
-        core.executor().forEach(recovery.threads.size(), options.concurrency, runOne, &recovery);
-        std::move(recovery.threads.begin(), recovery.threads.end(), std::back_inserter(report));
-        if (found.size() < page_size) return report;
-        query.after_thread_id = found.back().thread_id;
-    }
+    Recovery recovery{.core = core, .saver = *saver, .options = options};
+    recovery.runOpen();
+    recovery.runDue();
+    return std::move(recovery.report);
 }
 
 }  // namespace stategraph::detail

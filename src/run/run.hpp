@@ -40,8 +40,9 @@ private:
 /// The row of the root's checkpoint that says how a run on it ended (checkpoint::run_path).
 struct EndRow {
     std::string_view if_it_throws = checkpoint::run_failed;
-    bool says_running = false;  // of this checkpoint: a run went on over the end that it told of
-    bool has_due = false;       // tasks, at this checkpoint; under the claim's lock, as a cancel looks at it
+    bool says_running = false;   // of this checkpoint: a run went on over the end that it told of
+    bool has_due = false;        // tasks, at this checkpoint; under the claim's lock, as a cancel looks at it
+    ThreadOutlook outlook = {};  // what the row says of the thread, if it is stored
 };
 
 /// One run of a graph in one namespace: a state machine that whoever drives it feeds with executed tasks.
@@ -167,9 +168,13 @@ private:
     bool leftSome() const noexcept;
     void noteEnd();
     void storeEnd();
-    void flush();
-    void flushQuietly() noexcept;
+    void flush(const ThreadOutlook& outlook);
+    void flushQuietly(const ThreadOutlook& outlook) noexcept;
     void note(std::string_view end);
+    ThreadOutlook outlookAfter(std::string_view end) const;
+    ThreadOutlook outlookOfTasks() const noexcept;
+    ThreadOutlook outlookNow() const noexcept;
+    void tellIndex() noexcept;
     std::string noteRecord(std::string_view end) const;
     void takeCancels();
     bool storeCancel();

@@ -3,6 +3,7 @@
 
 #include <stategraph/error.hpp>
 
+#include "checkpoint/outlook.hpp"
 #include "src/commit/open_questions.hpp"
 #include "src/commit/task_record.hpp"
 #include "src/run/run.hpp"
@@ -59,7 +60,8 @@ void Run::commit(Source source) {
             end_row_.has_due = !env_.plan.empty();
             if (env_.link == nullptr && end_row_.has_due && env_.shared.claim.isCancelled()) {
                 env_.log.putTaskWithCommit(env_.place.checkpoint, std::string(checkpoint::run_path),
-                                           noteRecord(checkpoint::thread_cancelled));
+                                           noteRecord(checkpoint::thread_cancelled),
+                                           outlookAfter(checkpoint::thread_cancelled));
             }
             if (source == Source::input)
                 prepareInput(core(), env_.schedule, env_.place.log(), env_.place.checkpoint, env_.place.step);
@@ -74,6 +76,7 @@ void Run::commit(Source source) {
         if (start_) start_->records.clear();
     }
     end_row_.says_running = false;
+    end_row_.outlook = {};
     env_.place.source = source;
     ++env_.place.step;
 }
@@ -132,8 +135,9 @@ void Run::storeEnd() {
     const bool keeps = env_.link == nullptr || isPaused() || env_.isPerThread();
     const CheckpointId before = env_.log.stored();
     const auto began = env_.observation ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
-    if (keeps) flush();
+    if (keeps) flush(outlookNow());
     env_.log.wait();
+    tellIndex();
     if (env_.observation) observeStored(before, env_.place.step - 1, began);
 }
 
@@ -164,29 +168,30 @@ void Run::fail() noexcept {
     } catch (...) {
         // The failure that is on its way out matters more; the thread counts as in flight.
     }
-    flushQuietly();
+    flushQuietly(outlookNow());
+    tellIndex();
     if (env_.observation) observeFailure();
     tellFailure();
 }
 
 void Run::leave() noexcept {
-    flushQuietly();
+    flushQuietly({});
     if (env_.observation) env_.observation.runEnds(Ending::left, env_.supersteps.begun, {});
     tellEnd(Ending::left, {}, {});
 }
 
-void Run::flush() {
+void Run::flush(const ThreadOutlook& outlook) {
     const auto storing = env_.link == nullptr ? env_.shared.claim.storing() : ThreadClaim::Storing();
-    env_.log.flush(commitStep(env_.place.source, env_.place.step - 1));
+    env_.log.flush(commitStep(env_.place.source, env_.place.step - 1), outlook);
 }
 
-void Run::flushQuietly() noexcept {
+void Run::flushQuietly(const ThreadOutlook& outlook) noexcept {
     try {
         // A state with half a superstep in it is nothing to go on from.
         const CheckpointId before = env_.log.stored();
         const auto began =
             env_.observation ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
-        if (!env_.superstep || !env_.superstep->isApplied()) flush();
+        if (!env_.superstep || !env_.superstep->isApplied()) flush(outlook);
         if (env_.observation) observeStored(before, env_.place.step - 1, began);
     } catch (...) {
     }
@@ -202,8 +207,73 @@ void Run::note(std::string_view end) {
     if (!hasSaver()) return;
     const auto storing = env_.shared.claim.storing();
     if (env_.shared.claim.isCancelled()) end = checkpoint::thread_cancelled;
-    env_.log.putTask(env_.place.checkpoint, checkpoint::run_path, noteRecord(end));
+    const ThreadOutlook outlook = outlookAfter(end);
+    env_.log.putTask(env_.place.checkpoint, checkpoint::run_path, noteRecord(end), outlook);
     end_row_.says_running = end == checkpoint::run_goes_on;
+    end_row_.outlook = outlook;
+}
+
+// What the thread waits for if its run's row says `end`.
+ThreadOutlook Run::outlookAfter(std::string_view end) const {
+    if (const auto outlook = checkpoint::outlookOfRun(end)) return *outlook;
+    const ThreadOutlook of_tasks = outlookOfTasks();
+    const bool fails = end == checkpoint::run_failed && of_tasks.status == ThreadStatus::failed;
+    return fails ? of_tasks : ThreadOutlook();
+}
+
+// What it waits for if the records of the tasks that the run stopped with say it alone. Tasks of which there is no
+// record, or may be none, are for another run.
+ThreadOutlook Run::outlookOfTasks() const noexcept {
+    if (env_.link != nullptr || !env_.superstep || env_.log.hasLostWrites()) return {};
+    bool has_failed = false;
+    bool has_asked = false;
+    for (const Task* task : env_.superstep->tasks()) {
+        if (task->isDone()) continue;
+        const TaskStatus how = task->progress.status();
+        if (how == TaskStatus::failed && task->record.error) {
+            has_failed = true;
+        } else if (how == TaskStatus::interrupted && !task->extra().asked.empty()) {
+            has_asked = true;
+        } else {
+            return {};
+        }
+    }
+    if (has_failed) return {ThreadStatus::failed, {}};
+    if (has_asked) return {ThreadStatus::interrupted, {}};
+    return {};
+}
+
+ThreadOutlook Run::outlookNow() const noexcept {
+    return end_row_.outlook.status != ThreadStatus::unknown ? end_row_.outlook : outlookOfTasks();
+}
+
+// Where no record said it for all tasks: of a superstep in which several asked, or one failed. Another process may have
+// stored an answer meanwhile, or resumed the thread, so all that it follows from is compared.
+void Run::tellIndex() noexcept {
+    if (env_.link != nullptr || !hasSaver()) return;
+    if (end_row_.outlook.status != ThreadStatus::unknown) return;  // its row told
+    const ThreadOutlook outlook = outlookOfTasks();
+    if (outlook.status == ThreadStatus::unknown || outlook.status == env_.log.told()) return;
+    try {
+        const auto storing = env_.shared.claim.storing();
+        if (env_.shared.claim.isCancelled()) return;
+        std::vector<std::string> paths;
+        for (const Task* task : env_.superstep->tasks()) {
+            if (task->isDone()) continue;
+            if (task->extra().stored_record.empty()) return;
+            paths.push_back(pathOf(topology(), task->planned));
+        }
+        std::vector<WriteRow> rows;
+        std::size_t row = 0;
+        for (const Task* task : env_.superstep->tasks()) {
+            if (!task->isDone()) rows.push_back({env_.place.checkpoint, paths[row++], {}, task->extra().stored_record});
+        }
+        rows.push_back({env_.place.checkpoint, checkpoint::command_path, {}, ""});
+        if (outlook.status == ThreadStatus::failed)
+            rows.push_back({env_.place.checkpoint, checkpoint::run_path, {}, ""});
+        env_.log.tell(outlook, rows);
+    } catch (...) {  // no memory: who lists threads finds out by itself
+    }
 }
 
 std::string Run::noteRecord(std::string_view end) const {
@@ -226,7 +296,8 @@ void Run::takeCancels() {
 // On the thread of whoever cancels, while tasks may run. False: nothing is due, so the run has ended by itself.
 bool Run::storeCancel() {
     if (end_row_.has_due)
-        env_.log.putTask(env_.place.checkpoint, checkpoint::run_path, noteRecord(checkpoint::thread_cancelled));
+        env_.log.putTask(env_.place.checkpoint, checkpoint::run_path, noteRecord(checkpoint::thread_cancelled),
+                         outlookAfter(checkpoint::thread_cancelled));
     return end_row_.has_due;
 }
 

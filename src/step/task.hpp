@@ -106,6 +106,7 @@ struct TaskExtra {
     CheckpointId inner_end;        // of a subgraph whose log lives with the thread: where its visit left it
     bool is_cached = false;        // its result is from the cache
     std::unique_ptr<Visit> visit;  // of a subgraph whose logs have keys
+    std::string stored_record;     // of one that stopped among several, if they are few: what is in the log
 };
 
 /// One task of the superstep under way.

@@ -10,6 +10,12 @@
 
 // What is kept and told of a task: its record, its events. Called on the thread that ran it.
 namespace stategraph::engine {
+namespace {
+
+// Of a superstep with more tasks the index of threads is not told what it stopped at.
+constexpr std::size_t told_tasks_max = 64;
+
+}  // namespace
 
 // Of a task that this run executes, up to now.
 void TaskEnv::noteTimes(Task& task) const {
@@ -55,8 +61,14 @@ std::string TaskEnv::encodeRecord(Task& task, bool finished) const {
 }
 
 void TaskEnv::storeRecord(Task& task, bool finished) {
-    log.putTask(place.checkpoint, pathOf(topology(), task.planned), encodeRecord(task, finished));
+    std::string record = encodeRecord(task, finished);
+    // The question of the only task is all that its thread waits for.
+    const bool is_question = link == nullptr && !finished && superstep->hasOneTask() && !task.extra().asked.empty();
+    const ThreadOutlook outlook{is_question ? ThreadStatus::interrupted : ThreadStatus::unknown, {}};
+    log.putTask(place.checkpoint, pathOf(topology(), task.planned), record, outlook);
     task.record.stored = true;
+    if (link == nullptr && !finished && superstep->tasks().size() <= told_tasks_max)
+        task.useExtra().stored_record = std::move(record);
 }
 
 void TaskEnv::storeEffect(const std::string& path, Effects::Entry entry) {

@@ -17,11 +17,12 @@ struct PutQueue::Job {
     std::string checkpoint_ns;
     CheckpointId expected_head;
     bool sync;
-    bool leaves_finished;
+    ThreadOutlook outlook;
     std::vector<std::string> bytes;
     std::vector<std::string> paths;
     std::vector<CommitRow> commits;
     std::vector<WriteRow> writes;
+    std::vector<WriteRow> compared;
 
     Job(PutQueue& owner, BaseCheckpointSaver& to, const PutRequest& request)
         : queue(&owner),
@@ -30,9 +31,9 @@ struct PutQueue::Job {
           checkpoint_ns(request.log.checkpoint_ns),
           expected_head(request.expected_head),
           sync(request.sync),
-          leaves_finished(request.leaves_finished) {
-        bytes.reserve(request.commits.size() + 2 * request.writes.size());
-        paths.reserve(request.writes.size());
+          outlook(request.outlook) {
+        bytes.reserve(request.commits.size() + 2 * request.writes.size() + request.compared.size());
+        paths.reserve(request.writes.size() + request.compared.size());
         for (const CommitRow& row : request.commits) {
             bytes.emplace_back(row.bytes);
             commits.push_back({row.id, row.parent, row.base, bytes.back()});
@@ -43,6 +44,11 @@ struct PutQueue::Job {
             writes.push_back({row.checkpoint_id, paths.back(), bytes.back()});
             if (row.expected) writes.back().expected = bytes.emplace_back(*row.expected);
         }
+        for (const WriteRow& row : request.compared) {
+            paths.emplace_back(row.path);
+            compared.push_back({row.checkpoint_id, paths.back(), {}});
+            if (row.expected) compared.back().expected = bytes.emplace_back(*row.expected);
+        }
     }
 
     // By whoever comes first.
@@ -50,7 +56,7 @@ struct PutQueue::Job {
         if (is_begun.exchange(true)) return;
         std::exception_ptr failure;
         try {
-            saver->put({{thread_id, checkpoint_ns}, expected_head, commits, writes, sync, leaves_finished});
+            saver->put({{thread_id, checkpoint_ns}, expected_head, commits, writes, sync, outlook, compared});
         } catch (...) {
             failure = std::current_exception();
         }

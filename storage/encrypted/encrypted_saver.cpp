@@ -189,13 +189,15 @@ RetentionReport EncryptedSaver::retentionReport() const {
 
 EncryptedSaver::Impl::HeldWrites EncryptedSaver::Impl::readExpected(const PutRequest& request) {
     HeldWrites held;
-    for (const WriteRow& row : request.writes) {
-        if (!row.expected || row.expected->empty() || held.contains(row.checkpoint_id)) continue;
-        auto tuple = inner->getTuple({.log = request.log, .checkpoint_id = row.checkpoint_id});
-        if (tuple && tuple->head != request.expected_head) {
-            checkpoint::refuseHead(request.log, request.expected_head, tuple->head);
+    for (const std::span<const WriteRow> rows : {request.compared, request.writes}) {
+        for (const WriteRow& row : rows) {
+            if (!row.expected || row.expected->empty() || held.contains(row.checkpoint_id)) continue;
+            auto tuple = inner->getTuple({.log = request.log, .checkpoint_id = row.checkpoint_id});
+            if (tuple && tuple->head != request.expected_head) {
+                checkpoint::refuseHead(request.log, request.expected_head, tuple->head);
+            }
+            held.emplace(row.checkpoint_id, tuple ? std::move(tuple->writes) : std::vector<StoredWrite>());
         }
-        held.emplace(row.checkpoint_id, tuple ? std::move(tuple->writes) : std::vector<StoredWrite>());
     }
     return held;
 }
@@ -216,16 +218,21 @@ std::string_view EncryptedSaver::Impl::findExpected(const PutRequest& request, c
 
 void EncryptedSaver::put(const PutRequest& request) {
     checkpoint::checkPut(request);
-    if (request.commits.empty() && request.writes.empty()) return impl_->inner->put(request);
-
+    const bool is_empty = request.commits.empty() && request.writes.empty();
     const Impl::HeldWrites held = impl_->readExpected(request);
     std::optional<Opener> opener;
     if (!held.empty()) opener.emplace(impl_->algorithm, impl_->keys);
     std::vector<WriteRow> writes(request.writes.begin(), request.writes.end());
-    for (WriteRow& row : writes) {
-        if (!row.expected || row.expected->empty()) continue;
-        row.expected = impl_->findExpected(request, row, held, *opener);
+    std::vector<WriteRow> compared(request.compared.begin(), request.compared.end());
+    for (const std::span<WriteRow> rows : {std::span(compared), std::span(writes)}) {
+        for (WriteRow& row : rows) {
+            if (!row.expected || row.expected->empty()) continue;
+            row.expected = impl_->findExpected(request, row, held, *opener);
+        }
     }
+    PutRequest passed = request;
+    passed.compared = compared;
+    if (is_empty) return impl_->inner->put(passed);
 
     const EncryptionKey key = impl_->current_key();
     checkpoint::checkKey(key);
@@ -233,27 +240,25 @@ void EncryptedSaver::put(const PutRequest& request) {
     Sealer sealer(impl_->algorithm, key, commits.size() + writes.size());
     std::vector<std::string> sealed;  // reserved: the rows are views into it
     sealed.reserve(commits.size() + writes.size());
-    for (CommitRow& row : commits) {
+    for (CommitRow& row : commits)
         row.bytes = sealed.emplace_back(sealer.seal(keyOf(request.log, row.id), RowKind::commit, row.bytes));
-    }
     for (WriteRow& row : writes) {
         row.bytes = sealed.emplace_back(
             sealer.seal(keyOf(request.log, row.checkpoint_id, row.path), RowKind::pending_write, row.bytes));
     }
-    impl_->inner->put({.log = request.log,
-                       .expected_head = request.expected_head,
-                       .commits = commits,
-                       .writes = writes,
-                       .sync = request.sync,
-                       .leaves_finished = request.leaves_finished});
+    passed.commits = commits;
+    passed.writes = writes;
+    impl_->inner->put(passed);
 }
 
-std::optional<std::vector<std::string>> EncryptedSaver::openThreads(const std::optional<std::string>& after_thread_id,
-                                                                    std::size_t limit) {
-    return impl_->inner->openThreads(after_thread_id, limit);
+std::optional<std::vector<IndexedThread>> EncryptedSaver::openThreads(const OpenThreadsQuery& query) {
+    return impl_->inner->openThreads(query);
 }
 std::optional<std::vector<IndexedThread>> EncryptedSaver::newestThreads(const NewestThreadsQuery& query) {
     return impl_->inner->newestThreads(query);
+}
+std::optional<std::vector<DueThread>> EncryptedSaver::dueThreads(const DueThreadsQuery& query) {
+    return impl_->inner->dueThreads(query);
 }
 std::optional<ThreadCounts> EncryptedSaver::countThreads(std::size_t most) { return impl_->inner->countThreads(most); }
 

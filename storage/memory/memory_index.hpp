@@ -1,11 +1,15 @@
 #pragma once
+#include <array>
+#include <cstddef>
+#include <tuple>
+
 #include <boost/intrusive/set.hpp>
 
 #include <stategraph/saver.hpp>
 
 #include "storage/memory/memory_thread.hpp"
 
-// The index of a memory saver's threads: which are open, and which were written to last. Its nodes are part of the
+// The index of a memory saver's threads: what each waits for, and which were written to last. Its nodes are part of the
 // threads, so nothing here allocates or fails. Nothing here locks.
 namespace stategraph::checkpoint {
 
@@ -15,45 +19,49 @@ public:
     ThreadIndex(const ThreadIndex&) = delete;
     ThreadIndex& operator=(const ThreadIndex&) = delete;
     ~ThreadIndex() {
-        newest_[0].clear();
-        newest_[1].clear();
-        open_.clear();
+        for (Newest& newest : newest_) newest.clear();
+        for (Open& open : open_) open.clear();
+        due_.clear();
     }
 
-    /// After a put to the thread's own log, whose head is `head`. Cost: nothing while a thread stays open; else a few
+    /// After a put to the thread's own log, whose head is `head`. Cost: nothing while a run is under way; else a few
     /// look-ups.
-    void note(Thread& thread, CheckpointId head, bool is_finished) noexcept {
-        const IndexPlace place = IndexPlace::after(thread.index, head, is_finished);
+    void note(Thread& thread, CheckpointId head, const ThreadOutlook& outlook) noexcept {
+        if (thread.index.stays(head, outlook)) return;
+        const IndexPlace place = IndexPlace::after(thread.index, head, outlook);
         if (place == thread.index) return;
         forget(thread);
         thread.index = place;
-        newest_[is_finished ? 1 : 0].insert(thread);
-        if (!is_finished) open_.insert(thread);
+        newest_[numberOf(place)].insert(thread);
+        if (place.isOpen()) open_[numberOf(place)].insert(thread);
+        if (place.isSleeping()) due_.insert(thread);
     }
 
     void forget(Thread& thread) noexcept {
-        if (!thread.index.isIn()) return;
-        Newest& newest = newest_[thread.index.is_finished ? 1 : 0];
-        newest.erase(newest.iterator_to(thread));
-        if (!thread.index.is_finished) open_.erase(open_.iterator_to(thread));
+        const IndexPlace& place = thread.index;
+        if (!place.isIn()) return;
+        drop(newest_[numberOf(place)], thread);
+        if (place.isOpen()) drop(open_[numberOf(place)], thread);
+        if (place.isSleeping()) drop(due_, thread);
         thread.index = {};
     }
 
-    /// Calls `f(const Thread&)` for open threads in the order of listings, from the first one after `name` (null: from
-    /// the beginning), until it returns false.
+    /// Calls `f(const Thread&)` for the open threads of one status in the order of listings, from the first one after
+    /// `name` (null: from the beginning), until it returns false.
     template <typename F>
-    void forEachOpen(const std::string* name, F&& f) const {
-        auto at = name ? open_.upper_bound(std::string_view(*name), ByListing()) : open_.begin();
-        for (; at != open_.end(); ++at) {
+    void forEachOpen(ThreadStatus status, const std::string* name, F&& f) const {
+        const Open& open = open_[static_cast<std::size_t>(status)];
+        auto at = name ? open.upper_bound(std::string_view(*name), ByListing()) : open.begin();
+        for (; at != open.end(); ++at) {
             if (!f(static_cast<const Thread&>(*at))) return;
         }
     }
 
-    /// Calls `f(const Thread&)` for finished or for open ones, the newest first, from the first one behind `before`
+    /// Calls `f(const Thread&)` for the threads of one status, the newest first, from the first one behind `before`
     /// (null: from the newest), until it returns false.
     template <typename F>
-    void forEachNewest(bool is_finished, const ThreadPlace* before, F&& f) const {
-        const Newest& newest = newest_[is_finished ? 1 : 0];
+    void forEachNewest(ThreadStatus status, const ThreadPlace* before, F&& f) const {
+        const Newest& newest = newest_[static_cast<std::size_t>(status)];
         auto at = before ? newest.lower_bound(*before, ByPlace()) : newest.end();
         while (at != newest.begin()) {
             --at;
@@ -61,7 +69,23 @@ public:
         }
     }
 
+    /// Calls `f(const Thread&)` for the sleeping threads, the first to wake first, from the first one after `after`
+    /// (null: from the first), until it returns false.
+    template <typename F>
+    void forEachDue(const DueThread* after, F&& f) const {
+        auto at = after ? due_.upper_bound(*after, ByDue()) : due_.begin();
+        for (; at != due_.end(); ++at) {
+            if (!f(static_cast<const Thread&>(*at))) return;
+        }
+    }
+
 private:
+    static std::size_t numberOf(const IndexPlace& place) noexcept { return static_cast<std::size_t>(place.status); }
+    template <typename Set>
+    static void drop(Set& set, Thread& thread) noexcept {
+        set.erase(set.iterator_to(thread));
+    }
+
     struct ByListing {
         static std::string_view nameOf(const Thread& thread) noexcept { return thread.name; }
         static std::string_view nameOf(std::string_view name) noexcept { return name; }
@@ -71,13 +95,20 @@ private:
         }
     };
     struct ByPlace {
-        static CheckpointId sinceOf(const Thread& thread) noexcept { return thread.index.since; }
-        static CheckpointId sinceOf(const ThreadPlace& place) noexcept { return place.since; }
-        static std::string_view nameOf(const Thread& thread) noexcept { return thread.name; }
-        static std::string_view nameOf(const ThreadPlace& place) noexcept { return place.thread_id; }
+        static auto keyOf(const Thread& thread) noexcept { return std::tie(thread.index.since, thread.name); }
+        static auto keyOf(const ThreadPlace& place) noexcept { return std::tie(place.since, place.thread_id); }
         template <typename A, typename B>
         bool operator()(const A& a, const B& b) const noexcept {
-            return sinceOf(a) != sinceOf(b) ? sinceOf(a) < sinceOf(b) : nameOf(a) < nameOf(b);
+            return keyOf(a) < keyOf(b);
+        }
+    };
+    struct ByDue {
+        using Key = std::tuple<std::int64_t, std::string_view>;
+        static Key keyOf(const Thread& thread) noexcept { return {thread.index.due_ms, thread.name}; }
+        static Key keyOf(const DueThread& due) noexcept { return {times::unixMs(due.due), due.thread_id}; }
+        template <typename A, typename B>
+        bool operator()(const A& a, const B& b) const noexcept {
+            return keyOf(a) < keyOf(b);
         }
     };
     template <auto Hook, class Order>
@@ -86,9 +117,12 @@ private:
                               boost::intrusive::compare<Order>, boost::intrusive::constant_time_size<false>>;
     using Newest = Set<&Thread::newest_hook, ByPlace>;
     using Open = Set<&Thread::open_hook, ByListing>;
+    using Due = Set<&Thread::due_hook, ByDue>;
 
-    Newest newest_[2];  // open, finished
-    Open open_;
+    // By status.
+    std::array<Newest, all_thread_statuses.size()> newest_;
+    std::array<Open, all_thread_statuses.size()> open_;
+    Due due_;
 };
 
 }  // namespace stategraph::checkpoint

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,23 +14,29 @@ namespace {
 using checkpoint::Thread;
 using Shard = checkpoint::MemoryShard;
 
+IndexedThread shown(const Thread& thread) { return {{thread.index.since, thread.name}, thread.index.outlook()}; }
+
 }  // namespace
 
-std::optional<std::vector<std::string>> MemorySaver::openThreads(const std::optional<std::string>& after_thread_id,
-                                                                 std::size_t limit) {
-    std::vector<std::string> names;
-    if (limit == 0) return names;
+std::optional<std::vector<IndexedThread>> MemorySaver::openThreads(const OpenThreadsQuery& query) {
+    std::vector<IndexedThread> open;
+    if (query.limit == 0) return open;
     for (Shard& shard : impl_->shards) {
-        std::size_t left = limit;
         const detail::LockGuard lock(shard.mutex);
-        shard.index.forEachOpen(after_thread_id ? &*after_thread_id : nullptr, [&](const Thread& thread) {
-            names.push_back(thread.name);
-            return --left > 0;
-        });
+        for (const ThreadStatus status : all_thread_statuses) {
+            if (!query.statuses.has(status)) continue;
+            std::size_t left = query.limit;
+            const std::string* const after = query.after_thread_id ? &*query.after_thread_id : nullptr;
+            shard.index.forEachOpen(status, after, [&](const Thread& thread) {
+                open.push_back(shown(thread));
+                return --left > 0;
+            });
+        }
     }
-    std::sort(names.begin(), names.end(), checkpoint::BySizeThenText());
-    if (names.size() > limit) names.resize(limit);
-    return names;
+    std::ranges::sort(open, checkpoint::BySizeThenText(),
+                      [](const IndexedThread& thread) -> std::string_view { return thread.place.thread_id; });
+    if (open.size() > query.limit) open.resize(query.limit);
+    return open;
 }
 
 std::optional<std::vector<IndexedThread>> MemorySaver::newestThreads(const NewestThreadsQuery& query) {
@@ -37,11 +44,11 @@ std::optional<std::vector<IndexedThread>> MemorySaver::newestThreads(const Newes
     if (query.limit == 0) return newest;
     for (Shard& shard : impl_->shards) {
         const detail::LockGuard lock(shard.mutex);
-        for (const bool is_finished : {false, true}) {
-            if (query.is_finished && *query.is_finished != is_finished) continue;
+        for (const ThreadStatus status : all_thread_statuses) {
+            if (!query.statuses.has(status)) continue;
             std::size_t left = query.limit;
-            shard.index.forEachNewest(is_finished, query.before ? &*query.before : nullptr, [&](const Thread& thread) {
-                newest.push_back({{thread.index.since, thread.name}, is_finished});
+            shard.index.forEachNewest(status, query.before ? &*query.before : nullptr, [&](const Thread& thread) {
+                newest.push_back(shown(thread));
                 return --left > 0;
             });
         }
@@ -51,14 +58,32 @@ std::optional<std::vector<IndexedThread>> MemorySaver::newestThreads(const Newes
     return newest;
 }
 
+std::optional<std::vector<DueThread>> MemorySaver::dueThreads(const DueThreadsQuery& query) {
+    std::vector<DueThread> due;
+    if (query.limit == 0) return due;
+    for (Shard& shard : impl_->shards) {
+        const detail::LockGuard lock(shard.mutex);
+        std::size_t left = query.limit;
+        shard.index.forEachDue(query.after ? &*query.after : nullptr, [&](const Thread& thread) {
+            const auto time = stategraph::times::ofUnixMs(thread.index.due_ms);
+            if (time > query.until) return false;
+            due.push_back({time, thread.name});
+            return --left > 0;
+        });
+    }
+    std::ranges::sort(due);
+    if (due.size() > query.limit) due.resize(query.limit);
+    return due;
+}
+
 std::optional<ThreadCounts> MemorySaver::countThreads(std::size_t most) {
     ThreadCounts counts;
     for (Shard& shard : impl_->shards) {
         const detail::LockGuard lock(shard.mutex);
-        for (const bool is_finished : {false, true}) {
-            std::size_t& count = is_finished ? counts.finished : counts.open;
+        for (const ThreadStatus status : all_thread_statuses) {
+            std::size_t& count = counts[status];
             if (count >= most) continue;
-            shard.index.forEachNewest(is_finished, nullptr, [&](const Thread&) { return ++count < most; });
+            shard.index.forEachNewest(status, nullptr, [&](const Thread&) { return ++count < most; });
         }
     }
     return counts;

@@ -47,14 +47,16 @@ void copyLog(const Log& from, Log& to) {
 
 // Throws unless each row that says what it expects finds it in the log (null: an empty one).
 void checkExpected(const PutRequest& request, const Log* log) {
-    for (const WriteRow& row : request.writes) {
-        if (!row.expected) continue;
-        std::optional<std::string_view> stored;
-        if (log) {
-            const auto at = log->pending.find(checkpoint::WriteKeyView{row.checkpoint_id, row.path});
-            if (at != log->pending.end()) stored = at->second;
+    for (const std::span<const WriteRow> rows : {request.compared, request.writes}) {
+        for (const WriteRow& row : rows) {
+            if (!row.expected) continue;
+            std::optional<std::string_view> stored;
+            if (log) {
+                const auto at = log->pending.find(checkpoint::WriteKeyView{row.checkpoint_id, row.path});
+                if (at != log->pending.end()) stored = at->second;
+            }
+            checkpoint::checkExpected(request.log, row, stored);
         }
-        checkpoint::checkExpected(request.log, row, stored);
     }
 }
 
@@ -167,7 +169,8 @@ void MemorySaver::Impl::putNothing(const PutRequest& request) {
     const Log* const log = thread ? thread->find(request.log.checkpoint_ns) : nullptr;
     const CheckpointId head = log ? log->head() : CheckpointId();
     if (head != request.expected_head) checkpoint::refuseHead(request.log, request.expected_head, head);
-    if (thread && request.log.checkpoint_ns.empty() && request.leaves_finished) shard.index.note(*thread, head, true);
+    checkExpected(request, log);
+    if (thread && request.log.checkpoint_ns.empty()) shard.index.note(*thread, head, request.outlook);
 }
 
 void MemorySaver::put(const PutRequest& request) {
@@ -230,7 +233,7 @@ void MemorySaver::put(const PutRequest& request) {
         log->pending.erase(old);
     }
     log->pending.merge(staged);
-    if (request.log.checkpoint_ns.empty()) shard.index.note(*thread, log->head(), request.leaves_finished);
+    if (request.log.checkpoint_ns.empty()) shard.index.note(*thread, log->head(), request.outlook);
     room.keep(added, freed);
     thread->bytes += added - freed;
     shard.bytes += added - freed;
@@ -321,13 +324,13 @@ void MemorySaver::copyThread(std::string_view from, std::string_view to) {
         refuseTaken();
     }
     auto copy = makeThread(to);
-    bool is_finished = false;
+    ThreadOutlook outlook;
     {
         const detail::LockGuard lock(source_shard.mutex);
         Thread* const source = source_shard.threads.find(source_name);
         if (!source) return;
         source->forEachLog([&](std::string_view ns, const Log& log) { copyLog(log, copy->make(ns)); });
-        is_finished = source->index.is_finished;
+        outlook = source->index.outlook();
     }
     copy->bytes = checkpoint::sizeOf(*copy);
     checkpoint::Room room = impl_->takeRoom(copy->bytes, {to, from});
@@ -336,7 +339,7 @@ void MemorySaver::copyThread(std::string_view from, std::string_view to) {
     refuseTaken();
     impl_->extract(target_shard, target_name);  // one without rows, if any
     Thread& kept = target_shard.threads.insert(target_name, std::move(copy));
-    target_shard.index.note(kept, kept.root.head(), is_finished);
+    target_shard.index.note(kept, kept.root.head(), outlook);
     target_shard.bytes += kept.bytes;
     room.keep(kept.bytes, 0);
 }

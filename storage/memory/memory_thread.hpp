@@ -179,6 +179,7 @@ struct Thread {
     IndexPlace index = {};                    // ThreadIndex's, as are the hooks
     boost::intrusive::set_member_hook<> newest_hook = {};
     boost::intrusive::set_member_hook<> open_hook = {};
+    boost::intrusive::set_member_hook<> due_hook = {};
 
     Log* find(std::string_view ns) noexcept {
         if (ns.empty()) return &root;

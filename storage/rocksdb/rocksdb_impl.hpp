@@ -17,6 +17,7 @@
 #include "checkpoint/log_gate.hpp"
 #include "checkpoint/retention.hpp"
 #include "storage/rocksdb/rocksdb_database.hpp"
+#include "storage/rocksdb/rocksdb_first_due.hpp"
 #include "storage/rocksdb/rocksdb_keys.hpp"
 #include "storage/rocksdb/rocksdb_open_threads.hpp"
 
@@ -71,6 +72,9 @@ struct RocksDBSaver::Impl {
     void addToIndex(std::string_view thread_id, const checkpoint::IndexPlace& place, rocksdb::WriteBatch& batch);
     void dropFromIndex(std::string_view thread_id, const checkpoint::IndexPlace& place, rocksdb::WriteBatch& batch);
     void dropFromIndex(std::string_view thread_id, rocksdb::WriteBatch& batch);
+    /// Writes a batch that moves a thread from the one place to the other.
+    void writeWithIndex(rocksdb::WriteBatch& batch, bool sync, std::string_view thread_id,
+                        const checkpoint::IndexPlace& before, const checkpoint::IndexPlace& after);
     void makeIndex();
     void loadIndex();
     void compactIfWorthIt(const PruneRequest& request, const Dropped& dropped);
@@ -83,6 +87,7 @@ struct RocksDBSaver::Impl {
     // False: the database is of a version without one, and open read-only.
     bool has_index = true;
     checkpoint::OpenThreads open_threads;
+    checkpoint::FirstDue first_due;
     std::unique_ptr<checkpoint::Retention> retention;
 };
 

@@ -1,5 +1,6 @@
 #include <algorithm>
-#include <array>
+#include <functional>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,9 +10,9 @@
 
 // The index of threads: kept in the batch of what is stored, made anew for a database of the first version.
 //
-// An open thread has two rows, openKey and newestKey; a finished one has newestKey alone, at its head. So where a
-// thread is follows from whether it has an open row, and from its head. Who writes a database has the open ones in
-// memory too (OpenThreads); who reads it has the rows.
+// An open thread has the rows openKey and newestKey, and if it sleeps dueKey; a finished one has newestKey alone, at
+// its head. So where a thread is follows from which open row it has, and from its head. Who writes a database has the
+// open ones in memory too (OpenThreads); who reads it has the rows.
 namespace stategraph {
 namespace {
 
@@ -23,41 +24,53 @@ using checkpoint::Table;
 constexpr const char* note_work = "store a thread's place in the index";
 constexpr std::size_t batch_bytes = std::size_t{4} << 20U;
 
-std::string bytesOf(CheckpointId id) {
-    std::string bytes(16, '\0');
-    id.toBytes(bytes.data());
-    return bytes;
-}
-
-// What an open row says; of one that makes no sense, what `head` returns.
-template <class Head>
-CheckpointId sinceOf(std::string_view value, Head head) {
-    return value.size() == 16 ? CheckpointId::fromBytes(value.data()) : head();
+// The first ones in the order of listings.
+std::vector<IndexedThread> firstNamed(std::vector<IndexedThread> threads, std::size_t limit) {
+    std::vector<std::pair<std::string, std::size_t>> order;
+    order.reserve(threads.size());
+    for (std::size_t i = 0; i < threads.size(); ++i)
+        order.emplace_back(checkpoint::openKey(ThreadStatus::unknown, threads[i].place.thread_id), i);
+    std::ranges::sort(order);
+    if (order.size() > limit) order.resize(limit);
+    std::vector<IndexedThread> first;
+    first.reserve(order.size());
+    for (const auto& [key, i] : order) first.push_back(std::move(threads[i]));
+    return first;
 }
 
 }  // namespace
 
+// A row that makes no sense is as one of a thread of which nothing is known: its other rows are passed over where they
+// are found.
 IndexPlace RocksDBSaver::Impl::placeOf(std::string_view thread_id, CheckpointId head) {
     if (head.empty()) return {};
-    const auto since = database.get(checkpoint::openKey(thread_id), "read the index of threads");
-    if (!since) return {head, true};
-    return {sinceOf(*since, [&] { return head; }), false};
+    for (const ThreadStatus status : all_thread_statuses) {
+        if (status == ThreadStatus::finished || !open_threads.mayHave(status, thread_id)) continue;
+        const auto value = database.get(checkpoint::openKey(status, thread_id), "read the index of threads");
+        if (!value) continue;
+        if (const auto place = checkpoint::parseOpenValue(status, *value)) return *place;
+        return {head, 0, status};
+    }
+    return {head, 0, ThreadStatus::finished};
 }
 
 void RocksDBSaver::Impl::addToIndex(std::string_view thread_id, const IndexPlace& place, rocksdb::WriteBatch& batch) {
     if (!place.isIn()) return;
-    const std::string newest = checkpoint::newestKey(place.is_finished, place.since, thread_id);
-    check(batch.Put(slice(newest), {}), note_work);
-    if (place.is_finished) return;
-    check(batch.Put(slice(checkpoint::openKey(thread_id)), slice(bytesOf(place.since))), note_work);
-    open_threads.add(thread_id, place.since);
+    const std::string newest = checkpoint::newestKey(place.status, place.since, thread_id);
+    check(batch.Put(slice(newest), slice(checkpoint::newestValue(place))), note_work);
+    if (!place.isOpen()) return;
+    check(batch.Put(slice(checkpoint::openKey(place.status, thread_id)), slice(checkpoint::openValue(place))),
+          note_work);
+    if (place.isSleeping()) check(batch.Put(slice(checkpoint::dueKey(place.due_ms, thread_id)), {}), note_work);
+    open_threads.add(thread_id, place);
 }
 
 void RocksDBSaver::Impl::dropFromIndex(std::string_view thread_id, const IndexPlace& place,
                                        rocksdb::WriteBatch& batch) {
     if (!place.isIn()) return;
-    check(batch.Delete(slice(checkpoint::newestKey(place.is_finished, place.since, thread_id))), note_work);
-    if (!place.is_finished) check(batch.Delete(slice(checkpoint::openKey(thread_id))), note_work);
+    check(batch.Delete(slice(checkpoint::newestKey(place.status, place.since, thread_id))), note_work);
+    if (place.isOpen()) check(batch.Delete(slice(checkpoint::openKey(place.status, thread_id))), note_work);
+    if (place.isSleeping()) check(batch.Delete(slice(checkpoint::dueKey(place.due_ms, thread_id))), note_work);
 }
 
 void RocksDBSaver::Impl::dropFromIndex(std::string_view thread_id, rocksdb::WriteBatch& batch) {
@@ -69,22 +82,43 @@ IndexPlace RocksDBSaver::Impl::noteInIndex(const PutRequest& request, Checkpoint
     const std::string_view thread_id = request.log.thread_id;
     const IndexPlace before = place.isIn() ? place : placeOf(thread_id, head);
     const CheckpointId newest = request.commits.empty() ? head : request.commits.back().id;
-    const IndexPlace after = IndexPlace::after(before, newest, request.leaves_finished);
+    const IndexPlace after = IndexPlace::after(before, newest, request.outlook);
     if (after == before) return after;
     dropFromIndex(thread_id, before, batch);
     addToIndex(thread_id, after, batch);
     return after;
 }
 
-// All threads are open at first: who looks for those finds out which are finished, and says so. The version is written
-// last, so a process that dies meanwhile leaves a database of the old one, and this begins again.
+void RocksDBSaver::Impl::writeWithIndex(rocksdb::WriteBatch& batch, bool sync, std::string_view thread_id,
+                                        const IndexPlace& before, const IndexPlace& after) {
+    if (after == before) return database.write(batch, sync, "store a commit");
+    const auto noteDue = [&] {
+        if (after.isSleeping()) first_due.add(after.due_ms);
+    };
+    try {
+        database.write(batch, sync, "store a commit");
+    } catch (...) {
+        noteDue();  // it may be there all the same
+        throw;
+    }
+    noteDue();
+    ThreadStatuses gone;
+    for (const ThreadStatus status : all_thread_statuses) {
+        const bool may_be = before.isIn() ? status == before.status : status != ThreadStatus::finished;
+        if (may_be && status != after.status) gone = gone | status;
+    }
+    open_threads.remove(thread_id, gone);
+}
+
+// Of all threads nothing is known at first: who looks for open ones finds out what they wait for, and says so. The
+// version is written last, so a process that dies meanwhile leaves a database of the old one, and this begins again.
 void RocksDBSaver::Impl::makeIndex() {
     const std::string version = database.get(checkpoint::format_key, "read its format version").value_or("");
     if (version == std::to_string(checkpoint::key_format_version)) return;
     has_index = !database.isReadOnly();
     if (!has_index) return;
     rocksdb::WriteBatch batch;
-    for (const std::string_view prefix : {checkpoint::open_prefix, checkpoint::newest_prefix})
+    for (const std::string_view prefix : {checkpoint::due_prefix, checkpoint::open_prefix, checkpoint::newest_prefix})
         check(batch.DeleteRange(slice(prefix), slice(detail::prefixEnd(std::string(prefix)))), note_work);
     const std::string lower = checkpoint::tablePrefix(Table::commits);
     Cursor rows(database, lower, detail::prefixEnd(lower));
@@ -98,7 +132,7 @@ void RocksDBSaver::Impl::makeIndex() {
         if (at->log.checkpoint_ns.empty()) {
             const std::string prefix(at->log_prefix);
             rows.seekBack(detail::prefixEnd(prefix));
-            if (rows.isIn(prefix)) addToIndex(thread_id, {checkpoint::idAt(rows, prefix.size()), false}, batch);
+            if (rows.isIn(prefix)) addToIndex(thread_id, {.since = checkpoint::idAt(rows, prefix.size())}, batch);
         }
         rows.seek(detail::prefixEnd(checkpoint::threadPrefix(Table::commits, thread_id)));
         if (batch.GetDataSize() < batch_bytes) continue;
@@ -112,50 +146,70 @@ void RocksDBSaver::Impl::makeIndex() {
 void RocksDBSaver::Impl::loadIndex() {
     if (database.isReadOnly()) return;
     open_threads.begin();
-    const std::string lower(checkpoint::open_prefix);
-    Cursor rows(database, lower, detail::prefixEnd(lower));
-    for (bool is_in = rows.seekToFirst(); is_in; is_in = rows.next()) {
-        const auto thread_id = checkpoint::parseOpenKey(rows.key());
-        if (!thread_id) continue;
-        const CheckpointId since = sinceOf(rows.value(), [&] { return readHead({.thread_id = *thread_id}); });
-        if (!since.empty()) open_threads.add(*thread_id, since);
+    for (const ThreadStatus status : all_thread_statuses) {
+        if (status == ThreadStatus::finished) continue;
+        const std::string lower = checkpoint::openPrefix(status);
+        Cursor rows(database, lower, detail::prefixEnd(lower));
+        for (bool is_in = rows.seekToFirst(); is_in && open_threads.count(status); is_in = rows.next()) {
+            const auto thread_id = checkpoint::parseOpenKey(rows.key());
+            if (!thread_id) continue;
+            auto place = checkpoint::parseOpenValue(status, rows.value());
+            if (!place) place = IndexPlace{readHead({.thread_id = *thread_id}), 0, status};
+            if (place->isIn()) open_threads.add(*thread_id, *place);
+        }
     }
 }
 
-std::optional<std::vector<std::string>> RocksDBSaver::openThreads(const std::optional<std::string>& after_thread_id,
-                                                                  std::size_t limit) {
+std::optional<std::vector<IndexedThread>> RocksDBSaver::openThreads(const OpenThreadsQuery& query) {
     if (!impl_->has_index) return {};
-    if (auto known = impl_->open_threads.names(after_thread_id, limit)) return known;
-    std::vector<std::string> names;
-    const std::string lower(checkpoint::open_prefix);
-    Cursor rows(impl_->database, lower, detail::prefixEnd(lower));
-    bool is_in = after_thread_id ? rows.seek(checkpoint::openKey(*after_thread_id)) : rows.seekToFirst();
-    for (; is_in && names.size() < limit; is_in = rows.next()) {
-        const auto name = checkpoint::parseOpenKey(rows.key());
-        if (name && name != after_thread_id) names.emplace_back(*name);
+    std::vector<IndexedThread> open;
+    if (query.limit == 0) return open;
+    for (const ThreadStatus status : all_thread_statuses) {
+        if (status == ThreadStatus::finished || !query.statuses.has(status)) continue;
+        if (auto known = impl_->open_threads.named(status, query.after_thread_id, query.limit)) {
+            std::ranges::move(*known, std::back_inserter(open));
+            continue;
+        }
+        const std::string lower = checkpoint::openPrefix(status);
+        Cursor rows(impl_->database, lower, detail::prefixEnd(lower));
+        bool is_in =
+            query.after_thread_id ? rows.seek(checkpoint::openKey(status, *query.after_thread_id)) : rows.seekToFirst();
+        const std::size_t others = open.size();
+        for (; is_in && open.size() - others < query.limit; is_in = rows.next()) {
+            const auto name = checkpoint::parseOpenKey(rows.key());
+            if (!name || name == query.after_thread_id) continue;
+            const auto place = checkpoint::parseOpenValue(status, rows.value());
+            open.push_back({{place ? place->since : CheckpointId(), std::string(*name)},
+                            place ? place->outlook() : ThreadOutlook()});
+        }
     }
-    return names;
+    return firstNamed(std::move(open), query.limit);
 }
 
 std::optional<std::vector<IndexedThread>> RocksDBSaver::newestThreads(const NewestThreadsQuery& query) {
     if (!impl_->has_index) return {};
     std::vector<IndexedThread> newest;
-    for (const bool is_finished : {false, true}) {
-        if (query.is_finished && *query.is_finished != is_finished) continue;
-        if (auto known = is_finished ? std::nullopt : impl_->open_threads.newest(query.before, query.limit)) {
-            for (ThreadPlace& place : *known) newest.push_back({std::move(place), false});
-            continue;
+    if (query.limit == 0) return newest;
+    for (const ThreadStatus status : all_thread_statuses) {
+        if (!query.statuses.has(status)) continue;
+        if (status != ThreadStatus::finished) {
+            if (auto known = impl_->open_threads.newest(status, query.before, query.limit)) {
+                std::ranges::move(*known, std::back_inserter(newest));
+                continue;
+            }
         }
-        const std::string lower = checkpoint::newestPrefix(is_finished);
+        const std::string lower = checkpoint::newestPrefix(status);
         Cursor rows(impl_->database, lower, detail::prefixEnd(lower));
         const std::string end =
-            query.before ? checkpoint::newestKey(is_finished, query.before->since, query.before->thread_id) : "";
+            query.before ? checkpoint::newestKey(status, query.before->since, query.before->thread_id) : "";
         bool is_in = query.before ? rows.seekBack(end) : rows.seekToLast();
         if (is_in && rows.key() == end) is_in = rows.previous();
         const std::size_t others = newest.size();
         for (; is_in && newest.size() - others < query.limit; is_in = rows.previous()) {
             auto place = checkpoint::parseNewestKey(rows.key());
-            if (place) newest.push_back({std::move(*place), is_finished});
+            if (!place) continue;
+            const auto known = checkpoint::parseNewestValue(place->since, status, rows.value());
+            newest.push_back({std::move(*place), known ? known->outlook() : ThreadOutlook()});
         }
     }
     std::ranges::sort(newest, std::ranges::greater{}, &IndexedThread::place);
@@ -163,17 +217,40 @@ std::optional<std::vector<IndexedThread>> RocksDBSaver::newestThreads(const Newe
     return newest;
 }
 
+std::optional<std::vector<DueThread>> RocksDBSaver::dueThreads(const DueThreadsQuery& query) {
+    if (!impl_->has_index) return {};
+    std::vector<DueThread> due;
+    const std::string lower(checkpoint::due_prefix);
+    const checkpoint::FirstDue::Known first = impl_->first_due.known();
+    Cursor rows(impl_->database, lower, detail::prefixEnd(lower));
+    bool is_in = query.after ? rows.seek(checkpoint::dueKey(times::unixMs(query.after->due), query.after->thread_id))
+                             : rows.seek(checkpoint::dueKey(first.ms, ""));
+    bool is_first = !query.after;
+    for (; is_in && due.size() < query.limit; is_in = rows.next()) {
+        auto thread = checkpoint::parseDueKey(rows.key());
+        if (!thread) continue;
+        if (std::exchange(is_first, false) && !impl_->database.isReadOnly())
+            impl_->first_due.found(first, times::unixMs(thread->due));
+        if (thread->due > query.until) break;
+        if (!query.after || *thread > *query.after) due.push_back(std::move(*thread));
+    }
+    return due;
+}
+
 std::optional<ThreadCounts> RocksDBSaver::countThreads(std::size_t most) {
     if (!impl_->has_index) return {};
-    const auto count = [&](bool is_finished) {
-        const std::string lower = checkpoint::newestPrefix(is_finished);
+    ThreadCounts counts;
+    for (const ThreadStatus status : all_thread_statuses) {
+        const auto known = status == ThreadStatus::finished ? std::nullopt : impl_->open_threads.count(status);
+        if (known) {
+            counts[status] = std::min(*known, most);
+            continue;
+        }
+        const std::string lower = checkpoint::newestPrefix(status);
         Cursor rows(impl_->database, lower, detail::prefixEnd(lower));
-        std::size_t counted = 0;
-        for (bool is_in = rows.seekToFirst(); is_in && counted < most; is_in = rows.next()) ++counted;
-        return counted;
-    };
-    const std::optional<std::size_t> open = impl_->open_threads.size();
-    return ThreadCounts{open ? std::min(*open, most) : count(false), count(true)};
+        for (bool is_in = rows.seekToFirst(); is_in && counts[status] < most; is_in = rows.next()) ++counts[status];
+    }
+    return counts;
 }
 
 }  // namespace stategraph

@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdint>
 
+#include "src/value/times.hpp"
+
 // The keys, all in the default column family:
 //
 //   "stategraph.format"   the version of this grammar, as decimal text
@@ -10,19 +12,50 @@
 //                         fingerprints: 8 bytes each, big endian
 //   commit  := "c" log id           value: the commit's record
 //   write   := "w" log id path      value: the pending write's record
-//   open    := "a" varint(size of thread) thread   an open thread; value: when it was last written to, an id
-//   newest  := "b" state id thread                 each thread that has a commit; no value. state: "o" open, "f" finished
+//   due     := "D" time thread      a sleeping thread, by its wake time; no value
+//   open    := "a" status varint(size of thread) thread   an open thread; value: since, and a sleeping one's time
+//   newest  := "b" status since thread   each thread that has a commit; value: a sleeping one's time
+//   since   := id                   the thread's newest commit, or one that is a little older
+//   status  := "u" unknown, "f" finished, "i" interrupted, "e" failed, "b" breakpoint, "l" limit, "c" cancelled,
+//              "t" timed_out, "s" sleeping, "d" edited   (stategraph/thread_status.hpp)
+//   time    := 8 bytes, big endian: milliseconds since 1970 + 2^63
 //   log     := varint(size of thread) thread varint(size of namespace) namespace
 //   id      := 16 bytes, big endian
 //   varint  := LEB128: seven bits a byte, low ones first, the high bit set on all but the last byte
 //
 // The sizes come first, so no name is a prefix of another and names may hold any byte. A log's rows are neighbours, in
-// the order of their ids; a thread's logs are neighbours. The rows of version 1 are the same without "a" and "b", the
-// index of threads, which are first, so that commits of the last thread are the last rows: RocksDB adds those fastest.
+// the order of their ids; a thread's logs are neighbours. The rows of version 1 are the same without "D", "a" and "b",
+// the index of threads, which are first, so that commits of the last thread are the last rows: RocksDB adds those
+// fastest.
 namespace stategraph::checkpoint {
 namespace {
 
 constexpr std::size_t id_size = 16;
+constexpr std::size_t time_size = 8;
+constexpr std::uint64_t time_bias = std::uint64_t{1} << 63U;  // so that times before 1970 come first
+
+// By ThreadStatus.
+constexpr std::string_view status_letters = "ufieblctsd";
+static_assert(status_letters.size() == all_thread_statuses.size());
+
+constexpr char letterOf(ThreadStatus status) noexcept { return status_letters[static_cast<std::size_t>(status)]; }
+
+void appendId(std::string& key, CheckpointId id) {
+    std::array<char, id_size> raw{};
+    id.toBytes(raw.data());
+    key.append(raw.data(), raw.size());
+}
+
+void appendTime(std::string& key, std::int64_t unix_ms) {
+    const std::uint64_t biased = static_cast<std::uint64_t>(unix_ms) + time_bias;
+    for (unsigned shift = 64; shift > 0; shift -= 8) key.push_back(static_cast<char>((biased >> (shift - 8)) & 0xFFU));
+}
+
+std::int64_t timeAt(const char* bytes) noexcept {
+    std::uint64_t biased = 0;
+    for (std::size_t i = 0; i < time_size; ++i) biased = (biased << 8U) | static_cast<unsigned char>(bytes[i]);
+    return static_cast<std::int64_t>(biased - time_bias);
+}
 
 void appendName(std::string& key, std::string_view name) {
     std::size_t size = name.size();
@@ -74,33 +107,43 @@ std::string rowKey(Table table, const LogName& log, CheckpointId id, std::string
     appendName(key, log.thread_id);
     appendName(key, log.checkpoint_ns);
     if (id.empty()) return key;
-    std::array<char, id_size> raw{};
-    id.toBytes(raw.data());
-    key.append(raw.data(), raw.size());
+    appendId(key, id);
     key.append(path);
     return key;
 }
 
-std::string openKey(std::string_view thread_id) {
-    std::string key(open_prefix);
+std::string openPrefix(ThreadStatus status) { return {open_prefix.front(), letterOf(status)}; }
+
+std::string openKey(ThreadStatus status, std::string_view thread_id) {
+    std::string key = openPrefix(status);
     appendName(key, thread_id);
     return key;
 }
 
 std::optional<std::string_view> parseOpenKey(std::string_view key) {
-    if (!key.starts_with(open_prefix)) return std::nullopt;
-    std::string_view rest = key.substr(open_prefix.size());
+    constexpr std::size_t prefix = 2;
+    if (key.size() < prefix) return std::nullopt;
+    std::string_view rest = key.substr(prefix);
     const auto thread_id = readName(rest);
     return rest.empty() ? thread_id : std::nullopt;
 }
 
-std::string newestPrefix(bool is_finished) { return is_finished ? "bf" : "bo"; }
+std::string openValue(const IndexPlace& place) {
+    std::string value;
+    appendId(value, place.since);
+    return value + newestValue(place);
+}
 
-std::string newestKey(bool is_finished, CheckpointId since, std::string_view thread_id) {
-    std::array<char, id_size> raw{};
-    since.toBytes(raw.data());
-    std::string key = newestPrefix(is_finished);
-    key.append(raw.data(), raw.size());
+std::optional<IndexPlace> parseOpenValue(ThreadStatus status, std::string_view value) {
+    if (value.size() < id_size) return std::nullopt;
+    return parseNewestValue(CheckpointId::fromBytes(value.data()), status, value.substr(id_size));
+}
+
+std::string newestPrefix(ThreadStatus status) { return {newest_prefix.front(), letterOf(status)}; }
+
+std::string newestKey(ThreadStatus status, CheckpointId since, std::string_view thread_id) {
+    std::string key = newestPrefix(status);
+    appendId(key, since);
     key.append(thread_id);
     return key;
 }
@@ -109,6 +152,31 @@ std::optional<ThreadPlace> parseNewestKey(std::string_view key) {
     constexpr std::size_t prefix = 2;
     if (key.size() <= prefix + id_size) return std::nullopt;
     return ThreadPlace{CheckpointId::fromBytes(key.data() + prefix), std::string(key.substr(prefix + id_size))};
+}
+
+std::string newestValue(const IndexPlace& place) {
+    std::string value;
+    if (place.isSleeping()) appendTime(value, place.due_ms);
+    return value;
+}
+
+std::optional<IndexPlace> parseNewestValue(CheckpointId since, ThreadStatus status, std::string_view value) {
+    const bool is_sleeping = status == ThreadStatus::sleeping;
+    if (value.size() != (is_sleeping ? time_size : 0)) return std::nullopt;
+    return IndexPlace{since, is_sleeping ? timeAt(value.data()) : 0, status};
+}
+
+std::string dueKey(std::int64_t due_ms, std::string_view thread_id) {
+    std::string key(due_prefix);
+    appendTime(key, due_ms);
+    key.append(thread_id);
+    return key;
+}
+
+std::optional<DueThread> parseDueKey(std::string_view key) {
+    if (!key.starts_with(due_prefix) || key.size() <= due_prefix.size() + time_size) return std::nullopt;
+    key.remove_prefix(due_prefix.size());
+    return DueThread{times::ofUnixMs(timeAt(key.data())), std::string(key.substr(time_size))};
 }
 
 std::optional<ParsedKey> parseKey(std::string_view key) {

@@ -5,6 +5,8 @@
 
 #include <stategraph/saver.hpp>
 
+#include "checkpoint/index_place.hpp"
+
 // The keys of a RocksDB database; rocksdb_keys.cpp has their grammar.
 namespace stategraph::checkpoint {
 
@@ -25,19 +27,31 @@ std::string logPrefix(Table table, const LogName& log);
 /// The key of a commit; with a path, of a pending write; without one, the prefix of all pending writes of a checkpoint.
 std::string rowKey(Table table, const LogName& log, CheckpointId id, std::string_view path = {});
 
-/// A thread among those that are open. Its value is ThreadPlace::since, as 16 bytes.
-std::string openKey(std::string_view thread_id);
+/// An open thread, by its name.
+std::string openKey(ThreadStatus status, std::string_view thread_id);
+std::string openPrefix(ThreadStatus status);
 /// The prefix of all of them.
 inline constexpr std::string_view open_prefix = "a";
-/// None if the key is not of the grammar.
+/// None if the key, which begins with an openPrefix, is not of the grammar.
 std::optional<std::string_view> parseOpenKey(std::string_view key);
+std::string openValue(const IndexPlace& place);
+/// None if it is not of the grammar.
+std::optional<IndexPlace> parseOpenValue(ThreadStatus status, std::string_view value);
 
-/// A thread by when it was last written to. It has no value.
-std::string newestKey(bool is_finished, CheckpointId since, std::string_view thread_id);
-std::string newestPrefix(bool is_finished);
-/// The prefix of both.
+/// A thread by when it was last written to.
+std::string newestKey(ThreadStatus status, CheckpointId since, std::string_view thread_id);
+std::string newestPrefix(ThreadStatus status);
+/// The prefix of all of them.
 inline constexpr std::string_view newest_prefix = "b";
 std::optional<ThreadPlace> parseNewestKey(std::string_view key);
+std::string newestValue(const IndexPlace& place);
+/// None if it is not of the grammar.
+std::optional<IndexPlace> parseNewestValue(CheckpointId since, ThreadStatus status, std::string_view value);
+
+/// A sleeping thread by when it is to wake. It has no value.
+std::string dueKey(std::int64_t due_ms, std::string_view thread_id);
+inline constexpr std::string_view due_prefix = "D";
+std::optional<DueThread> parseDueKey(std::string_view key);
 
 /// Views into the key.
 struct ParsedKey {

@@ -1,4 +1,6 @@
 #pragma once
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -11,94 +13,126 @@
 #include <stategraph/detail/mutex.hpp>
 #include <stategraph/saver.hpp>
 
+#include "checkpoint/index_place.hpp"
 #include "storage/rocksdb/rocksdb_keys.hpp"
 
 namespace stategraph::checkpoint {
 
-/// The open threads of a database that this process writes, in memory beside their rows. A run adds such a row and
-/// deletes it again, and RocksDB passes over each deleted one until it compacts: after 100,000 runs that takes longer
-/// than to read the ten threads that wait.
+/// The open threads of a database that this process writes, by status, in memory beside their rows. A run adds such a
+/// row and deletes it again, and RocksDB passes over each deleted one until it compacts: after 100,000 runs that takes
+/// longer than to read the ten threads that wait.
 ///
 /// A thread is added before its row is written and removed after that was deleted, so there may be more here than in
-/// the database, which costs a look and nothing else. Beyond `threads_max`, or without memory, it knows nothing any
-/// more, and the rows are read. Thread-safe.
+/// the database, which costs a look and nothing else. Of a status with more than `threads_max` threads, or without
+/// memory, it knows nothing any more, and the rows are read: most of those are threads then. Thread-safe.
 class OpenThreads {
 public:
     static constexpr std::size_t threads_max = 100'000;
 
-    /// From now on it is told of every thread. Before, and after `forgetAll`, it knows nothing.
+    /// From now on it is told of every thread. Before it knows nothing.
     void begin() SG_EXCLUDES(mutex_) {
         const detail::LockGuard lock(mutex_);
-        is_known_ = true;
+        for (OfStatus& each : of_status_) each.is_known = true;
     }
 
-    void add(std::string_view thread_id, CheckpointId since) noexcept SG_EXCLUDES(mutex_) {
+    void add(std::string_view thread_id, const IndexPlace& place) noexcept SG_EXCLUDES(mutex_) {
         const detail::LockGuard lock(mutex_);
-        if (!is_known_) return;
+        OfStatus& threads = at(place.status);
+        if (!threads.is_known) return;
         try {
-            drop(openKey(thread_id));
-            by_time_.insert({since, std::string(thread_id)});
-            by_name_.emplace(openKey(thread_id), since);
+            threads.drop(nameKey(thread_id));
+            threads.by_time.insert({place.since, std::string(thread_id)});
+            threads.by_name.emplace(nameKey(thread_id), place);
         } catch (...) {  // no memory
-            forgetAll();
+            threads.forget();
         }
-        if (by_name_.size() > threads_max) forgetAll();
+        if (threads.by_name.size() > threads_max) threads.forget();
     }
 
-    void remove(std::string_view thread_id) noexcept SG_EXCLUDES(mutex_) {
+    /// The thread's rows of these statuses have been deleted.
+    void remove(std::string_view thread_id, ThreadStatuses statuses) noexcept SG_EXCLUDES(mutex_) {
         const detail::LockGuard lock(mutex_);
-        if (!is_known_) return;
-        try {
-            drop(openKey(thread_id));
-        } catch (...) {  // no memory
-            forgetAll();
+        for (const ThreadStatus status : all_thread_statuses) {
+            OfStatus& threads = at(status);
+            if (!statuses.has(status) || threads.by_name.empty()) continue;
+            try {
+                threads.drop(nameKey(thread_id));
+            } catch (...) {  // no memory
+                threads.forget();
+            }
         }
     }
 
-    /// As BaseCheckpointSaver::openThreads; none: it does not know.
-    std::optional<std::vector<std::string>> names(const std::optional<std::string>& after, std::size_t limit) const
-        SG_EXCLUDES(mutex_) {
+    /// Whether a thread may have a row of this status.
+    bool mayHave(ThreadStatus status, std::string_view thread_id) const SG_EXCLUDES(mutex_) {
         const detail::LockGuard lock(mutex_);
-        if (!is_known_) return {};
-        std::vector<std::string> found;
-        auto at = after ? by_name_.upper_bound(openKey(*after)) : by_name_.begin();
-        for (; at != by_name_.end() && found.size() < limit; ++at) found.emplace_back(*parseOpenKey(at->first));
+        const OfStatus& threads = at(status);
+        return !threads.is_known || (!threads.by_name.empty() && threads.by_name.contains(nameKey(thread_id)));
+    }
+
+    /// As BaseCheckpointSaver::openThreads, of one status; none: it does not know.
+    std::optional<std::vector<IndexedThread>> named(ThreadStatus status, const std::optional<std::string>& after,
+                                                    std::size_t limit) const SG_EXCLUDES(mutex_) {
+        const detail::LockGuard lock(mutex_);
+        const OfStatus& threads = at(status);
+        if (!threads.is_known) return {};
+        std::vector<IndexedThread> found;
+        auto each = after ? threads.by_name.upper_bound(nameKey(*after)) : threads.by_name.begin();
+        for (; each != threads.by_name.end() && found.size() < limit; ++each) {
+            found.push_back({{each->second.since, std::string(*parseOpenKey(each->first))}, each->second.outlook()});
+        }
         return found;
     }
 
-    /// The newest first, behind `before`, at most `limit`; none: it does not know.
-    std::optional<std::vector<ThreadPlace>> newest(const std::optional<ThreadPlace>& before, std::size_t limit) const
-        SG_EXCLUDES(mutex_) {
+    /// Of one status the newest first, behind `before`, at most `limit`; none: it does not know.
+    std::optional<std::vector<IndexedThread>> newest(ThreadStatus status, const std::optional<ThreadPlace>& before,
+                                                     std::size_t limit) const SG_EXCLUDES(mutex_) {
         const detail::LockGuard lock(mutex_);
-        if (!is_known_) return {};
-        std::vector<ThreadPlace> found;
-        auto at = before ? by_time_.lower_bound(*before) : by_time_.end();
-        while (at != by_time_.begin() && found.size() < limit) found.push_back(*--at);
+        const OfStatus& threads = at(status);
+        if (!threads.is_known) return {};
+        std::vector<IndexedThread> found;
+        auto each = before ? threads.by_time.lower_bound(*before) : threads.by_time.end();
+        while (each != threads.by_time.begin() && found.size() < limit) {
+            --each;
+            found.push_back({*each, threads.by_name.at(nameKey(each->thread_id)).outlook()});
+        }
         return found;
     }
 
-    std::optional<std::size_t> size() const SG_EXCLUDES(mutex_) {
+    std::optional<std::size_t> count(ThreadStatus status) const SG_EXCLUDES(mutex_) {
         const detail::LockGuard lock(mutex_);
-        return is_known_ ? std::optional(by_name_.size()) : std::nullopt;
+        const OfStatus& threads = at(status);
+        return threads.is_known ? std::optional(threads.by_name.size()) : std::nullopt;
     }
 
 private:
-    void drop(const std::string& key) SG_REQUIRES(mutex_) {
-        const auto at = by_name_.find(key);
-        if (at == by_name_.end()) return;
-        by_time_.erase({at->second, std::string(*parseOpenKey(key))});
-        by_name_.erase(at);
-    }
-    void forgetAll() noexcept SG_REQUIRES(mutex_) {
-        is_known_ = false;
-        by_name_.clear();
-        by_time_.clear();
+    struct OfStatus {
+        bool is_known = false;
+        std::map<std::string, IndexPlace> by_name;  // by nameKey: the order of listings
+        std::set<ThreadPlace> by_time;
+
+        void drop(const std::string& key) {
+            const auto found = by_name.find(key);
+            if (found == by_name.end()) return;
+            by_time.erase({found->second.since, std::string(*parseOpenKey(key))});
+            by_name.erase(found);
+        }
+        void forget() noexcept {
+            is_known = false;
+            by_name.clear();
+            by_time.clear();
+        }
+    };
+
+    // The same for all statuses.
+    static std::string nameKey(std::string_view thread_id) { return openKey(ThreadStatus::unknown, thread_id); }
+    OfStatus& at(ThreadStatus status) SG_REQUIRES(mutex_) { return of_status_[static_cast<std::size_t>(status)]; }
+    const OfStatus& at(ThreadStatus status) const SG_REQUIRES(mutex_) {
+        return of_status_[static_cast<std::size_t>(status)];
     }
 
     mutable detail::Mutex mutex_;
-    bool is_known_ SG_GUARDED_BY(mutex_) = false;
-    std::map<std::string, CheckpointId> by_name_ SG_GUARDED_BY(mutex_);  // by openKey: the order of listings
-    std::set<ThreadPlace> by_time_ SG_GUARDED_BY(mutex_);
+    std::array<OfStatus, all_thread_statuses.size()> of_status_ SG_GUARDED_BY(mutex_);
 };
 
 }  // namespace stategraph::checkpoint

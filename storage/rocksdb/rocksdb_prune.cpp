@@ -52,7 +52,7 @@ void RocksDBSaver::deleteThread(std::string_view thread_id) {
             impl_->dropRanges(thread_id, batch);
         }
         impl_->database.write(batch, true, "delete a thread");
-        impl_->open_threads.remove(thread_id);
+        impl_->open_threads.remove(thread_id, ThreadStatuses::open());
     }
     impl_->compactIfWorthIt({}, dropped);
 }
@@ -130,7 +130,7 @@ void RocksDBSaver::Impl::pruneThread(std::string_view thread_id, const PruneRequ
         }
     }
     if (batch.Count() > 0) database.write(batch, false, "prune a thread");
-    if (drops_thread) open_threads.remove(thread_id);
+    if (drops_thread) open_threads.remove(thread_id, ThreadStatuses::open());
     total.rows += dropped.rows;
     total.bytes += dropped.bytes;
     total.commits += dropped.commits;

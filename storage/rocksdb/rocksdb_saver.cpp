@@ -163,11 +163,15 @@ void RocksDBSaver::put(const PutRequest& request) {
         add(checkpoint::rowKey(Table::writes, request.log, row.checkpoint_id, row.path), row.bytes);
     }
 
-    // Alone in its log: one that moves the head, and one that looks at rows before it writes them.
-    const bool is_conditional = std::any_of(request.writes.begin(), request.writes.end(),
-                                            [](const WriteRow& row) { return row.expected.has_value(); });
+    // Alone in its log: one that moves the head, one that looks at rows before it writes them, and one that says what
+    // the thread waits for.
+    const bool is_conditional =
+        !request.compared.empty() ||
+        std::ranges::any_of(request.writes, [](const WriteRow& row) { return row.expected.has_value(); });
     const bool is_empty = batch.Count() == 0;
-    auto claim = impl_->gate.claimLog(request.log, is_empty || !request.commits.empty() || is_conditional);
+    const bool says_status = request.outlook.status != ThreadStatus::unknown;
+    auto claim =
+        impl_->gate.claimLog(request.log, is_empty || !request.commits.empty() || is_conditional || says_status);
     const CheckpointId head = claim.head() ? *claim.head() : impl_->readHead(request.log);
     if (head != request.expected_head) {
         claim.settle(head);
@@ -182,10 +186,8 @@ void RocksDBSaver::put(const PutRequest& request) {
         return impl_->has(request.log, id);
     });
     checkpoint::IndexPlace place;
-    if (request.log.checkpoint_ns.empty() && !(is_empty && !request.leaves_finished))
-        place = impl_->noteInIndex(request, head, claim.place(), batch);
-    if (batch.Count() > 0) impl_->database.write(batch, request.sync, "store a commit");
-    if (place.is_finished && place != claim.place()) impl_->open_threads.remove(request.log.thread_id);
+    if (request.log.checkpoint_ns.empty()) place = impl_->noteInIndex(request, head, claim.place(), batch);
+    if (batch.Count() > 0) impl_->writeWithIndex(batch, request.sync, request.log.thread_id, claim.place(), place);
     claim.settle(request.commits.empty() ? head : request.commits.back().id, place);
 }
 
@@ -194,11 +196,13 @@ bool RocksDBSaver::Impl::has(const LogName& log, CheckpointId id) {
 }
 
 void RocksDBSaver::Impl::checkExpected(const PutRequest& request) {
-    for (const WriteRow& row : request.writes) {
-        if (!row.expected) continue;
-        const std::string key = checkpoint::rowKey(Table::writes, request.log, row.checkpoint_id, row.path);
-        const auto value = database.get(key, "read a pending write");
-        checkpoint::checkExpected(request.log, row, value ? std::optional<std::string_view>(*value) : std::nullopt);
+    for (const std::span<const WriteRow> rows : {request.compared, request.writes}) {
+        for (const WriteRow& row : rows) {
+            if (!row.expected) continue;
+            const std::string key = checkpoint::rowKey(Table::writes, request.log, row.checkpoint_id, row.path);
+            const auto value = database.get(key, "read a pending write");
+            checkpoint::checkExpected(request.log, row, value ? std::optional<std::string_view>(*value) : std::nullopt);
+        }
     }
 }
 
@@ -360,9 +364,9 @@ void RocksDBSaver::copyThread(std::string_view from, std::string_view to) {
             }
         }
     }
-    // Where it is in the index of its own: open, until somebody looks at it.
+    // Of a copy nothing is known until somebody looks at it.
     const CheckpointId head = impl_->readHead({.thread_id = from});
-    if (batch.Count() > 0) impl_->addToIndex(to, {head, false}, batch);
+    if (batch.Count() > 0) impl_->addToIndex(to, {.since = head}, batch);
     if (batch.Count() > 0) impl_->database.write(batch, true, "copy a thread");
 }
 

@@ -45,7 +45,8 @@ std::optional<std::string> readSqliteCommit(SqliteConnection& connection, const 
 
 /// What a put changes in the index of threads, if it is one to a thread's own log: sqlite_index.cpp.
 void noteInIndex(SqliteConnection& connection, const PutRequest& request);
-inline constexpr const char* copy_place = "INSERT INTO threads SELECT ?2, finished, since FROM threads WHERE thread=?1";
+inline constexpr const char* copy_place =
+    "INSERT INTO threads SELECT ?2, status, since, due FROM threads WHERE thread=?1";
 inline constexpr const char* delete_place = "DELETE FROM threads WHERE thread=?";
 
 }  // namespace stategraph::checkpoint

@@ -108,11 +108,14 @@ void putRows(SqliteConnection& connection, const PutRequest& request) {
     const LogName& log = request.log;
     const CheckpointId head = checkpoint::headOf(connection, log);
     if (head != request.expected_head) checkpoint::refuseHead(log, request.expected_head, head);
-    for (const WriteRow& row : request.writes) {
-        if (!row.expected) continue;
-        SqliteQuery query(connection, select_write, "read a pending write");
-        const bool is_there = query.bind(log).bind(row.checkpoint_id).bind(row.path).step();
-        checkpoint::checkExpected(log, row, is_there ? std::optional<std::string_view>(query.bytes(0)) : std::nullopt);
+    for (const std::span<const WriteRow> rows : {request.compared, request.writes}) {
+        for (const WriteRow& row : rows) {
+            if (!row.expected) continue;
+            SqliteQuery query(connection, select_write, "read a pending write");
+            const bool is_there = query.bind(log).bind(row.checkpoint_id).bind(row.path).step();
+            checkpoint::checkExpected(log, row,
+                                      is_there ? std::optional<std::string_view>(query.bytes(0)) : std::nullopt);
+        }
     }
     checkpoint::checkAncestors(
         request, [&](CheckpointId id) { return checkpoint::readSqliteCommit(connection, log, id).has_value(); });

@@ -5,8 +5,8 @@
 //
 //   commits   one row a commit: its thread, its namespace, its id, its record
 //   writes    one row a pending write: those of its checkpoint, its path, its record
-//   threads   one row a thread that has a commit of its own: whether nothing is due in it, and when it was last written
-//             to (ThreadPlace::since)
+//   threads   one row a thread that has a commit of its own: what it waits for (ThreadStatus as a number), when it was
+//             last written to (ThreadPlace::since), and of a sleeping one when it is to wake, in ms since 1970
 //   graphs    the description of a graph (stategraph/graph_description.hpp) as CBOR, by its fingerprints graph and
 //             schema: 8 bytes each, big endian
 //
@@ -26,10 +26,11 @@ inline constexpr const char* sqlite_tables =
     "PRIMARY KEY (thread, ns, id)) WITHOUT ROWID;\n"
     "CREATE TABLE writes (thread BLOB NOT NULL, ns BLOB NOT NULL, id BLOB NOT NULL, path BLOB NOT NULL, "
     "bytes BLOB NOT NULL, PRIMARY KEY (thread, ns, id, path)) WITHOUT ROWID;\n"
-    "CREATE TABLE threads (thread BLOB NOT NULL PRIMARY KEY, finished INTEGER NOT NULL, since BLOB NOT NULL) "
-    "WITHOUT ROWID;\n"
-    "CREATE INDEX open_threads ON threads (thread) WHERE finished=0;\n"
-    "CREATE INDEX newest_threads ON threads (finished, since, thread);\n"
+    "CREATE TABLE threads (thread BLOB NOT NULL PRIMARY KEY, status INTEGER NOT NULL, since BLOB NOT NULL, "
+    "due INTEGER) WITHOUT ROWID;\n"
+    "CREATE INDEX open_threads ON threads (status, thread) WHERE status<>1;\n"
+    "CREATE INDEX newest_threads ON threads (status, since, thread);\n"
+    "CREATE INDEX due_threads ON threads (due, thread) WHERE due IS NOT NULL;\n"
     "CREATE TABLE graphs (fingerprint BLOB NOT NULL PRIMARY KEY, bytes BLOB NOT NULL) WITHOUT ROWID;\n";
 
 }  // namespace stategraph::checkpoint

@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,13 +28,15 @@ public:
         const Log* const log = find(request.log);
         const CheckpointId head = log && !log->commits.empty() ? log->commits.rbegin()->first : CheckpointId();
         if (head != request.expected_head) sg::checkpoint::refuseHead(request.log, request.expected_head, head);
-        for (const auto& row : request.writes) {
-            std::optional<std::string_view> stored;
-            if (const auto key = std::pair(row.checkpoint_id, std::string(row.path));
-                log && log->writes.contains(key)) {
-                stored = log->writes.at(key);
+        for (const std::span<const sg::WriteRow> rows : {request.compared, request.writes}) {
+            for (const auto& row : rows) {
+                std::optional<std::string_view> stored;
+                if (const auto key = std::pair(row.checkpoint_id, std::string(row.path));
+                    log && log->writes.contains(key)) {
+                    stored = log->writes.at(key);
+                }
+                sg::checkpoint::checkExpected(request.log, row, stored);
             }
-            sg::checkpoint::checkExpected(request.log, row, stored);
         }
         sg::checkpoint::checkAncestors(request,
                                        [log](CheckpointId id) { return log != nullptr && log->commits.contains(id); });

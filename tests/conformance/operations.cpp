@@ -8,6 +8,7 @@
 
 #include "tests/conformance/graph.hpp"
 #include "tests/conformance/observe.hpp"
+#include "tests/support/thread_index.hpp"
 
 namespace conformance {
 namespace {
@@ -49,16 +50,10 @@ public:
         expect.emplace("state", describe(app_.getState({.thread_id = thread_}), ordinals()));
     }
 
-    /// Whether the saver's index has the thread as finished although something is due in it.
+    /// Whether the saver's index says of the thread what is not so.
     bool isMissedByIndex() const {
         if (saver_ == nullptr) return false;
-        const auto heads =
-            saver_->list({.thread_id = thread_, .checkpoint_ns = "", .heads = true, .with_writes = true});
-        if (heads.empty() || !sg::unfinishedThread(heads[0])) return false;
-        const auto finished = saver_->newestThreads({.is_finished = true, .before = {}, .limit = 1'000'000});
-        return finished && std::ranges::any_of(*finished, [&](const sg::IndexedThread& thread) {
-                   return thread.place.thread_id == thread_;
-               });
+        return !wrongInIndex(*saver_, thread_).empty();
     }
 
 private:

@@ -60,7 +60,57 @@ std::vector<ThreadView> allPages(sg::BaseCheckpointSaver& saver, ThreadFilter fi
     return all;
 }
 
+/// Counts the checkpoints that are read.
+class Counting final : public sg::BaseCheckpointSaver {
+public:
+    explicit Counting(sg::BaseCheckpointSaver& inner) : inner_(inner) {}
+    std::size_t read = 0;
+
+    void put(const sg::PutRequest& request) override { inner_.put(request); }
+    std::optional<sg::CheckpointTuple> getTuple(const sg::TupleQuery& query) override { return inner_.getTuple(query); }
+    std::vector<sg::ListedCheckpoint> list(const sg::ListQuery& query) override {
+        auto listed = inner_.list(query);
+        read += listed.size();
+        return listed;
+    }
+    void deleteThread(std::string_view thread_id) override { inner_.deleteThread(thread_id); }
+    void copyThread(std::string_view from, std::string_view to) override { inner_.copyThread(from, to); }
+    std::size_t prune(const sg::PruneRequest& request) override { return inner_.prune(request); }
+    std::optional<std::vector<sg::IndexedThread>> openThreads(const sg::OpenThreadsQuery& query) override {
+        return inner_.openThreads(query);
+    }
+    std::optional<std::vector<sg::IndexedThread>> newestThreads(const sg::NewestThreadsQuery& query) override {
+        return inner_.newestThreads(query);
+    }
+    std::optional<sg::ThreadCounts> countThreads(std::size_t most) override { return inner_.countThreads(most); }
+
+private:
+    sg::BaseCheckpointSaver& inner_;
+};
+
 }  // namespace
+
+TEST_CASE("a list by status reads the threads that it shows, and those that nobody has said anything of once") {
+    const auto saver = std::make_shared<sg::MemorySaver>();
+    fillWithMany(saver);
+    Counting counting(*saver);
+    CHECK(allPages(counting, {.status = "failed", .limit = 50}).size() == 2);
+    CHECK(counting.read == 2);
+    counting.read = 0;
+    CHECK(sg::inspect::listThreadsOf(counting, {.status = "interrupted", .limit = 2}).threads.size() == 2);
+    CHECK(counting.read == 3);  // the third says that there is another page
+    // Nothing is known of these: each is read, and then it is.
+    for (int i = 0; i < 10; ++i) {
+        const std::string name = "thread " + std::to_string(i);
+        const auto head = saver->list({.thread_id = name, .checkpoint_ns = "", .heads = true})[0].id;
+        saver->put({.log = {name}, .expected_head = head, .commits = {}, .writes = {}});
+    }
+    for (const std::size_t unknown : {10U, 0U}) {
+        counting.read = 0;
+        CHECK(allPages(counting, {.status = "failed", .limit = 50}).size() == 2);
+        CHECK(counting.read == 2 + unknown);
+    }
+}
 
 TEST_CASE("a list of many threads comes in pages, each thread once and the newest first") {
     savers::onEach([](savers::Store& store) {
@@ -84,6 +134,9 @@ TEST_CASE("a list of many threads comes in pages, each thread once and the newes
         const auto counts = sg::inspect::listThreadsOf(*saver, {.limit = 1}).counts;
         CHECK(counts.at("done") == thread_count - 7);
         CHECK(counts.at("open") == 7);
+        CHECK(counts.at("interrupted") == 5);
+        CHECK(counts.at("failed") == 2);
+        CHECK_FALSE(counts.contains("in_flight"));
 
         CHECK(allPages(*saver, {.text = "colour", .limit = 2}).size() == 5);
         CHECK(allPages(*saver, {.text = "thread 77", .limit = 4}).size() == 11);

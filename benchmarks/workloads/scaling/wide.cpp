@@ -1,12 +1,14 @@
 // What is wide, deep or many: resuming a fan-out of which one task failed, a thread's unfinished superstep read,
 // subgraphs in subgraphs, and the unfinished threads of a store. The time of an iteration is divided by the size, so
 // that a straight line is a cost that grows with the size alone.
+#include <chrono>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <stategraph/runtime.hpp>
 #include <stategraph/unfinished.hpp>
 
 #include "benchmarks/support/counter.hpp"
@@ -126,6 +128,58 @@ void newest(benchmark::State& state, int threads, Store store) {
     state.counters["items"] = 1;
 }
 
+sg::StateGraph<Counter> asking() {
+    sg::StateGraph<Counter> graph;
+    graph.addNode("ask", [](const Counter&, sg::Runtime& rt) -> sg::Update<Counter> {
+        return {sg::set(&Counter::n, sg::interrupt<int>(rt, "?"))};
+    });
+    return graph.addEdge(sg::START, "ask");
+}
+
+// Each thread waits for an answer. A page of 50 of them, with their questions: the index and 50 reads.
+void asked(benchmark::State& state, int threads, Store store) {
+    const FreshSaver fresh(store);
+    const auto app = asking().compile({.checkpointer = fresh.saver});
+    for (int i = 0; i < threads; ++i)
+        app.invoke({sg::set(&Counter::n, 0)}, {.thread_id = "thread-" + std::to_string(i)});
+    for (auto _ : state) {
+        const auto page = fresh.saver->newestThreads({.statuses = sg::ThreadStatus::interrupted, .limit = 50});
+        sg::UnfinishedQuery query;
+        for (const auto& thread : *page) query.thread_ids.push_back(thread.place.thread_id);
+        if (fresh.saver->unfinishedThreads(query).size() != 50) state.SkipWithError("wrong result");
+    }
+    state.counters["items"] = 1;
+}
+
+// Each thread sleeps. The first one to wake is found, and sleeps again until after all others.
+void nextDue(benchmark::State& state, int threads, Store store) {
+    sg::StateGraph<Counter> graph;
+    const auto begin = std::chrono::system_clock::now() + std::chrono::hours(1);
+    graph.addNode("sleep", [begin](const Counter& counter, sg::Runtime& rt) -> sg::Update<Counter> {
+        rt.sleepUntil(begin + std::chrono::milliseconds(counter.n), "s");
+        return {};
+    });
+    graph.addEdge(sg::START, "sleep");
+    const FreshSaver fresh(store);
+    const auto app = graph.compile({.checkpointer = fresh.saver});
+    for (int i = 0; i < threads; ++i)
+        app.invoke({sg::set(&Counter::n, i)}, {.thread_id = "thread-" + std::to_string(i)});
+    int later = threads;
+    for (auto _ : state) {
+        const auto due = fresh.saver->dueThreads({.limit = 1});
+        if (due->size() != 1) state.SkipWithError("wrong result");
+        state.PauseTiming();
+        const auto head = fresh.saver->list({.thread_id = due->front().thread_id, .checkpoint_ns = "", .heads = true});
+        fresh.saver->put({.log = {due->front().thread_id},
+                          .expected_head = head.front().id,
+                          .commits = {},
+                          .writes = {},
+                          .outlook = {sg::ThreadStatus::sleeping, begin + std::chrono::milliseconds(later++)}});
+        state.ResumeTiming();
+    }
+    state.counters["items"] = 1;
+}
+
 }  // namespace
 
 void registerWide() {
@@ -144,6 +198,10 @@ void registerWide() {
                 [=](benchmark::State& state) { waiting(state, count, store); });
             add(std::string("scaling/newest_fifty_of_") + name, size,
                 [=](benchmark::State& state) { newest(state, count, store); });
+            add(std::string("scaling/fifty_asked_of_") + name, size,
+                [=](benchmark::State& state) { asked(state, count, store); });
+            add(std::string("scaling/next_due_of_") + name, size,
+                [=](benchmark::State& state) { nextDue(state, count, store); });
         }
     }
     for (const std::size_t depth : sizesUpTo(100, {10, 100, 400})) {

@@ -42,6 +42,8 @@
     TEST_CASE_TEMPLATE_INVOKE(saver_heads, Factory);                     \
     TEST_CASE_TEMPLATE_INVOKE(saver_pages, Factory);                     \
     TEST_CASE_TEMPLATE_INVOKE(saver_index, Factory);                     \
+    TEST_CASE_TEMPLATE_INVOKE(saver_index_statuses, Factory);            \
+    TEST_CASE_TEMPLATE_INVOKE(saver_index_compared, Factory);            \
     TEST_CASE_TEMPLATE_INVOKE(saver_index_order, Factory);               \
     TEST_CASE_TEMPLATE_INVOKE(saver_delete, Factory);                    \
     TEST_CASE_TEMPLATE_INVOKE(saver_copy, Factory);                      \

@@ -248,16 +248,19 @@ public:
     std::vector<CheckpointId> history(const std::string& run_id) const;
 
     /// Runs of this workflow, in the order of their threads in the store. Cost: reads every thread's head in the store,
-    /// and those of this workflow whose time fits as `get` does.
+    /// and those of this workflow whose time fits as `get` does; if only runs that are running, waiting or suspended
+    /// are asked for, and the store has an index of threads, those that are open alone.
     std::vector<ListedRun> list(const RunQuery& query = {}) const;
 
     /// Runs of this workflow that are to be resumed without an answer: those that sleep, and those whose process died.
-    /// With the time at which each is to be; none: now. Cost: reads every thread's head in the store.
+    /// With the time at which each is to be; none: now. Of those that sleep only those that wake by `until`. Cost: of a
+    /// store with an index of threads reads the heads of those, and of threads that are under way; else every thread's.
     struct DueRun {
         std::string run_id;
         std::optional<std::chrono::system_clock::time_point> at;
     };
-    std::vector<DueRun> dueRuns() const;
+    std::vector<DueRun> dueRuns(
+        std::chrono::system_clock::time_point until = std::chrono::system_clock::time_point::max()) const;
 
     /// The thread that a run is, in the saver and for subscribers.
     ThreadId threadOf(std::string_view run_id) const;

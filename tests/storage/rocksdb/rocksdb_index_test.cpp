@@ -4,8 +4,10 @@
 
 #include <doctest/doctest.h>
 #include <rocksdb/db.h>
+#include <rocksdb/write_batch.h>
 
 #include <stategraph/rocksdb_saver.hpp>
+#include <stategraph/testing/saver_contract/index.hpp>
 #include <stategraph/testing/saver_contract/support.hpp>
 
 #include "storage/rocksdb/rocksdb_keys.hpp"
@@ -32,7 +34,7 @@ void changeRows(const std::string& path, F change) {
 /// As a program of the first version would have left it.
 void forgetIndex(const std::string& path) {
     changeRows(path, [](rocksdb::DB& db) {
-        for (const char* prefix : {"a", "b"}) {
+        for (const char* prefix : {"D", "a", "b"}) {
             const std::unique_ptr<rocksdb::Iterator> rows(db.NewIterator({}));
             for (rows->Seek(prefix); rows->Valid() && rows->key().starts_with(prefix); rows->Next())
                 REQUIRE(db.Delete({}, rows->key()).ok());
@@ -71,20 +73,21 @@ TEST_CASE("a database without an index of threads gets one when it is opened to 
     forgetIndex(path);
     {
         sg::RocksDBSaver saver(path, {.read_only = true});
-        CHECK_FALSE(saver.openThreads({}, 10));
+        CHECK_FALSE(saver.openThreads({}));
         CHECK_FALSE(saver.newestThreads({}));
+        CHECK_FALSE(saver.dueThreads({}));
         CHECK_FALSE(saver.countThreads(10));
         CHECK(unfinishedIn(saver) == asking);
     }
     {
         sg::RocksDBSaver saver(path);
-        CHECK(saver.countThreads(10)->open == 7);  // nobody has looked yet
+        CHECK((*saver.countThreads(10))[sg::ThreadStatus::unknown] == 7);  // nobody has looked yet
         CHECK(unfinishedIn(saver) == asking);
-        CHECK(saver.countThreads(10)->open == 3);
-        CHECK(saver.countThreads(10)->finished == 4);
+        CHECK((*saver.countThreads(10))[sg::ThreadStatus::interrupted] == 3);
+        CHECK(saver.countThreads(10)->finished() == 4);
     }
     sg::RocksDBSaver saver(path, {.read_only = true});
-    CHECK(*saver.openThreads({}, 10) == asking);
+    CHECK(kit::openNames(saver, 10, sg::ThreadStatus::interrupted) == asking);
     CHECK(unfinishedIn(saver) == asking);
     CHECK(saver.newestThreads({})->size() == 7);
 }
@@ -95,31 +98,103 @@ TEST_CASE("an index that was begun by a process that died is made anew") {
     fillThreads(path);
     forgetIndex(path);
     changeRows(path, [](rocksdb::DB& db) {
-        const auto place = stategraph::checkpoint::newestKey(true, kit::nthId(1), "1");
+        using sg::ThreadStatus;
+        const auto place = stategraph::checkpoint::newestKey(ThreadStatus::finished, kit::nthId(1), "1");
         REQUIRE(db.Put({}, place, "").ok());
-        REQUIRE(db.Put({}, stategraph::checkpoint::openKey("2"), std::string(16, '\1')).ok());
-        REQUIRE(db.Put({}, stategraph::checkpoint::openKey("gone"), std::string(16, '\1')).ok());
+        REQUIRE(db.Put({}, stategraph::checkpoint::openKey(ThreadStatus::failed, "2"), std::string(16, '\1')).ok());
+        REQUIRE(db.Put({}, stategraph::checkpoint::openKey(ThreadStatus::unknown, "gone"), std::string(16, '\1')).ok());
+        REQUIRE(db.Put({}, stategraph::checkpoint::dueKey(5, "gone"), "").ok());
     });
     sg::RocksDBSaver saver(path);
     CHECK(saver.newestThreads({})->size() == 7);
-    CHECK(saver.openThreads({}, 10)->size() == 7);
+    CHECK(saver.openThreads({})->size() == 7);
+    CHECK(saver.dueThreads({})->empty());
     CHECK(unfinishedIn(saver) == std::vector<std::string>{"1", "3", "5"});
 }
 
-TEST_CASE("of more open threads than fit in memory the rows are read") {
+TEST_CASE("of a status with more threads than fit in memory the rows are read") {
+    using sg::ThreadStatus;
     stategraph::checkpoint::OpenThreads open;
     open.begin();
+    const auto add = [&](const std::string& name, unsigned n, ThreadStatus status) {
+        open.add(name, {.since = kit::nthId(n), .status = status});
+    };
+    const auto names = [&](ThreadStatus status) {
+        std::vector<std::string> found;
+        const auto threads = open.named(status, {}, 3);
+        for (const auto& thread : *threads) found.push_back(thread.place.thread_id);
+        return found;
+    };
     for (unsigned i = 0; i < stategraph::checkpoint::OpenThreads::threads_max; ++i)
-        open.add(std::to_string(i), kit::nthId(i));
-    CHECK(open.size() == stategraph::checkpoint::OpenThreads::threads_max);
-    CHECK(open.names({}, 3) == std::vector<std::string>{"0", "1", "2"});
-    open.add("one more", kit::nthId(1));
-    CHECK_FALSE(open.size());
-    CHECK_FALSE(open.names({}, 3));
-    CHECK_FALSE(open.newest({}, 3));
-    open.remove("1");
-    open.add("2", kit::nthId(2));
-    CHECK_FALSE(open.names({}, 3));
+        add(std::to_string(i), i, ThreadStatus::interrupted);
+    add("runs", 1, ThreadStatus::unknown);
+    CHECK(open.count(ThreadStatus::interrupted) == stategraph::checkpoint::OpenThreads::threads_max);
+    CHECK(names(ThreadStatus::interrupted) == std::vector<std::string>{"0", "1", "2"});
+    CHECK_FALSE(open.mayHave(ThreadStatus::interrupted, "runs"));
+    add("one more", 1, ThreadStatus::interrupted);
+    CHECK_FALSE(open.count(ThreadStatus::interrupted));
+    CHECK_FALSE(open.named(ThreadStatus::interrupted, {}, 3));
+    CHECK_FALSE(open.newest(ThreadStatus::interrupted, {}, 3));
+    CHECK(open.mayHave(ThreadStatus::interrupted, "runs"));
+    open.remove("1", sg::ThreadStatuses::open());
+    add("2", 2, ThreadStatus::interrupted);
+    CHECK_FALSE(open.named(ThreadStatus::interrupted, {}, 3));
+    CHECK(names(ThreadStatus::unknown) == std::vector<std::string>{"runs"});
+}
+
+TEST_CASE("threads of which there are too many in memory are found in their rows") {
+    const TemporaryFolder folder;
+    const std::string path = (folder / "db").string();
+    using sg::ThreadStatus;
+    fillThreads(path);
+    // Rows as of a program that has left more of them than this one keeps in memory.
+    const unsigned many = stategraph::checkpoint::OpenThreads::threads_max;
+    changeRows(path, [&](rocksdb::DB& db) {
+        rocksdb::WriteBatch batch;
+        for (unsigned i = 0; i < many; ++i) {
+            const std::string name = "waits " + std::to_string(i);
+            const stategraph::checkpoint::IndexPlace place{kit::nthId(i + 1), 0, ThreadStatus::interrupted};
+            REQUIRE(
+                batch.Put(stategraph::checkpoint::openKey(place.status, name), stategraph::checkpoint::openValue(place))
+                    .ok());
+            REQUIRE(batch.Put(stategraph::checkpoint::newestKey(place.status, place.since, name), "").ok());
+        }
+        REQUIRE(db.Write({}, &batch).ok());
+    });
+    sg::RocksDBSaver saver(path);
+    CHECK((*saver.countThreads(1'000'000))[ThreadStatus::interrupted] == many + 3);
+    CHECK(kit::openNames(saver, 50'000, ThreadStatus::interrupted).size() == many + 3);
+    CHECK(kit::newestOf(saver, ThreadStatus::interrupted, 50'000).size() == many + 3);
+    const auto page = saver.openThreads({.statuses = ThreadStatus::interrupted, .limit = 4});
+    REQUIRE(page->size() == 4);
+    CHECK(page->at(0).place.thread_id == "1");
+    CHECK(page->at(3).place.thread_id == "waits 0");
+    // A thread moves between its rows as before.
+    const auto head = saver.list({.thread_id = "1", .checkpoint_ns = ""})[0].id;
+    kit::putOutlook(saver, {"1"}, head, {ThreadStatus::failed, {}});
+    CHECK(kit::openNames(saver, 5, ThreadStatus::failed) == std::vector<std::string>{"1"});
+    CHECK((*saver.countThreads(1'000'000))[ThreadStatus::interrupted] == many + 2);
+    saver.deleteThread("3");
+    CHECK((*saver.countThreads(1'000'000))[ThreadStatus::interrupted] == many + 1);
+}
+
+TEST_CASE("the first thread to wake is found where many before it have woken, and where an earlier one falls asleep") {
+    const TemporaryFolder folder;
+    sg::RocksDBSaver saver((folder / "db").string());
+    for (unsigned i = 0; i < 200; ++i)
+        kit::putIndexed(saver, {std::to_string(i)}, 1, kit::sleepsFor(1000 + static_cast<std::int64_t>(i)));
+    const auto first = [&] { return saver.dueThreads({.limit = 1})->at(0).thread_id; };
+    for (unsigned i = 0; i < 199; ++i) {
+        CHECK(first() == std::to_string(i));
+        kit::putOutlook(saver, {std::to_string(i)}, kit::nthId(1), kit::says_finished);
+    }
+    CHECK(first() == "199");
+    kit::putOutlook(saver, {"7"}, kit::nthId(1), kit::sleepsFor(3));
+    CHECK(first() == "7");
+    kit::putOutlook(saver, {"8"}, kit::nthId(1), kit::sleepsFor(5));
+    CHECK(first() == "7");
+    kit::putOutlook(saver, {"7"}, kit::nthId(1), {});
+    CHECK(first() == "8");
 }
 
 TEST_CASE("rows of an index that make no sense stop nobody") {
@@ -127,14 +202,19 @@ TEST_CASE("rows of an index that make no sense stop nobody") {
     const std::string path = (folder / "db").string();
     fillThreads(path);
     changeRows(path, [](rocksdb::DB& db) {
-        for (const char* key : {"a", "a\x7f", "ajunk", "b", "bo", "bf", "bfjunk", "bx"})
+        for (const char* key : {"D", "Djunk", "a", "a\x7f", "ai", "aijunk", "b", "bi", "bf", "bfjunk", "bx"})
             REQUIRE(db.Put({}, key, "junk").ok());
-        REQUIRE(db.Put({}, stategraph::checkpoint::openKey("nobody"), "x").ok());
-        REQUIRE(db.Put({}, stategraph::checkpoint::openKey("1"), "x").ok());
+        using sg::ThreadStatus;
+        for (const ThreadStatus status : {ThreadStatus::unknown, ThreadStatus::sleeping})
+            REQUIRE(db.Put({}, stategraph::checkpoint::openKey(status, "nobody"), "x").ok());
+        REQUIRE(db.Put({}, stategraph::checkpoint::openKey(ThreadStatus::interrupted, "1"), "x").ok());
+        REQUIRE(db.Put({}, stategraph::checkpoint::dueKey(1, "nobody"), "").ok());
     });
     const auto saver = std::make_shared<sg::RocksDBSaver>(path);
     CHECK(unfinishedIn(*saver) == std::vector<std::string>{"1", "3", "5"});
     CHECK(saver->newestThreads({.limit = 100})->size() == 7);
+    CHECK(saver->unfinishedThreads({.reason = sg::Unfinished::sleeping}).empty());
+    CHECK_NOTHROW((void)saver->dueThreads({}));
     CHECK_NOTHROW((void)saver->countThreads(100));
     saver->deleteThread("1");
     CHECK(unfinishedIn(*saver) == std::vector<std::string>{"3", "5"});

@@ -14,41 +14,68 @@
 #include <stategraph/saver.hpp>
 #include <stategraph/testing/saver_contract/support.hpp>
 
-// The index of threads, of a saver that keeps one: which threads are open, and which were written to last.
+// The index of threads, of a saver that keeps one: what each waits for, and which were written to last.
 namespace stategraph::testing {
 
-inline void putIndexed(BaseCheckpointSaver& saver, const LogName& log, unsigned n, bool finishes) {
+inline constexpr ThreadOutlook says_finished{ThreadStatus::finished, {}};
+inline ThreadOutlook sleepsFor(std::int64_t ms) {
+    return {ThreadStatus::sleeping, std::chrono::system_clock::time_point(std::chrono::milliseconds(ms))};
+}
+
+inline void putIndexed(BaseCheckpointSaver& saver, const LogName& log, unsigned n, const ThreadOutlook& outlook) {
     const TestCommit commit = makeCommit(n, n - 1);
     const CommitRow row = commit.row();
     saver.put({.log = log,
                .expected_head = n > 1 ? nthId(n - 1) : CheckpointId(),
                .commits = {&row, 1},
                .writes = {},
-               .leaves_finished = finishes});
+               .outlook = outlook});
+}
+/// The outlook alone.
+inline void putOutlook(BaseCheckpointSaver& saver, const LogName& log, CheckpointId head, const ThreadOutlook& outlook,
+                       std::span<const WriteRow> compared = {}) {
+    saver.put(
+        {.log = log, .expected_head = head, .commits = {}, .writes = {}, .outlook = outlook, .compared = compared});
 }
 
 /// A page of `limit` after the other.
-inline std::vector<std::string> openNames(BaseCheckpointSaver& saver, std::size_t limit) {
+inline std::vector<std::string> openNames(BaseCheckpointSaver& saver, std::size_t limit,
+                                          ThreadStatuses statuses = ThreadStatuses::open()) {
     std::vector<std::string> names;
-    std::optional<std::string> after;
+    OpenThreadsQuery query{.statuses = statuses, .after_thread_id = {}, .limit = limit};
     for (;;) {
-        const auto page = saver.openThreads(after, limit);
+        const auto page = saver.openThreads(query);
         REQUIRE(page);
-        names.insert(names.end(), page->begin(), page->end());
+        for (const IndexedThread& thread : *page) {
+            CHECK(statuses.has(thread.outlook.status));
+            names.push_back(thread.place.thread_id);
+        }
         if (page->size() < limit) return names;
-        after = names.back();
+        query.after_thread_id = names.back();
     }
 }
-inline std::vector<IndexedThread> newestOf(BaseCheckpointSaver& saver, std::optional<bool> is_finished,
-                                           std::size_t limit) {
+inline std::vector<IndexedThread> newestOf(BaseCheckpointSaver& saver, ThreadStatuses statuses, std::size_t limit) {
     std::vector<IndexedThread> all;
-    NewestThreadsQuery query{.is_finished = is_finished, .before = {}, .limit = limit};
+    NewestThreadsQuery query{.statuses = statuses, .before = {}, .limit = limit};
     for (;;) {
         const auto page = saver.newestThreads(query);
         REQUIRE(page);
+        for (const IndexedThread& thread : *page) CHECK(statuses.has(thread.outlook.status));
         all.insert(all.end(), page->begin(), page->end());
         if (page->size() < limit) return all;
         query.before = all.back().place;
+    }
+}
+inline std::vector<DueThread> dueBy(BaseCheckpointSaver& saver, std::chrono::system_clock::time_point until,
+                                    std::size_t limit) {
+    std::vector<DueThread> all;
+    DueThreadsQuery query{.until = until, .after = {}, .limit = limit};
+    for (;;) {
+        const auto page = saver.dueThreads(query);
+        REQUIRE(page);
+        all.insert(all.end(), page->begin(), page->end());
+        if (page->size() < limit) return all;
+        query.after = all.back();
     }
 }
 
@@ -56,16 +83,19 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads knows which are open, whatever is
     Factory factory;
     auto saver = factory.make();
     if (!saver->countThreads(1)) return;  // it keeps none
-    CHECK(saver->openThreads({}, 10)->empty());
+    CHECK(saver->openThreads({})->empty());
     CHECK(saver->newestThreads({})->empty());
-    for (const char* name : {"b", "ccc", "a", "dd"}) putIndexed(*saver, {name}, 1, false);
+    CHECK(saver->dueThreads({})->empty());
+    for (const char* name : {"b", "ccc", "a", "dd"}) putIndexed(*saver, {name}, 1, {});
     std::vector<std::string> listed;
     for (const auto& head : saver->list({.checkpoint_ns = "", .heads = true})) listed.push_back(head.thread_id);
     CHECK(openNames(*saver, 10) == listed);
     CHECK(openNames(*saver, 1) == listed);
-    CHECK(saver->openThreads({}, 0)->empty());
+    CHECK(saver->openThreads({.limit = 0})->empty());
+    CHECK(saver->newestThreads({.limit = 0})->empty());
+    CHECK(saver->dueThreads({.limit = 0})->empty());
 
-    putIndexed(*saver, {"a"}, 2, true);
+    putIndexed(*saver, {"a"}, 2, says_finished);
     putWrite(*saver, {"dd"}, nthId(1), nthId(1), "p", "bytes");
     const auto some = saver->list(
         {.checkpoint_ns = "", .heads = true, .with_writes = true, .thread_ids = {"dd", "nobody", "a", "b"}});
@@ -77,48 +107,134 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads knows which are open, whatever is
     CHECK(some[2].thread_id == "b");
     std::erase(listed, "a");
     CHECK(openNames(*saver, 3) == listed);
-    auto finished = newestOf(*saver, true, 2);
+    auto finished = newestOf(*saver, ThreadStatus::finished, 2);
     REQUIRE(finished.size() == 1);
-    CHECK(finished[0].is_finished);
     CHECK(finished[0].place == ThreadPlace{nthId(2), "a"});
-    CHECK(newestOf(*saver, {}, 2).size() == 4);
+    CHECK(newestOf(*saver, ThreadStatuses::all(), 2).size() == 4);
 
     // What is stored beside a finished checkpoint, or in another namespace.
     putWrite(*saver, {"a"}, nthId(2), nthId(2), "p", "bytes");
     CHECK(openNames(*saver, 10).size() == 4);
-    saver->put({.log = {"a"}, .expected_head = nthId(2), .commits = {}, .writes = {}, .leaves_finished = true});
+    putOutlook(*saver, {"a"}, nthId(2), says_finished);
     CHECK(openNames(*saver, 10) == listed);
-    putIndexed(*saver, {"a", "child"}, 1, false);
-    putIndexed(*saver, {"only a child", "child"}, 1, true);
-    putIndexed(*saver, {"b", "child"}, 1, true);
+    putIndexed(*saver, {"a", "child"}, 1, {});
+    putIndexed(*saver, {"only a child", "child"}, 1, says_finished);
+    putIndexed(*saver, {"b", "child"}, 1, says_finished);
     CHECK(openNames(*saver, 10) == listed);
-    CHECK(saver->countThreads(10)->finished == 1);
-    CHECK(saver->countThreads(2)->open == 2);
-    CHECK(saver->countThreads(10)->open == 3);
+    CHECK(saver->countThreads(10)->finished() == 1);
+    CHECK(saver->countThreads(2)->open() == 2);
+    CHECK(saver->countThreads(10)->open() == 3);
 
     // Who knows another head says nothing of this one.
-    CHECK_THROWS_AS(
-        saver->put({.log = {"b"}, .expected_head = nthId(7), .commits = {}, .writes = {}, .leaves_finished = true}),
-        ConcurrentUpdateError);
-    CHECK_THROWS_AS(putIndexed(*saver, {"b"}, 3, true), ConcurrentUpdateError);
+    CHECK_THROWS_AS(putOutlook(*saver, {"b"}, nthId(7), says_finished), ConcurrentUpdateError);
+    CHECK_THROWS_AS(putIndexed(*saver, {"b"}, 3, says_finished), ConcurrentUpdateError);
     CHECK(openNames(*saver, 10) == listed);
 
     saver->copyThread("b", "copy of b");
     CHECK(openNames(*saver, 10).size() == 4);
     saver->deleteThread("copy of b");
     saver->deleteThread("a");
-    CHECK(newestOf(*saver, true, 5).empty());
+    CHECK(newestOf(*saver, ThreadStatus::finished, 5).empty());
     CHECK(openNames(*saver, 10) == listed);
-    putIndexed(*saver, {"a"}, 1, true);
-    CHECK(newestOf(*saver, {}, 1).size() == 4);
+    putIndexed(*saver, {"a"}, 1, says_finished);
+    CHECK(newestOf(*saver, ThreadStatuses::all(), 1).size() == 4);
     if constexpr (CanReopen<Factory>) {
         saver.reset();
         saver = factory.reopen();
         CHECK(openNames(*saver, 10) == listed);
-        CHECK(newestOf(*saver, true, 5).size() == 1);
-        putIndexed(*saver, {"b"}, 2, true);
-        CHECK(newestOf(*saver, true, 5).size() == 2);
+        CHECK(newestOf(*saver, ThreadStatus::finished, 5).size() == 1);
+        putIndexed(*saver, {"b"}, 2, says_finished);
+        CHECK(newestOf(*saver, ThreadStatus::finished, 5).size() == 2);
     }
+}
+
+TEST_CASE_TEMPLATE_DEFINE("an index of threads gives threads by status, and those that sleep by when they wake",
+                          Factory, saver_index_statuses) {
+    Factory factory;
+    auto saver = factory.make();
+    if (!saver->countThreads(1)) return;
+    const auto check = [&] {
+        CHECK(openNames(*saver, 1, ThreadStatus::interrupted) == std::vector<std::string>{"a", "b"});
+        CHECK(openNames(*saver, 10, {ThreadStatus::failed, ThreadStatus::interrupted, ThreadStatus::finished}) ==
+              std::vector<std::string>{"a", "b", "f"});
+        CHECK(openNames(*saver, 10, ThreadStatus::edited).empty());
+        CHECK(newestOf(*saver, {ThreadStatus::failed, ThreadStatus::finished}, 1).size() == 2);
+        CHECK((*saver->countThreads(10))[ThreadStatus::interrupted] == 2);
+        CHECK((*saver->countThreads(10))[ThreadStatus::sleeping] == 4);
+        CHECK((*saver->countThreads(1))[ThreadStatus::sleeping] == 1);
+        const std::vector<DueThread> due{{*sleepsFor(-5).due, "w"},
+                                         {*sleepsFor(1000).due, "x"},
+                                         {*sleepsFor(1000).due, "y"},
+                                         {*sleepsFor(4'000'000'000'000).due, "z"}};
+        CHECK(dueBy(*saver, std::chrono::system_clock::time_point::max(), 10) == due);
+        CHECK(dueBy(*saver, std::chrono::system_clock::time_point::max(), 1) == due);
+        CHECK(dueBy(*saver, *sleepsFor(1000).due, 2) == std::vector<DueThread>(due.begin(), due.end() - 1));
+        CHECK(dueBy(*saver, *sleepsFor(999).due, 2) == std::vector<DueThread>{due[0]});
+        const auto sleeping = newestOf(*saver, ThreadStatus::sleeping, 10);
+        REQUIRE(sleeping.size() == 4);
+        CHECK(sleeping[0].outlook == sleepsFor(4'000'000'000'000));
+        CHECK(sleeping[0].place == ThreadPlace{nthId(1), "z"});
+        CHECK(saver->openThreads({.statuses = ThreadStatus::sleeping})->front().outlook == sleepsFor(-5));
+    };
+    for (const char* name : {"b", "a"}) putIndexed(*saver, {name}, 1, {ThreadStatus::interrupted, {}});
+    putIndexed(*saver, {"f"}, 1, {ThreadStatus::failed, {}});
+    putIndexed(*saver, {"g"}, 1, says_finished);
+    putIndexed(*saver, {"z"}, 1, sleepsFor(4'000'000'000'000));
+    putIndexed(*saver, {"y"}, 1, sleepsFor(1000));
+    putIndexed(*saver, {"x"}, 1, sleepsFor(1000));
+    putIndexed(*saver, {"w"}, 1, sleepsFor(-5));
+    check();
+    if constexpr (CanReopen<Factory>) {
+        saver.reset();
+        saver = factory.reopen();
+        check();
+    }
+
+    // One that wakes, one that is to wake at another time, one that is gone, and one that is to wake before all.
+    putWrite(*saver, {"w"}, nthId(1), nthId(1), "p", "bytes");
+    putOutlook(*saver, {"y"}, nthId(1), sleepsFor(500));
+    saver->deleteThread("x");
+    CHECK(dueBy(*saver, *sleepsFor(2000).due, 3) == std::vector<DueThread>{{*sleepsFor(500).due, "y"}});
+    putOutlook(*saver, {"a"}, nthId(1), sleepsFor(-1));
+    CHECK(dueBy(*saver, *sleepsFor(0).due, 3) == std::vector<DueThread>{{*sleepsFor(-1).due, "a"}});
+    CHECK(openNames(*saver, 10, ThreadStatus::unknown) == std::vector<std::string>{"w"});
+    // A wake time is of a sleeping thread, and of no other.
+    CHECK_THROWS_AS(putOutlook(*saver, {"w"}, nthId(1), {ThreadStatus::sleeping, {}}), InvalidArgumentError);
+    CHECK_THROWS_AS(putOutlook(*saver, {"w"}, nthId(1), {ThreadStatus::failed, sleepsFor(1).due}),
+                    InvalidArgumentError);
+}
+
+TEST_CASE_TEMPLATE_DEFINE("a request is refused unless the pending writes that it compares are as it says", Factory,
+                          saver_index_compared) {
+    Factory factory;
+    const auto saver = factory.make();
+    putIndexed(*saver, {"t"}, 1, {});
+    putWrite(*saver, {"t"}, nthId(1), nthId(1), "p", "bytes");
+    const auto put = [&](std::string_view path, std::optional<std::string_view> expected) {
+        const WriteRow row{nthId(1), path, {}, expected};
+        putOutlook(*saver, {"t"}, nthId(1), {ThreadStatus::interrupted, {}}, {&row, 1});
+    };
+    CHECK_THROWS_AS(put("p", ""), ConcurrentUpdateError);
+    CHECK_THROWS_AS(put("p", "other"), ConcurrentUpdateError);
+    CHECK_THROWS_AS(put("q", "bytes"), ConcurrentUpdateError);
+    CHECK_THROWS_AS(put("p", {}), InvalidArgumentError);
+    const WriteRow compared{nthId(1), "p", {}, "other"};
+    const WriteRow written{nthId(1), "r", "new"};
+    CHECK_THROWS_AS(saver->put({.log = {"t"},
+                                .expected_head = nthId(1),
+                                .commits = {},
+                                .writes = {&written, 1},
+                                .compared = {&compared, 1}}),
+                    ConcurrentUpdateError);
+    const auto count = [&] { return saver->countThreads(5).value_or(ThreadCounts())[ThreadStatus::interrupted]; };
+    CHECK(count() == 0);
+    put("p", "bytes");
+    put("q", "");
+    CHECK(count() == (saver->countThreads(1) ? 1 : 0));
+    const auto tuple = saver->getTuple({.log = {"t"}});
+    REQUIRE(tuple);
+    REQUIRE(tuple->writes.size() == 1);  // what is compared is not written
+    CHECK(tuple->writes[0].bytes == "bytes");
 }
 
 TEST_CASE_TEMPLATE_DEFINE("an index of threads agrees with what was put, in any order of calls", Factory,
@@ -130,12 +246,17 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads agrees with what was put, in any 
     if (!saver->countThreads(1)) return;
     struct Kept {
         unsigned head = 0;
-        bool is_finished = false;
+        ThreadOutlook outlook;
     };
     std::map<std::string, Kept> threads;
     std::mt19937_64 random(seed);
     const auto pick = [&](std::size_t count) { return static_cast<std::size_t>(random() % count); };
-    for (int i = 0; i < 300; ++i) {
+    const auto pickOutlook = [&]() -> ThreadOutlook {
+        const ThreadStatus status = all_thread_statuses[pick(all_thread_statuses.size())];
+        if (status == ThreadStatus::sleeping) return sleepsFor(static_cast<std::int64_t>(pick(6)));
+        return {status, {}};
+    };
+    for (int i = 0; i < 400; ++i) {
         const std::string name = "thread " + std::to_string(pick(12));
         Kept& kept = threads[name];
         switch (pick(8)) {
@@ -146,23 +267,19 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads agrees with what was put, in any 
             case 1:
                 if (kept.head == 0) break;
                 putWrite(*saver, {name}, nthId(kept.head), nthId(kept.head), "p", "bytes");
-                kept.is_finished = false;
+                kept.outlook = {};
                 break;
             case 2:
                 if (kept.head == 0) break;
-                saver->put({.log = {name},
-                            .expected_head = nthId(kept.head),
-                            .commits = {},
-                            .writes = {},
-                            .leaves_finished = true});
-                kept.is_finished = true;
+                kept.outlook = pickOutlook();
+                putOutlook(*saver, {name}, nthId(kept.head), kept.outlook);
                 break;
             case 3:
                 saver->prune({.keep_last = 1});
                 break;
             default:
                 // Now and then a pause of more than a second.
-                const bool finishes = pick(2) == 0;
+                const ThreadOutlook outlook = pickOutlook();
                 const unsigned next = kept.head + 1 + (pick(4) == 0 ? 1500 : 0);
                 const TestCommit commit =
                     makeCommit({.id = nthId(next), .parent = {}, .base = {}, .step = next, .changes = {}});
@@ -171,32 +288,44 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads agrees with what was put, in any 
                             .expected_head = kept.head ? nthId(kept.head) : CheckpointId(),
                             .commits = {&row, 1},
                             .writes = {},
-                            .leaves_finished = finishes});
-                kept = {next, finishes};
+                            .outlook = outlook});
+                kept = {next, outlook};
         }
     }
-    std::size_t open = 0;
+    ThreadCounts counts;
+    std::vector<DueThread> due;
+    std::map<ThreadStatus, std::vector<std::string>> names;
+    const auto newest = newestOf(*saver, ThreadStatuses::all(), 3);
     std::size_t all = 0;
-    const auto newest = newestOf(*saver, {}, 3);
     for (const auto& [name, kept] : threads) {
         if (kept.head == 0) continue;
         ++all;
-        open += kept.is_finished ? 0 : 1;
+        ++counts[kept.outlook.status];
+        names[kept.outlook.status].push_back(name);
+        if (kept.outlook.due) due.push_back({*kept.outlook.due, name});
         CAPTURE(name);
         const auto at = std::find_if(newest.begin(), newest.end(),
                                      [&](const IndexedThread& thread) { return thread.place.thread_id == name; });
         REQUIRE(at != newest.end());
-        CHECK(at->is_finished == kept.is_finished);
+        CHECK(at->outlook == kept.outlook);
         CHECK(at->place.since <= nthId(kept.head));
-        if (kept.is_finished) CHECK(at->place.since == nthId(kept.head));
+        if (kept.outlook.status != ThreadStatus::unknown) CHECK(at->place.since == nthId(kept.head));
         CHECK(nthId(kept.head).time() - at->place.since.time() < std::chrono::seconds(1));
     }
     CHECK(newest.size() == all);
     CHECK(std::is_sorted(newest.rbegin(), newest.rend(),
                          [](const IndexedThread& a, const IndexedThread& b) { return a.place < b.place; }));
-    CHECK(openNames(*saver, 2).size() == open);
-    CHECK(saver->countThreads(100)->open == open);
-    CHECK(saver->countThreads(100)->finished == all - open);
+    CHECK(saver->countThreads(100)->by_status == counts.by_status);
+    CHECK(openNames(*saver, 2).size() == counts.open());
+    for (const ThreadStatus status : all_thread_statuses) {
+        CHECK(newestOf(*saver, status, 2).size() == counts[status]);
+        if (status == ThreadStatus::finished) continue;
+        auto named = openNames(*saver, 2, status);
+        std::sort(named.begin(), named.end());
+        CHECK(named == names[status]);
+    }
+    std::sort(due.begin(), due.end());
+    CHECK(dueBy(*saver, std::chrono::system_clock::time_point::max(), 2) == due);
 }
 
 }  // namespace stategraph::testing

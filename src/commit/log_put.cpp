@@ -1,0 +1,150 @@
+#include "src/commit/log_writer.hpp"
+
+// When the records of a log are stored, and with what: as the run's durability says.
+namespace stategraph::engine {
+namespace {
+
+// What its thread waits for after a commit, as far as that alone says.
+ThreadOutlook outlookOf(const CommitStep& step) noexcept {
+    return {step.next.empty() ? ThreadStatus::finished : ThreadStatus::unknown, {}};
+}
+
+}  // namespace
+
+void LogWriter::commit(const CommitStep& step) {
+    if (!hasSaver()) return;
+    if (settings_.durability == Durability::exit) {
+        ++folds_;
+        dropKeptRows();
+        return;
+    }
+    record_.clear();
+    const CheckpointId parent = stored_;
+    encode(step, record_);
+    put(step.id, parent, base_, record_, outlook_with_commit_ ? *outlook_with_commit_ : outlookOf(step));
+}
+
+void LogWriter::put(CheckpointId id, CheckpointId parent, CheckpointId base, std::string_view bytes,
+                    const ThreadOutlook& outlook) {
+    const CommitRow row{id, parent, base, bytes};
+    std::vector<WriteRow> writes;
+    for (const Row& kept : rows_with_commit_) writes.push_back({kept.checkpoint_id, kept.path, kept.bytes});
+    const bool is_root = settings_.checkpoint_ns.empty();
+    const PutRequest request{.log = {settings_.thread_id, settings_.checkpoint_ns},
+                             .expected_head = head_,
+                             .commits = {&row, id.empty() ? 0U : 1U},
+                             .writes = writes,
+                             .sync = settings_.durability == Durability::sync,
+                             .outlook = is_root ? outlook : ThreadOutlook()};
+    if (settings_.durability == Durability::async && settings_.saver->putIsSlow()) {
+        if (!queue_) queue_.emplace();
+        queue_->put(*settings_.executor, *settings_.saver, request);
+    } else {
+        settings_.saver->put(request);
+    }
+    told_.store(request.outlook.status, std::memory_order_relaxed);
+    rows_with_commit_.clear();
+    outlook_with_commit_.reset();
+    if (id.empty()) return;
+    head_ = id;
+    stored_ = id;
+}
+
+void LogWriter::putTask(CheckpointId checkpoint_id, std::string_view path, std::string_view record,
+                        const ThreadOutlook& outlook) {
+    const WriteRow row{checkpoint_id, path, record};
+    putTasks({&row, 1}, outlook);
+}
+
+void LogWriter::putTasks(std::span<const WriteRow> rows, const ThreadOutlook& outlook) {
+    if (!hasSaver()) return;
+    if (settings_.durability == Durability::exit) {
+        const detail::LockGuard lock(mutex_);
+        keeps_rows_.store(true, std::memory_order_relaxed);
+        for (const WriteRow& row : rows)
+            kept_rows_[row.checkpoint_id].insert_or_assign(std::string(row.path), row.bytes);
+        return;
+    }
+    if (queue_) queue_->wait();
+    // Under no lock: a saver lets pending writes overlap, so that tasks that finish together wait for the disk
+    // together.
+    try {
+        settings_.saver->put({.log = {settings_.thread_id, settings_.checkpoint_ns},
+                              .expected_head = head_,
+                              .commits = {},
+                              .writes = rows,
+                              .sync = settings_.durability == Durability::sync,
+                              .outlook = outlook});
+    } catch (...) {
+        has_lost_writes_.store(true, std::memory_order_relaxed);
+        throw;
+    }
+    told_.store(outlook.status, std::memory_order_relaxed);
+}
+
+void LogWriter::tell(const ThreadOutlook& outlook, std::span<const WriteRow> compared) noexcept {
+    try {
+        settings_.saver->put({.log = {settings_.thread_id, settings_.checkpoint_ns},
+                              .expected_head = head_,
+                              .commits = {},
+                              .writes = {},
+                              .outlook = outlook,
+                              .compared = compared});
+        told_.store(outlook.status, std::memory_order_relaxed);
+    } catch (...) {  // who lists threads finds out by itself
+    }
+}
+
+void LogWriter::putTaskWithCommit(CheckpointId checkpoint_id, std::string path, std::string record,
+                                  std::optional<ThreadOutlook> outlook) {
+    if (!hasSaver()) return;
+    if (settings_.durability == Durability::exit) {
+        putTask(checkpoint_id, path, record);
+    } else {
+        if (outlook) outlook_with_commit_ = outlook;
+        rows_with_commit_.push_back({checkpoint_id, std::move(path), std::move(record)});
+    }
+}
+
+// With exit, at a commit: the records of the superstep that it ends are never stored, unless they belong to the stored
+// checkpoint.
+void LogWriter::dropKeptRows() {
+    // Most supersteps keep no rows. Tasks that kept some have ended; a row of an abandoned one may wait for the next
+    // commit.
+    if (!keeps_rows_.load(std::memory_order_relaxed)) return;
+    const detail::LockGuard lock(mutex_);
+    std::erase_if(kept_rows_, [this](const auto& kept) { return kept.first != stored_; });
+    keeps_rows_.store(!kept_rows_.empty(), std::memory_order_relaxed);
+}
+
+void LogWriter::flush(const CommitStep& current, const ThreadOutlook& outlook) {
+    if (!hasSaver() || settings_.durability != Durability::exit) return;
+    if (keeps_rows_.load(std::memory_order_relaxed)) {
+        const detail::LockGuard lock(mutex_);
+        for (auto& [id, rows] : kept_rows_) {
+            if (id != stored_ && id != current.id) continue;
+            for (auto& [path, bytes] : rows) rows_with_commit_.push_back({id, path, std::move(bytes)});
+        }
+        kept_rows_.clear();
+    }
+    if (folds_ > 0) {
+        record_.clear();
+        const CheckpointId parent = stored_;
+        try {
+            encode(current, record_);
+            put(current.id, parent, base_, record_, current.next.empty() ? outlookOf(current) : outlook);
+        } catch (...) {
+            snapshot_forced_ = true;  // what has changed is forgotten, so the next attempt stores the whole state
+            throw;
+        }
+        folds_ = 0;
+    } else if (!rows_with_commit_.empty()) {
+        put({}, {}, {}, {}, outlook);
+    }
+}
+
+void LogWriter::wait() {
+    if (queue_) queue_->wait();
+}
+
+}  // namespace stategraph::engine

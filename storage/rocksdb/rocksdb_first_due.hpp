@@ -1,0 +1,40 @@
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include <stategraph/detail/mutex.hpp>
+
+namespace stategraph::checkpoint {
+
+/// Where the first row of a sleeping thread is, at the earliest. Who wakes threads deletes the first of these rows, and
+/// RocksDB passes over each deleted one until it compacts. Thread-safe.
+class FirstDue {
+public:
+    struct Known {
+        std::int64_t ms = std::numeric_limits<std::int64_t>::min();
+        std::uint64_t rows_added = 0;
+    };
+    /// Before the rows are read.
+    Known known() const SG_EXCLUDES(mutex_) {
+        const detail::LockGuard lock(mutex_);
+        return known_;
+    }
+    /// After a row has been written.
+    void add(std::int64_t due_ms) SG_EXCLUDES(mutex_) {
+        const detail::LockGuard lock(mutex_);
+        known_.ms = std::min(known_.ms, due_ms);
+        ++known_.rows_added;
+    }
+    /// After the rows have been read from `before` on: this is the first one.
+    void found(const Known& before, std::int64_t due_ms) SG_EXCLUDES(mutex_) {
+        const detail::LockGuard lock(mutex_);
+        if (known_.rows_added == before.rows_added) known_.ms = std::max(known_.ms, due_ms);
+    }
+
+private:
+    mutable detail::Mutex mutex_;
+    Known known_ SG_GUARDED_BY(mutex_);
+};
+
+}  // namespace stategraph::checkpoint
