@@ -45,6 +45,7 @@ void LogWriter::start(const LogSettings& settings) {
     snapshot_forced_ = false;
     schedule_.start();
     record_.clear();
+    record_bytes_ = 0;
     folds_ = 0;
 }
 
@@ -365,20 +366,31 @@ void LogWriter::commit(const CommitStep& step) {
     record_.clear();
     const CheckpointId parent = stored_;
     encode(step, record_);
-    put(step.id, parent, base_, record_, !step.next.empty());
+    putCommit(step.id, parent, !step.next.empty());
 }
 
-void LogWriter::put(CheckpointId id, CheckpointId parent, CheckpointId base, std::string_view bytes, bool has_due) {
-    const CommitRow row{id, parent, base, bytes};
+void LogWriter::putCommit(CheckpointId id, CheckpointId parent, bool has_due) {
+    record_bytes_ = record_.size();
+    record_.copy(record_frame_.data(), record_frame_.size());
+    // What is too large to be kept for the next record.
+    const bool may_take = record_.capacity() > kept_bytes_max;
+    const CommitRow row{id, parent, base_, record_, may_take ? &record_ : nullptr};
+    put(&row, has_due);
+    head_ = id;
+    stored_ = id;
+}
+
+// Null: only the rows that wait for a commit.
+void LogWriter::put(const CommitRow* commit, bool has_due) {
     std::vector<WriteRow> writes;
     bool is_finished = !has_due && settings_.checkpoint_ns.empty();
     for (const Row& kept : rows_with_commit_) {
         writes.push_back({kept.checkpoint_id, kept.path, kept.bytes});
-        is_finished = is_finished && kept.checkpoint_id != id;
+        is_finished = is_finished && (commit == nullptr || kept.checkpoint_id != commit->id);
     }
     const PutRequest request{.log = {settings_.thread_id, settings_.checkpoint_ns},
                              .expected_head = head_,
-                             .commits = {&row, id.empty() ? 0U : 1U},
+                             .commits = {commit, commit == nullptr ? 0U : 1U},
                              .writes = writes,
                              .sync = settings_.durability == Durability::sync,
                              .leaves_finished = is_finished};
@@ -389,9 +401,6 @@ void LogWriter::put(CheckpointId id, CheckpointId parent, CheckpointId base, std
         settings_.saver->put(request);
     }
     rows_with_commit_.clear();
-    if (id.empty()) return;
-    head_ = id;
-    stored_ = id;
 }
 
 void LogWriter::putTask(CheckpointId checkpoint_id, std::string_view path, std::string_view record) {
@@ -399,13 +408,23 @@ void LogWriter::putTask(CheckpointId checkpoint_id, std::string_view path, std::
     putTasks({&row, 1});
 }
 
+void LogWriter::putTask(CheckpointId checkpoint_id, std::string_view path, std::string&& record) {
+    if (!hasSaver()) return;
+    if (settings_.durability != Durability::exit) return putTask(checkpoint_id, path, std::string_view(record));
+    const detail::LockGuard lock(mutex_);
+    keepRow(checkpoint_id, path, std::move(record));
+}
+
+void LogWriter::keepRow(CheckpointId checkpoint_id, std::string_view path, std::string record) {
+    keeps_rows_.store(true, std::memory_order_relaxed);
+    kept_rows_[checkpoint_id].insert_or_assign(std::string(path), std::move(record));
+}
+
 void LogWriter::putTasks(std::span<const WriteRow> rows) {
     if (!hasSaver()) return;
     if (settings_.durability == Durability::exit) {
         const detail::LockGuard lock(mutex_);
-        keeps_rows_.store(true, std::memory_order_relaxed);
-        for (const WriteRow& row : rows)
-            kept_rows_[row.checkpoint_id].insert_or_assign(std::string(row.path), row.bytes);
+        for (const WriteRow& row : rows) keepRow(row.checkpoint_id, row.path, std::string(row.bytes));
         return;
     }
     if (queue_) queue_->wait();
@@ -418,7 +437,7 @@ void LogWriter::putTasks(std::span<const WriteRow> rows) {
 void LogWriter::putTaskWithCommit(CheckpointId checkpoint_id, std::string path, std::string record) {
     if (!hasSaver()) return;
     if (settings_.durability == Durability::exit) {
-        putTask(checkpoint_id, path, record);
+        putTask(checkpoint_id, path, std::move(record));
     } else {
         rows_with_commit_.push_back({checkpoint_id, std::move(path), std::move(record)});
     }
@@ -450,14 +469,14 @@ void LogWriter::flush(const CommitStep& current) {
         const CheckpointId parent = stored_;
         try {
             encode(current, record_);
-            put(current.id, parent, base_, record_, !current.next.empty());
+            putCommit(current.id, parent, !current.next.empty());
         } catch (...) {
             snapshot_forced_ = true;  // what has changed is forgotten, so the next attempt stores the whole state
             throw;
         }
         folds_ = 0;
     } else if (!rows_with_commit_.empty()) {
-        put({}, {}, {}, {}, true);
+        put(nullptr, true);
     }
 }
 

@@ -1,4 +1,6 @@
 #pragma once
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -112,10 +114,10 @@ public:
                changed_.capacity() * sizeof(Changed);
     }
     /// Of the last commit that was made into a record.
-    std::size_t recordBytes() const noexcept { return record_.size(); }
+    std::size_t recordBytes() const noexcept { return record_bytes_; }
     /// What the record of the newest commit begins with: its version and checksum. Empty: it is another run's.
     std::string_view recordFrame() const noexcept {
-        return std::string_view(record_).substr(0, checkpoint::frame_size);
+        return {record_frame_.data(), std::min(record_bytes_, record_frame_.size())};
     }
 
     /// Stores the next checkpoint, or with exit durability keeps it for `flush`.
@@ -124,6 +126,7 @@ public:
 
     /// Stores a task's record under a checkpoint. Safe from several threads.
     void putTask(CheckpointId checkpoint_id, std::string_view path, std::string_view record);
+    void putTask(CheckpointId checkpoint_id, std::string_view path, std::string&& record);
     /// Stores several at once; an `expected` that does not hold is a ConcurrentUpdateError.
     void putTasks(std::span<const WriteRow> rows);
     /// A task's, but together with the next commit.
@@ -159,7 +162,9 @@ private:
     std::string_view nameWrites(std::string_view writes);
     std::string encodeUnknown(const checkpoint::FoldedChannel& channel) const;
     void addUnknownChannels(OperationLog& log);
-    void put(CheckpointId id, CheckpointId parent, CheckpointId base, std::string_view bytes, bool has_due);
+    void keepRow(CheckpointId checkpoint_id, std::string_view path, std::string record) SG_REQUIRES(mutex_);
+    void putCommit(CheckpointId id, CheckpointId parent, bool has_due);
+    void put(const CommitRow* commit, bool has_due);
     void countSizes(bool snapshot, std::size_t bytes);
     void noteOperation(detail::ChannelIndex channel, checkpoint::LogOp op);
     void dropKeptRows();
@@ -180,6 +185,8 @@ private:
     checkpoint::CommitFields fields_;
     std::string named_writes_;
     std::string record_;
+    std::size_t record_bytes_ = 0;
+    std::array<char, checkpoint::frame_size> record_frame_ = {};
     std::size_t whole_bytes_ = 0;  // of the last record that held a state, also another run's: the next is expected so
     ScheduleFields schedule_;
 

@@ -250,6 +250,38 @@ TEST_CASE("what is nested too deep is refused, shared or not") {
     CHECK_THROWS_AS(app.invoke({sg::write("one", 1)}, {.thread_id = "t"}), sg::InvalidUpdateError);
 }
 
+TEST_CASE("the writes of tasks beside each other are judged by how deep they are with their shared parts") {
+    // Kept parts of up to 64 levels are not looked at again.
+    json::value deep = word;
+    for (int i = 0; i < 60; ++i) deep = json::array{std::move(deep)};
+    const auto wrapped = [](SharedJson value, int levels) {
+        for (int i = 0; i < levels; ++i) value = SharedJson::list({value});
+        return value;
+    };
+    for (const int levels : {95, 97}) {
+        sg::StateGraph<JsonState> graph(schema());
+        const auto node = [=](const char* channel) {
+            return [=](const JsonState& s) {
+                return Update{sg::write(channel, wrapped(s.shared("list"), levels)), sg::write("topic", 1)};
+            };
+        };
+        graph.addNode("a", node("one")).addNode("b", node("two")).addEdge(sg::START, "a").addEdge(sg::START, "b");
+        const auto app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
+        const SharedJson input = wrapped(SharedJson(deep), 100);
+        for (int i = 0; i < 3; ++i) {  // from the second on with the bytes that are kept
+            const auto run = [&] {
+                app.invoke({sg::overwrite("list", input)},
+                           {.thread_id = "t", .durability = sg::Durability::exit, .max_concurrency = 1});
+            };
+            if (levels == 95) {
+                CHECK_NOTHROW(run());
+            } else {
+                CHECK_THROWS_AS(run(), sg::InvalidUpdateError);
+            }
+        }
+    }
+}
+
 TEST_CASE("several threads may copy, read, take apart, encode and drop the same JSON") {
     const SharedJson item = sample();
     const SharedJson list = SharedJson::list({item, item.at("list"), SharedJson(word)});
