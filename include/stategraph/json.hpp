@@ -190,8 +190,9 @@ public:
     const boost::json::value& at(std::string_view channel) const;
     /// null where the channel is unset. Errors: InvalidArgumentError if there is no such channel.
     const boost::json::value& operator[](std::string_view channel) const;
-    /// What `operator[]` gives, to be kept and written without copying it: the value, and any part of it. A channel whose
-    /// values are handed on in this way is best read in this way alone (docs/values.md). Errors: those of `operator[]`.
+    /// What `operator[]` gives, to be kept and written on without a copy, as can be any part of it. A channel whose
+    /// values are handed on in this way is best read in this way alone (docs/values.md). Errors: those of
+    /// `operator[]`.
     SharedJson shared(std::string_view channel) const;
     /// A copy of all set channels, in the order in which the schema names them.
     boost::json::object toObject() const;

@@ -148,6 +148,8 @@ private:
         bool only_appended = false;
         std::size_t length_before = 0;
     };
+    // Room that a buffer keeps for the next run.
+    static constexpr std::size_t kept_bytes_max = std::size_t{64} << 10U;
     struct Extent {
         std::size_t channels = 0;
         std::size_t bytes = 0;
