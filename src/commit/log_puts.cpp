@@ -18,9 +18,9 @@ void LogWriter::commit(const CommitStep& step) {
 
 void LogWriter::putCommit(CheckpointId id, CheckpointId parent, bool has_due) {
     record_bytes_ = record_.size();
-    record_.copy(record_frame_.data(), record_frame_.size());
     // What is too large to be kept for the next record.
     const bool may_take = record_.capacity() > kept_bytes_max;
+    if (may_take) record_.copy(record_frame_.data(), record_frame_.size());
     const CommitRow row{id, parent, base_, record_, may_take ? &record_ : nullptr};
     put(&row, has_due);
     head_ = id;

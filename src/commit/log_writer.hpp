@@ -1,5 +1,4 @@
 #pragma once
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <map>
@@ -117,7 +116,8 @@ public:
     std::size_t recordBytes() const noexcept { return record_bytes_; }
     /// What the record of the newest commit begins with: its version and checksum. Empty: it is another run's.
     std::string_view recordFrame() const noexcept {
-        return {record_frame_.data(), std::min(record_bytes_, record_frame_.size())};
+        if (record_.empty() && record_bytes_ > 0) return {record_frame_.data(), record_frame_.size()};
+        return std::string_view(record_).substr(0, checkpoint::frame_size);
     }
 
     /// Stores the next checkpoint, or with exit durability keeps it for `flush`.
@@ -188,7 +188,7 @@ private:
     std::string named_writes_;
     std::string record_;
     std::size_t record_bytes_ = 0;
-    std::array<char, checkpoint::frame_size> record_frame_ = {};
+    std::array<char, checkpoint::frame_size> record_frame_ = {};  // of one that the saver took over
     std::size_t whole_bytes_ = 0;  // of the last record that held a state, also another run's: the next is expected so
     ScheduleFields schedule_;
 

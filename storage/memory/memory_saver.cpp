@@ -188,7 +188,8 @@ void MemorySaver::put(const PutRequest& request) {
         staged.insert_or_assign(WriteKey{row.checkpoint_id, std::string(row.path)}, std::string(row.bytes));
     }
     const bool takes_over = request.commits.size() == 1 && checkpoint::ByteStore::wants(request.commits.front());
-    checkpoint::ByteStore::Strings taken(takes_over ? 1 : 0);
+    checkpoint::ByteStore::Strings taken;
+    if (takes_over) taken.emplace_front();
     std::size_t added = total + request.commits.size() * checkpoint::commit_cost;
     for (const auto& write : staged) added += checkpoint::sizeOf(write);
     const std::size_t thread_size = checkpoint::sizeOfThreadNamed(request.log.thread_id);
