@@ -5,6 +5,7 @@
 #include <stategraph/error.hpp>
 #include <stategraph/json.hpp>
 
+#include "json/json_node.hpp"
 #include "src/value/utf8.hpp"
 
 namespace stategraph {
@@ -28,12 +29,18 @@ bool encodesBefore(const json::key_value_pair* a, const json::key_value_pair* b)
     return detail::storedBefore(x, y);
 }
 
+}  // namespace
+
+namespace detail {
+namespace {
+
 void encodeArray(Encoder& encoder, const json::array& value, int level);
 void encodeObject(Encoder& encoder, const json::object& value, int level);
 
-// A value that is deeper than anyone reads must not use up the stack.
-void checkLevel(int level) {
-    if (level > Decoder::depth_max) throw WrongTypeError("the JSON value is " + detail::tooDeepText());
+}  // namespace
+
+void checkJsonLevel(int level) {
+    if (level > Decoder::depth_max) throw WrongTypeError("the JSON value is " + tooDeepText());
 }
 
 void encodeJson(Encoder& encoder, const json::value& value, int level) {
@@ -57,14 +64,16 @@ void encodeJson(Encoder& encoder, const json::value& value, int level) {
     }
 }
 
+namespace {
+
 void encodeArray(Encoder& encoder, const json::array& value, int level) {
-    checkLevel(level);
+    checkJsonLevel(level);
     encoder.array(value.size());
     for (const json::value& item : value) encodeJson(encoder, item, level + 1);
 }
 
 void encodeObject(Encoder& encoder, const json::object& value, int level) {
-    checkLevel(level);
+    checkJsonLevel(level);
     std::vector<const json::key_value_pair*> entries;
     entries.reserve(value.size());
     for (const auto& entry : value) entries.push_back(&entry);
@@ -77,6 +86,7 @@ void encodeObject(Encoder& encoder, const json::object& value, int level) {
 }
 
 }  // namespace
+}  // namespace detail
 
 void Codec<json::string>::encode(Encoder& encoder, const json::string& value) { encoder.text(view(value)); }
 
@@ -85,7 +95,7 @@ void Codec<json::string>::decode(Decoder& decoder, json::string& value) {
     value.assign(text.data(), text.size());
 }
 
-void Codec<json::array>::encode(Encoder& encoder, const json::array& value) { encodeArray(encoder, value, 1); }
+void Codec<json::array>::encode(Encoder& encoder, const json::array& value) { detail::encodeArray(encoder, value, 1); }
 
 void Codec<json::array>::decode(Decoder& decoder, json::array& value) {
     const Decoder::Nesting nesting(decoder);
@@ -95,7 +105,9 @@ void Codec<json::array>::decode(Decoder& decoder, json::array& value) {
     for (std::size_t i = 0; i < count; ++i) Codec<json::value>::decode(decoder, value.emplace_back(nullptr));
 }
 
-void Codec<json::object>::encode(Encoder& encoder, const json::object& value) { encodeObject(encoder, value, 1); }
+void Codec<json::object>::encode(Encoder& encoder, const json::object& value) {
+    detail::encodeObject(encoder, value, 1);
+}
 
 void Codec<json::object>::decode(Decoder& decoder, json::object& value) {
     const Decoder::Nesting nesting(decoder);
@@ -114,7 +126,7 @@ void Codec<json::object>::decode(Decoder& decoder, json::object& value) {
     }
 }
 
-void Codec<json::value>::encode(Encoder& encoder, const json::value& value) { encodeJson(encoder, value, 1); }
+void Codec<json::value>::encode(Encoder& encoder, const json::value& value) { detail::encodeJson(encoder, value, 1); }
 
 void Codec<json::value>::decode(Decoder& decoder, json::value& value) {
     switch (decoder.peek()) {

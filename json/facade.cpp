@@ -71,7 +71,7 @@ void StateDescription<JsonState>::describePayload(SubgraphSpec& spec) {
         for (const ChannelIndex index : layout.input) {
             const ChannelSpec& channel = inner.channel(index);
             const json::value* value = values->if_contains(channel.name);
-            const JsonSlot slot{value != nullptr ? ownJson(*value) : nullptr, value != nullptr};
+            const JsonSlot slot{value != nullptr ? SharedJson(*value) : SharedJson(), value != nullptr};
             channel.behaviour->write(channel, &slot, input);
         }
     };

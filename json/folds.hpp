@@ -2,6 +2,7 @@
 #include <stategraph/detail/behaviours.hpp>
 #include <stategraph/error.hpp>
 
+#include "json/json_node.hpp"
 #include "json/operand.hpp"
 
 // What JSON channels have of their own: their value is a JsonSlot, operations hold a JsonOperand, and where a reducer
@@ -10,11 +11,9 @@ namespace stategraph {
 
 template <>
 struct Codec<detail::JsonSlot> {
-    static void encode(Encoder& out, const detail::JsonSlot& slot) {
-        Codec<boost::json::value>::encode(out, slot.value);
-    }
+    static void encode(Encoder& out, const detail::JsonSlot& slot) { Codec<SharedJson>::encode(out, slot.json); }
     static void decode(Decoder& in, detail::JsonSlot& slot) {
-        Codec<boost::json::value>::decode(in, slot.value);
+        Codec<SharedJson>::decode(in, slot.json);
         slot.set = true;
     }
 };
@@ -23,10 +22,12 @@ namespace detail {
 
 namespace json = boost::json;
 
-inline json::value& writtenBy(Op& op) noexcept { return op.as<JsonOperand>().slot.value; }
+inline SharedJson& writtenBy(Op& op) noexcept { return op.as<JsonOperand>().slot.json; }
+/// What was written, to be taken apart. Cost: a copy, if somebody else has it.
+inline json::value& ownWrittenBy(Op& op) { return JsonNodes::own(writtenBy(op)); }
 
 /// For messages: "an array", "a string", …
-std::string_view kindName(const json::value& value) noexcept;
+std::string_view kindName(json::kind kind) noexcept;
 
 struct JsonAccess {
     using Operand = JsonOperand;
@@ -38,36 +39,45 @@ struct JsonAccess {
     static void load(const ChannelSpec& channel, JsonSlot& slot, const LogPiece& piece);
 };
 
-/// Errors of `require`: WrongTypeError naming the reducer.
-struct JsonList {
-    using List = json::array;
-    static json::array& require(const ChannelSpec& channel, JsonSlot& slot);
-    static json::array& list(JsonSlot& slot) noexcept { return slot.value.get_array(); }
-    static const json::array& list(const JsonSlot& slot) noexcept { return slot.value.get_array(); }
-    static std::size_t length(const JsonSlot& slot) noexcept;  // 0 of what is no list
-    static JsonSlot make(json::array&& items) { return {std::move(items), true}; }
-    /// The elements of a written list, or any other value as one.
-    static void add(json::array& items, std::span<Op* const> ops);
-    static std::size_t count(std::span<Op* const> ops) noexcept;
+/// Throws WrongTypeError, naming the reducer.
+void requireList(const ChannelSpec& channel, const JsonSlot& slot);
+
+/// As AppendFold, for lists whose elements may be shared.
+struct JsonAppend {
+    static void fold(const ChannelSpec& channel, JsonSlot& slot, std::span<Op* const> ops, Encoder* log);
+    static void unfold(JsonSlot& slot, std::span<Op* const> ops);
+    static void load(json::array& items, const LogPiece& piece) { AppendFold<json::array>::load(items, piece); }
+    static std::size_t length(const void* slot) noexcept;  // 0 of what is no list
+    static void encodeTail(const ChannelSpec&, const void* slot, std::size_t from, Encoder& out);
+};
+
+/// As TopicFold.
+struct JsonTopic : JsonAppend {
+    struct Undo {
+        JsonSlot before;
+    };
+    static void fold(const ChannelSpec& channel, JsonSlot& slot, std::span<Op* const> ops, Encoder* log);
+    static void unfold(JsonSlot& slot, std::span<Op* const> ops);
 };
 
 struct JsonMap {
     using Map = json::object;
     static json::object& require(const ChannelSpec& channel, JsonSlot& slot, std::span<Op* const> ops);
-    static json::object& map(JsonSlot& slot) noexcept { return slot.value.get_object(); }
-    static json::object& written(Op& op) noexcept { return writtenBy(op).get_object(); }
+    static json::object& map(JsonSlot& slot) { return JsonNodes::own(slot.json).get_object(); }
+    static json::object& written(Op& op) { return ownWrittenBy(op).get_object(); }
     static std::string_view key(const json::key_value_pair& entry) noexcept { return entry.key(); }
     static json::value& mapped(json::key_value_pair& entry) noexcept { return entry.value(); }
 };
 
-using JsonAppend = AppendFold<JsonSlot, JsonList>;
 using JsonMerge = MergeFold<JsonSlot, JsonMap>;
 
 /// A user's function, as the reducer of slots that it is.
 struct JsonFunction {
-    JsonReducer::Function reduce;
+    JsonReducer::Function reduce;  // one of the two
+    JsonReducer::SharedFunction reduce_shared;
     JsonSlot operator()(const JsonSlot& value, const JsonSlot& written) const {
-        return {ownJson(reduce(value.value, written.value)), value.set};
+        if (reduce_shared) return {reduce_shared(value.json, written.json), value.set};
+        return {SharedJson(reduce(value.json.get(), written.json.get())), value.set};
     }
 };
 

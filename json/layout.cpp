@@ -61,7 +61,7 @@ void JsonLayout::check(const JsonSchema::Data& data) {
 std::vector<JsonSlot> JsonLayout::initialSlots(const JsonSchema::Data& data) {
     std::vector<JsonSlot> slots;
     for (const auto& channel : data.channels) {
-        slots.push_back({channel.reducer.initial_, channel.reducer.kind_ == ChannelKind::reduced});
+        slots.push_back({SharedJson(channel.reducer.initial_), channel.reducer.kind_ == ChannelKind::reduced});
     }
     return slots;
 }
@@ -118,7 +118,7 @@ JsonState JsonLayout::makeState(const JsonLayout& layout) {
 void JsonLayout::assign(JsonState& state, std::string_view channel, const boost::json::value& value) const {
     const ChannelSpec* spec = schema.find(channel);
     if (spec == nullptr) failUnknownChannel(channel, &schema);
-    state.slots_[spec->index] = {ownJson(value), true};
+    state.slots_[spec->index] = {SharedJson(ownJson(value)), true};
 }
 
 void JsonLayout::keepOnly(JsonState& state, const std::vector<ChannelIndex>& channels) {

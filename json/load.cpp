@@ -4,28 +4,28 @@ namespace stategraph::detail {
 namespace {
 
 [[noreturn]] void refuse(const ChannelSpec& channel, const JsonSlot& slot, std::string_view what) {
-    throw WrongTypeError("channel '" + channel.name + "' holds " + std::string(kindName(slot.value)) + " and its log " +
-                             std::string(what),
+    throw WrongTypeError("channel '" + channel.name + "' holds " + std::string(kindName(slot.json.kind())) +
+                             " and its log " + std::string(what),
                          {.channel = channel.name});
 }
 
 // An unset channel takes elements or entries as an empty one would.
 json::array& arrayIn(const ChannelSpec& channel, JsonSlot& slot) {
-    if (!slot.set) slot.value.emplace_array();
-    if (!slot.value.is_array()) refuse(channel, slot, "adds elements to it");
-    return slot.value.get_array();
+    if (!slot.set) slot.json = json::value(json::array());
+    if (!slot.json.isArray()) refuse(channel, slot, "adds elements to it");
+    return JsonNodes::own(slot.json).get_array();
 }
 
 json::object& objectIn(const ChannelSpec& channel, JsonSlot& slot) {
-    if (!slot.set) slot.value.emplace_object();
-    if (!slot.value.is_object()) refuse(channel, slot, "puts entries into it");
-    return slot.value.get_object();
+    if (!slot.set) slot.json = json::value(json::object());
+    if (!slot.json.isObject()) refuse(channel, slot, "puts entries into it");
+    return JsonNodes::own(slot.json).get_object();
 }
 
 }  // namespace
 
-std::string_view kindName(const json::value& value) noexcept {
-    switch (value.kind()) {
+std::string_view kindName(json::kind kind) noexcept {
+    switch (kind) {
         case json::kind::null:
             return "null";
         case json::kind::bool_:

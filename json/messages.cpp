@@ -34,10 +34,10 @@ bool isRemoval(const json::value& message) {
 }
 
 // Calls `each` for every message of an operation.
-template <class F>
-void forEachMessage(json::value& written, F&& each) {
-    if (json::array* list = written.if_array()) {
-        for (json::value& message : *list) each(message);
+template <class Json, class F>
+void forEachMessage(Json& written, F&& each) {
+    if (auto* list = written.if_array()) {
+        for (auto& message : *list) each(message);
     } else {
         each(written);
     }
@@ -83,12 +83,12 @@ public:
 
     void take(json::value& message) {
         if (!message.is_object()) {
-            throw InvalidUpdateError("a message must be an object, and " + std::string(kindName(message)) +
+            throw InvalidUpdateError("a message must be an object, and " + std::string(kindName(message.kind())) +
                                      " was written");
         }
         if (hasOddId(message.get_object())) {
             throw InvalidUpdateError("a message's id must be a string, and " +
-                                     std::string(kindName(message.get_object().at("id"))) + " was written");
+                                     std::string(kindName(message.get_object().at("id").kind())) + " was written");
         }
         const std::string id(idOf(message));
         if (isRemoval(message)) {
@@ -149,14 +149,15 @@ private:
 
 struct JsonMessagesFold {
     static void fold(const ChannelSpec& channel, JsonSlot& slot, std::span<Op* const> ops, Encoder* log) {
-        json::array& items = JsonList::require(channel, slot);
+        requireList(channel, slot);
+        json::array& items = JsonNodes::own(slot.json).get_array();
         const std::size_t before = items.size();
         Undo undo;
         std::set<std::string> gone;
         try {
             for (Op* op : ops) {
                 Merge merge(items, undo.changes, gone);
-                forEachMessage(writtenBy(*op), [&](json::value& message) { merge.take(message); });
+                forEachMessage(ownWrittenBy(*op), [&](json::value& message) { merge.take(message); });
                 merge.close();
             }
         } catch (...) {
@@ -168,14 +169,20 @@ struct JsonMessagesFold {
     }
 
     static void unfold(JsonSlot& slot, std::span<Op* const> ops) {
-        takeBack(slot.value.get_array(), ops.front()->as<Undo>().changes);
+        takeBack(JsonNodes::own(slot.json).get_array(), ops.front()->as<Undo>().changes);
     }
 
     // A message without an id gets one that it has again when the task is repeated.
     static void prepare(const ChannelSpec&, Op& op, const TaskId& task, std::size_t index) {
         if (op.type == nullptr || !op.holds<JsonOperand>()) return;
+        bool lacks_id = false;
+        forEachMessage(std::as_const(writtenBy(op)).get(), [&](const json::value& message) {
+            const json::object* entries = message.if_object();
+            lacks_id = lacks_id || (entries != nullptr && idOf(message).empty() && !hasOddId(*entries));
+        });
+        if (!lacks_id) return;
         std::size_t place = 0;
-        forEachMessage(writtenBy(op), [&](json::value& message) {
+        forEachMessage(ownWrittenBy(op), [&](json::value& message) {
             if (json::object* entries = message.if_object();
                 entries != nullptr && idOf(message).empty() && !hasOddId(*entries)) {
                 (*entries)["id"] = task.toString() + "-" + std::to_string(index) + "-" + std::to_string(place);
@@ -189,7 +196,7 @@ private:
     // as the list is now, where a list was emptied or a place changed more than once.
     static void writeLog(const ChannelSpec& channel, const JsonSlot& slot, std::size_t before,
                          const std::vector<Change>& changes, Encoder& log) {
-        const json::array& items = slot.value.get_array();
+        const json::array& items = slot.json.get().get_array();
         bool added_only = true;
         bool emptied = false;
         bool removed = false;

@@ -24,12 +24,12 @@ inline constexpr ValueOps value_ops<JsonOperand> = {
     .copy = [](void* to, const void* from) { ::new (to) JsonOperand(*static_cast<const JsonOperand*>(from)); },
     .encode =
         [](Encoder& out, const void* value) {
-            Codec<boost::json::value>::encode(out, static_cast<const JsonOperand*>(value)->slot.value);
+            Codec<SharedJson>::encode(out, static_cast<const JsonOperand*>(value)->slot.json);
         },
     .decode =
         [](Decoder& in, void* to) {
-            JsonOperand operand{{nullptr, true}, {}};
-            Codec<boost::json::value>::decode(in, operand.slot.value);
+            JsonOperand operand{{{}, true}, {}};
+            Codec<SharedJson>::decode(in, operand.slot.json);
             ::new (to) JsonOperand(std::move(operand));
         },
     .name = [](const void* value) -> std::string_view { return static_cast<const JsonOperand*>(value)->channel; },

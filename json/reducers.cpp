@@ -13,7 +13,7 @@ using detail::ChannelKind;
 void requireNumbers(const json::value& value, const json::value& written) {
     for (const json::value* each : {&value, &written}) {
         if (!each->is_number())
-            throw WrongTypeError("expected a number, found " + std::string(detail::kindName(*each)));
+            throw WrongTypeError("expected a number, found " + std::string(detail::kindName(each->kind())));
     }
 }
 
@@ -90,7 +90,12 @@ JsonReducer JsonReducer::messages() {
 JsonReducer JsonReducer::binary(std::string name, Function f, json::value initial) {
     if (!f) throw InvalidArgumentError("the reducer '" + name + "' has no function");
     return {ChannelKind::reduced, std::move(name), detail::json_binary, std::move(initial),
-            std::make_shared<const detail::JsonFunction>(detail::JsonFunction{std::move(f)})};
+            std::make_shared<const detail::JsonFunction>(detail::JsonFunction{std::move(f), {}})};
+}
+JsonReducer JsonReducer::binaryShared(std::string name, SharedFunction f, json::value initial) {
+    if (!f) throw InvalidArgumentError("the reducer '" + name + "' has no function");
+    return {ChannelKind::reduced, std::move(name), detail::json_binary, std::move(initial),
+            std::make_shared<const detail::JsonFunction>(detail::JsonFunction{{}, std::move(f)})};
 }
 
 }  // namespace stategraph

@@ -19,7 +19,7 @@ const json::value* JsonState::find(std::string_view channel) const noexcept {
     if (layout_ == nullptr) return nullptr;
     const detail::ChannelSpec* spec = layout_->schema.find(channel);
     if (spec == nullptr || !slots_[spec->index].set) return nullptr;
-    return &slots_[spec->index].value;
+    return &slots_[spec->index].json.get();
 }
 
 const json::value& JsonState::at(std::string_view channel) const {
@@ -40,10 +40,17 @@ const json::value& JsonState::operator[](std::string_view channel) const {
     return *null;
 }
 
+SharedJson JsonState::shared(std::string_view channel) const {
+    const detail::ChannelSpec* spec = layout_ != nullptr ? layout_->schema.find(channel) : nullptr;
+    if (spec == nullptr) detail::failUnknownChannel(channel, layout_ ? &layout_->schema : nullptr);
+    return slots_[spec->index].set ? slots_[spec->index].json : SharedJson();
+}
+
 json::object JsonState::toObject() const {
     json::object object;
     for (std::size_t i = 0; i < slots_.size(); ++i) {
-        if (layout_ != nullptr && slots_[i].set) object.emplace(layout_->schema.channel(i).name, slots_[i].value);
+        if (layout_ != nullptr && slots_[i].set)
+            object.emplace(layout_->schema.channel(i).name, slots_[i].json.toValue());
     }
     return object;
 }

@@ -1,6 +1,7 @@
 #pragma once
 /// Graphs whose channels are named at run time and hold JSON: `StateGraph<JsonState>`, and boost::json values as values
-/// of channels, payloads and answers. The only header of the library that includes <boost/json.hpp>.
+/// of channels, payloads and answers. With shared_json.hpp the only header of the library that includes
+/// <boost/json.hpp>.
 #include <concepts>
 #include <functional>
 #include <iosfwd>
@@ -15,6 +16,7 @@
 #include <boost/json.hpp>
 
 #include <stategraph/graph.hpp>
+#include <stategraph/shared_json.hpp>
 
 namespace stategraph {
 
@@ -63,7 +65,7 @@ struct JsonLayout;
 
 /// A channel's value, and whether it has one.
 struct JsonSlot {
-    boost::json::value value = nullptr;
+    SharedJson json;
     bool set = false;
 };
 
@@ -78,13 +80,22 @@ boost::json::value toOwnJson(T&& value) {
     }
 }
 
+template <class T>
+SharedJson toShared(T&& value) {
+    if constexpr (std::same_as<std::remove_cvref_t<T>, SharedJson>) {
+        return std::forward<T>(value);
+    } else {
+        return toOwnJson(std::forward<T>(value));
+    }
+}
+
 /// One operation on a channel that is known by its name.
 struct JsonWrite {
-    JsonWrite(std::string c, checkpoint::WriteKind k, boost::json::value v)
+    JsonWrite(std::string c, checkpoint::WriteKind k, SharedJson v)
         : channel(std::move(c)), kind(k), value(std::move(v)) {}
     std::string channel;
     checkpoint::WriteKind kind;
-    boost::json::value value;
+    SharedJson value;
 };
 
 }  // namespace detail
@@ -94,6 +105,7 @@ class JsonReducer {
 public:
     using Function =
         std::function<boost::json::value(const boost::json::value& value, const boost::json::value& written)>;
+    using SharedFunction = std::function<SharedJson(const SharedJson& value, const SharedJson& written)>;
 
     /// One value a superstep; unset until written. What a channel is without a reducer.
     static JsonReducer lastValue();
@@ -120,6 +132,8 @@ public:
     /// Your own: `value = f(value, written)`. `name` is stored; change it when the operation changes. `f` is called on
     /// the thread that drives the run.
     static JsonReducer binary(std::string name, Function f, boost::json::value initial);
+    /// The same for an `f` that returns what it is given, or parts of it, without copying that.
+    static JsonReducer binaryShared(std::string name, SharedFunction f, boost::json::value initial);
 
 private:
     friend struct detail::JsonLayout;
@@ -159,7 +173,7 @@ private:
     std::shared_ptr<Data> data_;
 };
 
-/// The values of channels by name; unset ones are absent. A value type: as costly to copy as its values. Safe from
+/// The values of channels by name; unset ones are absent. A value type: copies share the channels' values. Safe from
 /// several threads as long as none changes it.
 class JsonState {
 public:
@@ -176,6 +190,10 @@ public:
     const boost::json::value& at(std::string_view channel) const;
     /// null where the channel is unset. Errors: InvalidArgumentError if there is no such channel.
     const boost::json::value& operator[](std::string_view channel) const;
+    /// What `operator[]` gives, to be kept and written on without a copy, as can be any part of it. A channel whose
+    /// values are handed on in this way is best read in this way alone (docs/values.md). Errors: those of
+    /// `operator[]`.
+    SharedJson shared(std::string_view channel) const;
     /// A copy of all set channels, in the order in which the schema names them.
     boost::json::object toObject() const;
     /// The same: so nodes and routers may take a `const boost::json::value&`.
@@ -191,20 +209,19 @@ private:
     std::vector<detail::JsonSlot> slots_;
 };
 
-/// Gives a channel a value, through its reducer if it has one. `value` is JSON or what boost::json::value_from takes.
+/// Gives a channel a value, through its reducer if it has one. `value` is JSON, a SharedJson, which is not copied, or
+/// what boost::json::value_from takes.
 template <class T = boost::json::value>
 detail::JsonWrite write(std::string channel, T&& value) {
-    return {std::move(channel), checkpoint::WriteKind::write, detail::toOwnJson(std::forward<T>(value))};
+    return {std::move(channel), checkpoint::WriteKind::write, detail::toShared(std::forward<T>(value))};
 }
 /// Replaces what a channel holds, past its reducer. It wins over the other writes of its superstep; two are an error.
 template <class T = boost::json::value>
 detail::JsonWrite overwrite(std::string channel, T&& value) {
-    return {std::move(channel), checkpoint::WriteKind::overwrite, detail::toOwnJson(std::forward<T>(value))};
+    return {std::move(channel), checkpoint::WriteKind::overwrite, detail::toShared(std::forward<T>(value))};
 }
 /// Makes a channel what it was before any write. Counts as an overwrite.
-inline detail::JsonWrite clear(std::string channel) {
-    return {std::move(channel), checkpoint::WriteKind::clear, nullptr};
-}
+inline detail::JsonWrite clear(std::string channel) { return {std::move(channel), checkpoint::WriteKind::clear, {}}; }
 
 /// What a node of a JSON graph returns: operations on channels by name, applied in order when the superstep ends. A
 /// name that is no channel's is an InvalidUpdateError when the update is used.

@@ -32,6 +32,9 @@ struct CommitRow {
     CheckpointId parent = {};
     CheckpointId base;
     std::string_view bytes;
+    /// Where a large commit's bytes are, for a saver that would copy them: it may take the string over instead, once
+    /// nothing of its `put` can fail any more, if the string still is what `bytes` points at. Null: it may not.
+    std::string* buffer = nullptr;
 };
 
 /// A pending write as a saver sees it: the record of one task of a checkpoint's superstep, by the task's path.

@@ -21,18 +21,28 @@ void LogWriter::commit(const CommitStep& step) {
     record_.clear();
     const CheckpointId parent = stored_;
     encode(step, record_);
-    put(step.id, parent, base_, record_, outlook_with_commit_ ? *outlook_with_commit_ : outlookOf(step));
+    putCommit(step.id, parent, outlook_with_commit_ ? *outlook_with_commit_ : outlookOf(step));
 }
 
-void LogWriter::put(CheckpointId id, CheckpointId parent, CheckpointId base, std::string_view bytes,
-                    const ThreadOutlook& outlook) {
-    const CommitRow row{id, parent, base, bytes};
+void LogWriter::putCommit(CheckpointId id, CheckpointId parent, const ThreadOutlook& outlook) {
+    record_bytes_ = record_.size();
+    // What is too large to be kept for the next record.
+    const bool may_take = record_.capacity() > kept_bytes_max;
+    if (may_take) record_.copy(record_frame_.data(), record_frame_.size());
+    const CommitRow row{id, parent, base_, record_, may_take ? &record_ : nullptr};
+    put(&row, outlook);
+    head_ = id;
+    stored_ = id;
+}
+
+// Null: only the rows that wait for a commit.
+void LogWriter::put(const CommitRow* commit, const ThreadOutlook& outlook) {
     std::vector<WriteRow> writes;
     for (const Row& kept : rows_with_commit_) writes.push_back({kept.checkpoint_id, kept.path, kept.bytes});
     const bool is_root = settings_.checkpoint_ns.empty();
     const PutRequest request{.log = {settings_.thread_id, settings_.checkpoint_ns},
                              .expected_head = head_,
-                             .commits = {&row, id.empty() ? 0U : 1U},
+                             .commits = {commit, commit == nullptr ? 0U : 1U},
                              .writes = writes,
                              .sync = settings_.durability == Durability::sync,
                              .outlook = is_root ? outlook : ThreadOutlook()};
@@ -45,9 +55,6 @@ void LogWriter::put(CheckpointId id, CheckpointId parent, CheckpointId base, std
     told_.store(request.outlook.status, std::memory_order_relaxed);
     rows_with_commit_.clear();
     outlook_with_commit_.reset();
-    if (id.empty()) return;
-    head_ = id;
-    stored_ = id;
 }
 
 void LogWriter::putTask(CheckpointId checkpoint_id, std::string_view path, std::string_view record,
@@ -56,13 +63,25 @@ void LogWriter::putTask(CheckpointId checkpoint_id, std::string_view path, std::
     putTasks({&row, 1}, outlook);
 }
 
+void LogWriter::putTask(CheckpointId checkpoint_id, std::string_view path, std::string&& record,
+                        const ThreadOutlook& outlook) {
+    if (!hasSaver()) return;
+    if (settings_.durability != Durability::exit)
+        return putTask(checkpoint_id, path, std::string_view(record), outlook);
+    const detail::LockGuard lock(mutex_);
+    keepRow(checkpoint_id, path, std::move(record));
+}
+
+void LogWriter::keepRow(CheckpointId checkpoint_id, std::string_view path, std::string record) {
+    keeps_rows_.store(true, std::memory_order_relaxed);
+    kept_rows_[checkpoint_id].insert_or_assign(std::string(path), std::move(record));
+}
+
 void LogWriter::putTasks(std::span<const WriteRow> rows, const ThreadOutlook& outlook) {
     if (!hasSaver()) return;
     if (settings_.durability == Durability::exit) {
         const detail::LockGuard lock(mutex_);
-        keeps_rows_.store(true, std::memory_order_relaxed);
-        for (const WriteRow& row : rows)
-            kept_rows_[row.checkpoint_id].insert_or_assign(std::string(row.path), row.bytes);
+        for (const WriteRow& row : rows) keepRow(row.checkpoint_id, row.path, std::string(row.bytes));
         return;
     }
     if (queue_) queue_->wait();
@@ -99,7 +118,7 @@ void LogWriter::putTaskWithCommit(CheckpointId checkpoint_id, std::string path, 
                                   std::optional<ThreadOutlook> outlook) {
     if (!hasSaver()) return;
     if (settings_.durability == Durability::exit) {
-        putTask(checkpoint_id, path, record);
+        putTask(checkpoint_id, path, std::move(record));
     } else {
         if (outlook) outlook_with_commit_ = outlook;
         rows_with_commit_.push_back({checkpoint_id, std::move(path), std::move(record)});
@@ -132,14 +151,14 @@ void LogWriter::flush(const CommitStep& current, const ThreadOutlook& outlook) {
         const CheckpointId parent = stored_;
         try {
             encode(current, record_);
-            put(current.id, parent, base_, record_, current.next.empty() ? outlookOf(current) : outlook);
+            putCommit(current.id, parent, current.next.empty() ? outlookOf(current) : outlook);
         } catch (...) {
             snapshot_forced_ = true;  // what has changed is forgotten, so the next attempt stores the whole state
             throw;
         }
         folds_ = 0;
     } else if (!rows_with_commit_.empty()) {
-        put({}, {}, {}, {}, outlook);
+        put(nullptr, outlook);
     }
 }
 

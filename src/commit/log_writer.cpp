@@ -21,8 +21,6 @@ using detail::ChannelSpec;
 // Then at most 1/3 of what is written is snapshots, and reading touches at most about 4 times the state.
 constexpr std::size_t replay_factor = 3;
 constexpr std::size_t replay_bytes_min = 4096;
-// Room that a buffer keeps for the next run.
-constexpr std::size_t kept_bytes_max = std::size_t{64} << 10U;
 constexpr std::size_t kept_fields_max = 256;
 // Of a record that another run's was like.
 constexpr std::size_t expected_bytes_max = std::size_t{64} << 20U;
@@ -45,6 +43,7 @@ void LogWriter::start(const LogSettings& settings) {
     snapshot_forced_ = false;
     schedule_.start();
     record_.clear();
+    record_bytes_ = 0;
     folds_ = 0;
     told_.store(ThreadStatus::unknown, std::memory_order_relaxed);
     has_lost_writes_.store(false, std::memory_order_relaxed);

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -112,9 +113,10 @@ public:
                changed_.capacity() * sizeof(Changed);
     }
     /// Of the last commit that was made into a record.
-    std::size_t recordBytes() const noexcept { return record_.size(); }
+    std::size_t recordBytes() const noexcept { return record_bytes_; }
     /// What the record of the newest commit begins with: its version and checksum. Empty: it is another run's.
     std::string_view recordFrame() const noexcept {
+        if (record_.empty() && record_bytes_ > 0) return {record_frame_.data(), record_frame_.size()};
         return std::string_view(record_).substr(0, checkpoint::frame_size);
     }
 
@@ -125,6 +127,8 @@ public:
     /// Stores a task's record under a checkpoint. `outlook`: what the thread waits for then, if that is known. Safe
     /// from several threads.
     void putTask(CheckpointId checkpoint_id, std::string_view path, std::string_view record,
+                 const ThreadOutlook& outlook = {});
+    void putTask(CheckpointId checkpoint_id, std::string_view path, std::string&& record,
                  const ThreadOutlook& outlook = {});
     /// Stores several at once; an `expected` that does not hold is a ConcurrentUpdateError.
     void putTasks(std::span<const WriteRow> rows, const ThreadOutlook& outlook = {});
@@ -157,6 +161,8 @@ private:
         bool only_appended = false;
         std::size_t length_before = 0;
     };
+    // Room that a buffer keeps for the next run.
+    static constexpr std::size_t kept_bytes_max = std::size_t{64} << 10U;
     struct Extent {
         std::size_t channels = 0;
         std::size_t bytes = 0;
@@ -171,8 +177,9 @@ private:
     std::string_view nameWrites(std::string_view writes);
     std::string encodeUnknown(const checkpoint::FoldedChannel& channel) const;
     void addUnknownChannels(OperationLog& log);
-    void put(CheckpointId id, CheckpointId parent, CheckpointId base, std::string_view bytes,
-             const ThreadOutlook& outlook);
+    void keepRow(CheckpointId checkpoint_id, std::string_view path, std::string record) SG_REQUIRES(mutex_);
+    void putCommit(CheckpointId id, CheckpointId parent, const ThreadOutlook& outlook);
+    void put(const CommitRow* commit, const ThreadOutlook& outlook);
     void countSizes(bool snapshot, std::size_t bytes);
     void noteOperation(detail::ChannelIndex channel, checkpoint::LogOp op);
     void dropKeptRows();
@@ -193,6 +200,8 @@ private:
     checkpoint::CommitFields fields_;
     std::string named_writes_;
     std::string record_;
+    std::size_t record_bytes_ = 0;
+    std::array<char, checkpoint::frame_size> record_frame_ = {};  // of one that the saver took over
     std::size_t whole_bytes_ = 0;  // of the last record that held a state, also another run's: the next is expected so
     ScheduleFields schedule_;
 

@@ -52,8 +52,10 @@ std::string encodeWriteList(const detail::Schema& schema, detail::Writes& writes
 void encodePayload(const Topology& topology, const PendingSend& send, Encoder& out) {
     if (!send.stored.empty()) return out.raw(send.stored);
     const std::size_t start = out.out().size();
+    const std::uint32_t before = out.shallowBytes();
     send.payload.encode(out);
-    if (!detail::isTooDeep(std::string_view(out.out()).substr(start))) return;
+    const std::uint32_t shallow = out.shallowBytes() > before ? out.shallowBytes() - before : 0;
+    if (!detail::isTooDeep(std::string_view(out.out()).substr(start), 0, shallow)) return;
     const std::string& node = topology.nodes[send.node].name;
     throw InvalidUpdateError("the payload of a Send to node '" + node + "' is " + detail::tooDeepText(),
                              {.node = node});

@@ -154,8 +154,10 @@ std::size_t encodeWrite(const ChannelSpec& channel, const Op& op, Encoder& out) 
     checkpoint::writeLoggedWrite(out, channel.name, op.kind);
     const std::size_t start = out.out().size();
     if (op.kind == WriteKind::clear) return start;
+    const std::uint32_t before = out.shallowBytes();
     encodeWriteValue(op, out);
-    if (isTooDeep(std::string_view(out.out()).substr(start))) failTooDeep(channel);
+    const std::uint32_t shallow = out.shallowBytes() > before ? out.shallowBytes() - before : 0;
+    if (isTooDeep(std::string_view(out.out()).substr(start), 0, shallow)) failTooDeep(channel);
     return start;
 }
 

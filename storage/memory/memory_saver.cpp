@@ -190,6 +190,9 @@ void MemorySaver::put(const PutRequest& request) {
     for (const WriteRow& row : request.writes) {
         staged.insert_or_assign(WriteKey{row.checkpoint_id, std::string(row.path)}, std::string(row.bytes));
     }
+    const bool takes_over = request.commits.size() == 1 && checkpoint::ByteStore::wants(request.commits.front());
+    checkpoint::ByteStore::Strings taken;
+    if (takes_over) taken.emplace_front();
     std::size_t added = total + request.commits.size() * checkpoint::commit_cost;
     for (const auto& write : staged) added += checkpoint::sizeOf(write);
     const std::size_t thread_size = checkpoint::sizeOfThreadNamed(request.log.thread_id);
@@ -220,11 +223,13 @@ void MemorySaver::put(const PutRequest& request) {
     }
     if (!request.commits.empty()) {
         log->reserve(request.commits.size());
-        char* at = log->bytes.take(total);
+        char* at = takes_over ? request.commits.front().buffer->data() : log->bytes.take(total);
         for (const CommitRow& row : request.commits) {
             log->append(row.id, row.base, row.bytes, at);
             at += row.bytes.size();
         }
+        if (takes_over) taken.front().swap(*request.commits.front().buffer);
+        log->bytes.takeOver(taken);
     }
     for (const auto& write : staged) {
         const auto old = log->pending.find(write.first);

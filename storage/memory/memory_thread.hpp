@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <forward_list>
 #include <functional>
 #include <map>
 #include <memory>
@@ -53,6 +54,16 @@ public:
         return at;
     }
 
+    /// Whether a row is to be taken over in the string that it is in: a large one, whose string has little room beyond.
+    static bool wants(const CommitRow& row) noexcept {
+        const std::size_t size = row.bytes.size();
+        return row.buffer != nullptr && size >= chunk_max && row.bytes.data() == row.buffer->data() &&
+               size == row.buffer->size() && row.buffer->capacity() - size <= size / 8;
+    }
+    using Strings = std::forward_list<std::string>;
+    /// The rows stay at their addresses, as long strings' do.
+    void takeOver(Strings& strings) noexcept { strings_.splice_after(strings_.before_begin(), strings); }
+
 private:
     static constexpr std::size_t chunk_min = 512;
     static constexpr std::size_t chunk_max = 64 * 1024;
@@ -71,12 +82,14 @@ private:
         std::swap(next_, other.next_);
         std::swap(left_, other.left_);
         std::swap(total_, other.total_);
+        strings_.swap(other.strings_);
     }
 
     char* newest_ = nullptr;
     char* next_ = nullptr;
     std::size_t left_ = 0;
     std::size_t total_ = 0;
+    Strings strings_;
 };
 
 struct WriteKeyView {
@@ -128,9 +141,9 @@ struct Log {
         commits.reserve(std::max({commits.size() + more, commits.capacity() * 3 / 2, std::size_t{8}}));
     }
 
-    /// Needs `reserve`; `at` is the row's own room.
+    /// Needs `reserve`; `at` is the row's own room, where the row may be already.
     void append(CheckpointId id, CheckpointId base, std::string_view row, char* at) noexcept {
-        if (!row.empty()) std::memcpy(at, row.data(), row.size());
+        if (!row.empty() && row.data() != at) std::memcpy(at, row.data(), row.size());
         const std::size_t place = commits.size();
         std::size_t base_place = place;
         if (base != id) {

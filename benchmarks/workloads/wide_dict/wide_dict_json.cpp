@@ -1,5 +1,5 @@
 // LangGraph's wide_dict: the graph of wide_state on a state whose channels are named at run time and hold JSON, as
-// those of a Python dict do.
+// those of a Python dict do. Nodes hand values on as sg::SharedJson.
 #include <memory>
 
 #include <stategraph/json.hpp>
@@ -16,17 +16,15 @@ using Update = sg::Update<State>;
 
 sg::JsonSchema wideSchema() {
     using sg::JsonReducer;
-    const auto newest = JsonReducer::binary(
-        "newest", [](const json::value&, const json::value& written) { return written; }, nullptr);
-    const auto unless_null = JsonReducer::binary(
-        "unless_null",
-        [](const json::value& value, const json::value& written) { return written.is_null() ? value : written; },
+    using Json = sg::SharedJson;
+    const auto newest = JsonReducer::binaryShared(
+        "newest", [](const Json&, const Json& written) { return written; }, nullptr);
+    const auto unless_null = JsonReducer::binaryShared(
+        "unless_null", [](const Json& value, const Json& written) { return written.isNull() ? value : written; },
         nullptr);
-    const auto new_or_old = JsonReducer::binary(
+    const auto new_or_old = JsonReducer::binaryShared(
         "new_or_old",
-        [](const json::value& value, const json::value& written) {
-            return written.as_string().empty() ? value : written;
-        },
+        [](const Json& value, const Json& written) { return written.get().as_string().empty() ? value : written; },
         "email");
     sg::JsonSchema schema;
     schema.channel("messages", JsonReducer::append())
@@ -64,33 +62,32 @@ json::value jsonMessage(int outer, int inner) {
     return message;
 }
 
-const json::array& list(const State& s, const char* channel) { return s.at(channel).get_array(); }
-
 sg::StateGraph<State> jsonGraph(std::size_t n) {
     sg::StateGraph<State> graph(wideSchema());
     graph
         .addNode("one",
                  [n](const State& s) -> Update {
-                     return {sg::write("trigger_events", s.at("messages")),
+                     return {sg::write("trigger_events", s.shared("messages")),
                              sg::write("primary_issue_medium", randomLetters(n))};
                  })
         .addNode("two",
                  [](const State& s) -> Update {
-                     const json::value& last = list(s, "trigger_events").back();
+                     const sg::SharedJson last = s.shared("trigger_events").back();
                      return {sg::write("autoresponse", last), sg::write("issue", last)};
                  })
-        .addNode(
-            "three",
-            [](const State& s) -> Update { return {sg::write("relevant_rules", json::array{s.at("autoresponse")})}; })
+        .addNode("three",
+                 [](const State& s) -> Update {
+                     return {sg::write("relevant_rules", sg::SharedJson::list({s.shared("autoresponse")}))};
+                 })
         .addNode("four",
                  [](const State& s) -> Update {
-                     const json::value& events = s.at("trigger_events");
+                     const sg::SharedJson events = s.shared("trigger_events");
                      return {sg::write("categorizations", events), sg::write("responses", events),
                              sg::write("memory_docs", events)};
                  })
         .addNode("five",
                  [n](const State& s) -> Update {
-                     const json::value& last = list(s, "categorizations").back();
+                     const sg::SharedJson last = s.shared("categorizations").back();
                      return {sg::write("user_info", last),
                              sg::write("crm_info", last),
                              sg::write("email_thread_id", randomLetters(n)),
@@ -98,14 +95,14 @@ sg::StateGraph<State> jsonGraph(std::size_t n) {
                              sg::write("bot_id", randomLetters(n)),
                              sg::write("notified_assignees", last)};
                  })
-        .addNode("six", [](const State& s) -> Update { return {sg::write("messages", s.at("responses"))}; })
+        .addNode("six", [](const State& s) -> Update { return {sg::write("messages", s.shared("responses"))}; })
         .addEdge(sg::START, "one")
         .addEdge("one", "two")
         .addEdge("two", "three")
         .addEdge("two", "four")
         .addEdge({"three", "four"}, "five")
         .addEdge("five", "six")
-        .addConditionalEdges("six", [n](const State& s) { return list(s, "messages").size() > n ? sg::END : "one"; });
+        .addConditionalEdges("six", [n](const State& s) { return s.shared("messages").size() > n ? sg::END : "one"; });
     return graph;
 }
 
@@ -120,7 +117,7 @@ void wide(benchmark::State& state, const WideShape& shape, Store store) {
         const auto result = app.invoke(
             {sg::write("messages", messages)},
             {.thread_id = "t", .durability = sg::Durability::exit, .recursion_limit = 1000, .max_concurrency = 1});
-        if (list(result.values, "messages").size() != expected) state.SkipWithError("wrong result");
+        if (result.values.shared("messages").size() != expected) state.SkipWithError("wrong result");
     }
 }
 

@@ -34,6 +34,58 @@ TEST_CASE("the memory saver keeps rows of every size as they were") {
     CHECK(saver.list({}).at(99).bytes == commits[200].bytes);
 }
 
+TEST_CASE("the memory saver takes over a large row's string and leaves it where it cannot store it") {
+    const auto rowOf = [](const TestCommit& commit, std::string& buffer) {
+        return CommitRow{commit.id, commit.parent, commit.base, buffer, &buffer};
+    };
+    MemorySaver saver({.bytes_max = 1'000'000});
+    const auto put = [&](CheckpointId head, const CommitRow& row) {
+        saver.put({.log = {"t"}, .expected_head = head, .commits = {&row, 1}, .writes = {}});
+    };
+    const TestCommit first = makeCommit(11, 0, 0, std::string(200'000, 'a'));
+    std::string buffer = first.bytes;
+    const char* const place = buffer.data();
+    CHECK_THROWS_AS(put(nthId(7), rowOf(first, buffer)), ConcurrentUpdateError);
+    CHECK(buffer == first.bytes);
+    put({}, rowOf(first, buffer));
+    CHECK(buffer.empty());
+    CHECK(buffer.data() != place);
+
+    const TestCommit too_large = makeCommit(12, 11, 0, std::string(900'000, 'b'));
+    buffer = too_large.bytes;
+    CHECK_THROWS_AS(put(nthId(11), rowOf(too_large, buffer)), SaverError);
+    CHECK(buffer == too_large.bytes);
+
+    // Not one with much room beyond its row, nor a small one, nor one that is somewhere else.
+    const TestCommit second = makeCommit(12, 11, 0, std::string(100'000, 'c'));
+    buffer.assign(second.bytes);
+    put(nthId(11), rowOf(second, buffer));
+    CHECK(buffer == second.bytes);
+    const TestCommit third = makeCommit(13, 12, 0, std::string(1'000, 'd'));
+    std::string small = third.bytes;
+    put(nthId(12), rowOf(third, small));
+    CHECK(small == third.bytes);
+    const TestCommit fourth = makeCommit(14, 13, 0, std::string(100'000, 'e'));
+    std::string elsewhere(fourth.bytes.size(), 'x');
+    CommitRow row = rowOf(fourth, elsewhere);
+    row.bytes = fourth.bytes;
+    put(nthId(13), row);
+    CHECK(elsewhere == std::string(fourth.bytes.size(), 'x'));
+
+    // A copy is its own, and outlives what it was copied from.
+    saver.copyThread("t", "copy");
+    const auto checkRows = [&](const char* thread) {
+        for (const TestCommit* commit : {&first, &second, &third, &fourth}) {
+            const auto tuple = saver.getTuple({.log = {thread}, .checkpoint_id = commit->id});
+            REQUIRE(tuple);
+            CHECK(tuple->commits.back().bytes == commit->bytes);
+        }
+    };
+    checkRows("t");
+    saver.deleteThread("t");
+    checkRows("copy");
+}
+
 TEST_CASE("the memory saver finds every thread while others come and go") {
     MemorySaver saver;
     const auto name = [](unsigned n) { return "thread " + std::to_string(n); };

@@ -1,0 +1,103 @@
+#pragma once
+/// JSON that is shared instead of copied: what the channels of a JsonState hold. json.hpp includes it.
+#include <cstddef>
+#include <iosfwd>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <boost/json.hpp>
+
+#include <stategraph/codec.hpp>
+
+namespace stategraph {
+namespace detail {
+struct JsonNode;
+struct JsonNodes;
+}  // namespace detail
+
+/// An immutable JSON value with shared ownership: copying one copies a pointer, and so does taking a part out of it.
+/// Numbers, truth values, nulls and texts of at most 14 bytes are held in place, without an allocation.
+///
+///     const sg::SharedJson messages = state.shared("messages");
+///     return {sg::write("last", messages.back()), sg::write("all", messages)};   // nothing is copied
+///
+/// A part keeps the whole alive that it is a part of. The encoding of a value that has several owners is kept with it
+/// after its first encoding, if it has 64 bytes to 64 KiB.
+///
+/// Threads: several threads may read, copy and encode SharedJsons of one value at the same time. One SharedJson object
+/// is as safe as an int: it must not be changed while another thread uses it.
+class SharedJson {
+public:
+    /// null.
+    SharedJson() noexcept = default;
+    /// Takes the value over. Errors: std::bad_alloc. Cost: one allocation; that of a copy where the value has a memory
+    /// resource of its own.
+    SharedJson(boost::json::value value);
+    /// A list of values that keep their owners. Errors: std::bad_alloc.
+    static SharedJson list(std::vector<SharedJson> items);
+
+    SharedJson(const SharedJson& other) noexcept;
+    SharedJson(SharedJson&& other) noexcept
+        : value_(std::move(other.value_)), node_(std::exchange(other.node_, nullptr)) {}
+    SharedJson& operator=(const SharedJson& other) noexcept {
+        SharedJson(other).swap(*this);
+        return *this;
+    }
+    SharedJson& operator=(SharedJson&& other) noexcept {
+        SharedJson(std::move(other)).swap(*this);
+        return *this;
+    }
+    ~SharedJson() {
+        if (node_ != nullptr) release();
+    }
+
+    boost::json::kind kind() const noexcept;
+    bool isNull() const noexcept { return kind() == boost::json::kind::null; }
+    bool isArray() const noexcept { return kind() == boost::json::kind::array; }
+    bool isObject() const noexcept { return kind() == boost::json::kind::object; }
+    /// Of elements or entries; 0 of anything else.
+    std::size_t size() const noexcept;
+
+    /// An element of a list, a member of an object. Errors: InvalidArgumentError if there is none. Cost: an allocation
+    /// for a part that has no owner yet.
+    SharedJson at(std::size_t index) const;
+    SharedJson at(std::string_view key) const;
+    SharedJson front() const { return at(std::size_t{0}); }
+    SharedJson back() const { return at(size() - 1); }
+
+    /// The value for functions that take Boost's; valid as long as an owner exists. Cost: none, but for a list that was
+    /// put together of shared parts (`list`, or by a channel that was written SharedJsons): it is copied once, and the
+    /// copy is kept beside it.
+    const boost::json::value& get() const;
+    /// A copy, for whoever wants to change it.
+    boost::json::value toValue() const;
+
+    /// Whether both own the same object; false negatives for equal values.
+    bool isSame(const SharedJson& other) const noexcept { return node_ != nullptr && node_ == other.node_; }
+    friend bool operator==(const SharedJson& a, const SharedJson& b) { return a.equals(b); }
+    /// Prints JSON text.
+    friend std::ostream& operator<<(std::ostream& out, const SharedJson& json);
+
+    void swap(SharedJson& other) noexcept;
+    friend void swap(SharedJson& a, SharedJson& b) noexcept { a.swap(b); }
+
+private:
+    friend struct detail::JsonNodes;
+    bool equals(const SharedJson& other) const;
+    void release() noexcept;
+
+    boost::json::value value_;  // what needs no allocation; else null
+    detail::JsonNode* node_ = nullptr;
+};
+
+/// As the value it holds.
+template <>
+struct Codec<SharedJson> {
+    static constexpr bool is_any_shape = true;
+    static constexpr std::string_view json_schema = R"({})";
+    static void encode(Encoder& encoder, const SharedJson& value);
+    static void decode(Decoder& decoder, SharedJson& value);
+};
+
+}  // namespace stategraph

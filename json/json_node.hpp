@@ -1,0 +1,87 @@
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include <stategraph/shared.hpp>
+#include <stategraph/shared_json.hpp>
+
+// What SharedJsons point at. A node with one owner may be changed by it; one with several never changes.
+namespace stategraph::detail {
+
+namespace json = boost::json;
+
+struct JsonNode {
+    enum class Form : std::uint8_t { value, part, list };
+    explicit JsonNode(Form f) noexcept : form(f) {}
+
+    bool isOwned() const noexcept { return owners.load(std::memory_order_acquire) == 1; }
+
+    mutable std::atomic<std::uint32_t> owners = 1;
+    const Form form;
+    KeptEncoding encoding;
+};
+
+/// A value with all that is in it.
+struct JsonValueNode : JsonNode {
+    explicit JsonValueNode(json::value&& v) noexcept : JsonNode(Form::value), value(std::move(v)) {}
+    bool is_read_whole = false;  // a list that was put together, and then read as one value: it stays one
+    json::value value;
+};
+
+/// A part of a value, which it keeps alive.
+struct JsonPartNode : JsonNode {
+    JsonPartNode(const JsonValueNode& of, const json::value& v) noexcept : JsonNode(Form::part), whole(&of), value(&v) {
+        of.owners.fetch_add(1, std::memory_order_relaxed);
+    }
+    const JsonValueNode* whole;
+    const json::value* value;
+};
+
+/// A list whose elements have owners of their own.
+struct JsonListNode : JsonNode {
+    explicit JsonListNode(std::vector<SharedJson> i) noexcept : JsonNode(Form::list), items(std::move(i)) {}
+    std::vector<SharedJson> items;
+    mutable std::atomic<JsonValueNode*> whole = nullptr;  // the same as one value, made when somebody wants it
+};
+
+/// What the reducers do with the values of channels.
+struct JsonNodes {
+    /// Null: the value is in place, or is no list of parts.
+    static const JsonListNode* listOf(const SharedJson& json) noexcept {
+        return json.node_ != nullptr && json.node_->form == JsonNode::Form::list
+                   ? static_cast<const JsonListNode*>(json.node_)
+                   : nullptr;
+    }
+    static const JsonNode* node(const SharedJson& json) noexcept { return json.node_; }
+    /// The value as one that nobody else has, to be changed in place. Cost: a copy, if somebody else has it or it is a
+    /// list of parts.
+    static json::value& own(SharedJson& json);
+
+    /// Adds the elements of each written list, or any other value as one; those that nobody else has are moved.
+    /// `list` is a list. Errors: std::bad_alloc, with no effect but on how the list is kept.
+    static void append(SharedJson& list, const std::vector<SharedJson*>& written);
+    /// How many elements that is, also after they were moved.
+    static std::size_t count(const SharedJson& written) noexcept { return written.isArray() ? written.size() : 1; }
+    /// Keeps the first elements. Errors: std::bad_alloc, where others have the list.
+    static void truncate(SharedJson& list, std::size_t size);
+    static void encodeTail(const SharedJson& list, std::size_t from, Encoder& out);
+
+private:
+    friend class stategraph::SharedJson;
+    static bool isInPlace(const json::value& value) noexcept;
+    static SharedJson adopt(JsonNode* node) noexcept;
+    static SharedJson part(const JsonNode& of, const json::value& value);
+    static void release(JsonNode* node) noexcept;
+    static bool canMove(const SharedJson& written) noexcept;
+    static bool ownList(SharedJson& list, bool as_value);
+    static void appendValues(json::array& items, const std::vector<SharedJson*>& written, std::size_t more);
+    static void appendParts(std::vector<SharedJson>& items, const std::vector<SharedJson*>& written);
+};
+
+/// Encodes Boost's value inside `level` arrays and objects.
+void encodeJson(Encoder& encoder, const json::value& value, int level);
+/// Throws WrongTypeError for what is deeper than anyone reads, before it uses up the stack.
+void checkJsonLevel(int level);
+
+}  // namespace stategraph::detail

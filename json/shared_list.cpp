@@ -1,0 +1,103 @@
+#include <algorithm>
+
+#include "json/json_node.hpp"
+
+// Lists that reducers add to. A list is one value, as Boost's functions read it, until something that others have is
+// added to it, or others have it; then its elements are shared one by one. If it is read as one value after that, it
+// becomes one again, and stays so: each time it were made anew, its length would be paid for.
+namespace stategraph::detail {
+
+using Form = JsonNode::Form;
+
+// Whether nobody else has it.
+bool JsonNodes::canMove(const SharedJson& written) noexcept {
+    const JsonNode* const node = written.node_;
+    return node == nullptr || (node->form == Form::value && node->isOwned());
+}
+
+// Makes the list one that nobody else has. True: it is one value; false: a list of parts.
+bool JsonNodes::ownList(SharedJson& list, bool as_value) {
+    if (list.node_ == nullptr) {
+        list.node_ = as_value ? static_cast<JsonNode*>(new JsonValueNode(std::move(list.value_)))
+                              : static_cast<JsonNode*>(new JsonListNode({}));
+        list.value_ = nullptr;
+        return as_value;
+    }
+    if (list.node_->form == Form::list) {
+        auto* const parts = static_cast<JsonListNode*>(list.node_);
+        if (!parts->isOwned()) {
+            release(std::exchange(list.node_, new JsonListNode(parts->items)));
+            return false;
+        }
+        JsonValueNode* const whole = parts->whole.exchange(nullptr, std::memory_order_acquire);
+        if (whole == nullptr) return false;
+        whole->is_read_whole = true;
+        release(std::exchange(list.node_, whole));
+        return true;
+    }
+    if (list.node_->form == Form::value && list.node_->isOwned()) {
+        list.node_->encoding.forget();
+        if (as_value || static_cast<JsonValueNode*>(list.node_)->is_read_whole) return true;
+    }
+    const json::array& items = list.get().get_array();
+    std::vector<SharedJson> parts;
+    parts.reserve(items.size());
+    for (const json::value& item : items) parts.push_back(part(*list.node_, item));
+    release(std::exchange(list.node_, new JsonListNode(std::move(parts))));
+    return false;
+}
+
+void JsonNodes::append(SharedJson& list, const std::vector<SharedJson*>& written) {
+    const bool can_move = std::all_of(written.begin(), written.end(), [](const SharedJson* w) { return canMove(*w); });
+    if (!ownList(list, can_move)) {
+        appendParts(static_cast<JsonListNode*>(list.node_)->items, written);
+        return;
+    }
+    std::size_t more = 0;
+    for (const SharedJson* each : written) more += count(*each);
+    appendValues(static_cast<JsonValueNode*>(list.node_)->value.get_array(), written, more);
+}
+
+void JsonNodes::appendValues(json::array& items, const std::vector<SharedJson*>& written, std::size_t more) {
+    std::vector<json::value> copies;  // of what others have
+    for (const SharedJson* each : written) {
+        if (!canMove(*each)) copies.push_back(each->toValue());
+    }
+    items.reserve(items.size() + more);  // nothing can fail after this
+    auto copy = copies.begin();
+    for (SharedJson* each : written) {
+        json::value& value = !canMove(*each)          ? *copy++
+                             : each->node_ == nullptr ? each->value_
+                                                      : static_cast<JsonValueNode*>(each->node_)->value;
+        if (json::array* list = value.if_array()) {
+            for (json::value& item : *list) items.push_back(std::move(item));
+        } else {
+            items.push_back(std::move(value));
+        }
+    }
+}
+
+void JsonNodes::appendParts(std::vector<SharedJson>& items, const std::vector<SharedJson*>& written) {
+    std::vector<SharedJson> more;
+    for (const SharedJson* each : written) {
+        if (const JsonListNode* parts = listOf(*each)) {
+            more.insert(more.end(), parts->items.begin(), parts->items.end());
+        } else if (each->isArray()) {
+            for (std::size_t i = 0; i < each->size(); ++i) more.push_back(each->at(i));
+        } else {
+            more.push_back(*each);
+        }
+    }
+    items.insert(items.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+void JsonNodes::truncate(SharedJson& list, std::size_t size) {
+    if (ownList(list, true)) {
+        json::array& items = static_cast<JsonValueNode*>(list.node_)->value.get_array();
+        items.erase(items.begin() + static_cast<std::ptrdiff_t>(size), items.end());
+    } else {
+        static_cast<JsonListNode*>(list.node_)->items.resize(size);
+    }
+}
+
+}  // namespace stategraph::detail
