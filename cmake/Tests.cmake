@@ -24,6 +24,7 @@ target_compile_definitions(
   stategraph-tests PRIVATE STATEGRAPH_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests" # golden files and other data
                            STATEGRAPH_HAS_ROCKSDB=$<BOOL:${STATEGRAPH_WITH_ROCKSDB}>
                            STATEGRAPH_HAS_SQLITE=$<BOOL:${STATEGRAPH_WITH_SQLITE}>
+                           STATEGRAPH_HAS_POSTGRES=$<BOOL:${STATEGRAPH_WITH_POSTGRES}>
                            STATEGRAPH_HAS_ENCRYPTION=$<BOOL:${STATEGRAPH_WITH_ENCRYPTION}>)
 # The optimiser spends most of a build on the tests' own code.
 target_compile_options(stategraph-tests PRIVATE ${STATEGRAPH_TEST_OPTIONS})
@@ -71,6 +72,9 @@ if(STATEGRAPH_WITH_ROCKSDB)
 endif()
 if(STATEGRAPH_WITH_SQLITE)
   target_link_libraries(stategraph-tests PRIVATE SQLite::SQLite3)
+endif()
+if(STATEGRAPH_WITH_POSTGRES)
+  target_link_libraries(stategraph-tests PRIVATE PostgreSQL::PostgreSQL)
 endif()
 if(STATEGRAPH_WITH_MODEL_HTTP)
   target_link_libraries(stategraph-tests PRIVATE OpenSSL::SSL OpenSSL::Crypto)
