@@ -76,7 +76,7 @@ constexpr const char* count_threads_sql =
     "(SELECT count(*) FROM (SELECT 1 FROM {S}.logs WHERE since IS NOT NULL AND finished = true LIMIT $1) x)";
 
 constexpr const char* put_sql =
-    "SELECT status::bigint, found, place::bigint FROM "
+    "SELECT status::bigint, which, place::bigint FROM "
     "{S}.put($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17)";
 
 constexpr const char* head_sql =

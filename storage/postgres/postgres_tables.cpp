@@ -24,8 +24,8 @@ std::string inSchema(std::string_view text, const std::string& quoted_schema) {
     return sql += text;
 }
 
-// Returns 0: stored; 1: the head is `found`; 2: the write at `place` is refused; 3: the commit at `place` builds on
-// `found`, which is gone. Each of its statements sees what was stored before it began: so a lock is of use to those
+// Returns 0: stored; 1: the head is `which`; 2: the write at `place` is refused; 3: the commit at `place` builds on
+// `which`, which is gone. Each of its statements sees what was stored before it began: so a lock is of use to those
 // after it, as it is not within one statement. What raises SG001 (another writer was first) or SG002 (and stored the
 // write that the message is the place of) takes back what it has done.
 const char* postgresPutFunction() {
@@ -34,7 +34,7 @@ CREATE OR REPLACE FUNCTION {S}.put(
     p_thread bytea, p_ns bytea, p_expected uuid, p_ids uuid[], p_parents uuid[], p_bases uuid[], p_bytes bytea[],
     p_needs uuid[], p_is_old boolean, w_ids uuid[], w_paths bytea[], w_bytes bytea[], w_is_conditional boolean[],
     w_expected bytea[], p_finishes boolean, p_second_ago uuid, p_commit text,
-    OUT status int, OUT found uuid, OUT place int) LANGUAGE plpgsql AS $put$
+    OUT status int, OUT which uuid, OUT place int) LANGUAGE plpgsql AS $put$
 DECLARE
     no_id CONSTANT uuid := '00000000-0000-0000-0000-000000000000';
     commits_count int := cardinality(p_ids);
@@ -54,7 +54,7 @@ BEGIN
     SELECT c.id INTO head FROM {S}.commits c WHERE c.log = number ORDER BY c.prev DESC LIMIT 1;
     head := coalesce(head, no_id);
     IF head <> p_expected THEN
-        status := 1; found := head; RETURN;
+        status := 1; which := head; RETURN;
     END IF;
     FOR i IN 1 .. writes_count LOOP
         CONTINUE WHEN NOT w_is_conditional[i];
@@ -66,10 +66,10 @@ BEGIN
     END LOOP;
     FOR i IN 1 .. commits_count LOOP
         CONTINUE WHEN p_needs[i] = no_id;
-        SELECT c.id INTO found FROM {S}.commits c WHERE c.log = number AND c.prev < p_needs[i]
+        SELECT c.id INTO which FROM {S}.commits c WHERE c.log = number AND c.prev < p_needs[i]
             ORDER BY c.prev DESC LIMIT 1;
-        IF found IS DISTINCT FROM p_needs[i] THEN
-            status := 3; found := p_needs[i]; place := i; RETURN;
+        IF which IS DISTINCT FROM p_needs[i] THEN
+            status := 3; which := p_needs[i]; place := i; RETURN;
         END IF;
     END LOOP;
     IF number IS NULL AND commits_count + writes_count > 0 THEN
@@ -84,7 +84,7 @@ BEGIN
             ON CONFLICT DO NOTHING;
         GET DIAGNOSTICS changed = ROW_COUNT;
         IF changed = 0 AND commits_count = 1 THEN
-            SELECT c.id INTO found FROM {S}.commits c WHERE c.log = number ORDER BY c.prev DESC LIMIT 1;
+            SELECT c.id INTO which FROM {S}.commits c WHERE c.log = number ORDER BY c.prev DESC LIMIT 1;
             status := 1; RETURN;
         END IF;
         IF changed <> commits_count THEN

@@ -24,4 +24,5 @@ struct PostgresPoolerFactory {
 
 }  // namespace
 
-STATEGRAPH_SAVER_CONTRACT(PostgresFactory, PostgresPoolerFactory);
+STATEGRAPH_SAVER_CONTRACT(PostgresFactory);
+STATEGRAPH_SAVER_CONTRACT(PostgresPoolerFactory);
