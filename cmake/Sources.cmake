@@ -71,6 +71,14 @@ if(STATEGRAPH_BUILD_TESTS)
       list(FILTER STATEGRAPH_TEST_SOURCES EXCLUDE REGEX "${_product_${_product}_TESTS}")
     endif()
   endforeach()
+  # Tests on PostgreSQL start a server of their own: tests/storage/postgres/server.sh.
+  file(GLOB _servers "/usr/lib/postgresql/*/bin")
+  find_program(STATEGRAPH_POSTGRES_SERVER postgres PATHS ${_servers} DOC "PostgreSQL's server, for tests")
+  mark_as_advanced(STATEGRAPH_POSTGRES_SERVER)
+  if(STATEGRAPH_WITH_POSTGRES AND NOT STATEGRAPH_POSTGRES_SERVER)
+    message(STATUS "PostgreSQL's server was not found: tests of stategraph::postgres are left out (Debian: apt-get install postgresql-15)")
+    list(FILTER STATEGRAPH_TEST_SOURCES EXCLUDE REGEX "${_product_postgres_TESTS}")
+  endif()
   file(GLOB_RECURSE STATEGRAPH_TEST_SUPPORT CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/support/*.cpp")
   if(NOT STATEGRAPH_WITH_MODEL_HTTP)
     list(FILTER STATEGRAPH_TEST_SUPPORT EXCLUDE REGEX "/(scripted_server|self_signed)\\.cpp$")
@@ -105,7 +113,7 @@ if(STATEGRAPH_BUILD_BENCHMARKS)
   file(GLOB STATEGRAPH_BENCHMARK_REPORT CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/benchmarks/report/*.cpp")
 endif()
 
-# A file that needs RocksDB, SQLite or OpenSSL says so by what it includes.
+# A file that needs RocksDB, SQLite, PostgreSQL or OpenSSL says so by what it includes.
 function(stategraph_uses_rocksdb out file)
   stategraph_includes(found "${file}" "stategraph/rocksdb_(saver|store|cache)\\.hpp|rocksdb/")
   set(${out} ${found} PARENT_SCOPE)

@@ -31,7 +31,7 @@ for argument in "$@"; do
 done
 if [ $with_clang = yes ]; then presets+=(clang); fi
 
-need_packages build tests clang
+need_packages build tests postgres clang
 export CXX=$cxx
 # compiler_of PRESET
 sanitizing_cxx=$cxx

@@ -223,6 +223,11 @@ need_packages() {
       has_header benchmark/benchmark.h || missing+=(libbenchmark-dev)
       have gnuplot || missing+=(gnuplot-nox)
       ;;
+    postgres)
+      # To build stategraph::postgres, and a server for its tests. Nothing else needs either.
+      has_header postgresql/libpq-fe.h || missing+=(libpq-dev)
+      have postgres || compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || missing+=(postgresql)
+      ;;
     clang) have clang++-16 || missing+=(clang-16) ;;
     *) die "need_packages: unknown group $group" ;;
     esac
