@@ -4,6 +4,7 @@
 #   need_packages build   compiler, CMake, Ninja, Boost, xxHash, RocksDB, SQLite, OpenSSL, valijson
 #   need_packages tests   and doctest, Google Benchmark
 #   need_packages benchmarks  and Google Benchmark, gnuplot
+#   need_packages postgres  and libpq, a PostgreSQL server for tests
 #   need_packages clang   and clang++-16 (scripts/check_locks.sh, the presets clang, asan and tsan of scripts/test.sh)
 #
 # The script that sources this sets repo, the repository's folder.
