@@ -70,9 +70,9 @@ std::string postgresPlace(const std::string& conninfo) {
     const std::string why = error ? error : "out of memory";
     PQfreemem(error);
     if (!given)
-        throw InvalidArgumentError("the conninfo of a PostgreSQL database cannot be read: " +
-                                   why.substr(0, why.find_last_not_of('\n') + 1) +
-                                   "; write postgresql://USER@HOST/DATABASE or host=HOST dbname=DATABASE user=USER");
+        throw InvalidArgumentError(
+            "the conninfo of a PostgreSQL database cannot be read: " + why.substr(0, why.find_last_not_of('\n') + 1) +
+            "; write postgresql://USER@HOST/DATABASE or host=HOST dbname=DATABASE user=USER");
     const Options defaults(PQconndefaults());
     const auto value = [&](std::string_view keyword) {
         const std::string found = valueOf(given.get(), keyword);
@@ -124,7 +124,8 @@ void PostgresConnection::connect() {
     if (PQserverVersion(connection_) < 120000)
         errors_.refuseOpening("its server has version " + std::to_string(PQserverVersion(connection_) / 10000) +
                               "; use PostgreSQL 12 or newer");
-    PQsetNoticeProcessor(connection_, [](void*, const char*) {}, nullptr);
+    PQsetNoticeProcessor(
+        connection_, [](void*, const char*) {}, nullptr);
     if (PQsetnonblocking(connection_, 1) != 0) errors_.refuseOpening(PQerrorMessage(connection_));
 }
 
@@ -132,11 +133,12 @@ void PostgresConnection::connect() {
 // empty when a plan was made is read from end to end for ever.
 void PostgresConnection::prepareSession() {
     if (!settings_.prepared_statements) return;  // a pooler gives the session to others
-    (void)command("SET plan_cache_mode=force_generic_plan; SET enable_seqscan=off; SET jit=off; "
-                  "SET client_min_messages=error; SET statement_timeout=" +
-                      std::to_string(settings_.statement_timeout.count()) +
-                      (settings_.read_only ? "; SET default_transaction_read_only=on" : ""),
-                  "set up a connection");
+    (void)command(
+        "SET plan_cache_mode=force_generic_plan; SET enable_seqscan=off; SET jit=off; "
+        "SET client_min_messages=error; SET statement_timeout=" +
+            std::to_string(settings_.statement_timeout.count()) +
+            (settings_.read_only ? "; SET default_transaction_read_only=on" : ""),
+        "set up a connection");
 }
 
 bool PostgresConnection::isIdle() const noexcept {
@@ -179,8 +181,7 @@ void PostgresConnection::flush(std::string_view work) {
 
 PGresult* PostgresConnection::nextResult(std::string_view work) {
     while (PQisBusy(connection_) != 0) {
-        if (!waitFor(POLLIN))
-            lose(work, "no answer came within " + milliseconds(settings_.statement_timeout + grace));
+        if (!waitFor(POLLIN)) lose(work, "no answer came within " + milliseconds(settings_.statement_timeout + grace));
         if (PQconsumeInput(connection_) == 0) lose(work, PQerrorMessage(connection_));
     }
     return PQgetResult(connection_);
@@ -236,12 +237,12 @@ void PostgresConnection::send(const PostgresStatement& statement, const Postgres
                      " bytes, and PostgreSQL takes at most " + std::to_string(request_bytes_max) + " at once");
     if (settings_.prepared_statements) prepare(statement, work);
     beginCall(work);
-    const int sent = settings_.prepared_statements
-                         ? PQsendQueryPrepared(connection_, statement.name.c_str(), parameters.count(),
-                                               parameters.values(), parameters.lengths(), parameters.formats(), 1)
-                         : PQsendQueryParams(connection_, statement.sql.c_str(), parameters.count(),
-                                             statement.types.data(), parameters.values(), parameters.lengths(),
-                                             parameters.formats(), 1);
+    const int sent =
+        settings_.prepared_statements
+            ? PQsendQueryPrepared(connection_, statement.name.c_str(), parameters.count(), parameters.values(),
+                                  parameters.lengths(), parameters.formats(), 1)
+            : PQsendQueryParams(connection_, statement.sql.c_str(), parameters.count(), statement.types.data(),
+                                parameters.values(), parameters.lengths(), parameters.formats(), 1);
     if (sent == 0) lose(work, PQerrorMessage(connection_));
 }
 

@@ -44,8 +44,9 @@ std::optional<std::vector<std::string>> PostgresSaver::openThreads(const std::op
         PostgresParameters parameters;
         after_thread_id ? parameters.bytes(*after_thread_id) : parameters.null();
         parameters.limit(limit);
-        const auto rows = connection.run(
-            after_thread_id ? impl_->statements.open_threads_after : impl_->statements.open_threads, parameters, reading_index);
+        const auto rows =
+            connection.run(after_thread_id ? impl_->statements.open_threads_after : impl_->statements.open_threads,
+                           parameters, reading_index);
         std::vector<std::string> names;
         for (int row = 0; row < rows.rows(); ++row) names.push_back(rows.copy(row, 0));
         return names;
@@ -59,8 +60,9 @@ std::optional<std::vector<IndexedThread>> PostgresSaver::newestThreads(const New
             .flag(!query.is_finished.value_or(false))
             .limit(query.limit);
         if (query.before) parameters.id(query.before->since).bytes(query.before->thread_id);
-        const auto rows = connection.run(
-            query.before ? impl_->statements.newest_threads_before : impl_->statements.newest_threads, parameters, reading_index);
+        const auto rows =
+            connection.run(query.before ? impl_->statements.newest_threads_before : impl_->statements.newest_threads,
+                           parameters, reading_index);
         std::vector<IndexedThread> newest;
         for (int row = 0; row < rows.rows(); ++row)
             newest.push_back({{rows.id(row, 0), rows.copy(row, 1)}, rows.flag(row, 2)});

@@ -86,7 +86,7 @@ private:
     detail::Mutex mutex_;
     std::condition_variable came_;
     std::vector<std::unique_ptr<PostgresConnection>> idle_ SG_GUARDED_BY(mutex_);  // the one used last is the last
-    std::size_t taken_ SG_GUARDED_BY(mutex_) = 0;  // calls that have one, or make one
+    std::size_t taken_ SG_GUARDED_BY(mutex_) = 0;                                  // calls that have one, or make one
 };
 
 }  // namespace stategraph::checkpoint

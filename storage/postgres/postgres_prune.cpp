@@ -40,8 +40,8 @@ std::vector<PostgresLog> readThread(PostgresConnection& connection, const Postgr
         if (row.number(0, 2) == 0) {
             log.newest = readLinks({thread_id, ns, id}, row.bytes(0, 5));
             const RecordLinks& links = log.newest;
-            log.commits.push_back({id, links.parent, links.base, links.root, row.bytes(0, 5).size(), links.visits,
-                                   links.has_all_visits});
+            log.commits.push_back(
+                {id, links.parent, links.base, links.root, row.bytes(0, 5).size(), links.visits, links.has_all_visits});
         } else if (hasOpenInterrupt({thread_id, ns, id, row.bytes(0, 4)}, row.bytes(0, 5))) {
             log.interrupted.push_back(id);
         }

@@ -79,7 +79,8 @@ public:
         PostgresParameters parameters;
         parameters.log(request_.log);
         if (!request_.commits.empty())
-            return connection.run(statements_.has_commit, parameters.id(request_.commits.back().id), looking).flag(0, 0);
+            return connection.run(statements_.has_commit, parameters.id(request_.commits.back().id), looking)
+                .flag(0, 0);
         if (request_.writes.empty()) return false;
         PostgresArray ids(checkpoint::uuid_type);
         PostgresArray paths(checkpoint::bytea_type);

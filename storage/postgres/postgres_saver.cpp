@@ -196,7 +196,8 @@ void PostgresSaver::copyThread(std::string_view from, std::string_view to) {
                 throw;
             }
             if (!is_taken) return;
-            if (may_be_done && connection.run(impl_->statements.is_copy, parameters, "look at a copy").flag(0, 0)) return;
+            if (may_be_done && connection.run(impl_->statements.is_copy, parameters, "look at a copy").flag(0, 0))
+                return;
             checkpoint::refuseCopy(from, to);
         });
     });

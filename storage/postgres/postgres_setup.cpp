@@ -12,19 +12,16 @@ namespace {
 // do that nobody else locks.
 constexpr const char* lock_setup = "SELECT pg_advisory_xact_lock(8316266980291109)";
 
-// The version of the schema's tables; 0: it has none.
+// The version of the schema's tables; 0: it has none. The catalog is asked as a table: what SQL's own functions know of
+// a name that was not there, they know for a while.
 std::int64_t formatOf(PostgresConnection& connection) {
-    const std::string schema = quotedName(connection.errors().schema());
-    // to_regclass reads a name as SQL does, and a text of SQL's has its quotes doubled.
-    std::string literal;
-    for (const char c : schema + ".format") literal += c == '\'' ? "''" : std::string(1, c);
-    const auto there =
-        connection.command("SELECT to_regclass(E'" + [&] {
-            std::string escaped;
-            for (const char c : literal) escaped += c == '\\' ? "\\\\" : std::string(1, c);
-            return escaped;
-        }() + "')", "look for its tables");
-    if (there.isNull(0, 0)) return 0;
+    const std::string& name = connection.errors().schema();
+    const PostgresStatement find{"find_format",
+                                 "SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+                                 "WHERE n.nspname = $1 AND c.relname = 'format')",
+                                 {text_type}};
+    if (!connection.run(find, PostgresParameters().text(name), "look for its tables").flag(0, 0)) return 0;
+    const std::string schema = quotedName(name);
     const auto rows = connection.command("SELECT version FROM " + schema + ".format", "read the version of its tables");
     if (rows.rows() != 1)
         connection.errors().failUnreadable("is damaged: its table format has " + std::to_string(rows.rows()) +

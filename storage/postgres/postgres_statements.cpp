@@ -84,7 +84,8 @@ constexpr const char* head_sql =
     "LIMIT 1) c WHERE l.thread = $1 AND l.ns = $2";
 
 constexpr const char* has_commit_sql =
-    "SELECT EXISTS (SELECT FROM {S}.logs l, LATERAL (SELECT c.id FROM {S}.commits c WHERE c.log = l.log AND c.prev < $3 "
+    "SELECT EXISTS (SELECT FROM {S}.logs l, LATERAL (SELECT c.id FROM {S}.commits c WHERE c.log = l.log AND c.prev < "
+    "$3 "
     "ORDER BY c.prev DESC LIMIT 1) c WHERE l.thread = $1 AND l.ns = $2 AND c.id = $3)";
 
 constexpr const char* has_writes_sql =
@@ -150,8 +151,8 @@ PostgresStatements::PostgresStatements(const std::string& schema) {
                 bytea_array_type, bool_type, id_t_, text_type});
     head = make("head", head_sql, {bytes_t, bytes_t});
     has_commit = make("has_commit", has_commit_sql, {bytes_t, bytes_t, id_t_});
-    has_writes = make("has_writes", has_writes_sql,
-                      {bytes_t, bytes_t, uuid_array_type, bytea_array_type, bytea_array_type});
+    has_writes =
+        make("has_writes", has_writes_sql, {bytes_t, bytes_t, uuid_array_type, bytea_array_type, bytea_array_type});
     newest_tuple = make("newest_tuple", tupleSql("true", "true"), {bytes_t, bytes_t});
     tuple = make("tuple", tupleSql("c.prev < $3", "c.id = $3"), {bytes_t, bytes_t, id_t_});
     tuple_before = make("tuple_before", tupleSql("c.prev < $3 AND c.id < $3", "true"), {bytes_t, bytes_t, id_t_});
@@ -185,7 +186,8 @@ PostgresStatements::PostgresStatements(const std::string& schema) {
     thread_names = make("thread_names",
                         "SELECT DISTINCT thread FROM {S}.logs WHERE $1 IS NULL OR thread > $1 ORDER BY thread LIMIT $2",
                         {bytes_t, number_t});
-    lock_thread = make("lock_thread", "SELECT pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), 7))", {bytes_t});
+    lock_thread =
+        make("lock_thread", "SELECT pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), 7))", {bytes_t});
     thread_rows = make(
         "thread_rows",
         "SELECT x.log, x.ns, x.kind, x.id, x.path, x.bytes FROM (SELECT l.log, l.ns, 0::bigint AS kind, c.id, "
@@ -230,8 +232,7 @@ PostgresStatement postgresList(const ListQuery& query, const std::string& quoted
         order = "t.place, l.ns";
     }
     if (query.checkpoint_ns) which += " AND l.ns = " + parameter("_ns", bytes_t);
-    if (query.after_thread_id && query.thread_ids.empty())
-        which += " AND l.thread > " + parameter("_after", bytes_t);
+    if (query.after_thread_id && query.thread_ids.empty()) which += " AND l.thread > " + parameter("_after", bytes_t);
     std::string before = "true";
     if (!query.before.empty()) {
         const std::string id = parameter("_before", id_t_);
@@ -244,8 +245,9 @@ PostgresStatement postgresList(const ListQuery& query, const std::string& quoted
                              " ORDER BY c.prev DESC" + (query.heads ? " LIMIT 1" : limit) + ") c WHERE " + which +
                              " ORDER BY " + order + (query.heads ? "" : ", c.id DESC") + limit;
     if (!query.with_writes) {
-        statement.sql = inSchema(
-            "SELECT row_number() OVER () AS n, thread, ns, id, bytes, NULL::bytea FROM (" + each + ") x", quoted_schema);
+        statement.sql =
+            inSchema("SELECT row_number() OVER () AS n, thread, ns, id, bytes, NULL::bytea FROM (" + each + ") x",
+                     quoted_schema);
         return statement;
     }
     statement.name += "_writes";

@@ -41,13 +41,13 @@ struct PostgresStatements {
     PostgresStatement get_graph;
     PostgresStatement stored_bytes;
 
-    PostgresStatement thread_names;   // behind a name or null, limit
-    PostgresStatement lock_thread;    // against forks, until the transaction ends
-    PostgresStatement thread_rows;    // → number, namespace, kind (0 commit, 1 write), id, path, bytes: a thread's rows
-    PostgresStatement commit;         // number, id → bytes
-    PostgresStatement drop_log;       // number, head → a row if it was still that, and is dropped
-    PostgresStatement drop_commits;   // number, ids
-    PostgresStatement close_chain;    // number, old and new ids of what is before a row
+    PostgresStatement thread_names;  // behind a name or null, limit
+    PostgresStatement lock_thread;   // against forks, until the transaction ends
+    PostgresStatement thread_rows;  // → number, namespace, kind (0 commit, 1 write), id, path, bytes: a thread's rows
+    PostgresStatement commit;       // number, id → bytes
+    PostgresStatement drop_log;     // number, head → a row if it was still that, and is dropped
+    PostgresStatement drop_commits;     // number, ids
+    PostgresStatement close_chain;      // number, old and new ids of what is before a row
     PostgresStatement rewrite_commits;  // number, ids of what is before them, ids, bytes
 };
 

@@ -88,8 +88,7 @@ std::string PostgresArray::encoded() const {
 }
 
 std::string_view PostgresResult::bytes(int row, int column) const noexcept {
-    return {PQgetvalue(result_.get(), row, column),
-            static_cast<std::size_t>(PQgetlength(result_.get(), row, column))};
+    return {PQgetvalue(result_.get(), row, column), static_cast<std::size_t>(PQgetlength(result_.get(), row, column))};
 }
 
 CheckpointId PostgresResult::id(int row, int column) const noexcept {

@@ -41,7 +41,8 @@ Savers::Savers(const std::string& kind) {
 #endif
     }
     if (!kind.starts_with(rocksdb) || kind.size() == rocksdb.size()) {
-        throw std::invalid_argument("--saver must be memory, rocksdb:FOLDER, sqlite:FILE or postgres:CONNINFO, and is '" + kind + "'");
+        throw std::invalid_argument(
+            "--saver must be memory, rocksdb:FOLDER, sqlite:FILE or postgres:CONNINFO, and is '" + kind + "'");
     }
 #if STATEGRAPH_HAS_ROCKSDB
     const std::string folder = kind.substr(rocksdb.size());

@@ -154,9 +154,11 @@ TEST_CASE("connections that the server ended while nobody used them are replaced
     const auto saver = schema.open();
     putLine(*saver, {"t"}, 1);
     for (unsigned n = 2; n <= 4; ++n) {
-        Raw().run("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'stategraph'");
+        Raw().run(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'stategraph'");
         CHECK_NOTHROW(putOne(*saver, {"t"}, nthId(n - 1), makeCommit(n, n - 1), true));
-        Raw().run("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'stategraph'");
+        Raw().run(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'stategraph'");
         checkLine(*saver, n);
     }
 }
@@ -215,7 +217,7 @@ TEST_CASE("a server that is gone is a SaverError with its address, and one that 
     const Server server;
     const Schema schema(server.conninfo());
     const auto saver = schema.open({.reconnect_for = 0ms});
-    putLine(*saver, {"t"}, 1);
+    putOne(*saver, {"t"}, {}, makeCommit(1, 0), true);
     server.down();
     const std::string read = postgresError([&] { (void)saver->getTuple({.log = {"t"}}); });
     POSTGRES_SAYS(read, "SaverError: cannot open the database 'postgres' at " + server.folder().string());
@@ -225,7 +227,7 @@ TEST_CASE("a server that is gone is a SaverError with its address, and one that 
     POSTGRES_SAYS(put, "SaverError: cannot open the database 'postgres' at " + server.folder().string());
     CHECK_FALSE(has(put, "not known"));
     server.up();
-    CHECK_NOTHROW(putOne(*saver, {"t"}, nthId(1), makeCommit(2, 1)));
+    CHECK_NOTHROW(putOne(*saver, {"t"}, nthId(1), makeCommit(2, 1), true));
 
     // Of a put that was on its way when the server went nobody can tell, until it is back.
     server.down();
@@ -236,7 +238,7 @@ TEST_CASE("a server that is gone is a SaverError with its address, and one that 
 
     // A server that restarts meanwhile is waited for.
     const auto patient = schema.open({.reconnect_for = 60s});
-    putOne(*patient, {"t"}, nthId(2), makeCommit(3, 2));
+    putOne(*patient, {"t"}, nthId(2), makeCommit(3, 2), true);
     server.down();
     auto restarted = std::async(std::launch::async, [&] {
         std::this_thread::sleep_for(300ms);

@@ -48,8 +48,8 @@ private:
         return std::to_string(++count);
     }
     void run(const std::string& command, const std::string& more = {}) const {
-        const std::string line = "'" STATEGRAPH_TESTS_DIR "/storage/postgres/server.sh' " + command + " '" +
-                                 folder_.string() + "'" + more;
+        const std::string line =
+            "'" STATEGRAPH_TESTS_DIR "/storage/postgres/server.sh' " + command + " '" + folder_.string() + "'" + more;
         if (std::system(line.c_str()) != 0) throw std::runtime_error(line + " failed");
     }
 

@@ -85,8 +85,9 @@ CompiledGraph<Counting> countingTo(int steps, std::shared_ptr<BaseCheckpointSave
     graph.addNode("count", [](const Counting& state) -> Update<Counting> {
         return {set(&Counting::n, state.n + 1), add(&Counting::log, state.n + 1)};
     });
-    graph.addEdge(START, "count").addConditionalEdges(
-        "count", [steps](const Counting& state) { return state.n < steps ? "count" : END; });
+    graph.addEdge(START, "count").addConditionalEdges("count", [steps](const Counting& state) {
+        return state.n < steps ? "count" : END;
+    });
     return graph.compile({.checkpointer = std::move(saver)});
 }
 

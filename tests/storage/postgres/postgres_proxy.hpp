@@ -104,8 +104,7 @@ private:
     void serve(int client) {
         const int server = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
         const sockaddr_un address = addressOf(server_);
-        if (::connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
-            pass(client, server);
+        if (::connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) pass(client, server);
         ::close(client);
         ::close(server);
     }

@@ -59,7 +59,7 @@ TEST_CASE("many that set up a schema at once all succeed, and it is set up once"
     for (std::size_t i = 0; i < said.size(); ++i)
         threads.emplace_back([&, i] { said[i] = postgresError([&] { (void)schema.open(); }); });
     for (auto& each : threads) each.join();
-    for (const std::string& each : said) CHECK(each.empty());
+    for (const std::string& each : said) CHECK(each == "");
     CHECK(Raw().run("SELECT count(*) FROM " + schema.name() + ".format") == "1");
 }
 
@@ -68,8 +68,7 @@ TEST_CASE("tables of a newer or an older version are refused, and the newer ones
     (void)schema.open();
     Raw raw;
     raw.run("UPDATE " + schema.name() + ".format SET version = 7");
-    POSTGRES_SAYS(openingError({.schema = schema.name()}),
-                  "CorruptCheckpointError: the database 'postgres' at ");
+    POSTGRES_SAYS(openingError({.schema = schema.name()}), "CorruptCheckpointError: the database 'postgres' at ");
     POSTGRES_SAYS(openingError({.schema = schema.name()}),
                   "has tables of version 7, newer than this library's 1; use a newer stategraph");
     POSTGRES_SAYS(postgresError([&] { PostgresSaver::setUp(conninfo(), {.schema = schema.name()}); }),
@@ -121,11 +120,12 @@ TEST_CASE("a PostgreSQL saver that is open read_only reads, beside a writer too,
     CHECK(listIds(*reader, {"t"}) == nthIds({2, 1}));
     putOne(*writer, {"t"}, nthId(2), makeCommit(3, 2));
     CHECK(headOf(*reader, {"t"}) == nthId(3));
-    for (const std::string& said : {postgresError([&] { putOne(*reader, {"t"}, nthId(3), makeCommit(4, 3)); }),
-                                    postgresError([&] { reader->deleteThread("t"); }),
-                                    postgresError([&] { reader->copyThread("t", "u"); }),
-                                    postgresError([&] { (void)reader->prune({.keep_last = 1}); }),
-                                    postgresError([&] { reader->putGraph({1, 2}, "graph"); })})
+    for (const std::string& said :
+         {postgresError([&] { putOne(*reader, {"t"}, nthId(3), makeCommit(4, 3)); }),
+          postgresError([&] { reader->deleteThread("t"); }), postgresError([&] { reader->copyThread("t", "u"); }),
+          postgresError([&] { (void)reader->prune({.keep_last = 1}); }), postgresError([&] {
+              reader->putGraph({1, 2}, "graph");
+          })})
         POSTGRES_SAYS(said, "it is open read_only; open it without read_only to change it");
     CHECK(listIds(*writer, {"t"}) == nthIds({3, 2, 1}));
 }
@@ -142,9 +142,10 @@ TEST_CASE("what the server refuses says what to do, and the next write works") {
                 "' USING ERRCODE = '" + state + "'; END $$");
         raw.run("CREATE TRIGGER refuse BEFORE INSERT ON " + table + " FOR EACH ROW EXECUTE FUNCTION " + schema.name() +
                 ".refuse()");
-        const std::string said =
-            postgresError([&] { putOne(*saver, {"t", "ns"}, {}, makeCommit(1, 0)); }) +
-            postgresError([&] { putOne(*saver, {"t"}, nthId(1), makeCommit(2, 1)); });
+        const std::string said = postgresError([&] {
+                                     putOne(*saver, {"t", "ns"}, {}, makeCommit(1, 0));
+                                 }) +
+                                 postgresError([&] { putOne(*saver, {"t"}, nthId(1), makeCommit(2, 1)); });
         raw.run("DROP TRIGGER refuse ON " + table);
         return said;
     };
