@@ -151,15 +151,18 @@ TEST_CASE("reading, listing, copying and deleting go on over a new connection") 
 
 TEST_CASE("connections that the server ended while nobody used them are replaced") {
     const Schema schema;
-    const auto saver = schema.open();
-    putLine(*saver, {"t"}, 1);
+    // Other tests use the server too.
+    PostgresSaver saver(conninfo() + " application_name=" + schema.name(), {.schema = schema.name(), .set_up = true});
+    putLine(saver, {"t"}, 1);
+    const auto endAll = [&] {
+        return Raw().run("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = '" +
+                         schema.name() + "'");
+    };
     for (unsigned n = 2; n <= 4; ++n) {
-        Raw().run(
-            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'stategraph'");
-        CHECK_NOTHROW(putOne(*saver, {"t"}, nthId(n - 1), makeCommit(n, n - 1), true));
-        Raw().run(
-            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = 'stategraph'");
-        checkLine(*saver, n);
+        CHECK(endAll() == "1");
+        CHECK_NOTHROW(putOne(saver, {"t"}, nthId(n - 1), makeCommit(n, n - 1), true));
+        CHECK(endAll() == "1");
+        checkLine(saver, n);
     }
 }
 
