@@ -77,7 +77,8 @@ TEST_CASE("a thread moves from a RocksDB folder to PostgreSQL, asks on there, an
     std::istringstream in(lines.out);
     const Said moved = run({"import", "--store", storeOf(schema), "--create"}, &in);
     CHECK_MESSAGE(moved.exit == Exit::done, moved.error);
-    const App app = graph().compile({.checkpointer = schema.open()});
+    const std::shared_ptr<sg::PostgresSaver> saver = schema.open();
+    const App app = graph().compile({.checkpointer = saver});
     const auto ended = app.invoke(sg::resume(std::string("yes")), {.thread_id = "asks"});
     CHECK((ended.status == sg::Status::done));
     CHECK(ended.values.topic == "yes");
