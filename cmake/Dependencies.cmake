@@ -67,6 +67,26 @@ function(stategraph_require_sqlite)
   endif()
 endfunction()
 
+# PostgreSQL: libpq alone, which speaks with servers of other versions; 12 has what storage/postgres/ calls.
+if(NOT DEFINED STATEGRAPH_WITH_POSTGRES OR STATEGRAPH_WITH_POSTGRES)
+  find_package(PostgreSQL 12 QUIET)
+endif()
+if(PostgreSQL_FOUND AND TARGET PostgreSQL::PostgreSQL)
+  set(STATEGRAPH_POSTGRES_FOUND ON)
+else()
+  set(STATEGRAPH_POSTGRES_FOUND OFF)
+  if(NOT DEFINED STATEGRAPH_WITH_POSTGRES)
+    message(STATUS "PostgreSQL's libpq 12 was not found: stategraph::postgres is left out (Debian: apt-get install libpq-dev)")
+  endif()
+endif()
+
+function(stategraph_require_postgres)
+  if(NOT STATEGRAPH_POSTGRES_FOUND)
+    message(FATAL_ERROR "STATEGRAPH_WITH_POSTGRES is on, and PostgreSQL's libpq 12 was not found. On Debian: apt-get install libpq-dev. "
+                        "Without it: -DSTATEGRAPH_WITH_POSTGRES=OFF.")
+  endif()
+endfunction()
+
 # The saver that encrypts: OpenSSL's libcrypto alone. Models over HTTP: its libssl too.
 if(NOT DEFINED STATEGRAPH_WITH_ENCRYPTION OR STATEGRAPH_WITH_ENCRYPTION OR NOT DEFINED STATEGRAPH_WITH_MODEL_HTTP
    OR STATEGRAPH_WITH_MODEL_HTTP)

@@ -1,9 +1,9 @@
-# `cmake --install`: the libraries, the headers, and a package for find_package(stategraph [COMPONENTS rocksdb sqlite encryption]).
+# `cmake --install`: the libraries, the headers, and a package for find_package(stategraph [COMPONENTS rocksdb sqlite postgres encryption]).
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/stategraph")
 
-# Each component has an export set of its own, so that the package can be used where RocksDB, SQLite or OpenSSL is not installed.
+# Each component has an export set of its own, so that the package can be used where RocksDB, SQLite, libpq or OpenSSL is not installed.
 install(TARGETS stategraph stategraph_core stategraph_json stategraph_async EXPORT stategraphTargets FILE_SET HEADERS FILE_SET kit)
 install(EXPORT stategraphTargets NAMESPACE stategraph:: DESTINATION "${_package_dir}")
 foreach(_component IN LISTS STATEGRAPH_COMPONENTS)

@@ -7,7 +7,8 @@
 #   PUBLIC     products, or `stategraph`, that its users link too; PRIVATE: targets that only its own files use
 #   OPTION     the text of its option STATEGRAPH_WITH_NAME; without OPTION the product is always built
 #   NEEDS      a package of cmake/Dependencies.cmake: the option is on if it was found (and the options of PUBLIC products are), and ON by hand requires it
-#   PACKAGE    what a program that uses the installed component must find, as cmake/stategraphConfig.cmake.in does: RocksDB, SQLite3, OpenSSL
+#   PACKAGE    what a program that uses the installed component must find, as cmake/stategraphConfig.cmake.in does: RocksDB, SQLite3, PostgreSQL,
+#              OpenSSL
 #   TESTS      which tests are left out without it: a regular expression for their paths
 #   BUNDLED    a part of stategraph::stategraph, with a block of its own in CMakeLists.txt
 set(STATEGRAPH_PRODUCTS "")
@@ -70,6 +71,10 @@ stategraph_product(
   PUBLIC core PRIVATE SQLite::SQLite3
   OPTION "Build stategraph::sqlite, the saver on SQLite" NEEDS sqlite PACKAGE SQLite3 TESTS "/sqlite[^/]*_test\\.cpp$")
 stategraph_product(
+  postgres FOLDER storage/postgres HEADERS postgres_saver
+  PUBLIC core PRIVATE PostgreSQL::PostgreSQL
+  OPTION "Build stategraph::postgres, the saver on PostgreSQL" NEEDS postgres PACKAGE PostgreSQL TESTS "/postgres[^/]*_test\\.cpp$")
+stategraph_product(
   encryption FOLDER storage/encrypted HEADERS encrypted_saver encrypted_store
   PUBLIC core PRIVATE OpenSSL::Crypto
   OPTION "Build stategraph::encryption, the saver that encrypts" NEEDS openssl PACKAGE OpenSSL TESTS "/encrypted[^/]*_test\\.cpp$")
@@ -92,11 +97,14 @@ stategraph_product(agent PUBLIC model)
 stategraph_product(
   serve PUBLIC agent workflow PRIVATE Boost::json
   OPTION "Build stategraph::serve, graphs over HTTP" TESTS "/tests/serve/")
-# With the program `stategraph` (inspect/program), which opens SQLite files too where SQLite is there.
-set(_with_sqlite "")
-if(STATEGRAPH_WITH_SQLITE)
-  set(_with_sqlite sqlite)
-endif()
+# With the program `stategraph` (inspect/program), which opens SQLite files and PostgreSQL databases too where these libraries are there.
+set(_databases "")
+foreach(_database IN ITEMS sqlite postgres)
+  string(TOUPPER ${_database} _DATABASE)
+  if(STATEGRAPH_WITH_${_DATABASE})
+    list(APPEND _databases ${_database})
+  endif()
+endforeach()
 stategraph_product(
-  inspect ROOMS http PUBLIC stategraph rocksdb serve ${_with_sqlite}
+  inspect ROOMS http PUBLIC stategraph rocksdb serve ${_databases}
   OPTION "Build stategraph::inspect and the command stategraph" NEEDS rocksdb TESTS "/tests/inspect/")

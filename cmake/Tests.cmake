@@ -24,6 +24,7 @@ target_compile_definitions(
   stategraph-tests PRIVATE STATEGRAPH_TESTS_DIR="${PROJECT_SOURCE_DIR}/tests" # golden files and other data
                            STATEGRAPH_HAS_ROCKSDB=$<BOOL:${STATEGRAPH_WITH_ROCKSDB}>
                            STATEGRAPH_HAS_SQLITE=$<BOOL:${STATEGRAPH_WITH_SQLITE}>
+                           STATEGRAPH_HAS_POSTGRES=$<BOOL:${STATEGRAPH_WITH_POSTGRES}>
                            STATEGRAPH_HAS_ENCRYPTION=$<BOOL:${STATEGRAPH_WITH_ENCRYPTION}>)
 # The optimiser spends most of a build on the tests' own code.
 target_compile_options(stategraph-tests PRIVATE ${STATEGRAPH_TEST_OPTIONS})
@@ -72,6 +73,9 @@ endif()
 if(STATEGRAPH_WITH_SQLITE)
   target_link_libraries(stategraph-tests PRIVATE SQLite::SQLite3)
 endif()
+if(STATEGRAPH_WITH_POSTGRES)
+  target_link_libraries(stategraph-tests PRIVATE PostgreSQL::PostgreSQL)
+endif()
 if(STATEGRAPH_WITH_MODEL_HTTP)
   target_link_libraries(stategraph-tests PRIVATE OpenSSL::SSL OpenSSL::Crypto)
   # tests/model/aimock/run.sh runs it against a mock of providers' servers, which npm installs.
@@ -79,6 +83,21 @@ if(STATEGRAPH_WITH_MODEL_HTTP)
   stategraph_own(stategraph-aimock)
   target_link_libraries(stategraph-aimock PRIVATE stategraph_model_http)
 endif()
+
+# One PostgreSQL server for all tests that need one, which ends with them, and with ctest. A socket's path is short.
+if(STATEGRAPH_WITH_POSTGRES AND STATEGRAPH_POSTGRES_SERVER)
+  string(SHA1 _hash "${PROJECT_BINARY_DIR}")
+  string(SUBSTRING "${_hash}" 0 12 _hash)
+  set(_postgres_folder "/tmp/stategraph-pg-${_hash}")
+  set(_postgres_conninfo "host=${_postgres_folder} user=sg dbname=postgres")
+  add_test(NAME postgres.start COMMAND "${PROJECT_SOURCE_DIR}/tests/storage/postgres/server.sh" start "${_postgres_folder}")
+  add_test(NAME postgres.stop COMMAND "${PROJECT_SOURCE_DIR}/tests/storage/postgres/server.sh" stop "${_postgres_folder}")
+  set_tests_properties(postgres.start PROPERTIES TIMEOUT 120 FIXTURES_SETUP postgres)
+  set_tests_properties(postgres.stop PROPERTIES TIMEOUT 120 FIXTURES_CLEANUP postgres)
+endif()
+function(stategraph_needs_postgres test)
+  set_tests_properties(${test} PROPERTIES FIXTURES_REQUIRED postgres ENVIRONMENT "STATEGRAPH_TEST_POSTGRES=${_postgres_conninfo}")
+endfunction()
 
 foreach(file IN LISTS STATEGRAPH_TEST_SOURCES)
   cmake_path(RELATIVE_PATH file BASE_DIRECTORY "${PROJECT_SOURCE_DIR}/tests" OUTPUT_VARIABLE path)
@@ -92,6 +111,9 @@ foreach(file IN LISTS STATEGRAPH_TEST_SOURCES)
       --no-intro --no-path-filenames)
   # A filter that fits nothing would pass.
   set_tests_properties(${name} PROPERTIES TIMEOUT ${_test_seconds} FAIL_REGULAR_EXPRESSION "test cases: +0 ")
+  if(name MATCHES "/postgres_")
+    stategraph_needs_postgres(${name})
+  endif()
 endforeach()
 
 # Writes a golden database, once for each version of the format (CONTRIBUTING.md).
@@ -133,6 +155,15 @@ if(STATEGRAPH_CONFORMANCE_SOURCES)
         ${CMAKE_COMMAND} "-DFOLDER=${_folder}" -P "${PROJECT_SOURCE_DIR}/cmake/RunInEmptyFolder.cmake" --
         $<TARGET_FILE:stategraph-conformance> --saver "sqlite:${_folder}/threads.db" ${STATEGRAPH_CONFORMANCE_SCENARIOS})
     set_tests_properties(conformance.sqlite PROPERTIES TIMEOUT ${_test_seconds})
+  endif()
+  if(STATEGRAPH_WITH_POSTGRES)
+    target_compile_definitions(stategraph-conformance PRIVATE STATEGRAPH_HAS_POSTGRES=1)
+    target_link_libraries(stategraph-conformance PRIVATE stategraph_postgres)
+    if(STATEGRAPH_POSTGRES_SERVER)
+      add_test(NAME conformance.postgres COMMAND stategraph-conformance --saver "postgres:${_postgres_conninfo}" ${STATEGRAPH_CONFORMANCE_SCENARIOS})
+      set_tests_properties(conformance.postgres PROPERTIES TIMEOUT ${_test_seconds})
+      stategraph_needs_postgres(conformance.postgres)
+    endif()
   endif()
 endif()
 
@@ -189,10 +220,12 @@ function(stategraph_process_tests)
     endforeach()
     stategraph_uses_rocksdb(uses_rocksdb "${file}")
     stategraph_uses_sqlite(uses_sqlite "${file}")
+    stategraph_uses_postgres(uses_postgres "${file}")
     stategraph_uses_encryption(uses_encryption "${file}")
     if(NOT is_wanted
        OR (uses_rocksdb AND NOT STATEGRAPH_WITH_ROCKSDB)
        OR (uses_sqlite AND NOT STATEGRAPH_WITH_SQLITE)
+       OR (uses_postgres AND NOT STATEGRAPH_WITH_POSTGRES)
        OR (uses_encryption AND NOT STATEGRAPH_WITH_ENCRYPTION))
       continue()
     endif()
@@ -226,6 +259,9 @@ function(stategraph_process_tests)
     endif()
     if(uses_sqlite)
       target_link_libraries(${target} PRIVATE stategraph_sqlite SQLite::SQLite3)
+    endif()
+    if(uses_postgres)
+      target_link_libraries(${target} PRIVATE stategraph_postgres)
     endif()
     if(uses_encryption)
       target_link_libraries(${target} PRIVATE stategraph_encryption)
@@ -332,13 +368,13 @@ foreach(file IN LISTS STATEGRAPH_COMPILE_FAIL_SOURCES)
 endforeach()
 
 # -------------------------------------------------------------------------------------------------------- includes
-# What stategraph.hpp costs its users: neither Boost.Graph, Asio, coroutines, RocksDB, SQLite, Boost.JSON, OpenSSL nor xxHash may come in with it.
+# What stategraph.hpp costs its users: neither Boost.Graph, Asio, coroutines, RocksDB, SQLite, libpq, Boost.JSON, OpenSSL nor xxHash may come in with it.
 add_test(
   NAME includes
   COMMAND
     ${CMAKE_COMMAND} "-DCOMPILER=${CMAKE_CXX_COMPILER}" "-DINCLUDES=${PROJECT_SOURCE_DIR}/include|${_boost_include_dirs}"
     "-DHEADER=stategraph/stategraph.hpp"
-    "-DFORBIDDEN=/boost/graph/|/boost/asio|/coroutine$|/boost/json|/rocksdb/[^/]*\\.h$|/sqlite3\\.h$|/openssl/[^/]*\\.h$|/xxhash\\.h$" -P
+    "-DFORBIDDEN=/boost/graph/|/boost/asio|/coroutine$|/boost/json|/rocksdb/[^/]*\\.h$|/sqlite3\\.h$|/libpq-fe\\.h$|/openssl/[^/]*\\.h$|/xxhash\\.h$" -P
     "${PROJECT_SOURCE_DIR}/cmake/CheckIncludes.cmake")
 set_tests_properties(includes PROPERTIES TIMEOUT 60)
 
@@ -370,7 +406,7 @@ endif()
 set(_consumer_cache "${PROJECT_BINARY_DIR}/tests/consumer_cache.cmake")
 set(_lines "")
 foreach(variable CMAKE_CXX_COMPILER CMAKE_CXX_COMPILER_LAUNCHER CMAKE_PREFIX_PATH BUILD_SHARED_LIBS Boost_DIR RocksDB_DIR
-                 XXHASH_INCLUDE_DIR OPENSSL_ROOT_DIR STATEGRAPH_WITH_ROCKSDB STATEGRAPH_WITH_SQLITE STATEGRAPH_WITH_ENCRYPTION
+                 XXHASH_INCLUDE_DIR OPENSSL_ROOT_DIR STATEGRAPH_WITH_ROCKSDB STATEGRAPH_WITH_SQLITE STATEGRAPH_WITH_POSTGRES STATEGRAPH_WITH_ENCRYPTION
                  STATEGRAPH_WITH_MODEL_HTTP VALIJSON_INCLUDE_DIR STATEGRAPH_WITH_SCHEMA STATEGRAPH_WITH_WORKFLOW_JSON)
   if(DEFINED ${variable} AND NOT "${${variable}}" STREQUAL "")
     string(APPEND _lines "set(${variable} [==[${${variable}}]==] CACHE STRING \"\")\n")

@@ -12,7 +12,7 @@ function(stategraph_together out count)
   set(number 0)
   # What these say is the same for all files; where they are off, the headers that they hide may be missing.
   set(same "")
-  foreach(part IN ITEMS ROCKSDB SQLITE ENCRYPTION)
+  foreach(part IN ITEMS ROCKSDB SQLITE POSTGRES ENCRYPTION)
     if(STATEGRAPH_WITH_${part})
       list(APPEND same ${part})
     endif()

@@ -13,6 +13,9 @@
 #if STATEGRAPH_HAS_SQLITE
 #include <stategraph/sqlite_saver.hpp>
 #endif
+#if STATEGRAPH_HAS_POSTGRES
+#include <stategraph/postgres_saver.hpp>
+#endif
 
 #include "inspect/views.hpp"
 
@@ -77,6 +80,25 @@ std::shared_ptr<BaseCheckpointSaver> readExport(const std::string& file, bool fo
     return saver;
 }
 
+// postgresql://HOST/DATABASE, and a schema behind a #.
+bool isPostgres(std::string_view store) {
+    return store.starts_with("postgresql://") || store.starts_with("postgres://");
+}
+
+std::shared_ptr<BaseCheckpointSaver> openPostgres(const std::string& store, bool for_writing, bool create) {
+#if STATEGRAPH_HAS_POSTGRES
+    const std::size_t mark = store.rfind('#');
+    PostgresSaverOptions options{.set_up = create, .read_only = !for_writing, .connections_max = 2};
+    if (mark != std::string::npos) options.schema = store.substr(mark + 1);
+    return std::make_shared<PostgresSaver>(store.substr(0, mark), options);
+#else
+    (void)for_writing;
+    (void)create;
+    throw SaverError("cannot open the database of '" + store.substr(0, store.find("://")) +
+                     "': this program was built without PostgreSQL; build stategraph with it");
+#endif
+}
+
 }  // namespace
 
 std::string storeName(const Arguments& arguments, const CommandOptions& options) {
@@ -91,6 +113,7 @@ std::shared_ptr<BaseCheckpointSaver> openStore(const Arguments& arguments, const
     if (options.open) return options.open(store, for_writing);
     // Importing may begin a database.
     const bool create = for_writing && arguments.has("--create");
+    if (isPostgres(store)) return openPostgres(store, for_writing, create);
     if (!create && !std::filesystem::exists(store)) {
         throw SaverError("cannot open the database '" + store +
                          "': there is none; name one with --store FOLDER or --store FILE, or in STATEGRAPH_STORE");

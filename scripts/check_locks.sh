@@ -50,7 +50,7 @@ else
     find "$@" -maxdepth "$depth" -name '*.cpp' | LC_ALL=C sort | split -l 10 -a 2 - "$units/$name."
   }
   of core 9 src checkpoint store storage/memory
-  for room in json async agent serve inspect workflow workflow/from_json schema model model/http storage/rocksdb storage/sqlite storage/encrypted; do
+  for room in json async agent serve inspect workflow workflow/from_json schema model model/http storage/rocksdb storage/sqlite storage/postgres storage/encrypted; do
     of "$(basename "$room")" 1 "$room"
   done
 fi
@@ -61,7 +61,12 @@ IFS=: read -r -a prefixes <<<"${CMAKE_PREFIX_PATH:-}"
 for prefix in "${prefixes[@]}" build/valijson/usr; do
   if [ -d "$prefix/include" ]; then includes+=(-isystem "$prefix/include"); fi
 done
+if [ -d /usr/include/postgresql ]; then includes+=(-isystem /usr/include/postgresql); fi
 cxx=clang++-16  # for has_header
+if [ $before_asan = no ] && ! has_header postgresql/libpq-fe.h; then
+  note "libpq is not there: storage/postgres/ is left out."
+  grep -l '^storage/postgres/' "$units"/* | xargs -r rm
+fi
 if [ $before_asan = no ] && ! CMAKE_PREFIX_PATH="build/valijson/usr:${CMAKE_PREFIX_PATH:-}" has_header valijson/validator.hpp; then
   note "valijson is not there: schema/ and workflow/from_json/ are left out."
   grep -lE '^(schema|workflow/from_json)/' "$units"/* | xargs -r rm

@@ -36,7 +36,7 @@ for argument in "$@"; do
 done
 if [ $with_clang = yes ]; then presets+=(clang); fi
 
-need_packages build tests clang
+need_packages build tests postgres clang
 need_pages
 export CXX=$cxx
 # compiler_of PRESET

@@ -4,6 +4,7 @@
 #   need_packages build   compiler, CMake, Ninja, Boost, xxHash, RocksDB, SQLite, OpenSSL, valijson
 #   need_packages tests   and doctest, Google Benchmark
 #   need_packages benchmarks  and Google Benchmark, gnuplot
+#   need_packages postgres  and libpq, a PostgreSQL server for tests
 #   need_packages clang   and clang++-16 (scripts/check_locks.sh, the presets clang, asan and tsan of scripts/test.sh)
 #
 # The script that sources this sets repo, the repository's folder.
@@ -222,6 +223,11 @@ need_packages() {
     benchmarks)
       has_header benchmark/benchmark.h || missing+=(libbenchmark-dev)
       have gnuplot || missing+=(gnuplot-nox)
+      ;;
+    postgres)
+      # To build stategraph::postgres, and a server for its tests. Nothing else needs either.
+      has_header postgresql/libpq-fe.h || missing+=(libpq-dev)
+      have postgres || compgen -G '/usr/lib/postgresql/*/bin/postgres' >/dev/null || missing+=(postgresql)
       ;;
     clang) have clang++-16 || missing+=(clang-16) ;;
     *) die "need_packages: unknown group $group" ;;

@@ -10,8 +10,8 @@
 namespace {
 
 constexpr const char* usage =
-    "usage: stategraph-conformance [--saver memory|rocksdb:FOLDER|sqlite:FILE] [--concurrency N] [--async] [--answer] "
-    "FILE...\n"
+    "usage: stategraph-conformance [--saver memory|rocksdb:FOLDER|sqlite:FILE|postgres:CONNINFO] [--concurrency N] "
+    "[--async] [--answer] FILE...\n"
     "  FILE: a scenario (.json), scenarios (.ndjson, one a line) or a folder of .json files\n"
     "  --async: runs are awaited by coroutines instead of blocking\n"
     "  --answer: print what each scenario gives, one line of JSON each, instead of comparing\n";

@@ -10,6 +10,9 @@
 #if STATEGRAPH_HAS_SQLITE
 #include <stategraph/sqlite_saver.hpp>
 #endif
+#if defined(STATEGRAPH_HAS_POSTGRES)
+#include <stategraph/postgres_saver.hpp>
+#endif
 
 namespace conformance {
 
@@ -27,8 +30,19 @@ Savers::Savers(const std::string& kind) {
         throw std::invalid_argument("--saver " + kind + ": this program was built without SQLite");
 #endif
     }
+    constexpr std::string_view postgres = "postgres:";
+    if (kind.starts_with(postgres) && kind.size() > postgres.size()) {
+#if defined(STATEGRAPH_HAS_POSTGRES)
+        shared_ = std::make_shared<sg::PostgresSaver>(
+            kind.substr(postgres.size()), sg::PostgresSaverOptions{.schema = "conformance", .set_up = true});
+        return;
+#else
+        throw std::invalid_argument("--saver " + kind + ": this program was built without PostgreSQL");
+#endif
+    }
     if (!kind.starts_with(rocksdb) || kind.size() == rocksdb.size()) {
-        throw std::invalid_argument("--saver must be memory, rocksdb:FOLDER or sqlite:FILE, and is '" + kind + "'");
+        throw std::invalid_argument(
+            "--saver must be memory, rocksdb:FOLDER, sqlite:FILE or postgres:CONNINFO, and is '" + kind + "'");
     }
 #if STATEGRAPH_HAS_ROCKSDB
     const std::string folder = kind.substr(rocksdb.size());

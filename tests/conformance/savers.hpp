@@ -9,7 +9,7 @@ namespace conformance {
 /// Gives each scenario a saver that knows nothing of the others' threads.
 class Savers {
 public:
-    /// `kind` is "memory", "rocksdb:FOLDER" or "sqlite:FILE". Errors: std::invalid_argument.
+    /// `kind` is "memory", "rocksdb:FOLDER", "sqlite:FILE" or "postgres:CONNINFO". Errors: std::invalid_argument.
     explicit Savers(const std::string& kind);
     Settings next(const json::object& scenario);
 

@@ -1,0 +1,271 @@
+#include "storage/postgres/postgres_connection.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <poll.h>
+#include <unistd.h>
+
+// Calls of libpq that do not block, and waits of our own: so that every one of them ends in time.
+namespace stategraph::checkpoint {
+namespace {
+
+// So that the server, which knows best, gives up first.
+constexpr auto grace = std::chrono::seconds(2);
+// The server takes no message of a gigabyte.
+constexpr std::size_t request_bytes_max = 1'000'000'000;
+
+struct FreeOptions {
+    void operator()(PQconninfoOption* options) const noexcept { PQconninfoFree(options); }
+};
+using Options = std::unique_ptr<PQconninfoOption, FreeOptions>;
+
+std::string valueOf(const PQconninfoOption* options, std::string_view keyword) {
+    for (const PQconninfoOption* each = options; each && each->keyword; ++each) {
+        if (each->keyword == keyword && each->val) return each->val;
+    }
+    return {};
+}
+
+std::string milliseconds(std::chrono::milliseconds time) { return std::to_string(time.count()) + " ms"; }
+
+PostgresFailure failureOf(const PGresult* result, const PGconn* connection) {
+    const auto field = [&](int code) {
+        const char* const text = PQresultErrorField(result, code);
+        return std::string(text ? text : "");
+    };
+    PostgresFailure failure{field(PG_DIAG_SQLSTATE), field(PG_DIAG_MESSAGE_PRIMARY)};
+    if (failure.message.empty()) failure.message = PQerrorMessage(connection);
+    for (const int code : {PG_DIAG_MESSAGE_DETAIL, PG_DIAG_MESSAGE_HINT}) {
+        if (const std::string more = field(code); !more.empty()) failure.message += " (" + more + ")";
+    }
+    return failure;
+}
+
+// It ends the connection: FATAL and PANIC, in whatever language the server says them.
+bool endsConnection(const PGresult* result) {
+    const char* const severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+    return severity && (std::string_view(severity) == "FATAL" || std::string_view(severity) == "PANIC");
+}
+
+std::string connectingAdvice(std::string_view said) {
+    for (const std::string_view part : {"too many clients", "too many connections", "connection slots"}) {
+        if (said.find(part) != std::string_view::npos)
+            return "; raise the server's max_connections, or lower connections_max in the programs that use it";
+    }
+    return {};
+}
+
+}  // namespace
+
+std::string postgresPlace(const std::string& conninfo) {
+    if (conninfo.find('\0') != std::string::npos)
+        throw InvalidArgumentError("the conninfo of a PostgreSQL database has a byte of value 0; leave it out");
+    char* error = nullptr;
+    const Options given(PQconninfoParse(conninfo.c_str(), &error));
+    const std::string why = error ? error : "out of memory";
+    PQfreemem(error);
+    if (!given)
+        throw InvalidArgumentError(
+            "the conninfo of a PostgreSQL database cannot be read: " + why.substr(0, why.find_last_not_of('\n') + 1) +
+            "; write postgresql://USER@HOST/DATABASE or host=HOST dbname=DATABASE user=USER");
+    const Options defaults(PQconndefaults());
+    const auto value = [&](std::string_view keyword) {
+        const std::string found = valueOf(given.get(), keyword);
+        return found.empty() ? valueOf(defaults.get(), keyword) : found;
+    };
+    if (const std::string service = valueOf(given.get(), "service"); !service.empty())
+        return "of the service '" + service + "'";
+    std::string database = value("dbname");
+    if (database.empty()) database = value("user");
+    std::string host = value("host");
+    if (host.empty()) host = value("hostaddr");
+    return "'" + database + "' at " + (host.empty() ? "this computer" : host) + ":" + value("port");
+}
+
+PostgresConnection::PostgresConnection(const PostgresErrors& errors, const PostgresSettings& settings,
+                                       std::atomic<std::uint64_t>& round_trips)
+    : errors_(errors), settings_(settings), round_trips_(round_trips), process_(::getpid()) {
+    try {
+        connect();
+        prepareSession();
+    } catch (...) {
+        PQfinish(std::exchange(connection_, nullptr));
+        throw;
+    }
+}
+
+PostgresConnection::~PostgresConnection() {
+    if (process_ == ::getpid()) PQfinish(connection_);
+}
+
+void PostgresConnection::connect() {
+    const char* const names[] = {"dbname", "fallback_application_name", "client_encoding", nullptr};
+    const char* const values[] = {settings_.conninfo.c_str(), "stategraph", "UTF8", nullptr};
+    deadline_ = Clock::now() + settings_.connect_timeout;
+    ++round_trips_;
+    connection_ = PQconnectStartParams(names, values, 1);
+    if (!connection_) errors_.refuseOpening("out of memory");
+    PostgresPollingStatusType status =
+        PQstatus(connection_) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING;
+    while (status != PGRES_POLLING_OK && status != PGRES_POLLING_FAILED) {
+        if (!waitFor(status == PGRES_POLLING_READING ? POLLIN : POLLOUT))
+            errors_.refuseOpening("the server did not answer within " + milliseconds(settings_.connect_timeout) +
+                                  "; check the address, or raise connect_timeout");
+        status = PQconnectPoll(connection_);
+    }
+    const std::string said = PQerrorMessage(connection_);
+    if (status == PGRES_POLLING_FAILED)
+        errors_.refuseOpening(said.substr(0, said.find_last_not_of('\n') + 1) + connectingAdvice(said));
+    if (PQserverVersion(connection_) < 120000)
+        errors_.refuseOpening("its server has version " + std::to_string(PQserverVersion(connection_) / 10000) +
+                              "; use PostgreSQL 12 or newer");
+    PQsetNoticeProcessor(
+        connection_, [](void*, const char*) {}, nullptr);
+    if (PQsetnonblocking(connection_, 1) != 0) errors_.refuseOpening(PQerrorMessage(connection_));
+}
+
+// Plans that use the indexes whatever the server knows of the tables' sizes, which it learns late: a table that was
+// empty when a plan was made is read from end to end for ever.
+void PostgresConnection::prepareSession() {
+    if (!settings_.prepared_statements) return;  // a pooler gives the session to others
+    (void)command(
+        "SET plan_cache_mode=force_generic_plan; SET enable_seqscan=off; SET jit=off; "
+        "SET client_min_messages=error; SET statement_timeout=" +
+            std::to_string(settings_.statement_timeout.count()) +
+            (settings_.read_only ? "; SET default_transaction_read_only=on" : ""),
+        "set up a connection");
+}
+
+bool PostgresConnection::isIdle() const noexcept {
+    return connection_ && !is_lost_ && PQstatus(connection_) == CONNECTION_OK &&
+           PQtransactionStatus(connection_) == PQTRANS_IDLE;
+}
+
+bool PostgresConnection::waitFor(short events) const {
+    for (;;) {
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now());
+        if (left.count() <= 0) return false;
+        pollfd poll{PQsocket(connection_), events, 0};
+        const int count = ::poll(&poll, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 1000)));
+        if (count > 0 || (count < 0 && errno != EINTR)) return true;  // of an error the next call tells
+    }
+}
+
+void PostgresConnection::lose(std::string_view work, const std::string& why) {
+    is_lost_ = true;
+    errors_.failLost(work, why);
+}
+
+void PostgresConnection::beginCall(std::string_view work) {
+    if (is_lost_ || PQstatus(connection_) != CONNECTION_OK) lose(work, "the connection is broken");
+    ++round_trips_;
+    deadline_ = Clock::now() + settings_.statement_timeout + grace;
+}
+
+void PostgresConnection::flush(std::string_view work) {
+    for (;;) {
+        const int left = PQflush(connection_);
+        if (left < 0) lose(work, PQerrorMessage(connection_));
+        if (left == 0) return;
+        if (!waitFor(POLLIN | POLLOUT))
+            lose(work, "the server took no more of it within " + milliseconds(settings_.statement_timeout + grace));
+        // Or both sides would wait for the other one to read.
+        if (PQconsumeInput(connection_) == 0) lose(work, PQerrorMessage(connection_));
+    }
+}
+
+PGresult* PostgresConnection::nextResult(std::string_view work) {
+    while (PQisBusy(connection_) != 0) {
+        if (!waitFor(POLLIN)) lose(work, "no answer came within " + milliseconds(settings_.statement_timeout + grace));
+        if (PQconsumeInput(connection_) == 0) lose(work, PQerrorMessage(connection_));
+    }
+    return PQgetResult(connection_);
+}
+
+// All results are read, or the connection could not be used again.
+PostgresResult PostgresConnection::finish(std::string_view work,
+                                          const std::function<void(const PostgresResult&)>* take) {
+    PostgresResult last;
+    std::optional<PostgresFailure> failure;
+    std::exception_ptr thrown;
+    while (PGresult* const raw = nextResult(work)) {
+        PostgresResult result(raw);
+        switch (PQresultStatus(raw)) {
+            case PGRES_SINGLE_TUPLE:
+                if (!take || thrown) break;
+                try {
+                    (*take)(result);
+                } catch (...) {
+                    thrown = std::current_exception();
+                }
+                break;
+            case PGRES_TUPLES_OK:
+            case PGRES_COMMAND_OK:
+                last = std::move(result);
+                break;
+            default:
+                if (endsConnection(raw)) lose(work, failureOf(raw, connection_).message);
+                if (!failure) failure = failureOf(raw, connection_);
+        }
+        if (PQstatus(connection_) != CONNECTION_OK) lose(work, PQerrorMessage(connection_));
+    }
+    if (failure) errors_.failCall(*failure, work);
+    if (thrown) std::rethrow_exception(thrown);
+    return last;
+}
+
+void PostgresConnection::prepare(const PostgresStatement& statement, std::string_view work) {
+    if (prepared_.contains(statement.name)) return;
+    beginCall(work);
+    if (PQsendPrepare(connection_, statement.name.c_str(), statement.sql.c_str(),
+                      static_cast<int>(statement.types.size()), statement.types.data()) == 0)
+        lose(work, PQerrorMessage(connection_));
+    flush(work);
+    (void)finish(work, nullptr);
+    prepared_.insert(statement.name);
+}
+
+void PostgresConnection::send(const PostgresStatement& statement, const PostgresParameters& parameters,
+                              std::string_view work) {
+    if (parameters.size() > request_bytes_max)
+        errors_.fail("could not " + std::string(work) + ": it has " + std::to_string(parameters.size()) +
+                     " bytes, and PostgreSQL takes at most " + std::to_string(request_bytes_max) + " at once");
+    if (settings_.prepared_statements) prepare(statement, work);
+    beginCall(work);
+    const int sent =
+        settings_.prepared_statements
+            ? PQsendQueryPrepared(connection_, statement.name.c_str(), parameters.count(), parameters.values(),
+                                  parameters.lengths(), parameters.formats(), 1)
+            : PQsendQueryParams(connection_, statement.sql.c_str(), parameters.count(), statement.types.data(),
+                                parameters.values(), parameters.lengths(), parameters.formats(), 1);
+    if (sent == 0) lose(work, PQerrorMessage(connection_));
+}
+
+PostgresResult PostgresConnection::run(const PostgresStatement& statement, const PostgresParameters& parameters,
+                                       std::string_view work) {
+    send(statement, parameters, work);
+    flush(work);
+    return finish(work, nullptr);
+}
+
+void PostgresConnection::stream(const PostgresStatement& statement, const PostgresParameters& parameters,
+                                std::string_view work, const std::function<void(const PostgresResult&)>& take) {
+    send(statement, parameters, work);
+    if (PQsetSingleRowMode(connection_) == 0) lose(work, PQerrorMessage(connection_));
+    flush(work);
+    (void)finish(work, &take);
+}
+
+PostgresResult PostgresConnection::command(const std::string& sql, std::string_view work) {
+    beginCall(work);
+    if (PQsendQuery(connection_, sql.c_str()) == 0) lose(work, PQerrorMessage(connection_));
+    flush(work);
+    return finish(work, nullptr);
+}
+
+}  // namespace stategraph::checkpoint

@@ -1,0 +1,64 @@
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <stategraph/error.hpp>
+#include <stategraph/postgres_saver.hpp>
+#include <stategraph/saver_rules.hpp>
+
+#include "checkpoint/retention.hpp"
+#include "storage/postgres/postgres_pool.hpp"
+#include "storage/postgres/postgres_statements.hpp"
+#include "storage/postgres/postgres_tables.hpp"
+
+// What the PostgreSQL saver's files share. Rows are those of postgres_tables.hpp. What a call stores or removes is one
+// statement, which is a transaction (a prune: one transaction a thread), and so is what it reads.
+namespace stategraph::checkpoint {
+
+/// Calls `call`; its errors say of which log they are.
+template <class Call>
+auto ofPostgresLog(const LogName& log, Call&& call) {
+    try {
+        return call();
+    } catch (Error& error) {
+        error.addContext({.thread_id = std::string(log.thread_id), .checkpoint_ns = std::string(log.checkpoint_ns)});
+        throw;
+    }
+}
+
+/// Throws InvalidArgumentError for options that cannot be.
+const PostgresSaverOptions& checkedOptions(const PostgresSaverOptions& options);
+PostgresPoolSettings poolSettings(const std::string& conninfo, const PostgresSaverOptions& options);
+/// Throws if the schema does not have the tables of this library's version.
+void checkPostgresFormat(PostgresConnection& connection);
+/// Makes them.
+void setUpPostgres(PostgresConnection& connection);
+
+}  // namespace stategraph::checkpoint
+
+namespace stategraph {
+
+struct PostgresSaver::Impl {
+    Impl(const std::string& conninfo, const PostgresSaverOptions& options)
+        : pool(checkpoint::poolSettings(conninfo, options)),
+          statements(options.schema),
+          quoted_schema(checkpoint::quotedName(options.schema)),
+          read_only(options.read_only) {}
+
+    /// Throws SaverError if it was opened for reading alone.
+    void checkWritable() const;
+    void put(const PutRequest& request);
+    std::size_t pruneThread(const std::string& thread_id, const PruneRequest& request);
+
+    checkpoint::PostgresPool pool;
+    const checkpoint::PostgresStatements statements;
+    const std::string quoted_schema;
+    const bool read_only;
+    std::atomic<bool> is_closing{false};
+    std::unique_ptr<checkpoint::Retention> retention;
+};
+
+}  // namespace stategraph

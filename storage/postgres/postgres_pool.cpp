@@ -1,0 +1,91 @@
+#include "storage/postgres/postgres_pool.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include <unistd.h>
+
+namespace stategraph::checkpoint {
+
+PostgresPool::PostgresPool(PostgresPoolSettings settings)
+    : settings_(std::move(settings)),
+      errors_(postgresPlace(settings_.connection.conninfo) + ", schema '" + settings_.schema + "'", settings_.schema),
+      process_(::getpid()) {
+    const detail::LockGuard lock(mutex_);
+    idle_.reserve(settings_.connections_max);  // so that giving back one throws nothing
+}
+
+PostgresPool::~PostgresPool() = default;
+
+bool PostgresPool::isOwnProcess() const noexcept { return process_ == ::getpid(); }
+
+void PostgresPool::checkProcess() const {
+    if (isOwnProcess()) return;
+    errors_.fail("process " + std::to_string(process_) +
+                 " opened it, and this is a fork of it; open it anew, or fork before it is opened");
+}
+
+// Null: there is room for one that the caller makes.
+std::unique_ptr<PostgresConnection> PostgresPool::take() {
+    checkProcess();
+    detail::UniqueLock lock(mutex_);
+    const bool has_room = came_.wait_for(lock.native(), settings_.connection_wait,
+                                         [this]() SG_REQUIRES(mutex_) { return taken_ < settings_.connections_max; });
+    if (!has_room)
+        errors_.fail("none of its " + std::to_string(settings_.connections_max) + " connections was free within " +
+                     std::to_string(settings_.connection_wait.count()) +
+                     " ms; raise connections_max or connection_wait, or run less at once");
+    ++taken_;
+    if (idle_.empty()) return nullptr;
+    auto connection = std::move(idle_.back());
+    idle_.pop_back();
+    return connection;
+}
+
+std::unique_ptr<PostgresConnection> PostgresPool::make(Lease::Kind kind) {
+    using Clock = std::chrono::steady_clock;
+    const auto deadline = Clock::now() + settings_.reconnect_for;
+    auto pause = std::chrono::milliseconds(20);
+    for (;;) {
+        try {
+            return std::make_unique<PostgresConnection>(errors_, settings_.connection, round_trips_);
+        } catch (const SaverError&) {
+            if (kind == Lease::Kind::any || Clock::now() + pause >= deadline) throw;
+        }
+        std::this_thread::sleep_for(pause);
+        pause = std::min(2 * pause, std::chrono::milliseconds(500));
+    }
+}
+
+void PostgresPool::dropIdle() {
+    std::vector<std::unique_ptr<PostgresConnection>> old;
+    old.reserve(settings_.connections_max);
+    const detail::LockGuard lock(mutex_);
+    idle_.swap(old);
+}
+
+void PostgresPool::giveBack(std::unique_ptr<PostgresConnection> connection) noexcept {
+    {
+        const detail::LockGuard lock(mutex_);
+        --taken_;
+        if (connection && connection->isIdle()) idle_.push_back(std::move(connection));
+    }
+    came_.notify_one();
+    // One that is of no use is closed here, with nobody waiting for the lock.
+}
+
+PostgresPool::Lease::Lease(PostgresPool& pool, Kind kind) : pool_(pool), connection_(pool.take()) {
+    if (connection_ && kind == Kind::any) return;
+    try {
+        connection_.reset();
+        if (kind == Kind::made_anew) pool.dropIdle();
+        connection_ = pool.make(kind);
+    } catch (...) {
+        pool.giveBack(nullptr);
+        throw;
+    }
+}
+
+PostgresPool::Lease::~Lease() { pool_.giveBack(std::move(connection_)); }
+
+}  // namespace stategraph::checkpoint

@@ -1,0 +1,92 @@
+#pragma once
+#include <sys/types.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <stategraph/detail/mutex.hpp>
+
+#include "storage/postgres/postgres_connection.hpp"
+
+namespace stategraph::checkpoint {
+
+struct PostgresPoolSettings {
+    PostgresSettings connection;
+    std::string schema;
+    std::size_t connections_max = 1;
+    std::chrono::milliseconds connection_wait{};
+    std::chrono::milliseconds reconnect_for{};
+};
+
+/// Connections to one database: each call has one for itself. Safe from any thread.
+class PostgresPool {
+public:
+    /// Makes none yet. Errors: InvalidArgumentError for a conninfo that cannot be read.
+    explicit PostgresPool(PostgresPoolSettings settings);
+    PostgresPool(const PostgresPool&) = delete;
+    PostgresPool& operator=(const PostgresPool&) = delete;
+    ~PostgresPool();
+
+    const PostgresErrors& errors() const noexcept { return errors_; }
+    std::uint64_t roundTrips() const noexcept { return round_trips_; }
+    /// Whether this process is the one that made it, and no child of a fork.
+    bool isOwnProcess() const noexcept;
+
+    /// A connection, until this object goes.
+    class Lease {
+    public:
+        enum class Kind : std::uint8_t { any, made_anew };
+        /// `made_anew`: after one was lost. Those that nobody uses are given up then, for they lead to the same server,
+        /// and a new one is tried until `reconnect_for` has passed. Errors: SaverError if none is free in time or none
+        /// can be made.
+        explicit Lease(PostgresPool& pool, Kind kind = Kind::any);
+        Lease(const Lease&) = delete;
+        Lease& operator=(const Lease&) = delete;
+        ~Lease();
+        PostgresConnection& operator*() noexcept { return *connection_; }
+        PostgresConnection* operator->() noexcept { return connection_.get(); }
+
+    private:
+        PostgresPool& pool_;
+        std::unique_ptr<PostgresConnection> connection_;
+    };
+
+    /// Calls `call(PostgresConnection&)`, and once more over a new connection if the one that it had is lost: for what
+    /// may be done twice.
+    template <class Call>
+    auto repeat(Call&& call) {
+        try {
+            Lease lease(*this);
+            return call(*lease);
+        } catch (const PostgresLost&) {
+        }
+        Lease lease(*this, Lease::Kind::made_anew);
+        return call(*lease);
+    }
+
+private:
+    std::unique_ptr<PostgresConnection> take() SG_EXCLUDES(mutex_);
+    std::unique_ptr<PostgresConnection> make(Lease::Kind kind);
+    void dropIdle() SG_EXCLUDES(mutex_);
+    void giveBack(std::unique_ptr<PostgresConnection> connection) noexcept SG_EXCLUDES(mutex_);
+    void checkProcess() const;
+
+    const PostgresPoolSettings settings_;
+    const PostgresErrors errors_;
+    const pid_t process_;
+    std::atomic<std::uint64_t> round_trips_{0};
+
+    detail::Mutex mutex_;
+    std::condition_variable came_;
+    std::vector<std::unique_ptr<PostgresConnection>> idle_ SG_GUARDED_BY(mutex_);  // the one used last is the last
+    std::size_t taken_ SG_GUARDED_BY(mutex_) = 0;                                  // calls that have one, or make one
+};
+
+}  // namespace stategraph::checkpoint

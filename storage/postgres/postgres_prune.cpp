@@ -1,0 +1,228 @@
+#include <algorithm>
+#include <map>
+
+#include <stategraph/record.hpp>
+
+#include "checkpoint/damaged.hpp"
+#include "storage/postgres/postgres_impl.hpp"
+
+// Deleting and pruning.
+namespace stategraph {
+namespace {
+
+using checkpoint::PostgresArray;
+using checkpoint::PostgresConnection;
+using checkpoint::PostgresParameters;
+using checkpoint::PostgresResult;
+using checkpoint::PostgresStatements;
+
+constexpr const char* pruning = "prune a thread";
+constexpr std::int64_t names_a_page = 500;
+constexpr int prune_tries_max = 5;
+
+// What a prune reads of one log. Its rows are in the order of ids.
+struct PostgresLog {
+    std::int64_t number = 0;
+    std::string ns;
+    std::vector<checkpoint::CommitLinks> commits;
+    std::vector<CheckpointId> interrupted;
+    RecordLinks newest;
+};
+
+std::vector<PostgresLog> readThread(PostgresConnection& connection, const PostgresStatements& statements,
+                                    std::string_view thread_id) {
+    std::vector<PostgresLog> logs;
+    const auto take = [&](const PostgresResult& row) {
+        const std::string_view ns = row.bytes(0, 1);
+        if (logs.empty() || logs.back().ns != ns) logs.push_back({row.number(0, 0), std::string(ns), {}, {}, {}});
+        PostgresLog& log = logs.back();
+        const CheckpointId id = row.id(0, 3);
+        if (row.number(0, 2) == 0) {
+            log.newest = readLinks({thread_id, ns, id}, row.bytes(0, 5));
+            const RecordLinks& links = log.newest;
+            log.commits.push_back(
+                {id, links.parent, links.base, links.root, row.bytes(0, 5).size(), links.visits, links.has_all_visits});
+        } else if (hasOpenInterrupt({thread_id, ns, id, row.bytes(0, 4)}, row.bytes(0, 5))) {
+            log.interrupted.push_back(id);
+        }
+    };
+    connection.stream(statements.thread_rows, PostgresParameters().bytes(thread_id), "read a thread", take);
+    std::erase_if(logs, [](const PostgresLog& log) { return log.commits.empty(); });
+    return logs;
+}
+
+bool isUnused(const std::vector<PostgresLog>& logs, std::chrono::system_clock::time_point since) {
+    checkpoint::ThreadUse use(since);
+    for (const PostgresLog& log : logs)
+        use.add(log.ns, log.commits.back().id, log.newest, [&] { return !log.interrupted.empty(); });
+    return !use.isUsed();
+}
+
+// Throws SaverError if somebody has appended to it since it was read.
+void dropLog(PostgresConnection& connection, const PostgresStatements& statements, std::string_view thread_id,
+             const PostgresLog& log) {
+    PostgresParameters parameters;
+    parameters.number(log.number).id(log.commits.back().id).bytes(thread_id).bytes(log.ns);
+    if (connection.run(statements.drop_log, parameters, pruning).rows() == 0)
+        throw ConcurrentUpdateError("somebody appended to the thread while it was pruned");
+}
+
+// Deletes, closes the chain behind each gap, and puts the records in place that are written whole.
+void applyPlan(PostgresConnection& connection, const PostgresStatements& statements, const PostgresLog& log,
+               const checkpoint::LogPlan& plan) {
+    PostgresArray dropped(checkpoint::uuid_type);
+    for (const CheckpointId id : plan.dropped) dropped.addId(id);
+    (void)connection.run(statements.drop_commits, PostgresParameters().number(log.number).owned(dropped.encoded()),
+                         pruning);
+    PostgresArray old_prevs(checkpoint::uuid_type);
+    PostgresArray new_prevs(checkpoint::uuid_type);
+    std::map<CheckpointId, CheckpointId> prev_of;
+    CheckpointId before;
+    CheckpointId kept;
+    bool has_gaps = false;
+    for (const checkpoint::CommitLinks& commit : log.commits) {
+        if (!std::ranges::binary_search(plan.dropped, commit.id)) {
+            if (kept != before) {
+                old_prevs.addId(before);
+                new_prevs.addId(kept);
+                has_gaps = true;
+            }
+            prev_of[commit.id] = kept;
+            kept = commit.id;
+        }
+        before = commit.id;
+    }
+    if (has_gaps) {
+        PostgresParameters parameters;
+        parameters.number(log.number).owned(old_prevs.encoded()).owned(new_prevs.encoded());
+        (void)connection.run(statements.close_chain, parameters, pruning);
+    }
+    for (const StoredCommit& commit : plan.rewritten) {
+        PostgresArray prevs(checkpoint::uuid_type);
+        PostgresArray ids(checkpoint::uuid_type);
+        PostgresArray bytes(checkpoint::bytea_type);
+        prevs.addId(prev_of.at(commit.id));
+        ids.addId(commit.id);
+        bytes.add(commit.bytes);
+        PostgresParameters parameters;
+        parameters.number(log.number).owned(prevs.encoded()).owned(ids.encoded()).owned(bytes.encoded());
+        (void)connection.run(statements.rewrite_commits, parameters, pruning);
+    }
+}
+
+std::size_t pruneInTransaction(PostgresConnection& connection, const PostgresStatements& statements,
+                               std::string_view thread_id, const PruneRequest& request) {
+    (void)connection.run(statements.lock_thread, PostgresParameters().bytes(thread_id), pruning);
+    const std::vector<PostgresLog> logs = readThread(connection, statements, thread_id);
+    std::size_t dropped = 0;
+    if (request.threads_unused_since && isUnused(logs, *request.threads_unused_since)) {
+        for (const PostgresLog& log : logs) {
+            dropLog(connection, statements, thread_id, log);
+            dropped += log.commits.size();
+        }
+        return dropped;
+    }
+    if (!request.keep_last && !request.older_than) return 0;
+    checkpoint::ThreadPrune prune(request);
+    for (const PostgresLog& log : logs) {
+        const checkpoint::LogLinks links{
+            .checkpoint_ns = log.ns, .commits = log.commits, .interrupted = log.interrupted, .thread_id = thread_id};
+        const auto plan = prune.plan(links, [&](CheckpointId id) {
+            const auto rows =
+                connection.run(statements.commit, PostgresParameters().number(log.number).id(id), "read a commit");
+            if (rows.rows() == 0)
+                connection.errors().failUnreadable(
+                    "is damaged: a commit that is listed cannot be found; restore it from a backup");
+            return rows.copy(0, 0);
+        });
+        if (plan.dropped.empty()) continue;
+        dropped += plan.dropped.size();
+        if (plan.dropped.size() == log.commits.size()) {
+            dropLog(connection, statements, thread_id, log);
+        } else {
+            applyPlan(connection, statements, log, plan);
+        }
+    }
+    return dropped;
+}
+
+}  // namespace
+
+// What a deletion leaves is out of everybody's reach; if it is not freed here, a later sweep does it.
+void PostgresSaver::deleteThread(std::string_view thread_id) {
+    checkpoint::ofPostgresLog({thread_id}, [&] {
+        impl_->checkWritable();
+        const PostgresStatements& statements = impl_->statements;
+        const PostgresResult logs = impl_->pool.repeat([&](PostgresConnection& connection) {
+            return connection.run(statements.delete_thread, PostgresParameters().bytes(thread_id), "delete a thread");
+        });
+        if (logs.rows() == 0) return;
+        PostgresArray numbers(checkpoint::bigint_type);
+        for (int row = 0; row < logs.rows(); ++row) numbers.addNumber(logs.number(row, 0));
+        try {
+            checkpoint::PostgresPool::Lease connection(impl_->pool);
+            (void)connection->run(statements.delete_rows, PostgresParameters().owned(numbers.encoded()),
+                                  "free what a deleted thread took");
+            (void)connection->run(statements.sweep, {}, "free what deleted threads took");
+        } catch (const SaverError&) {
+        }
+    });
+}
+
+// One thread a transaction. Appending to it goes on meanwhile: no head is dropped, but by dropLog, which no append
+// passes. A commit that builds on an older one, which might go, waits (postgresPutFunction).
+std::size_t PostgresSaver::Impl::pruneThread(const std::string& thread_id, const PruneRequest& request) {
+    const auto pruneOnce = [&](checkpoint::PostgresConnection& connection) {
+        (void)connection.command("BEGIN", pruning);
+        try {
+            const std::size_t dropped = pruneInTransaction(connection, statements, thread_id, request);
+            (void)connection.command("COMMIT", pruning);
+            return dropped;
+        } catch (const checkpoint::PostgresLost&) {
+            throw;
+        } catch (...) {
+            (void)connection.command("ROLLBACK", pruning);
+            throw;
+        }
+    };
+    for (int tries = 1;; ++tries) {
+        try {
+            return pool.repeat(pruneOnce);
+        } catch (const ConcurrentUpdateError&) {
+            if (tries == prune_tries_max) return 0;  // it is in use
+        } catch (const checkpoint::PostgresRefused& error) {
+            if (!error.mayBeRetried() || tries == prune_tries_max) throw;
+        }
+    }
+}
+
+std::size_t PostgresSaver::prune(const PruneRequest& request) {
+    impl_->checkWritable();
+    checkpoint::checkPrune(request);
+    if (request.thread_id)
+        return checkpoint::ofPostgresLog({*request.thread_id},
+                                         [&] { return impl_->pruneThread(*request.thread_id, request); });
+    std::size_t dropped = 0;
+    std::optional<std::string> last;
+    for (;;) {
+        const PostgresResult names = impl_->pool.repeat([&](PostgresConnection& connection) {
+            PostgresParameters parameters;
+            last ? parameters.bytes(*last) : parameters.null();
+            return connection.run(impl_->statements.thread_names, parameters.number(names_a_page),
+                                  "read the names of threads");
+        });
+        for (int row = 0; row < names.rows() && !impl_->is_closing; ++row) {
+            last = names.copy(row, 0);
+            checkpoint::pruneOrNote(request, *last, [&] {
+                checkpoint::ofPostgresLog({*last}, [&] { dropped += impl_->pruneThread(*last, request); });
+            });
+        }
+        if (names.rows() < names_a_page || impl_->is_closing) break;
+    }
+    impl_->pool.repeat([&](PostgresConnection& connection) {
+        (void)connection.run(impl_->statements.sweep, {}, "free what deleted threads took");
+    });
+    return dropped;
+}
+
+}  // namespace stategraph

@@ -1,0 +1,101 @@
+#include <optional>
+#include <string>
+
+#include "storage/postgres/postgres_impl.hpp"
+
+// Making the tables, apart from opening them: that needs other permissions, and is done once.
+namespace stategraph {
+namespace checkpoint {
+namespace {
+
+// Whoever sets up a database waits for whoever does already: to make a schema at the same time fails. Any number will
+// do that nobody else locks.
+constexpr const char* lock_setup = "SELECT pg_advisory_xact_lock(8316266980291109)";
+
+// The version of the schema's tables; 0: it has none. The catalog is asked as a table: what SQL's own functions know of
+// a name that was not there, they know for a while.
+std::int64_t formatOf(PostgresConnection& connection) {
+    const std::string& name = connection.errors().schema();
+    const PostgresStatement find{"find_format",
+                                 "SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+                                 "WHERE n.nspname = $1 AND c.relname = 'format')",
+                                 {text_type}};
+    if (!connection.run(find, PostgresParameters().text(name), "look for its tables").flag(0, 0)) return 0;
+    const std::string schema = quotedName(name);
+    const auto rows = connection.command("SELECT version FROM " + schema + ".format", "read the version of its tables");
+    if (rows.rows() != 1)
+        connection.errors().failUnreadable("is damaged: its table format has " + std::to_string(rows.rows()) +
+                                           " rows and not one; restore it from a backup");
+    return std::stoll(rows.copy(0, 0));
+}
+
+void checkNotNewer(PostgresConnection& connection, std::int64_t format) {
+    if (format > postgres_format)
+        connection.errors().failUnreadable("has tables of version " + std::to_string(format) +
+                                           ", newer than this library's " + std::to_string(postgres_format) +
+                                           "; use a newer stategraph");
+}
+
+// From each version to the next one, in their order: a later version adds its statements here, and never changes what
+// is there.
+std::string migrationsFrom(std::int64_t format) {
+    std::string sql;
+    if (format < 1) {
+        sql += postgres_tables;
+        sql += "CREATE TABLE {S}.format (version bigint NOT NULL); INSERT INTO {S}.format VALUES (1);";
+    }
+    return sql + postgresPutFunction() + "UPDATE {S}.format SET version = " + std::to_string(postgres_format) + ";";
+}
+
+bool hasSchema(PostgresConnection& connection) {
+    const std::string& name = connection.errors().schema();
+    const PostgresStatement find{
+        "find_schema", "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)", {text_type}};
+    return connection.run(find, PostgresParameters().text(name), "look for its schema").flag(0, 0);
+}
+
+}  // namespace
+
+void checkPostgresFormat(PostgresConnection& connection) {
+    const std::int64_t format = formatOf(connection);
+    checkNotNewer(connection, format);
+    if (format == 0)
+        connection.errors().refuseOpening(
+            "the schema has no tables of stategraph's; call PostgresSaver::setUp, or open it with set_up");
+    if (format < postgres_format)
+        connection.errors().refuseOpening("its tables have version " + std::to_string(format) +
+                                          " and this library's have " + std::to_string(postgres_format) +
+                                          "; call PostgresSaver::setUp, or open it with set_up");
+}
+
+void setUpPostgres(PostgresConnection& connection) {
+    const std::string schema = quotedName(connection.errors().schema());
+    constexpr const char* work = "set it up";
+    std::int64_t format = formatOf(connection);
+    checkNotNewer(connection, format);
+    if (format == postgres_format) return;
+    (void)connection.command("BEGIN", work);
+    try {
+        (void)connection.command(lock_setup, work);
+        format = formatOf(connection);
+        checkNotNewer(connection, format);
+        // Where the schema is there, the permission to make one is not needed.
+        if (!hasSchema(connection)) (void)connection.command("CREATE SCHEMA " + schema, work);
+        if (format < postgres_format) (void)connection.command(inSchema(migrationsFrom(format), schema), work);
+        (void)connection.command("COMMIT", work);
+    } catch (const PostgresLost&) {
+        throw;
+    } catch (const Error&) {
+        (void)connection.command("ROLLBACK", work);
+        throw;
+    }
+}
+
+}  // namespace checkpoint
+
+void PostgresSaver::setUp(const std::string& conninfo, const PostgresSaverOptions& options) {
+    checkpoint::PostgresPool pool(checkpoint::poolSettings(conninfo, checkpoint::checkedOptions(options)));
+    pool.repeat([](checkpoint::PostgresConnection& connection) { checkpoint::setUpPostgres(connection); });
+}
+
+}  // namespace stategraph

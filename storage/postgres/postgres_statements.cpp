@@ -1,0 +1,262 @@
+#include "storage/postgres/postgres_statements.hpp"
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "checkpoint/branch_walk.hpp"
+#include "storage/postgres/postgres_index.hpp"
+#include "storage/postgres/postgres_tables.hpp"
+
+namespace stategraph::checkpoint {
+namespace {
+
+constexpr Oid bytes_t = bytea_type;
+constexpr Oid id_t_ = uuid_type;
+constexpr Oid number_t = bigint_type;
+
+// One commit behind the head: the index over (log, prev) is the compare-and-swap.
+std::string appendSql(bool is_own) {
+    std::string sql = R"(
+WITH o AS MATERIALIZED (SELECT log, finished, since FROM {S}.logs WHERE thread = $1 AND ns = $2),
+c AS (INSERT INTO {S}.commits (log, prev, id, parent, base, bytes)
+    SELECT o.log, $3, $4, $5, $6, $7 FROM o WHERE
+        (SELECT c.id FROM {S}.commits c WHERE c.log = o.log AND c.prev < $3 ORDER BY c.prev DESC LIMIT 1) = $3
+    ON CONFLICT DO NOTHING RETURNING log))";
+    if (is_own)
+        sql += ", i AS (" + postgresIndexUpdate("c, o", "l.thread = $1 AND l.ns = $2", "o", "$4", "$9", "$10") + ")";
+    return sql + " SELECT set_config('synchronous_commit', $8, true) FROM c";
+}
+
+// Where many commits of other branches may be between a checkpoint and its base, it goes from parent to parent.
+std::string tupleSql(std::string_view before, std::string_view is_it) {
+    const std::string most = std::to_string(unseen_rows_max);
+    return R"(
+WITH RECURSIVE
+l AS MATERIALIZED (SELECT log FROM {S}.logs WHERE thread = $1 AND ns = $2),
+h AS MATERIALIZED (SELECT c.id FROM l, LATERAL
+    (SELECT c.id FROM {S}.commits c WHERE c.log = l.log ORDER BY c.prev DESC LIMIT 1) c),
+t AS MATERIALIZED (SELECT c.* FROM l, LATERAL
+    (SELECT c.id, c.prev, c.parent, c.base FROM {S}.commits c WHERE c.log = l.log AND )" +
+           std::string(before) + " ORDER BY c.prev DESC LIMIT 1) c WHERE " + std::string(is_it) + R"(),
+f AS MATERIALIZED (SELECT c.prev FROM l, t, LATERAL
+    (SELECT c.prev FROM {S}.commits c WHERE c.log = l.log AND c.prev < t.base ORDER BY c.prev DESC LIMIT 1) c),
+n AS MATERIALIZED (SELECT count(*) AS rows FROM (SELECT 1 FROM l, t, f, {S}.commits c
+    WHERE c.log = l.log AND c.prev >= f.prev AND c.prev <= t.prev LIMIT )" +
+           most + R"( + 1) x),
+w AS (
+    SELECT t.id, t.prev, t.parent, t.base FROM t, n WHERE n.rows > )" +
+           most + R"(
+    UNION ALL
+    SELECT c.id, c.prev, c.parent, c.base FROM w, l, t, LATERAL
+        (SELECT c.id, c.prev, c.parent, c.base FROM {S}.commits c WHERE c.log = l.log AND c.prev < w.parent
+            ORDER BY c.prev DESC LIMIT 1) c
+        WHERE w.id > t.base AND w.base <> w.id AND w.parent < w.id AND c.id = w.parent)
+SELECT 0::bigint, t.id, NULL::bytea, NULL::bytea, h.id FROM t, h
+UNION ALL (SELECT 1, c.id, NULL, c.bytes, NULL FROM n, l, t, f, {S}.commits c
+    WHERE n.rows <= )" +
+           most + R"( AND c.log = l.log AND c.prev >= f.prev AND c.prev <= t.prev)
+UNION ALL (SELECT 1, c.id, NULL, c.bytes, NULL FROM w, l, {S}.commits c WHERE c.log = l.log AND c.prev = w.prev)
+UNION ALL (SELECT 2, c.id, NULL, c.bytes, NULL FROM l, t, {S}.commits c WHERE c.log = l.log AND c.prev = t.id)
+UNION ALL (SELECT 3, p.id, p.path, p.bytes, NULL FROM l, t, {S}.writes p WHERE p.log = l.log AND p.id = t.id))";
+}
+
+std::string newestThreadsSql(bool has_before) {
+    const auto half = [&](const char* is_finished, const char* wanted) {
+        return std::string("(SELECT since, thread, ") + is_finished + " AS finished FROM {S}.logs WHERE " + wanted +
+               " AND since IS NOT NULL AND finished = " + is_finished +
+               (has_before ? " AND (since, thread) < ($4, $5)" : "") + " ORDER BY since DESC, thread DESC LIMIT $3)";
+    };
+    return "SELECT since, thread, finished FROM (" + half("true", "$1") + " UNION ALL " + half("false", "$2") +
+           ") x ORDER BY since DESC, thread DESC LIMIT $3";
+}
+
+constexpr const char* count_threads_sql =
+    "SELECT (SELECT count(*) FROM (SELECT 1 FROM {S}.logs WHERE since IS NOT NULL AND finished = false LIMIT $1) x), "
+    "(SELECT count(*) FROM (SELECT 1 FROM {S}.logs WHERE since IS NOT NULL AND finished = true LIMIT $1) x)";
+
+constexpr const char* put_sql =
+    "SELECT status::bigint, which, place::bigint FROM "
+    "{S}.put($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17)";
+
+constexpr const char* head_sql =
+    "SELECT c.id FROM {S}.logs l, LATERAL (SELECT c.id FROM {S}.commits c WHERE c.log = l.log ORDER BY c.prev DESC "
+    "LIMIT 1) c WHERE l.thread = $1 AND l.ns = $2";
+
+constexpr const char* has_commit_sql =
+    "SELECT EXISTS (SELECT FROM {S}.logs l, LATERAL (SELECT c.id FROM {S}.commits c WHERE c.log = l.log AND c.prev < "
+    "$3 "
+    "ORDER BY c.prev DESC LIMIT 1) c WHERE l.thread = $1 AND l.ns = $2 AND c.id = $3)";
+
+constexpr const char* has_writes_sql =
+    "SELECT NOT EXISTS (SELECT FROM unnest($3, $4, $5) AS u (id, path, bytes) WHERE NOT EXISTS (SELECT FROM {S}.logs l "
+    "JOIN {S}.writes w USING (log) WHERE l.thread = $1 AND l.ns = $2 AND w.id = u.id AND w.path = u.path AND "
+    "w.bytes = u.bytes))";
+
+constexpr const char* delete_thread_sql =
+    "WITH d AS (DELETE FROM {S}.logs WHERE thread = $1 RETURNING log), "
+    "q AS (INSERT INTO {S}.dead_logs (log) SELECT log FROM d) "
+    "SELECT log, set_config('synchronous_commit', 'on', true) FROM d";
+
+constexpr const char* delete_rows_sql =
+    "WITH w AS (DELETE FROM {S}.writes WHERE log = ANY ($1)) DELETE FROM {S}.commits WHERE log = ANY ($1)";
+
+constexpr const char* copy_thread_sql = R"(
+WITH t AS MATERIALIZED (SELECT EXISTS (SELECT FROM {S}.logs WHERE thread = $2) AS is_taken),
+n AS (INSERT INTO {S}.logs (thread, ns, finished, since)
+    SELECT $2, o.ns, o.finished, o.since FROM t, {S}.logs o WHERE NOT t.is_taken AND o.thread = $1 RETURNING log, ns),
+m AS MATERIALIZED (SELECT o.log AS old, n.log AS new FROM n JOIN {S}.logs o ON o.thread = $1 AND o.ns = n.ns),
+c AS (INSERT INTO {S}.commits (log, prev, id, parent, base, bytes)
+    SELECT m.new, c.prev, c.id, c.parent, c.base, c.bytes FROM m JOIN {S}.commits c ON c.log = m.old),
+w AS (INSERT INTO {S}.writes (log, id, path, bytes)
+    SELECT m.new, w.id, w.path, w.bytes FROM m JOIN {S}.writes w ON w.log = m.old)
+SELECT is_taken, set_config('synchronous_commit', 'on', true) FROM t)";
+
+constexpr const char* is_copy_sql = R"(
+WITH h AS MATERIALIZED (SELECT l.thread, l.ns, (SELECT c.id FROM {S}.commits c WHERE c.log = l.log
+    ORDER BY c.prev DESC LIMIT 1) AS id FROM {S}.logs l WHERE l.thread = $1 OR l.thread = $2)
+SELECT NOT EXISTS ((SELECT ns, id FROM h WHERE thread = $1) EXCEPT (SELECT ns, id FROM h WHERE thread = $2)))";
+
+// Who drops a log whole puts a row behind its head: two that see the same head cannot both have it.
+std::string dropLogSql() {
+    return std::string("WITH d AS (INSERT INTO {S}.commits (log, prev, id, parent, base, bytes) VALUES ($1, $2, ") +
+           postgres_tombstone + ", " + postgres_tombstone + ", " + postgres_tombstone +
+           ", '') ON CONFLICT DO NOTHING RETURNING log), "
+           "l AS (DELETE FROM {S}.logs USING d WHERE thread = $3 AND ns = $4 AND logs.log = d.log), "
+           "q AS (INSERT INTO {S}.dead_logs (log) SELECT log FROM d), "
+           "w AS (DELETE FROM {S}.writes USING d WHERE writes.log = d.log), "
+           "c AS (DELETE FROM {S}.commits USING d WHERE commits.log = d.log) SELECT 1 FROM d";
+}
+
+std::string sweepSql() {
+    return std::string("WITH o AS (DELETE FROM {S}.dead_logs WHERE since < now() - ") + postgres_grace +
+           " RETURNING log), w AS (DELETE FROM {S}.writes USING o WHERE writes.log = o.log) "
+           "DELETE FROM {S}.commits USING o WHERE commits.log = o.log";
+}
+
+}  // namespace
+
+PostgresStatements::PostgresStatements(const std::string& schema) {
+    const std::string quoted = quotedName(schema);
+    const auto make = [&](const char* name, std::string_view sql, std::vector<Oid> types) {
+        return PostgresStatement{name, inSchema(sql, quoted), std::move(types)};
+    };
+    append = make("append", appendSql(true),
+                  {bytes_t, bytes_t, id_t_, id_t_, id_t_, id_t_, bytes_t, text_type, bool_type, id_t_});
+    append_inner =
+        make("append_inner", appendSql(false), {bytes_t, bytes_t, id_t_, id_t_, id_t_, id_t_, bytes_t, text_type});
+    put = make("put", put_sql,
+               {bytes_t, bytes_t, id_t_, uuid_array_type, uuid_array_type, uuid_array_type, bytea_array_type,
+                uuid_array_type, bool_type, uuid_array_type, bytea_array_type, bytea_array_type, bool_array_type,
+                bytea_array_type, bool_type, id_t_, text_type});
+    head = make("head", head_sql, {bytes_t, bytes_t});
+    has_commit = make("has_commit", has_commit_sql, {bytes_t, bytes_t, id_t_});
+    has_writes =
+        make("has_writes", has_writes_sql, {bytes_t, bytes_t, uuid_array_type, bytea_array_type, bytea_array_type});
+    newest_tuple = make("newest_tuple", tupleSql("true", "true"), {bytes_t, bytes_t});
+    tuple = make("tuple", tupleSql("c.prev < $3", "c.id = $3"), {bytes_t, bytes_t, id_t_});
+    tuple_before = make("tuple_before", tupleSql("c.prev < $3 AND c.id < $3", "true"), {bytes_t, bytes_t, id_t_});
+
+    const std::string open = "SELECT thread FROM {S}.logs WHERE since IS NOT NULL AND NOT finished AND ";
+    open_threads = make("open_threads", open + "$1 IS NULL ORDER BY thread LIMIT $2", {bytes_t, number_t});
+    open_threads_after = make("open_threads_after", open + "thread > $1 ORDER BY thread LIMIT $2", {bytes_t, number_t});
+    newest_threads = make("newest_threads", newestThreadsSql(false), {bool_type, bool_type, number_t});
+    newest_threads_before =
+        make("newest_threads_before", newestThreadsSql(true), {bool_type, bool_type, number_t, id_t_, bytes_t});
+    count_threads = make("count_threads", count_threads_sql, {number_t});
+
+    delete_thread = make("delete_thread", delete_thread_sql, {bytes_t});
+    delete_rows = make("delete_rows", delete_rows_sql, {bigint_array_type});
+    sweep = make("sweep", sweepSql(), {});
+    copy_thread = make("copy_thread", copy_thread_sql, {bytes_t, bytes_t});
+    is_copy = make("is_copy", is_copy_sql, {bytes_t, bytes_t});
+    put_graph = make("put_graph",
+                     "INSERT INTO {S}.graphs AS g (fingerprint, bytes) SELECT $1, $2 WHERE NOT EXISTS "
+                     "(SELECT FROM {S}.graphs WHERE fingerprint = $1 AND bytes = $2) "
+                     "ON CONFLICT (fingerprint) DO UPDATE SET bytes = excluded.bytes",
+                     {id_t_, bytes_t});
+    get_graph = make("get_graph", "SELECT bytes FROM {S}.graphs WHERE fingerprint = $1", {id_t_});
+    std::string sizes;
+    for (const char* table : {"logs", "commits", "writes", "dead_logs", "graphs"}) {
+        if (!sizes.empty()) sizes += " + ";
+        sizes += std::string("pg_total_relation_size('{S}.") + table + "'::regclass)";
+    }
+    stored_bytes = make("stored_bytes", "SELECT " + sizes, {});
+
+    thread_names = make("thread_names",
+                        "SELECT DISTINCT thread FROM {S}.logs WHERE $1 IS NULL OR thread > $1 ORDER BY thread LIMIT $2",
+                        {bytes_t, number_t});
+    lock_thread =
+        make("lock_thread", "SELECT pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), 7))", {bytes_t});
+    thread_rows = make(
+        "thread_rows",
+        "SELECT x.log, x.ns, x.kind, x.id, x.path, x.bytes FROM (SELECT l.log, l.ns, 0::bigint AS kind, c.id, "
+        "NULL::bytea AS path, c.bytes FROM {S}.logs l JOIN {S}.commits c USING (log) WHERE l.thread = $1 UNION ALL "
+        "SELECT l.log, l.ns, 1, w.id, w.path, w.bytes FROM {S}.logs l JOIN {S}.writes w USING (log) WHERE "
+        "l.thread = $1) x ORDER BY x.ns, x.kind, x.id, x.path",
+        {bytes_t});
+    commit = make("commit",
+                  "SELECT c.bytes FROM {S}.commits c WHERE c.log = $1 AND c.id = $2 AND c.prev = (SELECT p.prev FROM "
+                  "{S}.commits p WHERE p.log = $1 AND p.prev < $2 ORDER BY p.prev DESC LIMIT 1)",
+                  {number_t, id_t_});
+    drop_log = make("drop_log", dropLogSql(), {number_t, id_t_, bytes_t, bytes_t});
+    drop_commits = make("drop_commits",
+                        "WITH w AS (DELETE FROM {S}.writes WHERE log = $1 AND id = ANY ($2)) "
+                        "DELETE FROM {S}.commits WHERE log = $1 AND id = ANY ($2)",
+                        {number_t, uuid_array_type});
+    close_chain = make("close_chain",
+                       "UPDATE {S}.commits c SET prev = u.new FROM unnest($2, $3) AS u (old, new) "
+                       "WHERE c.log = $1 AND c.prev = u.old",
+                       {number_t, uuid_array_type, uuid_array_type});
+    rewrite_commits = make("rewrite_commits",
+                           "UPDATE {S}.commits c SET bytes = u.bytes, base = u.id FROM unnest($2, $3, $4) AS u (prev, "
+                           "id, bytes) WHERE c.log = $1 AND c.prev = u.prev AND c.id = u.id",
+                           {number_t, uuid_array_type, uuid_array_type, bytea_array_type});
+}
+
+PostgresStatement postgresList(const ListQuery& query, const std::string& quoted_schema) {
+    PostgresStatement statement{.name = "list", .sql = {}, .types = {}};
+    const auto parameter = [&](const char* mark, Oid type) {
+        statement.name += mark;
+        statement.types.push_back(type);
+        return "$" + std::to_string(statement.types.size());
+    };
+    std::string from = "{S}.logs l";
+    std::string order = "l.thread, l.ns";
+    std::string which = "true";
+    if (query.thread_id) {
+        which += " AND l.thread = " + parameter("_thread", bytes_t);
+    } else if (!query.thread_ids.empty()) {
+        from = "unnest(" + parameter("_threads", bytea_array_type) +
+               ") WITH ORDINALITY AS t (thread, place) JOIN {S}.logs l ON l.thread = t.thread";
+        order = "t.place, l.ns";
+    }
+    if (query.checkpoint_ns) which += " AND l.ns = " + parameter("_ns", bytes_t);
+    if (query.after_thread_id && query.thread_ids.empty()) which += " AND l.thread > " + parameter("_after", bytes_t);
+    std::string before = "true";
+    if (!query.before.empty()) {
+        const std::string id = parameter("_before", id_t_);
+        before = "c.prev < " + id + " AND c.id < " + id;
+    }
+    const std::string limit = query.limit ? " LIMIT " + parameter("_limit", number_t) : "";
+    if (query.heads) statement.name += "_heads";
+    const std::string each = "SELECT l.log, l.thread, l.ns, c.id, c.bytes FROM " + from +
+                             ", LATERAL (SELECT c.id, c.bytes FROM {S}.commits c WHERE c.log = l.log AND " + before +
+                             " ORDER BY c.prev DESC" + (query.heads ? " LIMIT 1" : limit) + ") c WHERE " + which +
+                             " ORDER BY " + order + (query.heads ? "" : ", c.id DESC") + limit;
+    if (!query.with_writes) {
+        statement.sql =
+            inSchema("SELECT row_number() OVER () AS n, thread, ns, id, bytes, NULL::bytea FROM (" + each + ") x",
+                     quoted_schema);
+        return statement;
+    }
+    statement.name += "_writes";
+    statement.sql = inSchema("WITH x AS MATERIALIZED (SELECT row_number() OVER () AS n, y.* FROM (" + each +
+                                 ") y) SELECT n, thread, ns, id, bytes, NULL::bytea FROM x UNION ALL "
+                                 "SELECT n, NULL, NULL, NULL, w.bytes, w.path FROM x JOIN {S}.writes w ON "
+                                 "w.log = x.log AND w.id = x.id ORDER BY 1, 6 NULLS FIRST",
+                             quoted_schema);
+    return statement;
+}
+
+}  // namespace stategraph::checkpoint

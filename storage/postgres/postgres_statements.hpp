@@ -1,0 +1,59 @@
+#pragma once
+#include <string>
+
+#include <stategraph/saver.hpp>
+
+#include "storage/postgres/postgres_connection.hpp"
+
+// What a saver executes.
+namespace stategraph::checkpoint {
+
+struct PostgresStatements {
+    explicit PostgresStatements(const std::string& schema);
+
+    // Parameters of the first two: log, expected head, id, parent, base, bytes, synchronous_commit; of the first also
+    // leaves_finished and placeKeptFrom(id). One row: it is stored.
+    PostgresStatement append;        // to a thread's own log
+    PostgresStatement append_inner;  // to that of a subgraph
+    PostgresStatement put;           // the function
+    PostgresStatement head;          // log → its newest id, or no row
+    PostgresStatement has_commit;    // log, id → whether it is there
+    PostgresStatement has_writes;    // log, ids, paths, bytes → whether all are there as they are
+
+    // A log, and an id but for the newest. Rows (kind, id, path, bytes, head): 0 the checkpoint, 1 a commit that leads
+    // to it, 2 the one that follows it, 3 a pending write.
+    PostgresStatement newest_tuple;
+    PostgresStatement tuple;
+    PostgresStatement tuple_before;
+
+    PostgresStatement open_threads;  // limit behind a null, or a name
+    PostgresStatement open_threads_after;
+    PostgresStatement newest_threads;  // with finished ones, with open ones, limit; the place before
+    PostgresStatement newest_threads_before;
+    PostgresStatement count_threads;
+
+    PostgresStatement delete_thread;  // → the numbers of its logs
+    PostgresStatement delete_rows;    // of these logs
+    PostgresStatement sweep;
+    PostgresStatement copy_thread;  // from, to → whether the target has something
+    PostgresStatement is_copy;      // from, to → whether every log is there with the same head
+    PostgresStatement put_graph;
+    PostgresStatement get_graph;
+    PostgresStatement stored_bytes;
+
+    PostgresStatement thread_names;  // behind a name or null, limit
+    PostgresStatement lock_thread;   // against forks, until the transaction ends
+    PostgresStatement thread_rows;  // → number, namespace, kind (0 commit, 1 write), id, path, bytes: a thread's rows
+    PostgresStatement commit;       // number, id → bytes
+    PostgresStatement drop_log;     // number, head → a row if it was still that, and is dropped
+    PostgresStatement drop_commits;     // number, ids
+    PostgresStatement close_chain;      // number, old and new ids of what is before a row
+    PostgresStatement rewrite_commits;  // number, ids of what is before them, ids, bytes
+};
+
+/// The statement of a list: its parameters are those that the query has, in this order: thread or threads, namespace,
+/// name behind which it begins, id before which, limit. Rows (n, thread, namespace, id, bytes, path): those with a
+/// path are pending writes of the n-th checkpoint, whose names and id they leave out.
+PostgresStatement postgresList(const ListQuery& query, const std::string& quoted_schema);
+
+}  // namespace stategraph::checkpoint

@@ -1,0 +1,122 @@
+#include "storage/postgres/postgres_tables.hpp"
+
+#include "storage/postgres/postgres_index.hpp"
+
+namespace stategraph::checkpoint {
+
+std::string quotedName(std::string_view name) {
+    std::string quoted = "\"";
+    for (const char c : name) {
+        if (c == '"') quoted += '"';
+        quoted += c;
+    }
+    return quoted += '"';
+}
+
+std::string inSchema(std::string_view text, const std::string& quoted_schema) {
+    constexpr std::string_view place = "{S}";
+    std::string sql;
+    for (std::size_t at = text.find(place); at != std::string_view::npos; at = text.find(place)) {
+        sql += text.substr(0, at);
+        sql += quoted_schema;
+        text.remove_prefix(at + place.size());
+    }
+    return sql += text;
+}
+
+// Returns 0: stored; 1: the head is `which`; 2: the write at `place` is refused; 3: the commit at `place` builds on
+// `which`, which is gone. Each of its statements sees what was stored before it began: so a lock is of use to those
+// after it, as it is not within one statement. What raises SG001 (another writer was first) or SG002 (and stored the
+// write that the message is the place of) takes back what it has done.
+const char* postgresPutFunction() {
+    static const std::string text = R"(
+CREATE OR REPLACE FUNCTION {S}.put(
+    p_thread bytea, p_ns bytea, p_expected uuid, p_ids uuid[], p_parents uuid[], p_bases uuid[], p_bytes bytea[],
+    p_needs uuid[], p_is_old boolean, w_ids uuid[], w_paths bytea[], w_bytes bytea[], w_is_conditional boolean[],
+    w_expected bytea[], p_finishes boolean, p_second_ago uuid, p_commit text,
+    OUT status int, OUT which uuid, OUT place int) LANGUAGE plpgsql AS $put$
+DECLARE
+    no_id CONSTANT uuid := '00000000-0000-0000-0000-000000000000';
+    commits_count int := cardinality(p_ids);
+    writes_count int := cardinality(w_ids);
+    number bigint;
+    head uuid;
+    stored bytea;
+    is_there boolean;
+    changed int;
+BEGIN
+    PERFORM set_config('synchronous_commit', p_commit, true);
+    status := 0;
+    IF p_is_old THEN
+        PERFORM pg_advisory_xact_lock_shared(hashtextextended(encode(p_thread, 'hex'), 7));
+    END IF;
+    SELECT l.log INTO number FROM {S}.logs l WHERE l.thread = p_thread AND l.ns = p_ns;
+    SELECT c.id INTO head FROM {S}.commits c WHERE c.log = number ORDER BY c.prev DESC LIMIT 1;
+    head := coalesce(head, no_id);
+    IF head <> p_expected THEN
+        status := 1; which := head; RETURN;
+    END IF;
+    FOR i IN 1 .. writes_count LOOP
+        CONTINUE WHEN NOT w_is_conditional[i];
+        SELECT w.bytes INTO stored FROM {S}.writes w WHERE w.log = number AND w.id = w_ids[i] AND w.path = w_paths[i];
+        is_there := FOUND;
+        IF is_there <> (w_expected[i] <> '') OR (is_there AND stored <> w_expected[i]) THEN
+            status := 2; place := i; RETURN;
+        END IF;
+    END LOOP;
+    FOR i IN 1 .. commits_count LOOP
+        CONTINUE WHEN p_needs[i] = no_id;
+        SELECT c.id INTO which FROM {S}.commits c WHERE c.log = number AND c.prev < p_needs[i]
+            ORDER BY c.prev DESC LIMIT 1;
+        IF which IS DISTINCT FROM p_needs[i] THEN
+            status := 3; which := p_needs[i]; place := i; RETURN;
+        END IF;
+    END LOOP;
+    IF number IS NULL AND commits_count + writes_count > 0 THEN
+        INSERT INTO {S}.logs (thread, ns) VALUES (p_thread, p_ns) ON CONFLICT DO NOTHING;
+        SELECT l.log INTO number FROM {S}.logs l WHERE l.thread = p_thread AND l.ns = p_ns;
+    END IF;
+    IF commits_count > 0 THEN
+        INSERT INTO {S}.commits (log, prev, id, parent, base, bytes)
+            SELECT number, u.prev, u.id, u.parent, u.base, u.bytes
+            FROM unnest(p_expected || p_ids[1:commits_count - 1], p_ids, p_parents, p_bases, p_bytes)
+                AS u (prev, id, parent, base, bytes)
+            ON CONFLICT DO NOTHING;
+        GET DIAGNOSTICS changed = ROW_COUNT;
+        IF changed = 0 AND commits_count = 1 THEN
+            SELECT c.id INTO which FROM {S}.commits c WHERE c.log = number ORDER BY c.prev DESC LIMIT 1;
+            status := 1; RETURN;
+        END IF;
+        IF changed <> commits_count THEN
+            RAISE EXCEPTION 'another writer was first' USING ERRCODE = 'SG001';
+        END IF;
+        head := p_ids[commits_count];
+    END IF;
+    FOR i IN 1 .. writes_count LOOP
+        IF NOT w_is_conditional[i] THEN
+            INSERT INTO {S}.writes AS w (log, id, path, bytes) VALUES (number, w_ids[i], w_paths[i], w_bytes[i])
+                ON CONFLICT (log, id, path) DO UPDATE SET bytes = excluded.bytes;
+            CONTINUE;
+        END IF;
+        IF w_expected[i] = '' THEN
+            INSERT INTO {S}.writes AS w (log, id, path, bytes) VALUES (number, w_ids[i], w_paths[i], w_bytes[i])
+                ON CONFLICT DO NOTHING;
+        ELSE
+            UPDATE {S}.writes w SET bytes = w_bytes[i]
+                WHERE w.log = number AND w.id = w_ids[i] AND w.path = w_paths[i] AND w.bytes = w_expected[i];
+        END IF;
+        GET DIAGNOSTICS changed = ROW_COUNT;
+        IF changed <> 1 THEN
+            RAISE EXCEPTION '%', i USING ERRCODE = 'SG002';
+        END IF;
+    END LOOP;
+    IF p_ns = '' AND head <> no_id AND (commits_count + writes_count > 0 OR p_finishes) THEN
+        )" + postgresIndexUpdate("", "l.thread = p_thread AND l.ns = ''", "l", "head", "p_finishes", "p_second_ago") +
+                                    R"(;
+    END IF;
+END $put$;
+)";
+    return text.c_str();
+}
+
+}  // namespace stategraph::checkpoint

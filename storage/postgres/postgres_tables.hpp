@@ -1,0 +1,57 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+// The tables of a PostgreSQL schema. They and what is executed on them are made of texts in which {S} stands for the
+// schema's quoted name.
+//
+//   logs       one row a log: its number, its thread, its namespace; and of a thread's own log its place in the index
+//              of threads: whether nothing is due in it, and when it was last written to (ThreadPlace::since)
+//   commits    one row a commit: its log, the id of the commit before it in the log (zero: there is none), its id, its
+//              parent and base as in CommitRow (zero: none), its record
+//   writes     one row a pending write: its log, its checkpoint, its path, its record
+//   dead_logs  the numbers of logs that were deleted, whose rows go behind them
+//   graphs     the description of a graph (stategraph/graph_description.hpp) as CBOR, by its fingerprints graph and
+//              schema as the halves of a uuid
+//   format     one row: the version of these tables
+//
+// The rows of a log are a chain in the order of their ids. One unique index orders them, finds the newest, and refuses
+// the second of two writers that know the same one. Names and paths are bytea, for they may hold any byte; PostgreSQL
+// orders those by their bytes, and a uuid by its 16. Nothing is updated but pending writes, places in the index, graphs
+// and what a prune writes whole or moves together.
+namespace stategraph::checkpoint {
+
+inline constexpr std::int64_t postgres_format = 1;
+
+/// The id of a row that a prune puts behind the newest commit of a log that it drops whole: so whoever is about to
+/// append is refused.
+inline constexpr const char* postgres_tombstone = "'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid";
+
+/// Rows of deleted logs that were added at the moment of the deletion go when it is so old: no statement takes longer.
+inline constexpr const char* postgres_grace = "interval '2 hours'";
+
+inline constexpr const char* postgres_tables = R"(
+CREATE TABLE {S}.logs (
+    log bigint GENERATED ALWAYS AS IDENTITY, thread bytea NOT NULL, ns bytea NOT NULL,
+    finished boolean NOT NULL DEFAULT false, since uuid, PRIMARY KEY (thread, ns));
+CREATE INDEX open_threads ON {S}.logs (thread) WHERE since IS NOT NULL AND NOT finished;
+CREATE INDEX newest_threads ON {S}.logs (finished, since, thread) WHERE since IS NOT NULL;
+CREATE TABLE {S}.commits (
+    log bigint NOT NULL, prev uuid NOT NULL, id uuid NOT NULL, parent uuid NOT NULL, base uuid NOT NULL,
+    bytes bytea NOT NULL, PRIMARY KEY (log, prev));
+CREATE TABLE {S}.writes (
+    log bigint NOT NULL, id uuid NOT NULL, path bytea NOT NULL, bytes bytea NOT NULL, PRIMARY KEY (log, id, path));
+CREATE TABLE {S}.dead_logs (since timestamptz NOT NULL DEFAULT now(), log bigint NOT NULL, PRIMARY KEY (since, log));
+CREATE TABLE {S}.graphs (fingerprint uuid PRIMARY KEY, bytes bytea NOT NULL);
+)";
+
+/// The schema's name as SQL has it.
+std::string quotedName(std::string_view name);
+/// `text` with {S} replaced, by a name that is quoted already.
+std::string inSchema(std::string_view text, const std::string& quoted_schema);
+
+/// The function that stores whatever is more than one commit behind another one.
+const char* postgresPutFunction();
+
+}  // namespace stategraph::checkpoint

@@ -1,0 +1,253 @@
+// What follows when connections break, when there are too few of them, and when the server is slow or gone.
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <stategraph/error.hpp>
+#include <stategraph/postgres_saver.hpp>
+#include <stategraph/testing/saver_contract/support.hpp>
+
+#include "tests/storage/postgres/postgres_helper.hpp"
+#include "tests/storage/postgres/postgres_proxy.hpp"
+
+using namespace postgres_tests;
+using namespace stategraph;
+using namespace stategraph::testing;
+using namespace std::chrono_literals;
+
+namespace {
+
+// A saver behind a proxy, and one beside it.
+struct Cuttable {
+    Schema schema;
+    Proxy proxy;
+    std::unique_ptr<PostgresSaver> beside = schema.open();
+    std::unique_ptr<PostgresSaver> saver;
+
+    explicit Cuttable(bool prepared = true) {
+        saver = std::make_unique<PostgresSaver>(
+            proxy.address(), PostgresSaverOptions{.schema = schema.name(), .prepared_statements = prepared});
+    }
+};
+
+std::string bytesOf(unsigned n) { return "bytes " + std::to_string(n); }
+
+void checkLine(BaseCheckpointSaver& saver, unsigned count) {
+    std::vector<CheckpointId> wanted;
+    for (unsigned n = count; n >= 1; --n) wanted.push_back(nthId(n));
+    CHECK(listIds(saver, {"t"}) == wanted);
+}
+
+}  // namespace
+
+TEST_CASE("a commit whose answer is lost is stored once, and so is one that the server never got") {
+    for (const bool prepared : {true, false}) {
+        CAPTURE(prepared);
+        Cuttable on(prepared);
+        putLine(*on.saver, {"t"}, 2);
+        unsigned n = 2;
+        for (const Proxy::Cut how : {Proxy::Cut::reply, Proxy::Cut::request, Proxy::Cut::reply}) {
+            CAPTURE(n);
+            const TestCommit commit = makeCommit(n + 1, n, 0, bytesOf(n));
+            on.proxy.cut(how, bytesOf(n));
+            CHECK_NOTHROW(putOne(*on.saver, {"t"}, nthId(n), commit));
+            CHECK(on.proxy.hasCut());
+            ++n;
+            checkLine(*on.beside, n);
+        }
+        // The first commit of a log is stored by another statement.
+        for (const Proxy::Cut how : {Proxy::Cut::reply, Proxy::Cut::request}) {
+            const std::string thread = how == Proxy::Cut::reply ? "answer lost" : "request lost";
+            on.proxy.cut(how, thread);
+            CHECK_NOTHROW(putOne(*on.saver, {thread}, {}, makeCommit(1, 0)));
+            CHECK(on.proxy.hasCut());
+            CHECK(listIds(*on.beside, {thread}) == nthIds({1}));
+        }
+    }
+}
+
+TEST_CASE("a commit that the server still works on when its connection is cut is stored once") {
+    Cuttable on;
+    putLine(*on.saver, {"t"}, 2);
+    Raw blocker;
+    blocker.run("BEGIN; LOCK TABLE " + on.schema.name() + ".commits IN EXCLUSIVE MODE");
+    const TestCommit commit = makeCommit(3, 2, 0, "slow");
+    on.proxy.cut(Proxy::Cut::wait, "slow");
+    auto put = std::async(std::launch::async, [&] { putOne(*on.saver, {"t"}, nthId(2), commit); });
+    // The first one waits for the lock, and then the second one does.
+    Raw watcher;
+    for (int i = 0; i < 1000; ++i) {
+        if (watcher.run("SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = '" + on.schema.name() +
+                        ".commits'::regclass") == "2")
+            break;
+        std::this_thread::sleep_for(10ms);
+    }
+    CHECK(put.wait_for(0s) == std::future_status::timeout);
+    blocker.run("COMMIT");
+    CHECK_NOTHROW(put.get());
+    checkLine(*on.beside, 3);
+}
+
+TEST_CASE("a commit whose answer is lost is refused if another writer was first, and nothing of it is stored") {
+    Cuttable on;
+    putLine(*on.saver, {"t"}, 2);
+    const TestCommit commit = makeCommit(4, 2, 0, "late");
+    on.proxy.cut(Proxy::Cut::request, "late");
+    putOne(*on.beside, {"t"}, nthId(2), makeCommit(3, 2));
+    POSTGRES_SAYS(postgresError([&] { putOne(*on.saver, {"t"}, nthId(2), commit); }), "ConcurrentUpdateError");
+    CHECK(on.proxy.hasCut());
+    checkLine(*on.beside, 3);
+}
+
+TEST_CASE("pending writes whose answer is lost are stored, and an answer to a question is not refused by itself") {
+    Cuttable on;
+    putLine(*on.saver, {"t"}, 1);
+    for (const Proxy::Cut how : {Proxy::Cut::reply, Proxy::Cut::request}) {
+        const std::string path = how == Proxy::Cut::reply ? "answer lost" : "request lost";
+        on.proxy.cut(how, path);
+        CHECK_NOTHROW(putWrite(*on.saver, {"t"}, nthId(1), nthId(1), path, "question"));
+        CHECK(on.proxy.hasCut());
+        const WriteRow answer{nthId(1), path, "answer", "question"};
+        on.proxy.cut(how, path);
+        CHECK_NOTHROW(on.saver->putWrites({"t"}, nthId(1), {&answer, 1}));
+        CHECK(on.proxy.hasCut());
+        const WriteRow second{nthId(1), path, "another", "question"};
+        on.proxy.cut(how, path);
+        CHECK_THROWS_AS(on.saver->putWrites({"t"}, nthId(1), {&second, 1}), ConcurrentUpdateError);
+    }
+    const auto writes = writesOf(*on.beside, {"t"}, 1);
+    REQUIRE(writes.size() == 2);
+    CHECK(writes[0].bytes == "answer");
+    CHECK(writes[1].bytes == "answer");
+}
+
+TEST_CASE("reading, listing, copying and deleting go on over a new connection") {
+    Cuttable on;
+    putLine(*on.saver, {"thread name"}, 3);
+    for (const Proxy::Cut how : {Proxy::Cut::reply, Proxy::Cut::request}) {
+        on.proxy.cut(how, "thread name");
+        CHECK(on.saver->getTuple({.log = {"thread name"}})->head == nthId(3));
+        CHECK(on.proxy.hasCut());
+        on.proxy.cut(how, "thread name");
+        CHECK(on.saver->list({.thread_id = "thread name"}).size() == 3);
+        CHECK(on.proxy.hasCut());
+        const std::string copy = how == Proxy::Cut::reply ? "copy one" : "copy two";
+        on.proxy.cut(how, copy);
+        CHECK_NOTHROW(on.saver->copyThread("thread name", copy));
+        CHECK(on.proxy.hasCut());
+        CHECK(listIds(*on.beside, {copy}) == nthIds({3, 2, 1}));
+        CHECK_THROWS_AS(on.saver->copyThread("thread name", copy), InvalidArgumentError);
+        on.proxy.cut(how, copy);
+        on.saver->deleteThread(copy);
+        CHECK(on.proxy.hasCut());
+        CHECK(listIds(*on.beside, {copy}).empty());
+    }
+}
+
+TEST_CASE("connections that the server ended while nobody used them are replaced") {
+    const Schema schema;
+    // Other tests use the server too.
+    PostgresSaver saver(conninfo() + " application_name=" + schema.name(), {.schema = schema.name(), .set_up = true});
+    putLine(saver, {"t"}, 1);
+    const auto endAll = [&] {
+        return Raw().run("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = '" +
+                         schema.name() + "'");
+    };
+    for (unsigned n = 2; n <= 4; ++n) {
+        CHECK(endAll() == "1");
+        CHECK_NOTHROW(putOne(saver, {"t"}, nthId(n - 1), makeCommit(n, n - 1), true));
+        CHECK(endAll() == "1");
+        checkLine(saver, n);
+    }
+}
+
+TEST_CASE("more calls than connections wait for each other, and one that waits for too long says so") {
+    const Schema schema;
+    const auto saver = schema.open({.connections_max = 2, .connection_wait = 100ms});
+    putLine(*saver, {"t"}, 1);
+    Raw blocker;
+    blocker.run("BEGIN; LOCK TABLE " + schema.name() + ".logs IN ACCESS EXCLUSIVE MODE");
+    std::vector<std::future<std::optional<CheckpointTuple>>> blocked;
+    for (int i = 0; i < 2; ++i)
+        blocked.push_back(std::async(std::launch::async, [&] { return saver->getTuple({.log = {"t"}}); }));
+    Raw watcher;
+    for (int i = 0; i < 1000; ++i) {
+        if (watcher.run("SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = '" + schema.name() +
+                        ".logs'::regclass") == "2")
+            break;
+        std::this_thread::sleep_for(10ms);
+    }
+    const std::string said = postgresError([&] { (void)saver->getTuple({.log = {"t", "child"}}); });
+    POSTGRES_SAYS(said, "none of its 2 connections was free within 100 ms; raise connections_max");
+    POSTGRES_SAYS(said, "thread 't'");
+    blocker.run("COMMIT");
+    for (auto& each : blocked) CHECK(each.get()->head == nthId(1));
+
+    // Many at once, with time enough.
+    const auto patient = schema.open({.connections_max = 2});
+    std::atomic<int> stored{0};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 8; ++i) {
+        threads.emplace_back([&, i] {
+            putLine(*patient, {"thread " + std::to_string(i)}, 20);
+            ++stored;
+        });
+    }
+    for (auto& each : threads) each.join();
+    CHECK(stored == 8);
+    CHECK(patient->list({.checkpoint_ns = "", .heads = true}).size() == 9);
+}
+
+TEST_CASE("a statement that takes too long is given up, stores nothing, and the next one works") {
+    const Schema schema;
+    const auto saver = schema.open({.statement_timeout = 200ms});
+    putLine(*saver, {"t"}, 1);
+    Raw blocker;
+    blocker.run("BEGIN; LOCK TABLE " + schema.name() + ".commits IN EXCLUSIVE MODE");
+    const std::string said = postgresError([&] { putOne(*saver, {"t"}, nthId(1), makeCommit(2, 1)); });
+    POSTGRES_SAYS(said, "it took longer than statement_timeout");
+    blocker.run("COMMIT");
+    CHECK_NOTHROW(putOne(*saver, {"t"}, nthId(1), makeCommit(2, 1)));
+    checkLine(*saver, 2);
+}
+
+TEST_CASE("a server that is gone is a SaverError with its address, and one that comes back is used again") {
+    const Server server;
+    const Schema schema(server.conninfo());
+    const auto saver = schema.open({.reconnect_for = 0ms});
+    putOne(*saver, {"t"}, {}, makeCommit(1, 0), true);
+    server.down();
+    const std::string read = postgresError([&] { (void)saver->getTuple({.log = {"t"}}); });
+    POSTGRES_SAYS(read, "SaverError: cannot open the database 'postgres' at " + server.folder().string());
+    POSTGRES_SAYS(read, "thread 't'");
+    (void)postgresError([&] { (void)saver->list({}); });  // no connection is left
+    const std::string put = postgresError([&] { putOne(*saver, {"t"}, nthId(1), makeCommit(2, 1)); });
+    POSTGRES_SAYS(put, "SaverError: cannot open the database 'postgres' at " + server.folder().string());
+    CHECK_FALSE(has(put, "not known"));
+    server.up();
+    CHECK_NOTHROW(putOne(*saver, {"t"}, nthId(1), makeCommit(2, 1), true));
+
+    // Of a put that was on its way when the server went nobody can tell, until it is back.
+    server.down();
+    POSTGRES_SAYS(postgresError([&] { putOne(*saver, {"t"}, nthId(2), makeCommit(3, 2)); }),
+                  "whether the server has stored it is not known");
+    server.up();
+    checkLine(*saver, 2);
+
+    // A server that restarts meanwhile is waited for.
+    const auto patient = schema.open({.reconnect_for = 60s});
+    putOne(*patient, {"t"}, nthId(2), makeCommit(3, 2), true);
+    server.down();
+    auto restarted = std::async(std::launch::async, [&] {
+        std::this_thread::sleep_for(300ms);
+        server.up();
+    });
+    CHECK_NOTHROW(putOne(*patient, {"t"}, nthId(3), makeCommit(4, 3), true));
+    restarted.get();
+    checkLine(*patient, 4);
+}

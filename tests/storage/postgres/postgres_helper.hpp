@@ -1,0 +1,143 @@
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <libpq-fe.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <stategraph/error.hpp>
+#include <stategraph/postgres_saver.hpp>
+
+// A server, schemas on it, and PostgreSQL without a saver, for the tests of the PostgreSQL saver.
+namespace postgres_tests {
+
+namespace fs = std::filesystem;
+
+/// A server of its own, which ends with this object, or with this process.
+class Server {
+public:
+    Server() : folder_(fs::temp_directory_path() / ("stategraph-pg-" + std::to_string(::getpid()) + "-" + next())) {
+        run("start", " " + std::to_string(::getpid()));
+    }
+    Server(const Server&) = delete;
+    Server& operator=(const Server&) = delete;
+    ~Server() {
+        try {
+            run("stop");
+        } catch (const std::exception&) {  // it ends with the process
+        }
+    }
+    std::string conninfo() const { return "host=" + folder_.string() + " user=sg dbname=postgres"; }
+    const fs::path& folder() const noexcept { return folder_; }
+    /// As a crash would end it; and again from what is on its disk.
+    void down() const { run("down"); }
+    void up() const { run("up"); }
+
+private:
+    static std::string next() {
+        static std::atomic<int> count{0};
+        return std::to_string(++count);
+    }
+    void run(const std::string& command, const std::string& more = {}) const {
+        const std::string line =
+            "'" STATEGRAPH_TESTS_DIR "/storage/postgres/server.sh' " + command + " '" + folder_.string() + "'" + more;
+        if (std::system(line.c_str()) != 0) throw std::runtime_error(line + " failed");
+    }
+
+    fs::path folder_;
+};
+
+/// Of the server that CTest started for all tests, or of one that this process starts for all of its own.
+inline std::string conninfo() {
+    if (const char* const given = std::getenv("STATEGRAPH_TEST_POSTGRES")) return given;
+    static Server server;
+    return server.conninfo();
+}
+
+/// A connection of libpq's own.
+class Raw {
+public:
+    explicit Raw(const std::string& info = conninfo()) : connection_(PQconnectdb(info.c_str())) {
+        if (PQstatus(connection_) != CONNECTION_OK) throw std::runtime_error(PQerrorMessage(connection_));
+    }
+    Raw(const Raw&) = delete;
+    Raw& operator=(const Raw&) = delete;
+    ~Raw() { PQfinish(connection_); }
+    /// The first column of the first row, as text; empty if there is none.
+    std::string run(const std::string& sql) {
+        PGresult* const result = PQexec(connection_, sql.c_str());
+        const auto status = PQresultStatus(result);
+        const std::string text = PQntuples(result) > 0 ? PQgetvalue(result, 0, 0) : "";
+        PQclear(result);
+        if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK)
+            throw std::runtime_error(sql + ": " + PQerrorMessage(connection_));
+        return text;
+    }
+
+private:
+    PGconn* connection_;
+};
+
+/// The name of a schema that nobody else uses. It is removed at the end.
+class Schema {
+public:
+    explicit Schema(std::string info = conninfo()) : info_(std::move(info)) {
+        static std::atomic<int> count{0};
+        name_ = "t" + std::to_string(::getpid()) + "_" + std::to_string(++count);
+    }
+    Schema(const Schema&) = delete;
+    Schema& operator=(const Schema&) = delete;
+    ~Schema() {
+        try {
+            Raw(info_).run("SET client_min_messages=error; DROP SCHEMA IF EXISTS " + name_ + " CASCADE");
+        } catch (const std::exception&) {  // the server is down
+        }
+    }
+    const std::string& name() const noexcept { return name_; }
+    /// A saver on it, which sets it up if that was not done.
+    std::unique_ptr<stategraph::PostgresSaver> open(stategraph::PostgresSaverOptions options = {}) const {
+        options.schema = name_;
+        options.set_up = !options.read_only;
+        return std::make_unique<stategraph::PostgresSaver>(info_, options);
+    }
+
+private:
+    std::string info_;
+    std::string name_;
+};
+
+/// What a call throws, as "SaverError: …" or "CorruptCheckpointError: …"; empty if nothing.
+template <class Call>
+std::string postgresError(Call&& call) {
+    try {
+        call();
+    } catch (const stategraph::SaverError& error) {
+        return "SaverError: " + std::string(error.what());
+    } catch (const stategraph::CorruptCheckpointError& error) {
+        return "CorruptCheckpointError: " + std::string(error.what());
+    } catch (const stategraph::InvalidArgumentError& error) {
+        return "InvalidArgumentError: " + std::string(error.what());
+    } catch (const stategraph::ConcurrentUpdateError& error) {
+        return "ConcurrentUpdateError: " + std::string(error.what());
+    }
+    return {};
+}
+inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+#define POSTGRES_SAYS(text, part)                          \
+    do {                                                   \
+        const std::string postgres_said = (text);          \
+        CAPTURE(postgres_said);                            \
+        CHECK(::postgres_tests::has(postgres_said, part)); \
+    } while (false)
+
+}  // namespace postgres_tests
