@@ -78,9 +78,9 @@ public:
     std::size_t prune(const PruneRequest& request) override;
     void putGraph(const GraphFingerprint& fingerprint, std::string_view bytes) override;
     std::optional<std::string> getGraph(const GraphFingerprint& fingerprint) override;
-    std::optional<std::vector<std::string>> openThreads(const std::optional<std::string>& after_thread_id,
-                                                        std::size_t limit) override;
+    std::optional<std::vector<IndexedThread>> openThreads(const OpenThreadsQuery& query) override;
     std::optional<std::vector<IndexedThread>> newestThreads(const NewestThreadsQuery& query) override;
+    std::optional<std::vector<DueThread>> dueThreads(const DueThreadsQuery& query) override;
     std::optional<ThreadCounts> countThreads(std::size_t most) override;
     /// What the tables and their indexes take on the server's disk, with the room that deleting has freed and later
     /// rows use again.

@@ -1,25 +1,34 @@
 #include "storage/postgres/postgres_index.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <stategraph/postgres_saver.hpp>
 
+#include "checkpoint/index_place.hpp"
+#include "src/value/times.hpp"
 #include "storage/postgres/postgres_impl.hpp"
 
 namespace stategraph {
 namespace checkpoint {
 
-// That no row is touched where the place stays, and none is moved back by a statement that began before another one.
+// No row is touched where the place stays, and none is moved back by a statement that began before another one.
 std::string postgresIndexUpdate(std::string_view from, std::string_view which, std::string_view before,
-                                std::string_view head, std::string_view finishes, std::string_view second_ago) {
+                                std::string_view head, std::string_view status, std::string_view due,
+                                std::string_view second_ago) {
     const std::string old(before);
     const std::string now(head);
-    const std::string ends(finishes);
-    std::string sql = "UPDATE {S}.logs l SET finished = " + ends + ", since = " + now + " ";
+    const std::string is(status);
+    const std::string wakes(due);
+    std::string sql = "UPDATE {S}.logs l SET status = " + is + ", since = " + now + ", due = " + wakes + " ";
     if (!from.empty()) sql += "FROM " + std::string(from) + " ";
-    return sql + "WHERE " + std::string(which) + " AND (" + old + ".since IS NULL OR " + old + ".finished <> " + ends +
-           " OR CASE WHEN " + ends + " THEN " + old + ".since <> " + now + " ELSE " + old + ".since < " +
-           std::string(second_ago) + " END) AND (l.since IS NULL OR l.since <= " + now + ")";
+    return sql + "WHERE " + std::string(which) + " AND (" + old + ".since IS NULL OR ((" + old + ".status <> 0 OR " +
+           is + " <> 0 OR " + old + ".since < " + std::string(second_ago) + ") AND (" + old + ".status <> " + is +
+           " OR " + old + ".since <> " + now + " OR " + old + ".due IS DISTINCT FROM " + wakes +
+           "))) AND (l.since IS NULL OR l.since <= " + now + ")";
 }
 
 CheckpointId placeKeptFrom(CheckpointId head) noexcept {
@@ -31,42 +40,75 @@ CheckpointId placeKeptFrom(CheckpointId head) noexcept {
 
 namespace {
 
+using checkpoint::IndexPlace;
 using checkpoint::PostgresConnection;
 using checkpoint::PostgresParameters;
 
+static_assert(static_cast<int>(ThreadStatus::finished) == 1);  // as the tables have it (postgres_tables.hpp)
+
 constexpr const char* reading_index = "read the index of threads";
+
+// A number that no status has, from a row of nobody's, counts as unknown.
+ThreadStatus statusOf(std::int64_t number) noexcept {
+    const bool is_known = number >= 0 && number < static_cast<std::int64_t>(all_thread_statuses.size());
+    return is_known ? static_cast<ThreadStatus>(number) : ThreadStatus::unknown;
+}
+
+std::string arrayOf(ThreadStatuses statuses) {
+    checkpoint::PostgresArray numbers(checkpoint::bigint_type);
+    for (const ThreadStatus status : all_thread_statuses) {
+        if (statuses.has(status)) numbers.addNumber(static_cast<std::int64_t>(status));
+    }
+    return numbers.encoded();
+}
+
+// Rows of a status, ThreadPlace::since, a name and a wake time.
+std::vector<IndexedThread> threadsOf(const checkpoint::PostgresResult& rows) {
+    std::vector<IndexedThread> threads;
+    for (int row = 0; row < rows.rows(); ++row) {
+        const IndexPlace place{rows.id(row, 1), rows.isNull(row, 3) ? 0 : rows.number(row, 3),
+                               statusOf(rows.number(row, 0))};
+        threads.push_back({{place.since, rows.copy(row, 2)}, place.outlook()});
+    }
+    return threads;
+}
 
 }  // namespace
 
-std::optional<std::vector<std::string>> PostgresSaver::openThreads(const std::optional<std::string>& after_thread_id,
-                                                                   std::size_t limit) {
+std::optional<std::vector<IndexedThread>> PostgresSaver::openThreads(const OpenThreadsQuery& query) {
     return impl_->pool.repeat([&](PostgresConnection& connection) {
         PostgresParameters parameters;
-        after_thread_id ? parameters.bytes(*after_thread_id) : parameters.null();
-        parameters.limit(limit);
-        const auto rows =
-            connection.run(after_thread_id ? impl_->statements.open_threads_after : impl_->statements.open_threads,
-                           parameters, reading_index);
-        std::vector<std::string> names;
-        for (int row = 0; row < rows.rows(); ++row) names.push_back(rows.copy(row, 0));
-        return names;
+        parameters.owned(arrayOf(query.statuses)).limit(query.limit);
+        if (query.after_thread_id) parameters.bytes(*query.after_thread_id);
+        return threadsOf(connection.run(
+            query.after_thread_id ? impl_->statements.open_threads_after : impl_->statements.open_threads, parameters,
+            reading_index));
     });
 }
 
 std::optional<std::vector<IndexedThread>> PostgresSaver::newestThreads(const NewestThreadsQuery& query) {
     return impl_->pool.repeat([&](PostgresConnection& connection) {
         PostgresParameters parameters;
-        parameters.flag(query.is_finished.value_or(false) || !query.is_finished)
-            .flag(!query.is_finished.value_or(false))
-            .limit(query.limit);
+        parameters.owned(arrayOf(query.statuses)).limit(query.limit);
         if (query.before) parameters.id(query.before->since).bytes(query.before->thread_id);
-        const auto rows =
+        return threadsOf(
             connection.run(query.before ? impl_->statements.newest_threads_before : impl_->statements.newest_threads,
-                           parameters, reading_index);
-        std::vector<IndexedThread> newest;
+                           parameters, reading_index));
+    });
+}
+
+std::optional<std::vector<DueThread>> PostgresSaver::dueThreads(const DueThreadsQuery& query) {
+    return impl_->pool.repeat([&](PostgresConnection& connection) {
+        PostgresParameters parameters;
+        parameters.number(times::unixMsDown(query.until))
+            .number(query.after ? times::unixMs(query.after->due) : std::numeric_limits<std::int64_t>::min())
+            .bytes(query.after ? std::string_view(query.after->thread_id) : std::string_view(""))
+            .limit(query.limit);
+        const auto rows = connection.run(impl_->statements.due_threads, parameters, reading_index);
+        std::vector<DueThread> due;
         for (int row = 0; row < rows.rows(); ++row)
-            newest.push_back({{rows.id(row, 0), rows.copy(row, 1)}, rows.flag(row, 2)});
-        return newest;
+            due.push_back({times::ofUnixMs(rows.number(row, 0)), rows.copy(row, 1)});
+        return due;
     });
 }
 
@@ -74,7 +116,10 @@ std::optional<ThreadCounts> PostgresSaver::countThreads(std::size_t most) {
     return impl_->pool.repeat([&](PostgresConnection& connection) {
         const auto rows =
             connection.run(impl_->statements.count_threads, PostgresParameters().limit(most), "count threads");
-        return ThreadCounts{static_cast<std::size_t>(rows.number(0, 0)), static_cast<std::size_t>(rows.number(0, 1))};
+        ThreadCounts counts;
+        for (int row = 0; row < rows.rows(); ++row)
+            counts[statusOf(rows.number(row, 0))] += static_cast<std::size_t>(rows.number(row, 1));
+        return counts;
     });
 }
 

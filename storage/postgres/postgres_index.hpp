@@ -9,11 +9,13 @@ namespace stategraph::checkpoint {
 
 /// A statement that changes a thread's place as `IndexPlace::after` says. `from`: what else it reads, or nothing;
 /// `which`: the row of `logs l`; `before`: what has its columns as they were; the others are SQL for the log's head,
-/// for PutRequest::leaves_finished, and for `placeKeptFrom(head)`.
+/// for the status and wake time of PutRequest::outlook, and for `placeKeptFrom(head)`.
 std::string postgresIndexUpdate(std::string_view from, std::string_view which, std::string_view before,
-                                std::string_view head, std::string_view finishes, std::string_view second_ago);
+                                std::string_view head, std::string_view status, std::string_view due,
+                                std::string_view second_ago);
 
-/// An open thread whose place is not older than this keeps it, when its newest commit becomes `head`.
+/// A thread of unknown status whose place is not older than this keeps it, when its newest commit becomes `head` and
+/// its status stays unknown.
 CheckpointId placeKeptFrom(CheckpointId head) noexcept;
 
 }  // namespace stategraph::checkpoint

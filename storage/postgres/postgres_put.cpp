@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "src/value/times.hpp"
 #include "storage/postgres/postgres_impl.hpp"
 #include "storage/postgres/postgres_index.hpp"
 
@@ -26,6 +27,7 @@ constexpr int put_tries_max = 5;
 constexpr std::int64_t head_is_another = 1;
 constexpr std::int64_t write_is_refused = 2;
 constexpr std::int64_t ancestor_is_gone = 3;
+constexpr std::int64_t compared_is_another = 4;
 
 void checkName(std::size_t bytes, const char* what) {
     if (bytes > name_bytes_max)
@@ -98,7 +100,8 @@ private:
     const char* durability() const noexcept { return request_.sync ? "on" : "off"; }
 
     bool isAppend() const noexcept {
-        return request_.commits.size() == 1 && request_.writes.empty() && !request_.expected_head.empty() && !is_old_;
+        return request_.commits.size() == 1 && request_.writes.empty() && request_.compared.empty() &&
+               !request_.expected_head.empty() && !is_old_;
     }
 
     // Returns false if it may succeed now.
@@ -116,9 +119,17 @@ private:
         PostgresParameters parameters;
         parameters.log(request_.log).id(request_.expected_head).id(row.id).id(row.parent).id(row.base);
         parameters.bytes(row.bytes).text(durability());
-        if (is_own) parameters.flag(request_.leaves_finished).id(checkpoint::placeKeptFrom(row.id));
+        if (is_own) addPlace(parameters, row.id);
         const auto stored = connection.run(is_own ? statements_.append : statements_.append_inner, parameters, storing);
         return stored.rows() > 0 || refuseOrTryAgain(connection);
+    }
+
+    // What the index of threads is told.
+    void addPlace(PostgresParameters& parameters, CheckpointId head) const {
+        const ThreadOutlook& outlook = request_.outlook;
+        parameters.number(static_cast<std::int64_t>(outlook.status));
+        outlook.due ? parameters.number(times::unixMs(*outlook.due)) : parameters.null();
+        parameters.id(checkpoint::placeKeptFrom(head));
     }
 
     PostgresParameters all() const {
@@ -153,7 +164,18 @@ private:
         parameters.flag(is_old_);
         for (const PostgresArray* array : {&write_ids, &paths, &write_bytes, &conditional, &expected})
             parameters.owned(array->encoded());
-        parameters.flag(request_.leaves_finished).id(checkpoint::placeKeptFrom(head)).text(durability());
+        PostgresArray compared_ids(checkpoint::uuid_type);
+        PostgresArray compared_paths(checkpoint::bytea_type);
+        PostgresArray compared(checkpoint::bytea_type);
+        for (const WriteRow& row : request_.compared) {
+            compared_ids.addId(row.checkpoint_id);
+            compared_paths.add(row.path);
+            compared.add(row.expected.value_or(std::string_view()));
+        }
+        for (const PostgresArray* array : {&compared_ids, &compared_paths, &compared})
+            parameters.owned(array->encoded());
+        addPlace(parameters, head);
+        parameters.text(durability());
         return parameters;
     }
 
@@ -165,6 +187,7 @@ private:
             if (status == head_is_another)
                 checkpoint::refuseHead(request_.log, request_.expected_head, answer.id(0, 1));
             if (status == write_is_refused) checkpoint::refuseWrite(request_.log, request_.writes[place]);
+            if (status == compared_is_another) checkpoint::refuseWrite(request_.log, request_.compared[place]);
             if (status == ancestor_is_gone)
                 checkpoint::refuseAncestor(request_.log, request_.commits[place].id, answer.id(0, 1));
             return true;

@@ -18,13 +18,14 @@ constexpr Oid number_t = bigint_type;
 // One commit behind the head: the index over (log, prev) is the compare-and-swap.
 std::string appendSql(bool is_own) {
     std::string sql = R"(
-WITH o AS MATERIALIZED (SELECT log, finished, since FROM {S}.logs WHERE thread = $1 AND ns = $2),
+WITH o AS MATERIALIZED (SELECT log, status, since, due FROM {S}.logs WHERE thread = $1 AND ns = $2),
 c AS (INSERT INTO {S}.commits (log, prev, id, parent, base, bytes)
     SELECT o.log, $3, $4, $5, $6, $7 FROM o WHERE
         (SELECT c.id FROM {S}.commits c WHERE c.log = o.log AND c.prev < $3 ORDER BY c.prev DESC LIMIT 1) = $3
     ON CONFLICT DO NOTHING RETURNING log))";
     if (is_own)
-        sql += ", i AS (" + postgresIndexUpdate("c, o", "l.thread = $1 AND l.ns = $2", "o", "$4", "$9", "$10") + ")";
+        sql += ", i AS (" + postgresIndexUpdate("c, o", "l.thread = $1 AND l.ns = $2", "o", "$4", "$9", "$10", "$11") +
+               ")";
     return sql + " SELECT set_config('synchronous_commit', $8, true) FROM c";
 }
 
@@ -61,23 +62,29 @@ UNION ALL (SELECT 2, c.id, NULL, c.bytes, NULL FROM l, t, {S}.commits c WHERE c.
 UNION ALL (SELECT 3, p.id, p.path, p.bytes, NULL FROM l, t, {S}.writes p WHERE p.log = l.log AND p.id = t.id))";
 }
 
-std::string newestThreadsSql(bool has_before) {
-    const auto half = [&](const char* is_finished, const char* wanted) {
-        return std::string("(SELECT since, thread, ") + is_finished + " AS finished FROM {S}.logs WHERE " + wanted +
-               " AND since IS NOT NULL AND finished = " + is_finished +
-               (has_before ? " AND (since, thread) < ($4, $5)" : "") + " ORDER BY since DESC, thread DESC LIMIT $3)";
-    };
-    return "SELECT since, thread, finished FROM (" + half("true", "$1") + " UNION ALL " + half("false", "$2") +
-           ") x ORDER BY since DESC, thread DESC LIMIT $3";
+// The first of each status, of which the first of all are among them.
+std::string threadsSql(std::string_view which, std::string_view order) {
+    const std::string by(order);
+    return "SELECT s.status, l.since, l.thread, l.due FROM unnest($1) AS s (status), LATERAL (SELECT g.since, "
+           "g.thread, "
+           "g.due FROM {S}.logs g WHERE g.since IS NOT NULL AND g.status = s.status AND " +
+           std::string(which) + " ORDER BY " + by + " LIMIT $2) l ORDER BY " + by + " LIMIT $2";
 }
+constexpr const char* newest_first = "since DESC, thread DESC";
 
-constexpr const char* count_threads_sql =
-    "SELECT (SELECT count(*) FROM (SELECT 1 FROM {S}.logs WHERE since IS NOT NULL AND finished = false LIMIT $1) x), "
-    "(SELECT count(*) FROM (SELECT 1 FROM {S}.logs WHERE since IS NOT NULL AND finished = true LIMIT $1) x)";
+constexpr const char* due_threads_sql =
+    "SELECT due, thread FROM {S}.logs WHERE due IS NOT NULL AND due <= $1 AND (due, thread) > ($2, $3) "
+    "ORDER BY due, thread LIMIT $4";
+
+std::string countThreadsSql() {
+    return "SELECT s.status, (SELECT count(*) FROM (SELECT 1 FROM {S}.logs g WHERE g.since IS NOT NULL AND g.status = "
+           "s.status LIMIT $1) x) FROM generate_series(0::bigint, " +
+           std::to_string(all_thread_statuses.size() - 1) + ") AS s (status)";
+}
 
 constexpr const char* put_sql =
     "SELECT status::bigint, which, place::bigint FROM "
-    "{S}.put($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17)";
+    "{S}.put($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21)";
 
 constexpr const char* head_sql =
     "SELECT c.id FROM {S}.logs l, LATERAL (SELECT c.id FROM {S}.commits c WHERE c.log = l.log ORDER BY c.prev DESC "
@@ -103,8 +110,8 @@ constexpr const char* delete_rows_sql =
 
 constexpr const char* copy_thread_sql = R"(
 WITH t AS MATERIALIZED (SELECT EXISTS (SELECT FROM {S}.logs WHERE thread = $2) AS is_taken),
-n AS (INSERT INTO {S}.logs (thread, ns, finished, since)
-    SELECT $2, o.ns, o.finished, o.since FROM t, {S}.logs o WHERE NOT t.is_taken AND o.thread = $1 RETURNING log, ns),
+n AS (INSERT INTO {S}.logs (thread, ns, status, since, due)
+    SELECT $2, o.ns, o.status, o.since, o.due FROM t, {S}.logs o WHERE NOT t.is_taken AND o.thread = $1 RETURNING log, ns),
 m AS MATERIALIZED (SELECT o.log AS old, n.log AS new FROM n JOIN {S}.logs o ON o.thread = $1 AND o.ns = n.ns),
 c AS (INSERT INTO {S}.commits (log, prev, id, parent, base, bytes)
     SELECT m.new, c.prev, c.id, c.parent, c.base, c.bytes FROM m JOIN {S}.commits c ON c.log = m.old),
@@ -142,13 +149,14 @@ PostgresStatements::PostgresStatements(const std::string& schema) {
         return PostgresStatement{name, inSchema(sql, quoted), std::move(types)};
     };
     append = make("append", appendSql(true),
-                  {bytes_t, bytes_t, id_t_, id_t_, id_t_, id_t_, bytes_t, text_type, bool_type, id_t_});
+                  {bytes_t, bytes_t, id_t_, id_t_, id_t_, id_t_, bytes_t, text_type, number_t, number_t, id_t_});
     append_inner =
         make("append_inner", appendSql(false), {bytes_t, bytes_t, id_t_, id_t_, id_t_, id_t_, bytes_t, text_type});
-    put = make("put", put_sql,
-               {bytes_t, bytes_t, id_t_, uuid_array_type, uuid_array_type, uuid_array_type, bytea_array_type,
-                uuid_array_type, bool_type, uuid_array_type, bytea_array_type, bytea_array_type, bool_array_type,
-                bytea_array_type, bool_type, id_t_, text_type});
+    put = make("put", put_sql, {bytes_t,          bytes_t,          id_t_,           uuid_array_type,  uuid_array_type,
+                                uuid_array_type,  bytea_array_type, uuid_array_type, bool_type,        uuid_array_type,
+                                bytea_array_type, bytea_array_type, bool_array_type, bytea_array_type, uuid_array_type,
+                                bytea_array_type, bytea_array_type, number_t,        number_t,         id_t_,
+                                text_type});
     head = make("head", head_sql, {bytes_t, bytes_t});
     has_commit = make("has_commit", has_commit_sql, {bytes_t, bytes_t, id_t_});
     has_writes =
@@ -157,13 +165,14 @@ PostgresStatements::PostgresStatements(const std::string& schema) {
     tuple = make("tuple", tupleSql("c.prev < $3", "c.id = $3"), {bytes_t, bytes_t, id_t_});
     tuple_before = make("tuple_before", tupleSql("c.prev < $3 AND c.id < $3", "true"), {bytes_t, bytes_t, id_t_});
 
-    const std::string open = "SELECT thread FROM {S}.logs WHERE since IS NOT NULL AND NOT finished AND ";
-    open_threads = make("open_threads", open + "$1 IS NULL ORDER BY thread LIMIT $2", {bytes_t, number_t});
-    open_threads_after = make("open_threads_after", open + "thread > $1 ORDER BY thread LIMIT $2", {bytes_t, number_t});
-    newest_threads = make("newest_threads", newestThreadsSql(false), {bool_type, bool_type, number_t});
-    newest_threads_before =
-        make("newest_threads_before", newestThreadsSql(true), {bool_type, bool_type, number_t, id_t_, bytes_t});
-    count_threads = make("count_threads", count_threads_sql, {number_t});
+    open_threads = make("open_threads", threadsSql("g.status <> 1", "thread"), {bigint_array_type, number_t});
+    open_threads_after = make("open_threads_after", threadsSql("g.status <> 1 AND g.thread > $3", "thread"),
+                              {bigint_array_type, number_t, bytes_t});
+    newest_threads = make("newest_threads", threadsSql("true", newest_first), {bigint_array_type, number_t});
+    newest_threads_before = make("newest_threads_before", threadsSql("(g.since, g.thread) < ($3, $4)", newest_first),
+                                 {bigint_array_type, number_t, id_t_, bytes_t});
+    due_threads = make("due_threads", due_threads_sql, {number_t, number_t, bytes_t, number_t});
+    count_threads = make("count_threads", countThreadsSql(), {number_t});
 
     delete_thread = make("delete_thread", delete_thread_sql, {bytes_t});
     delete_rows = make("delete_rows", delete_rows_sql, {bigint_array_type});

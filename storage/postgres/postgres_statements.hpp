@@ -12,7 +12,7 @@ struct PostgresStatements {
     explicit PostgresStatements(const std::string& schema);
 
     // Parameters of the first two: log, expected head, id, parent, base, bytes, synchronous_commit; of the first also
-    // leaves_finished and placeKeptFrom(id). One row: it is stored.
+    // the status and wake time of PutRequest::outlook and placeKeptFrom(id). One row: it is stored.
     PostgresStatement append;        // to a thread's own log
     PostgresStatement append_inner;  // to that of a subgraph
     PostgresStatement put;           // the function
@@ -26,11 +26,13 @@ struct PostgresStatements {
     PostgresStatement tuple;
     PostgresStatement tuple_before;
 
-    PostgresStatement open_threads;  // limit behind a null, or a name
+    // Statuses, limit, and after that a name or a place. Rows: status, since, thread, due.
+    PostgresStatement open_threads;
     PostgresStatement open_threads_after;
-    PostgresStatement newest_threads;  // with finished ones, with open ones, limit; the place before
+    PostgresStatement newest_threads;
     PostgresStatement newest_threads_before;
-    PostgresStatement count_threads;
+    PostgresStatement due_threads;    // until, after (due, thread), limit → due, thread
+    PostgresStatement count_threads;  // limit → status, count
 
     PostgresStatement delete_thread;  // → the numbers of its logs
     PostgresStatement delete_rows;    // of these logs

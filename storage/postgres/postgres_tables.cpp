@@ -25,15 +25,18 @@ std::string inSchema(std::string_view text, const std::string& quoted_schema) {
 }
 
 // Returns 0: stored; 1: the head is `which`; 2: the write at `place` is refused; 3: the commit at `place` builds on
-// `which`, which is gone. Each of its statements sees what was stored before it began: so a lock is of use to those
+// `which`, which is gone; 4: the compared write at `place` is another. Who compares lets nobody write pending writes of
+// the thread until it has ended. Each of its statements sees what was stored before it began: so a lock is of use to those
 // after it, as it is not within one statement. What raises SG001 (another writer was first) or SG002 (and stored the
 // write that the message is the place of) takes back what it has done.
 const char* postgresPutFunction() {
-    static const std::string text = R"(
+    static const std::string text =
+        R"(
 CREATE OR REPLACE FUNCTION {S}.put(
     p_thread bytea, p_ns bytea, p_expected uuid, p_ids uuid[], p_parents uuid[], p_bases uuid[], p_bytes bytea[],
     p_needs uuid[], p_is_old boolean, w_ids uuid[], w_paths bytea[], w_bytes bytea[], w_is_conditional boolean[],
-    w_expected bytea[], p_finishes boolean, p_second_ago uuid, p_commit text,
+    w_expected bytea[], v_ids uuid[], v_paths bytea[], v_expected bytea[], p_status bigint, p_due bigint,
+    p_second_ago uuid, p_commit text,
     OUT status int, OUT which uuid, OUT place int) LANGUAGE plpgsql AS $put$
 DECLARE
     no_id CONSTANT uuid := '00000000-0000-0000-0000-000000000000';
@@ -50,12 +53,24 @@ BEGIN
     IF p_is_old THEN
         PERFORM pg_advisory_xact_lock_shared(hashtextextended(encode(p_thread, 'hex'), 7));
     END IF;
+    IF cardinality(v_ids) > 0 THEN
+        PERFORM pg_advisory_xact_lock(hashtextextended(encode(p_thread, 'hex'), 8));
+    ELSIF writes_count > 0 THEN
+        PERFORM pg_advisory_xact_lock_shared(hashtextextended(encode(p_thread, 'hex'), 8));
+    END IF;
     SELECT l.log INTO number FROM {S}.logs l WHERE l.thread = p_thread AND l.ns = p_ns;
     SELECT c.id INTO head FROM {S}.commits c WHERE c.log = number ORDER BY c.prev DESC LIMIT 1;
     head := coalesce(head, no_id);
     IF head <> p_expected THEN
         status := 1; which := head; RETURN;
     END IF;
+    FOR i IN 1 .. cardinality(v_ids) LOOP
+        SELECT w.bytes INTO stored FROM {S}.writes w WHERE w.log = number AND w.id = v_ids[i] AND w.path = v_paths[i];
+        is_there := FOUND;
+        IF is_there <> (v_expected[i] <> '') OR (is_there AND stored <> v_expected[i]) THEN
+            status := 4; place := i; RETURN;
+        END IF;
+    END LOOP;
     FOR i IN 1 .. writes_count LOOP
         CONTINUE WHEN NOT w_is_conditional[i];
         SELECT w.bytes INTO stored FROM {S}.writes w WHERE w.log = number AND w.id = w_ids[i] AND w.path = w_paths[i];
@@ -110,9 +125,10 @@ BEGIN
             RAISE EXCEPTION '%', i USING ERRCODE = 'SG002';
         END IF;
     END LOOP;
-    IF p_ns = '' AND head <> no_id AND (commits_count + writes_count > 0 OR p_finishes) THEN
-        )" + postgresIndexUpdate("", "l.thread = p_thread AND l.ns = ''", "l", "head", "p_finishes", "p_second_ago") +
-                                    R"(;
+    IF p_ns = '' AND head <> no_id THEN
+        )" +
+        postgresIndexUpdate("", "l.thread = p_thread AND l.ns = ''", "l", "head", "p_status", "p_due", "p_second_ago") +
+        R"(;
     END IF;
 END $put$;
 )";

@@ -7,7 +7,8 @@
 // schema's quoted name.
 //
 //   logs       one row a log: its number, its thread, its namespace; and of a thread's own log its place in the index
-//              of threads: whether nothing is due in it, and when it was last written to (ThreadPlace::since)
+//              of threads: what it waits for (a ThreadStatus as a number, 1 is finished), when it was last written to
+//              (ThreadPlace::since), and of a sleeping one its wake time in milliseconds since 1970
 //   commits    one row a commit: its log, the id of the commit before it in the log (zero: there is none), its id, its
 //              parent and base as in CommitRow (zero: none), its record
 //   writes     one row a pending write: its log, its checkpoint, its path, its record
@@ -34,9 +35,10 @@ inline constexpr const char* postgres_grace = "interval '2 hours'";
 inline constexpr const char* postgres_tables = R"(
 CREATE TABLE {S}.logs (
     log bigint GENERATED ALWAYS AS IDENTITY, thread bytea NOT NULL, ns bytea NOT NULL,
-    finished boolean NOT NULL DEFAULT false, since uuid, PRIMARY KEY (thread, ns));
-CREATE INDEX open_threads ON {S}.logs (thread) WHERE since IS NOT NULL AND NOT finished;
-CREATE INDEX newest_threads ON {S}.logs (finished, since, thread) WHERE since IS NOT NULL;
+    status smallint NOT NULL DEFAULT 0, since uuid, due bigint, PRIMARY KEY (thread, ns));
+CREATE INDEX open_threads ON {S}.logs (status, thread) WHERE since IS NOT NULL AND status <> 1;
+CREATE INDEX newest_threads ON {S}.logs (status, since, thread) WHERE since IS NOT NULL;
+CREATE INDEX due_threads ON {S}.logs (due, thread) WHERE due IS NOT NULL;
 CREATE TABLE {S}.commits (
     log bigint NOT NULL, prev uuid NOT NULL, id uuid NOT NULL, parent uuid NOT NULL, base uuid NOT NULL,
     bytes bytea NOT NULL, PRIMARY KEY (log, prev));

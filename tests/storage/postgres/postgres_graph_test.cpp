@@ -70,8 +70,8 @@ TEST_CASE("a superstep on PostgreSQL is one round trip, whatever the durability"
         const auto before = saver->roundTrips();
         (void)app.invoke({set(&Counted::n, steps - 1)}, {.thread_id = "short"});
         CHECK(saver->roundTrips() - before <= 5);
-        CHECK(saver->countThreads(10)->finished == 3);
-        CHECK(saver->countThreads(10)->open == 0);
+        CHECK(saver->countThreads(10)->finished() == 3);
+        CHECK(saver->countThreads(10)->open() == 0);
     }
 }
 
@@ -144,7 +144,7 @@ TEST_CASE("what an EncryptedSaver keeps in PostgreSQL is sealed there, is read, 
     for (const auto& row : inside->list({})) CHECK(row.bytes.find("entry 7") == std::string::npos);
     CHECK(saver->prune({.keep_last = 2, .rewrite = Rewrite::always}) == 30);
     CHECK(app.getState({.thread_id = "t"}).values.log.size() == 30);
-    CHECK(saver->countThreads(5)->finished == 1);
+    CHECK(saver->countThreads(5)->finished() == 1);
     CHECK(inside->list({}).size() == 2);
 }
 #endif

@@ -68,7 +68,7 @@ TEST_CASE("a commit to a thread that is dropped at this moment is stored and kep
         kept += is_stored;
     }
     MESSAGE(kept << " of " << rounds << " commits came first");
-    CHECK(saver->countThreads(rounds)->open == static_cast<std::size_t>(kept));
+    CHECK(saver->countThreads(rounds)->open() == static_cast<std::size_t>(kept));
 }
 
 TEST_CASE("an append that a prune overtakes waits for it and is refused") {
