@@ -121,6 +121,7 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads knows which are open, whatever is
     }
 }
 
+// It is longer than other cases because each kind of call may come after each other, and all are compared at the end.
 TEST_CASE_TEMPLATE_DEFINE("an index of threads agrees with what was put, in any order of calls", Factory,
                           saver_index_order) {
     constexpr std::uint64_t seed = 20261124;
