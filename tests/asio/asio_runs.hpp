@@ -4,8 +4,6 @@
 
 #include <stategraph/asio.hpp>
 
-#include <stategraph/control.hpp>
-
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -14,7 +12,6 @@
 #include <boost/asio/thread_pool.hpp>
 
 #include "tests/async/support.hpp"
-#include "tests/support/savers.hpp"
 
 // Waiting with Asio, and a graph of its nodes and of this library's.
 namespace asio_runs {

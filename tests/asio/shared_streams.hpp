@@ -4,7 +4,6 @@
 
 #include <stategraph/asio.hpp>
 
-#include <stategraph/control.hpp>
 #include <stategraph/stream_hub.hpp>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
@@ -15,7 +14,6 @@
 #include <boost/asio/thread_pool.hpp>
 
 #include "tests/async/support.hpp"
-#include "tests/support/savers.hpp"
 
 // Graphs whose nodes share something without a lock, and readers of their streams on Asio.
 namespace shared_streams {

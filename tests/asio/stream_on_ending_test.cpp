@@ -14,7 +14,6 @@
 
 #include "tests/asio/shared_streams.hpp"
 #include "tests/async/support.hpp"
-#include "tests/support/savers.hpp"
 
 // Streams on an executor of Asio's that are cancelled, left or destroyed with it.
 using namespace graphs;

@@ -4,7 +4,6 @@
 
 #include <stategraph/control.hpp>
 #include <stategraph/retry.hpp>
-#include <stategraph/testing/fault_saver.hpp>
 
 #include "tests/async/stopped.hpp"
 #include "tests/async/support.hpp"

@@ -7,10 +7,8 @@
 
 #include <stategraph/control.hpp>
 #include <stategraph/retry.hpp>
-#include <stategraph/testing/fault_saver.hpp>
 
 #include "tests/async/support.hpp"
-#include "tests/support/savers.hpp"
 
 // Awaited runs that end as the test wants, and a gate for their coroutines.
 namespace stopped {

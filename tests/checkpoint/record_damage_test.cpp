@@ -10,7 +10,6 @@
 #include <stategraph/testing/saver_contract/support.hpp>
 
 #include "checkpoint/record_frame.hpp"
-
 #include "tests/checkpoint/records.hpp"
 
 namespace stategraph::testing {

@@ -8,8 +8,6 @@
 #include <stategraph/record.hpp>
 #include <stategraph/testing/saver_contract/support.hpp>
 
-#include "checkpoint/record_frame.hpp"
-
 // Records with every field, and readers of them.
 namespace stategraph::testing::records {
 

@@ -2,15 +2,12 @@
 #include <sstream>
 
 #include <stategraph/export.hpp>
-#include <stategraph/fork.hpp>
 #include <stategraph/saver_rules.hpp>
 #include <stategraph/testing/fault_saver.hpp>
 
 #include "checkpoint/record.hpp"
-#include "tests/checkpoint/bytes.hpp"
 #include "tests/commands/exports.hpp"
 #include "tests/commands/threads.hpp"
-#include "tests/fault/rounds.hpp"
 #include "tests/support/door.hpp"
 
 // Threads as lines of JSON, and back.

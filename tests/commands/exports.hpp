@@ -4,13 +4,9 @@
 #include <stategraph/export.hpp>
 #include <stategraph/fork.hpp>
 #include <stategraph/saver_rules.hpp>
-#include <stategraph/testing/fault_saver.hpp>
 
 #include "checkpoint/record.hpp"
-#include "tests/checkpoint/bytes.hpp"
 #include "tests/commands/threads.hpp"
-#include "tests/fault/rounds.hpp"
-#include "tests/support/door.hpp"
 
 // A thread with all kinds of rows, and its lines.
 namespace exports {

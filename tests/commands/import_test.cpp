@@ -3,7 +3,6 @@
 #include <sstream>
 
 #include <stategraph/export.hpp>
-#include <stategraph/fork.hpp>
 #include <stategraph/saver_rules.hpp>
 #include <stategraph/testing/fault_saver.hpp>
 

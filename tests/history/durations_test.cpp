@@ -4,7 +4,6 @@
 #include <doctest/doctest.h>
 
 #include <stategraph/cache.hpp>
-#include <stategraph/codec_std.hpp>
 #include <stategraph/encrypted_saver.hpp>
 
 #include "checkpoint/record.hpp"
@@ -14,7 +13,6 @@
 #include "tests/support/fixed_ids.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/moved_clock.hpp"
-#include "tests/support/recording_saver.hpp"
 
 // How long supersteps, tasks and commits took, by the log.
 using namespace graphs;

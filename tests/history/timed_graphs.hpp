@@ -4,13 +4,9 @@
 
 #include <doctest/doctest.h>
 
-#include <stategraph/cache.hpp>
 #include <stategraph/codec_std.hpp>
-#include <stategraph/encrypted_saver.hpp>
 
 #include "checkpoint/record.hpp"
-#include "tests/support/drivers.hpp"
-#include "tests/support/encryption.hpp"
 #include "tests/support/fixed_ids.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/moved_clock.hpp"

@@ -2,13 +2,11 @@
 #include <functional>
 #include <thread>
 
-#include <stategraph/control.hpp>
 #include <stategraph/executor.hpp>
 
 #include "tests/async/support.hpp"
 #include "tests/run/cache_flights.hpp"
 #include "tests/support/caches.hpp"
-#include "tests/support/savers.hpp"
 
 // Tasks that wait for equal ones do not take the thread that those need.
 using namespace graphs;

@@ -2,12 +2,10 @@
 #include <atomic>
 #include <thread>
 
-#include <stategraph/control.hpp>
 #include <stategraph/executor.hpp>
 
 #include "tests/async/support.hpp"
 #include "tests/support/caches.hpp"
-#include "tests/support/savers.hpp"
 
 // Equal tasks of which one is to run.
 namespace cache_flights {

@@ -6,7 +6,6 @@
 
 #include "tests/support/caches.hpp"
 #include "tests/support/graphs.hpp"
-#include "tests/support/savers.hpp"
 
 // A graph with a cached node.
 namespace cached_nodes {

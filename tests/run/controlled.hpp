@@ -6,7 +6,6 @@
 #include <stategraph/control.hpp>
 
 #include "tests/support/graphs.hpp"
-#include "tests/support/savers.hpp"
 
 // Runs with a control, and a gate for their nodes.
 namespace controlled {

@@ -4,8 +4,6 @@
 #include <doctest/doctest.h>
 
 #include "tests/support/graphs.hpp"
-#include "tests/support/recording_saver.hpp"
-#include "tests/support/savers.hpp"
 
 // A graph whose node has an effect.
 namespace effects {

@@ -5,7 +5,6 @@
 
 #include "tests/run/effects.hpp"
 #include "tests/support/graphs.hpp"
-#include "tests/support/recording_saver.hpp"
 #include "tests/support/savers.hpp"
 
 // Effects of which nobody knows whether they happened.

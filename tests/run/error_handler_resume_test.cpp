@@ -3,9 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include <stategraph/codec_std.hpp>
 #include <stategraph/json.hpp>
-#include <stategraph/testing/fault_saver.hpp>
 
 #include "tests/run/handled_errors.hpp"
 #include "tests/support/graphs.hpp"

@@ -5,11 +5,9 @@
 
 #include <stategraph/codec_std.hpp>
 #include <stategraph/json.hpp>
-#include <stategraph/testing/fault_saver.hpp>
 
 #include "tests/run/handled_errors.hpp"
 #include "tests/support/graphs.hpp"
-#include "tests/support/recording_saver.hpp"
 #include "tests/support/savers.hpp"
 
 // What follows a node's failure: the handler that takes over its task.

@@ -1,9 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <stategraph/async.hpp>
-#include <stategraph/control.hpp>
 #include <stategraph/memory_saver.hpp>
-#include <stategraph/testing/fault_saver.hpp>
 
 #include "tests/run/graph_calls.hpp"
 #include "tests/support/drivers.hpp"

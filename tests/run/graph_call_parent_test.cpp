@@ -1,14 +1,10 @@
 #include <doctest/doctest.h>
 
-#include <stategraph/async.hpp>
-#include <stategraph/control.hpp>
 #include <stategraph/memory_saver.hpp>
-#include <stategraph/testing/fault_saver.hpp>
 
 #include "tests/run/graph_calls.hpp"
 #include "tests/support/drivers.hpp"
 #include "tests/support/graphs.hpp"
-#include "tests/support/savers.hpp"
 
 // Commands inside a graph for the graph around it.
 using namespace graphs;

@@ -2,13 +2,8 @@
 #include <doctest/doctest.h>
 
 #include <stategraph/async.hpp>
-#include <stategraph/control.hpp>
-#include <stategraph/memory_saver.hpp>
-#include <stategraph/testing/fault_saver.hpp>
 
-#include "tests/support/drivers.hpp"
 #include "tests/support/graphs.hpp"
-#include "tests/support/savers.hpp"
 
 // A graph that is called, and nodes that call it.
 namespace graph_calls {

@@ -1,13 +1,9 @@
 #pragma once
 #include <doctest/doctest.h>
 
-#include <stategraph/codec_std.hpp>
 #include <stategraph/json.hpp>
-#include <stategraph/testing/fault_saver.hpp>
 
 #include "tests/support/graphs.hpp"
-#include "tests/support/recording_saver.hpp"
-#include "tests/support/savers.hpp"
 
 // A graph of which a node fails, and its handler.
 namespace handled_errors {

@@ -6,7 +6,6 @@
 #include "tests/run/cached_nodes.hpp"
 #include "tests/support/caches.hpp"
 #include "tests/support/graphs.hpp"
-#include "tests/support/savers.hpp"
 
 // Entries of the cache that are damaged or do not fit, and caches that fail.
 using namespace graphs;

@@ -8,7 +8,6 @@
 #include "tests/run/cached_nodes.hpp"
 #include "tests/support/caches.hpp"
 #include "tests/support/graphs.hpp"
-#include "tests/support/savers.hpp"
 
 // What counts as the same input of a cached node.
 using namespace graphs;
