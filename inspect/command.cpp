@@ -84,6 +84,7 @@ Exit run(std::span<const std::string> words, std::ostream& out, std::ostream& er
 
 }  // namespace
 
+// This function is longer than others because it is the table of all commands.
 std::span<const Command> commands() {
     static const std::array<Command, 15> all = {{
         {"ls",

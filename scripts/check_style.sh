@@ -1,8 +1,12 @@
 #!/usr/bin/env bash
-# Checks how the C++ files are written: no line is longer than 120 columns, and clang-format 16 would change nothing.
+# Checks how the C++ files are written: no line is longer than 120 columns, clang-format 16 would change nothing, no file has
+# more than 400 lines and no function more than 70 without a reason.
 #
 #   ./scripts/check_style.sh         reports what is not so; exit code 1 if there is something
 #   ./scripts/check_style.sh --fix   has clang-format change it
+#
+# A reason is a comment with the words "longer than": in the first 25 lines of a file, directly above a function. What counts
+# as a function is in scripts/lib/lengths.awk. A function's lines are those from the one that opens its body to its brace.
 #
 # Left out: tests/compile_fail (what the compiler says there depends on the lines) and benchmarks/lines (programs that are
 # counted by lines).
@@ -27,6 +31,12 @@ faults=0
 long=$(files | LC_ALL=C.UTF-8 xargs grep -nE '^.{121,}$' | grep -vE 'R"\(|^[^:]*:[0-9]+: *(//[/<]* {2,}|["{])' | cut -c1-160 || true)
 if [ -n "$long" ]; then
   printf 'More than 120 columns:\n%s\n' "$long"
+  faults=1
+fi
+# tests/golden/*_v1* made the golden database of format 1 and stay as they were then, so no reason can be written into them.
+lengths=$(files | grep -v '^tests/golden/[^/]*_v1[^/]*$' | xargs awk -f scripts/lib/lengths.awk)
+if [ -n "$lengths" ]; then
+  printf 'More than 400 lines in a file or 70 in a function, and no comment with "longer than" says why:\n%s\n' "$lengths"
   faults=1
 fi
 if ! files | xargs -P "$(nproc)" -n 50 clang-format-16 --dry-run -Werror; then

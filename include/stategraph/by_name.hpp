@@ -34,7 +34,8 @@ consteval std::size_t countMembers() {
     }
 }
 
-/// Calls `f` with the members of an object, in their order.
+/// Calls `f` with the members of an object, in their order. It is longer than other functions because a structured
+/// binding has a fixed number of names: there is one for each number of members.
 template <std::size_t N, class T, class F>
 constexpr decltype(auto) withMembers(T& object, F f) {
     if constexpr (N == 1) {

@@ -1,7 +1,5 @@
 #include "checkpoint/record.hpp"
 
-#include <random>
-
 #include <doctest/doctest.h>
 
 #include <stategraph/encoding.hpp>
@@ -9,127 +7,12 @@
 #include <stategraph/record.hpp>
 #include <stategraph/testing/saver_contract/support.hpp>
 
-#include "checkpoint/record_frame.hpp"
+#include "tests/checkpoint/records.hpp"
 
 namespace stategraph::testing {
-namespace {
 
 using namespace checkpoint;
-
-const CheckpointId own = nthId(5);
-const RowKey commit_key{"t", "ns", own};
-const RowKey task_key{"t", "ns", own, "path"};
-
-std::string textItem(std::string_view text) {
-    std::string cbor;
-    Encoder(cbor).text(text);
-    return cbor;
-}
-
-const std::string value = textItem("a value");
-
-std::string writesItem() {
-    std::string cbor;
-    Encoder encoder(cbor);
-    encoder.array(2);
-    writeLoggedWrite(encoder, "foo", WriteKind::add);
-    encoder.raw(value);
-    writeLoggedWrite(encoder, "bar", WriteKind::clear);
-    return cbor;
-}
-
-std::string operationsItem() {
-    std::string cbor;
-    Encoder encoder(cbor);
-    encoder.map(2);
-    writeLoggedOp(encoder, "bar", LogOp::clear);
-    writeLoggedOp(encoder, "foo", LogOp::append);
-    encoder.array(1);
-    encoder.raw(value);
-    return cbor;
-}
-
-const std::string writes_item = writesItem();
-const std::string operations_item = operationsItem();
-const std::string metadata_item = [] {
-    std::string cbor;
-    Encoder encoder(cbor);
-    encoder.map(1);
-    encoder.text("who");
-    encoder.text("me");
-    return cbor;
-}();
-
-CommitFields fullCommit() {
-    return {.id = own,
-            .parent = CheckpointId(nthId(3).high(), 7),
-            .base = nthId(2),
-            .step = -1,
-            .source = Source::fork,
-            .folds = 12,
-            .took = LoggedTook{.superstep_us = 1234, .commit_us = 56},
-            .attempts = 3,
-            .ran = {Ran::Kind::one, "node"},
-            .next = {"a", "b"},
-            .edges = std::vector<std::string_view>{"a"},
-            .joins = {{"a+b", {"a"}}, {"c+d", {}}},
-            .deferred = {{"d", Deferral::waiting}, {"join e", Deferral::released}},
-            .sends = {{"worker", value}, {"worker", value}},
-            .parents = {{"", nthId(4)}, {"child", nthId(1)}},
-            .graph = 0xFFFF'FFFF'FFFF'FFFFULL,
-            .schema = 0,
-            .metadata = metadata_item,
-            .input = writes_item,
-            .writes = writes_item,
-            .operations = operations_item};
-}
-
-TaskFields fullTask() {
-    return {.node = "worker",
-            .to = {"x", "y"},
-            .sends = {{"worker", value}},
-            .error = "it failed",
-            .writes = writes_item,
-            .took = LoggedTaskTime{.start_us = -7, .took_us = 89},
-            .attempts = 4,
-            .answers = {{TaskId(1, 2), 0, value}},
-            .failure = LoggedFailure{3, "the node failed"},
-            .interrupts = {{TaskId(1, 2), 0, value}, {TaskId(~0ULL, ~0ULL), 3, value}}};
-}
-
-std::string record(const CommitFields& commit) {
-    std::string bytes;
-    writeCommit(commit, bytes);
-    return bytes;
-}
-std::string record(const TaskFields& task) {
-    std::string bytes;
-    writeTask(own, task, bytes);
-    return bytes;
-}
-
-void readAll(std::string_view bytes, bool is_task) {
-    if (is_task) {
-        readTask(task_key, bytes);
-        hasOpenInterrupt(task_key, bytes);
-    } else {
-        readHeader(commit_key, bytes);
-        const CommitFields commit = readCommit(commit_key, bytes);
-        readOperations(commit.operations);
-    }
-}
-
-// Whether reading gives CorruptCheckpointError, and one that names the row.
-bool isCorrupt(const std::string& bytes, bool is_task) {
-    try {
-        readAll(bytes, is_task);
-    } catch (const CorruptCheckpointError& error) {
-        return error.message().find(own.toString()) != std::string::npos;
-    }
-    return false;
-}
-
-}  // namespace
+using namespace records;
 
 TEST_CASE("a commit with every field is read back as it was written") {
     const std::string bytes = "earlier" + record(fullCommit());
@@ -198,49 +81,6 @@ TEST_CASE("a commit with nothing but a step is small and reads as the defaults")
     const CommitFields several =
         readCommit(commit_key, record(CommitFields{.id = own, .ran = {Ran::Kind::several, {}}}));
     CHECK(several.ran.kind == Ran::Kind::several);
-}
-
-TEST_CASE("times and attempts of other types than theirs are damage") {
-    const auto commitWith = [](const std::string& name, const std::string& item) {
-        std::string bytes;
-        const std::size_t start = openFrame(bytes, format_version);
-        Encoder out(bytes);
-        out.array(2);
-        out.map(2);
-        out.text("step");
-        out.integer(1);
-        out.text(name);
-        out.raw(item);
-        out.map(0);
-        closeFrame(own, bytes, start);
-        return bytes;
-    };
-    const auto taskWith = [](const std::string& name, const std::string& item) {
-        std::string bytes;
-        const std::size_t start = openFrame(bytes, format_version);
-        Encoder out(bytes);
-        out.map(2);
-        out.text("node");
-        out.text("a");
-        out.text(name);
-        out.raw(item);
-        closeFrame(own, bytes, start);
-        return bytes;
-    };
-    using namespace std::string_literals;
-    // text, -1, [], [1], [1, -1], [1, 2, 3], null, {}
-    for (const std::string& item :
-         {textItem("x"), "\x20"s, "\x80"s, "\x81\x01"s, "\x82\x01\x20"s, "\x83\x01\x02\x03"s, "\xf6"s, "\xa0"s}) {
-        CAPTURE(item);
-        CHECK(isCorrupt(commitWith("took", item), false));
-        CHECK(isCorrupt(commitWith("attempts", item), false));
-        CHECK(isCorrupt(taskWith("took", item), true));
-        CHECK(isCorrupt(taskWith("attempts", item), true));
-    }
-    CHECK(readCommit(commit_key, commitWith("took", "\x05")).took->superstep_us == 5);
-    CHECK_FALSE(readCommit(commit_key, commitWith("took", "\x05")).took->commit_us);
-    CHECK(readCommit(commit_key, commitWith("took", "\x82\x05\x00"s)).took->commit_us == std::uint64_t{0});
-    CHECK(readTask(task_key, taskWith("took", "\x82\x20\x07")).took->start_us == -1);
 }
 
 TEST_CASE("references to ids of any distance and low half survive") {
@@ -323,96 +163,6 @@ TEST_CASE("an interrupt is open until it is answered or its task has finished") 
     CHECK(isOpen({.node = "n", .answers = {first}, .interrupts = {second}}));
     CHECK_FALSE(isOpen({.node = "n", .answers = {second, first}, .interrupts = {first, second}}));
     CHECK_FALSE(isOpen({.node = "n", .writes = writes_item, .interrupts = {first}}));
-}
-
-TEST_CASE("every flipped bit and every truncation of a record is found") {
-    for (const bool is_task : {false, true}) {
-        std::string bytes = is_task ? record(fullTask()) : record(fullCommit());
-        REQUIRE_NOTHROW(readAll(bytes, is_task));
-        unsigned missed = 0;
-        for (std::size_t at = 0; at < bytes.size(); ++at) {
-            for (unsigned bits = 1; bits < 256; ++bits) {
-                bytes[at] = static_cast<char>(static_cast<unsigned char>(bytes[at]) ^ bits);
-                missed += !isCorrupt(bytes, is_task);
-                bytes[at] = static_cast<char>(static_cast<unsigned char>(bytes[at]) ^ bits);
-            }
-        }
-        // Copies of the exact size, so that a read past the end is seen by a sanitizer.
-        for (std::size_t size = 0; size < bytes.size(); ++size)
-            missed += !isCorrupt(std::string(bytes.data(), size), is_task);
-        missed += !isCorrupt(bytes + '\0', is_task);
-        CHECK(missed == 0);
-    }
-}
-
-TEST_CASE("a record under another id is found") {
-    const std::string bytes = record(fullCommit());
-    CHECK_THROWS_AS(readCommit({"t", "ns", nthId(6)}, bytes), CorruptCheckpointError);
-    CHECK_THROWS_AS(readHeader({"t", "ns", nthId(6)}, bytes), CorruptCheckpointError);
-}
-
-TEST_CASE("a record of a newer format says so") {
-    std::string bytes = record(fullCommit());
-    bytes[0] = 4;
-    try {
-        readCommit(commit_key, bytes);
-        FAIL("it was read");
-    } catch (const CorruptCheckpointError& error) {
-        CHECK(error.message().find("format 4 is newer than this library's 3") != std::string::npos);
-        CHECK(error.message().find("thread 't', namespace 'ns'") != std::string::npos);
-    }
-}
-
-TEST_CASE("random bytes never crash a reader") {
-    const unsigned seed = std::random_device{}();
-    MESSAGE("seed " << seed);
-    std::mt19937 random(seed);
-    const auto upTo = [&](std::size_t most) { return std::uniform_int_distribution<std::size_t>(0, most)(random); };
-    unsigned other = 0;
-    for (int round = 0; round < 20'000; ++round) {
-        std::string bytes(upTo(200), '\0');
-        for (char& c : bytes) c = static_cast<char>(upTo(255));
-        if (!bytes.empty()) bytes[0] = 1;
-        other += !isCorrupt(bytes, round % 2 == 0);
-    }
-    CHECK(other == 0);
-
-    // Past the checksum: parts of good records in a wrong order, sealed as a writer would.
-    const std::vector<std::string> parts{value, writes_item, operations_item, metadata_item};
-    unsigned survived = 0;
-    for (int round = 0; round < 20'000; ++round) {
-        std::string item = parts[upTo(3)];
-        for (std::size_t n = upTo(3); n > 0; --n) item[upTo(item.size() - 1)] = static_cast<char>(upTo(255));
-        item.resize(1 + upTo(item.size() - 1));
-        CommitFields commit = fullCommit();
-        TaskFields task = fullTask();
-        switch (upTo(4)) {
-            case 0:
-                commit.operations = item;
-                break;
-            case 1:
-                commit.metadata = item;
-                break;
-            case 2:
-                commit.input = item;
-                break;
-            case 3:
-                commit.sends[0].payload = item;
-                break;
-            default:
-                task.interrupts[0].value = item;
-                break;
-        }
-        for (const bool is_task : {false, true}) {
-            try {
-                readAll(is_task ? record(task) : record(commit), is_task);
-                ++survived;
-            } catch (const CorruptCheckpointError&) {
-            } catch (const WrongTypeError&) {  // of readOperations: its caller names the row
-            }
-        }
-    }
-    CHECK(survived > 0);
 }
 
 TEST_CASE("more than eight parents are written as ids, and read with the namespaces that the log's own begins with") {

@@ -1,84 +1,23 @@
-#include <algorithm>
 #include <chrono>
-#include <limits>
 #include <stdexcept>
 
 #include <doctest/doctest.h>
 
 #include <stategraph/cache.hpp>
-#include <stategraph/codec_std.hpp>
 #include <stategraph/encrypted_saver.hpp>
 
 #include "checkpoint/record.hpp"
+#include "tests/history/timed_graphs.hpp"
 #include "tests/support/drivers.hpp"
 #include "tests/support/encryption.hpp"
 #include "tests/support/fixed_ids.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/moved_clock.hpp"
-#include "tests/support/recording_saver.hpp"
 
 // How long supersteps, tasks and commits took, by the log.
 using namespace graphs;
 using namespace std::chrono_literals;
-
-namespace {
-
-using Us = std::optional<std::chrono::microseconds>;
-
-struct Timed {
-    std::shared_ptr<MovedClock> clock = MovedClock::make();
-    std::shared_ptr<RecordingSaver> saver = std::make_shared<RecordingSaver>();
-
-    /// A node that takes so many microseconds, and appends its name.
-    auto takes(std::int64_t us, std::string name) const {
-        return [clock = clock, us, name](const State&) -> Update {
-            clock->pass(us);
-            return {sg::add(&State::bar, name)};
-        };
-    }
-    /// Storing a commit takes so many.
-    void storingTakes(std::int64_t us) {
-        saver->after_put = [clock = clock, us](const sg::PutRequest& request) {
-            if (!request.commits.empty()) clock->pass(us);
-        };
-    }
-    App compile(Graph& graph, sg::CompileOptions options = {}) const {
-        options.checkpointer = saver;
-        options.ids = clock;
-        return graph.compile(options);
-    }
-};
-
-/// Without values, oldest first.
-std::vector<sg::StateSnapshot<State>> historyOf(const App& app, const sg::Config& config) {
-    std::vector<sg::StateSnapshot<State>> all;
-    for (const auto& snapshot : app.getStateHistory(config, {.values = false})) all.push_back(snapshot);
-    std::reverse(all.begin(), all.end());
-    return all;
-}
-
-Graph chain(const Timed& timed) {
-    Graph graph;
-    graph.addNode("a", timed.takes(1500, "a")).addNode("b", timed.takes(700, "b"));
-    graph.addEdge(sg::START, "a").addEdge("a", "b");
-    return graph;
-}
-
-Graph fan(const Timed& timed) {
-    Graph graph;
-    graph.addNode("a", timed.takes(100, "a")).addNode("b", timed.takes(200, "b")).addNode("c", timed.takes(300, "c"));
-    graph.addEdge(sg::START, "a").addEdge(sg::START, "b").addEdge(sg::START, "c");
-    return graph;
-}
-
-const sg::TaskSnapshot& taskNamed(const sg::SnapshotData& snapshot, const std::string& name) {
-    const auto found = std::find_if(snapshot.tasks.begin(), snapshot.tasks.end(),
-                                    [&](const sg::TaskSnapshot& task) { return task.name == name; });
-    REQUIRE(found != snapshot.tasks.end());
-    return *found;
-}
-
-}  // namespace
+using namespace timed_graphs;
 
 TEST_CASE("the log says how long each superstep, its task and each commit took, however the run is driven") {
     for (const drivers::Driver& driver : drivers::all()) {
@@ -300,84 +239,6 @@ TEST_CASE("the time of a reader of events is nobody's") {
     }
 }
 
-TEST_CASE("durations do not depend on the wall clock, which the ids follow") {
-    const Timed timed;
-    Graph graph;
-    graph.addNode("a", [&](const State&) -> Update {
-        timed.clock->pass(2'000'000);
-        timed.clock->setWall(-3'600'000'000);
-        return bar("a");
-    });
-    graph.addNode("b", timed.takes(700, "b"));
-    graph.addEdge(sg::START, "a").addEdge("a", "b");
-    const App app = timed.compile(graph);
-    app.invoke(bar("in"), {.thread_id = "t"});
-    const auto all = historyOf(app, {.thread_id = "t"});
-    REQUIRE(all.size() == 4);
-    CHECK(all[2].took == 2s);
-    CHECK(all[3].took == 700us);
-    CHECK(all[3].config.checkpoint_id > all[2].config.checkpoint_id);
-    app.invoke(bar("in"), {.thread_id = "new"});
-    CHECK((app.getState({.thread_id = "new"}).created_at < MovedClock::at(0)));
-}
-
-TEST_CASE("nothing is measured that the log is not to say") {
-    SUBCASE("durations = false") {
-        const Timed timed;
-        Graph graph = chain(timed);
-        const App app = timed.compile(graph, {.durations = false});
-        const std::size_t before = timed.clock->steady_readings;
-        app.invoke(bar("in"), {.thread_id = "t"});
-        CHECK(timed.clock->steady_readings == before);
-        for (const auto& snapshot : historyOf(app, {.thread_id = "t"})) {
-            CHECK(snapshot.took == Us());
-            CHECK(snapshot.commit_took == Us());
-            for (const auto& task : snapshot.tasks) CHECK(task.took == Us());
-            CHECK(toJson(snapshot).find("took_us") == std::string::npos);
-            CHECK(toJson(snapshot).find("started_at") == std::string::npos);
-        }
-    }
-    SUBCASE("ids whose source has no steady clock") {
-        Timed timed;
-        Graph graph = fan(timed);
-        const App app = graph.compile({.checkpointer = timed.saver, .ids = FixedIds::make()});
-        std::string records;
-        timed.saver->after_put = [&](const sg::PutRequest& request) {
-            for (const auto& row : request.commits) records += row.bytes;
-            for (const auto& row : request.writes) records += row.bytes;
-        };
-        app.invoke(bar("in"), {.thread_id = "t"});
-        CHECK(records.find("pull") == std::string::npos);
-        CHECK(records.find("bar") != std::string::npos);
-        CHECK(records.find("took") == std::string::npos);
-        CHECK(records.find("attempts") == std::string::npos);
-    }
-    SUBCASE("no saver") {
-        const Timed timed;
-        Graph graph = chain(timed);
-        const App app = graph.compile({.ids = timed.clock});
-        const std::size_t before = timed.clock->steady_readings;
-        app.invoke(bar("in"));
-        CHECK(timed.clock->steady_readings == before);
-    }
-}
-
-TEST_CASE("a chain reads clocks twice a superstep, and with exit durability once") {
-    for (const auto durability : {sg::Durability::async, sg::Durability::exit}) {
-        const Timed timed;
-        Graph graph;
-        graph.addNode("n", [](const State&) -> Update { return {sg::add(&State::n, 1)}; }).addEdge(sg::START, "n");
-        graph.addConditionalEdges("n", [](const State& s) -> std::string { return s.n < 1000 ? "n" : sg::END; });
-        const App app = timed.compile(graph);
-        const std::size_t steady = timed.clock->steady_readings;
-        const std::size_t wall = timed.clock->wall_readings;
-        app.invoke(Update{sg::set(&State::foo, "x")},
-                   {.thread_id = "t", .durability = durability, .recursion_limit = 1001});
-        CHECK(timed.clock->steady_readings - steady <= (durability == sg::Durability::exit ? 1010 : 2010));
-        CHECK(timed.clock->wall_readings - wall <= 2);
-    }
-}
-
 TEST_CASE("a snapshot as JSON has durations in microseconds and beginnings as times") {
     const Timed timed;
     Graph graph = chain(timed);
@@ -412,44 +273,4 @@ TEST_CASE("durations are sealed with the rest of a record, and stay where a prun
         CHECK(kept[0].tasks.at(0).took == 700us);
         CHECK(kept[1].took == 700us);
     }
-}
-
-TEST_CASE("durations that no clock can have are shown as the longest, and begin no earlier than time does") {
-    namespace cp = sg::checkpoint;
-    const auto saver = std::make_shared<sg::MemorySaver>();
-    Graph graph;
-    graph.addNode("a", appends("a")).addNode("b", appends("b")).addEdge(sg::START, "a").addEdge("a", "b");
-    const App app = graph.compile({.checkpointer = saver, .interrupt_before = {"b"}});
-    const auto begun = app.invoke(bar("in"), {.thread_id = "t"});
-    const sg::CheckpointId at = begun.config.checkpoint_id;
-    constexpr auto most = std::numeric_limits<std::uint64_t>::max();
-    constexpr auto most_signed = std::numeric_limits<std::int64_t>::max();
-    for (const std::int64_t start : {-most_signed - 1, most_signed}) {
-        cp::TaskFields task{.node = "b",
-                            .error = "no",
-                            .took = cp::LoggedTaskTime{.start_us = start, .took_us = most_signed},
-                            .attempts = most};
-        std::string bytes;
-        cp::writeTask(at, task, bytes);
-        const sg::WriteRow row{at, "pull:b", bytes};
-        saver->putWrites({"t", ""}, at, {&row, 1}, false);
-        const sg::TaskSnapshot b = app.getState({.thread_id = "t"}).tasks.at(0);
-        CHECK(b.took == std::chrono::milliseconds(3'155'760'000'000));
-        CHECK((*b.started_at > MovedClock::at(0)) == (start > 0));
-        CHECK(b.attempts == most);
-        CHECK(toJson(app.getState({.thread_id = "t"})).find("18446744073709551615") != std::string::npos);
-    }
-    cp::CommitFields commit;
-    commit.id = sg::CheckpointId(at.high() + (1U << 16U), at.low());
-    commit.parent = commit.base = at;
-    commit.step = 2;
-    commit.took = cp::LoggedTook{.superstep_us = most, .commit_us = most};
-    std::string bytes;
-    cp::writeCommit(commit, bytes);
-    const sg::CommitRow row{commit.id, at, at, bytes};
-    saver->put({.log = {"t", ""}, .expected_head = at, .commits = {&row, 1}, .writes = {}});
-    const auto all = historyOf(app, {.thread_id = "t"});
-    CHECK(all.back().took == std::chrono::milliseconds(3'155'760'000'000));
-    CHECK(all[all.size() - 2].commit_took == std::chrono::milliseconds(3'155'760'000'000));
-    CHECK((all[all.size() - 2].tasks.at(0).started_at < MovedClock::at(0)));
 }

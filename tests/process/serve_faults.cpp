@@ -1,4 +1,6 @@
 // TIMEOUT: 180
+// This file is longer than others because the allocations that fail, the server and all that it does are one program.
+
 #include <atomic>
 #include <cerrno>
 #include <chrono>

@@ -1,6 +1,5 @@
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <latch>
 #include <thread>
 
@@ -8,6 +7,7 @@
 
 #include <stategraph/control.hpp>
 
+#include "tests/run/controlled.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
@@ -16,58 +16,7 @@ using namespace graphs;
 using namespace std::chrono_literals;
 using sg::Status;
 using sg::Unfinished;
-
-namespace {
-
-/// A gate that nodes wait at until the test opens it, whether they are stopped or not: stubborn nodes.
-class Gate {
-public:
-    void wait() {
-        std::unique_lock lock(mutex_);
-        ++waiting_;
-        changed_.notify_all();
-        changed_.wait(lock, [this] { return open_; });
-        ++left_;
-        changed_.notify_all();
-    }
-    void awaitSomebody(int number = 1) {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return waiting_ >= number; });
-    }
-    void open() {
-        const std::lock_guard lock(mutex_);
-        open_ = true;
-        changed_.notify_all();
-    }
-    void awaitLeft(int number = 1) {
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [&] { return left_ >= number; });
-    }
-
-private:
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    bool open_ = false;
-    int waiting_ = 0;
-    int left_ = 0;
-};
-
-sg::RunConfig with(std::shared_ptr<sg::RunControl> control, std::string thread = "t") {
-    sg::RunConfig config;
-    config.thread_id = thread;
-    config.control = std::move(control);
-    return config;
-}
-
-Unfinished reasonOf(const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
-    const auto all = saver->unfinishedThreads();
-    REQUIRE(all.size() == 1);
-    return all.front().reason;
-}
-
-const sg::Config thread_t{.thread_id = "t"};
-
-}  // namespace
+using namespace controlled;
 
 TEST_CASE("a stopped run ends with what is committed, and a node that looks at its token ends with it") {
     savers::onEach([](savers::Store& store) {
@@ -228,93 +177,6 @@ TEST_CASE("a run with nothing left to do is done, not drained") {
     CHECK((graph.compile().invoke({}, with(control)).status == Status::done));
 }
 
-TEST_CASE("a run that takes too long ends with timed_out and can go on") {
-    savers::onEach([](savers::Store& store) {
-        auto saver = store.open();
-        std::atomic<bool> slow{true};
-        Graph graph;
-        graph.addNode("a", appends("a")).addNode("b", [&](const State&, sg::Runtime& rt) -> Update {
-            if (slow) rt.waitFor(1min);
-            return bar("b");
-        });
-        graph.addEdge(sg::START, "a").addEdge("a", "b");
-        const auto app = graph.compile({.checkpointer = saver});
-        sg::RunConfig config = thread_t;
-        config.timeout = 50ms;
-        const auto result = app.invoke({}, config);
-        CHECK((result.status == Status::timed_out));
-        CHECK((reasonOf(saver) == Unfinished::timed_out));
-        slow = false;
-        CHECK(app.invoke(sg::RESUME, thread_t).values.bar == Strings{"a", "b"});
-    });
-}
-
-TEST_CASE("an attempt that takes too long fails with NodeTimeoutError, and the policy decides about another") {
-    std::atomic<int> calls{0};
-    auto gate = std::make_shared<Gate>();
-    Graph graph;
-    graph.addNode("a",
-                  [&calls, gate](const State& state, sg::Runtime& rt) -> Update {
-                      if (++calls == 1) {
-                          gate->wait();
-                          return bar("late" + std::to_string(state.bar.size()));
-                      }
-                      return bar("attempt" + std::to_string(rt.attempt()));
-                  },
-                  {.retry = {.max_attempts = 2, .initial_interval = 0ms, .jitter = false}, .timeout = 30ms});
-    graph.addNode("b", appends("b"));
-    graph.addEdge(sg::START, "a").addEdge("a", "b");
-    CHECK(graph.compile().invoke(bar("in")).values.bar == Strings{"in", "attempt2", "b"});
-
-    Graph once;
-    once.addNode("a",
-                 [gate](const State&, sg::Runtime& rt) -> Update {
-                     rt.waitFor(1min);
-                     return {};
-                 },
-                 {.timeout = 20ms});
-    once.addEdge(sg::START, "a");
-    try {
-        once.compile().invoke({});
-        FAIL("it did not throw");
-    } catch (const sg::NodeError& error) {
-        try {
-            std::rethrow_exception(error.original());
-        } catch (const sg::NodeTimeoutError& timeout) {
-            CHECK((timeout.kind() == sg::NodeTimeoutError::Kind::run));
-            CHECK(timeout.limit() == 20ms);
-        }
-    }
-    gate->open();
-    gate->awaitLeft();
-}
-
-TEST_CASE("an idle timeout counts from the last sign of the node") {
-    Graph graph;
-    graph.addNode("beats",
-                  [](const State&, sg::Runtime& rt) -> Update {
-                      for (int i = 0; i < 8; ++i) {
-                          std::this_thread::sleep_for(std::chrono::milliseconds(25));
-                          rt.heartbeat();
-                      }
-                      return bar("beats");
-                  },
-                  {.idle_timeout = 150ms});
-    graph.addEdge(sg::START, "beats");
-    CHECK(graph.compile().invoke({}).values.bar == Strings{"beats"});
-
-    Graph silent;
-    silent.addNode("silent",
-                   [](const State&, sg::Runtime& rt) -> Update {
-                       rt.waitFor(1min);
-                       return {};
-                   },
-                   {.idle_timeout = 20ms});
-    silent.addEdge(sg::START, "silent");
-    CHECK_THROWS_WITH_AS(silent.compile().invoke({}), doctest::Contains("gave no sign for its idle timeout of 20 ms"),
-                         sg::NodeError);
-}
-
 TEST_CASE("a control that was used already ends a run before its first node; input is kept") {
     auto saver = std::make_shared<sg::MemorySaver>();
     auto control = std::make_shared<sg::RunControl>();
@@ -463,20 +325,4 @@ TEST_CASE("a control of one run of many follows theirs, and not the other way ro
     all->requestStop();
     CHECK(drained.stopRequested());
     CHECK_FALSE(sg::RunControl(std::shared_ptr<const sg::RunControl>()).stopRequested());
-}
-
-TEST_CASE("impossible limits are refused with their place") {
-    Graph graph;
-    graph.addNode("a", appends("a"), {.timeout = 0ms}).addEdge(sg::START, "a");
-    CHECK_THROWS_WITH_AS(graph.compile(), doctest::Contains("node 'a' has a timeout below 1 ms"),
-                         sg::InvalidGraphError);
-    Graph inner;
-    inner.addNode("x", appends("x")).addEdge(sg::START, "x");
-    Graph outer;
-    outer.addNode("sub", inner.compile(), {.timeout = 10ms}).addEdge(sg::START, "sub");
-    CHECK_THROWS_WITH_AS(outer.compile(), doctest::Contains("is a subgraph and has a timeout"), sg::InvalidGraphError);
-    sg::RunConfig config;
-    config.timeout = 0ms;
-    CHECK_THROWS_WITH_AS(inner.compile().invoke({}, config), doctest::Contains("timeout is 0 ms"),
-                         sg::InvalidArgumentError);
 }

@@ -1,4 +1,3 @@
-#include <atomic>
 #include <chrono>
 #include <stdexcept>
 
@@ -7,6 +6,7 @@
 #include <stategraph/codec_std.hpp>
 #include <stategraph/json.hpp>
 
+#include "tests/run/cached_nodes.hpp"
 #include "tests/support/caches.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
@@ -14,30 +14,7 @@
 // Nodes whose results are kept for tasks with the same input.
 using namespace graphs;
 using namespace std::chrono_literals;
-
-namespace {
-
-std::shared_ptr<sg::MemoryCache> newCache() { return std::make_shared<sg::MemoryCache>(); }
-
-Update foo(std::string text) { return {sg::set(&State::foo, std::move(text))}; }
-
-// START -> a -> after; a is cached.
-Graph line(Log& log, const sg::NodeOptions& options) {
-    Graph graph;
-    graph.addNode("a", appends(log, "a"), options).addNode("after", appends(log, "after"));
-    graph.addEdge(sg::START, "a").addEdge("a", "after");
-    return graph;
-}
-
-// The updates of a run, as JSON, in order.
-Strings updatesOf(const App& app, Update input, const sg::RunConfig& config = {}) {
-    Strings seen;
-    app.stream(std::move(input), config, {.modes = {sg::StreamMode::updates}},
-               [&](const sg::StreamEvent& event) { seen.push_back(event.data.toJson()); });
-    return seen;
-}
-
-}  // namespace
+using namespace cached_nodes;
 
 TEST_CASE("a cached node runs once for an input, and its result is used by every run and thread") {
     caches::onEach([](const std::shared_ptr<sg::BaseCache>& cache, ManualClock&) {
@@ -96,95 +73,6 @@ TEST_CASE("a result is forgotten when its time is over") {
         app.invoke(foo("x"));
         CHECK(log.count("a") == 2);
     });
-}
-
-TEST_CASE("a key of one's own decides what counts as the same input") {
-    Log log;
-    const App app = line(log, {.cache = {.key = [](const State& state) { return state.foo.substr(0, 1); }}})
-                        .compile({.cache = newCache()});
-    app.invoke(foo("apple"));
-    app.invoke(foo("avocado"));
-    app.invoke(foo("banana"));
-    CHECK(log.count("a") == 2);
-}
-
-TEST_CASE("a key function that throws is a failure of its node") {
-    Log log;
-    const App app = line(log, {.cache = {.key = [](const State&) -> int { throw std::out_of_range("no key"); }}})
-                        .compile({.cache = newCache()});
-    const auto error = thrown<sg::NodeError>([&] { app.invoke(foo("x")); });
-    CHECK(error.context().node == "a");
-    CHECK(error.message() == "the cache key of node 'a' failed: no key");
-    CHECK(log.entries().empty());
-}
-
-TEST_CASE("nodes, graphs and namespaces keep their results apart") {
-    Log log;
-    const auto cache = newCache();
-    line(log, {.cache = {}}).compile({.cache = cache}).invoke(foo("x"));
-    line(log, {.cache = {.ns = "v2"}}).compile({.cache = cache}).invoke(foo("x"));
-    Graph other = line(log, {.cache = {}});
-    other.addEdge(sg::START, "after");
-    other.compile({.cache = cache}).invoke(foo("x"));
-    CHECK(log.count("a") == 3);
-    line(log, {.cache = {}}).compile({.cache = cache}).invoke(foo("x"));
-    line(log, {.cache = {.ns = "v2"}}).compile({.cache = cache}).invoke(foo("x"));
-    CHECK(log.count("a") == 3);
-    Graph pair;
-    for (const char* name : {"b", "c"}) pair.addNode(name, appends(log, name), {.cache = {}}).addEdge(sg::START, name);
-    const App app = pair.compile({.cache = cache});
-    for (int i = 0; i < 2; ++i) CHECK(app.invoke(foo("x")).values.bar == Strings{"b", "c"});
-    CHECK(log.count("b") == 1);
-    CHECK(log.count("c") == 1);
-}
-
-TEST_CASE("the payload of a Send is the key, also within one superstep's later runs") {
-    Log log;
-    Graph graph;
-    graph.addNode(
-        "split",
-        [](const State& state) -> Command {
-            Command command;
-            for (int i = 0; i < state.n; ++i) command.go_to.add(sg::Send("w", i % 2));
-            return command;
-        },
-        leadsTo({"w"}));
-    graph.addNode("w",
-                  [&log](const int& number) -> Update {
-                      log.add(std::to_string(number));
-                      return bar(std::to_string(number));
-                  },
-                  {.cache = {}});
-    graph.addEdge(sg::START, "split");
-    const App app = graph.compile({.cache = newCache()});
-    CHECK(app.invoke({sg::add(&State::n, 2)}, {.max_concurrency = 1}).values.bar == Strings{"0", "1"});
-    CHECK(app.invoke({sg::add(&State::n, 4)}).values.bar == Strings{"0", "1", "0", "1"});
-    CHECK(log.takeSorted() == Strings{"0", "1"});
-}
-
-TEST_CASE("of a node that takes a part of the state only that part counts") {
-    struct Part {
-        std::string foo = {};
-        static constexpr auto channels() { return sg::channels(sg::channel("foo", &Part::foo)); }
-    };
-    Log log;
-    for (const bool with_key : {false, true}) {
-        sg::CachePolicy policy;
-        if (with_key) policy.key = [](const Part& part) { return part.foo; };
-        Graph graph;
-        graph.addNode("a",
-                      [&log](const Part& part) -> Update {
-                          log.add(part.foo);
-                          return bar(part.foo);
-                      },
-                      {.cache = policy});
-        graph.addEdge(sg::START, "a");
-        const App app = graph.compile({.cache = newCache()});
-        app.invoke({sg::set(&State::foo, "x"), sg::add(&State::n, 1)});
-        CHECK(app.invoke({sg::set(&State::foo, "x"), sg::add(&State::n, 2)}).values.bar == Strings{"x"});
-        app.invoke(foo("y"));
-        CHECK(log.take() == Strings{"x", "y"});
-    }
 }
 
 TEST_CASE("where a Command leads is part of the result, Sends too; routers are asked each time") {
@@ -306,90 +194,6 @@ TEST_CASE("a message that the node left without an id gets another one with each
     CHECK(log.count("say") == 1);
 }
 
-TEST_CASE("a damaged entry counts as none, is removed, and is made anew") {
-    Log log;
-    const auto cache = std::make_shared<caches::MeddlingCache>();
-    const App app = line(log, {.cache = {}}).compile({.cache = cache});
-    app.invoke(foo("x"));
-    REQUIRE(cache->entries().size() == 1);
-    const auto damages = {+[](std::string& value) { value.back() = static_cast<char>(value.back() ^ 1); },
-                          +[](std::string& value) { value.resize(value.size() / 2); },
-                          +[](std::string& value) { value.clear(); }, +[](std::string& value) { value += "more"; },
-                          +[](std::string& value) { value.assign(100, '\xFF'); }};
-    int runs = 1;
-    for (const auto damage : damages) {
-        CAPTURE(runs);
-        cache->damage = damage;
-        CHECK(app.invoke(foo("x")).values.bar == Strings{"a", "after"});
-        CHECK(log.count("a") == static_cast<std::size_t>(++runs));
-        CHECK(cache->removed() == runs - 1);
-        cache->damage = nullptr;
-        app.invoke(foo("x"));
-        CHECK(log.count("a") == static_cast<std::size_t>(runs));
-    }
-}
-
-TEST_CASE("no byte of an entry can be changed without its being found out") {
-    Log log;
-    const auto cache = std::make_shared<caches::MeddlingCache>();
-    const App app = line(log, {.cache = {}}).compile({.cache = cache});
-    app.invoke(foo("x"));
-    const std::size_t size = cache->entries().front().value.size();
-    static std::size_t at = 0;
-    for (at = 0; at < size; ++at) {
-        cache->damage = [](std::string& value) { value[at] = static_cast<char>(value[at] ^ 0x10); };
-        REQUIRE(app.invoke(foo("x")).values.bar == Strings{"a", "after"});
-        REQUIRE(log.count("a") == at + 2);
-    }
-}
-
-TEST_CASE("an entry of another input under the same hash is not taken") {
-    Log log;
-    const auto cache = std::make_shared<caches::MeddlingCache>();
-    const App app =
-        line(log, {.cache = {.key = [](const State& state) { return state.foo; }}}).compile({.cache = cache});
-    app.invoke(foo("x"));
-    app.invoke(foo("y"));
-    const auto entries = cache->entries();
-    REQUIRE(entries.size() == 2);
-    cache->set(entries[0].ns, entries[0].key, entries[1].value, {});  // as if x's hash were y's
-    app.invoke(foo("x"));
-    CHECK(log.count("a") == 3);
-}
-
-TEST_CASE("a cache that fails never fails a run") {
-    Log log;
-    const auto cache = std::make_shared<caches::MeddlingCache>();
-    const App app = line(log, {.cache = {}}).compile({.cache = cache});
-    cache->fails = true;
-    for (int i = 0; i < 2; ++i) CHECK(app.invoke(foo("x")).values.bar == Strings{"a", "after"});
-    CHECK(log.count("a") == 2);
-}
-
-TEST_CASE("an entry that leads to a node which is gone, or takes another payload now, counts as none") {
-    Log log;
-    const auto cache = newCache();
-    const auto make = [&](bool sends_text) {
-        Graph graph;
-        graph.addNode("a",
-                      [&log, sends_text](const State&) -> Command {
-                          log.add("a");
-                          return {.go_to = {sends_text ? sg::Send("w", "seven") : sg::Send("w", 7)}};
-                      },
-                      {.cache = {}, .ends = {"w"}});
-        if (sends_text) {
-            graph.addNode("w", [](const std::string& text) -> Update { return bar(text); });
-        } else {
-            graph.addNode("w", [](const int& number) -> Update { return bar(std::to_string(number)); });
-        }
-        graph.addEdge(sg::START, "a");
-        return graph.compile({.cache = cache});
-    };
-    CHECK(make(false).invoke(foo("x")).values.bar == Strings{"7"});
-    CHECK(make(true).invoke(foo("x")).values.bar == Strings{"seven"});
-    CHECK(log.count("a") == 2);
-}
-
 TEST_CASE("clearCache forgets the nodes that it names, or all") {
     caches::onEach([](const std::shared_ptr<sg::BaseCache>& cache, ManualClock&) {
         Log log;
@@ -448,30 +252,6 @@ TEST_CASE("a subgraph is cached as a node, and nodes inside it use the cache of 
     outer.addNode("sub", inner.compile({.cache = own})).addEdge(sg::START, "sub");
     outer.compile({.cache = newCache()}).invoke(foo("x"));
     CHECK(own->entries() == 1);
-}
-
-TEST_CASE("the key of a subgraph takes the state around it") {
-    Log log;
-    Graph inner;
-    inner.addNode("in", appends(log, "in")).addEdge(sg::START, "in");
-    Graph graph;
-    graph.addNode("sub", inner.compile(), {.cache = {.key = [](const State& state) { return state.n; }}})
-        .addEdge(sg::START, "sub");
-    const App app = graph.compile({.cache = newCache()});
-    app.invoke(foo("x"));
-    app.invoke(foo("y"));
-    CHECK(log.count("in") == 1);
-}
-
-TEST_CASE("a key that takes something else than the node, and an impossible time, are faults of the graph") {
-    Log log;
-    const auto faults = [&](const sg::NodeOptions& options) {
-        return thrown<sg::InvalidGraphError>([&] { line(log, options).compile(); }).faults();
-    };
-    CHECK(faults({.cache = {.key = [](const int& n) { return n; }, .ttl = 0ms}}) ==
-          Strings{"node 'a': cache.ttl is 0 ms, but must be at least 1 ms",
-                  "node 'a': cache.key takes another type than the node; let it take what the node takes"});
-    line(log, {.cache = {.ttl = 0ms, .use = sg::CacheUse::off}}).compile();
 }
 
 TEST_CASE("a graph over JSON is cached too, by its channels, by a payload, and by a key of its own") {

@@ -37,6 +37,6 @@ inline std::vector<std::string> wrongInIndex(stategraph::BaseCheckpointSaver& sa
             wrong.push_back(head.thread_id + " is " + status + ", and the index says " + toString(outlook.status));
         if (thread && outlook.due != thread->wake_at) wrong.push_back(head.thread_id + " wakes at another time");
     }
-    for (const auto& [thread_id, outlook] : indexed) wrong.push_back(thread_id + " is gone, and in the index");
+    for (const auto& [name, outlook] : indexed) wrong.push_back(name + " is gone, and in the index");
     return wrong;
 }

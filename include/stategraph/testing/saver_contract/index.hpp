@@ -237,6 +237,7 @@ TEST_CASE_TEMPLATE_DEFINE("a request is refused unless the pending writes that i
     CHECK(tuple->writes[0].bytes == "bytes");
 }
 
+// It is longer than other cases because each kind of call may come after each other, and all are compared at the end.
 TEST_CASE_TEMPLATE_DEFINE("an index of threads agrees with what was put, in any order of calls", Factory,
                           saver_index_order) {
     constexpr std::uint64_t seed = 20261124;

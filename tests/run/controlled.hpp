@@ -1,0 +1,66 @@
+#pragma once
+#include <condition_variable>
+
+#include <doctest/doctest.h>
+
+#include <stategraph/control.hpp>
+
+#include "tests/support/graphs.hpp"
+
+// Runs with a control, and a gate for their nodes.
+namespace controlled {
+
+using namespace graphs;
+using namespace std::chrono_literals;
+using sg::Status;
+using sg::Unfinished;
+
+/// A gate that nodes wait at until the test opens it, whether they are stopped or not: stubborn nodes.
+class Gate {
+public:
+    void wait() {
+        std::unique_lock lock(mutex_);
+        ++waiting_;
+        changed_.notify_all();
+        changed_.wait(lock, [this] { return open_; });
+        ++left_;
+        changed_.notify_all();
+    }
+    void awaitSomebody(int number = 1) {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return waiting_ >= number; });
+    }
+    void open() {
+        const std::lock_guard lock(mutex_);
+        open_ = true;
+        changed_.notify_all();
+    }
+    void awaitLeft(int number = 1) {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return left_ >= number; });
+    }
+
+private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool open_ = false;
+    int waiting_ = 0;
+    int left_ = 0;
+};
+
+inline sg::RunConfig with(std::shared_ptr<sg::RunControl> control, std::string thread = "t") {
+    sg::RunConfig config;
+    config.thread_id = thread;
+    config.control = std::move(control);
+    return config;
+}
+
+inline Unfinished reasonOf(const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
+    const auto all = saver->unfinishedThreads();
+    REQUIRE(all.size() == 1);
+    return all.front().reason;
+}
+
+inline const sg::Config thread_t{.thread_id = "t"};
+
+}  // namespace controlled

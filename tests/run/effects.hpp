@@ -1,0 +1,34 @@
+#pragma once
+#include <chrono>
+
+#include <doctest/doctest.h>
+
+#include "tests/support/graphs.hpp"
+
+// A graph whose node has an effect.
+namespace effects {
+
+using namespace graphs;
+using namespace std::chrono_literals;
+
+/// Stands for a process that dies: thrown where nothing catches it but the test.
+struct Killed {};
+
+/// START -> pay: pays once, then does what the test wants.
+template <class F>
+App payer(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, F node, const sg::NodeOptions& options = {}) {
+    Graph graph;
+    graph.addNode("pay", node, options).addEdge(sg::START, "pay");
+    return graph.compile({.checkpointer = saver});
+}
+
+inline sg::NodeOptions retries(int attempts) {
+    return {.retry = {.max_attempts = attempts,
+                      .initial_interval = 0ms,
+                      .jitter = false,
+                      .retry_on = [](const std::exception_ptr&) { return true; }}};
+}
+
+inline const sg::RunConfig T{.thread_id = "t"};
+
+}  // namespace effects
