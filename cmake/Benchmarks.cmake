@@ -13,7 +13,12 @@ endif()
 add_library(stategraph_bench_support OBJECT ${STATEGRAPH_BENCHMARK_SUPPORT})
 stategraph_own(stategraph_bench_support)
 target_link_libraries(stategraph_bench_support PUBLIC stategraph_workflow stategraph stategraph_rocksdb RocksDB::rocksdb-shared benchmark::benchmark)
-target_compile_definitions(stategraph_bench_support PUBLIC STATEGRAPH_HAS_SQLITE=$<BOOL:${STATEGRAPH_WITH_SQLITE}>)
+target_compile_definitions(
+  stategraph_bench_support PUBLIC STATEGRAPH_HAS_SQLITE=$<BOOL:${STATEGRAPH_WITH_SQLITE}>
+                                  STATEGRAPH_HAS_POSTGRES=$<BOOL:${STATEGRAPH_WITH_POSTGRES}>)
+if(STATEGRAPH_WITH_POSTGRES)
+  target_link_libraries(stategraph_bench_support PUBLIC stategraph_postgres PostgreSQL::PostgreSQL)
+endif()
 if(STATEGRAPH_WITH_SQLITE)
   target_link_libraries(stategraph_bench_support PUBLIC stategraph_sqlite SQLite::SQLite3)
 endif()

@@ -6,20 +6,26 @@
 #if STATEGRAPH_HAS_SQLITE
 #include <stategraph/sqlite_saver.hpp>
 #endif
+#if STATEGRAPH_HAS_POSTGRES
+#include <stategraph/postgres_saver.hpp>
+#endif
 
+#include "benchmarks/support/bare_postgres.hpp"
 #include "benchmarks/support/temp_folder.hpp"
 
 namespace bench {
 
-enum class Store { none, memory, rocksdb, sqlite };
+enum class Store { none, memory, rocksdb, sqlite, postgres };
 inline const char* toString(Store store) {
-    return store == Store::none     ? "no_saver"
-           : store == Store::memory ? "memory"
-           : store == Store::sqlite ? "sqlite"
-                                    : "rocksdb";
+    return store == Store::none       ? "no_saver"
+           : store == Store::memory   ? "memory"
+           : store == Store::sqlite   ? "sqlite"
+           : store == Store::postgres ? "postgres"
+                                      : "rocksdb";
 }
 
-/// An empty saver with what it needs; the folder goes after the saver.
+/// An empty saver with what it needs; the folder goes after the saver. On PostgreSQL all have one schema, in which the
+/// threads of an earlier one are deleted.
 struct FreshSaver {
     explicit FreshSaver(Store kind) : store(kind) {
         if (store == Store::memory) saver = std::make_shared<stategraph::MemorySaver>();
@@ -27,6 +33,16 @@ struct FreshSaver {
         if (store == Store::sqlite) {
             folder = std::make_unique<TempFolder>();
             saver = std::make_shared<stategraph::SqliteSaver>(folder->path() + "/threads.db");
+        }
+#endif
+#if STATEGRAPH_HAS_POSTGRES
+        if (store == Store::postgres)
+            saver = std::make_shared<stategraph::PostgresSaver>(
+                postgresConninfo(),
+                stategraph::PostgresSaverOptions{.schema = "stategraph_bench", .set_up = true, .connections_max = 16});
+        if (store == Store::postgres) {
+            for (const auto& head : saver->list({.checkpoint_ns = "", .heads = true}))
+                saver->deleteThread(head.thread_id);
         }
 #endif
         if (store == Store::rocksdb) {

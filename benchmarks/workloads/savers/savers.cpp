@@ -1,8 +1,9 @@
-// A superstep with a saver: the loop of the workload superstep, stored in memory, on RocksDB and on SQLite; and many
-// threads that all want fsync.
+// A superstep with a saver: the loop of the workload superstep, stored in memory, on RocksDB, on SQLite and, if
+// STATEGRAPH_BENCH_POSTGRES names a server, on PostgreSQL; and many threads that all want fsync.
 #include <algorithm>
 #include <thread>
 
+#include "benchmarks/support/bare_postgres.hpp"
 #include "benchmarks/support/bare_rocksdb.hpp"
 #include "benchmarks/support/bare_sqlite.hpp"
 #include "benchmarks/support/counter.hpp"
@@ -160,6 +161,46 @@ void registerSqlite() {
 void registerSqlite() {}
 #endif
 
+#if STATEGRAPH_HAS_POSTGRES
+/// One INSERT of a row for each superstep's.
+void bareStatements(benchmark::State& state, bool sync, int steps) {
+    const auto rows = rowsOfRun(steps);
+    BarePostgres bare(sync);
+    std::uint64_t number = 0;
+    std::size_t thread = 0;
+    for (auto _ : state) {
+        const std::string id = "t" + std::to_string(thread++);
+        for (const auto& row : rows) bare.write(id, keyOf("", number++).substr(3), row);
+    }
+    state.counters["items"] = steps;
+    state.counters["row_bytes"] = static_cast<double>(rows.back().size());
+}
+
+void registerPostgres() {
+    if (postgresConninfo().empty()) return;
+    const int steps = 1000;
+    const int sync_steps = quick() ? 20 : 200;
+    add("savers/postgres_async", 1000, [](benchmark::State& state) {
+        loop(state, Store::postgres, sg::Durability::async, steps);
+    })->UseRealTime();
+    addFloor("savers/postgres_async", 1000, [](benchmark::State& state) {
+        bareStatements(state, false, steps);
+    })->UseRealTime();
+    add("savers/postgres_sync", 200, [=](benchmark::State& state) {
+        loop(state, Store::postgres, sg::Durability::sync, sync_steps);
+    })->UseRealTime();
+    addFloor("savers/postgres_sync", 200, [=](benchmark::State& state) {
+        bareStatements(state, true, sync_steps);
+    })->UseRealTime();
+    for (const std::size_t writers : {1, 16}) {
+        once(add("savers/postgres_group", writers,
+                 [=](benchmark::State& state) { groupCommit(state, Store::postgres, writers, sync_steps); }));
+    }
+}
+#else
+void registerPostgres() {}
+#endif
+
 }  // namespace
 
 void registerCases() {
@@ -184,6 +225,7 @@ void registerCases() {
                       [=](benchmark::State& state) { bareGroupCommit(state, writers, sync_steps); }));
     }
     registerSqlite();
+    registerPostgres();
 }
 
 }  // namespace bench

@@ -13,9 +13,9 @@
 namespace stategraph::inspect {
 
 struct CommandOptions {
-    /// Opens what `--store` names, for reading or for writing too; null: a file of SQLite's, where the library was
-    /// built with it, or a folder of RocksDB's, which a command that writes can open only while no other process has it
-    /// open.
+    /// Opens what `--store` names, for reading or for writing too; null: a file of SQLite's or a database of
+    /// PostgreSQL's, where the library was built with these, or a folder of RocksDB's, which a command that writes can
+    /// open only while no other process has it open.
     std::function<std::shared_ptr<BaseCheckpointSaver>(const std::string& store, bool for_writing)> open = {};
     /// What `--store` is without that option; empty: the folder `checkpoints`, or this one if it is a database.
     std::string store = {};

@@ -251,3 +251,23 @@ TEST_CASE("a server that is gone is a SaverError with its address, and one that 
     restarted.get();
     checkLine(*patient, 4);
 }
+
+TEST_CASE("a child of a fork is refused its parent's connections, and leaves them whole") {
+    const Schema schema;
+    auto saver = schema.open();
+    putLine(*saver, {"t"}, 1);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const bool refuses =
+            has(postgresError([&] { (void)saver->getTuple({.log = {"t"}}); }), "this is a fork of it; open it anew") &&
+            has(postgresError([&] { putOne(*saver, {"t"}, nthId(1), makeCommit(2, 1)); }), "this is a fork of it");
+        saver.reset();
+        ::_exit(refuses ? 0 : 1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+    CHECK_NOTHROW(putOne(*saver, {"t"}, nthId(1), makeCommit(2, 1)));
+    checkLine(*saver, 2);
+}
