@@ -111,7 +111,8 @@ constexpr const char* delete_rows_sql =
 constexpr const char* copy_thread_sql = R"(
 WITH t AS MATERIALIZED (SELECT EXISTS (SELECT FROM {S}.logs WHERE thread = $2) AS is_taken),
 n AS (INSERT INTO {S}.logs (thread, ns, status, since, due)
-    SELECT $2, o.ns, o.status, o.since, o.due FROM t, {S}.logs o WHERE NOT t.is_taken AND o.thread = $1 RETURNING log, ns),
+    SELECT $2, o.ns, o.status, o.since, o.due FROM t, {S}.logs o WHERE NOT t.is_taken AND o.thread = $1
+    RETURNING log, ns),
 m AS MATERIALIZED (SELECT o.log AS old, n.log AS new FROM n JOIN {S}.logs o ON o.thread = $1 AND o.ns = n.ns),
 c AS (INSERT INTO {S}.commits (log, prev, id, parent, base, bytes)
     SELECT m.new, c.prev, c.id, c.parent, c.base, c.bytes FROM m JOIN {S}.commits c ON c.log = m.old),
@@ -143,6 +144,7 @@ std::string sweepSql() {
 
 }  // namespace
 
+// One table of statements with the types of their parameters; that makes it longer than other functions.
 PostgresStatements::PostgresStatements(const std::string& schema) {
     const std::string quoted = quotedName(schema);
     const auto make = [&](const char* name, std::string_view sql, std::vector<Oid> types) {
