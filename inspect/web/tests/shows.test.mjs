@@ -82,6 +82,7 @@ describe('a program that shows its threads', () => {
     await page.evaluate(() => (location.hash = '#/t/done//'));
     await page.locator('.row .idle', { hasText: '3 h idle' }).waitFor();
     assert.equal(await page.locator('.row .idle:not(:empty)').count(), 1);
+    await page.unrouteAll({ behavior: 'ignoreErrors' }); // the page may just be reading it again
     await close(page);
   });
 
@@ -196,10 +197,11 @@ describe('a program that shows its threads', () => {
   test('a link shows the same view again, also in a tab that has the key from before', async () => {
     const page = await open(browser, server, '/t/forked//?view=diff');
     await page.locator('.row[data-step="2"]').click();
-    await page.locator('.changes').waitFor();
+    await page.locator('.changes', { hasText: 'bread costs 5' }).waitFor(); // and no longer those of the newest one
     const [address, shown] = [page.url(), await page.locator('#view').innerText()];
     await page.reload();
     await page.locator('.changes').waitFor();
+    await page.locator('.row.selected[data-step="2"]').waitFor();
     assert.equal(page.url(), address);
     assert.equal(await page.locator('#view').innerText(), shown);
     assert.equal(await page.locator('.row.selected').getAttribute('data-step'), '2');
