@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { get, path } from './api.js';
 import { go, href, route } from './route.js';
 import { clock, duration, namesOf, visible } from './text.js';
-import { Problem, Text, Wait } from './ui.js';
+import { Problem, Text, useDraft, Wait } from './ui.js';
 
 // Two threads beside each other: their newest branches, aligned by what was due, and the first difference.
 const most = 2000;
@@ -57,6 +57,8 @@ const isSame = ([left, right]) => left && right && nameOf(left) === nameOf(right
 
 export function Compare() {
   const { thread, other } = route.value;
+  const [left, typeLeft] = useDraft(thread);
+  const [right, typeRight] = useDraft(other);
   const [state, setState] = useState({});
   useEffect(() => {
     setState({});
@@ -84,9 +86,8 @@ export function Compare() {
   return html`<main class="list" id="main"><h1>Two threads</h1>
     <form class="filters" onSubmit=${(event) => {
       event.preventDefault();
-      const given = new FormData(event.target);
-      go({ page: 'compare', thread: given.get('left'), other: given.get('right') });
-    }}><label>Thread <input name="left" value=${thread} required /></label><label>and <input name="right" value=${other} required /></label><button type="submit">Compare</button></form>
+      go({ page: 'compare', thread: left, other: right });
+    }}><label>Thread <input value=${left} onInput=${typeLeft} required /></label><label>and <input value=${right} onInput=${typeRight} required /></label><button type="submit">Compare</button></form>
     <${Problem} error=${error} />
     ${!pairs && !error && html`<${Wait} />`}
     ${pairs && html`<p>${first < 0 ? 'Both took the same way.' : html`Their ways part at step ${(pairs[first][0] ?? pairs[first][1]).step}. <button onClick=${() => document.getElementById(`pair-${first}`)?.scrollIntoView({ block: 'center' })}>First difference</button>`}

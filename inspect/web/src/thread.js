@@ -11,7 +11,7 @@ import { Sizes } from './sizes.js';
 import { Blame, Tasks, Why } from './tasks.js';
 import { clock, duration } from './text.js';
 import { Timeline } from './timeline.js';
-import { AsJson, Problem, Text, useAnswer, Wait } from './ui.js';
+import { AsJson, Problem, Text, useAnswer, useDraft, Wait } from './ui.js';
 import { Values } from './values.js';
 
 // One thread: its timeline, the graph, and a checkpoint in several views.
@@ -95,12 +95,13 @@ function turnTab(event, view, show) {
 }
 
 function CompareWith({ place, thread, log }) {
+  const [typed, type] = useDraft(place.query.with ?? '');
   return html`<form class="filters" onSubmit=${(event) => {
     event.preventDefault();
-    const given = new FormData(event.target).get('with').trim();
+    const given = typed.trim();
     const step = /^\d+$/.test(given) && log.checkpoints.find((row) => row.step === Number(given));
     if (given) go({ ...place, query: { ...place.query, with: step ? step.checkpoint_id : given } });
-  }}><label>Compare with <input name="with" placeholder="step, id or THREAD@id" value=${place.query.with ?? ''} /></label><button type="submit">Compare</button>
+  }}><label>Compare with <input placeholder="step, id or THREAD@id" value=${typed} onInput=${type} /></label><button type="submit">Compare</button>
     <label>or with thread <input name="other" placeholder="name" onChange=${(event) => event.target.value && go({ page: 'compare', thread, other: event.target.value })} /></label></form>`;
 }
 

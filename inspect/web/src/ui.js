@@ -74,3 +74,10 @@ export function GraphChoice({ graph, onGraph }) {
   if (names.length < 2) return null;
   return html`<label>Graph <select value=${graph} onChange=${(event) => onGraph(event.target.value)}><option value="">choose one</option>${names.map((name) => html`<option value=${name}>${visible(name)}</option>`)}</select></label>`;
 }
+
+/** What is typed into an input that begins with `value`. It stays while the page is drawn anew, until `value` is another. */
+export function useDraft(value) {
+  const [draft, setDraft] = useState(value);
+  useEffect(() => setDraft(value), [value]);
+  return [draft, (event) => setDraft(event.target.value)];
+}

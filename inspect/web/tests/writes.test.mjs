@@ -101,6 +101,17 @@ describe('a program that lets the page write', () => {
     await close(page);
   });
 
+  test('what is typed stays while a page shows what is new', async () => {
+    await server.api('threads/typed/run', { input: { customer: 'Typed', items: ['tea'] } });
+    const page = await open(browser, server, '/t/typed//?view=diff');
+    await page.getByLabel('Compare with').fill('0');
+    const before = await rowsOf(page).count();
+    await server.api('threads/typed/run', { answers: [{ key: 'approve', value: 'yes' }] });
+    await page.waitForFunction((count) => document.querySelectorAll('.timeline .row:not([hidden])').length > count, before);
+    assert.equal(await page.getByLabel('Compare with').inputValue(), '0');
+    await close(page);
+  });
+
   test('lists change by themselves, and a page asks nothing while nothing happens', async () => {
     const [page, inbox] = [await open(browser, server), await open(browser, server, '/questions')];
     await page.waitForSelector('table.threads');
