@@ -52,8 +52,8 @@ asio::awaitable<bool> write(std::shared_ptr<Shared> shared, std::shared_ptr<Sock
 }
 
 asio::awaitable<bool> writeHead(std::shared_ptr<Shared> shared, std::shared_ptr<Socket> socket, const Answer& answer) {
-    http::response<http::empty_body> head(answer.base());
-    http::response_serializer<http::empty_body> serializer(head);
+    // Of the answer itself: Beast's copy of a message leaks if it runs out of memory midway.
+    http::response_serializer<Answer::body_type> serializer(answer);
     socket->expires_after(shared->options.write_timeout);
     auto [error, size] = co_await http::async_write_header(*socket, serializer, asio::as_tuple(asio::use_awaitable));
     socket->expires_never();

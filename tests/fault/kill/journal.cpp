@@ -6,13 +6,29 @@
 #include <cerrno>
 #include <chrono>
 #include <fstream>
+#include <iterator>
 #include <sstream>
+#include <string>
 #include <system_error>
 
 namespace fault {
 
-Journal::Journal(const std::filesystem::path& file, std::uint64_t seed)
-    : file_(::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644)), seed_(seed) {
+namespace {
+
+// A process that was killed while it wrote a line left a part of it, which is no note.
+void dropTornLine(const std::filesystem::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    if (!in) return;
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    const std::size_t whole = text.rfind('\n') + 1;  // 0: there is none
+    if (whole < text.size()) std::filesystem::resize_file(file, whole);
+}
+
+}  // namespace
+
+Journal::Journal(const std::filesystem::path& file, std::uint64_t seed) : seed_(seed) {
+    dropTornLine(file);
+    file_ = ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
     if (file_ < 0) throw std::system_error(errno, std::generic_category(), "cannot open " + file.string());
 }
 
