@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -78,7 +79,10 @@ public:
 
     void put(const sg::PutRequest& request) override {
         sg::PutRequest other = request;
-        other.outlook = say_(request);
+        {
+            const std::lock_guard lock(mutex_);  // tasks of a superstep store at the same time
+            other.outlook = say_(request);
+        }
         inner_.put(other);
     }
     std::optional<sg::CheckpointTuple> getTuple(const sg::TupleQuery& query) override { return inner_.getTuple(query); }
@@ -89,6 +93,7 @@ public:
 
 private:
     sg::BaseCheckpointSaver& inner_;
+    std::mutex mutex_;
     Say say_;
 };
 

@@ -1,5 +1,6 @@
 #include <chrono>
 #include <limits>
+#include <mutex>
 
 #include <doctest/doctest.h>
 
@@ -58,7 +59,9 @@ TEST_CASE("nothing is measured that the log is not to say") {
         Graph graph = fan(timed);
         const App app = graph.compile({.checkpointer = timed.saver, .ids = FixedIds::make()});
         std::string records;
+        std::mutex mutex;  // tasks of a superstep store at the same time
         timed.saver->after_put = [&](const sg::PutRequest& request) {
+            const std::lock_guard lock(mutex);
             for (const auto& row : request.commits) records += row.bytes;
             for (const auto& row : request.writes) records += row.bytes;
         };
