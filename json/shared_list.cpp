@@ -60,19 +60,23 @@ void JsonNodes::append(SharedJson& list, const std::vector<SharedJson*>& written
 
 void JsonNodes::appendValues(json::array& items, const std::vector<SharedJson*>& written, std::size_t more) {
     std::vector<json::value> copies;  // of what others have
-    for (const SharedJson* each : written) {
-        if (!canMove(*each)) copies.push_back(each->toValue());
+    copies.reserve(written.size());
+    std::vector<json::value*> values;
+    values.reserve(written.size());
+    // Each is asked once: another thread may drop the last other reference meanwhile.
+    for (SharedJson* each : written) {
+        if (!canMove(*each)) {
+            values.push_back(&copies.emplace_back(each->toValue()));
+        } else {
+            values.push_back(each->node_ == nullptr ? &each->value_ : &static_cast<JsonValueNode*>(each->node_)->value);
+        }
     }
     items.reserve(items.size() + more);  // nothing can fail after this
-    auto copy = copies.begin();
-    for (SharedJson* each : written) {
-        json::value& value = !canMove(*each)          ? *copy++
-                             : each->node_ == nullptr ? each->value_
-                                                      : static_cast<JsonValueNode*>(each->node_)->value;
-        if (json::array* list = value.if_array()) {
+    for (json::value* value : values) {
+        if (json::array* list = value->if_array()) {
             for (json::value& item : *list) items.push_back(std::move(item));
         } else {
-            items.push_back(std::move(value));
+            items.push_back(std::move(*value));
         }
     }
 }

@@ -15,7 +15,12 @@ JsonState::JsonState(const JsonSchema& schema, const json::object& values) {
     for (const auto& entry : values) layout->assign(*this, std::string_view(entry.key()), entry.value());
 }
 
-const json::value* JsonState::find(std::string_view channel) const noexcept {
+bool JsonState::has(std::string_view channel) const noexcept {
+    const detail::ChannelSpec* spec = layout_ != nullptr ? layout_->schema.find(channel) : nullptr;
+    return spec != nullptr && slots_[spec->index].set;
+}
+
+const json::value* JsonState::find(std::string_view channel) const {
     if (layout_ == nullptr) return nullptr;
     const detail::ChannelSpec* spec = layout_->schema.find(channel);
     if (spec == nullptr || !slots_[spec->index].set) return nullptr;

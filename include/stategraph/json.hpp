@@ -183,9 +183,9 @@ public:
     /// (an unknown channel).
     explicit JsonState(const JsonSchema& schema, const boost::json::object& values = {});
 
-    bool has(std::string_view channel) const noexcept { return find(channel) != nullptr; }
-    /// Null if there is no such channel or it is unset.
-    const boost::json::value* find(std::string_view channel) const noexcept;
+    bool has(std::string_view channel) const noexcept;
+    /// Null if there is no such channel or it is unset. Cost: that of SharedJson::get.
+    const boost::json::value* find(std::string_view channel) const;
     /// Errors: InvalidArgumentError if there is no such channel or it is unset.
     const boost::json::value& at(std::string_view channel) const;
     /// null where the channel is unset. Errors: InvalidArgumentError if there is no such channel.

@@ -33,7 +33,8 @@ struct CommitRow {
     CheckpointId base;
     std::string_view bytes;
     /// Where a large commit's bytes are, for a saver that would copy them: it may take the string over instead, once
-    /// nothing of its `put` can fail any more, if the string still is what `bytes` points at. Null: it may not.
+    /// nothing of its `put` can fail any more, if the string still is what `bytes` points at. Null: it may not. A saver
+    /// around another one that reads `bytes` after the inner `put` passes null on.
     std::string* buffer = nullptr;
 };
 

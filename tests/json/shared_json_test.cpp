@@ -1,7 +1,9 @@
 #include <stategraph/shared_json.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
+#include <memory>
 #include <sstream>
 #include <thread>
 #include <vector>
@@ -13,12 +15,15 @@
 #include <stategraph/memory_saver.hpp>
 #include <stategraph/value.hpp>
 
+#include "json/json_node.hpp"
+
 // JSON values whose copies are pointers.
 namespace sg = stategraph;
 namespace json = boost::json;
 using sg::JsonReducer;
 using sg::JsonState;
 using sg::SharedJson;
+using sg::detail::JsonNodes;
 using Update = sg::Update<JsonState>;
 
 namespace {
@@ -302,4 +307,32 @@ TEST_CASE("several threads may copy, read, take apart, encode and drop the same 
     }
     for (std::thread& thread : threads) thread.join();
     CHECK(wrong == 0);
+}
+
+TEST_CASE("a value that loses its other owner while it is appended is in its place") {
+    const auto named = [](const char* name, int items) {
+        return sg::SharedJson(
+            json::value{{"name", name}, {"items", json::array(items, "a text of more than fourteen bytes")}});
+    };
+    for (int round = 0; round < 20; ++round) {
+        sg::SharedJson list(json::value{1});
+        const sg::SharedJson before = list;
+        sg::SharedJson first = named("first", 0);
+        const sg::SharedJson first_again = first;
+        JsonNodes::append(list, {&first});
+        (void)list.get();  // from now on it is one value, into which shared ones are copied
+        sg::SharedJson dropped = named("dropped", 0);
+        auto other = std::make_unique<sg::SharedJson>(dropped);
+        sg::SharedJson kept = named("kept", 20'000);
+        const sg::SharedJson kept_again = kept;
+        std::thread reader([&] {
+            std::this_thread::sleep_for(std::chrono::microseconds(50 * round));
+            other.reset();
+        });
+        JsonNodes::append(list, {&dropped, &kept});
+        reader.join();
+        REQUIRE(list.size() == 4);
+        CHECK(list.at(2).at("name") == sg::SharedJson(json::value("dropped")));
+        CHECK(list.at(3).at("name") == sg::SharedJson(json::value("kept")));
+    }
 }
