@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { close, launch, open, rowsOf, Server } from './support.mjs';
+import { close, eventually, launch, open, rowsOf, Server } from './support.mjs';
 
 // Long threads and large states, from a store that is only read. Times are printed and not asserted.
 
@@ -55,7 +55,7 @@ describe('a store that is only read', () => {
     t.diagnostic(`first view ${first.toFixed(0)} ms, ${longest(opening)}; ${Math.round(top / 30)} rows scrolled, ${longest(longTasks)}, by processor time ${processor.toFixed(1)} ms`);
     assert.ok(top > 30 * 5000, `it has scrolled to ${top}`);
     assert.ok(rows < 60, `${rows} rows are in the document`);
-    assert.equal(await page.locator('.timeline .row').count(), rows);
+    await eventually(async () => assert.equal(await page.locator('.timeline .row').count(), rows));
     assert.equal(added, 0, 'scrolling makes no elements');
     // What is on the screen is what belongs there.
     await page.waitForFunction(() => {
@@ -84,7 +84,7 @@ describe('a store that is only read', () => {
     const wanted = (await server.api('threads/long/timeline?limit=2000')).checkpoints.at(-1);
     const page = await open(browser, server, `/t/long//${wanted.checkpoint_id}`);
     await page.locator('.row.selected').waitFor();
-    assert.equal(await page.locator('.row.selected').getAttribute('data-step'), String(wanted.step));
+    await eventually(async () => assert.equal(await page.locator('.row.selected').getAttribute('data-step'), String(wanted.step)));
     const [row, box] = [await page.locator('.row.selected').boundingBox(), await page.locator('.timeline').boundingBox()];
     assert.ok(row.y >= box.y && row.y + row.height <= box.y + box.height + 1, 'it is on the screen');
     await close(page);
@@ -98,7 +98,7 @@ describe('a store that is only read', () => {
     await page.getByRole('button', { name: /^99\d{3} more/ }).click();
     await page.getByRole('button', { name: /^998\d{2} more/ }).waitFor();
     t.diagnostic(`two pages of 100 of 100,000 messages in ${Date.now() - began} ms`);
-    assert.equal(await page.locator('.tree ul > li').count(), 201);
+    await eventually(async () => assert.equal(await page.locator('.tree ul > li').count(), 201));
     await close(page);
   });
 });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { close, hostile, launch, open, rowsOf, Server, task } from './support.mjs';
+import { close, eventually, hostile, launch, open, rowsOf, Server, task } from './support.mjs';
 
 // What the page shows, in a browser, over the threads that tests/pages/inspected_store.cpp makes.
 
@@ -18,16 +18,16 @@ describe('a program that shows its threads', () => {
   test('threads are listed, the newest first, by status and by text', async () => {
     const page = await open(browser, server);
     await page.waitForSelector('table.threads');
-    assert.equal(await page.locator('tr[data-thread]').count(), 8);
-    assert.equal(await page.locator('tr[data-thread]').last().getAttribute('data-thread'), 'done');
+    await eventually(async () => assert.equal(await page.locator('tr[data-thread]').count(), 8));
+    await eventually(async () => assert.equal(await page.locator('tr[data-thread]').last().getAttribute('data-thread'), 'done'));
     await page.getByRole('button', { name: /failed/ }).click();
     await page.waitForFunction(() => document.querySelectorAll('tr[data-thread]').length === 1);
-    assert.match(await page.locator('tr[data-thread="failed"]').innerText(), /no stock of unicorn/);
+    await eventually(async () => assert.match(await page.locator('tr[data-thread="failed"]').innerText(), /no stock of unicorn/));
     await page.getByRole('button', { name: 'all' }).click();
     await page.getByLabel('Search').fill('Grace');
     await page.keyboard.press('Enter');
     await page.waitForFunction(() => document.querySelectorAll('tr[data-thread]').length === 1);
-    assert.equal(await page.locator('tr[data-thread]').getAttribute('data-thread'), 'asks');
+    await eventually(async () => assert.equal(await page.locator('tr[data-thread]').getAttribute('data-thread'), 'asks'));
     assert.ok(!page.url().includes('k='), 'the key is not in the address');
     await close(page);
   });
@@ -36,12 +36,12 @@ describe('a program that shows its threads', () => {
     const page = await open(browser, server);
     await page.getByRole('button', { name: 'shop=Paris' }).click();
     await page.waitForFunction(() => document.querySelectorAll('tr[data-thread]').length === 1);
-    assert.match(await page.locator('tr[data-thread="asks"]').innerText(), /api_token=•••/);
+    await eventually(async () => assert.match(await page.locator('tr[data-thread="asks"]').innerText(), /api_token=•••/));
     await page.getByLabel('Metadata').fill('shop=Vienna');
     await page.keyboard.press('Enter');
     await page.locator('tr[data-thread="nested"]').waitFor();
-    assert.equal(await page.locator('tr[data-thread]').count(), 1);
-    assert.match(page.url(), /metadata=shop%3DVienna/);
+    await eventually(async () => assert.equal(await page.locator('tr[data-thread]').count(), 1));
+    await eventually(async () => assert.match(page.url(), /metadata=shop%3DVienna/));
     await page.getByLabel('Metadata').fill('api_token=sk-secret-metadata');
     await page.keyboard.press('Enter');
     await page.getByText('There are no such threads.').waitFor();
@@ -55,7 +55,7 @@ describe('a program that shows its threads', () => {
     const page = await open(browser, server, '/t/nested//');
     await page.getByRole('button', { name: 'the graph inside ship' }).click();
     await page.locator('.node.asks[data-at="ship/pack"]').waitFor();
-    assert.match(page.url(), /open=ship/);
+    await eventually(async () => assert.match(page.url(), /open=ship/));
     const [outer, inner] = await Promise.all(['ship', 'ship/pack'].map((at) => page.locator(`.node[data-at="${at}"] > rect`).boundingBox()));
     assert.ok(inner.x > outer.x && inner.y > outer.y && inner.x + inner.width < outer.x + outer.width && inner.y + inner.height < outer.y + outer.height, 'it is drawn inside');
     await page.reload();
@@ -81,7 +81,7 @@ describe('a program that shows its threads', () => {
     });
     await page.evaluate(() => (location.hash = '#/t/done//'));
     await page.locator('.row .idle', { hasText: '3 h idle' }).waitFor();
-    assert.equal(await page.locator('.row .idle:not(:empty)').count(), 1);
+    await eventually(async () => assert.equal(await page.locator('.row .idle:not(:empty)').count(), 1));
     await page.unrouteAll({ behavior: 'ignoreErrors' }); // the page may just be reading it again
     await close(page);
   });
@@ -89,28 +89,28 @@ describe('a program that shows its threads', () => {
   test('a timeline draws its forks, and a step is shown with its state', async () => {
     const page = await open(browser, server, '/t/forked//');
     await rowsOf(page).first().waitFor();
-    assert.equal(await rowsOf(page).count(), 10);
-    assert.equal(await page.locator('.row[data-source="fork"]').count(), 1);
-    assert.equal(await page.locator('.row[data-source="input"]').count(), 1);
+    await eventually(async () => assert.equal(await rowsOf(page).count(), 10));
+    await eventually(async () => assert.equal(await page.locator('.row[data-source="fork"]').count(), 1));
+    await eventually(async () => assert.equal(await page.locator('.row[data-source="input"]').count(), 1));
     await page.locator('.row[data-step="1"]').click();
     await page.getByRole('heading', { name: /Step 1/ }).waitFor();
-    assert.match(page.url(), /#\/t\/forked\/\/[0-9a-f-]{36}$/);
+    await eventually(async () => assert.match(page.url(), /#\/t\/forked\/\/[0-9a-f-]{36}$/));
     await page.locator('.tree .key', { hasText: 'customer' }).waitFor();
-    assert.match(await page.locator('.tree').innerText(), /Edsger/);
+    await eventually(async () => assert.match(await page.locator('.tree').innerText(), /Edsger/));
     await close(page);
   });
 
   test('the graph is drawn with what asks, failed and is done', async () => {
     let page = await open(browser, server, '/t/asks//');
     await page.locator('.graph .node.asks[data-node="approve"]').waitFor();
-    assert.equal(await page.locator('.graph .node').count(), 8);
-    assert.equal(await page.locator('.graph .line.lit').count(), 1);
-    assert.match(await page.locator('.graph svg').getAttribute('aria-label'), /approve asks/);
+    await eventually(async () => assert.equal(await page.locator('.graph .node').count(), 8));
+    await eventually(async () => assert.equal(await page.locator('.graph .line.lit').count(), 1));
+    await eventually(async () => assert.match(await page.locator('.graph svg').getAttribute('aria-label'), /approve asks/));
     await close(page);
     page = await open(browser, server, '/t/failed//');
     await page.locator('.graph .node.failed[data-node="price"]').waitFor();
-    assert.match(await task(page, 'price').last().innerText(), /no stock of unicorn/);
-    assert.match(await task(page, 'price').first().innerText(), /tea costs 3/);
+    await eventually(async () => assert.match(await task(page, 'price').last().innerText(), /no stock of unicorn/));
+    await eventually(async () => assert.match(await task(page, 'price').first().innerText(), /tea costs 3/));
     await close(page);
   });
 
@@ -119,39 +119,39 @@ describe('a program that shows its threads', () => {
     await rowsOf(page).first().waitFor();
     await page.keyboard.press('d');
     await page.locator('.changes li[data-channel="messages"] .added').waitFor();
-    assert.match(await page.locator('.changes').innerText(), /paid/);
+    await eventually(async () => assert.match(await page.locator('.changes').innerText(), /paid/));
     await page.getByLabel('Compare with').fill('0');
     await page.getByRole('button', { name: 'Compare' }).click();
     await page.locator('.changes li[data-channel="total"]').waitFor();
-    assert.match(await page.locator('.changes li[data-channel="total"]').innerText(), /0[\s\S]*7/);
+    await eventually(async () => assert.match(await page.locator('.changes li[data-channel="total"]').innerText(), /0[\s\S]*7/));
     const head = await server.api('threads/asks/head');
     await page.getByLabel('Compare with').fill(`asks@${head.checkpoint_id}`);
     await page.getByRole('button', { name: 'Compare' }).click();
     await page.locator('.changes li[data-channel="customer"]').waitFor();
-    assert.match(await page.locator('.changes li[data-channel="customer"]').innerText(), /Grace[\s\S]*Ada/);
+    await eventually(async () => assert.match(await page.locator('.changes li[data-channel="customer"]').innerText(), /Grace[\s\S]*Ada/));
     await close(page);
   });
 
   test('why a task is due, and who wrote a value', async () => {
     const page = await open(browser, server, '/t/failed//?view=why');
     await page.locator('.causes dd').first().waitFor();
-    assert.deepEqual(await page.locator('.causes dd').allInnerTexts(), ['Send 0 of gather', 'Send 1 of gather']);
+    await eventually(async () => assert.deepEqual(await page.locator('.causes dd').allInnerTexts(), ['Send 0 of gather', 'Send 1 of gather']));
     await page.goto(`${server.origin}/#/t/done//`);
     await page.getByRole('button', { name: 'who wrote total' }).click();
     await page.locator('section[aria-label="blame"] tbody tr').first().waitFor();
-    assert.match(await page.locator('section[aria-label="blame"] tbody').innerText(), /price #0/);
+    await eventually(async () => assert.match(await page.locator('section[aria-label="blame"] tbody').innerText(), /price #0/));
     await close(page);
   });
 
   test('bytes by channel and durations are shown, of a thread and of the store', async () => {
     const page = await open(browser, server, '/t/done//?view=sizes');
     await page.getByText('bytes by channel').waitFor();
-    assert.match(await page.locator('.bars').first().innerText(), /messages/);
-    assert.equal(await page.locator('.curve').count(), 2);
+    await eventually(async () => assert.match(await page.locator('.bars').first().innerText(), /messages/));
+    await eventually(async () => assert.equal(await page.locator('.curve').count(), 2));
     const times = page.locator('.bars', { hasText: 'time of supersteps by what ran' });
-    assert.match(await times.innerText(), /gather\s+[\d.]+ (µs|ms)/);
-    assert.match(await times.innerText(), /price ×2\s/);
-    assert.match(await rowsOf(page).first().innerText(), /µs|ms/);
+    await eventually(async () => assert.match(await times.innerText(), /gather\s+[\d.]+ (µs|ms)/));
+    await eventually(async () => assert.match(await times.innerText(), /price ×2\s/));
+    await eventually(async () => assert.match(await rowsOf(page).first().innerText(), /µs|ms/));
     await page.getByRole('link', { name: 'Store' }).click();
     await page.getByText(/8 threads/).waitFor();
     await close(page);
@@ -162,14 +162,14 @@ describe('a program that shows its threads', () => {
     await page.locator('.changes').waitFor();
     await page.locator('section[aria-label="changes"]').getByRole('button', { name: 'JSON' }).click();
     await page.locator('section[aria-label="as JSON"] pre').waitFor();
-    assert.match(await page.locator('section[aria-label="as JSON"]').innerText(), /GET \/api\/threads\/done\/checkpoints\/[\s\S]*"changes"/);
+    await eventually(async () => assert.match(await page.locator('section[aria-label="as JSON"]').innerText(), /GET \/api\/threads\/done\/checkpoints\/[\s\S]*"changes"/));
     await close(page);
   });
 
   test('two threads stand beside each other, up to their first difference', async () => {
     const page = await open(browser, server, '/compare/done/forked');
     await page.locator('.pairs').waitFor();
-    assert.match(await page.locator('main').innerText(), /Their ways part at step \d/);
+    await eventually(async () => assert.match(await page.locator('main').innerText(), /Their ways part at step \d/));
     await page.goto(`${server.origin}/#/compare/asks/${encodeURIComponent('name/with slash?&#%')}`);
     await page.getByText('Both took the same way.').waitFor();
     await page.getByRole('button', { name: 'First different values' }).click();
@@ -187,8 +187,8 @@ describe('a program that shows its threads', () => {
     assert.ok(text.includes(`${hostile}⟨202e⟩evil⟨0001⟩`), 'marks of direction and control characters are visible');
     assert.ok(!text.includes('4111') && !text.includes('sk-secret'), 'nothing redacted is shown');
     assert.ok(text.includes('•••'));
-    assert.equal(await page.locator('script').count(), 1);
-    assert.equal(await page.getByRole('button', { name: 'Export' }).count(), 0);
+    await eventually(async () => assert.equal(await page.locator('script').count(), 1));
+    await eventually(async () => assert.equal(await page.getByRole('button', { name: 'Export' }).count(), 0));
     await page.goto(`${server.origin}/#/t/${encodeURIComponent('name/with slash?&#%')}//`);
     await page.getByRole('heading', { name: 'name/with slash?&#%' }).waitFor();
     await close(page);
@@ -203,8 +203,8 @@ describe('a program that shows its threads', () => {
     await page.locator('.changes').waitFor();
     await page.locator('.row.selected[data-step="2"]').waitFor();
     assert.equal(page.url(), address);
-    assert.equal(await page.locator('#view').innerText(), shown);
-    assert.equal(await page.locator('.row.selected').getAttribute('data-step'), '2');
+    await eventually(async () => assert.equal(await page.locator('#view').innerText(), shown));
+    await eventually(async () => assert.equal(await page.locator('.row.selected').getAttribute('data-step'), '2'));
     const other = await browser.newPage();
     await other.goto(address);
     await other.getByText('Open the address that the program has printed').waitFor();
@@ -230,7 +230,7 @@ describe('a program that shows its threads', () => {
     await page.waitForFunction(() => document.querySelector('.row.selected')?.dataset.step === '6');
     await page.keyboard.press('[');
     await page.waitForFunction(() => document.querySelector('.row.selected')?.dataset.source === 'fork');
-    assert.equal(await selected(), '4');
+    await eventually(async () => assert.equal(await selected(), '4'));
     for (const [pressed, tab] of [['d', 'Diff'], ['w', 'Why'], ['b', 'Blame'], ['z', 'Sizes'], ['s', 'State']]) {
       await page.keyboard.press(pressed);
       await page.locator(`[role="tab"][aria-selected="true"]`, { hasText: tab }).waitFor();

@@ -80,6 +80,19 @@ export async function close(page) {
   await page.context().close();
 }
 
+/** An assertion about what the page shows, which it may still be drawing: it has ten seconds to become true. */
+export async function eventually(assertion) {
+  const end = Date.now() + 10_000;
+  for (;;) {
+    try {
+      return await assertion();
+    } catch (error) {
+      if (Date.now() > end) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}
+
 export const hostile = '</script><script>alert(1)</script>';
 export const rowsOf = (page) => page.locator('.timeline .row:not([hidden])');
 export const task = (page, name) => page.locator(`.tasks li[data-task="${name}"]`);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { close, hostile, launch, open, rowsOf, Server } from './support.mjs';
+import { close, eventually, hostile, launch, open, rowsOf, Server } from './support.mjs';
 
 // What the page stores and runs, where its program lets it.
 
@@ -108,7 +108,7 @@ describe('a program that lets the page write', () => {
     const before = await rowsOf(page).count();
     await server.api('threads/typed/run', { answers: [{ key: 'approve', value: 'yes' }] });
     await page.waitForFunction((count) => document.querySelectorAll('.timeline .row:not([hidden])').length > count, before);
-    assert.equal(await page.getByLabel('Compare with').inputValue(), '0');
+    await eventually(async () => assert.equal(await page.getByLabel('Compare with').inputValue(), '0'));
     await close(page);
   });
 
