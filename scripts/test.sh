@@ -11,8 +11,8 @@
 # library its suppressions are. The last line is "N passed, N failed": tests of all presets; a build that fails counts as
 # one. Exit code 0 if none failed.
 #
-# The pages are tested in Chromium, in the preset once: Chromium, Node and the npm packages are installed too, and these
-# tests are left out, with a word, where apt or npm reach nothing.
+#   ./scripts/test.sh --pages   and the pages, in Chromium, in the preset once: Chromium, Node and the npm packages are
+#                               installed too, and these tests are left out, with a word, where apt or npm reach nothing
 set -euo pipefail
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -23,21 +23,23 @@ repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 presets=(once asan tsan)
 with_clang=no
+with_pages=no
 for argument in "$@"; do
   case $argument in
   --quick) presets=(once) ;;
   --clang) with_clang=yes ;;
+  --pages) with_pages=yes ;;
   -h | --help)
-    sed -n '2,16s/^# \{0,1\}//p' "$0"
+    sed -n '2,15s/^# \{0,1\}//p' "$0"
     exit 0
     ;;
-  *) die "unknown option $argument; there are --quick and --clang." ;;
+  *) die "unknown option $argument; there are --quick, --clang and --pages." ;;
   esac
 done
 if [ $with_clang = yes ]; then presets+=(clang); fi
 
 need_packages build tests postgres clang
-need_pages
+if [ $with_pages = yes ]; then need_pages; fi
 export CXX=$cxx
 # compiler_of PRESET
 sanitizing_cxx=$cxx
