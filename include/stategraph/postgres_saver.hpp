@@ -43,7 +43,7 @@ struct PostgresSaverOptions {
 ///
 /// A put, a tuple and a page of a list are one round trip each. A commit is one row, inserted behind the row of the
 /// expected head; a unique index over a log's chain lets one of several writers through, and the others throw
-/// ConcurrentUpdateError. No row is locked or updated by a superstep.
+/// ConcurrentUpdateError. A superstep updates no row, and locks that of its log.
 ///
 /// A put with `sync` is on the server's disk when it returns (synchronous_commit=on). One without survives the death of
 /// this process; a crash of the server takes away the newest ones of at most about half a second.

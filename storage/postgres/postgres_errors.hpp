@@ -27,6 +27,12 @@ public:
     const std::string& sqlstate() const noexcept { return failure_.sqlstate; }
     /// Its own words.
     const std::string& said() const noexcept { return failure_.message; }
+    /// It says something of the statement, and not only that it took too long or met a lack of something: of a put that
+    /// was sent before, and may still be under way, that tells nothing.
+    bool isCertain() const noexcept {
+        const std::string_view code = failure_.sqlstate;
+        return code != "57014" && code != "55P03" && !code.starts_with("53") && !code.starts_with("40");
+    }
     /// It was in others' way: the same statement may succeed.
     bool mayBeRetried() const noexcept { return failure_.sqlstate == "40001" || failure_.sqlstate == "40P01"; }
 

@@ -228,8 +228,9 @@ void PostgresSaver::Impl::put(const PutRequest& request) {
         } catch (const ConcurrentUpdateError&) {
             if (!put.isStored(*lease)) throw;
         }
-    } catch (const checkpoint::PostgresRefused&) {
-        throw;
+    } catch (const checkpoint::PostgresRefused& error) {
+        if (error.isCertain()) throw;
+        failUnknown(error);
     } catch (const SaverError& error) {
         failUnknown(error);
     }

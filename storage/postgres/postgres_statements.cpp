@@ -15,10 +15,13 @@ constexpr Oid bytes_t = bytea_type;
 constexpr Oid id_t_ = uuid_type;
 constexpr Oid number_t = bigint_type;
 
-// One commit behind the head: the index over (log, prev) is the compare-and-swap.
+// One commit after the head: the index over (log, prev) is the compare-and-swap. The row of a thread's own log is locked
+// first, as by other puts that say what the thread waits for, so that the second one sees what the first one has said.
 std::string appendSql(bool is_own) {
-    std::string sql = R"(
-WITH o AS MATERIALIZED (SELECT log, status, since, due FROM {S}.logs WHERE thread = $1 AND ns = $2),
+    std::string sql =
+        "WITH o AS MATERIALIZED (SELECT log, status, since, due FROM {S}.logs WHERE thread = $1 AND ns = $2";
+    if (is_own) sql += " FOR NO KEY UPDATE";
+    sql += R"(),
 c AS (INSERT INTO {S}.commits (log, prev, id, parent, base, bytes)
     SELECT o.log, $3, $4, $5, $6, $7 FROM o WHERE
         (SELECT c.id FROM {S}.commits c WHERE c.log = o.log AND c.prev < $3 ORDER BY c.prev DESC LIMIT 1) = $3
@@ -127,9 +130,12 @@ SELECT NOT EXISTS ((SELECT ns, id FROM h WHERE thread = $1) EXCEPT (SELECT ns, i
 
 // Who drops a log whole puts a row behind its head: two that see the same head cannot both have it.
 std::string dropLogSql() {
-    return std::string("WITH d AS (INSERT INTO {S}.commits (log, prev, id, parent, base, bytes) VALUES ($1, $2, ") +
+    return std::string(
+               "WITH k AS MATERIALIZED (SELECT log FROM {S}.logs WHERE thread = $3 AND ns = $4 AND log = $1 "
+               "FOR UPDATE), d AS (INSERT INTO {S}.commits (log, prev, id, parent, base, bytes) "
+               "SELECT k.log, $2, ") +
            postgres_tombstone + ", " + postgres_tombstone + ", " + postgres_tombstone +
-           ", '') ON CONFLICT DO NOTHING RETURNING log), "
+           ", '' FROM k ON CONFLICT DO NOTHING RETURNING log), "
            "l AS (DELETE FROM {S}.logs USING d WHERE thread = $3 AND ns = $4 AND logs.log = d.log), "
            "q AS (INSERT INTO {S}.dead_logs (log) SELECT log FROM d), "
            "w AS (DELETE FROM {S}.writes USING d WHERE writes.log = d.log), "

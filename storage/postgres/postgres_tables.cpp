@@ -26,9 +26,10 @@ std::string inSchema(std::string_view text, const std::string& quoted_schema) {
 
 // Returns 0: stored; 1: the head is `which`; 2: the write at `place` is refused; 3: the commit at `place` builds on
 // `which`, which is gone; 4: the compared write at `place` is another. While one compares, nobody else writes pending
-// writes of the thread. Each of its statements sees what was stored before it began: so a lock is of use to those after
-// it, as it is not within one statement. What raises SG001 (another writer was first) or SG002 (and stored the write
-// that the message is the place of) takes back what it has done.
+// writes of the thread; while one says what the thread waits for, nobody else appends to the thread's own log. Each of
+// its statements sees what was stored before it began: so a lock is of use to those after it, as it is not within one
+// statement. What raises SG001 (another writer was first) or SG002 (and stored the write that the message is the place
+// of) takes back what it has done.
 //
 // It is longer than other functions because the database executes it as one.
 const char* postgresPutFunction() {
@@ -60,7 +61,11 @@ BEGIN
     ELSIF writes_count > 0 THEN
         PERFORM pg_advisory_xact_lock_shared(hashtextextended(encode(p_thread, 'hex'), 8));
     END IF;
-    SELECT l.log INTO number FROM {S}.logs l WHERE l.thread = p_thread AND l.ns = p_ns;
+    IF p_ns = '' AND (p_status <> 0 OR commits_count > 0) THEN
+        SELECT l.log INTO number FROM {S}.logs l WHERE l.thread = p_thread AND l.ns = p_ns FOR NO KEY UPDATE;
+    ELSE
+        SELECT l.log INTO number FROM {S}.logs l WHERE l.thread = p_thread AND l.ns = p_ns;
+    END IF;
     SELECT c.id INTO head FROM {S}.commits c WHERE c.log = number ORDER BY c.prev DESC LIMIT 1;
     head := coalesce(head, no_id);
     IF head <> p_expected THEN

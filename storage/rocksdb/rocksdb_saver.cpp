@@ -348,6 +348,7 @@ void RocksDBSaver::copyThread(std::string_view from, std::string_view to) {
     if (impl_->hasRows(to)) checkpoint::refuseCopy(from, to);
     // One batch, so that nobody ever sees half a copy; it is in memory, so its size has a limit.
     rocksdb::WriteBatch batch;
+    CheckpointId head;  // of its own log, as the snapshot has it
     checkpoint::Snapshot snapshot(impl_->database);
     for (const Table table : {Table::commits, Table::writes}) {
         const std::string prefix = checkpoint::threadPrefix(table, from);
@@ -357,6 +358,10 @@ void RocksDBSaver::copyThread(std::string_view from, std::string_view to) {
         for (rows.seekToFirst(); rows.valid(); rows.next()) {
             key.resize(key_prefix);
             key.append(rows.key().substr(prefix.size()));
+            if (table == Table::commits) {
+                const auto commit = checkpoint::parseKey(rows.key());
+                if (commit && commit->log.checkpoint_ns.empty()) head = std::max(head, commit->id);
+            }
             impl_->check(batch.Put(slice(key), slice(rows.value())), "copy a thread");
             if (batch.GetDataSize() > copy_bytes_max) {
                 impl_->database.errors().fail("cannot copy thread '" + std::string(from) +
@@ -365,7 +370,6 @@ void RocksDBSaver::copyThread(std::string_view from, std::string_view to) {
         }
     }
     // Of a copy nothing is known until somebody looks at it.
-    const CheckpointId head = impl_->readHead({.thread_id = from});
     if (batch.Count() > 0) impl_->addToIndex(to, {.since = head}, batch);
     if (batch.Count() > 0) impl_->database.write(batch, true, "copy a thread");
 }

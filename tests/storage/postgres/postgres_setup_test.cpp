@@ -186,7 +186,7 @@ TEST_CASE("without permission nothing is read or stored, and the error says what
         PostgresSaver saver(info, options);
         CHECK(listIds(saver, {"t"}) == nthIds({1}));
         POSTGRES_SAYS(postgresError([&] { putOne(saver, {"t"}, nthId(1), makeCommit(2, 1)); }),
-                      "permission denied for table commits; grant this user USAGE on the schema");
+                      "permission denied for table logs; grant this user USAGE on the schema");
     }
     raw.run("GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA " + schema.name() + " TO " + user);
     {
