@@ -15,8 +15,9 @@ constexpr Oid bytes_t = bytea_type;
 constexpr Oid id_t_ = uuid_type;
 constexpr Oid number_t = bigint_type;
 
-// One commit after the head: the index over (log, prev) is the compare-and-swap. The row of a thread's own log is locked
-// first, as by other puts that say what the thread waits for, so that the second one sees what the first one has said.
+// One commit after the head: the index over (log, prev) is the compare-and-swap. The row of a thread's own log is
+// locked first, as by other puts that say what the thread waits for, so that the second one sees what the first one has
+// said.
 std::string appendSql(bool is_own) {
     std::string sql =
         "WITH o AS MATERIALIZED (SELECT log, status, since, due FROM {S}.logs WHERE thread = $1 AND ns = $2";

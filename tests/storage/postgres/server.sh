@@ -65,9 +65,14 @@ logging_collector = off
 log_min_messages = fatal
 CONF
   up
-  # However the process ends, so does the server.
-  setsid bash -c 'while kill -0 "$1" 2>/dev/null && [ -e "$2/data" ]; do sleep 0.5; done; "$0" stop "$2"' \
-    "$(readlink -f "$0")" "$process" "$folder" </dev/null >/dev/null 2>&1 &
+  # However the process ends, so does the server; but not one that was started in the same folder after it.
+  local owner=$$.$RANDOM$RANDOM
+  echo "$owner" >"$folder/owner"
+  setsid bash -c '
+    is_own() { [ "$(cat "$2/owner" 2>/dev/null)" = "$3" ]; }
+    while kill -0 "$1" 2>/dev/null && is_own "$@"; do sleep 0.5; done
+    if is_own "$@"; then "$0" stop "$2"; fi' \
+    "$(readlink -f "$0")" "$process" "$folder" "$owner" </dev/null >/dev/null 2>&1 &
 }
 
 case $command in
