@@ -70,7 +70,7 @@ public:
     /// put together of shared parts (`list`, or by a channel that was written SharedJsons): it is copied once, and the
     /// copy is kept beside it.
     const boost::json::value& get() const;
-    /// A copy, for whoever wants to change it.
+    /// A copy, which the caller may change.
     boost::json::value toValue() const;
 
     /// Whether both own the same object; false negatives for equal values.

@@ -42,7 +42,7 @@ public:
         ApiCall call{api_, request_, thread_, checkpoint_};
         std::string body = withoutLineEnd(row_.run(call).body);
         const auto ended = Clock::now();
-        // Whoever follows a slow store has it work a tenth of the time.
+        // A follower of a slow store keeps the store busy for a tenth of the time.
         not_before_ = ended + 9 * (ended - began);
         if (body == last_) return {};
         last_ = body;

@@ -40,7 +40,7 @@ private:
 /// The row of the root's checkpoint that says how a run on it ended (checkpoint::run_path).
 struct EndRow {
     std::string_view if_it_throws = checkpoint::run_failed;
-    bool says_running = false;   // of this checkpoint: a run went on over the end that it told of
+    bool says_running = false;   // of this checkpoint: a run has continued after the end that the row reports
     bool has_due = false;        // tasks, at this checkpoint; under the claim's lock, as a cancel looks at it
     ThreadOutlook outlook = {};  // what the row says of the thread, if it is stored
 };

@@ -14,7 +14,7 @@
 namespace stategraph::checkpoint {
 namespace {
 
-// So that the server, which knows best, gives up first.
+// The server, which knows what it has done, cancels the statement before this process closes the connection.
 constexpr auto grace = std::chrono::seconds(2);
 // The server takes no message of a gigabyte.
 constexpr std::size_t request_bytes_max = 1'000'000'000;

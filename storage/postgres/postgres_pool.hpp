@@ -43,9 +43,9 @@ public:
     class Lease {
     public:
         enum class Kind : std::uint8_t { any, made_anew };
-        /// `made_anew`: after one was lost. Those that nobody uses are given up then, for they lead to the same server,
-        /// and a new one is tried until `reconnect_for` has passed. Errors: SaverError if none is free in time or none
-        /// can be made.
+        /// `made_anew`: after one was lost. Connections that nobody uses are closed then, as they lead to the same
+        /// server, and a new one is tried until `reconnect_for` has passed. Errors: SaverError if none is free in time
+        /// or none can be made.
         explicit Lease(PostgresPool& pool, Kind kind = Kind::any);
         Lease(const Lease&) = delete;
         Lease& operator=(const Lease&) = delete;

@@ -169,8 +169,8 @@ void PostgresSaver::deleteThread(std::string_view thread_id) {
     });
 }
 
-// One thread a transaction. Appending to it goes on meanwhile: no head is dropped, but by dropLog, which no append
-// passes. A commit that builds on an older one, which might go, waits (postgresPutFunction).
+// One transaction for each thread. Runs append to the thread meanwhile: no head is dropped, but by dropLog, which no
+// append passes. A commit that builds on an older one, which might go, waits (postgresPutFunction).
 std::size_t PostgresSaver::Impl::pruneThread(const std::string& thread_id, const PruneRequest& request) {
     const auto pruneOnce = [&](checkpoint::PostgresConnection& connection) {
         (void)connection.command("BEGIN", pruning);
@@ -219,9 +219,11 @@ std::size_t PostgresSaver::prune(const PruneRequest& request) {
         }
         if (names.rows() < names_a_page || impl_->is_closing) break;
     }
-    impl_->pool.repeat([&](PostgresConnection& connection) {
-        (void)connection.run(impl_->statements.sweep, {}, "free what deleted threads took");
-    });
+    const auto sweepSome = [&](PostgresConnection& connection) {
+        return connection.run(impl_->statements.sweep, {}, "free what deleted threads took").rows() > 0;
+    };
+    while (!impl_->is_closing && impl_->pool.repeat(sweepSome)) {
+    }
     return dropped;
 }
 

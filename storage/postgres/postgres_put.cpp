@@ -123,7 +123,7 @@ private:
         return stored.rows() > 0 || refuseOrTryAgain(connection);
     }
 
-    // What the index of threads is told.
+    // What the index of threads stores.
     void addPlace(PostgresParameters& parameters, CheckpointId head) const {
         const ThreadOutlook& outlook = request_.outlook;
         parameters.number(static_cast<std::int64_t>(outlook.status));

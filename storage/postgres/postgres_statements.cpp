@@ -143,10 +143,18 @@ std::string dropLogSql() {
            "c AS (DELETE FROM {S}.commits USING d WHERE commits.log = d.log) SELECT 1 FROM d";
 }
 
+// Some rows of the log that was deleted first, so that the statement ends in time however large the log is; and the
+// log's number once it has none.
 std::string sweepSql() {
-    return std::string("WITH o AS (DELETE FROM {S}.dead_logs WHERE since < now() - ") + postgres_grace +
-           " RETURNING log), w AS (DELETE FROM {S}.writes USING o WHERE writes.log = o.log) "
-           "DELETE FROM {S}.commits USING o WHERE commits.log = o.log";
+    const auto some = [](const char* table) {
+        return std::string("(DELETE FROM {S}.") + table + " WHERE ctid = ANY (ARRAY(SELECT t.ctid FROM {S}." + table +
+               " t JOIN o USING (log) LIMIT 2000)) RETURNING 1)";
+    };
+    return std::string("WITH o AS MATERIALIZED (SELECT since, log FROM {S}.dead_logs WHERE since < now() - ") +
+           postgres_grace + " ORDER BY since, log LIMIT 1 FOR UPDATE SKIP LOCKED), w AS " + some("writes") + ", c AS " +
+           some("commits") +
+           ", d AS (DELETE FROM {S}.dead_logs USING o WHERE dead_logs.since = o.since AND dead_logs.log = o.log AND "
+           "NOT EXISTS (SELECT FROM w) AND NOT EXISTS (SELECT FROM c)) SELECT log FROM o";
 }
 
 }  // namespace
@@ -199,7 +207,9 @@ PostgresStatements::PostgresStatements(const std::string& schema) {
         if (!sizes.empty()) sizes += " + ";
         sizes += std::string("pg_total_relation_size('{S}.") + table + "'::regclass)";
     }
-    stored_bytes = make("stored_bytes", "SELECT " + sizes, {});
+    std::string in_text;  // the schema within a text of SQL's
+    for (const char c : quoted) in_text += c == '\'' ? std::string("''") : std::string(1, c);
+    stored_bytes = PostgresStatement{"stored_bytes", inSchema("SELECT " + sizes, in_text), {}};
 
     thread_names = make("thread_names",
                         "SELECT DISTINCT thread FROM {S}.logs WHERE $1 IS NULL OR thread > $1 ORDER BY thread LIMIT $2",

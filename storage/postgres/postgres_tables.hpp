@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-// The tables of a PostgreSQL schema. They and what is executed on them are made of texts in which {S} stands for the
+// The tables of a PostgreSQL schema. In their SQL and in all statements {S} is replaced by the
 // schema's quoted name.
 //
 //   logs       one row a log: its number, its thread, its namespace; and of a thread's own log its place in the index
@@ -25,8 +25,8 @@ namespace stategraph::checkpoint {
 
 inline constexpr std::int64_t postgres_format = 1;
 
-/// The id of a row that a prune puts behind the newest commit of a log that it drops whole: so whoever is about to
-/// append is refused.
+/// The id of a row that a prune inserts after the newest commit of a log that it drops whole, so that a run that is
+/// about to append is refused.
 inline constexpr const char* postgres_tombstone = "'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid";
 
 /// Rows of deleted logs that were added at the moment of the deletion go when it is so old: no statement takes longer.

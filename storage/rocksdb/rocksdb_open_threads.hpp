@@ -29,7 +29,7 @@ class OpenThreads {
 public:
     static constexpr std::size_t threads_max = 100'000;
 
-    /// From now on it is told of every thread. Before it knows nothing.
+    /// From this call on every thread is added and removed here. Before it, this object knows nothing.
     void begin() SG_EXCLUDES(mutex_) {
         const detail::LockGuard lock(mutex_);
         for (OfStatus& each : of_status_) each.is_known = true;

@@ -18,6 +18,7 @@
 
 #include "tests/storage/postgres/postgres_helper.hpp"
 #include "tests/support/helper_process.hpp"
+#include "tests/support/shared_threads.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 using namespace postgres_tests;
@@ -27,41 +28,9 @@ using namespace std::chrono_literals;
 using helpers::awaitLines;
 using helpers::given;
 using helpers::Helper;
+using namespace shared_threads;
 
 namespace {
-
-std::string threadNamed(int number) { return "shared " + std::to_string(number); }
-
-// Puts one commit behind whatever is the newest; another writer may be first. The commit's id; none if it was not.
-CheckpointId tryToAppend(BaseCheckpointSaver& saver, const std::string& thread_id, unsigned writer, bool sync) {
-    const auto newest = saver.list({.thread_id = thread_id, .checkpoint_ns = "", .limit = 1});
-    CheckpointId head;
-    std::int64_t step = 0;
-    if (!newest.empty()) {
-        head = newest[0].id;
-        step = readHeader({thread_id, "", head}, newest[0].bytes).step;
-    }
-    const auto id = nthId(static_cast<unsigned>(step) + 1, writer);
-    const auto commit = makeCommit(
-        {.id = id, .parent = head, .step = step + 1, .changes = {{.channel = "channel", .value = Value("value")}}});
-    try {
-        putOne(saver, {thread_id}, head, commit, sync);
-        return id;
-    } catch (const ConcurrentUpdateError&) {
-        return {};
-    }
-}
-
-// A log is one line: each commit's parent is the one before it. All ids go into `ids`.
-void checkLine(BaseCheckpointSaver& saver, const std::string& thread_id, std::set<std::string>& ids) {
-    CheckpointId child_of;
-    for (const ListedCheckpoint& row : saver.list({.thread_id = thread_id})) {
-        if (!child_of.empty()) CHECK(row.id == child_of);
-        child_of = readLinks({thread_id, "", row.id}, row.bytes).parent;
-        ids.insert(thread_id + " " + row.id.toString());
-    }
-    CHECK(child_of.empty());
-}
 
 std::size_t missingOf(const std::filesystem::path& notes, const std::set<std::string>& stored, std::size_t& lines) {
     std::ifstream file(notes);

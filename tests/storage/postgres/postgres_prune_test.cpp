@@ -107,7 +107,7 @@ TEST_CASE("what deleting and pruning leave behind goes when no statement can add
     CHECK(rows(".commits") == "6");
     CHECK(saver->prune({.thread_id = "unused", .threads_unused_since = nthId(50).time()}) == 3);
     CHECK(rows(".commits") == "4");  // with what stops an append
-    // Whoever began before may have added a row to the deleted log.
+    // An append that began before may have added a row to the deleted log.
     raw.run("INSERT INTO " + schema.name() + ".commits SELECT min(log), '" + nthId(3).toString() + "', '" +
             nthId(4).toString() + "', '" + nthId(3).toString() + "', '" + nthId(3).toString() + "', '' FROM " +
             schema.name() + ".dead_logs");
@@ -118,4 +118,20 @@ TEST_CASE("what deleting and pruning leave behind goes when no statement can add
     CHECK(rows(".commits") == "3");
     CHECK(rows(".dead_logs") == "0");
     CHECK(listIds(*saver, {"kept"}) == nthIds({3, 2, 1}));
+}
+
+TEST_CASE("what many rows of a deleted thread took is freed, a part at a time") {
+    const Schema schema;
+    const auto saver = schema.open();
+    putLine(*saver, {"t"}, 1);
+    saver->deleteThread("t");
+    Raw raw;
+    // As a statement that was cancelled leaves them.
+    raw.run("INSERT INTO " + schema.name() + ".commits SELECT log, lpad(to_hex(n), 32, '0')::uuid, " +
+            "lpad(to_hex(n + 1), 32, '0')::uuid, lpad('0', 32, '0')::uuid, lpad('0', 32, '0')::uuid, '' FROM " +
+            schema.name() + ".dead_logs, generate_series(0, 4999) AS n");
+    raw.run("UPDATE " + schema.name() + ".dead_logs SET since = now() - interval '3 hours'");
+    CHECK(saver->prune({.keep_last = 3}) == 0);
+    CHECK(raw.run("SELECT count(*) FROM " + schema.name() + ".commits") == "0");
+    CHECK(raw.run("SELECT count(*) FROM " + schema.name() + ".dead_logs") == "0");
 }

@@ -88,6 +88,7 @@ TEST_CASE("a schema may have any name") {
             PostgresSaver saver(conninfo(), options);
             putLine(saver, {"t"}, 2);
             CHECK(saver.list({}).size() == 2);
+            CHECK(saver.storedBytes().value_or(0) > 0);
         }
         Raw().run("SET client_min_messages=error; DROP SCHEMA " + checkpoint::quotedName(name) + " CASCADE");
     }
