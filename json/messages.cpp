@@ -43,7 +43,8 @@ void forEachMessage(Json& written, F&& each) {
     }
 }
 
-// One change of the list; backwards they undo it.
+// One change of the list; backwards they undo it. Room for a change is made before the list is changed: without memory
+// for it no message may be lost.
 struct Change {
     enum class Kind : std::uint8_t { replaced, added, removed, emptied } kind;
     std::size_t at;
@@ -94,12 +95,14 @@ public:
         if (isRemoval(message)) {
             remove(id);
         } else if (const auto found = by_id_.find(id); !id.empty() && found != by_id_.end()) {
+            makeRoom();
             removed_.erase(found->second);
             changes_.push_back(
                 {Change::Kind::replaced, found->second, std::exchange(items_[found->second], std::move(message))});
         } else {
-            changes_.push_back({Change::Kind::added, items_.size(), nullptr});
+            makeRoom();
             items_.push_back(std::move(message));
+            changes_.push_back({Change::Kind::added, items_.size() - 1, nullptr});
             if (!id.empty()) by_id_.emplace(id, items_.size() - 1);
         }
     }
@@ -111,6 +114,7 @@ public:
         std::sort(places.rbegin(), places.rend());
         for (const std::size_t at : places) {
             gone_.insert(std::string(idOf(items_[at])));
+            makeRoom();
             changes_.push_back({Change::Kind::removed, at, std::move(items_[at])});
             items_.erase(items_.begin() + static_cast<std::ptrdiff_t>(at));
         }
@@ -118,6 +122,9 @@ public:
     }
 
 private:
+    void makeRoom() {
+        if (changes_.size() == changes_.capacity()) changes_.reserve(2 * changes_.size() + 4);
+    }
     void index() {
         by_id_.clear();
         for (std::size_t i = 0; i < items_.size(); ++i) {
@@ -127,6 +134,7 @@ private:
     void remove(const std::string& id) {
         if (id == remove_all) {
             for (const auto& [gone, at] : by_id_) gone_.insert(gone);
+            makeRoom();
             changes_.push_back({Change::Kind::emptied, 0, std::exchange(items_, json::array())});
             by_id_.clear();
             removed_.clear();
@@ -160,12 +168,13 @@ struct JsonMessagesFold {
                 forEachMessage(ownWrittenBy(*op), [&](json::value& message) { merge.take(message); });
                 merge.close();
             }
+            if (log != nullptr) writeLog(channel, slot, before, undo.changes, *log);
+            ops.front()->keep(Undo{});
         } catch (...) {
             takeBack(items, undo.changes);
             throw;
         }
-        if (log != nullptr) writeLog(channel, slot, before, undo.changes, *log);
-        ops.front()->keep(std::move(undo));
+        ops.front()->as<Undo>().changes = std::move(undo.changes);
     }
 
     static void unfold(JsonSlot& slot, std::span<Op* const> ops) {

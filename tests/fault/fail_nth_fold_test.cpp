@@ -65,6 +65,9 @@ sg::Update<sg::JsonState> jsonWrites(const std::string& text) {
     update.write("table", value{{"known", word}});
     update.write("last", value(text + word));
     update.write("sum", value(1));
+    update.write("messages", value{{{"id", "known"}, {"content", text + word}}, {{"id", text}, {"content", word}}});
+    update.write("messages", value{{{"id", "gone " + text}, {"content", word}}, {{"id", "kept"}, {"content", text}}});
+    update.write("messages", value{{"id", "gone " + text}, {"type", "remove"}});
     return update;
 }
 
@@ -72,6 +75,7 @@ sg::CompiledGraph<sg::JsonState> jsonGraph(const std::shared_ptr<sg::BaseCheckpo
     sg::JsonSchema schema;
     schema.channel("list", sg::JsonReducer::append()).channel("table", sg::JsonReducer::merge());
     schema.channel("last", sg::JsonReducer::lastValue()).channel("sum", sg::JsonReducer::sum());
+    schema.channel("messages", sg::JsonReducer::messages());
     sg::StateGraph<sg::JsonState> graph(schema);
     graph.addNode("w", [](const sg::JsonState&) { return jsonWrites("node"); });
     graph.addEdge(sg::START, "w");

@@ -1,7 +1,7 @@
 // NOT WITH: sanitize
-// What a forked child does after its parent had runs: draws bits of its own, and has threads and timers of its own. The
-// sanitizers' allocators are not made for a fork while another thread uses them: a child may wait for ever for a lock of
-// a thread that it does not have.
+// What a forked child does after its parent had runs: draws bits of its own, and has threads and timers of its own.
+// The sanitizers' allocators are not made for a fork while another thread uses them: a child may wait for ever for a
+// lock of a thread that it does not have.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
