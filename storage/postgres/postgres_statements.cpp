@@ -205,11 +205,9 @@ PostgresStatements::PostgresStatements(const std::string& schema) {
     std::string sizes;
     for (const char* table : {"logs", "commits", "writes", "dead_logs", "graphs"}) {
         if (!sizes.empty()) sizes += " + ";
-        sizes += std::string("pg_total_relation_size('{S}.") + table + "'::regclass)";
+        sizes += "pg_total_relation_size(" + quotedText(quoted + '.' + table) + "::regclass)";
     }
-    std::string in_text;  // the schema within a text of SQL's
-    for (const char c : quoted) in_text += c == '\'' ? std::string("''") : std::string(1, c);
-    stored_bytes = PostgresStatement{"stored_bytes", inSchema("SELECT " + sizes, in_text), {}};
+    stored_bytes = PostgresStatement{"stored_bytes", "SELECT " + sizes, {}};
 
     thread_names = make("thread_names",
                         "SELECT DISTINCT thread FROM {S}.logs WHERE $1 IS NULL OR thread > $1 ORDER BY thread LIMIT $2",

@@ -4,14 +4,21 @@
 
 namespace stategraph::checkpoint {
 
-std::string quotedName(std::string_view name) {
-    std::string quoted = "\"";
-    for (const char c : name) {
-        if (c == '"') quoted += '"';
+namespace {
+
+std::string quotedBy(char quote, std::string_view text) {
+    std::string quoted(1, quote);
+    for (const char c : text) {
+        if (c == quote) quoted += quote;
         quoted += c;
     }
-    return quoted += '"';
+    return quoted += quote;
 }
+
+}  // namespace
+
+std::string quotedName(std::string_view name) { return quotedBy('"', name); }
+std::string quotedText(std::string_view text) { return quotedBy('\'', text); }
 
 std::string inSchema(std::string_view text, const std::string& quoted_schema) {
     constexpr std::string_view place = "{S}";

@@ -3,8 +3,7 @@
 #include <string>
 #include <string_view>
 
-// The tables of a PostgreSQL schema. In their SQL and in all statements {S} is replaced by the
-// schema's quoted name.
+// The tables of a PostgreSQL schema. In their SQL and in all statements {S} is replaced by the schema's quoted name.
 //
 //   logs       one row a log: its number, its thread, its namespace; and of a thread's own log its place in the index
 //              of threads: what it waits for (a ThreadStatus as a number, 1 is finished), when it was last written to
@@ -50,6 +49,8 @@ CREATE TABLE {S}.graphs (fingerprint uuid PRIMARY KEY, bytes bytea NOT NULL);
 
 /// The schema's name as SQL has it.
 std::string quotedName(std::string_view name);
+/// A text as SQL has it.
+std::string quotedText(std::string_view text);
 /// `text` with {S} replaced, by a name that is quoted already.
 std::string inSchema(std::string_view text, const std::string& quoted_schema);
 

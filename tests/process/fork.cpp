@@ -1,7 +1,5 @@
-// NOT WITH: sanitize
+// NOT WITH: sanitize=thread
 // What a forked child does after its parent had runs: draws bits of its own, and has threads and timers of its own.
-// The sanitizers' allocators are not made for a fork while another thread uses them: a child may wait for ever for a
-// lock of a thread that it does not have.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +16,8 @@
 #include <stategraph/control.hpp>
 #include <stategraph/memory_saver.hpp>
 #include <stategraph/stategraph.hpp>
+
+#include "tests/support/sanitized.hpp"
 
 namespace sg = stategraph;
 using namespace std::chrono_literals;
@@ -129,6 +129,12 @@ int main() {
         }
         keys.insert(pay());
         good = check(keys.size() == 8, "every run of every child has an idempotency key of its own") && good;
+    }
+    // AddressSanitizer's allocator is not made for a fork while another thread uses it: a child may wait for ever for a
+    // lock of a thread that it does not have.
+    if (STATEGRAPH_WITH_ASAN) {
+        std::puts("left out with AddressSanitizer: forks beside threads");
+        return good ? 0 : 1;
     }
     const auto app = busy();
     const std::string did = useThreads(app);

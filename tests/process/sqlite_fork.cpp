@@ -13,6 +13,8 @@
 #include <stategraph/sqlite_saver.hpp>
 #include <stategraph/testing/records.hpp>
 
+#include "tests/support/sanitized.hpp"
+
 namespace sg = stategraph;
 
 namespace {
@@ -21,18 +23,8 @@ const std::string path = "threads.db";
 
 // A saver with a thread of its own, which a child of a fork does not have. AddressSanitizer's allocator is not made for
 // a fork while another thread may use it.
-#if defined(__SANITIZE_ADDRESS__)
-#define WITHOUT_THREAD 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define WITHOUT_THREAD 1
-#endif
-#endif
-#ifdef WITHOUT_THREAD
-const std::optional<sg::RetentionOptions> retention;
-#else
-const std::optional<sg::RetentionOptions> retention = sg::RetentionOptions{.keep_last = 10};
-#endif
+const std::optional<sg::RetentionOptions> retention =
+    STATEGRAPH_WITH_ASAN ? std::nullopt : std::optional(sg::RetentionOptions{.keep_last = 10});
 
 bool check(bool holds, const char* what) {
     if (!holds) std::printf("wrong: %s\n", what);
