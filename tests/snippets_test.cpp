@@ -18,8 +18,8 @@
 //     <!-- from examples/how_to/retry.cpp: policy -->   the region `policy` of that file
 //     <!-- from examples/how_to/retry.cpp -->           the whole file, from its first #include on
 //     <!-- lines of examples/expected/first.txt -->     some consecutive lines of that file
-// A region is what is between the lines `// [begin policy]` and `// [end policy]` (or with # for //). Its indentation is
-// taken away. A line of the file that begins with "~ " is a regular expression for the document's line.
+// A region is what is between the lines `// [begin policy]` and `// [end policy]` (or with # for //), without its
+// indentation. A line of the file that begins with "~ " is a regular expression for the document's line.
 // STATEGRAPH_UPDATE_GOLDEN=1 in the environment writes the regions and whole files into the documents.
 
 namespace snippets {
@@ -173,8 +173,8 @@ void update(const fs::path& file) {
     for (const std::string& line : page) out << line << '\n';
 }
 
-/// Blocks of C++ that are bound to no file yet, in pages that are older than this test. A page that is not here has none.
-/// A block that becomes bound, or goes, makes its number smaller; none may grow.
+/// Blocks of C++ that are not bound to a file yet, in pages that are older than this test. Other pages have none. When a
+/// block becomes bound, lower its page's number; no number may grow.
 const std::map<std::string, int> unbound_max{
     {"docs/agents.md", 4},
     {"docs/agents_beside_others.md", 1},

@@ -38,7 +38,7 @@ int main() {
     // [end retry]
     // [begin handler]
     const auto onFailure = [](const Mail&, const sg::NodeFailure& failure) -> sg::Command<Mail> {
-        return {.update = {sg::add<&Mail::log>("gave up: " + failure.error)}, .go_to = {"letter"}};
+        return {.update = {sg::add<&Mail::log>("not sent: " + failure.error)}, .go_to = {"letter"}};
     };
     graph.onError("send", onFailure, {"letter"});
     // [end handler]
