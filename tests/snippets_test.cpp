@@ -173,8 +173,8 @@ void update(const fs::path& file) {
     for (const std::string& line : page) out << line << '\n';
 }
 
-/// Blocks of C++ that are not bound to a file yet, in pages that are older than this test. Other pages have none. When a
-/// block becomes bound, lower its page's number; no number may grow.
+/// Blocks of C++ that are not bound to a file yet, in pages that are older than this test. Other pages have none. When
+/// a block becomes bound, lower its page's number; no number may grow.
 const std::map<std::string, int> unbound_max{
     {"docs/agents.md", 4},
     {"docs/agents_beside_others.md", 1},

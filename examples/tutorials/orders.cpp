@@ -1,4 +1,4 @@
-// A program that fails, for docs/tutorials/debugging.md: orders are priced by a list that is not there.
+// A program that fails, for docs/tutorials/debugging.md: orders are priced by a list that does not exist.
 //
 //     START ──► read ──► price ──► ship ──► END
 //
