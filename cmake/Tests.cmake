@@ -433,3 +433,14 @@ set_tests_properties(consumer.subdirectory PROPERTIES TIMEOUT 900 PROCESSORS 2)
 if(STATEGRAPH_INSTALL)
   set_tests_properties(consumer.install PROPERTIES TIMEOUT 120 RESOURCE_LOCK build)
 endif()
+
+# What the tutorials show, built as a user builds it.
+if(STATEGRAPH_INSTALL AND STATEGRAPH_WITH_ROCKSDB)
+  add_test(
+    NAME consumer.tutorials
+    COMMAND
+      ${CMAKE_COMMAND} "-DSOURCE=${PROJECT_SOURCE_DIR}" "-DBUILD=${PROJECT_BINARY_DIR}"
+      "-DFOLDER=${PROJECT_BINARY_DIR}/tests/run/consumer_tutorials" "-DCACHE=${_consumer_cache}"
+      "-DGENERATOR=${CMAKE_GENERATOR}" "-DCONFIG=$<CONFIG>" -P "${PROJECT_SOURCE_DIR}/cmake/BuildTutorials.cmake")
+  set_tests_properties(consumer.tutorials PROPERTIES TIMEOUT 300 RESOURCE_LOCK build)
+endif()

@@ -12,7 +12,7 @@ class EncodedItems;
 
 /// Appends CBOR items (RFC 8949, core deterministic encoding: shortest forms, definite lengths) to a buffer.
 ///
-/// Whoever writes a map writes its keys in the order of their encoded bytes. Not thread-safe. Cost: a few nanoseconds
+/// Code that writes a map writes its keys in the order of their encoded bytes. Not thread-safe. Cost: a few nanoseconds
 /// an item; the buffer grows as a std::string does.
 class Encoder {
 public:
@@ -93,7 +93,7 @@ inline bool isTooDeep(std::string_view cbor, int more_levels = 0, std::size_t sh
 /// What is wrong with a value that is too deep, and what to do, after "… is ".
 std::string tooDeepText();
 
-/// What a strict reading knows beside its bytes (strict.hpp).
+/// What a strict reading knows besides its bytes (strict.hpp).
 struct StrictReading;
 }  // namespace detail
 

@@ -79,7 +79,7 @@ public:
     }
 
     /// Adds a compiled graph as a node. It shares the channels that have the same name and type: they are its input,
-    /// and what it returns goes through this graph's reducers. Its checkpoints are stored beside this graph's.
+    /// and what it returns goes through this graph's reducers. Its checkpoints are stored next to this graph's.
     template <class Inner, class InnerInput, class InnerOutput>
     StateGraph& addNode(std::string name, const CompiledGraph<Inner, InnerInput, InnerOutput>& inner,
                         const NodeOptions& options = NodeOptions::defaults()) {

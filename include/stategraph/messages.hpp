@@ -28,7 +28,7 @@ struct Message {
     friend bool operator==(const Message&, const Message&) = default;
 };
 
-/// The id that stands for all messages before the removal.
+/// The id that means all messages before the removal.
 inline constexpr std::string_view REMOVE_ALL_MESSAGES = "__remove_all__";
 
 /// Written to a channel with `addMessages`, takes the message with this id away. An id that is not there is an

@@ -70,7 +70,7 @@ public:
 
     /// The value for functions that take Boost's; valid as long as an owner exists. Cost: none, but for a list that was
     /// put together of shared parts (`list`, or by a channel that was written SharedJsons): it is copied once, and the
-    /// copy is kept beside it.
+    /// copy is kept with it.
     const boost::json::value& get() const;
     /// A copy, which the caller may change.
     boost::json::value toValue() const;

@@ -208,7 +208,7 @@ need_packages() {
   fi
   have ninja || missing+=(ninja-build)
 
-  # Without a compiler nobody can ask for a header; apt-get then finds out itself what is there.
+  # Without a compiler no header can be looked for; apt-get then finds out itself what is installed.
   has_header xxhash.h || missing+=(libxxhash-dev)
   has_header rocksdb/db.h || missing+=(librocksdb-dev)
   has_header sqlite3.h || missing+=(libsqlite3-dev)
@@ -239,7 +239,7 @@ need_packages() {
   fi
 
   version_at_least "$("$cxx" -dumpfullversion -dumpversion 2>/dev/null || echo 0)" 12 ||
-    note "$cxx is older than g++ 12, the oldest that stategraph is tested with; going on."
+    note "$cxx is older than g++ 12, the oldest that stategraph is tested with; continuing."
   note "$("$cxx" --version | head -n 1); $(cmake --version | head -n 1)"
   need_boost
   need_valijson
