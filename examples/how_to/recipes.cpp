@@ -14,6 +14,7 @@
 #include <stategraph/ndjson.hpp>
 #include <stategraph/rocksdb_cache.hpp>
 #include <stategraph/rocksdb_saver.hpp>
+#include <stategraph/shared_list.hpp>
 #include <stategraph/spans.hpp>
 #include <stategraph/stategraph.hpp>
 #include <stategraph/stream_hub.hpp>
@@ -184,6 +185,26 @@ void readers() {
     std::cout << "the drawing has " << std::count(drawing.begin(), drawing.end(), '\n') << " lines\n";
 }
 
+// [begin shared list]
+struct LongChat {
+    sg::SharedList<sg::Message> messages = {};
+    static constexpr auto channels() { return sg::channels(sg::channel<&LongChat::messages>(sg::addMessages)); }
+};
+// [end shared list]
+
+void sharedList() {
+    sg::StateGraph<LongChat> graph;
+    graph
+        .addNode("answer",
+                 [](const LongChat&) -> sg::Update<LongChat> {
+                     return {sg::add<&LongChat::messages>(sg::Message{.role = "ai", .content = "hello"})};
+                 })
+        .addEdge(sg::START, "answer")
+        .addEdge("answer", sg::END);
+    const auto result = graph.compile().invoke({});
+    std::cout << "a shared list of " << result.values.messages.size() << " message\n";
+}
+
 int main() {
     joinAndDefer();
     limits();
@@ -193,4 +214,5 @@ int main() {
     json();
     cacheAndSpans();
     readers();
+    sharedList();
 }

@@ -59,8 +59,8 @@ public:
         detail::StateDescription<S>::describe(schema, builder_.spec());
     }
 
-    /// Adds a node: a callable `f(const In&)` or `f(const In&, Runtime&)` that returns Update<S> or Command<S>, or a
-    /// coroutine that gives one (stategraph/async.hpp). `In` is the state, a part of
+    /// Adds a node: a callable `f(const In&)` or `f(const In&, Runtime&)` that returns `Update<S>` or `Command<S>`, or
+    /// a coroutine that gives one (stategraph/async.hpp). `In` is the state, a part of
     /// it, or the payload of the Sends that lead here. It is called from several threads at once if runs are.
     template <class F>
         requires(!requires(const std::decay_t<F>& f) { f.core(); })
