@@ -1,5 +1,6 @@
 # Configures, builds and runs tests/consumer in FOLDER, emptied first.
 #   HOW=install       against the build tree BUILD, installed into FOLDER/prefix; and with the compiler CXX and pkg-config alone
+#   HOW=packages      the same against PREFIX, where packages were unpacked
 #   HOW=subdirectory  with add_subdirectory(SOURCE)
 cmake_minimum_required(VERSION 3.24)
 file(REMOVE_RECURSE "${FOLDER}")
@@ -21,8 +22,11 @@ function(step)
 endfunction()
 
 if(HOW STREQUAL "install")
-  step("${CMAKE_COMMAND}" --install "${BUILD}" ${config} --prefix "${FOLDER}/prefix")
-  set(arguments "-Dstategraph_ROOT=${FOLDER}/prefix")
+  set(PREFIX "${FOLDER}/prefix")
+  step("${CMAKE_COMMAND}" --install "${BUILD}" ${config} --prefix "${PREFIX}")
+endif()
+if(PREFIX)
+  set(arguments "-Dstategraph_ROOT=${PREFIX}")
 else()
   set(arguments "-DSTATEGRAPH_DIR_TO_ADD=${SOURCE}")
 endif()
@@ -31,13 +35,13 @@ step("${CMAKE_COMMAND}" -S "${SOURCE}/tests/consumer" -B "${FOLDER}/build" -G "$
 # As a part of the user's build the library is compiled once more. Of that the core with its JSON and coroutines is enough: how the
 # other products are found is configured, and that they link is what HOW=install shows.
 set(programs consumer consumer_json consumer_core)
-if(HOW STREQUAL "install")
+if(PREFIX)
   list(APPEND programs consumer_workflow consumer_agent)
   step("${CMAKE_COMMAND}" --build "${FOLDER}/build" ${config})
 else()
   step("${CMAKE_COMMAND}" --build "${FOLDER}/build" ${config} --target ${programs})
 endif()
-if(HOW STREQUAL "install")
+if(PREFIX)
   file(GLOB savers RELATIVE "${FOLDER}/build/bin" "${FOLDER}/build/bin/consumer_*")
   list(APPEND programs ${savers})
   list(REMOVE_DUPLICATES programs)
@@ -47,12 +51,12 @@ foreach(program IN LISTS programs)
 endforeach()
 
 # The same programs without CMake: the compiler, and what pkg-config says of the installed package.
-if(HOW STREQUAL "install")
+if(PREFIX)
   find_program(PKG_CONFIG NAMES pkg-config pkgconf)
   if(NOT PKG_CONFIG)
     message(FATAL_ERROR "There is no pkg-config, which this test needs. On Debian: apt-get install pkg-config.")
   endif()
-  file(GLOB_RECURSE packages "${FOLDER}/prefix/*.pc")
+  file(GLOB_RECURSE packages "${PREFIX}/*.pc")
   list(GET packages 0 one)
   cmake_path(GET one PARENT_PATH packages_in)
   set(ENV{PKG_CONFIG_PATH} "${packages_in}")
