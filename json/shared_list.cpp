@@ -3,8 +3,9 @@
 #include "json/json_node.hpp"
 
 // Lists that reducers add to. A list is one value, as Boost's functions read it, until something that others have is
-// added to it, or others have it; then its elements are shared one by one, and the list of them as a whole. If it is read as one value after that, it
-// becomes one again, and stays so: each time it were made anew, its length would be paid for.
+// added to it, or others have it; then its elements are shared one by one, and the list of them as a whole. If it is
+// read as one value after that, it becomes one again, and stays so: each time it were made anew, its length would be
+// paid for.
 namespace stategraph::detail {
 
 using Form = JsonNode::Form;

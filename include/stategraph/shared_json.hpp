@@ -34,9 +34,9 @@ public:
     /// Takes the value over. Errors: std::bad_alloc. Cost: one allocation; that of a copy where the value has a memory
     /// resource of its own.
     SharedJson(boost::json::value value);
-    /// A list of values that keep their owners. Errors: std::bad_alloc. Lists may be nested to any depth; what is nested
-    /// more deeply than a state may be (512 levels) throws WrongTypeError where it is stored, read as one value or
-    /// compared.
+    /// A list of values that keep their owners. Errors: std::bad_alloc. Lists may be nested to any depth; what is
+    /// nested more deeply than a state may be (512 levels) throws WrongTypeError where it is stored, read as one
+    /// value or compared.
     static SharedJson list(std::vector<SharedJson> items);
 
     SharedJson(const SharedJson& other) noexcept;

@@ -3,7 +3,8 @@
 
 #include <stategraph/stategraph.hpp>
 
-// A graph that counts, run twice on one thread of a saver. Ends the program with 0 if the second run continued the first.
+// A graph that counts, run twice on one thread of a saver. Ends the program with 0 if the second run continued the
+// first.
 struct Counted {
     int count = 0;
     static constexpr auto channels() { return stategraph::channels<&Counted::count>(); }

@@ -252,9 +252,9 @@ struct ChatOf {
     Messages messages = {};
     int n = 0;
     static constexpr auto channels() {
-        return sg::channels(sg::channel("texts", &ChatOf::texts, sg::append), sg::channel("now", &ChatOf::now, sg::topic),
-                            sg::channel("messages", &ChatOf::messages, sg::addMessages),
-                            sg::channel("n", &ChatOf::n, sg::sum));
+        return sg::channels(
+            sg::channel("texts", &ChatOf::texts, sg::append), sg::channel("now", &ChatOf::now, sg::topic),
+            sg::channel("messages", &ChatOf::messages, sg::addMessages), sg::channel("n", &ChatOf::n, sg::sum));
     }
 };
 using Copied = ChatOf<Strings, std::vector<sg::Message>>;
@@ -270,7 +270,8 @@ sg::CompiledGraph<Chat> chat(const std::shared_ptr<sg::BaseCheckpointSaver>& sav
                      const sg::Message message{.role = "ai", .content = word};
                      decltype(s.messages) messages{message};
                      if (s.n % 3 == 2) {
-                         messages = {message, sg::removeMessage(s.messages[0].id),
+                         messages = {message,
+                                     sg::removeMessage(s.messages[0].id),
                                      {.role = "ai", .content = "new", .id = s.messages[1].id}};
                      }
                      return {sg::add(&Chat::texts, textOf(static_cast<std::size_t>(s.n))),
