@@ -15,6 +15,7 @@
 #include <stategraph/detail/known_graphs.hpp>
 #include <stategraph/graph_fingerprint.hpp>
 #include <stategraph/ids.hpp>
+#include <stategraph/row_bytes.hpp>
 #include <stategraph/thread_status.hpp>
 
 namespace stategraph {
@@ -68,10 +69,10 @@ struct PutRequest {
     std::span<const WriteRow> compared = {};
 };
 
-/// Owned rows, as savers return them.
+/// Rows as savers return them. The records of commits share their bytes when they are copied.
 struct StoredCommit {
     CheckpointId id;
-    std::string bytes;
+    RowBytes bytes;
 };
 struct StoredWrite {
     std::string path;
@@ -186,7 +187,7 @@ struct ListedCheckpoint {
     std::string checkpoint_ns;
     CheckpointId id;
     /// The commit's record: `readHeader` (stategraph/record.hpp) reads its header.
-    std::string bytes;
+    RowBytes bytes;
     std::vector<StoredWrite> writes;
     /// In a list over every thread: why this record, or a pending write of it, cannot be opened; `bytes` and `writes`
     /// are empty then. Savers that return bytes as they are stored never set it.

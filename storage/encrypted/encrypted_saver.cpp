@@ -79,7 +79,8 @@ class Opener {
 public:
     Opener(const Aes256Gcm& algorithm, checkpoint::KeyRing& keys) : work_(algorithm), keys_(keys) {}
 
-    void open(const RowKey& key, RowKind kind, std::string& bytes) {
+    /// What the record says.
+    std::string open(const RowKey& key, RowKind kind, std::string_view bytes) {
         const auto version = static_cast<unsigned char>(bytes.empty() ? 0 : bytes[0]);
         if (version == checkpoint::format_version || version == checkpoint::naming_version) {
             checkpoint::corrupt(
@@ -93,14 +94,15 @@ public:
                                 "its authentication failed: it was altered, it belongs to another row, or the key '" +
                                     std::string(sealed.key_id) + "' is not the one it was written with");
         }
-        bytes = std::move(plain);
+        return plain;
     }
 
     void open(const LogName& log, std::vector<StoredCommit>& commits) {
-        for (auto& row : commits) open(keyOf(log, row.id), RowKind::commit, row.bytes);
+        RowBuffer buffer;
+        for (auto& row : commits) row.bytes = buffer.add(open(keyOf(log, row.id), RowKind::commit, row.bytes));
     }
     void open(const LogName& log, CheckpointId id, std::vector<StoredWrite>& writes) {
-        for (auto& row : writes) open(keyOf(log, id, row.path), RowKind::pending_write, row.bytes);
+        for (auto& row : writes) row.bytes = open(keyOf(log, id, row.path), RowKind::pending_write, row.bytes);
     }
 
 private:
@@ -210,9 +212,8 @@ std::string_view EncryptedSaver::Impl::findExpected(const PutRequest& request, c
     const auto at =
         std::find_if(writes.begin(), writes.end(), [&](const StoredWrite& write) { return write.path == row.path; });
     if (at == writes.end()) checkpoint::refuseWrite(request.log, row);
-    std::string opened = at->bytes;
-    opener.open(keyOf(request.log, row.checkpoint_id, row.path), RowKind::pending_write, opened);
-    if (opened != *row.expected) checkpoint::refuseWrite(request.log, row);
+    const RowKey key = keyOf(request.log, row.checkpoint_id, row.path);
+    if (opener.open(key, RowKind::pending_write, at->bytes) != *row.expected) checkpoint::refuseWrite(request.log, row);
     return at->bytes;
 }
 
@@ -272,7 +273,7 @@ void EncryptedSaver::putGraph(const GraphFingerprint& fingerprint, std::string_v
 
 std::optional<std::string> EncryptedSaver::getGraph(const GraphFingerprint& fingerprint) {
     auto bytes = impl_->inner->getGraph(fingerprint);
-    if (bytes) Opener(impl_->algorithm, impl_->keys).open(keyOf(fingerprint), RowKind::graph, *bytes);
+    if (bytes) bytes = Opener(impl_->algorithm, impl_->keys).open(keyOf(fingerprint), RowKind::graph, *bytes);
     return bytes;
 }
 
@@ -282,7 +283,7 @@ std::optional<CheckpointTuple> EncryptedSaver::getTuple(const TupleQuery& query)
     Opener opener(impl_->algorithm, impl_->keys);
     opener.open(query.log, tuple->commits);
     opener.open(query.log, tuple->id, tuple->writes);
-    if (tuple->next) opener.open(keyOf(query.log, tuple->next->id), RowKind::commit, tuple->next->bytes);
+    if (auto& next = tuple->next) next->bytes = opener.open(keyOf(query.log, next->id), RowKind::commit, next->bytes);
     return tuple;
 }
 
@@ -290,11 +291,12 @@ std::vector<ListedCheckpoint> EncryptedSaver::list(const ListQuery& query) {
     auto listed = impl_->inner->list(query);
     if (listed.empty()) return listed;
     Opener opener(impl_->algorithm, impl_->keys);
+    RowBuffer buffer;
     for (auto& row : listed) {
         if (!row.damaged.empty()) continue;
         const LogName log{row.thread_id, row.checkpoint_ns};
         try {
-            opener.open(keyOf(log, row.id), RowKind::commit, row.bytes);
+            row.bytes = buffer.add(opener.open(keyOf(log, row.id), RowKind::commit, row.bytes));
             opener.open(log, row.id, row.writes);
         } catch (const CorruptCheckpointError& error) {
             if (query.thread_id) throw;

@@ -93,9 +93,10 @@ void listLog(std::string_view thread_id, std::string_view ns, const Log& log, co
              std::vector<ListedCheckpoint>& out) {
     const std::size_t limit = query.limit.value_or(std::numeric_limits<std::size_t>::max());
     std::size_t place = query.before.empty() ? log.commits.size() : log.placeOf(query.before);
+    RowBuffer buffer;
     while (place-- > 0 && out.size() < limit) {
         const auto& commit = log.commits[place];
-        out.push_back({std::string(thread_id), std::string(ns), commit.id, std::string(commit.bytes()),
+        out.push_back({std::string(thread_id), std::string(ns), commit.id, buffer.add(commit.bytes()),
                        query.with_writes ? log.writesOf(commit.id) : std::vector<StoredWrite>()});
         if (query.heads) return;
     }
@@ -267,11 +268,14 @@ std::optional<CheckpointTuple> MemorySaver::getTuple(const TupleQuery& query) {
         .id = wanted.id, .head = log->head(), .commits = {}, .writes = log->writesOf(wanted.id), .next = {}};
     const std::vector<std::size_t> places = placesToRead(query.log, *log, place);
     tuple.commits.reserve(places.size());
+    std::size_t bytes = 0;
+    for (const std::size_t each : places) bytes += log->commits[each].size;
+    RowBuffer buffer(bytes);
     for (const std::size_t each : places)
-        tuple.commits.push_back({log->commits[each].id, std::string(log->commits[each].bytes())});
+        tuple.commits.push_back({log->commits[each].id, buffer.add(log->commits[each].bytes())});
     if (place + 1 < log->commits.size()) {
         const auto& next = log->commits[place + 1];
-        tuple.next = StoredCommit{next.id, std::string(next.bytes())};
+        tuple.next = StoredCommit{next.id, next.bytes()};
     }
     return tuple;
 }

@@ -68,6 +68,7 @@ using checkpoint::PostgresResult;
 
 CheckpointTuple tupleOf(const PostgresResult& rows) {
     CheckpointTuple tuple;
+    RowBuffer buffer;
     for (int row = 0; row < rows.rows(); ++row) {
         const CheckpointId id = rows.id(row, 1);
         switch (rows.number(row, 0)) {
@@ -76,7 +77,7 @@ CheckpointTuple tupleOf(const PostgresResult& rows) {
                 tuple.head = rows.id(row, 4);
                 break;
             case 1:
-                tuple.commits.push_back({id, rows.copy(row, 3)});
+                tuple.commits.push_back({id, buffer.add(rows.bytes(row, 3))});
                 break;
             case 2:
                 tuple.next = StoredCommit{id, rows.copy(row, 3)};
@@ -108,9 +109,11 @@ PostgresParameters listParameters(const ListQuery& query) {
 
 std::vector<ListedCheckpoint> listedOf(const PostgresResult& rows) {
     std::vector<ListedCheckpoint> listed;
+    RowBuffer buffer;
     for (int row = 0; row < rows.rows(); ++row) {
         if (rows.isNull(row, 5)) {
-            listed.push_back({rows.copy(row, 1), rows.copy(row, 2), rows.id(row, 3), rows.copy(row, 4), {}});
+            listed.push_back(
+                {rows.copy(row, 1), rows.copy(row, 2), rows.id(row, 3), buffer.add(rows.bytes(row, 4)), {}});
         } else {
             listed.back().writes.push_back({rows.copy(row, 5), rows.copy(row, 4)});
         }

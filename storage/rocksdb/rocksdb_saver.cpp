@@ -45,7 +45,7 @@ std::vector<StoredWrite> readWrites(Cursor& rows, const LogName& log, Checkpoint
 // The commits that lead to the tuple's checkpoint, without those of other branches. The tuple has all ancestors of each
 // commit that it has: where the way back meets one, the rest is known. False, and nothing has changed, if a header on
 // the way cannot be read: the fold reports it.
-bool readBackwards(Cursor& rows, const LogName& log, CheckpointTuple& tuple) {
+bool readBackwards(Cursor& rows, const LogName& log, CheckpointTuple& tuple, RowBuffer& buffer) {
     std::vector<StoredCommit> commits;
     auto known_end = tuple.commits.begin();
     try {
@@ -57,7 +57,7 @@ bool readBackwards(Cursor& rows, const LogName& log, CheckpointTuple& tuple) {
             const std::string key = checkpoint::rowKey(Table::commits, log, id);
             const bool is_before = !commits.empty() && rows.previous() && rows.key() == key;
             if (!is_before && !(rows.seek(key) && rows.key() == key)) return {};
-            commits.push_back({id, std::string(rows.value())});
+            commits.push_back({id, buffer.add(rows.value())});
             return commits.back().bytes;
         });
     } catch (const CorruptCheckpointError&) {
@@ -74,11 +74,12 @@ void readCommits(Cursor& rows, const LogName& log, const checkpoint::CommitWay& 
     std::optional<checkpoint::ForwardWalk> walk;  // once there are many rows
     bool takes_all = false;
     std::size_t bytes = 0;
+    RowBuffer buffer;
     for (bool is_in = rows.isIn(prefix); is_in; is_in = rows.nextIn(prefix)) {
         const CheckpointId id = idAt(rows, prefix.size());
         bytes += rows.value().size();
         if (id > tuple.id) {
-            tuple.next = {id, std::string(rows.value())};
+            tuple.next = {id, buffer.add(rows.value())};
             return;
         }
         const bool is_many =
@@ -86,12 +87,12 @@ void readCommits(Cursor& rows, const LogName& log, const checkpoint::CommitWay& 
         if (is_many && !walk) walk.emplace(log, tip, tuple.commits);
         if (walk && !takes_all && !walk->take(id, rows.value(), tuple.commits)) {
             takes_all = true;
-            const bool is_read = readBackwards(rows, log, tuple);
+            const bool is_read = readBackwards(rows, log, tuple, buffer);
             if (is_read && tuple.id == tuple.head) return;
             rows.seek(checkpoint::rowKey(Table::commits, log, is_read ? tuple.id : id));
             if (is_read) continue;
         }
-        tuple.commits.push_back({id, std::string(rows.value())});
+        tuple.commits.push_back({id, buffer.add(rows.value())});
         if (id == tuple.head) return;  // no need to look beyond
     }
 }
@@ -251,8 +252,9 @@ void RocksDBSaver::Impl::listLog(Cursor& rows, Cursor* writes, const LogName& lo
     const std::size_t limit = query.limit.value_or(std::numeric_limits<std::size_t>::max());
     const std::string prefix = checkpoint::logPrefix(Table::commits, log);
     const std::size_t others = out.size();
+    RowBuffer buffer;
     const auto add = [&](CheckpointId id) {
-        out.push_back({std::string(log.thread_id), std::string(log.checkpoint_ns), id, std::string(rows.value()), {}});
+        out.push_back({std::string(log.thread_id), std::string(log.checkpoint_ns), id, buffer.add(rows.value()), {}});
     };
     const auto finish = [&] {
         if (writes) addWrites(*writes, log, std::span(out).subspan(others));

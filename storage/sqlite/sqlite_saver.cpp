@@ -164,6 +164,7 @@ void readCommits(SqliteConnection& connection, const LogName& log, CheckpointTup
         SqliteQuery query(connection, select_between, "read commits");
         query.bind(log).bind(links.base).bind(tuple.id);
         bool may_skip = true;
+        RowBuffer buffer;
         std::size_t bytes = 0;
         while (query.step()) {
             const CheckpointId id = query.id(0);
@@ -174,7 +175,7 @@ void readCommits(SqliteConnection& connection, const LogName& log, CheckpointTup
                 may_skip = false;
                 if (readBranch(connection, log, tuple)) return;
             }
-            tuple.commits.push_back({id, std::string(query.bytes(1))});
+            tuple.commits.push_back({id, buffer.add(query.bytes(1))});
         }
     }
     tuple.commits.push_back({tuple.id, std::move(newest)});
@@ -204,9 +205,10 @@ void listLog(SqliteConnection& connection, const LogName& log, const ListQuery& 
     rows.bind(log);
     if (!query.before.empty()) rows.bind(query.before);
     rows.bindNumber(static_cast<std::int64_t>(std::min(limit, most)));
+    RowBuffer buffer;
     while (rows.step()) {
         out.push_back(
-            {std::string(log.thread_id), std::string(log.checkpoint_ns), rows.id(0), std::string(rows.bytes(1)), {}});
+            {std::string(log.thread_id), std::string(log.checkpoint_ns), rows.id(0), buffer.add(rows.bytes(1)), {}});
     }
     if (query.with_writes) addWrites(connection, log, std::span(out).subspan(others));
 }
