@@ -63,7 +63,7 @@ sg::CompiledGraph<Patient> makeApp(std::shared_ptr<sg::BaseCheckpointSaver> save
 // Whether a text is anywhere in the rows of a store.
 bool isStored(sg::BaseCheckpointSaver& store, std::string_view text) {
     for (const auto& row : store.list({.with_writes = true})) {
-        if (row.bytes.find(text) != std::string::npos) return true;
+        if (row.bytes.view().find(text) != std::string::npos) return true;
         for (const auto& write : row.writes) {
             if (write.bytes.find(text) != std::string::npos) return true;
         }

@@ -23,6 +23,7 @@ public:
         : bytes_(bytes), owner_(std::move(owner)) {}
 
     operator std::string_view() const noexcept { return bytes_; }
+    std::string_view view() const noexcept { return bytes_; }
     const char* data() const noexcept { return bytes_.data(); }
     std::size_t size() const noexcept { return bytes_.size(); }
     bool empty() const noexcept { return bytes_.empty(); }

@@ -21,7 +21,8 @@ std::optional<ListedCheckpoint> newestBefore(BaseCheckpointSaver& saver, std::st
 std::optional<checkpoint::Folded> findWarmHead(BaseCheckpointSaver& saver, const detail::Core& core,
                                                std::string_view thread_id, const WarmThread& warm) {
     std::optional<ListedCheckpoint> head = newestBefore(saver, thread_id, {});
-    if (!head || head->id != warm.id || !head->writes.empty() || !head->bytes.starts_with(warm.checksum)) return {};
+    if (!head || head->id != warm.id || !head->writes.empty() || !head->bytes.view().starts_with(warm.checksum))
+        return {};
     if (warm.account.base != warm.id) {
         // A prune may have dropped commits that the thread was read from, and written another one whole. It drops the
         // base before those after it, unless the base has a question.

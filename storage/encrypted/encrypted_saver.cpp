@@ -301,7 +301,7 @@ std::vector<ListedCheckpoint> EncryptedSaver::list(const ListQuery& query) {
         } catch (const CorruptCheckpointError& error) {
             if (query.thread_id) throw;
             row.damaged = error.message();
-            row.bytes.clear();
+            row.bytes = {};
             row.writes.clear();
         }
     }

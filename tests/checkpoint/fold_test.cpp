@@ -1,7 +1,9 @@
 #include "checkpoint/fold.hpp"
 
 #include <map>
+#include <string>
 #include <tuple>
+#include <utility>
 
 #include <doctest/doctest.h>
 #include <stategraph/codec_std.hpp>
@@ -57,7 +59,10 @@ public:
     }
     void damage(unsigned n) {
         for (auto& row : rows_) {
-            if (row.id == nthId(n)) row.bytes.back() = static_cast<char>(row.bytes.back() ^ 1);
+            if (row.id != nthId(n)) continue;
+            std::string bytes(row.bytes);
+            bytes.back() = static_cast<char>(bytes.back() ^ 1);
+            row.bytes = std::move(bytes);
         }
     }
     /// The tuple of a checkpoint, with the rows between two others of the log, both included.

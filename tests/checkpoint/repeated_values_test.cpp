@@ -2,6 +2,7 @@
 #include <array>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -204,9 +205,9 @@ struct Chain {
 TEST_CASE("a fold takes the value from the parent's input, and a record of it is of format 3") {
     Chain chain;
     const CheckpointTuple tuple = chain.tuple();
-    CHECK(tuple.commits[0].bytes[0] == 1);
-    CHECK(tuple.commits[1].bytes[0] == 3);
-    CHECK(tuple.commits[1].bytes.find(large) == std::string::npos);
+    CHECK(tuple.commits[0].bytes.view()[0] == 1);
+    CHECK(tuple.commits[1].bytes.view()[0] == 3);
+    CHECK(tuple.commits[1].bytes.view().find(large) == std::string::npos);
     const Folded folded = fold(log, tuple);
     REQUIRE(folded.channels.size() == 1);
     CHECK(folded.channels.front().pieces.front().value == chain.value);
@@ -223,8 +224,9 @@ TEST_CASE("a record whose parent has no such input is refused by name") {
         CHECK_THROWS_WITH_AS(fold(log, tuple), doctest::Contains(nthId(2).toString().c_str()), CorruptCheckpointError);
     };
     const auto rewrite = [](CheckpointTuple& tuple, std::size_t at, const CommitFields& commit) {
-        tuple.commits[at].bytes.clear();
-        writeCommit(commit, tuple.commits[at].bytes);
+        std::string bytes;
+        writeCommit(commit, bytes);
+        tuple.commits[at].bytes = std::move(bytes);
     };
     Chain no_input;
     refused(no_input, [&](Chain& chain, CheckpointTuple& tuple) {

@@ -177,7 +177,9 @@ TEST_CASE("a commit is not written whole if it cannot be read, or says what this
     missing.commits.erase(missing.commits.begin());
     CHECK_THROWS_AS(wholeCommit(log, missing), CorruptCheckpointError);
     CheckpointTuple damaged = chain.tuple();
-    damaged.commits[0].bytes.back() = static_cast<char>(damaged.commits[0].bytes.back() ^ 1);
+    std::string flipped(damaged.commits[0].bytes);
+    flipped.back() = static_cast<char>(flipped.back() ^ 1);
+    damaged.commits[0].bytes = std::move(flipped);
     CHECK_THROWS_AS(wholeCommit(log, damaged), CorruptCheckpointError);
 
     // Where the index counts from, only the program knows.

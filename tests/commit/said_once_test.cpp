@@ -56,7 +56,7 @@ auto compiled(std::shared_ptr<sg::BaseCheckpointSaver> saver) {
 std::size_t timesIn(sg::BaseCheckpointSaver& saver, const std::string& text) {
     std::size_t times = 0;
     for (const auto& row : saver.list({.with_writes = true})) {
-        std::string bytes = row.bytes;
+        std::string bytes(row.bytes);
         for (const auto& write : row.writes) bytes += write.bytes;
         for (std::size_t at = bytes.find(text); at != std::string::npos; at = bytes.find(text, at + 1)) ++times;
     }

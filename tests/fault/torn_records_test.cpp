@@ -32,7 +32,7 @@ std::vector<Row> rowsOfPausedThread() {
         for (const auto& write : listed.writes)
             rows.insert(rows.begin(), {listed.checkpoint_ns, listed.id, write.path, write.bytes, {}});
         const auto links = sg::readLinks({"t", listed.checkpoint_ns, listed.id}, listed.bytes);
-        rows.insert(rows.begin(), {listed.checkpoint_ns, listed.id, "", listed.bytes, links});
+        rows.insert(rows.begin(), {listed.checkpoint_ns, listed.id, "", std::string(listed.bytes), links});
     }
     return rows;
 }

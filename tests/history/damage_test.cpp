@@ -35,7 +35,11 @@ public:
     }
 
 private:
-    static void flip(std::string& bytes) { bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 4); }
+    static void flip(sg::RowBytes& bytes) {
+        std::string flipped(bytes);
+        flipped[flipped.size() / 2] = static_cast<char>(flipped[flipped.size() / 2] ^ 4);
+        bytes = std::move(flipped);
+    }
     template <class Rows>
     void spoil(Rows& rows) const {
         if (missing) std::erase_if(rows, [this](const auto& row) { return row.id == damaged; });

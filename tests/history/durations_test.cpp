@@ -263,7 +263,7 @@ TEST_CASE("durations are sealed with the rest of a record, and stay where a prun
         Graph graph = chain(timed);
         const App app = graph.compile({.checkpointer = saver, .ids = timed.clock});
         app.invoke(bar("in"), {.thread_id = "t"});
-        const std::string record = inside->getTuple({.log = {"t", ""}})->commits.back().bytes;
+        const std::string record(inside->getTuple({.log = {"t", ""}})->commits.back().bytes);
         CHECK((record.find("took") == std::string::npos) == is_sealed);
         CHECK(historyOf(app, {.thread_id = "t"}).at(3).took == 700us);
         CHECK(saver->prune({.thread_id = "t", .keep_last = 2}) == 2);

@@ -78,8 +78,8 @@ std::string shown(sg::BaseCheckpointSaver& saver, const std::string& thread, uns
     const auto tuple = saver.getTuple({.log = {thread}, .checkpoint_id = n == rows ? sg::CheckpointId() : nthId(n)});
     if (!tuple) return "none";
     std::string text = tuple->id.toString() + tuple->head.toString();
-    for (const auto& commit : tuple->commits) text += commit.id.toString() + commit.bytes;
-    if (tuple->next) text += tuple->next->id.toString() + tuple->next->bytes;
+    for (const auto& commit : tuple->commits) text.append(commit.id.toString()).append(commit.bytes);
+    if (tuple->next) text.append(tuple->next->id.toString()).append(tuple->next->bytes);
     return text;
 }
 

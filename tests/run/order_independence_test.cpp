@@ -59,7 +59,8 @@ std::shared_ptr<RecordingSaver> passingSaver(Turns& turns) {
 std::string dump(sg::BaseCheckpointSaver& saver) {
     std::string all;
     for (const auto& row : saver.list({.with_writes = true})) {
-        all += row.thread_id + '\0' + row.checkpoint_ns + '\0' + row.id.toString() + '\0' + row.bytes + '\0';
+        all += row.thread_id + '\0' + row.checkpoint_ns + '\0' + row.id.toString() + '\0';
+        all.append(row.bytes).push_back('\0');
         for (const auto& write : row.writes) all += write.path + '\0' + write.bytes + '\0';
     }
     return all;

@@ -69,8 +69,8 @@ TEST_CASE(
             CHECK(app.getState({.thread_id = driver.name}).values.sum == 16);
         }
         for (const auto& row : saver->list({.with_writes = true})) {
-            CHECK(row.bytes.find("sockets") == std::string::npos);
-            CHECK(row.bytes.find("twice") == std::string::npos);
+            CHECK(row.bytes.view().find("sockets") == std::string::npos);
+            CHECK(row.bytes.view().find("twice") == std::string::npos);
         }
     });
 }

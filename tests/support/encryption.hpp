@@ -74,16 +74,16 @@ public:
         auto tuple = inner_.getTuple(query);
         if (!tuple || !alter) return tuple;
         const auto& [thread_id, ns] = query.log;
-        for (auto& row : tuple->commits) alter({thread_id, ns, row.id}, row.bytes);
+        for (auto& row : tuple->commits) alterRow({thread_id, ns, row.id}, row.bytes);
         for (auto& row : tuple->writes) alter({thread_id, ns, tuple->id, row.path}, row.bytes);
-        if (tuple->next) alter({thread_id, ns, tuple->next->id}, tuple->next->bytes);
+        if (tuple->next) alterRow({thread_id, ns, tuple->next->id}, tuple->next->bytes);
         return tuple;
     }
     std::vector<sg::ListedCheckpoint> list(const sg::ListQuery& query) override {
         auto listed = inner_.list(query);
         if (!alter) return listed;
         for (auto& row : listed) {
-            alter({row.thread_id, row.checkpoint_ns, row.id}, row.bytes);
+            alterRow({row.thread_id, row.checkpoint_ns, row.id}, row.bytes);
             for (auto& write : row.writes) alter({row.thread_id, row.checkpoint_ns, row.id, write.path}, write.bytes);
         }
         return listed;
@@ -97,6 +97,11 @@ public:
     bool is_slow = false;
 
 private:
+    void alterRow(const sg::RowKey& key, sg::RowBytes& bytes) const {
+        std::string altered(bytes);
+        alter(key, altered);
+        bytes = std::move(altered);
+    }
     std::string held(const sg::LogName& log, const sg::WriteRow& row) {
         const auto tuple = inner_.getTuple({.log = log, .checkpoint_id = row.checkpoint_id});
         if (!tuple) return {};

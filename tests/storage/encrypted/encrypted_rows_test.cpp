@@ -57,7 +57,7 @@ public:
 
     std::string stored(const Place& place) {
         const auto tuple = inner->getTuple({.log = {place.thread_id, place.ns}, .checkpoint_id = nthId(place.n)});
-        if (!place.path) return tuple->commits.back().bytes;
+        if (!place.path) return std::string(tuple->commits.back().bytes);
         for (const auto& write : tuple->writes) {
             if (write.path == *place.path) return write.bytes;
         }

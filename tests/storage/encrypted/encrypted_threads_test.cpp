@@ -103,7 +103,7 @@ TEST_CASE("a prune of an encrypted thread that only grows writes kept commits an
         }
         CHECK(past == 10);
         for (const auto& row : inner->list({.thread_id = "chat"}))
-            CHECK(row.bytes.find("xxxxxxxx") == std::string::npos);
+            CHECK(row.bytes.view().find("xxxxxxxx") == std::string::npos);
         app.invoke(graphs::bar("in"), {.thread_id = "chat"});
         CHECK(app.getState({.thread_id = "chat"}).values.bar.size() == 162);
     });

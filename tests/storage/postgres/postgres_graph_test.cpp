@@ -141,7 +141,7 @@ TEST_CASE("what an EncryptedSaver keeps in PostgreSQL is sealed there, is read, 
     const auto saver = std::make_shared<EncryptedSaver>(inside, encryption::key("key"));
     const auto app = loopTo(30, saver);
     (void)app.invoke({set(&Counted::n, 0)}, {.thread_id = "t", .recursion_limit = 40});
-    for (const auto& row : inside->list({})) CHECK(row.bytes.find("entry 7") == std::string::npos);
+    for (const auto& row : inside->list({})) CHECK(row.bytes.view().find("entry 7") == std::string::npos);
     CHECK(saver->prune({.keep_last = 2, .rewrite = Rewrite::always}) == 30);
     CHECK(app.getState({.thread_id = "t"}).values.log.size() == 30);
     CHECK(saver->countThreads(5)->finished() == 1);
