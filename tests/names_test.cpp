@@ -122,8 +122,8 @@ int count(const std::map<std::string, int>& words, const std::string& word) {
     return found == words.end() ? 0 : found->second;
 }
 
-/// How well: the page of its header before others, pages that teach before those that list, a heading before a sentence,
-/// a sentence before a table.
+/// How well: the page of its header before others, pages that teach before those that list, a heading before a
+/// sentence, a sentence before a table.
 int quality(const Page& page, const Section& section, const Name& name) {
     static const std::regex lists(
         "(semantics|troubleshooting|coming_from_.*|comparison|checkpoint_format|glossary|"
@@ -248,39 +248,8 @@ Lines madeIndex(const std::map<std::string, std::string>& links) {
     return index;
 }
 
-}  // namespace names_test
-
-TEST_CASE("the tables of pages that are made from headers are what the headers say") {
-    for (const documents::Page& page : documents::pages()) {
-        const auto file = documents::home() / "docs" / page.path;
-        const documents::Lines lines = documents::linesOf(file);
-        const documents::Lines wanted = names_test::withTables(lines);
-        CAPTURE(page.path);
-        if (documents::isUpdating() && wanted != lines) documents::write(file, wanted);
-        const auto at = std::mismatch(wanted.begin(), wanted.end(), lines.begin(), lines.end());
-        if (documents::isUpdating() || wanted == lines) continue;
-        CAPTURE((at.first == wanted.end() ? "" : *at.first));
-        FAIL_CHECK("line " << at.second - lines.begin() + 1 << " is not what the header says; write the table anew "
-                           << "with STATEGRAPH_UPDATE_GOLDEN=1 in the environment");
-    }
-}
-
-TEST_CASE("every public name has a row in the index of names, which leads to a page that explains it") {
-    const documents::Lines index = std::filesystem::exists(names_test::indexFile()) || !documents::isUpdating()
-                                       ? documents::linesOf(names_test::indexFile())
-                                       : documents::Lines{};
-    const documents::Lines wanted = names_test::madeIndex(names_test::linksOf(index));
-    CHECK(wanted.size() > 1000);
-    if (documents::isUpdating() && wanted != index) documents::write(names_test::indexFile(), wanted);
-    if (documents::isUpdating() || wanted == index) return;
-    const auto at = std::mismatch(wanted.begin(), wanted.end(), index.begin(), index.end());
-    CAPTURE((at.first == wanted.end() ? "" : *at.first));
-    FAIL_CHECK("line " << at.second - index.begin() + 1 << " of docs/index_of_names.md is not what the headers and "
-                       << "pages say; write it anew with STATEGRAPH_UPDATE_GOLDEN=1 in the environment");
-}
-
-TEST_CASE("the names of a header are found, and what is not for users is left out") {
-    const auto names = public_names::namesOf(R"(#pragma once
+/// One of each kind of declaration that the headers have.
+const char* const sample_header = R"(#pragma once
 #define MACRO(x) struct x {}
 namespace stategraph {
 class Forward;
@@ -332,8 +301,41 @@ void open(const char* name);
 template <class T>
 struct Trait<Box<T>> { int member; };
 }  // namespace stategraph
-)",
-                                             "box.hpp");
+)";
+
+}  // namespace names_test
+
+TEST_CASE("the tables of pages that are made from headers are what the headers say") {
+    for (const documents::Page& page : documents::pages()) {
+        const auto file = documents::home() / "docs" / page.path;
+        const documents::Lines lines = documents::linesOf(file);
+        const documents::Lines wanted = names_test::withTables(lines);
+        CAPTURE(page.path);
+        if (documents::isUpdating() && wanted != lines) documents::write(file, wanted);
+        const auto at = std::mismatch(wanted.begin(), wanted.end(), lines.begin(), lines.end());
+        if (documents::isUpdating() || wanted == lines) continue;
+        CAPTURE((at.first == wanted.end() ? "" : *at.first));
+        FAIL_CHECK("line " << at.second - lines.begin() + 1 << " is not what the header says; write the table anew "
+                           << "with STATEGRAPH_UPDATE_GOLDEN=1 in the environment");
+    }
+}
+
+TEST_CASE("every public name has a row in the index of names, which leads to a page that explains it") {
+    const documents::Lines index = std::filesystem::exists(names_test::indexFile()) || !documents::isUpdating()
+                                       ? documents::linesOf(names_test::indexFile())
+                                       : documents::Lines{};
+    const documents::Lines wanted = names_test::madeIndex(names_test::linksOf(index));
+    CHECK(wanted.size() > 1000);
+    if (documents::isUpdating() && wanted != index) documents::write(names_test::indexFile(), wanted);
+    if (documents::isUpdating() || wanted == index) return;
+    const auto at = std::mismatch(wanted.begin(), wanted.end(), index.begin(), index.end());
+    CAPTURE((at.first == wanted.end() ? "" : *at.first));
+    FAIL_CHECK("line " << at.second - index.begin() + 1 << " of docs/index_of_names.md is not what the headers and "
+                       << "pages say; write it anew with STATEGRAPH_UPDATE_GOLDEN=1 in the environment");
+}
+
+TEST_CASE("the names of a header are found, and what is not for users is left out") {
+    const auto names = public_names::namesOf(names_test::sample_header, "box.hpp");
     std::vector<std::string> found;
     for (const auto& name : names) {
         const std::string place = name.owner.empty() ? "" : " of " + name.owner;

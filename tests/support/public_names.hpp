@@ -30,7 +30,8 @@ std::string sentenceOf(const std::string& text);
 /// constructor, an operator, in a namespace `detail`, or named as the standard library names it (`begin`, `push_back`).
 std::vector<Name> namesOf(std::string_view text, const std::string& header);
 
-/// Those of all headers below `include`, header by header, in their order. Without the folders `detail` and the cases of the savers' test kit, which no program calls by name.
+/// Those of all headers below `include`, header by header, in their order. Without the folders `detail` and without the
+/// cases of the savers' test kit, which no program calls by name.
 std::vector<Name> namesBelow(const std::filesystem::path& include);
 
 }  // namespace public_names
