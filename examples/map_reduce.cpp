@@ -35,11 +35,13 @@ struct State {
     }
 };
 
+// [begin payload]
 struct Word {
     std::string text = {};
     static constexpr auto fields() { return sg::fields<&Word::text>(); }
 };
 constexpr sg::NodeId<Word> count{"count"};
+// [end payload]
 
 // How many tasks are inside `count` at once.
 std::mutex mutex;
@@ -49,6 +51,7 @@ int running_max = 0;
 int main() {
     sg::StateGraph<State> graph;
 
+    // [begin sends]
     // Map: one Send a word.
     const auto eachWord = [](const State& state) {
         std::vector<sg::Send> sends;
@@ -57,6 +60,7 @@ int main() {
         return sends;
     };
     graph.addConditionalEdges(sg::START, eachWord, {count.name});
+    // [end sends]
 
     // It sees its word and not the state. Shorter words take longer, so that the tasks finish in another order than
     // they were sent in.

@@ -1,14 +1,16 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "tests/support/markdown.hpp"
 
 // The links of the documents lead somewhere, and every page is found from their index.
 
@@ -66,7 +68,7 @@ std::vector<std::string> linksOf(const fs::path& file) {
     return links;
 }
 
-/// As GitHub names a heading: small letters, digits, hyphens and underscores; a hyphen for a space.
+/// Of all headings; the second of the same name ends with "-1".
 std::set<std::string> anchorsOf(const fs::path& file) {
     std::set<std::string> anchors;
     std::map<std::string, int> times;
@@ -78,13 +80,8 @@ std::set<std::string> anchorsOf(const fs::path& file) {
         at = end + 1;
         if (line.starts_with("```")) is_block = !is_block;
         if (is_block || !line.starts_with("#")) continue;
-        std::string anchor;
-        for (const char c : line.substr(std::min(line.find(' ') + 1, line.size()))) {
-            const auto byte = static_cast<unsigned char>(c);
-            if (c == ' ') anchor.push_back('-');
-            if (byte >= 0x80 || std::isalnum(byte) != 0 || c == '-' || c == '_')
-                anchor.push_back(static_cast<char>(byte < 0x80 ? std::tolower(byte) : byte));
-        }
+        const std::string anchor =
+            markdown::anchorOf(std::string_view(line).substr(std::min(line.find(' ') + 1, line.size())));
         const int before = times[anchor]++;
         anchors.insert(before == 0 ? anchor : anchor + "-" + std::to_string(before));
     }

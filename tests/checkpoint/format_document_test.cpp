@@ -126,7 +126,7 @@ TEST_CASE("the document of the format names the keys that are written") {
         rows.merge(matches(line.substr(0, line.find('|', 1)), std::regex("`([a-z]+)`")));
     }
     CHECK(rows == writtenOfCommit());
-    const std::string of_task = between(document, "A pending write's body is a map:", "\n\n");
+    const std::string of_task = between(document, "The body of a pending write is a map with these keys:\n\n", "\n\n");
     for (const std::string& key : writtenOfTask()) {
         INFO(key);
         CHECK(of_task.find("`" + key + "`") != std::string::npos);
