@@ -6,16 +6,15 @@
 #   HEADERS    its public headers below include/stategraph/, without .hpp; without HEADERS all of include/stategraph/FOLDER/
 #   PUBLIC     products, or `stategraph`, that its users link too; PRIVATE: targets that only its own files use
 #   OPTION     the text of its option STATEGRAPH_WITH_NAME; without OPTION the product is always built
-#   NEEDS      a package of cmake/Dependencies.cmake: the option is on if it was found (and the options of PUBLIC products are), and ON by hand requires it
-#   PACKAGE    what a program that uses the installed component must find, as cmake/stategraphConfig.cmake.in does: RocksDB, SQLite3, PostgreSQL,
-#              OpenSSL
+#   NEEDS      a package of the rows below: the option is on if it was found (and the options of PUBLIC products are), and ON by hand requires it.
+#              Programs that use the installed component find it too
 #   TESTS      which tests are left out without it: a regular expression for their paths
 #   BUNDLED    a part of stategraph::stategraph, with a block of its own in CMakeLists.txt
 set(STATEGRAPH_PRODUCTS "")
 set(STATEGRAPH_COMPONENTS "") # of the package: the products that are not bundled
 
 macro(stategraph_product name)
-  cmake_parse_arguments(_row "BUNDLED" "FOLDER;OPTION;NEEDS;PACKAGE;TESTS" "HEADERS;PUBLIC;PRIVATE;ROOMS" ${ARGN})
+  cmake_parse_arguments(_row "BUNDLED" "FOLDER;OPTION;NEEDS;TESTS" "HEADERS;PUBLIC;PRIVATE;ROOMS" ${ARGN})
   if(_row_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "cmake/Products.cmake: the row of ${name} has ${_row_UNPARSED_ARGUMENTS}, which no column is called.")
   endif()
@@ -27,12 +26,16 @@ macro(stategraph_product name)
   if(NOT _row_BUNDLED)
     list(APPEND STATEGRAPH_COMPONENTS ${name})
   endif()
-  foreach(_column IN ITEMS FOLDER HEADERS PUBLIC PRIVATE ROOMS OPTION PACKAGE TESTS)
+  foreach(_column IN ITEMS FOLDER HEADERS PUBLIC PRIVATE ROOMS OPTION NEEDS TESTS)
     set(_product_${name}_${_column} ${_row_${_column}})
   endforeach()
   if(_row_OPTION)
     set(_default ON)
     if(_row_NEEDS)
+      if(NOT DEFINED STATEGRAPH_WITH_${_NAME} OR STATEGRAPH_WITH_${_NAME})
+        stategraph_find_package(${_row_NEEDS})
+      endif()
+      stategraph_require_package(${_row_NEEDS} ${name} STATEGRAPH_WITH_${_NAME})
       string(TOUPPER ${_row_NEEDS} _NEEDS)
       set(_default ${STATEGRAPH_${_NEEDS}_FOUND})
     endif()
@@ -45,9 +48,6 @@ macro(stategraph_product name)
       endif()
     endforeach()
     option(STATEGRAPH_WITH_${_NAME} "${_row_OPTION}" ${_default})
-    if(STATEGRAPH_WITH_${_NAME} AND _row_NEEDS)
-      cmake_language(CALL stategraph_require_${_row_NEEDS} STATEGRAPH_WITH_${_NAME})
-    endif()
     foreach(_below IN LISTS _row_PUBLIC)
       string(TOUPPER ${_below} _BELOW)
       if(STATEGRAPH_WITH_${_NAME} AND DEFINED STATEGRAPH_WITH_${_BELOW} AND NOT STATEGRAPH_WITH_${_BELOW})
@@ -59,25 +59,44 @@ macro(stategraph_product name)
   endif()
 endmacro()
 
+# What products are built on; the columns are explained in cmake/Dependencies.cmake.
+# RocksDB's package file asks for all that RocksDB itself links (gflags, snappy, zlib, bzip2, lz4, zstd); Debian's librocksdb-dev depends on their
+# -dev packages, so it is enough. It has no file for pkg-config.
+stategraph_package(rocksdb FIND RocksDB CONFIG TARGET RocksDB::rocksdb-shared CALLED "RocksDB" DEBIAN librocksdb-dev LIBS -lrocksdb)
+# 3.37 has what storage/sqlite/ calls.
+stategraph_package(sqlite FIND SQLite3 3.37 TARGET SQLite::SQLite3 CALLED "SQLite 3.37" DEBIAN libsqlite3-dev PKG_CONFIG sqlite3)
+# libpq alone, which speaks with servers of other versions; 12 has what storage/postgres/ calls.
+stategraph_package(postgres FIND PostgreSQL 12 TARGET PostgreSQL::PostgreSQL CALLED "PostgreSQL's libpq 12" DEBIAN libpq-dev PKG_CONFIG libpq)
+set(_elsewhere "An OpenSSL elsewhere: -DOPENSSL_ROOT_DIR=<its prefix>.")
+stategraph_package(
+  openssl FIND OpenSSL 3.0 COMPONENTS Crypto TARGET OpenSSL::Crypto CALLED "OpenSSL 3" DEBIAN libssl-dev ELSEWHERE ${_elsewhere} PKG_CONFIG libcrypto)
+stategraph_package(
+  openssl_ssl FIND OpenSSL 3.0 COMPONENTS SSL Crypto TARGET OpenSSL::SSL CALLED "OpenSSL 3 with libssl" DEBIAN libssl-dev ELSEWHERE ${_elsewhere}
+  PKG_CONFIG libssl libcrypto)
+# JSON Schemas. Debian's package depends on some seventy others that these headers do not need, so the scripts unpack it into build/valijson.
+stategraph_package(
+  valijson HEADER valijson/validator.hpp PATHS "${PROJECT_SOURCE_DIR}/build/valijson/usr/include" CALLED "valijson" DEBIAN libvalijson-dev
+  ELSEWHERE "Or unpack it and set VALIJSON_INCLUDE_DIR.")
+
 # States, values and events as JSON; runs, streams and nodes as coroutines.
 stategraph_product(json BUNDLED HEADERS json json_schema ndjson shared_json partial partial_display partial_json)
 stategraph_product(async BUNDLED HEADERS asio async stream_hub task detail/asio detail/async)
 stategraph_product(
   rocksdb FOLDER storage/rocksdb HEADERS rocksdb_cache rocksdb_saver rocksdb_store
   PUBLIC core PRIVATE RocksDB::rocksdb-shared $<BUILD_INTERFACE:stategraph_xxhash>
-  OPTION "Build stategraph::rocksdb, the saver on RocksDB" NEEDS rocksdb PACKAGE RocksDB TESTS "/rocksdb[^/]*_test\\.cpp$")
+  OPTION "Build stategraph::rocksdb, the saver on RocksDB" NEEDS rocksdb TESTS "/rocksdb[^/]*_test\\.cpp$")
 stategraph_product(
   sqlite FOLDER storage/sqlite HEADERS sqlite_saver
   PUBLIC core PRIVATE SQLite::SQLite3
-  OPTION "Build stategraph::sqlite, the saver on SQLite" NEEDS sqlite PACKAGE SQLite3 TESTS "/sqlite[^/]*_test\\.cpp$")
+  OPTION "Build stategraph::sqlite, the saver on SQLite" NEEDS sqlite TESTS "/sqlite[^/]*_test\\.cpp$")
 stategraph_product(
   postgres FOLDER storage/postgres HEADERS postgres_saver
   PUBLIC core PRIVATE PostgreSQL::PostgreSQL
-  OPTION "Build stategraph::postgres, the saver on PostgreSQL" NEEDS postgres PACKAGE PostgreSQL TESTS "/postgres[^/]*_test\\.cpp$")
+  OPTION "Build stategraph::postgres, the saver on PostgreSQL" NEEDS postgres TESTS "/postgres[^/]*_test\\.cpp$")
 stategraph_product(
   encryption FOLDER storage/encrypted HEADERS encrypted_saver encrypted_store
   PUBLIC core PRIVATE OpenSSL::Crypto
-  OPTION "Build stategraph::encryption, the saver that encrypts" NEEDS openssl PACKAGE OpenSSL TESTS "/encrypted[^/]*_test\\.cpp$")
+  OPTION "Build stategraph::encryption, the saver that encrypts" NEEDS openssl TESTS "/encrypted[^/]*_test\\.cpp$")
 stategraph_product(
   schema HEADERS schema
   PUBLIC stategraph PRIVATE Boost::json
@@ -91,7 +110,7 @@ stategraph_product(model PUBLIC stategraph)
 stategraph_product(
   model_http FOLDER model/http HEADERS model/openai model/anthropic model/http_options
   PUBLIC model PRIVATE Boost::json OpenSSL::SSL OpenSSL::Crypto
-  OPTION "Build stategraph::model_http, models behind HTTP servers" NEEDS openssl_ssl PACKAGE OpenSSL TESTS "/tests/model/http/")
+  OPTION "Build stategraph::model_http, models behind HTTP servers" NEEDS openssl_ssl TESTS "/tests/model/http/")
 stategraph_product(agent PUBLIC model)
 # Boost.Beast, which is among Boost's headers, makes it (and model_http) slow to compile.
 stategraph_product(
