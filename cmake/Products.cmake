@@ -86,13 +86,13 @@ stategraph_product(
   PUBLIC core PRIVATE RocksDB::rocksdb-shared $<BUILD_INTERFACE:stategraph_xxhash>
   OPTION "Build stategraph::rocksdb, the saver on RocksDB" NEEDS rocksdb TESTS "/rocksdb[^/]*_test\\.cpp$")
 stategraph_product(
-  sqlite FOLDER storage/sqlite HEADERS sqlite_saver
+  sqlite FOLDER storage/sqlite HEADERS sqlite_cache sqlite_saver sqlite_store
   PUBLIC core PRIVATE SQLite::SQLite3
-  OPTION "Build stategraph::sqlite, the saver on SQLite" NEEDS sqlite TESTS "/sqlite[^/]*_test\\.cpp$")
+  OPTION "Build stategraph::sqlite, saver, store and cache on SQLite" NEEDS sqlite TESTS "/sqlite[^/]*_test\\.cpp$")
 stategraph_product(
-  postgres FOLDER storage/postgres HEADERS postgres_saver
+  postgres FOLDER storage/postgres HEADERS postgres_cache postgres_saver postgres_store
   PUBLIC core PRIVATE PostgreSQL::PostgreSQL
-  OPTION "Build stategraph::postgres, the saver on PostgreSQL" NEEDS postgres TESTS "/postgres[^/]*_test\\.cpp$")
+  OPTION "Build stategraph::postgres, saver, store and cache on PostgreSQL" NEEDS postgres TESTS "/postgres[^/]*_test\\.cpp$")
 stategraph_product(
   encryption FOLDER storage/encrypted HEADERS encrypted_saver encrypted_store
   PUBLIC core PRIVATE OpenSSL::Crypto

@@ -111,7 +111,9 @@ foreach(file IN LISTS STATEGRAPH_TEST_SOURCES)
       --no-intro --no-path-filenames)
   # A filter that fits nothing would pass.
   set_tests_properties(${name} PROPERTIES TIMEOUT ${_test_seconds} FAIL_REGULAR_EXPRESSION "test cases: +0 ")
-  if(name MATCHES "/postgres_")
+  # Also those that run on every kind of store or cache.
+  stategraph_includes(_on_every "${file}" "tests/(store/stores|support/caches)\\.hpp")
+  if(name MATCHES "/postgres_" OR (_on_every AND TEST postgres.start))
     stategraph_needs_postgres(${name})
   endif()
 endforeach()

@@ -43,9 +43,9 @@ struct Engine::Plan {
     std::vector<std::string> to_refresh;
 };
 
-class Engine::Edit {
+class Engine::Changes {
 public:
-    Edit(View& view, std::int64_t now_unix_us) : view_(view), now_(now_unix_us) {}
+    Changes(Lookup& rows, std::int64_t now_unix_us) : rows_(rows), now_(now_unix_us) {}
 
     void put(const std::string& name, const PutOp& op, std::int64_t ttl_ms, std::span<const float> floats,
              std::size_t dims) {
@@ -82,7 +82,7 @@ public:
 
     void refresh(const std::string& name) {
         const std::string key = rowKey(Table::items, name);
-        const auto bytes = view_.get(key);
+        const auto bytes = rows_.get(key);
         if (!bytes) return;
         ItemRecord record = readItem(key, *bytes);
         const std::int64_t deadline = now_ + record.ttl_ms * 1000;
@@ -106,13 +106,13 @@ public:
         return false;
     }
 
-    std::span<const Change> changes() const noexcept { return changes_; }
+    std::vector<Change> take() { return std::move(changes_); }
 
 private:
     // A row that cannot be opened is there all the same: it is as one whose bytes cannot be read.
     std::optional<std::string> getOrDamaged(const std::string& key) const {
         try {
-            return view_.get(key);
+            return rows_.get(key);
         } catch (const CorruptStoreError&) {
             return std::string();
         }
@@ -142,7 +142,7 @@ private:
         if (record.expires_at_unix_us != 0) drop(expiryKey(record.expires_at_unix_us, name));
     }
 
-    View& view_;
+    Lookup& rows_;
     std::int64_t now_;
     std::vector<Change> changes_;
 };
@@ -204,7 +204,16 @@ std::vector<StoreResult> Engine::apply(std::span<const StoreOp> ops) {
 
 void Engine::readAll(std::span<const StoreOp> ops, Plan& plan, std::vector<StoreResult>& results) {
     if (plan.puts.size() == ops.size()) return;
-    const auto view = rows_.view();
+    const bool is_one_get = ops.size() == 1 && std::holds_alternative<GetOp>(ops.front());
+    try {
+        return readAll(ops, plan, is_one_get ? Rows::Reads::one : Rows::Reads::many, results);
+    } catch (const ViewLost&) {
+    }
+    readAll(ops, plan, Rows::Reads::again, results);
+}
+
+void Engine::readAll(std::span<const StoreOp> ops, Plan& plan, Rows::Reads reads, std::vector<StoreResult>& results) {
+    const auto view = rows_.view(reads);
     Reader reader(*view, plan.now);
     for (std::size_t i = 0; i < ops.size(); ++i) {
         if (const auto* get = std::get_if<GetOp>(&ops[i])) {
@@ -223,40 +232,33 @@ void Engine::readAll(std::span<const StoreOp> ops, Plan& plan, std::vector<Store
 }
 
 void Engine::write(const Plan& plan) {
-    std::vector<std::string> over = findOver(*rows_.view(), plan.now, over_with_each_batch + 2 * plan.puts.size());
+    std::vector<std::string> over = findOver(plan.now, over_with_each_batch + 2 * plan.puts.size());
     // What this batch puts anew is not removed by it.
     std::erase_if(over, [&](const std::string& key) { return plan.puts.contains(std::string(nameInExpiry(key))); });
     std::set<std::string_view> names;
     for (const auto& [name, put] : plan.puts) names.insert(name);
     for (const std::string& key : over) names.insert(nameInExpiry(key));
-    const auto locks = lock(names);
-    auto view = rows_.view();
-    Edit edit(*view, plan.now);
-    for (const auto& [name, put] : plan.puts) {
-        if (!put.op->value) {
-            edit.remove(name);
-            continue;
+    update(names, plan.now, true, [&](Changes& changes) {
+        for (const auto& [name, put] : plan.puts) {
+            if (!put.op->value) {
+                changes.remove(name);
+                continue;
+            }
+            const std::int64_t ttl_ms =
+                put.op->options.ttl.value_or(options_.default_ttl.value_or(std::chrono::milliseconds(0))).count();
+            const auto floats = options_.index ? plan.embedding.vectors(put.vectors) : std::span<const float>();
+            changes.put(name, *put.op, ttl_ms, floats, options_.index ? options_.index->dims : 0);
         }
-        const std::int64_t ttl_ms =
-            put.op->options.ttl.value_or(options_.default_ttl.value_or(std::chrono::milliseconds(0))).count();
-        const auto floats = options_.index ? plan.embedding.vectors(put.vectors) : std::span<const float>();
-        edit.put(name, *put.op, ttl_ms, floats, options_.index ? options_.index->dims : 0);
-    }
-    for (const std::string& key : over) edit.removeOver(key);
-    view.reset();
-    if (!edit.changes().empty()) rows_.write(edit.changes(), true);
+        for (const std::string& key : over) changes.removeOver(key);
+    });
 }
 
 void Engine::refresh(const std::vector<std::string>& names, std::int64_t now_unix_us) {
-    const std::set<std::string> unique(names.begin(), names.end());
-    const auto locks = lock({unique.begin(), unique.end()});
-    auto view = rows_.view();
-    Edit edit(*view, now_unix_us);
-    for (const std::string& name : unique) edit.refresh(name);
-    view.reset();
-    if (edit.changes().empty()) return;
+    const std::set<std::string_view> unique(names.begin(), names.end());
     try {
-        rows_.write(edit.changes(), false);
+        update(unique, now_unix_us, false, [&](Changes& changes) {
+            for (const std::string_view name : unique) changes.refresh(std::string(name));
+        });
     } catch (const CorruptStoreError&) {
         throw;
     } catch (const StoreError&) {
@@ -269,28 +271,41 @@ std::size_t Engine::sweep() {
     const std::int64_t begin = now();
     std::size_t removed = 0;
     for (;;) {
-        const std::vector<std::string> over = findOver(*rows_.view(), begin, sweep_at_once);
+        const std::vector<std::string> over = findOver(begin, sweep_at_once);
         if (over.empty()) return removed;
         std::set<std::string_view> names;
         for (const std::string& key : over) names.insert(nameInExpiry(key));
-        const auto locks = lock(names);
-        auto view = rows_.view();
-        Edit edit(*view, begin);
         std::size_t count = 0;
-        for (const std::string& key : over) count += edit.removeOver(key) ? 1 : 0;
-        view.reset();
-        rows_.write(edit.changes(), false);
+        update(names, begin, false, [&](Changes& changes) {
+            count = 0;
+            for (const std::string& key : over) count += changes.removeOver(key) ? 1 : 0;
+        });
         removed += count;
     }
 }
 
-std::vector<std::string> Engine::findOver(View& view, std::int64_t now_unix_us, std::size_t most) const {
+std::vector<std::string> Engine::findOver(std::int64_t now_unix_us, std::size_t most) {
     std::vector<std::string> keys;
-    const auto rows = view.rows(rowKey(Table::expiries, {}), expiryKey(now_unix_us + 1, {}));
+    const auto view = rows_.view(Rows::Reads::one);
+    const auto rows = view->rows(rowKey(Table::expiries, {}), expiryKey(now_unix_us + 1, {}));
     for (bool more = rows->seek(rowKey(Table::expiries, {})); more && keys.size() < most; more = rows->next()) {
         keys.emplace_back(rows->key());
     }
     return keys;
+}
+
+void Engine::update(const std::set<std::string_view>& names, std::int64_t now_unix_us, bool lasting,
+                    const std::function<void(Changes&)>& edit) {
+    std::vector<std::string> keys;
+    keys.reserve(names.size());
+    for (const std::string_view name : names) keys.push_back(rowKey(Table::items, name));
+    const auto locks = lock(names);
+    const Edit noted = [&](Lookup& rows) {
+        Changes changes(rows, now_unix_us);
+        edit(changes);
+        return changes.take();
+    };
+    rows_.update(keys, noted, lasting);
 }
 
 std::vector<std::unique_lock<std::mutex>> Engine::lock(const std::set<std::string_view>& names) {

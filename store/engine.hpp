@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -36,16 +37,20 @@ private:
     };
     struct Plan;
     /// Changes to several items, while those are locked.
-    class Edit;
+    class Changes;
 
     std::int64_t now() const { return times::nowUs(*clock_); }
     bool refreshes(const std::optional<bool>& wanted) const {
         return wanted.value_or(options_.refresh_on_read) && rows_.isWritable();
     }
     void readAll(std::span<const StoreOp> ops, Plan& plan, std::vector<StoreResult>& results);
+    void readAll(std::span<const StoreOp> ops, Plan& plan, Rows::Reads reads, std::vector<StoreResult>& results);
     void write(const Plan& plan);
     void refresh(const std::vector<std::string>& names, std::int64_t now_unix_us);
-    std::vector<std::string> findOver(View& view, std::int64_t now_unix_us, std::size_t most) const;
+    std::vector<std::string> findOver(std::int64_t now_unix_us, std::size_t most);
+    /// Lets `edit` note changes to the items of these names, and makes them.
+    void update(const std::set<std::string_view>& names, std::int64_t now_unix_us, bool lasting,
+                const std::function<void(Changes&)>& edit);
     std::vector<std::unique_lock<std::mutex>> lock(const std::set<std::string_view>& names);
 
     StoreOptions options_;
@@ -54,7 +59,7 @@ private:
     IdSource* clock_;  // the options keep it
     std::vector<TextPath> fields_;
     // Whoever reads an item in order to write it holds its mutex, found by its name; those of several in the order of
-    // this array.
+    // this array. What other processes do meanwhile is the rows' to order.
     std::array<detail::Mutex, 32> mutexes_;
 };
 

@@ -64,16 +64,37 @@ private:
     RowCipher& cipher_;
 };
 
+class SealedLookup final : public Lookup {
+public:
+    SealedLookup(Lookup& inner, RowCipher& cipher) : inner_(inner), cipher_(cipher) {}
+
+    std::optional<std::string> get(std::string_view key) override {
+        auto value = inner_.get(key);
+        if (value) value = open(cipher_, key, *value);
+        return value;
+    }
+
+private:
+    Lookup& inner_;
+    RowCipher& cipher_;
+};
+
 }  // namespace
 
-std::unique_ptr<View> SealedRows::view() { return std::make_unique<SealedView>(inner_.view(), *cipher_); }
+std::unique_ptr<View> SealedRows::view(Reads reads) {
+    return std::make_unique<SealedView>(inner_.view(reads), *cipher_);
+}
 
-void SealedRows::write(std::span<const Change> changes, bool lasting) {
-    std::vector<Change> sealed(changes.begin(), changes.end());
-    for (Change& change : sealed) {
-        if (change.value && !change.value->empty()) change.value = cipher_->seal(change.key, *change.value);
-    }
-    inner_.write(sealed, lasting);
+void SealedRows::update(std::span<const std::string> keys, const Edit& edit, bool lasting) {
+    const Edit sealing = [&](Lookup& rows) {
+        SealedLookup opened(rows, *cipher_);
+        std::vector<Change> changes = edit(opened);
+        for (Change& change : changes) {
+            if (change.value && !change.value->empty()) change.value = cipher_->seal(change.key, *change.value);
+        }
+        return changes;
+    };
+    inner_.update(keys, sealing, lasting);
 }
 
 }  // namespace stategraph::stores

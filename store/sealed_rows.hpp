@@ -17,8 +17,8 @@ class SealedRows final : public Rows {
 public:
     SealedRows(Rows& inner, std::shared_ptr<RowCipher> cipher) : inner_(inner), cipher_(std::move(cipher)) {}
 
-    std::unique_ptr<View> view() override;
-    void write(std::span<const Change> changes, bool lasting) override;
+    std::unique_ptr<View> view(Reads reads) override;
+    void update(std::span<const std::string> keys, const Edit& edit, bool lasting) override;
     void checkWritable() const override { inner_.checkWritable(); }
     bool isWritable() const noexcept override { return inner_.isWritable(); }
 

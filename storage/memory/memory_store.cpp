@@ -86,12 +86,12 @@ private:
     std::shared_lock<std::shared_mutex> lock_;
 };
 
-class MemoryRows final : public stores::Rows {
+class MemoryRows final : public stores::OwnRows {
 public:
     explicit MemoryRows(std::optional<std::size_t> bytes_max) : bytes_max_(bytes_max) {}
 
     // The view holds the lock as long as it exists.
-    std::unique_ptr<stores::View> view() override SG_NO_THREAD_SAFETY_ANALYSIS {
+    std::unique_ptr<stores::View> view(Reads) override SG_NO_THREAD_SAFETY_ANALYSIS {
         return std::make_unique<MemoryView>(rows_, mutex_);
     }
 

@@ -230,13 +230,14 @@ void PostgresConnection::prepare(const PostgresStatement& statement, std::string
     prepared_.insert(statement.name);
 }
 
-void PostgresConnection::send(const PostgresStatement& statement, const PostgresParameters& parameters,
-                              std::string_view work) {
-    if (parameters.size() > request_bytes_max)
-        errors_.fail("could not " + std::string(work) + ": it has " + std::to_string(parameters.size()) +
-                     " bytes, and PostgreSQL takes at most " + std::to_string(request_bytes_max) + " at once");
-    if (settings_.prepared_statements) prepare(statement, work);
-    beginCall(work);
+void PostgresConnection::checkSize(const PostgresParameters& parameters, std::string_view work) const {
+    if (parameters.size() <= request_bytes_max) return;
+    errors_.fail("could not " + std::string(work) + ": it has " + std::to_string(parameters.size()) +
+                 " bytes, and PostgreSQL takes at most " + std::to_string(request_bytes_max) + " at once");
+}
+
+void PostgresConnection::queue(const PostgresStatement& statement, const PostgresParameters& parameters,
+                               std::string_view work) {
     const int sent =
         settings_.prepared_statements
             ? PQsendQueryPrepared(connection_, statement.name.c_str(), parameters.count(), parameters.values(),
@@ -244,6 +245,48 @@ void PostgresConnection::send(const PostgresStatement& statement, const Postgres
             : PQsendQueryParams(connection_, statement.sql.c_str(), parameters.count(), statement.types.data(),
                                 parameters.values(), parameters.lengths(), parameters.formats(), 1);
     if (sent == 0) lose(work, PQerrorMessage(connection_));
+}
+
+void PostgresConnection::send(const PostgresStatement& statement, const PostgresParameters& parameters,
+                              std::string_view work) {
+    checkSize(parameters, work);
+    if (settings_.prepared_statements) prepare(statement, work);
+    beginCall(work);
+    queue(statement, parameters, work);
+}
+
+void PostgresConnection::finishStep(std::string_view work, PostgresResult& result,
+                                    std::optional<PostgresFailure>& failure) {
+    while (PGresult* const raw = nextResult(work)) {
+        PostgresResult each(raw);
+        const ExecStatusType status = PQresultStatus(raw);
+        if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) {
+            result = std::move(each);
+        } else if (status != PGRES_PIPELINE_ABORTED) {
+            if (endsConnection(raw)) lose(work, failureOf(raw, connection_).message);
+            if (!failure) failure = failureOf(raw, connection_);
+        }
+        if (PQstatus(connection_) != CONNECTION_OK) lose(work, PQerrorMessage(connection_));
+    }
+}
+
+std::vector<PostgresResult> PostgresConnection::runAll(std::span<const Step> steps, std::string_view work) {
+    for (const Step& step : steps) {
+        checkSize(step.parameters, work);
+        if (settings_.prepared_statements) prepare(step.statement, work);
+    }
+    std::vector<PostgresResult> results(steps.size());
+    beginCall(work);
+    if (PQenterPipelineMode(connection_) == 0) lose(work, PQerrorMessage(connection_));
+    for (const Step& step : steps) queue(step.statement, step.parameters, work);
+    if (PQpipelineSync(connection_) == 0) lose(work, PQerrorMessage(connection_));
+    flush(work);
+    std::optional<PostgresFailure> failure;
+    for (PostgresResult& result : results) finishStep(work, result, failure);
+    const PostgresResult end(nextResult(work));
+    if (PQexitPipelineMode(connection_) == 0) lose(work, PQerrorMessage(connection_));
+    if (failure) errors_.failCall(*failure, work);
+    return results;
 }
 
 PostgresResult PostgresConnection::run(const PostgresStatement& statement, const PostgresParameters& parameters,

@@ -5,7 +5,9 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +57,13 @@ public:
     /// last row has come.
     void stream(const PostgresStatement& statement, const PostgresParameters& parameters, std::string_view work,
                 const std::function<void(const PostgresResult&)>& take);
+    struct Step {
+        const PostgresStatement& statement;
+        const PostgresParameters& parameters;
+    };
+    /// Sends several statements at once and waits for all of them: one round trip. Where one fails, those after it are
+    /// not executed, and its error is thrown. Returns what each of them does.
+    std::vector<PostgresResult> runAll(std::span<const Step> steps, std::string_view work);
     /// Executes texts without parameters, several at once if they are so; returns what the last one does, as text.
     PostgresResult command(const std::string& sql, std::string_view work);
 
@@ -68,6 +77,9 @@ private:
     void prepareSession();
     void prepare(const PostgresStatement& statement, std::string_view work);
     void send(const PostgresStatement& statement, const PostgresParameters& parameters, std::string_view work);
+    void checkSize(const PostgresParameters& parameters, std::string_view work) const;
+    void queue(const PostgresStatement& statement, const PostgresParameters& parameters, std::string_view work);
+    void finishStep(std::string_view work, PostgresResult& result, std::optional<PostgresFailure>& failure);
     void flush(std::string_view work);
     PostgresResult finish(std::string_view work, const std::function<void(const PostgresResult&)>* take);
     PGresult* nextResult(std::string_view work);

@@ -62,4 +62,16 @@ private:
     std::string schema_;
 };
 
+/// Calls `call`, whose errors are a saver's, and throws those of a store.
+template <class Call>
+auto asStore(Call&& call) {
+    try {
+        return call();
+    } catch (const CorruptCheckpointError& error) {
+        throw CorruptStoreError(error.message());
+    } catch (const SaverError& error) {
+        throw StoreError(error.message());
+    }
+}
+
 }  // namespace stategraph::checkpoint

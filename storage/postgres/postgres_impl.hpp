@@ -31,7 +31,6 @@ auto ofPostgresLog(const LogName& log, Call&& call) {
 
 /// Throws InvalidArgumentError for options that cannot be.
 const PostgresSaverOptions& checkedOptions(const PostgresSaverOptions& options);
-PostgresPoolSettings poolSettings(const std::string& conninfo, const PostgresSaverOptions& options);
 /// Throws if the schema does not have the tables of this library's version.
 void checkPostgresFormat(PostgresConnection& connection);
 /// Makes them.

@@ -6,6 +6,35 @@
 #include <unistd.h>
 
 namespace stategraph::checkpoint {
+namespace {
+
+constexpr std::size_t schema_bytes_max = 63;
+constexpr std::size_t connections_limit = 1000;
+
+void checkTime(const char* name, std::chrono::milliseconds time, std::chrono::milliseconds least,
+               std::chrono::milliseconds most) {
+    if (time >= least && time <= most) return;
+    throw InvalidArgumentError(std::string(name) + " is " + std::to_string(time.count()) + " ms; it must be " +
+                               std::to_string(least.count()) + " to " + std::to_string(most.count()));
+}
+
+}  // namespace
+
+void checkPostgresSettings(const PostgresPoolSettings& settings) {
+    using std::chrono::hours;
+    using std::chrono::milliseconds;
+    const std::string& schema = settings.schema;
+    if (schema.empty() || schema.size() > schema_bytes_max || schema.find('\0') != std::string::npos)
+        throw InvalidArgumentError("schema '" + schema.substr(0, schema_bytes_max) + "' has " +
+                                   std::to_string(schema.size()) + " bytes; it must have 1 to 63, and none of value 0");
+    if (settings.connections_max < 1 || settings.connections_max > connections_limit)
+        throw InvalidArgumentError("connections_max is " + std::to_string(settings.connections_max) +
+                                   "; it must be 1 to " + std::to_string(connections_limit));
+    checkTime("connection_wait", settings.connection_wait, milliseconds(0), hours(24));
+    checkTime("connect_timeout", settings.connection.connect_timeout, milliseconds(1), hours(1));
+    checkTime("statement_timeout", settings.connection.statement_timeout, milliseconds(1), hours(1));
+    checkTime("reconnect_for", settings.reconnect_for, milliseconds(0), hours(24));
+}
 
 PostgresPool::PostgresPool(PostgresPoolSettings settings)
     : settings_(std::move(settings)),

@@ -25,6 +25,24 @@ struct PostgresPoolSettings {
     std::chrono::milliseconds reconnect_for{};
 };
 
+/// Throws InvalidArgumentError for settings that cannot be.
+void checkPostgresSettings(const PostgresPoolSettings& settings);
+
+/// Those of a saver's, a store's or a cache's options.
+template <class Options>
+PostgresPoolSettings poolSettings(const std::string& conninfo, const Options& options) {
+    PostgresPoolSettings settings{.connection = {.conninfo = conninfo,
+                                                 .prepared_statements = options.prepared_statements,
+                                                 .connect_timeout = options.connect_timeout,
+                                                 .statement_timeout = options.statement_timeout},
+                                  .schema = options.schema,
+                                  .connections_max = options.connections_max,
+                                  .connection_wait = options.connection_wait,
+                                  .reconnect_for = options.reconnect_for};
+    if constexpr (requires { options.read_only; }) settings.connection.read_only = options.read_only;
+    return settings;
+}
+
 /// Connections to one database: each call has one for itself. Safe from any thread.
 class PostgresPool {
 public:

@@ -7,35 +7,9 @@
 // Opening and reading. What stores is in postgres_put.cpp, what removes in postgres_prune.cpp.
 namespace stategraph {
 namespace checkpoint {
-namespace {
-
-constexpr std::size_t schema_bytes_max = 63;
-constexpr std::size_t connections_limit = 1000;
-
-void checkTime(const char* name, std::chrono::milliseconds time, std::chrono::milliseconds least,
-               std::chrono::milliseconds most) {
-    if (time >= least && time <= most) return;
-    throw InvalidArgumentError(std::string(name) + " is " + std::to_string(time.count()) + " ms; it must be " +
-                               std::to_string(least.count()) + " to " + std::to_string(most.count()));
-}
-
-}  // namespace
 
 const PostgresSaverOptions& checkedOptions(const PostgresSaverOptions& options) {
-    using std::chrono::hours;
-    using std::chrono::milliseconds;
-    if (options.schema.empty() || options.schema.size() > schema_bytes_max ||
-        options.schema.find('\0') != std::string::npos)
-        throw InvalidArgumentError("schema '" + options.schema.substr(0, schema_bytes_max) + "' has " +
-                                   std::to_string(options.schema.size()) +
-                                   " bytes; it must have 1 to 63, and none of value 0");
-    if (options.connections_max < 1 || options.connections_max > connections_limit)
-        throw InvalidArgumentError("connections_max is " + std::to_string(options.connections_max) +
-                                   "; it must be 1 to " + std::to_string(connections_limit));
-    checkTime("connection_wait", options.connection_wait, milliseconds(0), hours(24));
-    checkTime("connect_timeout", options.connect_timeout, milliseconds(1), hours(1));
-    checkTime("statement_timeout", options.statement_timeout, milliseconds(1), hours(1));
-    checkTime("reconnect_for", options.reconnect_for, milliseconds(0), hours(24));
+    checkPostgresSettings(poolSettings({}, options));
     if (options.read_only && options.set_up)
         throw InvalidArgumentError("set_up: a read_only database is not changed; set one of them only");
     if (!options.retention) return options;
@@ -43,18 +17,6 @@ const PostgresSaverOptions& checkedOptions(const PostgresSaverOptions& options) 
     if (options.read_only)
         throw InvalidArgumentError("retention: a read_only database cannot be pruned; set one of them only");
     return options;
-}
-
-PostgresPoolSettings poolSettings(const std::string& conninfo, const PostgresSaverOptions& options) {
-    return {.connection = {.conninfo = conninfo,
-                           .read_only = options.read_only,
-                           .prepared_statements = options.prepared_statements,
-                           .connect_timeout = options.connect_timeout,
-                           .statement_timeout = options.statement_timeout},
-            .schema = options.schema,
-            .connections_max = options.connections_max,
-            .connection_wait = options.connection_wait,
-            .reconnect_for = options.reconnect_for};
 }
 
 }  // namespace checkpoint

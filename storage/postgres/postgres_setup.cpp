@@ -1,4 +1,5 @@
-#include <optional>
+#include "storage/postgres/postgres_setup.hpp"
+
 #include <string>
 
 #include "storage/postgres/postgres_impl.hpp"
@@ -12,15 +13,10 @@ namespace {
 // nobody else locks.
 constexpr const char* lock_setup = "SELECT pg_advisory_xact_lock(8316266980291109)";
 
-// The version of the schema's tables; 0: it has none. The catalog is asked as a table: what SQL's own functions know of
-// a name that was not there, they know for a while.
+// The version of the schema's tables; 0: it has none.
 std::int64_t formatOf(PostgresConnection& connection) {
     const std::string& name = connection.errors().schema();
-    const PostgresStatement find{"find_format",
-                                 "SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
-                                 "WHERE n.nspname = $1 AND c.relname = 'format')",
-                                 {text_type}};
-    if (!connection.run(find, PostgresParameters().text(name), "look for its tables").flag(0, 0)) return 0;
+    if (!hasPostgresTable(connection, "format")) return 0;
     const std::string schema = quotedName(name);
     const auto rows = connection.command("SELECT version FROM " + schema + ".format", "read the version of its tables");
     if (rows.rows() != 1)
@@ -56,6 +52,33 @@ bool hasSchema(PostgresConnection& connection) {
 
 }  // namespace
 
+bool hasPostgresTable(PostgresConnection& connection, std::string_view table) {
+    const PostgresStatement find{"find_table",
+                                 "SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+                                 "WHERE n.nspname = $1 AND c.relname = $2)",
+                                 {text_type, text_type}};
+    const std::string& schema = connection.errors().schema();
+    return connection.run(find, PostgresParameters().text(schema).text(table), "look for its tables").flag(0, 0);
+}
+
+void setUpPostgresSchema(PostgresConnection& connection, const std::function<void()>& make) {
+    constexpr const char* work = "set it up";
+    (void)connection.command("BEGIN", work);
+    try {
+        (void)connection.command(lock_setup, work);
+        // Where the schema is there, the permission to make one is not needed.
+        if (!hasSchema(connection))
+            (void)connection.command("CREATE SCHEMA " + quotedName(connection.errors().schema()), work);
+        make();
+        (void)connection.command("COMMIT", work);
+    } catch (const PostgresLost&) {
+        throw;
+    } catch (const Error&) {
+        (void)connection.command("ROLLBACK", work);
+        throw;
+    }
+}
+
 void checkPostgresFormat(PostgresConnection& connection) {
     const std::int64_t format = formatOf(connection);
     checkNotNewer(connection, format);
@@ -69,26 +92,15 @@ void checkPostgresFormat(PostgresConnection& connection) {
 }
 
 void setUpPostgres(PostgresConnection& connection) {
-    const std::string schema = quotedName(connection.errors().schema());
-    constexpr const char* work = "set it up";
-    std::int64_t format = formatOf(connection);
-    checkNotNewer(connection, format);
-    if (format == postgres_format) return;
-    (void)connection.command("BEGIN", work);
-    try {
-        (void)connection.command(lock_setup, work);
-        format = formatOf(connection);
+    const std::int64_t found = formatOf(connection);
+    checkNotNewer(connection, found);
+    if (found == postgres_format) return;
+    setUpPostgresSchema(connection, [&] {
+        const std::int64_t format = formatOf(connection);
         checkNotNewer(connection, format);
-        // Where the schema is there, the permission to make one is not needed.
-        if (!hasSchema(connection)) (void)connection.command("CREATE SCHEMA " + schema, work);
-        if (format < postgres_format) (void)connection.command(inSchema(migrationsFrom(format), schema), work);
-        (void)connection.command("COMMIT", work);
-    } catch (const PostgresLost&) {
-        throw;
-    } catch (const Error&) {
-        (void)connection.command("ROLLBACK", work);
-        throw;
-    }
+        const std::string schema = quotedName(connection.errors().schema());
+        if (format < postgres_format) (void)connection.command(inSchema(migrationsFrom(format), schema), "set it up");
+    });
 }
 
 }  // namespace checkpoint

@@ -41,7 +41,7 @@ private:
     checkpoint::Snapshot snapshot_;
 };
 
-class RocksDBRows final : public stores::Rows {
+class RocksDBRows final : public stores::OwnRows {
 public:
     RocksDBRows(const std::string& path, const RocksDBStoreOptions& options)
         : sync_(options.sync),
@@ -54,7 +54,7 @@ public:
                            .drop_damaged_log = options.drop_damaged_log,
                            .rocksdb_options = options.rocksdb_options}) {}
 
-    std::unique_ptr<stores::View> view() override { return std::make_unique<RocksDBView>(database_); }
+    std::unique_ptr<stores::View> view(Reads) override { return std::make_unique<RocksDBView>(database_); }
 
     void write(std::span<const stores::Change> changes, bool lasting) override {
         checkWritable();

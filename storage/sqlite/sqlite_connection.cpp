@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <new>
 #include <thread>
+#include <utility>
 
 #include <sqlite3.h>
 #include <unistd.h>
@@ -26,7 +27,7 @@ SqliteConnection::SqliteConnection(const SqliteErrors& errors, int flags, std::c
 
 SqliteConnection::~SqliteConnection() {
     if (process_ != ::getpid()) return;
-    for (const auto& [sql, statement] : statements_) sqlite3_finalize(statement);
+    for (const Statement& each : statements_) sqlite3_finalize(each.statement);
     sqlite3_close(db_);
 }
 
@@ -74,16 +75,26 @@ std::int64_t SqliteConnection::askNumber(const std::string& sql, const char* wor
     return text.empty() ? 0 : std::strtoll(text.c_str(), nullptr, 10);
 }
 
-sqlite3_stmt* SqliteConnection::prepared(const char* sql, const char* work) {
-    const auto known =
-        std::find_if(statements_.begin(), statements_.end(), [&](const auto& each) { return each.first == sql; });
-    if (known != statements_.end()) return known->second;
+sqlite3_stmt* SqliteConnection::take(const char* sql, const char* work) {
+    const auto known = std::find_if(statements_.begin(), statements_.end(),
+                                    [&](const Statement& each) { return each.sql == sql && !each.is_used; });
+    if (known != statements_.end()) {
+        known->is_used = true;
+        return known->statement;
+    }
     statements_.reserve(statements_.size() + 1);
     sqlite3_stmt* statement = nullptr;
     const int code = sqlite3_prepare_v3(db_, sql, -1, SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
     if (code != SQLITE_OK) errors_.failCall(db_, code, work);
-    statements_.emplace_back(sql, statement);
+    statements_.push_back({sql, statement, true});
     return statement;
+}
+
+void SqliteConnection::giveBack(sqlite3_stmt* statement) noexcept {
+    sqlite3_reset(statement);
+    for (Statement& each : statements_) {
+        if (each.statement == statement) each.is_used = false;
+    }
 }
 
 void SqliteConnection::rollBack() noexcept {
@@ -91,9 +102,9 @@ void SqliteConnection::rollBack() noexcept {
 }
 
 SqliteQuery::SqliteQuery(SqliteConnection& connection, const char* sql, const char* work)
-    : connection_(connection), statement_(connection.prepared(sql, work)), work_(work) {}
+    : connection_(connection), statement_(connection.take(sql, work)), work_(work) {}
 
-SqliteQuery::~SqliteQuery() { reset(); }
+SqliteQuery::~SqliteQuery() { connection_.giveBack(statement_); }
 
 void SqliteQuery::reset() noexcept {
     sqlite3_reset(statement_);

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <stategraph/ids.hpp>
@@ -37,14 +36,21 @@ public:
     std::string ask(const std::string& sql, const char* work);
     std::int64_t askNumber(const std::string& sql, const char* work);
 
-    /// The statement of a text, prepared when it is first asked for. `sql` must live as long as the connection, which
-    /// knows it by its address.
-    sqlite3_stmt* prepared(const char* sql, const char* work);
+    /// A statement of a text that nobody uses, prepared when there is none yet; `giveBack` when it is no longer used.
+    /// `sql` must live as long as the connection, which knows it by its address.
+    sqlite3_stmt* take(const char* sql, const char* work);
+    void giveBack(sqlite3_stmt* statement) noexcept;
 
     /// Ends a transaction that is open. Throws nothing: where it fails, SQLite has ended it.
     void rollBack() noexcept;
 
 private:
+    struct Statement {
+        const char* sql;
+        sqlite3_stmt* statement;
+        bool is_used;
+    };
+
     static int onBusy(void* self, int times) noexcept;
 
     const SqliteErrors& errors_;
@@ -52,7 +58,7 @@ private:
     pid_t process_;
     std::chrono::milliseconds busy_timeout_;
     std::chrono::steady_clock::time_point busy_since_;
-    std::vector<std::pair<const char*, sqlite3_stmt*>> statements_;
+    std::vector<Statement> statements_;
 };
 
 /// One execution of a prepared statement. What is bound must live as long as it; what a row's columns point to lives

@@ -13,11 +13,23 @@ namespace stategraph::checkpoint {
 namespace {
 
 constexpr std::size_t jobs_max = 64;
+constexpr std::size_t readers_limit = 64;
 
 }  // namespace
 
+void checkSqliteSettings(const SqliteSettings& settings) {
+    if (settings.busy_timeout < std::chrono::milliseconds(0))
+        throw InvalidArgumentError("busy_timeout is " + std::to_string(settings.busy_timeout.count()) +
+                                   " ms; it must be at least 0");
+    if (settings.readers_max < 1 || settings.readers_max > readers_limit)
+        throw InvalidArgumentError("readers_max is " + std::to_string(settings.readers_max) + "; it must be 1 to " +
+                                   std::to_string(readers_limit));
+    if (settings.read_only && settings.drop_damaged_log)
+        throw InvalidArgumentError("drop_damaged_log: a read_only database is not changed; set one of them only");
+}
+
 SqliteDatabase::SqliteDatabase(const std::string& path, const SqliteSettings& settings)
-    : errors_(prepareSqliteFile(path, settings)), settings_(settings), process_(::getpid()) {
+    : errors_(prepareSqliteFile(path, settings), settings.owner), settings_(settings), process_(::getpid()) {
     SqliteFileClaim::check(errors_);
     {
         const detail::LockGuard lock(readers_mutex_);

@@ -18,18 +18,31 @@
 
 namespace stategraph::checkpoint {
 
+/// Tables that a file may have beside those of threads, and that are made when it is first opened for them. Views of
+/// static texts.
+struct SqlitePart {
+    const char* name = nullptr;
+    std::int64_t format = 0;
+    const char* tables = nullptr;
+};
+
 struct SqliteSettings {
     bool create_if_missing = true;
     bool read_only = false;
     std::chrono::milliseconds busy_timeout{};
     std::size_t readers_max = 1;
     bool drop_damaged_log = false;
+    SqliteOwner owner = SqliteOwner::saver;
+    SqlitePart part = {};  // none: threads alone
 };
+
+/// Throws InvalidArgumentError for settings that cannot be.
+void checkSqliteSettings(const SqliteSettings& settings);
 
 /// A SQLite file with stategraph's tables: a connection for writing, and some for reading. Safe from any thread.
 class SqliteDatabase {
 public:
-    /// Errors: SaverError and CorruptCheckpointError, with the path.
+    /// Errors: InvalidArgumentError for settings that cannot be; those of SqliteErrors, with the path.
     SqliteDatabase(const std::string& path, const SqliteSettings& settings);
     ~SqliteDatabase();
     SqliteDatabase(const SqliteDatabase&) = delete;
@@ -40,8 +53,9 @@ public:
 
     /// Whether this process is the one that opened it, and no child of a fork.
     bool isOwnProcess() const noexcept;
-    /// Throws SaverError if it was opened for reading alone, by a parent of this process, or if its file is gone.
+    /// Throws if it was opened for reading alone, by a parent of this process, or if its file is gone.
     void checkWritable() const;
+    bool isReadOnly() const noexcept { return settings_.read_only; }
 
     using Write = std::function<void(SqliteConnection&)>;
     enum class Batch : std::uint8_t { joined, alone };

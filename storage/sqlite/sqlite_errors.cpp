@@ -37,16 +37,21 @@ std::string SqliteErrors::shownPath() const {
     return shown += '\'';
 }
 
-void SqliteErrors::refuseOpening(const std::string& why) const {
-    throw SaverError("cannot open the database " + shownPath() + ": " + why);
+void SqliteErrors::refuse(const std::string& text) const {
+    if (owner_ == SqliteOwner::store) throw StoreError(text);
+    throw SaverError(text);
 }
 
-void SqliteErrors::fail(const std::string& what) const {
-    throw SaverError("the database " + shownPath() + ": " + what);
+void SqliteErrors::refuseOpening(const std::string& why) const {
+    refuse("cannot open the database " + shownPath() + ": " + why);
 }
+
+void SqliteErrors::fail(const std::string& what) const { refuse("the database " + shownPath() + ": " + what); }
 
 void SqliteErrors::failUnreadable(const std::string& what) const {
-    throw CorruptCheckpointError("the database " + shownPath() + " " + what);
+    const std::string text = "the database " + shownPath() + " " + what;
+    if (owner_ == SqliteOwner::store) throw CorruptStoreError(text);
+    throw CorruptCheckpointError(text);
 }
 
 void SqliteErrors::failCall(sqlite3* connection, int code, std::string_view work) const {

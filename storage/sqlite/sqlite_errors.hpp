@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -7,10 +8,15 @@ struct sqlite3;
 
 namespace stategraph::checkpoint {
 
-/// Throws the errors of one file: SaverError and CorruptCheckpointError. All of them name its path.
+/// What a file was opened as.
+enum class SqliteOwner : std::uint8_t { saver, store };
+
+/// Throws the errors of one file: SaverError and CorruptCheckpointError, or those of a store, StoreError and
+/// CorruptStoreError. All of them name its path.
 class SqliteErrors {
 public:
-    explicit SqliteErrors(std::string path) : path_(std::move(path)) {}
+    explicit SqliteErrors(std::string path, SqliteOwner owner = SqliteOwner::saver)
+        : path_(std::move(path)), owner_(owner) {}
 
     const std::string& path() const noexcept { return path_; }
 
@@ -23,8 +29,10 @@ public:
 
 private:
     std::string shownPath() const;
+    [[noreturn]] void refuse(const std::string& text) const;
 
     std::string path_;
+    SqliteOwner owner_;
 };
 
 }  // namespace stategraph::checkpoint

@@ -21,10 +21,23 @@ struct SqliteKind {
     bool is_empty = false;
 };
 
-SqliteKind kindOf(SqliteConnection& connection) {
+SqliteKind readKind(SqliteConnection& connection) {
     constexpr const char* work = "read what it is";
     return {connection.askNumber("PRAGMA application_id", work), connection.askNumber("PRAGMA user_version", work),
             connection.askNumber("SELECT count(*) FROM sqlite_schema", work) == 0};
+}
+
+// All of it at one moment: another process may be making the file.
+SqliteKind kindOf(SqliteConnection& connection) {
+    connection.run("BEGIN", "read what it is");
+    try {
+        const SqliteKind kind = readKind(connection);
+        connection.rollBack();
+        return kind;
+    } catch (...) {
+        connection.rollBack();
+        throw;
+    }
 }
 
 // Whether it is a new file.
@@ -61,10 +74,34 @@ void useLog(SqliteConnection& connection, std::chrono::milliseconds timeout) {
     }
 }
 
+// Whether the file has the tables that it is opened for. Throws if there are none and none are to be made.
+bool hasPart(SqliteConnection& connection, const SqliteSettings& settings) {
+    const SqlitePart& part = settings.part;
+    if (!part.name) return true;
+    constexpr const char* work = "look for its tables";
+    const SqliteErrors& errors = connection.errors();
+    const bool has_parts =
+        connection.askNumber("SELECT count(*) FROM sqlite_schema WHERE type='table' AND name='parts'", work) != 0;
+    const std::int64_t format =
+        has_parts ? connection.askNumber("SELECT format FROM parts WHERE name='" + std::string(part.name) + "'", work)
+                  : 0;
+    if (format > part.format)
+        errors.failUnreadable("has a " + std::string(part.name) + " of format " + std::to_string(format) +
+                              ", newer than this library's " + std::to_string(part.format) +
+                              "; use a newer stategraph");
+    if (format != 0) return true;
+    if (settings.read_only)
+        errors.refuseOpening("it has no " + std::string(part.name) + "; opening it read_only does not make one");
+    if (!settings.create_if_missing)
+        errors.refuseOpening("it has no " + std::string(part.name) + "; check the path or set create_if_missing");
+    return false;
+}
+
 }  // namespace
 
 std::string prepareSqliteFile(const std::string& path, const SqliteSettings& settings) {
-    const SqliteErrors errors(path);
+    checkSqliteSettings(settings);
+    const SqliteErrors errors(path, settings.owner);
     if (path.empty()) errors.refuseOpening("the path is empty; name a file");
     if (path.find('\0') != std::string::npos)
         errors.refuseOpening("the path has a byte of value 0; name a file without one");
@@ -92,6 +129,7 @@ void prepareSqliteTables(SqliteConnection& connection, const SqliteSettings& set
     const bool is_new = checkKind(kindOf(connection), errors);
     if (settings.read_only) {
         if (is_new) errors.refuseOpening("it is empty; opening it read_only does not make tables");
+        (void)hasPart(connection, settings);
         return;
     }
     if (is_new && !settings.create_if_missing)
@@ -99,13 +137,18 @@ void prepareSqliteTables(SqliteConnection& connection, const SqliteSettings& set
     useLog(connection, settings.busy_timeout);
     // Up to so many bytes of a log that was copied into the file stay for the next one.
     connection.run("PRAGMA journal_size_limit=67108864; PRAGMA secure_delete=FAST", "set it up");
-    if (!is_new) return;
+    if (!is_new && hasPart(connection, settings)) return;
     connection.run("PRAGMA synchronous=FULL; BEGIN IMMEDIATE", "make its tables");
     try {
-        if (checkKind(kindOf(connection), errors)) {
+        if (checkKind(readKind(connection), errors)) {
             const std::string sql = std::string(sqlite_tables) +
                                     "PRAGMA application_id=" + std::to_string(sqlite_application_id) +
                                     "; PRAGMA user_version=" + std::to_string(sqlite_format);
+            connection.run(sql.c_str(), "make its tables");
+        }
+        if (!hasPart(connection, settings)) {
+            const std::string sql = std::string(sqlite_parts) + settings.part.tables + "INSERT INTO parts VALUES ('" +
+                                    settings.part.name + "', " + std::to_string(settings.part.format) + ")";
             connection.run(sql.c_str(), "make its tables");
         }
         connection.run("COMMIT", "make its tables");

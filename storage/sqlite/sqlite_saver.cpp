@@ -79,17 +79,7 @@ constexpr const char* put_graph =
     "INSERT INTO graphs VALUES (?, ?) ON CONFLICT DO UPDATE SET bytes=excluded.bytes WHERE bytes<>excluded.bytes";
 constexpr const char* select_graph = "SELECT bytes FROM graphs WHERE fingerprint=?";
 
-constexpr std::size_t readers_limit = 64;
-
 const SqliteSaverOptions& checked(const SqliteSaverOptions& options) {
-    if (options.busy_timeout < std::chrono::milliseconds(0))
-        throw InvalidArgumentError("busy_timeout is " + std::to_string(options.busy_timeout.count()) +
-                                   " ms; it must be at least 0");
-    if (options.readers_max < 1 || options.readers_max > readers_limit)
-        throw InvalidArgumentError("readers_max is " + std::to_string(options.readers_max) + "; it must be 1 to " +
-                                   std::to_string(readers_limit));
-    if (options.read_only && options.drop_damaged_log)
-        throw InvalidArgumentError("drop_damaged_log: a read_only database is not changed; set one of them only");
     if (!options.retention) return options;
     checkpoint::checkRetention(*options.retention);
     if (options.read_only)

@@ -10,6 +10,14 @@
 //   graphs    the description of a graph (stategraph/graph_description.hpp) as CBOR, by its fingerprints graph and
 //             schema: 8 bytes each, big endian
 //
+// A file that was opened for a store or a cache has the tables of that part too, and says so:
+//
+//   parts         one row a part: its name, the version of its tables
+//   store         one row a row of store/keys.hpp
+//   cache         one row an entry: its namespace and key; when it is over, in microseconds since 1970 (0: never); the
+//                 number of its last write, which ascends; how many bytes it counts for; its value
+//   cache_counts  one row: the bytes that all entries count for, and the number of the next write
+//
 //   PRAGMA application_id   "SGRF" as a number, big endian: the file is one of stategraph's
 //   PRAGMA user_version     the version of these tables
 //
@@ -32,5 +40,20 @@ inline constexpr const char* sqlite_tables =
     "CREATE INDEX newest_threads ON threads (status, since, thread);\n"
     "CREATE INDEX due_threads ON threads (due, thread) WHERE due IS NOT NULL;\n"
     "CREATE TABLE graphs (fingerprint BLOB NOT NULL PRIMARY KEY, bytes BLOB NOT NULL) WITHOUT ROWID;\n";
+
+inline constexpr const char* sqlite_parts =
+    "CREATE TABLE IF NOT EXISTS parts (name TEXT NOT NULL PRIMARY KEY, format INTEGER NOT NULL) WITHOUT ROWID;\n";
+
+inline constexpr std::int64_t sqlite_store_format = 1;
+inline constexpr const char* sqlite_store_tables =
+    "CREATE TABLE store (key BLOB NOT NULL PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;\n";
+
+inline constexpr std::int64_t sqlite_cache_format = 1;
+inline constexpr const char* sqlite_cache_tables =
+    "CREATE TABLE cache (ns BLOB NOT NULL, key BLOB NOT NULL, expires INTEGER NOT NULL, number INTEGER NOT NULL, "
+    "size INTEGER NOT NULL, value BLOB NOT NULL, PRIMARY KEY (ns, key)) WITHOUT ROWID;\n"
+    "CREATE INDEX oldest_entries ON cache (number, size);\n"
+    "CREATE TABLE cache_counts (bytes INTEGER NOT NULL, next INTEGER NOT NULL);\n"
+    "INSERT INTO cache_counts VALUES (0, 1);\n";
 
 }  // namespace stategraph::checkpoint

@@ -15,7 +15,13 @@
 #if STATEGRAPH_HAS_ROCKSDB
 #include <stategraph/rocksdb_store.hpp>
 #endif
+#if STATEGRAPH_HAS_SQLITE
+#include <stategraph/sqlite_store.hpp>
+#endif
 
+#if STATEGRAPH_HAS_POSTGRES
+#include "tests/storage/postgres/postgres_helper.hpp"
+#endif
 #include "tests/support/temporary_folder.hpp"
 
 // The contract's cases run on every store there is.
@@ -81,6 +87,37 @@ private:
 };
 #endif
 
+#if STATEGRAPH_HAS_SQLITE
+class SqliteHome final : public Home {
+public:
+    explicit SqliteHome(const stategraph::StoreOptions& options) : Home(options) { reopen(); }
+    void reopen() override {
+        store_.reset();
+        store_ = std::make_shared<stategraph::SqliteStore>((folder_ / "store.db").string(), options_);
+    }
+    bool lasts() const override { return true; }
+
+private:
+    TemporaryFolder folder_;
+};
+#endif
+
+#if STATEGRAPH_HAS_POSTGRES
+class PostgresHome final : public Home {
+public:
+    explicit PostgresHome(const stategraph::StoreOptions& options) : Home(options) { reopen(); }
+    ~PostgresHome() override { store_.reset(); }
+    void reopen() override {
+        store_.reset();
+        store_ = schema_.openStore(options_);
+    }
+    bool lasts() const override { return true; }
+
+private:
+    postgres_tests::Schema schema_;
+};
+#endif
+
 /// Calls `body(Home&)` with a new, empty store of each kind.
 template <class F>
 void onEach(const stategraph::StoreOptions& options, F body) {
@@ -93,6 +130,20 @@ void onEach(const stategraph::StoreOptions& options, F body) {
     {
         INFO("on RocksDB");
         RocksDBHome home(options);
+        body(static_cast<Home&>(home));
+    }
+#endif
+#if STATEGRAPH_HAS_SQLITE
+    {
+        INFO("on SQLite");
+        SqliteHome home(options);
+        body(static_cast<Home&>(home));
+    }
+#endif
+#if STATEGRAPH_HAS_POSTGRES
+    if (postgres_tests::isThere()) {
+        INFO("on PostgreSQL");
+        PostgresHome home(options);
         body(static_cast<Home&>(home));
     }
 #endif

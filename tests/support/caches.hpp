@@ -1,5 +1,6 @@
 #pragma once
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -12,12 +13,98 @@
 #if STATEGRAPH_HAS_ROCKSDB
 #include <stategraph/rocksdb_cache.hpp>
 #endif
+#if STATEGRAPH_HAS_SQLITE
+#include <stategraph/sqlite_cache.hpp>
+#endif
 
+#if STATEGRAPH_HAS_POSTGRES
+#include "tests/storage/postgres/postgres_helper.hpp"
+#endif
 #include "tests/support/manual_clock.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 // A case on every cache there is.
 namespace caches {
+
+/// Where entries outlive the cache object. Drop what `open` gave before opening again: that is a new process, as far as
+/// can be told.
+class Home {
+public:
+    struct Options {
+        std::uint64_t bytes_max = std::uint64_t{1} << 30U;
+        std::shared_ptr<stategraph::IdSource> clock = {};
+    };
+    Home() = default;
+    Home(const Home&) = delete;
+    Home& operator=(const Home&) = delete;
+    virtual ~Home() = default;
+    virtual std::shared_ptr<stategraph::BaseCache> open(const Options& options) = 0;
+    std::shared_ptr<stategraph::BaseCache> open() { return open(Options()); }
+    virtual std::uint64_t storedBytes(const stategraph::BaseCache& cache) = 0;
+    virtual stategraph::CacheStats stats(const stategraph::BaseCache& cache) = 0;
+};
+
+template <class Cache>
+class HomeOf : public Home {
+public:
+    std::uint64_t storedBytes(const stategraph::BaseCache& cache) override {
+        return dynamic_cast<const Cache&>(cache).storedBytes();
+    }
+    stategraph::CacheStats stats(const stategraph::BaseCache& cache) override {
+        return dynamic_cast<const Cache&>(cache).stats();
+    }
+};
+
+/// A cache that is a folder or a file.
+template <class Cache, class CacheOptions>
+class FileHome final : public HomeOf<Cache> {
+public:
+    std::shared_ptr<stategraph::BaseCache> open(const Home::Options& options) override {
+        return std::make_shared<Cache>((folder_ / "cache").string(),
+                                       CacheOptions{.bytes_max = options.bytes_max, .clock = options.clock});
+    }
+
+private:
+    TemporaryFolder folder_;
+};
+
+#if STATEGRAPH_HAS_POSTGRES
+class PostgresHome final : public HomeOf<stategraph::PostgresCache> {
+public:
+    std::shared_ptr<stategraph::BaseCache> open(const Home::Options& options) override {
+        return schema_.openCache({.bytes_max = options.bytes_max, .clock = options.clock});
+    }
+
+private:
+    postgres_tests::Schema schema_;
+};
+#endif
+
+/// Calls `body(Home&)` with each kind of cache that outlives the process.
+template <class F>
+void onEachLasting(F body) {
+#if STATEGRAPH_HAS_ROCKSDB
+    {
+        INFO("on RocksDB");
+        FileHome<stategraph::RocksDBCache, stategraph::RocksDBCacheOptions> home;
+        body(static_cast<Home&>(home));
+    }
+#endif
+#if STATEGRAPH_HAS_SQLITE
+    {
+        INFO("on SQLite");
+        FileHome<stategraph::SqliteCache, stategraph::SqliteCacheOptions> home;
+        body(static_cast<Home&>(home));
+    }
+#endif
+#if STATEGRAPH_HAS_POSTGRES
+    if (postgres_tests::isThere()) {
+        INFO("on PostgreSQL");
+        PostgresHome home;
+        body(static_cast<Home&>(home));
+    }
+#endif
+}
 
 /// Calls `body(cache, clock)` with a new cache of each kind that has room for everything.
 template <class F>
@@ -29,16 +116,10 @@ void onEach(F body) {
                  std::make_shared<stategraph::MemoryCache>(stategraph::MemoryCacheOptions{.clock = clock})),
              *clock);
     }
-#if STATEGRAPH_HAS_ROCKSDB
-    {
-        INFO("on RocksDB");
-        const TemporaryFolder folder;
+    onEachLasting([&](Home& home) {
         const auto clock = ManualClock::make();
-        body(std::shared_ptr<stategraph::BaseCache>(std::make_shared<stategraph::RocksDBCache>(
-                 (folder / "cache").string(), stategraph::RocksDBCacheOptions{.clock = clock})),
-             *clock);
-    }
-#endif
+        body(home.open({.clock = clock}), *clock);
+    });
 }
 
 /// A memory cache that notes keys and can be made to fail or to give back other bytes.

@@ -42,6 +42,9 @@ public:
         ::kill(process_, SIGKILL);
         (void)wait();
     }
+    /// Holds it up, as if its computer slept, and lets it go on.
+    void freeze() const { ::kill(process_, SIGSTOP); }
+    void thaw() const { ::kill(process_, SIGCONT); }
     /// Its exit code.
     int wait() {
         int status = 0;

@@ -15,7 +15,9 @@
 #include <unistd.h>
 
 #include <stategraph/error.hpp>
+#include <stategraph/postgres_cache.hpp>
 #include <stategraph/postgres_saver.hpp>
+#include <stategraph/postgres_store.hpp>
 
 // A server, schemas on it, and PostgreSQL without a saver, for the tests of the PostgreSQL saver.
 namespace postgres_tests {
@@ -55,6 +57,10 @@ private:
 
     fs::path folder_;
 };
+
+/// Whether CTest has started a server for this test, as it does where tests that run on every kind of store are one of
+/// them.
+inline bool isThere() { return std::getenv("STATEGRAPH_TEST_POSTGRES") != nullptr; }
 
 /// Of the server that CTest started for all tests, or of one that this process starts for all of its own.
 inline std::string conninfo() {
@@ -109,13 +115,24 @@ public:
         options.set_up = !options.read_only;
         return std::make_unique<stategraph::PostgresSaver>(info_, options);
     }
+    std::unique_ptr<stategraph::PostgresStore> openStore(const stategraph::StoreOptions& options = {},
+                                                         stategraph::PostgresStoreOptions database = {}) const {
+        database.schema = name_;
+        database.set_up = !database.read_only;
+        return std::make_unique<stategraph::PostgresStore>(info_, options, database);
+    }
+    std::unique_ptr<stategraph::PostgresCache> openCache(stategraph::PostgresCacheOptions options = {}) const {
+        options.schema = name_;
+        options.set_up = true;
+        return std::make_unique<stategraph::PostgresCache>(info_, options);
+    }
 
 private:
     std::string info_;
     std::string name_;
 };
 
-/// What a call throws, as "SaverError: …" or "CorruptCheckpointError: …"; empty if nothing.
+/// What a call throws, as "SaverError: …" or the like; empty if nothing.
 template <class Call>
 std::string postgresError(Call&& call) {
     try {
@@ -124,6 +141,10 @@ std::string postgresError(Call&& call) {
         return "SaverError: " + std::string(error.what());
     } catch (const stategraph::CorruptCheckpointError& error) {
         return "CorruptCheckpointError: " + std::string(error.what());
+    } catch (const stategraph::CorruptStoreError& error) {
+        return "CorruptStoreError: " + std::string(error.what());
+    } catch (const stategraph::StoreError& error) {
+        return "StoreError: " + std::string(error.what());
     } catch (const stategraph::InvalidArgumentError& error) {
         return "InvalidArgumentError: " + std::string(error.what());
     } catch (const stategraph::ConcurrentUpdateError& error) {

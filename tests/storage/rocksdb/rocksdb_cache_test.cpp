@@ -1,4 +1,3 @@
-#include <chrono>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -11,71 +10,10 @@
 #include <stategraph/rocksdb_cache.hpp>
 #include <stategraph/rocksdb_saver.hpp>
 
-#include "tests/support/manual_clock.hpp"
 #include "tests/support/temporary_folder.hpp"
 
-using namespace std::chrono_literals;
-
-// The cache on disk: what outlives the process, its limit, and folders of something else.
+// Folders that are no cache, and damaged ones.
 namespace sg = stategraph;
-
-TEST_CASE("a cache on disk is there when it is opened again, with the times of its entries") {
-    const TemporaryFolder folder;
-    const auto clock = ManualClock::make();
-    std::uint64_t bytes = 0;
-    {
-        sg::RocksDBCache cache((folder / "c").string(), {.clock = clock});
-        cache.set("n", "k", "value", {});
-        cache.set("n", "short", "s", 10ms);
-        bytes = cache.storedBytes();
-        CHECK(bytes > 0);
-    }
-    clock->passMs(10);
-    sg::RocksDBCache cache((folder / "c").string(), {.clock = clock});
-    CHECK(cache.storedBytes() == bytes);
-    CHECK(cache.get("n", "k") == "value");
-    CHECK_FALSE(cache.get("n", "short"));
-    CHECK(cache.storedBytes() < bytes);
-    cache.remove("n", "k");
-    CHECK(cache.storedBytes() == 0);
-}
-
-TEST_CASE("on disk the entries written longest ago make room, and the limit holds after opening too") {
-    const TemporaryFolder folder;
-    const std::string value(1000, 'x');
-    for (int round = 0; round < 2; ++round) {
-        sg::RocksDBCache cache((folder / "c").string(), {.bytes_max = 10'000});
-        for (int i = 0; i < 50; ++i) {
-            cache.set("n", std::to_string(i), value, {});
-            REQUIRE(cache.storedBytes() <= 10'000);
-            REQUIRE(cache.get("n", std::to_string(i)) == value);
-        }
-        CHECK_FALSE(cache.get("n", "0"));
-        CHECK(cache.get("n", "48"));
-        cache.set("n", "49", std::string(9'500, 'x'), {});
-        CHECK_FALSE(cache.get("n", "49"));
-    }
-    sg::RocksDBCache cache((folder / "c").string());
-    CHECK(cache.get("n", "48"));
-    cache.clear("n");
-    CHECK(cache.storedBytes() == 0);
-}
-
-TEST_CASE("writing an entry again neither counts it twice nor makes it the oldest") {
-    const TemporaryFolder folder;
-    sg::RocksDBCache cache((folder / "c").string(), {.bytes_max = 5'000});
-    const std::string value(1000, 'x');
-    cache.set("n", "1", value, {});
-    const auto once = cache.storedBytes();
-    cache.set("n", "2", value, {});
-    for (int i = 0; i < 10; ++i) cache.set("n", "1", value, {});
-    CHECK(cache.storedBytes() == 2 * once);
-    cache.set("n", "3", value, {});
-    cache.set("n", "4", value, {});
-    cache.set("n", "5", value, {});
-    CHECK_FALSE(cache.get("n", "2"));
-    CHECK(cache.get("n", "5"));
-}
 
 TEST_CASE("an entry whose row was damaged is none, and goes") {
     const TemporaryFolder folder;

@@ -1,11 +1,9 @@
 // SQLite files and logs that were cut short or altered, and disks that are full.
-#include <csignal>
 #include <fstream>
 #include <iterator>
 #include <string>
 
 #include <doctest/doctest.h>
-#include <sys/resource.h>
 
 #include <stategraph/error.hpp>
 #include <stategraph/sqlite_saver.hpp>
@@ -61,27 +59,6 @@ unsigned commitsIn(SqliteSaver& saver) {
     if (!ids.empty()) CHECK(readChannels(where, *saver.getTuple({.log = where})).at("channel") == Value("value"));
     return static_cast<unsigned>(ids.size());
 }
-
-class FileSizeLimit {
-public:
-    explicit FileSizeLimit(std::uintmax_t bytes) {
-        ::getrlimit(RLIMIT_FSIZE, &before_);
-        handler_ = ::signal(SIGXFSZ, SIG_IGN);
-        struct rlimit limit = before_;
-        limit.rlim_cur = bytes;
-        ::setrlimit(RLIMIT_FSIZE, &limit);
-    }
-    FileSizeLimit(const FileSizeLimit&) = delete;
-    FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-    ~FileSizeLimit() {
-        ::setrlimit(RLIMIT_FSIZE, &before_);
-        ::signal(SIGXFSZ, handler_);
-    }
-
-private:
-    struct rlimit before_ {};
-    void (*handler_)(int) = nullptr;
-};
 
 }  // namespace
 

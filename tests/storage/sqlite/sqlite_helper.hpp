@@ -1,9 +1,12 @@
 #pragma once
+#include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
 
 #include <sqlite3.h>
+#include <sys/resource.h>
 
 #include <stategraph/error.hpp>
 #include <stategraph/sqlite_saver.hpp>
@@ -32,12 +35,43 @@ public:
         if (sqlite3_exec(db_, sql.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK)
             throw std::runtime_error(sql + ": " + sqlite3_errmsg(db_));
     }
+    /// The first column of the first row, as a number.
+    std::int64_t number(const std::string& sql) {
+        sqlite3_stmt* statement = nullptr;
+        if (sqlite3_prepare_v2(db_, sql.c_str(), -1, &statement, nullptr) != SQLITE_OK)
+            throw std::runtime_error(sql + ": " + sqlite3_errmsg(db_));
+        const std::int64_t found = sqlite3_step(statement) == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : -1;
+        sqlite3_finalize(statement);
+        return found;
+    }
 
 private:
     sqlite3* db_ = nullptr;
 };
 
-/// What a call throws, as "SaverError: …" or "CorruptCheckpointError: …"; empty if nothing.
+/// While it exists, no file of this process grows beyond so many bytes: as if the disk were full.
+class FileSizeLimit {
+public:
+    explicit FileSizeLimit(std::uintmax_t bytes) {
+        ::getrlimit(RLIMIT_FSIZE, &before_);
+        handler_ = ::signal(SIGXFSZ, SIG_IGN);
+        struct rlimit limit = before_;
+        limit.rlim_cur = bytes;
+        ::setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    FileSizeLimit(const FileSizeLimit&) = delete;
+    FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+    ~FileSizeLimit() {
+        ::setrlimit(RLIMIT_FSIZE, &before_);
+        ::signal(SIGXFSZ, handler_);
+    }
+
+private:
+    struct rlimit before_ {};
+    void (*handler_)(int) = nullptr;
+};
+
+/// What a call throws, as "SaverError: …" or the like; empty if nothing.
 template <class Call>
 std::string sqliteError(Call&& call) {
     try {
@@ -46,6 +80,10 @@ std::string sqliteError(Call&& call) {
         return "SaverError: " + std::string(error.what());
     } catch (const stategraph::CorruptCheckpointError& error) {
         return "CorruptCheckpointError: " + std::string(error.what());
+    } catch (const stategraph::CorruptStoreError& error) {
+        return "CorruptStoreError: " + std::string(error.what());
+    } catch (const stategraph::StoreError& error) {
+        return "StoreError: " + std::string(error.what());
     } catch (const stategraph::InvalidArgumentError& error) {
         return "InvalidArgumentError: " + std::string(error.what());
     }

@@ -1,0 +1,59 @@
+#pragma once
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <stategraph/detail/chrono.hpp>
+#include <stategraph/store.hpp>
+
+namespace stategraph {
+
+struct SqliteStoreOptions {
+    /// Make the file, and the folders above it, or the store's tables in a file that has none. Off: what is missing is
+    /// an error.
+    bool create_if_missing = true;
+    /// Open for reading alone; puts and sweep() then throw StoreError, and reads refresh nothing. Each call sees all
+    /// that other processes stored before it.
+    bool read_only = false;
+    /// A put returns when it is on disk (fsync). Off: it survives the death of the process, not of the machine.
+    bool sync = false;
+    /// How long a write waits for the writes of other processes before it is a StoreError; at least 0.
+    std::chrono::milliseconds busy_timeout = std::chrono::seconds(10);
+    /// As SqliteSaverOptions::readers_max.
+    std::size_t readers_max = 4;
+    /// As SqliteSaverOptions::drop_damaged_log; off: a CorruptStoreError.
+    bool drop_damaged_log = false;
+};
+
+/// Keeps items in a SQLite file, which any number of processes of one computer read and write at once, through any
+/// number of these objects. It may be the file of a SqliteSaver and of a SqliteCache: each has tables of its own.
+///
+/// One batch of puts is one transaction, in which its items are read and written: two processes that put one item at
+/// the same time do so one after the other. Puts of other threads of this object join it, up to 64 in one transaction;
+/// those of other processes wait up to `busy_timeout`, also for a saver's writes if it has the same file. Reads wait
+/// for nobody.
+///
+/// Errors, the files beside it, and what fork() forbids are those of SqliteSaver, as StoreError and CorruptStoreError.
+/// Link `stategraph::sqlite`.
+class SqliteStore final : public BaseStore {
+public:
+    explicit SqliteStore(const std::string& path, const StoreOptions& options = {},
+                         const SqliteStoreOptions& database = {});
+    ~SqliteStore() override;
+
+    std::size_t sweep() override;
+    /// As SqliteSaver::droppedAtOpening.
+    std::string droppedAtOpening() const;
+
+protected:
+    std::vector<StoreResult> apply(std::span<const StoreOp> ops) override;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace stategraph

@@ -1,0 +1,97 @@
+#pragma once
+#include <chrono>
+#include <fstream>
+#include <map>
+#include <random>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <stategraph/store.hpp>
+
+// Items that several processes, each with a store of its own, put and remove at once.
+namespace shared_items {
+
+inline stategraph::StoreOptions options() {
+    stategraph::StoreOptions chosen;
+    chosen.index = stategraph::IndexConfig{.dims = 2, .embed = [](std::span<const std::string> texts) {
+                                               std::vector<std::vector<float>> vectors;
+                                               for (const std::string& text : texts)
+                                                   vectors.push_back({static_cast<float>(text.size()), 1.0F});
+                                               return vectors;
+                                           }};
+    return chosen;
+}
+
+/// An item of a name that others use too: with a time that is soon over, with a long one or without one; with vectors
+/// or without them; or none.
+inline stategraph::PutOp change(std::mt19937& random) {
+    using namespace std::chrono_literals;
+    stategraph::PutOp op{{"shared"}, std::to_string(random() % 6), {}, {}};
+    if (random() % 6 == 0) return op;
+    op.value = stategraph::Value(std::map<std::string, std::string>{{"text", std::string(random() % 40, 'x')}});
+    if (random() % 3 == 0) op.options.index = std::vector<std::string>();
+    const unsigned life = random() % 3;
+    if (life < 2) op.options.ttl = life == 0 ? 1ms : 3'600'000ms;
+    return op;
+}
+
+/// Throws if a search meets an item that cannot be read, or whose vectors are another's.
+inline void mix(stategraph::BaseStore& store, unsigned seed, int rounds) {
+    std::mt19937 random(seed);
+    for (int round = 0; round < rounds; ++round) {
+        std::vector<stategraph::StoreOp> ops;
+        for (unsigned count = 1 + random() % 3; count > 0; --count) ops.emplace_back(change(random));
+        store.batch(ops);
+        if (round % 4 == 0) {
+            const stategraph::StoreOp search = stategraph::SearchQuery{.query = "xxx", .refresh_ttl = true};
+            const auto found = store.batch(std::span(&search, 1));
+            if (!found[0].damaged.empty()) throw std::runtime_error(found[0].damaged[0].why);
+        }
+        if (round % 9 == 0) store.sweep();
+    }
+}
+
+/// So that a row that is left belongs to no item.
+inline void removeAll(stategraph::BaseStore& store) {
+    for (const auto& item : store.search({.limit = 1000, .refresh_ttl = false})) store.remove(item.ns, item.key);
+    store.sweep();
+    CHECK(store.search({}).empty());
+}
+
+/// Puts pairs without an end, and notes each when it is stored.
+inline void putPairs(stategraph::BaseStore& store, std::ofstream& notes) {
+    for (int n = 0;; ++n) {
+        const std::string key = std::to_string(n);
+        const stategraph::Value value = std::map<std::string, int>{{"n", n}};
+        store.batch({stategraph::PutOp{{"first"}, key, value, {}}, stategraph::PutOp{{"second"}, key, value, {}}});
+        notes << n << '\n' << std::flush;
+    }
+}
+
+/// All pairs that were noted are there, and each pair as a whole. `file` begins with a line "ready".
+inline void checkPairs(stategraph::BaseStore& store, const std::string& file) {
+    const auto keysOf = [&](const char* ns) {
+        std::set<std::string> keys;
+        for (std::size_t offset = 0;;) {
+            const auto page = store.search({.namespace_prefix = {ns}, .limit = 1000, .offset = offset});
+            for (const auto& item : page) keys.insert(item.key);
+            if (page.size() < 1000) return keys;
+            offset += page.size();
+        }
+    };
+    const auto first = keysOf("first");
+    CHECK(first == keysOf("second"));
+    std::ifstream in(file);
+    std::string line;
+    std::getline(in, line);
+    std::size_t missing = 0;
+    while (std::getline(in, line) && !in.eof()) missing += first.count(line) == 0;
+    CHECK(missing == 0);
+}
+
+}  // namespace shared_items
