@@ -11,7 +11,7 @@ import { Sizes } from './sizes.js';
 import { Blame, Tasks, Why } from './tasks.js';
 import { clock, duration } from './text.js';
 import { Timeline } from './timeline.js';
-import { AsJson, Problem, Text, useAnswer, useDraft, Wait } from './ui.js';
+import { AsJson, Problem, Text, useAnswer, useDraft, useWaiting, Wait } from './ui.js';
 import { Values } from './values.js';
 
 // One thread: its timeline, the graph, and a checkpoint in several views.
@@ -31,13 +31,28 @@ function useLog(thread, ns) {
       control.abort();
     };
   }, [log]);
-  return { log, mark };
+  useWaiting(!log.isReady);
+  return { log, mark, readAgain: () => setMark((count) => count + 1) };
+}
+
+// Whether what is drawn is what the address names and, after a command of this page, not older than what that stored:
+// before, nothing may be done with it. Ids of one log grow.
+function useDrawn(log, id, checkpoint, isRead, readAgain) {
+  const stored = useRef({});
+  const least = !id && stored.current.log === log ? stored.current.id : '';
+  const isRecent = (row) => !least || row?.checkpoint_id >= least;
+  const isDrawn = isRead && checkpoint != null && isRecent(checkpoint) && isRecent(log.checkpoints[0]);
+  const onStored = (made) => {
+    stored.current = { log, id: made };
+    readAgain();
+  };
+  return { isDrawn, onStored };
 }
 
 export function Thread() {
   const { thread, ns, id, query } = route.value;
   const place = { page: 'thread', thread, ns, id, query };
-  const { log, mark } = useLog(thread, ns);
+  const { log, mark, readAgain } = useLog(thread, ns);
   const isNewest = !id || id === log.checkpoints[0]?.checkpoint_id;
   const address = path.checkpoint(place);
   const { data, error } = useAnswer(address, isNewest ? mark : 0);
@@ -45,6 +60,8 @@ export function Thread() {
   const last = useRef({});
   if (data) last.current = { log, data };
   const checkpoint = data ?? (!error && last.current.log === log ? last.current.data : undefined);
+  const { isDrawn, onStored } = useDrawn(log, id, checkpoint, data !== undefined, readAgain);
+  useWaiting(checkpoint != null && !isDrawn);
   const shown = { ...place, id: checkpoint?.checkpoint_id ?? id };
   const view = views.some(([name]) => name === query.view) ? query.view : 'state';
   const show = (name, more = {}) => go({ ...route.value, query: { ...route.value.query, view: name, ...more } });
@@ -62,16 +79,16 @@ export function Thread() {
       ${!log.isReady && html`<${Wait} />`}
       <${AsJson} path=${path.thread(thread, 'timeline', { ns, limit: 200 })} />
     </section>
-    <section class="right" aria-label="checkpoint" aria-busy=${!data && !error}>
+    <section class="right" aria-label="checkpoint" aria-busy=${!isDrawn && !error} data-checkpoint=${checkpoint?.checkpoint_id}>
       <${Problem} error=${log.error ? null : error} />
       ${row?.damaged && html`<p class="problem" role="alert"><${Text}>${row.damaged}<//></p>`}
       ${checkpoint && html`
         <header class="checkpoint"><h2>Step ${checkpoint.step} <span class="dim">${checkpoint.source}</span></h2>
           <p class="facts dim"><code>${checkpoint.checkpoint_id}</code><span>${clock(checkpoint.created_at)}</span>${checkpoint.took_us != null && html`<span>took ${duration(checkpoint.took_us)}</span>`}
           ${Object.entries(checkpoint.metadata).map(([key, value]) => html`<span class="tag"><${Text}>${`${key} = ${typeof value === 'string' ? value : JSON.stringify(value)}`}<//></span>`)}</p></header>
-        <${Actions} key=${`${thread} ${ns}`} place=${place} checkpoint=${checkpoint} log=${log} />
+        <${Actions} key=${`${thread} ${ns}`} place=${place} checkpoint=${checkpoint} log=${log} isDrawn=${isDrawn} onStored=${onStored} />
         <div class="now"><${Graph} place=${shown} tasks=${checkpoint.tasks} ran=${ran} onGraph=${(found) => (graph.current = found)} />
-        <div class="due"><section aria-label="tasks"><${Tasks} place=${place} checkpoint=${checkpoint} isNewest=${isNewest && !ns} /></section>
+        <div class="due"><section aria-label="tasks"><${Tasks} place=${place} checkpoint=${checkpoint} isNewest=${isNewest && isDrawn && !ns} /></section>
         <div class="tabs" role="tablist" aria-label="views" onKeyDown=${(event) => turnTab(event, view, show)}>${views.map(([name, title]) => html`<button role="tab" id=${`tab-${name}`} aria-selected=${view === name} aria-controls="view" tabindex=${view === name ? 0 : -1} onClick=${() => show(name)}>${title}</button>`)}</div>
         <div role="tabpanel" id="view" aria-labelledby=${`tab-${view}`} tabindex="0">
           ${view === 'state' && html`<${Values} key=${checkpoint.checkpoint_id} place=${shown} page=${checkpoint.values} onBlame=${(channel) => show('blame', { channel })} /><${AsJson} path=${address} />`}

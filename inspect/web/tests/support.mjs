@@ -72,7 +72,17 @@ export async function open(browser, server, hash = '') {
     dialog.dismiss();
   });
   await page.goto(`${server.url}${hash}`);
+  await drawn(page);
   return page;
+}
+
+/** Until the page has drawn all that its address names. */
+export const drawn = (page) => page.waitForFunction(() => document.getElementById('app')?.dataset.drawn === (location.hash || '#/'));
+
+/** Goes to another view of a page that is open. */
+export async function visit(page, server, hash) {
+  await page.goto(`${server.origin}/#${hash}`);
+  await drawn(page);
 }
 
 export async function close(page) {
