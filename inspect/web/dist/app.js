@@ -64,15 +64,15 @@ var st,F,en,Ut,me,Kr,tn,rn,Pt,tt,qe,nn,Ht,qt,Bt,wo,nt={},it=[],bo=/acit|ex(?:s|g
     </li>`)}</ul>
     ${e?.next&&p`<button onClick=${()=>P({page:"questions",query:{after:e.next}})}>older</button>`}
     <${G} path=${t} /></main>`}function nr({title:t,numbers:e,text:r=fe,most_rows:n=1/0}){let i=Object.entries(e).sort((s,a)=>a[1]-s[1]).slice(0,n),o=Math.max(1,...i.map(s=>s[1]));return p`<table class="bars"><caption>${t}</caption><tbody>${i.map(([s,a])=>p`<tr><th scope="row">${j(s.replaceAll("_"," "))}</th><td class="number">${r(a)}</td>
-    <td><svg width="200" height="10" aria-hidden="true"><rect width=${200*a/o} height="10" /></svg></td></tr>`)}</tbody></table>`}function Yn({title:t,rows:e,of:r,text:n}){let i=e.map(r).map(l=>l??0).reverse();if(i.length<2)return null;let o=Math.max(1,...i),s=560,a=i.map((l,u)=>`${u?"L":"M"}${(u*s/(i.length-1)).toFixed(1)} ${(60-58*l/o).toFixed(1)}`).join("");return p`<figure class="curve"><figcaption>${t}, ${i.length} checkpoints, at most ${n(o)}</figcaption><svg viewBox=${`0 0 ${s} 62`} width=${s} height="62" role="img" aria-label=${`${t}, at most ${n(o)}`}><path d=${a} /></svg></figure>`}function Go(t,e){let r={};for(let n of e){let i=t.find(n.parent);if(!i||n.took_us==null||n.source!=="loop")continue;let o=se(i.next);r[o]=(r[o]??0)+n.took_us}return r}function ir({thread:t,log:e}){let r=t===void 0?"stats":S.thread(t,"stats"),{data:n,error:i}=te(r);if(i)return p`<${U} error=${i} />`;if(!n)return p`<${Y} />`;let o=e?e.checkpoints.slice(0,2e3):[];return p`<section aria-label="sizes">
-    <p>${t===void 0&&`${n.threads} threads, `}${n.checkpoints} checkpoints${n.stored_bytes!=null?`, ${fe(n.stored_bytes)} in the store`:""}</p>
-    <${nr} title="bytes by channel" numbers=${n.channels} />
-    <${nr} title="bytes by kind" numbers=${n.bytes} />
-    ${e&&p`<${nr} title=${`time of supersteps by what ran, of ${o.length} checkpoints`} numbers=${Go(e,o)} text=${ie} most_rows=${20} />
-      <${Yn} title="bytes of each checkpoint" rows=${o} of=${s=>s.bytes} text=${fe} />
-      <${Yn} title="duration of each superstep" rows=${o} of=${s=>s.took_us} text=${ie} />`}
-    ${n.damaged.length>0&&p`<h2>Damaged</h2><ul>${n.damaged.map(s=>p`<li>${j(s.thread_id)}: ${j(s.why)}</li>`)}</ul>`}
-    <${G} path=${r} />
+    <td><svg width="200" height="10" aria-hidden="true"><rect width=${200*a/o} height="10" /></svg></td></tr>`)}</tbody></table>`}function Yn({title:t,rows:e,of:r,text:n}){let i=e.map(r).map(l=>l??0).reverse();if(i.length<2)return null;let o=Math.max(1,...i),s=560,a=i.map((l,u)=>`${u?"L":"M"}${(u*s/(i.length-1)).toFixed(1)} ${(60-58*l/o).toFixed(1)}`).join("");return p`<figure class="curve"><figcaption>${t}, ${i.length} checkpoints, at most ${n(o)}</figcaption><svg viewBox=${`0 0 ${s} 62`} width=${s} height="62" role="img" aria-label=${`${t}, at most ${n(o)}`}><path d=${a} /></svg></figure>`}function Go(t,e){let r={};for(let n of e){let i=t.find(n.parent);if(!i||n.took_us==null||n.source!=="loop")continue;let o=se(i.next);r[o]=(r[o]??0)+n.took_us}return r}function ir({thread:t,log:e,checkpoints:r=[]}){let n=t===void 0?"stats":S.thread(t,"stats"),{data:i,error:o}=te(n);if(o)return p`<${U} error=${o} />`;if(!i)return p`<${Y} />`;let s=r.slice(0,2e3);return p`<section aria-label="sizes">
+    <p>${t===void 0&&`${i.threads} threads, `}${i.checkpoints} checkpoints${i.stored_bytes!=null?`, ${fe(i.stored_bytes)} in the store`:""}</p>
+    <${nr} title="bytes by channel" numbers=${i.channels} />
+    <${nr} title="bytes by kind" numbers=${i.bytes} />
+    ${e&&p`<${nr} title=${`time of supersteps by what ran, of ${s.length} checkpoints`} numbers=${Go(e,s)} text=${ie} most_rows=${20} />
+      <${Yn} title="bytes of each checkpoint" rows=${s} of=${a=>a.bytes} text=${fe} />
+      <${Yn} title="duration of each superstep" rows=${s} of=${a=>a.took_us} text=${ie} />`}
+    ${i.damaged.length>0&&p`<h2>Damaged</h2><ul>${i.damaged.map(a=>p`<li>${j(a.thread_id)}: ${j(a.why)}</li>`)}</ul>`}
+    <${G} path=${n} />
   </section>`}var Gn=()=>p`<main class="list" id="main"><h1>Store</h1><${ir} /></main>`;function Kn({place:t,checkpoint:e,log:r,isDrawn:n,onStored:i}){let[o,s]=D(""),[a,l]=D({}),[u,d]=D(""),h=(y,b=!1)=>async $=>{$?.preventDefault?.();let k=r.checkpoints[0]?.checkpoint_id;l({isBusy:!0});try{l({said:await y($),undo:b&&k}),s("")}catch(I){l({error:I})}},c=y=>{i(y.checkpoint_id),P({page:"thread",thread:t.thread})},f=y=>h(async()=>(c(await he(S.checkpoint({...t,id:y},"fork"),{note:"undo"})),"undone by a fork from before; what was stored stays as a branch")),_=(y,b)=>h(async()=>(await he(S.thread(t.thread,"run"),{graph:u,...y}),P({page:"thread",thread:t.thread}),b)),v=!t.id||r.checkpoints[0]?.checkpoint_id===e.checkpoint_id,w=v?{}:{checkpoint_id:e.checkpoint_id},g=!t.ns,m=a.isBusy||!n;return p`<section class="actions" aria-label="actions" aria-busy=${!!m}>
     ${V.value?.app&&g&&p`
       <${xt} graph=${u} onGraph=${d} />
@@ -167,7 +167,7 @@ ${j(i.error)}`:""}`,o.step=i.step,o.source=i.source,o.id=i.checkpoint_id,this.st
           ${g==="diff"&&p`<${tu} place=${i} thread=${t} log=${o} />${n.with?p`<${li} place=${w} other=${n.with} />`:p`<${ai} place=${w} />`}`}
           ${g==="why"&&p`<${Vn} place=${r?w:i} />`}
           ${g==="blame"&&p`<${zn} place=${w} channel=${n.channel??""} channels=${f.values.items.map(k=>k.key)} onChannel=${k=>m("blame",{channel:k})} />`}
-          ${g==="sizes"&&p`<${ir} thread=${t} log=${o} />`}
+          ${g==="sizes"&&p`<${ir} thread=${t} log=${o} checkpoints=${o.checkpoints} />`}
         </div></div></div>`}
       ${!f&&!h&&o.checkpoints.length>0&&p`<${Y} />`}
     </section>

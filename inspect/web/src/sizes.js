@@ -32,12 +32,13 @@ function timeByNode(log, rows) {
   return times;
 }
 
-export function Sizes({ thread, log }) {
+/** Of a thread with its log and what is read of that, or of the store. */
+export function Sizes({ thread, log, checkpoints = [] }) {
   const address = thread === undefined ? 'stats' : path.thread(thread, 'stats');
   const { data, error } = useAnswer(address);
   if (error) return html`<${Problem} error=${error} />`;
   if (!data) return html`<${Wait} />`;
-  const rows = log ? log.checkpoints.slice(0, 2000) : [];
+  const rows = checkpoints.slice(0, 2000);
   return html`<section aria-label="sizes">
     <p>${thread === undefined && `${data.threads} threads, `}${data.checkpoints} checkpoints${data.stored_bytes != null ? `, ${size(data.stored_bytes)} in the store` : ''}</p>
     <${Bars} title="bytes by channel" numbers=${data.channels} />

@@ -95,7 +95,7 @@ export function Thread() {
           ${view === 'diff' && html`<${CompareWith} place=${place} thread=${thread} log=${log} />${query.with ? html`<${Difference} place=${shown} other=${query.with} />` : html`<${Changes} place=${shown} />`}`}
           ${view === 'why' && html`<${Why} place=${id ? shown : place} />`}
           ${view === 'blame' && html`<${Blame} place=${shown} channel=${query.channel ?? ''} channels=${checkpoint.values.items.map((item) => item.key)} onChannel=${(channel) => show('blame', { channel })} />`}
-          ${view === 'sizes' && html`<${Sizes} thread=${thread} log=${log} />`}
+          ${view === 'sizes' && html`<${Sizes} thread=${thread} log=${log} checkpoints=${log.checkpoints} />`}
         </div></div></div>`}
       ${!checkpoint && !error && log.checkpoints.length > 0 && html`<${Wait} />`}
     </section>

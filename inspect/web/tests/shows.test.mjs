@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { close, drawn, eventually, hostile, launch, open, rowsOf, Server, task, visit } from './support.mjs';
+import { close, drawn, eventually, hold, hostile, launch, open, rowsOf, Server, task, visit } from './support.mjs';
 
 // What the page shows, in a browser, over the threads that tests/pages/inspected_store.cpp makes.
 
@@ -155,6 +155,17 @@ describe('a program that shows its threads', () => {
     await eventually(async () => assert.match(await rowsOf(page).first().innerText(), /µs|ms/));
     await page.getByRole('link', { name: 'Store' }).click();
     await page.getByText(/8 threads/).waitFor();
+    await close(page);
+  });
+
+  test('sizes over the steps are drawn though the timeline comes after the bytes', async () => {
+    const page = await open(browser, server);
+    const release = await hold(page, '**/api/threads/done/timeline*');
+    await page.evaluate(() => (location.hash = '#/t/done//?view=sizes'));
+    await page.getByText('bytes by channel').waitFor();
+    assert.equal(await page.locator('.curve').count(), 0);
+    await release();
+    await page.locator('.curve').nth(1).waitFor();
     await close(page);
   });
 

@@ -90,6 +90,20 @@ export async function close(page) {
   await page.context().close();
 }
 
+/** Holds requests to such addresses back, until what it gives is called. */
+export async function hold(page, address) {
+  let release;
+  const isReleased = new Promise((resolve) => (release = resolve));
+  await page.route(address, async (route) => {
+    await isReleased;
+    await route.continue().catch(() => {}); // the page may have given it up
+  });
+  return async () => {
+    release();
+    await page.unrouteAll({ behavior: 'wait' });
+  };
+}
+
 /** An assertion about what the page shows, which it may still be drawing: it has ten seconds to become true. */
 export async function eventually(assertion) {
   const end = Date.now() + 10_000;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { close, drawn, eventually, hostile, launch, open, rowsOf, Server, visit } from './support.mjs';
+import { close, drawn, eventually, hold, hostile, launch, open, rowsOf, Server, visit } from './support.mjs';
 
 // What the page stores and runs, where its program lets it.
 
@@ -67,8 +67,7 @@ describe('a program that lets the page write', () => {
     const isHeld = /\/api\/threads\/late\/(checkpoints\/newest($|\?)|timeline)/;
     const action = (name) => page.locator('.actions').getByRole('button', { name, exact: true });
     const storedBy = async (operation, click) => {
-      const held = [];
-      await page.route(isHeld, (route) => held.push(route));
+      const release = await hold(page, isHeld);
       const response = page.waitForResponse((each) => each.request().method() === 'POST' && each.url().endsWith(operation));
       await click();
       const made = (await (await response).json()).checkpoint_id;
@@ -78,8 +77,7 @@ describe('a program that lets the page write', () => {
       assert.notEqual(drawnBefore, made, 'the answer is held back');
       for (const name of ['Resume', 'One superstep', 'Edit…', 'Fork…', 'Undo']) assert.ok(await action(name).isDisabled(), `${name} after ${operation}`);
       assert.equal(await action('Replay from here').count(), 0);
-      await page.unroute(isHeld);
-      await Promise.all(held.map((route) => route.continue().catch(() => {}))); // the page may have given it up
+      await release();
       await page.locator(`section[data-checkpoint="${made}"]`).waitFor();
       return made;
     };
