@@ -24,7 +24,6 @@ std::string versionText() {
 
 /// More than this is read by pages, not as one value.
 constexpr std::size_t whole_bytes_max = 4'000'000;
-constexpr std::size_t export_bytes_max = std::size_t{256} << 20U;
 
 template <class View>
 serve::HandlerAnswer json(const View& view) {
@@ -363,7 +362,7 @@ serve::HandlerAnswer exportLines(ApiCall& call) {
     if (!call.api.redaction().isEmpty())
         throw Refused{403, "an export would show what is redacted here; use the command line"};
     const SaverStats stats = call.api.saver().stats({.thread_id = call.thread, .threads = false});
-    if (stats.total.bytes() > export_bytes_max)
+    if (stats.total.bytes() > page_thread_bytes_max)
         throw Refused{413, "this thread is too large for a page; 'stategraph export' writes it to a file"};
     std::ostringstream lines;
     exportThread(call.api.saver(), ThreadId(call.thread), lines);
