@@ -1,5 +1,7 @@
 # Each examples/X.cpp, and each folder examples/X with a main.cpp, is a program example_X and a test example.X: it runs
-# in an empty folder and must print what examples/expected/X.txt says (cmake/RunExample.cmake has the rules).
+# in an empty folder and must print what examples/expected/X.txt says (cmake/RunExample.cmake has the rules). Those of
+# examples/tutorials and examples/how_to are example_tutorials_X and example.tutorials.X, with expected/tutorials/X.txt or
+# with a session, expected/tutorials/X.session.txt (cmake/RunSession.cmake).
 function(stategraph_example name)
   set(libraries stategraph::stategraph stategraph_warnings)
   set(asio OFF)
@@ -10,12 +12,14 @@ function(stategraph_example name)
     stategraph_uses_encryption(uses_encryption "${file}")
     stategraph_includes(uses_from_json "${file}" "stategraph/workflow/from_json")
     stategraph_includes(uses_serve "${file}" "stategraph/serve/")
+    stategraph_includes(uses_doctest "${file}" "doctest/doctest\\.h")
     if((uses_rocksdb AND NOT STATEGRAPH_WITH_ROCKSDB)
        OR (uses_sqlite AND NOT STATEGRAPH_WITH_SQLITE)
        OR (uses_postgres AND NOT STATEGRAPH_WITH_POSTGRES)
        OR (uses_encryption AND NOT STATEGRAPH_WITH_ENCRYPTION)
        OR (uses_from_json AND NOT STATEGRAPH_WITH_WORKFLOW_JSON)
-       OR (uses_serve AND NOT STATEGRAPH_WITH_SERVE))
+       OR (uses_serve AND NOT STATEGRAPH_WITH_SERVE)
+       OR (uses_doctest AND NOT STATEGRAPH_BUILD_TESTS))
       return()
     endif()
     stategraph_includes(uses_workflow "${file}" "stategraph/workflow/")
@@ -48,19 +52,34 @@ function(stategraph_example name)
   list(REMOVE_DUPLICATES libraries)
   target_link_libraries(example_${name} PRIVATE ${libraries})
   if(STATEGRAPH_BUILD_TESTS)
-    add_test(
-      NAME example.${name}
-      COMMAND
-        ${CMAKE_COMMAND} "-DPROGRAM=$<TARGET_FILE:example_${name}>"
-        "-DEXPECTED=${PROJECT_SOURCE_DIR}/examples/expected/${name}.txt"
-        "-DFOLDER=${PROJECT_BINARY_DIR}/examples/run/${name}" -P "${PROJECT_SOURCE_DIR}/cmake/RunExample.cmake")
-    set_tests_properties(example.${name} PROPERTIES TIMEOUT 120)
+    string(REGEX REPLACE "^(tutorials|how_to)_" "\\1/" path "${name}") # below examples/
+    string(REPLACE "/" "." test "example.${path}")
+    cmake_path(GET path FILENAME program)
+    set(expected "${PROJECT_SOURCE_DIR}/examples/expected/${path}")
+    set(how RunExample "-DEXPECTED=${expected}.txt")
+    if(EXISTS "${expected}.session.txt")
+      set(how RunSession "-DSESSION=${expected}.session.txt" "-DNAME=${program}")
+      if(TARGET stategraph_command)
+        list(APPEND how "-DTOOL=$<TARGET_FILE:stategraph_command>")
+      endif()
+    endif()
+    list(POP_FRONT how script)
+    add_test(NAME ${test} COMMAND ${CMAKE_COMMAND} "-DPROGRAM=$<TARGET_FILE:example_${name}>" ${how}
+                                  "-DFOLDER=${PROJECT_BINARY_DIR}/examples/run/${path}" -P
+                                  "${PROJECT_SOURCE_DIR}/cmake/${script}.cmake")
+    set_tests_properties(${test} PROPERTIES TIMEOUT 120)
   endif()
 endfunction()
 
 foreach(file IN LISTS STATEGRAPH_EXAMPLE_SOURCES)
   cmake_path(GET file STEM name)
   stategraph_example(${name} "${file}")
+endforeach()
+foreach(file IN LISTS STATEGRAPH_TAUGHT_SOURCES)
+  cmake_path(GET file STEM name)
+  cmake_path(GET file PARENT_PATH folder)
+  cmake_path(GET folder FILENAME folder)
+  stategraph_example(${folder}_${name} "${file}")
 endforeach()
 foreach(main IN LISTS STATEGRAPH_EXAMPLE_MAINS)
   cmake_path(GET main PARENT_PATH folder)

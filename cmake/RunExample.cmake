@@ -1,26 +1,13 @@
-# Runs PROGRAM in FOLDER, emptied first, and compares what it prints with the file EXPECTED, line by line.
+# Runs PROGRAM in FOLDER, emptied first, and compares what it prints with the file EXPECTED (cmake/CompareOutput.cmake).
 #
-# A line of EXPECTED that begins with "~ " is a CMake regular expression (no {n}, no \d) for the whole line; any other line
-# must be the same. If EXPECTED is X.txt and X.2.txt exists, the program runs again in the same folder and must then print
-# that: an example that shows that a thread outlives its process. STATEGRAPH_UPDATE_GOLDEN=1 in the environment writes what
-# it prints to EXPECTED, except for lines that match their expression.
+# If EXPECTED is X.txt and X.2.txt exists, the program runs again in the same folder and must then print that: an example
+# that shows that a thread outlives its process. STATEGRAPH_UPDATE_GOLDEN=1 in the environment writes what it prints to
+# EXPECTED, except for lines that match their expression.
 
 cmake_minimum_required(VERSION 3.24)
+include("${CMAKE_CURRENT_LIST_DIR}/CompareOutput.cmake")
 file(REMOVE_RECURSE "${FOLDER}")
 file(MAKE_DIRECTORY "${FOLDER}")
-
-# Moves the first line of ${text} to ${line}. Not a CMake list: lines may hold semicolons and brackets.
-macro(take_line text line)
-  string(FIND "${${text}}" "\n" _end)
-  if(_end EQUAL -1)
-    set(${line} "${${text}}")
-    set(${text} "")
-  else()
-    string(SUBSTRING "${${text}}" 0 ${_end} ${line})
-    math(EXPR _end "${_end} + 1")
-    string(SUBSTRING "${${text}}" ${_end} -1 ${text})
-  endif()
-endmacro()
 
 function(run expected_file)
   execute_process(
@@ -42,53 +29,11 @@ function(run expected_file)
     message(FATAL_ERROR "${expected_file} does not exist.")
   endif()
 
-  set(number 0)
-  set(differences "")
-  set(golden "")
-  set(printed "${output}")
-  while(NOT "${printed}" STREQUAL "" OR NOT "${expected}" STREQUAL "")
-    math(EXPR number "${number} + 1")
-    set(printed_over FALSE)
-    set(expected_over FALSE)
-    if("${printed}" STREQUAL "")
-      set(printed_over TRUE)
-    endif()
-    if("${expected}" STREQUAL "")
-      set(expected_over TRUE)
-    endif()
-    take_line(printed actual)
-    take_line(expected wanted)
-    set(same FALSE)
-    if(NOT printed_over AND NOT expected_over)
-      string(SUBSTRING "${wanted}" 0 2 mark)
-      if(mark STREQUAL "~ ")
-        string(SUBSTRING "${wanted}" 2 -1 pattern)
-        if("${actual}" MATCHES "^(${pattern})$")
-          set(same TRUE)
-        endif()
-      elseif("${actual}" STREQUAL "${wanted}")
-        set(same TRUE)
-      endif()
-    endif()
-    if(same)
-      string(APPEND golden "${wanted}\n")
-    else()
-      if(NOT printed_over)
-        string(APPEND golden "${actual}\n")
-      else()
-        set(actual "(nothing more)")
-      endif()
-      if(expected_over)
-        set(wanted "(nothing more)")
-      endif()
-      string(APPEND differences "line ${number}\n  expected: ${wanted}\n  printed:  ${actual}\n")
-    endif()
-  endwhile()
-
+  compare_output("${output}" "${expected}")
   if("$ENV{STATEGRAPH_UPDATE_GOLDEN}")
-    file(WRITE "${expected_file}" "${golden}")
-  elseif(differences)
-    message("${differences}--- all that it printed\n${output}")
+    file(WRITE "${expected_file}" "${GOLDEN}")
+  elseif(DIFFERENCES)
+    message("${DIFFERENCES}--- all that it printed\n${output}")
     message(FATAL_ERROR "The output is not that of ${expected_file}.")
   endif()
 endfunction()

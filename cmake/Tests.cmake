@@ -401,6 +401,16 @@ if(TARGET stategraph_command)
   set_tests_properties(program.no_store PROPERTIES PASS_REGULAR_EXPRESSION "there is none")
 endif()
 
+# ------------------------------------------------------------------------------------------------------------ site
+# The site and the reference: every link leads somewhere, nothing is loaded from elsewhere, Doxygen has no warning.
+find_program(STATEGRAPH_MKDOCS mkdocs)
+find_program(STATEGRAPH_DOXYGEN doxygen)
+mark_as_advanced(STATEGRAPH_MKDOCS STATEGRAPH_DOXYGEN)
+if(STATEGRAPH_TEST_COMPILER AND STATEGRAPH_MKDOCS AND STATEGRAPH_DOXYGEN)
+  add_test(NAME docs.site COMMAND "${PROJECT_SOURCE_DIR}/scripts/site.sh" --offline "${PROJECT_BINARY_DIR}/tests/run/site")
+  set_tests_properties(docs.site PROPERTIES TIMEOUT 300)
+endif()
+
 # -------------------------------------------------------------------------------------------------------- consumer
 # tests/consumer is a user's project. It is built against an installed stategraph and with add_subdirectory.
 set(_consumer_cache "${PROJECT_BINARY_DIR}/tests/consumer_cache.cmake")
@@ -426,10 +436,21 @@ foreach(how install subdirectory)
     NAME consumer.${how}
     COMMAND
       ${CMAKE_COMMAND} "-DHOW=${how}" "-DSOURCE=${PROJECT_SOURCE_DIR}" "-DBUILD=${PROJECT_BINARY_DIR}"
-      "-DFOLDER=${PROJECT_BINARY_DIR}/tests/run/consumer_${how}" "-DCACHE=${_consumer_cache}"
+      "-DFOLDER=${PROJECT_BINARY_DIR}/tests/run/consumer_${how}" "-DCACHE=${_consumer_cache}" "-DCXX=${CMAKE_CXX_COMPILER}"
       "-DGENERATOR=${CMAKE_GENERATOR}" "-DCONFIG=$<CONFIG>" -P "${PROJECT_SOURCE_DIR}/cmake/BuildConsumer.cmake")
 endforeach()
 set_tests_properties(consumer.subdirectory PROPERTIES TIMEOUT 900 PROCESSORS 2)
 if(STATEGRAPH_INSTALL)
   set_tests_properties(consumer.install PROPERTIES TIMEOUT 120 RESOURCE_LOCK build)
+endif()
+
+# What the tutorials show, built as a user builds it.
+if(STATEGRAPH_INSTALL AND STATEGRAPH_WITH_ROCKSDB)
+  add_test(
+    NAME consumer.tutorials
+    COMMAND
+      ${CMAKE_COMMAND} "-DSOURCE=${PROJECT_SOURCE_DIR}" "-DBUILD=${PROJECT_BINARY_DIR}"
+      "-DFOLDER=${PROJECT_BINARY_DIR}/tests/run/consumer_tutorials" "-DCACHE=${_consumer_cache}"
+      "-DGENERATOR=${CMAKE_GENERATOR}" "-DCONFIG=$<CONFIG>" -P "${PROJECT_SOURCE_DIR}/cmake/BuildTutorials.cmake")
+  set_tests_properties(consumer.tutorials PROPERTIES TIMEOUT 300 RESOURCE_LOCK build)
 endif()

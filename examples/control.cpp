@@ -1,5 +1,5 @@
-// Ending runs from outside: a stop that does not wait for a stuck node, a drain for a process that is to go, a node's
-// time limit, a sleep.
+// Ending runs from outside: a stop that does not wait for a stuck node, a drain for a process that is about to end,
+// a node's time limit, a sleep.
 #include <chrono>
 #include <future>
 #include <iostream>
@@ -40,14 +40,14 @@ int main() {
     graph.addNode("work", [&](const Job&, sg::Runtime& runtime) {
         if (!again) {
             is_stuck.set_value();
-            runtime.waitFor(1h);  // a node that never looks would be given up just the same
+            runtime.waitFor(1h);  // a node that never looks would be abandoned just the same
         }
         return says("worked");
     });
     graph.addEdge(sg::START, "prepare").addEdge("prepare", "work").addEdge("work", sg::END);
     const auto app = graph.compile({.checkpointer = saver});
 
-    // Stopped: what is committed is kept, and RESUME goes on.
+    // Stopped: what is committed is kept, and RESUME continues.
     sg::RunConfig config;
     config.thread_id = "job-1";
     config.control = control;

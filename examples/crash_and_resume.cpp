@@ -1,11 +1,11 @@
-// A process is killed in the middle of a graph, and the next one goes on where it was.
+// A process is killed in the middle of a graph, and the next one continues where it was.
 //
 //     START ──► fetch ──► parse ──► index ──► report ──► END
 //                                     ▲
 //                                     └── here, with SIGKILL: no destructor, no handler, nothing is flushed
 //
-// Each node writes a line to journal.txt when it runs, so that the journal tells who ran how often, whatever process it
-// was in.
+// Each node writes a line to journal.txt when it runs, so that the journal shows which node ran how often, in either
+// process.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>

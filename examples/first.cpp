@@ -2,7 +2,6 @@
 //
 //     START ──► search ──► approve ──► book ──► END
 #include <iostream>
-
 #include <stategraph/rocksdb_saver.hpp>
 #include <stategraph/stategraph.hpp>
 
@@ -18,16 +17,12 @@ struct Trip {
 
 int main() {
     sg::StateGraph<Trip> graph;
-    graph.addSequence(
-        "search",  // a name, and a function of the state
-        [](const Trip& trip) { return sg::add<&Trip::log>("found a flight to " + trip.city); },
-        "approve",  // stops the run until somebody answers
-        [](const Trip&, sg::Runtime& runtime) {
-            return sg::add<&Trip::log>(sg::interrupt<bool>(runtime, "Book it?") ? "approved" : "refused");
-        },
-        "book",  // runs in the process that has the answer
-        [](const Trip& trip) { return sg::add<&Trip::log>("booked " + trip.city); });
-    graph.setEntryPoint("search");
+    graph.addNode("search", [](const Trip& trip) { return sg::add<&Trip::log>("found a flight to " + trip.city); });
+    graph.addNode("approve", [](const Trip&, sg::Runtime& runtime) {
+        return sg::add<&Trip::log>(sg::interrupt<bool>(runtime, "Book it?") ? "approved" : "refused");
+    });
+    graph.addNode("book", [](const Trip& trip) { return sg::add<&Trip::log>("booked " + trip.city); });
+    graph.addEdge(sg::START, "search").addEdge("search", "approve").addEdge("approve", "book").addEdge("book", sg::END);
     const auto app = graph.compile({.checkpointer = std::make_shared<sg::RocksDBSaver>("trips")});
 
     // Stops at the question. The process may end here: a later one resumes from the same folder.
@@ -36,8 +31,4 @@ int main() {
 
     const auto booked = app.invoke(sg::resume(true), {.thread_id = "ada"});
     std::cout << booked.status << ": " << booked.values << "\n";
-
-    for (const auto& checkpoint : app.getStateHistory({.thread_id = "ada"})) {
-        std::cout << "  step " << checkpoint.step << ": " << checkpoint.valuesAsJson() << "\n";
-    }
 }

@@ -1,5 +1,5 @@
-// Ordinary functions as a durable run: what calls returned is stored, so a run that stopped goes on without making them
-// again.
+// Ordinary functions as a durable run: what calls returned is stored, so a run that stopped continues without
+// making them again.
 #include <iostream>
 #include <memory>
 #include <string>

@@ -4,8 +4,8 @@
 //                              │                     ▲
 //                              └──────► cancel ──────┘
 //
-// `approve` stops the run with a question. The question is a part of the thread's state, so whoever has the saver can
-// show it and answer it.
+// `approve` stops the run with a question. The question is a part of the thread's state, so any program with the saver
+// can show it and answer it.
 #include <iostream>
 #include <memory>
 #include <string>
@@ -41,7 +41,7 @@ sg::Update<Payment> prepare(const Payment& payment) {
 
 sg::Command<Payment> approve(const Payment& payment, sg::Runtime& runtime) {
     // The first time, this stops the run. When the answer is there, the node runs again from its beginning and the call
-    // returns the answer; so nothing with an effect stands above it.
+    // returns the answer; so no code with an effect is above it.
     const auto decision = sg::interrupt<Decision>(runtime, Question{"Pay this?", payment.amount});
     if (decision.approved) return {.update = {sg::add<&Payment::log>(decision.by + " approved")}, .go_to = {"pay"}};
     return {.update = {sg::add<&Payment::log>(decision.by + " declined")}, .go_to = {"cancel"}};

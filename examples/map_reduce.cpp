@@ -87,7 +87,7 @@ int main() {
 
     std::cout << "in parallel: " << (running_max > 1 ? "yes" : "no") << "\n";
     for (const auto& [word, letters] : result.values.letters) std::cout << "  " << word << ": " << letters << "\n";
-    std::cout << "reduced in the order of the Sends, whoever finished first:";
+    std::cout << "reduced in the order of the Sends, whichever finished first:";
     for (const auto& word : result.values.order) std::cout << " " << word;
     std::cout << "\n" << result.values.report << "\n";
 }

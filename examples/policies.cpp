@@ -1,5 +1,4 @@
-// What a node does beside its work: it is tried again, its results are kept, and something else takes over when it
-// fails for good.
+// Policies of a node: it is tried again, its results are kept, and another node takes over when it fails for good.
 //
 //     START ──► translate ──► send ──► END        `translate` is cached: the second run does not ask the service again
 //                              ┊

@@ -72,7 +72,7 @@ int main() {
             "report", {.modes = {sg::StreamMode::updates, sg::StreamMode::custom}, .until = sg::Until::run_end});
         std::cout << "First process\n";
         app.invoke({}, {.thread_id = "report", .hub = &hub, .observer = &progress});
-        std::cout << "It told its subscriber\n";
+        std::cout << "It reported to its subscriber\n";
         // A server would read on another thread, while the run is under way.
         while (const auto event = subscription.next()) {  // until the run has ended
             std::cout << "  " << *event << (event->durable ? "" : "   (ephemeral)") << "\n";

@@ -35,7 +35,7 @@ int main() {
         .addEdge("nodeA", "nodeB")
         .addEdge("nodeB", sg::END);
 
-    const auto saver = std::make_shared<sg::RocksDBSaver>("checkpoints");  // a folder; made if it is not there
+    const auto saver = std::make_shared<sg::RocksDBSaver>("checkpoints");  // a folder; created if it does not exist
     const auto app = graph.compile({.checkpointer = saver});
 
     const auto found = app.getState({.thread_id = "1"});

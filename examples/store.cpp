@@ -87,7 +87,7 @@ int main() {
         sg::StoreOptions options;
         options.index = sg::IndexConfig{.dims = 3, .embed = embed, .fields = {"text"}};
         const auto store =
-            std::make_shared<sg::RocksDBStore>("memories", options);  // a folder; made if it is not there
+            std::make_shared<sg::RocksDBStore>("memories", options);  // a folder; created if it does not exist
         const auto app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>(), .store = store});
         const auto say = [&](const std::string& thread, const std::string& user, const std::string& message) {
             const auto result = app.invoke(

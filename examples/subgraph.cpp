@@ -1,4 +1,4 @@
-// A compiled graph is a node of another one: sharing channels by name, or behind two functions.
+// A compiled graph is a node of another one: sharing channels by name, or through two functions.
 //
 //     START ──► clean ──────────► shout ──────────► END       both are graphs themselves
 //                 │                 │
@@ -66,7 +66,7 @@ sg::CompiledGraph<Shouting> makeShouting() {
     return graph.compile();
 }
 
-// "clean:5f…" → "clean": behind the colon is the id of the task that runs the graph.
+// "clean:5f…" → "clean": after the colon is the id of the task that runs the graph.
 std::string nodeOf(const std::string& segment) { return segment.substr(0, segment.find(':')); }
 
 int main() {

@@ -1,4 +1,4 @@
-// Every superstep is a checkpoint, and every checkpoint is a place to go on from.
+// Every superstep is a checkpoint, and every checkpoint is a place to continue from.
 //
 //     START ──► plan ──► book ──► pack ──► END
 //
@@ -78,18 +78,18 @@ int main() {
 
     const sg::Config before_book = before(app, thread, "book");
 
-    std::cout << "\n2. Replay from the checkpoint before book: what is behind it runs again, plan does not\n";
+    std::cout << "\n2. Replay from the checkpoint before book: what comes after it runs again, plan does not\n";
     app.invoke(sg::RESUME, before_book);
 
     std::cout
-        << "\n3. Fork: edit the state at that checkpoint, as if plan had chosen otherwise, and go on from there\n";
+        << "\n3. Fork: edit the state at that checkpoint, as if plan had chosen otherwise, and continue from there\n";
     const sg::Config fork = app.updateState(before_book, {sg::set<&Trip::city>("Lima")}, {.as_node = "plan"});
     app.invoke(sg::RESUME, fork);
 
     std::cout << "\n4. All three branches, side by side\n";
     printTree(app, thread);
 
-    std::cout << "\n5. The newest is the thread's state; older ends are still there to be read\n";
+    std::cout << "\n5. The newest is the thread's state; older ends can still be read\n";
     std::cout << "  newest: " << app.getState(thread).valuesAsJson() << "\n";
     for (const auto& snapshot : app.getStateHistory(thread, {.before = fork.checkpoint_id})) {
         if (snapshot.next.empty()) std::cout << "  older:  " << snapshot.valuesAsJson() << "\n";

@@ -145,7 +145,8 @@ std::span<const Command> commands() {
          true},
         {"fork",
          "CHECKPOINT [--note TEXT]",
-         "Makes a copy of a checkpoint the thread's newest; the program runs on from there when it resumes the thread.",
+         "Makes a copy of a checkpoint the thread's newest; the program continues from there when it resumes the "
+         "thread.",
          {.places_min = 1, .places_max = 1, .values = {"--note"}},
          forkThread,
          true},
@@ -162,7 +163,7 @@ std::span<const Command> commands() {
          true},
         {"prune",
          "[THREAD] [--keep-last N] [--older-than 30d] [--unused 90d] [--dry-run]",
-         "Drops old checkpoints, or whole threads that nobody uses; --dry-run says how many.",
+         "Drops old checkpoints, or whole threads that are unused; --dry-run says how many.",
          {.places_min = 0,
           .places_max = 1,
           .flags = {"--dry-run"},

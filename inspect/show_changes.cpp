@@ -142,7 +142,7 @@ Exit showWriters(Call& call) {
     const std::size_t limit = call.arguments.number("--limit", 100, 1);
     const ChannelHistory history = readChannelHistory(call.saver, place, call.place(1), {.limit = limit});
     if (history.entries.empty())
-        throw NotFound{"nobody has written a channel '" + call.place(1) + "' on the way to this checkpoint"};
+        throw NotFound{"no task has written a channel '" + call.place(1) + "' on the way to this checkpoint"};
     std::vector<WriterView> views;
     for (const auto& entry : history.entries) views.push_back(viewOf(entry));
     auto& out = call.terminal.out();

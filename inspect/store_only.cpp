@@ -78,7 +78,7 @@ Exit forkThread(Call& call) {
         call.terminal.out() << toJson(ForkView{made.thread_id.toString(), made.checkpoint_id.toString()}) << '\n';
     } else {
         call.terminal.out() << "checkpoint " << made.checkpoint_id.toString()
-                            << " is the newest now; the program runs on from it when it resumes the thread\n";
+                            << " is the newest now; the program continues from it when it resumes the thread\n";
     }
     return Exit::done;
 }

@@ -5,6 +5,7 @@
 
 #include <stategraph/shared.hpp>
 #include <stategraph/shared_json.hpp>
+#include <stategraph/shared_list.hpp>
 
 // What SharedJsons point at. A node with one owner may be changed by it; one with several never changes.
 namespace stategraph::detail {
@@ -40,9 +41,10 @@ struct JsonPartNode : JsonNode {
 
 /// A list whose elements have owners of their own.
 struct JsonListNode : JsonNode {
-    explicit JsonListNode(std::vector<SharedJson> i) noexcept : JsonNode(Form::list), items(std::move(i)) {}
-    std::vector<SharedJson> items;
+    explicit JsonListNode(SharedList<SharedJson> i) noexcept : JsonNode(Form::list), items(std::move(i)) {}
+    SharedList<SharedJson> items;
     mutable std::atomic<JsonValueNode*> whole = nullptr;  // the same as one value, made when somebody wants it
+    JsonListNode* next_ended = nullptr;                   // while lists without owners are deleted one after the other
 };
 
 /// What the reducers do with the values of channels.
@@ -73,10 +75,13 @@ private:
     static SharedJson adopt(JsonNode* node) noexcept;
     static SharedJson part(const JsonNode& of, const json::value& value);
     static void release(JsonNode* node) noexcept;
+    static void drop(JsonNode* node, JsonListNode*& ended) noexcept;
+    static json::value toValue(const SharedJson& json, int level);
+    static bool equal(const SharedJson& a, const SharedJson& b, int level);
     static bool canMove(const SharedJson& written) noexcept;
     static bool ownList(SharedJson& list, bool as_value);
     static void appendValues(json::array& items, const std::vector<SharedJson*>& written, std::size_t more);
-    static void appendParts(std::vector<SharedJson>& items, const std::vector<SharedJson*>& written);
+    static void appendParts(SharedList<SharedJson>& items, const std::vector<SharedJson*>& written);
 };
 
 /// Encodes Boost's value inside `level` arrays and objects.

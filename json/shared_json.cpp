@@ -61,21 +61,59 @@ SharedJson JsonNodes::part(const JsonNode& of, const json::value& value) {
     return adopt(new JsonPartNode(whole, value));
 }
 
+// Without recursion, since lists may be nested more deeply than the stack has room for.
 void JsonNodes::release(JsonNode* node) noexcept {
+    JsonListNode* ended = nullptr;
+    drop(node, ended);
+    while (ended != nullptr) {
+        JsonListNode* const list = std::exchange(ended, ended->next_ended);
+        SharedJson* const items = list->items.ownItems();
+        for (std::size_t i = 0; items != nullptr && i < list->items.size(); ++i) {
+            drop(std::exchange(items[i].node_, nullptr), ended);
+        }
+        delete list;
+    }
+}
+
+// Gives one owner up. A list that has none left is added to `ended`; anything else is deleted at once.
+void JsonNodes::drop(JsonNode* node, JsonListNode*& ended) noexcept {
     if (node == nullptr || node->owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     switch (node->form) {
         case Form::value:
             delete static_cast<JsonValueNode*>(node);
             break;
         case Form::part:
-            release(const_cast<JsonValueNode*>(static_cast<JsonPartNode*>(node)->whole));
+            drop(const_cast<JsonValueNode*>(static_cast<JsonPartNode*>(node)->whole), ended);
             delete static_cast<JsonPartNode*>(node);
             break;
-        case Form::list:
-            release(static_cast<JsonListNode*>(node)->whole.load(std::memory_order_relaxed));
-            delete static_cast<JsonListNode*>(node);
+        case Form::list: {
+            auto* const list = static_cast<JsonListNode*>(node);
+            drop(list->whole.load(std::memory_order_relaxed), ended);
+            list->next_ended = std::exchange(ended, list);
             break;
+        }
     }
+}
+
+json::value JsonNodes::toValue(const SharedJson& json, int level) {
+    const JsonListNode* const list = listOf(json);
+    if (list == nullptr) return copied(json.get());
+    checkJsonLevel(level);
+    json::array items;
+    items.reserve(list->items.size());
+    for (const SharedJson& item : list->items) items.push_back(toValue(item, level + 1));
+    return items;
+}
+
+bool JsonNodes::equal(const SharedJson& a, const SharedJson& b, int level) {
+    if (a.isSame(b)) return true;
+    if (listOf(a) == nullptr && listOf(b) == nullptr) return a.get() == b.get();
+    if (!a.isArray() || !b.isArray() || a.size() != b.size()) return false;
+    checkJsonLevel(level);
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        if (!equal(a.at(i), b.at(i), level + 1)) return false;
+    }
+    return true;
 }
 
 json::value& JsonNodes::own(SharedJson& json) {
@@ -162,24 +200,9 @@ const json::value& SharedJson::get() const {
     return whole->value;
 }
 
-json::value SharedJson::toValue() const {
-    if (node_ == nullptr) return copied(value_);
-    if (node_->form != Form::list) return copied(valueOf(*node_));
-    json::array items;
-    items.reserve(size());
-    for (const SharedJson& item : listOf(*node_).items) items.push_back(item.toValue());
-    return items;
-}
+json::value SharedJson::toValue() const { return JsonNodes::toValue(*this, 1); }
 
-bool SharedJson::equals(const SharedJson& other) const {
-    if (isSame(other)) return true;
-    if (JsonNodes::listOf(*this) == nullptr && JsonNodes::listOf(other) == nullptr) return get() == other.get();
-    if (!isArray() || !other.isArray() || size() != other.size()) return false;
-    for (std::size_t i = 0; i < size(); ++i) {
-        if (at(i) != other.at(i)) return false;
-    }
-    return true;
-}
+bool SharedJson::equals(const SharedJson& other) const { return JsonNodes::equal(*this, other, 1); }
 
 std::ostream& operator<<(std::ostream& out, const SharedJson& json) { return out << json::serialize(json.get()); }
 

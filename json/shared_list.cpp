@@ -3,8 +3,9 @@
 #include "json/json_node.hpp"
 
 // Lists that reducers add to. A list is one value, as Boost's functions read it, until something that others have is
-// added to it, or others have it; then its elements are shared one by one. If it is read as one value after that, it
-// becomes one again, and stays so: each time it were made anew, its length would be paid for.
+// added to it, or others have it; then its elements are shared one by one, and the list of them as a whole. If it is
+// read as one value after that, it becomes one again, and stays so: each time it were made anew, its length would be
+// paid for.
 namespace stategraph::detail {
 
 using Form = JsonNode::Form;
@@ -81,7 +82,7 @@ void JsonNodes::appendValues(json::array& items, const std::vector<SharedJson*>&
     }
 }
 
-void JsonNodes::appendParts(std::vector<SharedJson>& items, const std::vector<SharedJson*>& written) {
+void JsonNodes::appendParts(SharedList<SharedJson>& items, const std::vector<SharedJson*>& written) {
     std::vector<SharedJson> more;
     for (const SharedJson* each : written) {
         if (const JsonListNode* parts = listOf(*each)) {
@@ -92,7 +93,7 @@ void JsonNodes::appendParts(std::vector<SharedJson>& items, const std::vector<Sh
             more.push_back(*each);
         }
     }
-    items.insert(items.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+    items.append(std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
 void JsonNodes::truncate(SharedJson& list, std::size_t size) {
@@ -100,7 +101,7 @@ void JsonNodes::truncate(SharedJson& list, std::size_t size) {
         json::array& items = static_cast<JsonValueNode*>(list.node_)->value.get_array();
         items.erase(items.begin() + static_cast<std::ptrdiff_t>(size), items.end());
     } else {
-        static_cast<JsonListNode*>(list.node_)->items.resize(size);
+        static_cast<JsonListNode*>(list.node_)->items.truncate(size);
     }
 }
 

@@ -52,7 +52,7 @@ std::optional<std::vector<Message>> mendHistory(const std::vector<Message>& mess
             const auto found = results.find(call.id);
             mended.push_back(found != results.end()
                                  ? messages[found->second]
-                                 : toolResult(call, "The call was given up before it had a result.", true));
+                                 : toolResult(call, "The call was abandoned before it had a result.", true));
         }
     }
     return mended;

@@ -146,7 +146,7 @@ private:
         if (hasRepeatedChoice(pattern)) {
             throw InvalidArgumentError("the pattern '" + std::string(pattern) +
                                        "' of names repeats a group that has repetitions or alternatives inside, which "
-                                       "may take for ever; write it without");
+                                       "may never end; write it without");
         }
     }
     // To schemas of the same value: a way from one of them back to itself has no end.

@@ -26,7 +26,7 @@ std::string decode(std::string_view text, bool is_query) {
             const int high = i + 2 < text.size() ? digitOf(text[i + 1]) : -1;
             const int low = i + 2 < text.size() ? digitOf(text[i + 2]) : -1;
             if (high < 0 || low < 0)
-                throw InvalidArgumentError("the target has a '%' without two hexadecimal digits behind it");
+                throw InvalidArgumentError("the target has a '%' without two hexadecimal digits after it");
             out += static_cast<char>(high * 16 + low);
             i += 2;
         } else {

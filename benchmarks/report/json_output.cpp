@@ -29,6 +29,7 @@ json::array toJson(const std::vector<Line>& lines) {
         row["ratio_floor"] = orNull(line.ratioToFloor());
         row["ratio_peer"] = orNull(line.ratioToPeer());
         row["budget"] = orNull(line.budget);
+        if (line.at_reference_speed) row["at_reference_speed"] = *line.at_reference_speed;
         row["met"] = orNull(line.met());
         if (!line.error.empty()) row["error"] = line.error;
         json::array published;

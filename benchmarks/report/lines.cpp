@@ -105,7 +105,8 @@ Line budgetLine(const json::object& row, const Measurements& measurements, const
 std::optional<bool> Line::met() const {
     if (!budget) return std::nullopt;
     if (!value) return error.empty() ? std::optional<bool>() : false;
-    return at_least ? *value >= *budget : *value <= *budget;
+    const double judged = at_reference_speed.value_or(*value);
+    return at_least ? judged >= *budget : judged <= *budget;
 }
 
 std::optional<double> Line::ratioToFloor() const {
@@ -125,11 +126,16 @@ std::optional<double> Line::ratioToPeer() const {
     return value && other && *other > 0 ? std::optional(*value / *other) : std::nullopt;
 }
 
-std::vector<Line> budgetLines(const std::string& path, const Measurements& measurements, const PeerFigures& peers) {
+std::vector<Line> budgetLines(const std::string& path, const Measurements& measurements, const PeerFigures& peers,
+                              std::optional<double> slowness) {
     std::vector<Line> lines;
     const json::value file = readJson(path);
-    for (const auto& row : file.as_object().at("lines").as_array())
-        lines.push_back(budgetLine(row.as_object(), measurements, peers));
+    for (const auto& row : file.as_object().at("lines").as_array()) {
+        Line line = budgetLine(row.as_object(), measurements, peers);
+        if (slowness && line.value && line.unit == "ns") line.at_reference_speed = *line.value / *slowness;
+        if (slowness && line.value && line.unit == "/s") line.at_reference_speed = *line.value * *slowness;
+        lines.push_back(std::move(line));
+    }
     return lines;
 }
 

@@ -22,6 +22,9 @@ struct Line {
     std::optional<double> budget = {};
     /// The budget is the least instead of the most.
     bool at_least = false;
+    /// Of figures that depend on the machine's speed (times, and counts a second): the figure on a machine as fast as
+    /// the one that the budget was made on. The budget judges this one.
+    std::optional<double> at_reference_speed = {};
     std::string error = {};
 
     std::optional<bool> met() const;
@@ -32,8 +35,9 @@ struct Line {
 };
 
 /// The lines of the budget (benchmarks/budget.json), in its order. One that was not measured has neither a value nor an
-/// error. Throws std::runtime_error for a budget that cannot be read.
-std::vector<Line> budgetLines(const std::string& path, const Measurements& measurements, const PeerFigures& peers);
+/// error. `slowness` as peers.hpp says, if it is known. Throws std::runtime_error for a budget that cannot be read.
+std::vector<Line> budgetLines(const std::string& path, const Measurements& measurements, const PeerFigures& peers,
+                              std::optional<double> slowness);
 
 /// A line for each case that was measured.
 std::vector<Line> caseLines(const Measurements& measurements, const PeerFigures& peers);

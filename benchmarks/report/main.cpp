@@ -43,11 +43,15 @@ void writeReport(const fs::path& results, const fs::path& benchmarks, const std:
     for (const auto& file : filesOf(results, "workload-")) report::readMeasurements(file, measurements);
     report::PeerFigures peers;
     for (const auto& file : filesOf(results, "peer-")) report::readMeasuredPeers(file, peers);
-    report::readPublishedPeers((benchmarks / "peers/published.json").string(), peers);
-    const auto facts = readFacts(results / "facts");
+    const std::string published = (benchmarks / "peers/published.json").string();
+    const auto slowness = report::slowness(published, peers);
+    report::readPublishedPeers(published, slowness.value_or(1), peers);
+    auto facts = readFacts(results / "facts");
+    if (slowness)
+        facts["slowness"] = report::readable(*slowness, "x") + " (LangGraph.js, relative to peers/published.json)";
 
     const auto cases = report::caseLines(measurements, peers);
-    auto budget = report::budgetLines((benchmarks / "budget.json").string(), measurements, peers);
+    auto budget = report::budgetLines((benchmarks / "budget.json").string(), measurements, peers, slowness);
     std::erase_if(budget,
                   [](const report::Line& line) { return !line.value && line.error.empty(); });  // left out by --only
 

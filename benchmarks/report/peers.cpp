@@ -38,14 +38,34 @@ void readMeasuredPeers(const std::string& path, PeerFigures& into) {
     }
 }
 
-void readPublishedPeers(const std::string& path, PeerFigures& into) {
+std::optional<double> slowness(const std::string& path, const PeerFigures& measured) {
+    const json::value file = readJson(path);
+    double sum = 0;
+    std::size_t count = 0;
+    for (const auto& entry : file.as_object().at("reference").as_object().at("figures").as_array()) {
+        const auto& row = entry.as_object();
+        const auto found = measured.find(textOf(row, "name"));
+        if (found == measured.end()) continue;
+        double least = 0;  // of the runs before and after ours
+        for (const auto& figure : found->second) {
+            if (figure.is_measured && (least == 0 || figure.value < least)) least = figure.value;
+        }
+        if (least <= 0) continue;
+        sum += std::log(least / (numberOf(row.at("value")) * factorOf(textOf(row, "unit"))));
+        ++count;
+    }
+    return count > 0 ? std::optional(std::exp(sum / static_cast<double>(count))) : std::nullopt;
+}
+
+void readPublishedPeers(const std::string& path, double slowness, PeerFigures& into) {
     const json::value file = readJson(path);
     const std::string source = textOf(file.as_object(), "source");
     for (const auto& entry : file.as_object().at("figures").as_array()) {
         const auto& row = entry.as_object();
-        into[textOf(row, "name")].push_back({.peer = textOf(row, "peer"),
-                                             .value = numberOf(row.at("value")) * factorOf(textOf(row, "unit")),
-                                             .source = source});
+        into[textOf(row, "name")].push_back(
+            {.peer = textOf(row, "peer"),
+             .value = numberOf(row.at("value")) * factorOf(textOf(row, "unit")) * slowness,
+             .source = source});
     }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,11 @@ using PeerFigures = std::map<std::string, std::vector<PeerFigure>>;
 /// Adds what peers' programs wrote: `{"peer": …, "figures": [{"name": …, "unit": …, "samples": […]}]}`; the median
 /// counts. Throws std::runtime_error.
 void readMeasuredPeers(const std::string& path, PeerFigures& into);
-/// Adds quoted figures: benchmarks/peers/published.json.
-void readPublishedPeers(const std::string& path, PeerFigures& into);
+/// How many times as long as on the day of the quoted figures the measured peer takes for the cases under "reference"
+/// in benchmarks/peers/published.json (geometric mean); none if it was not measured in this run.
+std::optional<double> slowness(const std::string& path, const PeerFigures& measured);
+/// Adds quoted figures: benchmarks/peers/published.json. They are multiplied by `slowness`, so that a slower machine
+/// is not taken for a slower library.
+void readPublishedPeers(const std::string& path, double slowness, PeerFigures& into);
 
 }  // namespace bench::report

@@ -39,6 +39,7 @@ std::vector<std::string> cellsOf(const Line& line) {
             line.value            ? readable(*line.value, line.unit)
             : !line.error.empty() ? "FAILED: " + line.error
                                   : "not measured",
+            line.at_reference_speed ? readable(*line.at_reference_speed, line.unit) : "",
             line.spread ? "±" + threeDigits(*line.spread * 100) + " %" : "",
             line.floor ? times(*line.ratioToFloor()) : "",
             peerText(line),
@@ -90,7 +91,8 @@ void printFacts(std::ostream& out, const boost::json::object& facts) {
 
 void printTable(std::ostream& out, const std::string& title, const std::vector<Line>& lines) {
     if (lines.empty()) return;
-    std::vector<std::vector<std::string>> rows = {{"work", "median", "spread", "to floor", "to peer", "budget", ""}};
+    std::vector<std::vector<std::string>> rows = {
+        {"work", "median", "at reference speed", "spread", "to floor", "to peer", "budget", ""}};
     for (const Line& line : lines) rows.push_back(cellsOf(line));
     printRows(out, title, rows);
 }

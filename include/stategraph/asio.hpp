@@ -31,7 +31,7 @@
 
 namespace stategraph {
 
-/// Awaits a task in a coroutine of Asio's. The task, its sleeps and all that it awaits go on on `executor`. Cancelling
+/// Awaits a task in a coroutine of Asio's. The task, its sleeps and all that it awaits resume on `executor`. Cancelling
 /// the awaiting coroutine does not reach the task, whatever it is (of a run it does: `asyncInvokeOn`); destroying the
 /// execution context of both destroys both. Errors: what the task throws.
 template <class T>
@@ -67,9 +67,9 @@ boost::asio::awaitable<T> awaitOn(boost::asio::any_io_executor executor, Task<T>
 /// Errors: what the coroutine throws; boost::system::system_error (operation_aborted) if its execution context goes
 /// first.
 ///
-/// In a node give its Runtime: the coroutine is cancelled (terminal) when the attempt is given up, and of runs that can
-/// be stopped what the node has stays until it has ended. Without, it may outlive the task that awaits it, where that
-/// is destroyed: let it refer to nothing of the task's.
+/// In a node give its Runtime: the coroutine is cancelled (terminal) when the attempt is abandoned, and of runs that
+/// can be stopped what the node has stays until it has ended. Without, it may outlive the task that awaits it, where
+/// that is destroyed: let it refer to nothing of the task's.
 template <class T>
 Task<T> fromAsio(boost::asio::awaitable<T> called, Runtime& runtime) {
     return detail::awaitAsio<T>(std::move(called), detail::asioOptionsOf(runtime));
@@ -125,7 +125,8 @@ boost::asio::awaitable<T> awaitRun(boost::asio::any_io_executor executor, Make m
 }  // namespace detail
 
 /// CompiledGraph::asyncInvoke on an executor of Asio's: coroutine nodes, retries' waits and sg::sleepFor are on it.
-/// What is given is copied before they return. Nodes that block, beside others, are on the graph's own executor.
+/// What is given is copied before they return. Nodes that block, in a superstep with others, are on the graph's own
+/// executor.
 ///
 /// Cancelling the awaiting coroutine (terminal or partial) stops the run, as its control would: it ends with
 /// Status::cancelled and a result, and the thread has what was committed. Unless told otherwise

@@ -26,7 +26,7 @@
 namespace stategraph {
 
 /// Runs a task to its end on the calling thread, which waits while the task does. Gives what the task gives, or throws
-/// what it throws. What it awaits goes on on this thread too, unless it says otherwise. Not for use inside coroutines:
+/// what it throws. What it awaits resumes on this thread too, unless it says otherwise. Not for use inside coroutines:
 /// it blocks.
 template <class T>
 T syncWait(Task<T> task) {
@@ -34,7 +34,7 @@ T syncWait(Task<T> task) {
     return task.handle().promise().take();
 }
 
-/// `co_await sg::sleepFor(50ms)`: goes on after that time at the earliest, where the coroutine lives (in a run: on the
+/// `co_await sg::sleepFor(50ms)`: resumes after that time at the earliest, where the coroutine lives (in a run: on the
 /// run's executor). No thread waits meanwhile. Errors: std::bad_alloc. Cost: one allocation; all sleepers share one
 /// timer thread.
 inline detail::Sleep sleepFor(std::chrono::nanoseconds time) { return detail::Sleep(detail::after(time)); }
@@ -84,7 +84,7 @@ std::invoke_result_t<F&> onceAsync(Runtime& runtime, std::string key, F fn, OnDo
     }
 }
 
-/// `co_await sg::schedule(executor)`: goes on on one of the executor's threads, there and after all that this coroutine
+/// `co_await sg::schedule(executor)`: resumes on one of the executor's threads, there and after all that this coroutine
 /// awaits later. The executor must outlive the coroutine.
 inline detail::Schedule schedule(Executor& executor) { return detail::Schedule(executor); }
 
@@ -197,8 +197,8 @@ template <class T>
 }
 
 /// The events of a run, for coroutines: `while (auto event = co_await stream.next()) …`. The run advances while it is
-/// read; whoever stops early stops it, and the thread can go on from there. One `next` at a time. Not to be moved or
-/// destroyed while one is awaited.
+/// read; a reader that stops early stops it, and the thread can resume from there. One `next` at a time. Not to be
+/// moved or destroyed while one is awaited.
 template <class Output, class S>
 class AsyncStream<Output, S, void> {
 public:

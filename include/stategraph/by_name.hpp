@@ -16,7 +16,7 @@
 //         std::string by = {};
 //     };
 //
-// The names are the identity on disk: whoever renames a member writes a fields() table with formerly(). Such a struct
+// The names are the identity on disk: to rename a member, write a fields() table with formerly(). Such a struct
 // is an aggregate at namespace scope of at most 32 members, without base classes or C arrays. It costs the compiler
 // about as much as a table.
 namespace stategraph::detail {

@@ -16,7 +16,7 @@ class IdSource;
 /// Where nodes' results are kept for tasks with the same input (NodeOptions::cache). Bytes under a namespace, which
 /// here is one node of one graph, and a key, which is 16 bytes.
 ///
-/// It may forget anything at any time; what it gives back is checked by whoever asked. All methods are called from
+/// It may forget anything at any time; what it gives back is checked by the caller. All methods are called from
 /// several threads at once. What `get`, `set` or `remove` throws never fails a run: the node is then executed, or its
 /// result not kept.
 class BaseCache {

@@ -24,7 +24,7 @@ enum class CauseKind : std::uint8_t {
     command,   // a Command that was given to a run
     edit,      // an edit of the state, as a node
     fork,      // as at the checkpoint that was forked; what made it due there follows
-    unknown,   // the log does not say it: one commit stands for several supersteps, or the one before it was pruned
+    unknown,   // the log does not say it: one commit covers several supersteps, or the one before it was pruned
 };
 const char* toString(CauseKind kind) noexcept;
 

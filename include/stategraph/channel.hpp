@@ -264,7 +264,7 @@ constexpr auto channel(std::string_view name, T S::*member, R reducer, Formerly<
 }
 
 /// The same with the member's own name as the channel's: `sg::channel<&State::foo>()`,
-/// `sg::channel<&State::bar>(sg::append)`. Whoever renames the member lists the old name with `formerly`, or gives the
+/// `sg::channel<&State::bar>(sg::append)`. To rename the member, list the old name with `formerly`, or give the
 /// channel its name as text.
 template <auto Member, class... Options>
 constexpr auto channel(Options... options) {

@@ -53,7 +53,7 @@ struct CheckpointChanges {
 /// Errors: as `readCheckpoint`. Cost: reading one commit; the saver reads those below it too.
 std::optional<CheckpointChanges> readChanges(BaseCheckpointSaver& saver, const Config& config);
 
-/// What differs between two values of the channels of two checkpoints, of whatever threads.
+/// What differs between two values of the channels of two checkpoints, of any threads.
 struct ChannelDifference {
     std::string channel;
     /// None: not set there.
@@ -77,7 +77,7 @@ struct ChannelHistoryEntry {
     Source source = Source::loop;
     ChannelChange change;
     /// The tasks of the superstep before that wrote the channel, as far as the log says: empty for an edit, a fork,
-    /// an input, and where one commit stands for several supersteps.
+    /// an input, and where one commit covers several supersteps.
     std::vector<ChannelWriter> writers;
 };
 struct ChannelHistoryQuery {
@@ -89,8 +89,8 @@ struct ChannelHistoryQuery {
 struct ChannelHistory {
     /// The newest first, on the way from the checkpoint to the first one of its branch.
     std::vector<ChannelHistoryEntry> entries;
-    /// Where to go on (as `config.checkpoint_id` of the next call); none: the first write is among the entries, or was
-    /// pruned.
+    /// Where to continue (as `config.checkpoint_id` of the next call); none: the first write is among the entries, or
+    /// was pruned.
     std::optional<Config> more;
 };
 

@@ -156,7 +156,7 @@ struct EnumNames {
     std::array<detail::EnumRow, N> rows = {};
 };
 
-/// The names under which an enum is stored, for a function `enumNames` beside it, which is found by its argument:
+/// The names under which an enum is stored, for a function `enumNames` next to it, which is found by its argument:
 ///
 ///     enum class Colour { red, green };
 ///     constexpr auto enumNames(Colour) { return sg::enumNames<Colour>({{"red", Colour::red}, {"green", Colour::green}}); }

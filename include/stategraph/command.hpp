@@ -19,11 +19,11 @@ namespace stategraph {
 inline constexpr const char* START = "__start__";
 inline constexpr const char* END = "__end__";
 
-/// As whom state may be edited beside nodes, START and END (StateUpdate::as_node).
+/// As whom state may be edited besides nodes, START and END (StateUpdate::as_node).
 ///
 /// INPUT: the values wait as the graph's input, as if a process had died as soon as it had stored them; START is due,
-/// beside what was due. COPY: a sibling of the checkpoint, with its values and the same tasks due, of which nothing is
-/// finished or answered.
+/// in addition to what was due. COPY: a sibling of the checkpoint, with its values and the same tasks due, of which
+/// nothing is finished or answered.
 inline constexpr const char* INPUT = "__input__";
 inline constexpr const char* COPY = "__copy__";
 
@@ -37,7 +37,7 @@ public:
 };
 inline constexpr ResumeTag RESUME = ResumeTag::make();
 
-/// One task of the next superstep: runs `node` with exactly this payload as its input, beside other tasks of the same
+/// One task of the next superstep: runs `node` with exactly this payload as its input, next to other tasks of the same
 /// node. A payload that is a Value (or a boost::json::value) becomes what the node takes, as Value::asStrict reads it;
 /// one that does not fit is an InvalidUpdateError of the task that sends it.
 class Send {
@@ -137,10 +137,10 @@ public:
 
 /// Update and control flow in one.
 ///
-/// Returned by a node: `update` and `go_to` (beside the node's static edges), or with `graph = PARENT` both for the
-/// graph around this one. The update is then one of the parent's state (`Command<Parent>`), or of the node's own, whose
-/// channels the parent must have by name. Given to a run: `resume` answers the one interrupt that is open, `answers`
-/// several or named ones; `update` joins the superstep that waits; `go_to` adds tasks.
+/// Returned by a node: `update` and `go_to` (in addition to the node's static edges), or with `graph = PARENT` both for
+/// the graph around this one. The update is then one of the parent's state (`Command<Parent>`), or of the node's own,
+/// whose channels the parent must have by name. Given to a run: `resume` answers the one interrupt that is open,
+/// `answers` several or named ones; `update` joins the superstep that waits; `go_to` adds tasks.
 template <class S = detail::NoState>
 struct Command {
     detail::Member<Value> resume = {};

@@ -9,7 +9,7 @@
 
 namespace stategraph {
 
-/// A thread that a graph cannot go on with, and the first reason met.
+/// A thread that a graph cannot resume, and the first reason met.
 struct IncompatibleThread {
     std::string thread_id;
     /// The checkpoint, and the namespace of its log: "", or that of a subgraph that is due.
@@ -35,8 +35,8 @@ std::vector<IncompatibleThread> checkThreads(BaseCheckpointSaver& saver, const C
 /// Which stored threads RESUME would refuse with this graph, before a new version of a program meets them: nodes that
 /// are due and gone, stored channels of another type, results of finished tasks that nothing can take. It is decided by
 /// what a run itself asks before it writes. Subgraphs that are due are looked into. Nothing runs and nothing is stored.
-/// Safe while runs go on: each thread is seen as it is at one moment. Errors: SaverError. Cost: reads the newest state
-/// of every thread, a page of threads in memory at a time.
+/// Safe while runs are under way: each thread is seen as it is at one moment. Errors: SaverError. Cost: reads the
+/// newest state of every thread, a page of threads in memory at a time.
 template <class S, class Input, class Output>
 std::vector<IncompatibleThread> checkCompatibility(BaseCheckpointSaver& saver,
                                                    const CompiledGraph<S, Input, Output>& graph,

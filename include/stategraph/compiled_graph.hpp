@@ -29,7 +29,7 @@ struct Result {
     Status status = Status::done;
     /// The questions that wait for an answer.
     std::vector<Interrupt> interrupts = {};
-    /// When the first of the tasks that sleep is to go on; none if none does.
+    /// When the first of the tasks that sleep is to resume; none if none does.
     std::optional<std::chrono::system_clock::time_point> wake_at = {};
     /// The newest checkpoint; empty without a saver.
     Config config = {};
@@ -39,12 +39,12 @@ struct Result {
 template <class S>
 struct StateUpdate {
     Update<S> values = {};
-    /// Whose writes these are, so that this node's edges fire. None: whoever ran last, if that is one node. START: the
-    /// values are taken as the graph's input, and what follows START is due. END: nothing is due any more; without
-    /// values. INPUT, COPY: see there.
+    /// Whose writes these are, so that this node's edges fire. None: the node that ran last, if that is one node.
+    /// START: the values are taken as the graph's input, and what follows START is due. END: nothing is due any more;
+    /// without values. INPUT, COPY: see there.
     std::optional<std::string> as_node = {};
-    /// Where it leads beside the node's edges, as a node's Command would: names and Sends. Not with END, INPUT and
-    /// COPY.
+    /// Where it leads in addition to the node's edges, as a node's Command would: names and Sends. Not with END, INPUT
+    /// and COPY.
     Targets go_to = {};
 };
 struct UpdateOptions {
@@ -124,8 +124,8 @@ Result<Output> streamResult(Run& run) {
 
 }  // namespace detail
 
-/// The events of a run, one after the other: a range to be walked once. The run advances while it is walked; whoever
-/// stops early stops the run after the superstep under way, and the thread can go on from there.
+/// The events of a run, one after the other: a range to be walked once. The run advances while it is walked; a reader
+/// that stops early stops the run after the superstep under way, and the thread can resume from there.
 template <class Output, class S>
 class Stream {
 public:
@@ -230,7 +230,7 @@ private:
 /// A graph that has been checked and can be run. It never changes; copies are cheap and share it; every method is safe
 /// from any thread. `S` is its state, `Input` and `Output` the parts it takes and returns.
 ///
-/// Errors of all methods, beside those they name: InvalidArgumentError (an unknown checkpoint, a limit below 1, no
+/// Errors of all methods, besides those they name: InvalidArgumentError (an unknown checkpoint, a limit below 1, no
 /// thread id where there is a saver), SaverError and CorruptCheckpointError. On an error the thread is as its last
 /// whole superstep left it, with the results of tasks that finished after it.
 template <class S, class Input = S, class Output = S>
@@ -240,8 +240,8 @@ public:
 
     explicit CompiledGraph(std::shared_ptr<const detail::Core> core) : core_(std::move(core)) {}
 
-    /// Runs until nothing is due, a breakpoint or an interrupt. A thread that has state goes on with the input added to
-    /// it; tasks that were due are dropped. With `config.checkpoint_id` it branches off there. Errors: NodeError,
+    /// Runs until nothing is due, a breakpoint or an interrupt. A thread that has state continues with the input added
+    /// to it; tasks that were due are dropped. With `config.checkpoint_id` it branches off there. Errors: NodeError,
     /// InvalidUpdateError, GraphRecursionError, ConcurrentUpdateError.
     Result<Output> invoke(Update<Input> input, const RunConfig& config = RunConfig::defaults()) const {
         return invokeWith(detail::widen<S>(std::move(input)), config);
@@ -256,7 +256,7 @@ public:
         return invokeWith(std::move(input), config);
     }
 
-    /// Answers interrupts, edits state and redirects, then goes on.
+    /// Answers interrupts, edits state and redirects, then continues.
     /// Errors: also InvalidArgumentError, listing the open interrupts, if an answer fits none or several.
     template <class C>
     Result<Output> invoke(Command<C> command, const RunConfig& config) const {
@@ -266,10 +266,11 @@ public:
     /// Stores an input, or a Command, as the beginning of a run does, and returns without running: the thread is then
     /// in flight (stategraph/unfinished.hpp), and `recover()` or RESUME, in this process or another, runs it as
     /// `invoke` would have. What is stored is the same, but that a run which takes it up has its own part of ids. With
-    /// `config.checkpoint_id` an input branches off there. Observers and subscribers of `config.hub` are told of the
-    /// run that takes it up; of the config's limits and context only those for waiting (`on_busy`) count. Durability
-    /// `exit` is as `async`. A Command cannot name a checkpoint_id: fork there first (stategraph/fork.hpp). Returns the
-    /// newest checkpoint's config. Errors: as `invoke` before its first node is called; MissingCheckpointerError.
+    /// `config.checkpoint_id` an input branches off there. Observers and subscribers of `config.hub` are notified of
+    /// the run that takes it up; of the config's limits and context only those for waiting (`on_busy`) count.
+    /// Durability `exit` is as `async`. A Command cannot name a checkpoint_id: fork there first (stategraph/fork.hpp).
+    /// Returns the newest checkpoint's config. Errors: as `invoke` before its first node is called;
+    /// MissingCheckpointerError.
     Config submit(Update<Input> input, const RunConfig& config) const {
         return detail::submit(*core_, detail::inputOf<S>(std::move(input)), config);
     }
@@ -278,7 +279,7 @@ public:
         return detail::submit(*core_, detail::commandOf<S>(std::move(command)), config);
     }
 
-    /// The same runs, told event by event to `take(const StreamEvent&)` as they happen, on the thread where they
+    /// The same runs, reported event by event to `take(const StreamEvent&)` as they happen, on the thread where they
     /// happen.
     template <class In, class F>
     Result<Output> stream(In input, const RunConfig& config, const StreamOptions& options, F take) const {
@@ -313,7 +314,7 @@ public:
     /// The same runs for coroutines, with `#include <stategraph/async.hpp>`: `auto result = co_await
     /// app.asyncInvoke(…)`. What is given is copied before they return, and may be written in the `co_await` itself.
     /// Blocking nodes of a superstep of several tasks run on the executor, a lone one and the saver's work where the
-    /// awaiting coroutine goes on. Errors: as `invoke`, when it is awaited.
+    /// awaiting coroutine resumes. Errors: as `invoke`, when it is awaited.
     Task<Result<Output>> asyncInvoke(Update<Input> input, const RunConfig& config = RunConfig::defaults()) const;
     Task<Result<Output>> asyncInvoke(ResumeTag, const RunConfig& config) const;
     template <class C>
@@ -398,7 +399,7 @@ public:
     }
 
     /// Goes on, as RESUME does, with every thread of the saver that is in flight (stategraph/unfinished.hpp): what a
-    /// process that died left behind. A thread on which this process has a run under way is left alone; another process
+    /// process that died has left. A thread on which this process has a run under way is left alone; another process
     /// must not be running threads of the saver meanwhile, or both do the same work and one of them gets
     /// ConcurrentUpdateError. What a thread's run fails with is in the report; only reading the saver's list throws.
     RecoverReport recover(const RecoverOptions& options = {}) const { return detail::recover(*core_, options); }

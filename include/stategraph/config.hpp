@@ -31,7 +31,7 @@ enum class Durability : std::uint8_t {
     exit,  // one, when the run ends, pauses or fails: the whole run
 };
 
-/// How a run ended, if it did not throw. Unless it is done, RESUME goes on with the thread.
+/// How a run ended, if it did not throw. Unless it is done, RESUME continues the thread.
 enum class Status : std::uint8_t {
     done,
     interrupted,  // nodes asked (stategraph/interrupt.hpp)
@@ -52,7 +52,7 @@ enum class OnBusy : std::uint8_t {
     replace,  // the other ends with Status::cancelled before its next superstep, and this one takes its turn then
 };
 
-/// One entry of the metadata that a run's checkpoints carry beside source and step.
+/// One entry of the metadata that a run's checkpoints carry besides source and step.
 struct MetadataEntry {
     std::string key;
     Value value;
@@ -66,7 +66,8 @@ inline constexpr char context_type = 0;
 }
 
 /// A value that the nodes of a run can see (Runtime::context): settings, connections, who asked. Shared and never
-/// changed, and not stored: whoever resumes a thread gives it again. Made from any value, or from a shared_ptr to one.
+/// changed, and not stored: the caller that resumes a thread gives it again. Made from any value, or from a shared_ptr
+/// to one.
 class RunContext {
 public:
     RunContext() noexcept = default;
@@ -99,7 +100,7 @@ struct RunConfig {
     /// Start from this checkpoint instead of the newest.
     CheckpointId checkpoint_id = {};
     /// The checkpoint is of this subgraph's log: the run, which must be RESUME, begins inside it. The graphs around it
-    /// begin where they were then, and go on when it is done.
+    /// begin where they were then, and continue when it is done.
     detail::Member<std::string> checkpoint_ns = {};
     Durability durability = Durability::async;
     OnBusy on_busy = OnBusy::reject;
@@ -118,7 +119,8 @@ struct RunConfig {
     /// Hands the run's events to subscribers of its thread (stategraph/stream_hub.hpp). Not owned: it must outlive the
     /// run.
     StreamHub* hub = nullptr;
-    /// Is told what the run does (stategraph/observer.hpp), beside the graph's own. Not owned: it must outlive the run.
+    /// Is notified of what the run does (stategraph/observer.hpp), in addition to the graph's own. Not owned: it must
+    /// outlive the run.
     Observer* observer = nullptr;
     /// Ends the run from outside (stategraph/control.hpp); null: nobody does. With one, or with a timeout, each node is
     /// called on a thread of its own, so that the run can end without it; that costs some 10 µs a call.
@@ -131,7 +133,7 @@ struct RunConfig {
     /// The checkpoint that it begins from, for `getState` and the like.
     operator Config() const;
 
-    /// As {}, without a file of the caller's having to make one. Cost: none.
+    /// The default options as a shared object, so that including this header does not instantiate their constructors.
     static const RunConfig& defaults() noexcept;
 };
 

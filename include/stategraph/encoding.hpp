@@ -12,7 +12,7 @@ class EncodedItems;
 
 /// Appends CBOR items (RFC 8949, core deterministic encoding: shortest forms, definite lengths) to a buffer.
 ///
-/// Whoever writes a map writes its keys in the order of their encoded bytes. Not thread-safe. Cost: a few nanoseconds
+/// Code that writes a map writes its keys in the order of their encoded bytes. Not thread-safe. Cost: a few nanoseconds
 /// an item; the buffer grows as a std::string does.
 class Encoder {
 public:
@@ -93,7 +93,7 @@ inline bool isTooDeep(std::string_view cbor, int more_levels = 0, std::size_t sh
 /// What is wrong with a value that is too deep, and what to do, after "… is ".
 std::string tooDeepText();
 
-/// What a strict reading knows beside its bytes (strict.hpp).
+/// What a strict reading knows besides its bytes (strict.hpp).
 struct StrictReading;
 }  // namespace detail
 
@@ -167,7 +167,18 @@ public:
     /// Any number: an integer is converted.
     double real();
     /// A text or a byte string (what `Encoder::text` wrote); the view points into the input.
-    std::string_view text();
+    std::string_view text() {
+        if (!rest_.empty()) {
+            // Of a short one, which most are, the first byte says the size. The bit that differs is text or bytes.
+            const std::size_t size = std::size_t{static_cast<unsigned char>(rest_.front()) & 0xdfU} - 0x40U;
+            if (size < 24 && size < rest_.size()) {
+                const std::string_view found = rest_.substr(1, size);
+                rest_.remove_prefix(1 + size);
+                return found;
+            }
+        }
+        return longText();
+    }
     std::string_view bytes() { return text(); }
     /// The number of items that follow; never more than the bytes that are left.
     std::size_t array();
@@ -182,6 +193,7 @@ public:
     [[noreturn]] static void fail(std::string_view expected, Type found);
 
 private:
+    std::string_view longText();
     [[noreturn]] static void failDepth();
     void leave(std::string_view container, std::size_t left) const noexcept;
     bool tryIntegral(std::uint64_t& number, bool& is_negative);

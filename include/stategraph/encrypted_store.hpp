@@ -25,7 +25,7 @@ std::shared_ptr<RowCipher> encryptRows(EncryptionOptions options);
 /// Encrypts what another cache keeps: the results of nodes and calls, and the input that each is of, bound to namespace
 /// and key.
 ///
-/// An entry that cannot be opened, for whatever reason, is as if it were not there. NOT hidden: namespaces, which hold
+/// An entry that cannot be opened, for any reason, counts as if it did not exist. NOT hidden: namespaces, which hold
 /// names of nodes, and keys, which are hashes of the input: somebody who can guess an input can find out whether it was
 /// cached. Errors of the constructor: as
 /// `encryptRows`, and InvalidArgumentError without an inner cache.

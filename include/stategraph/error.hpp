@@ -115,7 +115,7 @@ public:
         : Error(Errc::empty_input, std::move(message), std::move(context)) {}
 };
 
-/// The run took `recursion_limit` supersteps and was not done. What it committed is kept; RESUME goes on.
+/// The run took `recursion_limit` supersteps and was not done. What it committed is kept; RESUME continues it.
 class GraphRecursionError : public Error {
 public:
     explicit GraphRecursionError(std::string message, ErrorContext context = {})
@@ -221,7 +221,7 @@ private:
     std::shared_ptr<const Value> input_;
 };
 
-/// What a node gets from its Runtime when its run is to end, or the attempt was given up: a reason to return. Let it
+/// What a node gets from its Runtime when its run is to end, or the attempt was abandoned: a reason to return. Let it
 /// through: it is not the node's failure.
 class CancelledError : public Error {
 public:
@@ -229,7 +229,7 @@ public:
         : Error(Errc::cancelled, std::move(message), std::move(context)) {}
 };
 
-/// An attempt of a node took too long (NodeOptions::timeout, idle_timeout) and was given up. The original exception of
+/// An attempt of a node took too long (NodeOptions::timeout, idle_timeout) and was abandoned. The original exception of
 /// a NodeError; policies retry it.
 class NodeTimeoutError : public Error {
 public:

@@ -13,7 +13,7 @@ namespace stategraph {
 /// finished is kept.
 enum class FailurePolicy : std::uint8_t {
     wait,  // they run; the error is that of the first failed task, in the order of tasks
-    // those that have not begun are not started; RESUME runs them. How many that are depends on timing
+    // those that have not begun are not started; RESUME runs them. Which tasks those are depends on timing
     cancel_siblings,
     collect,  // they run; the error carries those of the other tasks that failed (Error::others)
 };
@@ -58,7 +58,7 @@ void callHandler(const void* stored, const void* input, Runtime& runtime, TaskRe
     }
 }
 
-/// Wraps `f(const In&, const NodeFailure&)`, or with a Runtime& behind, that returns a NodeReturn.
+/// Wraps `f(const In&, const NodeFailure&)`, or with a Runtime& as the third parameter, that returns a NodeReturn.
 template <class S, class F>
 NodeAction makeHandler(F&& f) {
     using Stored = std::decay_t<F>;
@@ -66,7 +66,7 @@ NodeAction makeHandler(F&& f) {
     constexpr bool callable = HandlesWithRuntime<Stored, In> || Handles<Stored, In>;
     static_assert(callable,
                   "stategraph: an error handler must be callable as f(const State&, const sg::NodeFailure&), or with a "
-                  "sg::Runtime& behind, and be const");
+                  "sg::Runtime& as the third parameter, and be const");
     if constexpr (callable) {
         using Returned = std::remove_cvref_t<decltype(handleWith<In>(
             std::declval<const Stored&>(), std::declval<const In&>(), std::declval<Runtime&>()))>;

@@ -46,7 +46,7 @@ private:
     std::shared_ptr<detail::CallResult<R>> result_;
 };
 
-/// What an entrypoint's function has beside its input, and the function of a call beside its arguments if it takes a
+/// What an entrypoint's function has besides its input, and the function of a call besides its arguments if it takes a
 /// `Flow&` first. Valid during the call, on the thread of the call.
 ///
 /// When a run is resumed the function runs again from its beginning, and each call returns what it returned before

@@ -59,8 +59,8 @@ public:
         detail::StateDescription<S>::describe(schema, builder_.spec());
     }
 
-    /// Adds a node: a callable `f(const In&)` or `f(const In&, Runtime&)` that returns Update<S> or Command<S>, or a
-    /// coroutine that gives one (stategraph/async.hpp). `In` is the state, a part of
+    /// Adds a node: a callable `f(const In&)` or `f(const In&, Runtime&)` that returns `Update<S>` or `Command<S>`, or
+    /// a coroutine that gives one (stategraph/async.hpp). `In` is the state, a part of
     /// it, or the payload of the Sends that lead here. It is called from several threads at once if runs are.
     template <class F>
         requires(!requires(const std::decay_t<F>& f) { f.core(); })
@@ -79,7 +79,7 @@ public:
     }
 
     /// Adds a compiled graph as a node. It shares the channels that have the same name and type: they are its input,
-    /// and what it returns goes through this graph's reducers. Its checkpoints are stored beside this graph's.
+    /// and what it returns goes through this graph's reducers. Its checkpoints are stored next to this graph's.
     template <class Inner, class InnerInput, class InnerOutput>
     StateGraph& addNode(std::string name, const CompiledGraph<Inner, InnerInput, InnerOutput>& inner,
                         const NodeOptions& options = NodeOptions::defaults()) {

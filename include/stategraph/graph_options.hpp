@@ -35,13 +35,13 @@ struct NodeOptions {
     /// Where the node's Commands may lead. Declare them where no edge leads there, so that compile() can tell what is
     /// reachable.
     NodeNames ends = {};
-    /// The node's name in the log, if it had another when threads were first stored: a renamed node goes on with its
+    /// The node's name in the log, if it had another when threads were first stored: a renamed node continues with its
     /// threads. What is stored, and what is derived from it (ids, task paths, namespaces, the order of tasks), has this
     /// name; all else has the node's own. No other node may have it as either. None: the node's own name.
     std::string stored_as = {};
     /// How long one attempt may take, and how long it may give no sign (Runtime::heartbeat, write, once); at least 1
-    /// ms. Then it is given up: the attempt failed with NodeTimeoutError, `retry` decides about another, and nothing
-    /// that it still does lands. Not for subgraphs: give limits to their nodes. Such a node is called on a thread of
+    /// ms. Then it is abandoned: the attempt failed with NodeTimeoutError, `retry` decides about another, and its
+    /// late results are discarded. Not for subgraphs: give limits to their nodes. Such a node is called on a thread of
     /// its own.
     std::optional<std::chrono::milliseconds> timeout = {};
     std::optional<std::chrono::milliseconds> idle_timeout = {};
@@ -51,7 +51,7 @@ struct NodeOptions {
     /// counts for itself.
     std::optional<int> max_concurrency = {};
 
-    /// As {}, without a file of the caller's having to make one. Cost: none.
+    /// The default options as a shared object, so that including this header does not instantiate their constructors.
     static const NodeOptions& defaults() noexcept;
 };
 
@@ -123,7 +123,7 @@ struct CompileOptions {
     std::shared_ptr<Executor> executor = {};
     /// For tests: where ids come from.
     std::shared_ptr<IdSource> ids = {};
-    /// Is told what every run does (stategraph/observer.hpp).
+    /// Is notified of what every run does (stategraph/observer.hpp).
     std::shared_ptr<Observer> observer = {};
     /// Memory across threads, for nodes (Runtime::store). None: in a subgraph, that of the graph around it.
     std::shared_ptr<BaseStore> store = {};
@@ -142,7 +142,7 @@ struct CompileOptions {
     /// says nothing.
     WarmThreads warm_threads = {};
 
-    /// As {}, without a file of the caller's having to make one. Cost: none.
+    /// The default options as a shared object, so that including this header does not instantiate their constructors.
     static const CompileOptions& defaults() noexcept;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-/// What a type looks like as JSON, for whoever is to send it: models that call tools, forms, validators. Needs no
+/// What a type looks like as JSON, for those that send it: models that call tools, forms, validators. Needs no
 /// Boost.
 #include <array>
 #include <cstddef>
@@ -226,7 +226,7 @@ void describeType(SchemaWriter& out) {
 /// `$defs`.
 ///
 /// A Codec of your own may say its schema: `static constexpr std::string_view json_schema = R"({"type":"string"})";`;
-/// without, it is `{}`, which takes anything. Former names (formerly()) are read and not told. Cost: a walk over the
+/// without, it is `{}`, which takes anything. Former names (formerly()) are read and not listed. Cost: a walk over the
 /// types, a few microseconds; keep the text where it is needed often.
 template <class T>
 std::string jsonSchema() {

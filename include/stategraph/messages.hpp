@@ -28,7 +28,7 @@ struct Message {
     friend bool operator==(const Message&, const Message&) = default;
 };
 
-/// The id that stands for all messages before the removal.
+/// The id that means all messages before the removal.
 inline constexpr std::string_view REMOVE_ALL_MESSAGES = "__remove_all__";
 
 /// Written to a channel with `addMessages`, takes the message with this id away. An id that is not there is an
@@ -76,14 +76,26 @@ struct MessagesFold : AppendFold<T> {
 
     static void prepare(const ChannelSpec&, Op& op, const TaskId& task, std::size_t index) {
         if (op.kind == WriteKind::clear) return;
+        const auto giveId = [&](Item& item, std::size_t number) {
+            std::string id = task.toString() + "-" + std::to_string(index) + "-" + std::to_string(number);
+            Opened<Item>::change(item, [&id](auto& message) { message.id = std::move(id); });
+        };
+        if (op.is_item) {
+            if (read(op.as<Item>()).id.empty()) giveId(op.as<Item>(), 0);
+            return;
+        }
+        T& list = op.as<T>();
         std::size_t number = 0;
-        forEach(op, [&](Item& item) {
-            if (read(item).id.empty()) {
-                std::string id = task.toString() + "-" + std::to_string(index) + "-" + std::to_string(number);
-                Opened<Item>::change(item, [&id](auto& message) { message.id = std::move(id); });
+        if constexpr (ChangesItems<T>) {
+            for (; number < list.size(); ++number) {
+                if (read(list[number]).id.empty()) list.edit(number, [&](Item& item) { giveId(item, number); });
             }
-            ++number;
-        });
+        } else {
+            for (Item& item : list) {
+                if (read(item).id.empty()) giveId(item, number);
+                ++number;
+            }
+        }
     }
 
 private:
@@ -93,7 +105,7 @@ private:
         if (op.is_item) {
             f(op.as<Item>());
         } else {
-            for (Item& item : op.as<T>()) f(item);
+            for (const Item& item : std::as_const(op.as<T>())) f(item);
         }
     }
     static std::size_t find(const T& value, std::string_view id) {
@@ -150,12 +162,11 @@ private:
             return;
         }
         const std::size_t at = find(value, message.id);
-        const auto place = std::next(value.begin(), static_cast<std::ptrdiff_t>(at));
         if (!message.isRemoval()) {
             if (at == value.size()) {
                 value.push_back(item);
             } else {
-                *place = item;
+                replaceItem(value, at, item);
                 std::erase(removals.pending, message.id);
             }
         } else if (at < value.size()) {

@@ -39,7 +39,7 @@ private:
     std::string text_;
 };
 
-/// Names of nodes; "*" stands for all. One that was not given is not the same as an empty list: `NodeNames::none()`.
+/// Names of nodes; "*" means all. One that was not given is not the same as an empty list: `NodeNames::none()`.
 class NodeNames {
 public:
     NodeNames() = default;

@@ -14,11 +14,11 @@
 // Streams as newline-delimited JSON: one event a line, to be read in any language.
 namespace stategraph {
 
-/// What stands at the beginning of each line: "ns", "data", "mode", "node", "step"; "time" (milliseconds since 1970)
+/// What is at the beginning of each line: "ns", "data", "mode", "node", "step"; "time" (milliseconds since 1970)
 /// and "attempt" where the event has them; of a HubEvent "durable" and "position" (StreamPosition::toString; text,
 /// because not every reader keeps integers of 53 bits). "interrupts" where there are some: [{"id", "index", "value"}…].
 struct NdjsonOptions {
-    /// Only these events; none of a kind: all. A namespace stands for all inside it, "" for the root graph alone.
+    /// Only these events; none of a kind: all. A namespace includes all inside it, "" for the root graph alone.
     StreamModes modes = {};
     std::vector<std::string> nodes = {};
     std::optional<std::vector<std::string>> namespaces = {};

@@ -12,8 +12,8 @@ namespace stategraph {
 
 struct Interrupt;
 
-/// Which run an observer is told of. A subgraph's visit is a run inside a task of another. Views are valid during the
-/// call.
+/// Which run an observer is notified of. A subgraph's visit is a run inside a task of another. Views are valid during
+/// the call.
 struct ObservedRun {
     /// Another for each run of the process, from 1.
     std::uint64_t run_id = 0;
@@ -95,7 +95,7 @@ struct InterruptRaised {
     const Interrupt& interrupt;
 };
 
-/// Is told what runs do, for logs, metrics and traces: override what matters. Given by RunConfig::observer or
+/// Is notified of what runs do, for logs, metrics and traces: override what matters. Given by RunConfig::observer or
 /// CompileOptions::observer.
 ///
 /// Called on the threads where things happen, several at once: every method must be safe from any thread, and quick,

@@ -41,7 +41,7 @@ struct PostgresSaverOptions {
 /// Keeps threads in a PostgreSQL database (12 or newer), which any number of processes of any number of computers read
 /// and write at once.
 ///
-/// A put, a tuple and a page of a list are one round trip each. A commit is one row, inserted behind the row of the
+/// A put, a tuple and a page of a list are one round trip each. A commit is one row, inserted after the row of the
 /// expected head; a unique index over a log's chain lets one of several writers through, and the others throw
 /// ConcurrentUpdateError. A superstep updates no row, and locks that of its log.
 ///
@@ -72,7 +72,7 @@ public:
     void put(const PutRequest& request) override;
     std::optional<CheckpointTuple> getTuple(const TupleQuery& query) override;
     std::vector<ListedCheckpoint> list(const ListQuery& query) override;
-    /// The thread is gone when this returns; what it took is freed behind it.
+    /// The thread is gone when this returns; what it took is freed later.
     void deleteThread(std::string_view thread_id) override;
     void copyThread(std::string_view from, std::string_view to) override;
     std::size_t prune(const PruneRequest& request) override;

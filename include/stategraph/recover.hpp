@@ -49,7 +49,8 @@ struct RecoverOptions {
     /// Also threads whose newest checkpoint another version of this graph made, or another graph that shares the saver.
     /// Off: they are reported as left alone.
     bool other_versions = false;
-    /// Also threads that an edit left with tasks due (Unfinished::edited). Off: they wait for whoever edited them.
+    /// Also threads that an edit left with tasks due (Unfinished::edited). Off: they wait for the caller that edited
+    /// them.
     bool edited = false;
     /// How many threads are run at once; at least 1.
     std::size_t concurrency = 4;

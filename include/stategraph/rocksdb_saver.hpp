@@ -17,10 +17,10 @@ namespace stategraph {
 struct RocksDBSaverOptions {
     /// Make the database if there is none. Off: a missing one is an error.
     bool create_if_missing = true;
-    /// Open for reading alone; every `put` then throws SaverError. Several processes may do so at once, beside a writer
-    /// too. Without `follow` such a saver shows what was stored when it was opened and never what a writer adds later;
-    /// make a new one to see that. While a writer prunes or compacts, files that the reader has not opened yet
-    /// disappear, and its reads may throw CorruptCheckpointError or SaverError; make a new one then as well.
+    /// Open for reading alone; every `put` then throws SaverError. Several processes may do so at the same time, next
+    /// to a writer too. Without `follow` such a saver shows what was stored when it was opened and never what a writer
+    /// adds later; make a new one to see that. While a writer prunes or compacts, files that the reader has not opened
+    /// yet disappear, and its reads may throw CorruptCheckpointError or SaverError; make a new one then as well.
     bool read_only = false;
     /// With `read_only`: follow the process that writes. Each call sees what was written before it, or at most
     /// `follow_every` before it. Files that the writer deletes stay readable until this saver has caught up. It keeps a

@@ -17,8 +17,8 @@ struct RocksDBStoreOptions {
     /// Make the database if there is none. Off: a missing one is an error.
     bool create_if_missing = true;
     /// Open for reading alone; puts and sweep() then throw StoreError, and reads refresh nothing. Several processes may
-    /// do so at once, beside a writer too. Such a store shows what was stored when it was opened; make a new one to see
-    /// what a writer has added.
+    /// do so at the same time, also while a writer has it open. Such a store shows what was stored when it was opened;
+    /// make a new one to see what a writer has added.
     bool read_only = false;
     /// A put returns when it is on disk (fsync). Off: it survives the death of the process, not of the machine.
     bool sync = false;

@@ -74,14 +74,14 @@ public:
         return *static_cast<const S*>(graphState(detail::typeKey<S>()));
     }
 
-    /// Whether the run is to end (RunControl::requestStop, RunConfig::timeout), or this attempt: whatever the node
-    /// still does is in vain.
+    /// Whether the run is to end (RunControl::requestStop, RunConfig::timeout), or this attempt: the results of
+    /// the node are then discarded.
     /// `stopToken(Runtime&)` of stategraph/control.hpp is the same for what a node waits on.
     bool stopRequested() const;
     /// Whether the run is to end after this superstep (RunControl::requestDrain).
     bool drainRequested() const;
-    /// A sign that the node is not stuck (NodeOptions::idle_timeout). Throws CancelledError if the attempt was given
-    /// up.
+    /// A sign that the node is not stuck (NodeOptions::idle_timeout). Throws CancelledError if the attempt was
+    /// abandoned.
     void heartbeat();
     /// Waits, and throws CancelledError when the run or the attempt is to end first. The thread is held meanwhile.
     /// Errors: InvalidArgumentError for a negative time.
@@ -93,11 +93,12 @@ public:
     /// InvalidArgumentError for a key that is empty or longer than 190 bytes.
     void sleepUntil(std::chrono::system_clock::time_point time, std::string_view key = "sleep");
 
-    /// Puts a value into the run's stream, for those who asked for `custom`; else nothing happens.
+    /// Puts a value into the run's stream, for readers that asked for `custom`; else nothing happens.
     void write(const Value& data);
-    /// Puts a part of a message, such as a few tokens, into the run's stream, for those who asked for `messages`; else
-    /// nothing happens. Give a Message, or a Value that is a map, whose "id" is that of the whole message: what the
-    /// node writes to a channel with `addMessages` under this id is then not told again. Parts are never stored.
+    /// Puts a part of a message, such as a few tokens, into the run's stream, for readers that asked for `messages`;
+    /// else nothing happens. Give a Message, or a Value that is a map, whose "id" is that of the whole message: what
+    /// the node writes to a channel with `addMessages` under this id is then not reported again. Parts are never
+    /// stored.
     void emitMessage(const Value& part);
     /// Whether the run's stream has a reader of `messages` now. False: emitMessage would do nothing, so a part need not
     /// be created. A reader may come later (StreamHub), so ask before each part. Cost: a few loads.
@@ -109,7 +110,7 @@ public:
     ///
     /// Effects are told apart by their keys and not by their order, so a node's code may change meanwhile; a second
     /// call with a key returns the first one's result. An effect of which only the beginning is known (OnDoubt) is
-    /// never taken for done: exactly once needs the help of whoever is at the other end, who can be given
+    /// never taken for done: exactly once needs the help of the receiver, which can be given
     /// `idempotencyKey(key)`. With durability `exit`, or without a saver, results last as long as the run. Errors:
     /// InvalidArgumentError for a key that is empty or longer than 200 bytes; WrongTypeError if the stored result is of
     /// another type; SaverError. Cost: one pending write, two unless `repeat`.
@@ -128,7 +129,7 @@ public:
     ///
     /// Calls are told apart by their keys: a loop gives each of its calls one. When the node runs again (a retry, a
     /// resume, after a crash), a call that has ended returns its stored result without running, and one that has not
-    /// goes on inside; so does a second call with a key. What stands beside the calls in the node is done again. Where
+    /// continues inside; so does a second call with a key. The rest of the node's code is executed again. Where
     /// the graph inside pauses this does not return: the node is left through an exception of the library's, which
     /// `catch (const std::exception&)` does not catch. Errors: what the run fails with (NodeError, GraphRecursionError,
     /// …); InvalidArgumentError for a key that is not a text of 1 to 200 bytes of UTF-8, or a graph that was compiled
@@ -211,8 +212,8 @@ public:
     /// None if it is not known to have happened.
     const std::optional<Value>& result() const noexcept { return result_; }
     bool inDoubt() const noexcept { return begun_ > 0 && !result_; }
-    /// The answer of whoever was asked: the result, or none to repeat. Throws a private type, through the node, if
-    /// there is none yet.
+    /// The answer of the person that was asked: the result, or none to repeat. Throws a private type, through the node,
+    /// if there is none yet.
     std::optional<Value> ask();
     /// Checks that an answer is a T; else it is withdrawn, the question stays open and the run ends with the error.
     template <class T>
@@ -240,7 +241,7 @@ private:
 };
 
 /// While a function that `once` was given runs, on its thread: what it asks is counted by itself, as it is not called
-/// again once its result is known, and the questions behind it must keep their answers.
+/// again once its result is known, and the questions after it must keep their answers.
 class CallQuestions {
 public:
     enum class Of : std::uint8_t {
@@ -312,9 +313,9 @@ std::optional<T> answerAs(Runtime& runtime, const std::string_view* key) {
 }
 }  // namespace detail
 
-/// Asks a human, or whoever resumes the run. The first time it stops the run and `question` is shown as an open
-/// interrupt; when the run is resumed with an answer the node runs again from its beginning and the same call returns
-/// the answer.
+/// Asks a person, or the caller that resumes the run. The first time it stops the run and `question` is shown as an
+/// open interrupt; when the run is resumed with an answer the node runs again from its beginning and the same call
+/// returns the answer.
 ///
 /// Calls are matched with answers by their order within the node; within a function that `Runtime::once` or
 /// `Flow::call` calls, by their order within that function. Code between them that changes between versions can so

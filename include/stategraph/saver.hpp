@@ -111,7 +111,7 @@ struct ListQuery {
     std::optional<std::size_t> limit = {};
     /// Only the newest of each log (below `before`).
     bool heads = false;
-    /// Only threads behind this one in the order of listings; with `limit` a way through all of them in pages.
+    /// Only threads after this one in the order of listings; with `limit` a way through all of them in pages.
     std::optional<std::string> after_thread_id = {};
     /// With the pending writes of each.
     bool with_writes = false;
@@ -145,7 +145,7 @@ struct OpenThreadsQuery {
 
 struct NewestThreadsQuery {
     ThreadStatuses statuses = ThreadStatuses::all();
-    /// Only those behind this one; none: from the newest on.
+    /// Only those after this one; none: from the newest on.
     std::optional<ThreadPlace> before = {};
     /// At most this many.
     std::size_t limit = 50;
@@ -333,7 +333,7 @@ public:
     /// The library's own: which descriptions this object has kept already.
     detail::KnownGraphs& knownGraphs() noexcept { return known_graphs_; }
 
-    /// Bytes that everything stored takes, in memory or on disk; none if the saver cannot tell.
+    /// Bytes that everything stored takes, in memory or on disk; none if the saver does not know.
     virtual std::optional<std::uint64_t> storedBytes() { return {}; }
 
     /// What takes how much: see stategraph/stats.hpp, which declares the types. Without a query: everything.

@@ -13,7 +13,7 @@
 #include <stategraph/record.hpp>
 #include <stategraph/saver.hpp>
 
-// For who writes a saver: what all of them check and refuse, and what a prune may drop. docs/savers.md shows how it is
+// For authors of savers: what all of them check and refuse, and what a prune may drop. docs/savers.md shows how it is
 // used. Functions may be called from any thread; an object belongs to one at a time.
 namespace stategraph::checkpoint {
 
@@ -28,7 +28,7 @@ void checkPut(const PutRequest& request);
 [[noreturn]] void refuseAncestor(const LogName& log, CheckpointId id, CheckpointId gone);
 
 /// Refuses commits that could not be read: a run may have begun at an old checkpoint that was pruned since.
-/// `exists(CheckpointId)` tells whether the log has a commit; it is asked where a commit's parent is neither the head
+/// `exists(CheckpointId)` says whether the log has a commit; it is asked where a commit's parent is neither the head
 /// nor in the request, so hardly ever. A parent that is there can be read, and so what builds on it: if its base went,
 /// a prune has written it, or one before it, whole.
 template <class Exists>
@@ -151,7 +151,7 @@ private:
 
 /// Whether a thread is in use, for threads_unused_since: something is due or asked in it, or its newest commit is
 /// not older. Told of every log, the root's first: it has all open questions, those of subgraphs too. What is left in a
-/// log whose task the root's log has left behind does not count.
+/// log whose task the root's log has passed does not count.
 class ThreadUse {
 public:
     explicit ThreadUse(std::chrono::system_clock::time_point since) noexcept : since_(since) {}

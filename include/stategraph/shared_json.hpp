@@ -34,7 +34,9 @@ public:
     /// Takes the value over. Errors: std::bad_alloc. Cost: one allocation; that of a copy where the value has a memory
     /// resource of its own.
     SharedJson(boost::json::value value);
-    /// A list of values that keep their owners. Errors: std::bad_alloc.
+    /// A list of values that keep their owners. Errors: std::bad_alloc. Lists may be nested to any depth; what is
+    /// nested more deeply than a state may be (512 levels) throws WrongTypeError where it is stored, read as one
+    /// value or compared.
     static SharedJson list(std::vector<SharedJson> items);
 
     SharedJson(const SharedJson& other) noexcept;
@@ -68,7 +70,7 @@ public:
 
     /// The value for functions that take Boost's; valid as long as an owner exists. Cost: none, but for a list that was
     /// put together of shared parts (`list`, or by a channel that was written SharedJsons): it is copied once, and the
-    /// copy is kept beside it.
+    /// copy is kept with it.
     const boost::json::value& get() const;
     /// A copy, which the caller may change.
     boost::json::value toValue() const;

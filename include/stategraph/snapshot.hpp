@@ -47,7 +47,7 @@ struct TaskSnapshot {
     bool finished = false;
     /// How long it took when it was executed last, waits between attempts included, and when it began. Where it was the
     /// only task of its superstep they are the superstep's. None: it was not executed, it asks (and is executed again),
-    /// the log does not say it (CompileOptions::durations), or one commit stands for several supersteps (exit
+    /// the log does not say it (CompileOptions::durations), or one commit covers several supersteps (exit
     /// durability).
     std::optional<std::chrono::microseconds> took = {};
     std::optional<std::chrono::system_clock::time_point> started_at = {};

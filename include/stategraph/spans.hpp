@@ -66,9 +66,9 @@ struct SpanObserverOptions {
     std::size_t events_max = 128;
 };
 
-/// Makes spans of what runs tell: one for each run, below it one for each superstep, below that one for each attempt at
-/// a task, below that what runs inside the task. A span is given out when it ends. Safe from any thread; one may serve
-/// any number of runs.
+/// Creates spans of what runs report: one for each run, below it one for each superstep, below that one for each
+/// attempt at a task, below that what runs inside the task. A span is given out when it ends. Safe from any thread; one
+/// may serve any number of runs.
 class SpanObserver final : public Observer {
 public:
     /// Errors: InvalidArgumentError for a limit of 0.

@@ -16,7 +16,7 @@ struct SqliteSaverOptions {
     /// Make the file, and the folders above it, if there is none. Off: a missing one is an error.
     bool create_if_missing = true;
     /// Open for reading alone; every `put` then throws SaverError. Each call sees all that other processes stored
-    /// before it. SQLite needs the files FILE-wal and FILE-shm beside it and makes them where they are missing.
+    /// before it. SQLite needs the files FILE-wal and FILE-shm next to it and makes them where they are missing.
     bool read_only = false;
     /// How long a write waits for the writes of other processes before it is a SaverError; at least 0.
     std::chrono::milliseconds busy_timeout = std::chrono::seconds(10);

@@ -61,7 +61,7 @@ struct ThreadStats : StorageBytes {
 };
 
 /// What a saver stores, as `BaseCheckpointSaver::stats` counts it: by reading everything through `list`, at most 1,000
-/// rows at a time, and of one thread with many subgraphs' logs the newest commit of each. Who writes meanwhile is
+/// rows at a time, and of one thread with many subgraphs' logs the newest commit of each. A writer at that time is
 /// neither stopped nor counted exactly. Errors: those of `list`; where one thread is asked for, CorruptCheckpointError,
 /// naming the record, for one that cannot be read.
 struct SaverStats {

@@ -47,7 +47,7 @@ struct SearchItem : StoreItem {
 };
 
 struct PutOptions {
-    /// How long the item lives; 0: for ever; none: as the store's default_ttl says.
+    /// How long the item lives; 0: without end; none: as the store's default_ttl says.
     std::optional<std::chrono::milliseconds> ttl = {};
     /// Which parts of the value are embedded (IndexConfig::fields has the grammar); empty: nothing; none: the store's
     /// fields.
@@ -68,7 +68,7 @@ struct SearchQuery {
 };
 
 struct NamespaceQuery {
-    /// What a namespace begins and ends with; "*" stands for any one label.
+    /// What a namespace begins and ends with; "*" means any one label.
     StoreNamespace prefix = {};
     StoreNamespace suffix = {};
     /// Cuts namespaces to this many labels, and lists each of what is left once; at least 1.
@@ -141,7 +141,7 @@ struct IndexConfig {
 };
 
 struct StoreOptions {
-    /// For items put without a time to live; none: they live for ever.
+    /// For items put without a time to live; none: they live without end.
     std::optional<std::chrono::milliseconds> default_ttl = {};
     /// Whether get and search give an item its whole time to live anew. Each such read is a write of the item.
     bool refresh_on_read = true;

@@ -58,7 +58,7 @@ class FilterField {
 public:
     explicit FilterField(std::vector<std::string> names);
 
-    /// Equal as a whole: maps with the same entries in whatever order, arrays with the same elements.
+    /// Equal as a whole: maps with the same entries in any order, arrays with the same elements.
     StoreFilter eq(const Value& operand) const;
     StoreFilter ne(const Value& operand) const;
     /// For numbers and texts.

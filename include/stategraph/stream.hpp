@@ -14,7 +14,7 @@
 
 namespace stategraph {
 
-/// What a stream tells.
+/// What a stream reports.
 enum class StreamMode : std::uint8_t {
     values,       // the state after each superstep that changed it
     updates,      // what each task wrote, when it finishes

@@ -13,14 +13,14 @@
 
 namespace stategraph {
 
-/// A place in a thread's stream of durable events: where a subscriber is, and what it gives to go on from there.
+/// A place in a thread's stream of durable events: where a subscriber is, and what it gives to resume from there.
 ///
 /// `sequence` is the number of a checkpoint: the time in its id, in units of 1/4096 ms since 1970. It ascends from each
 /// checkpoint of a thread to the next, in every process, is never given twice, stays what it is when older checkpoints
 /// are pruned, and is below 2^53 until 2039. So numbers are not consecutive: what follows n is the smallest that is
-/// greater. `index` counts within what the checkpoint tells.
+/// greater. `index` counts within what the checkpoint reports.
 struct StreamPosition {
-    /// Everything that the checkpoint tells.
+    /// Everything that the checkpoint reports.
     static constexpr std::uint32_t whole = 0xFFFF'FFFF;
 
     std::int64_t sequence = 0;
@@ -30,7 +30,7 @@ struct StreamPosition {
     constexpr StreamPosition() noexcept = default;
     constexpr StreamPosition(std::int64_t of_checkpoint, std::uint32_t within = whole) noexcept
         : sequence(of_checkpoint), index(within) {}
-    /// Behind all that a checkpoint tells.
+    /// After all that a checkpoint reports.
     explicit StreamPosition(CheckpointId id) noexcept;
     /// "SEQUENCE" or "SEQUENCE-INDEX", to be given to clients, and back. Errors: InvalidArgumentError.
     static StreamPosition parse(std::string_view text);
@@ -56,16 +56,16 @@ const char* toString(OnFull policy) noexcept;
 /// When a subscription ends by itself.
 enum class Until : std::uint8_t {
     closed,   // never: it follows its thread from run to run until it is closed
-    run_end,  // with the first run that ends after it began. It gives all that this run told, and nothing of later runs
-    idle,     // when it has given all there is, and no run of this hub is under way on the thread: for who catches up
+    run_end,  // with the first run that ends after it began: all that this run reported, nothing of later runs
+    idle,     // when it has given everything and no run of this hub is under way: for a reader that catches up
 };
 const char* toString(Until until) noexcept;
 
 struct SubscribeOptions {
-    /// Begin behind this place: what the log holds after it comes first. None: what happens from now on.
+    /// Begin after this place: what the log holds after it comes first. None: what happens from now on.
     std::optional<StreamPosition> from = {};
     StreamModes modes = StreamMode::updates;
-    /// Events of subgraphs too. They are ephemeral, whatever their mode.
+    /// Events of subgraphs too. They are ephemeral in every mode.
     bool subgraphs = false;
     /// As in StreamOptions.
     bool task_inputs = true;
@@ -76,7 +76,7 @@ struct SubscribeOptions {
     std::size_t capacity_bytes = 8U << 20U;
     OnFull on_full = OnFull::drop_ephemeral;
     /// Above 0: look into the log that often, for threads that other processes run or edit. 0: only when a run of this
-    /// hub tells.
+    /// hub reports something.
     std::chrono::milliseconds poll = {};
     /// When it ends by itself. `next` gives none then, and `isClosed` is true.
     Until until = Until::closed;
@@ -85,7 +85,7 @@ struct SubscribeOptions {
 /// An event as a subscriber gets it.
 struct HubEvent : StreamEvent {
     /// Of a durable event its own place, of an ephemeral one that of the durable event before it: from there a new
-    /// subscription goes on.
+    /// subscription continues.
     StreamPosition position;
     bool durable = false;
 };
@@ -93,7 +93,7 @@ struct HubEvent : StreamEvent {
 namespace detail {
 struct SubscriptionImpl;
 struct HubImpl;
-/// Subscription::wake, for who keeps what is behind it.
+/// Subscription::wake, for code that keeps the implementation.
 void wakeReader(const SubscriptionImpl& subscription) noexcept;
 }  // namespace detail
 
@@ -125,7 +125,7 @@ public:
     void wake() noexcept;
     /// Of the last durable event given.
     StreamPosition position() const noexcept;
-    /// Ends it; who waits in `next` gets none.
+    /// Ends it; a reader that waits in `next` gets none.
     void close() noexcept;
     bool isClosed() const noexcept;
     /// Whether it ended because it was too slow (OnFull::disconnect).
@@ -152,18 +152,18 @@ private:
 /// `runs` reports each beginning and end, with the run's status and the questions that are open. These events are never
 /// dropped in favour of others.
 ///
-/// What is told of committed supersteps is durable: a subscriber reads it from the saver, on its own thread, when it
-/// wants it. So nothing of it waits in memory, no subscriber slows the run down (unless it asks to, with
-/// OnFull::block), and whoever begins again from the position of the last event it has got each event behind it exactly
-/// once: after a lost connection, an interrupt or a restart alike. Durable are, of the root graph: `updates`, when
-/// their superstep is committed; `values`, after each commit that changed some; `checkpoints`. They are a function of
-/// the log, so what a prune took away is not told, and supersteps of a run with durability `exit` are told as far as
-/// that stored them.
+/// What is reported of committed supersteps is durable: a subscriber reads it from the saver, on its own thread, when
+/// it wants it. So nothing of it waits in memory, no subscriber slows the run down (unless it asks to, with
+/// OnFull::block), and a subscriber that begins again from the position of its last event gets each event after it
+/// exactly once: after a lost connection, an interrupt or a restart alike. Durable are, of the root graph: `updates`,
+/// when their superstep is committed; `values`, after each commit that changed some; `checkpoints`. They are a function
+/// of the log, so what a prune took away is not reported, and supersteps of a run with durability `exit` are reported
+/// as far as that stored them.
 ///
-/// All else is ephemeral: `tasks`, `debug`, `custom`, `messages`, `runs`, `calls`, and what subgraphs tell. It waits in
-/// a buffer with a limit, comes between the durable events where it happened, and is not told again. Open questions
-/// ("__interrupt__", under `updates` or `values`) are state and not past: each subscription is told once of each that
-/// is open when it has got everything before.
+/// All else is ephemeral: `tasks`, `debug`, `custom`, `messages`, `runs`, `calls`, and events of subgraphs. It waits in
+/// a buffer with a limit, comes between the durable events where it happened, and is not reported again. Open questions
+/// ("__interrupt__", under `updates` or `values`) are state and not past: each subscription receives each of them once
+/// that is open when it has got everything before.
 ///
 /// Without a saver everything is ephemeral. Safe from any thread; must outlive its runs, not its subscriptions.
 /// Cost: a run whose thread nobody subscribed to pays a few branches a superstep; else waking each subscriber at each
@@ -174,7 +174,7 @@ public:
     explicit StreamHub(const CompiledGraph<S, Input, Output>& graph) : StreamHub(graph.core()) {}
     explicit StreamHub(std::shared_ptr<const detail::Core> core);
     /// For threads whose graph is not here, such as those that another process writes (RocksDBSaverOptions::follow): it
-    /// tells what is durable, with nodes' names and channels' initial values as the graph's stored description has
+    /// reports what is durable, with nodes' names and channels' initial values as the graph's stored description has
     /// them, and looks into the log every 100 ms unless `SubscribeOptions::poll` says otherwise. A run cannot have it
     /// as its hub. Errors: InvalidArgumentError for null.
     explicit StreamHub(std::shared_ptr<BaseCheckpointSaver> saver);

@@ -25,7 +25,7 @@ struct Work {
 
 struct Home;
 
-/// How to get something called at a place where coroutines go on: an executor, a thread that waits, somebody's event
+/// How to get something called at a place where coroutines resume: an executor, a thread that waits, somebody's event
 /// loop.
 struct HomeOps {
     /// Never calls it before it returns. If it throws, it neither calls nor drops it.
@@ -38,7 +38,7 @@ struct HomeOps {
     void (*stopTimer)(void* timer) = nullptr;
     /// After the work was called or dropped.
     void (*endTimer)(void* timer) = nullptr;
-    /// Of a place that stands in for another: that one, as things are. Null: it is itself.
+    /// Of a place that is a proxy of another: that one, as things are. Null: it is itself.
     Home (*under)(void* place) = nullptr;
     /// Whether the place is being destroyed, so that it calls nothing any more. Null: it never is.
     bool (*isGone)(void* place) = nullptr;
@@ -46,7 +46,7 @@ struct HomeOps {
     bool may_block = false;
 };
 
-/// Where a coroutine goes on after what it waited for has come. Handed down from whoever awaits; none: nobody said.
+/// Where a coroutine resumes after what it waited for has come. Handed down from the awaiting coroutine; none: not set.
 struct Home {
     void* place = nullptr;
     const HomeOps* ops = nullptr;
@@ -58,9 +58,9 @@ class TaskPromiseBase {
 public:
     using Finished = void (*)(void* waiter);
 
-    // Whoever waits goes on from here, as an ordinary call: `startFor` sees to it that loops over tasks which are done
-    // at once do not nest. A handle to be resumed instead would live in the frame on some compilers, and the frame may
-    // be gone by then.
+    // The waiting coroutine resumes from here, as an ordinary call: `startFor` sees to it that loops over tasks which
+    // are done at once do not nest. A handle to be resumed instead would live in the frame on some compilers, and the
+    // frame may be gone by then.
     struct AtEnd {
         bool await_ready() const noexcept { return false; }
         template <class Promise>
@@ -85,8 +85,8 @@ public:
     Home home() const noexcept { return home_; }
     void setHome(Home home) noexcept { home_ = home; }
 
-    /// Runs it until it waits for something. True: it is done already, and its caller goes on at once instead of being
-    /// resumed.
+    /// Runs it until it waits for something. True: it is done already, and its caller continues immediately instead of
+    /// being resumed.
     bool startFor(std::coroutine_handle<> self, std::coroutine_handle<> waiter, Home home) {
         begin(nullptr, waiter.address(), home);
         self.resume();
@@ -202,7 +202,7 @@ public:
 ///
 /// Destroying one that has not been started, or has ended, is always safe. One that waits for something may be
 /// destroyed, with all that it awaits, where nothing can resume it at the same time: on the one thread on which it
-/// would go on. Cost: one allocation.
+/// would resume. Cost: one allocation.
 template <class T>
 class [[nodiscard("a Task does nothing until it is awaited")]] Task<T, void> {
     static_assert(std::is_void_v<T> || std::is_object_v<T>, "stategraph: a Task gives a value, not a reference");
@@ -228,8 +228,8 @@ public:
         if (handle_ != nullptr) std::exchange(handle_, nullptr).destroy();
     }
 
-    /// `co_await f()`, or of a named one `co_await std::move(task)`. It goes on where the one that awaits it lives.
-    /// Errors: what the coroutine throws; InvalidArgumentError if it was awaited before.
+    /// `co_await f()`, or of a named one `co_await std::move(task)`. It resumes where the coroutine that awaits it
+    /// lives. Errors: what the coroutine throws; InvalidArgumentError if it was awaited before.
     auto operator co_await() && {
         if (handle_ == nullptr) detail::refuseTask(true);
         return Awaiter{handle_};

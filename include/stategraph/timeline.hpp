@@ -26,7 +26,7 @@ struct TimelineEntry {
     std::chrono::system_clock::time_point created_at;
     /// How long the superstep took that made it; none: no superstep did, or the log does not say it.
     std::optional<std::chrono::microseconds> took;
-    /// Of the commit's record, and of the pending writes beside it.
+    /// Of the commit's record, and of its pending writes.
     std::size_t commit_bytes = 0;
     std::size_t writes_bytes = 0;
     /// How many tasks of it have a pending write that is a result, an error or a question.
@@ -51,11 +51,11 @@ struct TimelineQuery {
     std::size_t limit = 100;
 };
 
-/// The checkpoints of a log, newest first, all branches of it: those whose parent is not the one behind them are forks.
-/// `log.checkpoint_id` does not count. A record that cannot be read is marked as `damaged` and stops nothing; an
-/// EncryptedSaver without the right key refuses the thread (CorruptCheckpointError).
-/// Errors: InvalidArgumentError without a thread or with a limit of 0; what the saver throws. Cost: a read of so many
-/// records. Without more entries than `limit` the log ends there.
+/// The checkpoints of a log, newest first, all branches of it: those whose parent is not the one listed after them are
+/// forks. `log.checkpoint_id` does not count. A record that cannot be read is marked as `damaged` and stops nothing; an
+/// EncryptedSaver without the right key refuses the thread (CorruptCheckpointError). Errors: InvalidArgumentError
+/// without a thread or with a limit of 0; what the saver throws. Cost: a read of so many records. Without more entries
+/// than `limit` the log ends there.
 std::vector<TimelineEntry> readTimeline(BaseCheckpointSaver& saver, const Config& log, const TimelineQuery& query = {});
 
 /// The logs of a thread, "" the root's, by their namespaces.

@@ -49,7 +49,7 @@ struct UnfinishedThread {
 struct UnfinishedQuery {
     /// none: all of them, also threads that cannot be read.
     std::optional<Unfinished> reason = {};
-    /// Only threads behind this one in the order of listings.
+    /// Only threads after this one in the order of listings.
     std::optional<std::string> after_thread_id = {};
     /// At most this many; at least 1.
     std::optional<std::size_t> limit = {};

@@ -46,7 +46,7 @@ struct ValuePageQuery {
 
 /// A page of what a path leads to inside a value, so that a list of many megabytes can be looked at without making all
 /// of it into JSON. The path is a JSON Pointer (RFC 6901): "" is the value itself, "/messages/3/content" a member of
-/// the fourth element; "~1" stands for "/", "~0" for "~".
+/// the fourth element; "~1" means "/", "~0" for "~".
 /// Errors: InvalidArgumentError if the path is none, or leads nowhere: it says how far it came. Cost: one pass over the
 /// bytes before the page, and JSON of the page alone.
 ValuePage pageOf(const Value& value, std::string_view path, const ValuePageQuery& query = {});

@@ -2,7 +2,7 @@
 # Sourced by the scripts: finds what stategraph needs to build and installs what is missing with apt-get.
 #
 #   need_packages build   compiler, CMake, Ninja, Boost, xxHash, RocksDB, SQLite, OpenSSL, valijson
-#   need_packages tests   and doctest, Google Benchmark
+#   need_packages tests   and doctest, Google Benchmark, pkg-config, and what makes the site (Doxygen, MkDocs)
 #   need_packages benchmarks  and Google Benchmark, gnuplot
 #   need_packages postgres  and libpq, a PostgreSQL server for tests
 #   need_packages clang   and clang++-16 (scripts/check_locks.sh, the presets clang, asan and tsan of scripts/test.sh)
@@ -70,6 +70,13 @@ has_header() {
   local IFS=:
   for folder in ${CMAKE_PREFIX_PATH:-}; do flags+=("-I$folder/include"); done
   printf '#include <%s>\n' "$1" | "$cxx" -std=c++20 -x c++ "${flags[@]}" -M - >/dev/null 2>&1
+}
+
+# has_site_theme: the Python that MkDocs runs in has the theme of the site and what it needs.
+has_site_theme() {
+  local python
+  python=$(sed -n '1s/^#! *//p' "$(command -v mkdocs 2>/dev/null || echo /dev/null)")
+  [ -n "$python" ] && $python -c 'import pymdownx; from mkdocs.utils import get_theme_names as n; assert "material" in n()' 2>/dev/null
 }
 
 # need_clang_sanitizers: clang++-16 links programs with AddressSanitizer and ThreadSanitizer; their runtimes are a package
@@ -208,7 +215,7 @@ need_packages() {
   fi
   have ninja || missing+=(ninja-build)
 
-  # Without a compiler nobody can ask for a header; apt-get then finds out itself what is there.
+  # Without a compiler no header can be looked for; apt-get then finds out itself what is installed.
   has_header xxhash.h || missing+=(libxxhash-dev)
   has_header rocksdb/db.h || missing+=(librocksdb-dev)
   has_header sqlite3.h || missing+=(libsqlite3-dev)
@@ -219,6 +226,10 @@ need_packages() {
     tests)
       has_header doctest/doctest.h || missing+=(doctest-dev)
       has_header benchmark/benchmark.h || missing+=(libbenchmark-dev)
+      have pkg-config || missing+=(pkg-config)
+      have doxygen || missing+=(doxygen)
+      have mkdocs || missing+=(mkdocs)
+      has_site_theme || missing+=(mkdocs-material)
       ;;
     benchmarks)
       has_header benchmark/benchmark.h || missing+=(libbenchmark-dev)
@@ -239,7 +250,7 @@ need_packages() {
   fi
 
   version_at_least "$("$cxx" -dumpfullversion -dumpversion 2>/dev/null || echo 0)" 12 ||
-    note "$cxx is older than g++ 12, the oldest that stategraph is tested with; going on."
+    note "$cxx is older than g++ 12, the oldest that stategraph is tested with; continuing."
   note "$("$cxx" --version | head -n 1); $(cmake --version | head -n 1)"
   need_boost
   need_valijson

@@ -199,7 +199,7 @@ private:
             const auto [same, added] = stored.emplace(name, &node);
             if (!added) {
                 fault("nodes " + quoted(same->second->name) + " and " + quoted(node.name) + " are both stored as " +
-                      quoted(name) + "; a thread goes on with one of them: take stored_as away from the other");
+                      quoted(name) + "; a thread continues with one of them: take stored_as away from the other");
             }
             const auto other = vertices_.find(name);
             if (name != node.name && other != vertices_.end() && other->second > end_vertex) {
@@ -339,11 +339,11 @@ private:
             std::ranges::sort(members);
             fault(members.size() == 1
                       ? "node " + quoted(members.front()) + " leads to itself and can never reach an end" + exitAdvice()
-                      : "nodes " + quotedList(members) + " lead in a circle and can never reach an end" + exitAdvice());
+                      : "nodes " + quotedList(members) + " form a cycle and can never reach an end" + exitAdvice());
         }
         for (Vertex v = end_vertex + 1; v < names_.size(); ++v) {
             if (paths.to_exits[v] || reported[v]) continue;
-            fault("node " + quoted(names_[v]) + " can never reach an end: all that follows it leads in a circle" +
+            fault("node " + quoted(names_[v]) + " can never reach an end: everything after it is a cycle" +
                   exitAdvice());
         }
     }

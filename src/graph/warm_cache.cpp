@@ -20,7 +20,7 @@ void WarmCache::dropOld(Clock::time_point now, Entries& out) {
     }
 }
 
-std::unique_ptr<KeptThread> WarmCache::take(std::string_view thread_id) {
+std::shared_ptr<KeptThread> WarmCache::take(std::string_view thread_id) {
     Entries gone;  // destroyed after the lock is released
     Entries taken;
     const LockGuard lock(mutex_);
@@ -29,6 +29,20 @@ std::unique_ptr<KeptThread> WarmCache::take(std::string_view thread_id) {
     if (found == by_thread_.end()) return nullptr;
     drop(found->second, taken);
     return std::move(taken.front().thread);
+}
+
+std::shared_ptr<const KeptThread> WarmCache::read(std::string_view thread_id) {
+    Entries gone;  // destroyed after the lock is released
+    const LockGuard lock(mutex_);
+    const auto now = Clock::now();
+    dropOld(now, gone);
+    const auto found = by_thread_.find(thread_id);
+    if (found == by_thread_.end()) return nullptr;
+    entries_.splice(entries_.begin(), entries_, found->second);
+    found->second->since = now;
+    const std::shared_ptr<KeptThread>& thread = found->second->thread;
+    thread->readers.fetch_add(1, std::memory_order_relaxed);
+    return {thread.get(), [thread](const KeptThread*) { thread->readers.fetch_sub(1, std::memory_order_release); }};
 }
 
 void WarmCache::note(bool is_hit) noexcept {

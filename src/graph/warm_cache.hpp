@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <chrono>
 #include <list>
 #include <memory>
@@ -12,13 +13,16 @@
 // Threads whose runs have ended, in memory for their next runs.
 namespace stategraph::engine {
 
-/// What a run leaves for the next one. What it is, only runs know (src/run/warm_thread.hpp).
+/// What a run leaves for the next one. What it is, the log knows (src/commit/warm_thread.hpp).
 struct KeptThread {
     KeptThread() = default;
     KeptThread(const KeptThread&) = delete;
     KeptThread& operator=(const KeptThread&) = delete;
     virtual ~KeptThread() = default;
+    /// Whether somebody who reads it has not ended yet. Nobody else begins once it was taken out of the cache.
+    bool isRead() const noexcept { return readers.load(std::memory_order_acquire) > 0; }
     std::size_t bytes = 0;
+    mutable std::atomic<int> readers = 0;
 };
 
 /// Of one compiled graph. Safe from several threads. Cost of each call: a lock and a look-up.
@@ -27,7 +31,9 @@ public:
     explicit WarmCache(const WarmThreads& limits) : limits_(limits) {}
 
     /// Removes a thread's state. Null: there is none.
-    std::unique_ptr<KeptThread> take(std::string_view thread_id);
+    std::shared_ptr<KeptThread> take(std::string_view thread_id);
+    /// A thread's state, which stays. Null: there is none.
+    std::shared_ptr<const KeptThread> read(std::string_view thread_id);
     /// Whether a run could begin with what it took.
     void note(bool is_hit) noexcept;
     /// Keeps a state in place of the one that the thread has, if there is room for it when older ones are gone.
@@ -39,7 +45,7 @@ private:
     using Clock = std::chrono::steady_clock;
     struct Entry {
         std::string thread_id;
-        std::unique_ptr<KeptThread> thread;
+        std::shared_ptr<KeptThread> thread;
         Clock::time_point since;
     };
     using Entries = std::list<Entry>;

@@ -15,17 +15,16 @@ EditKind kindOf(const std::vector<StateEdit>& edits, bool is_inner) {
     const bool is_alone = edits.size() == 1 && edits.front().go_to.empty();
     if (kind == EditKind::end && (!is_alone || !edits.front().writes.empty())) {
         throw InvalidUpdateError(
-            "as_node END ends what is due, and can neither write nor lead anywhere nor stand beside other edits");
+            "as_node END ends what is due, and can neither write nor lead anywhere nor be combined with other edits");
     }
     if (kind == EditKind::copy && (!is_alone || !edits.front().writes.empty())) {
         throw InvalidUpdateError(
-            "as_node COPY makes the same checkpoint once more, and can neither write nor lead anywhere nor stand "
-            "beside other "
-            "edits; edit the copy in a superstep after it");
+            "as_node COPY creates the same checkpoint once more, and can neither write nor lead anywhere nor be "
+            "combined with other edits; edit the copy in a superstep after it");
     }
     if (kind == EditKind::input && (!is_alone || edits.front().writes.empty())) {
         throw InvalidUpdateError(
-            "as_node INPUT is the graph's input: it needs values, and can neither lead anywhere nor stand beside "
+            "as_node INPUT is the graph's input: it needs values, and can neither lead anywhere nor be combined with "
             "other edits");
     }
     if (is_inner && (kind == EditKind::copy || kind == EditKind::input)) {

@@ -6,6 +6,7 @@
 #include "src/commit/restore.hpp"
 #include "src/commit/task_record.hpp"
 #include "src/commit/visit.hpp"
+#include "src/commit/warm_thread.hpp"
 #include "src/graph/namespaces.hpp"
 #include "src/history/checkpoint_view.hpp"
 #include "src/history/history_saver.hpp"
@@ -60,6 +61,14 @@ void applyFinished(std::vector<DueTask>& due, SnapshotData& snapshot, State& sta
     findEnding(state, set, ending);
     applyWrites(state, set, {}, nullptr);
     endChannels(state, ending);
+}
+
+// Gives the state away.
+void give(State& state, std::size_t bytes_expected, SnapshotData& snapshot, const ValuesOut& out) {
+    snapshot.values_as_cbor = valuesOf(state, bytes_expected);
+    if (out.present != nullptr) *out.present = state.present();
+    const detail::Schema& schema = state.schema();
+    if (out.type == schema.state().type) schema.state().move(out.object, state.object());
 }
 
 SnapshotData read(const Core& root, const Core& core, BaseCheckpointSaver& saver, const Config& config,
@@ -135,10 +144,24 @@ SnapshotData read(const Core& root, const Core& core, BaseCheckpointSaver& saver
         if (subgraphs) addCalls(saver, config, due, snapshot);
         if (latest) applyFinished(due, snapshot, state);
     }
-    // What it was read from is gone by now, so that there are never three of everything.
-    snapshot.values_as_cbor = valuesOf(state, bytes_expected);
-    if (out.present != nullptr) *out.present = state.present();
-    if (out.type == core.schema().state().type) core.schema().state().move(out.object, state.object());
+    give(state, bytes_expected, snapshot, out);  // what it was read from is gone: there are never three of everything
+    return snapshot;
+}
+
+// Of a thread that stays in memory, at whose newest checkpoint nothing is due. None: it has to be read.
+std::optional<SnapshotData> readWarm(const Core& core, BaseCheckpointSaver& saver, const Config& config,
+                                     const ValuesOut& out) {
+    WarmCache* const cache = core.warmThreads();
+    if (cache == nullptr || config.checkpoint_id || !config.checkpoint_ns.empty()) return {};
+    const auto kept = cache->read(config.thread_id.view());
+    if (kept == nullptr) return {};
+    const auto& warm = static_cast<const WarmThread&>(*kept);
+    const auto head = findWarmHead(saver, core, config.thread_id.view(), warm);
+    if (!head) return {};
+    State state(warm.state);
+    const LogName log{config.thread_id.view(), {}};
+    SnapshotData snapshot = describe(log, head->commit, dueTasks(core.topology(), head->commit, {}, true), true, {});
+    give(state, warm.account.state_bytes, snapshot, out);
     return snapshot;
 }
 
@@ -165,6 +188,7 @@ SnapshotData readState(const Core& core, const Config& config, bool subgraphs, c
             return engine::readCalled(saver, config, engine::find(saver, config), subgraphs, values,
                                       core.schema().state().type);
         }
+        if (auto warm = engine::readWarm(core, saver, config, values)) return *std::move(warm);
         return engine::read(core, engine::resolveNamespace(core, config.checkpoint_ns), saver, config,
                             engine::find(saver, config), subgraphs, values);
     } catch (Error& error) {

@@ -117,8 +117,7 @@ bool Run::beginWith(RunInput& input) {
         return false;
     }
     if (!start_->from) {
-        throw EmptyInputError(
-            "there is nothing to go on with: the thread has no checkpoint yet; give the run an input");
+        throw EmptyInputError("there is nothing to resume: the thread has no checkpoint yet; give the run an input");
     }
     return true;
 }

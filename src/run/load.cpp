@@ -21,7 +21,7 @@ void Run::planTravels(const RunInput& input) {
     if (input.kind != RunInput::Kind::resume) {
         throw InvalidArgumentError(
             "a run that begins inside the subgraph '" + config.checkpoint_ns +
-                "' goes on from there: give it RESUME, and input, answers and Commands to the thread itself",
+                "' continues from there: give it RESUME, and input, answers and Commands to the thread itself",
             context);
     }
     env_.shared.stops = planTravel(core(), *env_.shared.saver, config);

@@ -79,7 +79,7 @@ void Run::throwAtLimit() {
     const std::string& next = env_.nodeOf(*env_.superstep->tasks().front()).name;
     throw GraphRecursionError(
         "the run took " + std::to_string(env_.supersteps.limit) + " supersteps and is not done; node '" + next +
-            "' is next. Raise recursion_limit, or find what goes round in circles; the thread can go on with RESUME",
+            "' is next. Raise recursion_limit, or find the cycle that does not end; RESUME continues the thread",
         {.node = next, .step = env_.place.step});
 }
 

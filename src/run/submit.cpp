@@ -15,10 +15,11 @@ using detail::RunInput;
 RunConfig quietly(const detail::Core& core, const RunInput& input, const RunConfig& config) {
     if (saverOf(core) == nullptr)
         throw MissingCheckpointerError(
-            "submit stores what a later run goes on with, and the graph was compiled without a checkpointer");
+            "submit stores what a later run continues with, and the graph was compiled without a checkpointer");
     if (input.kind == RunInput::Kind::command && config.checkpoint_id) {
         throw InvalidArgumentError(
-            "a Command cannot be submitted to a checkpoint_id, as RESUME goes on from the thread's newest checkpoint; "
+            "a Command cannot be submitted to a checkpoint_id, as RESUME continues from the thread's newest "
+            "checkpoint; "
             "fork that checkpoint first (stategraph/fork.hpp), then submit the Command to the thread",
             {.checkpoint_id = config.checkpoint_id.toString()});
     }

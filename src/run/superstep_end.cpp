@@ -123,11 +123,10 @@ bool Run::endUnfinished() {
     if (left.failed != nullptr) throwFailure(*left.failed, std::move(left.interrupts));
     if (left.lost != nullptr) {
         const std::string& node = env_.nodeOf(*left.lost).name;
-        throw CancelledError(
-            "node '" + node +
-                "' has not come to an end, and nobody runs it any more. Its superstep is not committed; "
-                "what is finished of it is kept, and RESUME runs the rest",
-            {.node = node, .step = env_.place.step});
+        throw CancelledError("node '" + node +
+                                 "' has not ended, and nothing runs it any more. Its superstep is not committed; its "
+                                 "finished tasks are kept, and RESUME runs the others",
+                             {.node = node, .step = env_.place.step});
     }
     if (left.is_stopped) {
         const Status status =

@@ -1,8 +1,7 @@
 #include <stategraph/error.hpp>
 
+#include "src/commit/warm_thread.hpp"
 #include "src/run/run.hpp"
-#include "src/run/warm_thread.hpp"
-#include "src/value/next_id.hpp"
 
 // A run that begins with the state that the one before it left in memory, and what it leaves for the next one.
 namespace stategraph::engine {
@@ -11,15 +10,6 @@ namespace {
 bool isIdle(const Schedule& schedule) noexcept {
     return schedule.activeEdges().empty() && schedule.activeJoins().empty() && schedule.sends.empty() &&
            schedule.visits().empty() && !schedule.has_input;
-}
-
-// The newest commit of a thread that is older than this one; none: of all.
-std::optional<ListedCheckpoint> newestBefore(BaseCheckpointSaver& saver, std::string_view thread_id,
-                                             CheckpointId before) {
-    auto rows = saver.list(
-        {.thread_id = std::string(thread_id), .checkpoint_ns = "", .before = before, .limit = 1, .with_writes = true});
-    if (rows.empty()) return {};
-    return std::move(rows.front());
 }
 
 }  // namespace
@@ -41,28 +31,19 @@ bool Run::loadWarm() {
 }
 
 bool Run::beginWarm(WarmThread& warm) {
-    BaseCheckpointSaver& saver = *env_.shared.saver;
-    std::optional<ListedCheckpoint> head = newestBefore(saver, env_.place.thread_id, {});
-    if (!head || head->id != warm.id || !head->writes.empty() || !head->bytes.starts_with(warm.checksum)) return false;
-    if (warm.account.base != warm.id) {
-        // A prune may have dropped commits that the thread was read from, and written another one whole. It drops the
-        // base before those after it, unless the base has a question.
-        const auto base = newestBefore(saver, env_.place.thread_id, detail::nextId(warm.account.base));
-        if (!base || base->id != warm.account.base || !base->writes.empty()) return false;
-    }
-    checkpoint::Folded& from = start_->from.emplace();
-    from.tuple.id = from.tuple.head = warm.id;
-    from.tuple.commits.push_back({warm.id, std::move(head->bytes)});
-    from.commit =
-        checkpoint::readCommit({env_.place.thread_id, env_.place.ns, warm.id}, from.tuple.commits.front().bytes, true);
-    from.commit.base = warm.account.base;
+    auto head = findWarmHead(*env_.shared.saver, core(), env_.place.thread_id, warm);
+    if (!head) return false;
+    checkpoint::Folded& from = start_->from.emplace(std::move(*head));
     from.ran = {warm.ran, warm.ran_node};
-    from.graph = core().topology().fingerprint;
-    from.schema = core().schema().fingerprint();
     restoreSchedule(topology(), core().schema(), from, env_.schedule);
     from.ran = {};  // it is of what goes now
-    env_.state.values.take(warm.state);
-    env_.log.open(from.commit, std::move(warm.account));
+    if (warm.isRead()) {
+        env_.state.values.assign(warm.state);
+        env_.log.open(from.commit, LogWriter::Account(warm.account));
+    } else {
+        env_.state.values.take(warm.state);
+        env_.log.open(from.commit, std::move(warm.account));
+    }
     return true;
 }
 

@@ -155,7 +155,12 @@ std::size_t encodeWrite(const ChannelSpec& channel, const Op& op, Encoder& out) 
     const std::size_t start = out.out().size();
     if (op.kind == WriteKind::clear) return start;
     const std::uint32_t before = out.shallowBytes();
-    encodeWriteValue(op, out);
+    try {
+        encodeWriteValue(op, out);
+    } catch (const WrongTypeError& error) {
+        throw InvalidUpdateError("the value for channel '" + channel.name + "' cannot be stored: " + error.message(),
+                                 {.channel = channel.name});
+    }
     const std::uint32_t shallow = out.shallowBytes() > before ? out.shallowBytes() - before : 0;
     if (isTooDeep(std::string_view(out.out()).substr(start), 0, shallow)) failTooDeep(channel);
     return start;

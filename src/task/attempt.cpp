@@ -16,10 +16,9 @@ namespace stategraph::engine {
 namespace {
 
 [[noreturn]] void refuse(const Attempt::Info& info) {
-    throw CancelledError(
-        "node '" + info.node +
-            "' was given up: its run was stopped, or its time was up. Nothing that it does any more is kept",
-        {.thread_id = info.thread_id, .node = info.node, .step = info.step});
+    throw CancelledError("node '" + info.node +
+                             "' was abandoned: its run was stopped, or its time was up. Its late results are discarded",
+                         {.thread_id = info.thread_id, .node = info.node, .step = info.step});
 }
 
 }  // namespace
@@ -79,7 +78,7 @@ Attempt::End Attempt::run() {
         if (servesExecutor()) {
             throw std::system_error(
                 std::make_error_code(std::errc::resource_unavailable_try_again),
-                "the node can be given up, so it is called on a thread of its own, and none can be had");
+                "the node can be abandoned, so it is called on a thread of its own, and no thread could be started");
         }
         attemptThreads().submit(call, self.get());
     }

@@ -332,7 +332,7 @@ double Decoder::real() {
     fail("a number", type);
 }
 
-std::string_view Decoder::text() {
+std::string_view Decoder::longText() {
     const Type type = typeOf(rest_);
     if (type != Type::text && type != Type::bytes) fail("text", type);
     return takeString(rest_, type);
@@ -351,6 +351,8 @@ std::size_t Decoder::map() {
 }
 
 void Decoder::skip() {
+    if (const Type single = typeOf(rest_); single != Type::array && single != Type::map && single != Type::end)
+        return takeItem(rest_, single);
     // Not recursive: hostile bytes do not choose how much stack is used.
     std::array<std::size_t, depth_max> pending;  // items still to pass over, at each level of nesting
     std::size_t level = 0;

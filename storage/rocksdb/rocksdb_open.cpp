@@ -69,7 +69,7 @@ void checkFolder(const DatabaseSettings& settings, const DatabaseErrors& errors)
         errors.refuseOpening("this process has it open already; share that object instead of making a second one");
     }
     if (status.IsIOError() && text.find("While lock file") != std::string::npos) {
-        errors.refuseOpening("another process has it open (" + text + "); end it, or open both read_only");
+        errors.refuseOpening("another process has it open (" + text + "); end it, or open this one read_only");
     }
     // A MANIFEST that CURRENT names and that is gone is damage, too, but RocksDB calls it an IO error.
     if (status.IsPathNotFound() || status.IsNotFound() || text.find("No such file") != std::string::npos) {

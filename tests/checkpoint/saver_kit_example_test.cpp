@@ -22,6 +22,7 @@ namespace {
 
 class MapSaver final : public sg::BaseCheckpointSaver {
 public:
+    // [begin put]
     void put(const sg::PutRequest& request) override {
         sg::checkpoint::checkPut(request);
         const std::lock_guard lock(mutex_);
@@ -45,7 +46,9 @@ public:
         for (const auto& row : request.commits) target.commits.emplace(row.id, row.bytes);
         for (const auto& row : request.writes) target.writes[{row.checkpoint_id, std::string(row.path)}] = row.bytes;
     }
+    // [end put]
 
+    // [begin get]
     std::optional<sg::CheckpointTuple> getTuple(const sg::TupleQuery& query) override {
         const std::lock_guard lock(mutex_);
         const Log* const log = find(query.log);
@@ -68,6 +71,7 @@ public:
         if (behind != commits.end()) tuple.next = sg::StoredCommit{behind->first, behind->second};
         return tuple;
     }
+    // [end get]
 
     std::vector<sg::ListedCheckpoint> list(const sg::ListQuery& query) override {
         const std::lock_guard lock(mutex_);
@@ -204,6 +208,7 @@ private:
     std::map<std::string, Logs> threads_;
 };
 
+// [begin contract]
 struct MapFactory {
     std::unique_ptr<sg::BaseCheckpointSaver> make() { return std::make_unique<MapSaver>(); }
 };
@@ -211,3 +216,4 @@ struct MapFactory {
 }  // namespace
 
 STATEGRAPH_SAVER_CONTRACT(MapFactory);
+// [end contract]

@@ -1,5 +1,8 @@
 #include <stategraph/postgres_saver.hpp>
 
+#include "counts_twice.hpp"
+
+// With the settings of a connection it runs a graph there; without, it shows that the library links.
 int main(int argc, char** argv) {
-    if (argc > 1) stategraph::PostgresSaver saver(argv[1]);
+    return argc > 1 ? countsTwice(std::make_shared<stategraph::PostgresSaver>(argv[1])) : 0;
 }

@@ -1,5 +1,5 @@
 #include <stategraph/rocksdb_saver.hpp>
 
-int main(int argc, char** argv) {
-    if (argc > 1) stategraph::RocksDBSaver saver(argv[1]);
-}
+#include "counts_twice.hpp"
+
+int main() { return countsTwice(std::make_shared<stategraph::RocksDBSaver>("consumer.rocksdb")); }

@@ -1,5 +1,5 @@
 #include <stategraph/sqlite_saver.hpp>
 
-int main(int argc, char** argv) {
-    if (argc > 1) stategraph::SqliteSaver saver(argv[1]);
-}
+#include "counts_twice.hpp"
+
+int main() { return countsTwice(std::make_shared<stategraph::SqliteSaver>("consumer.sqlite")); }

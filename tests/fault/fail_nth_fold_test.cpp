@@ -7,6 +7,7 @@
 
 #include <stategraph/codec_std.hpp>
 #include <stategraph/json.hpp>
+#include <stategraph/shared_list.hpp>
 #include <stategraph/stategraph.hpp>
 
 #include "tests/support/failing_new.hpp"
@@ -17,16 +18,16 @@ namespace sg = stategraph;
 
 namespace {
 
-using Strings = std::vector<std::string>;
 const std::string word = "a text that does not fit into the string itself";
 
+template <template <class...> class List>
 struct Folds {
-    Strings list = {};
-    Strings now = {};
+    List<std::string> list = {};
+    List<std::string> now = {};
     std::map<std::string, std::string> table = {};
     std::string longest = {};
     std::string last = {};
-    std::vector<sg::Message> messages = {};
+    List<sg::Message> messages = {};
     static constexpr auto channels() {
         return sg::channels(sg::channel("list", &Folds::list, sg::append), sg::channel("now", &Folds::now, sg::topic),
                             sg::channel("table", &Folds::table, sg::merge),
@@ -35,9 +36,10 @@ struct Folds {
     }
 };
 
+template <class Folds>
 sg::Update<Folds> writes(const std::string& text) {
     return {sg::add(&Folds::list, text + word),
-            sg::add(&Folds::list, Strings{word, text}),
+            sg::add(&Folds::list, {word, text}),
             sg::add(&Folds::now, text + word),
             sg::add(&Folds::now, word),
             sg::merge(&Folds::table, {{"known " + word, text + word}, {text + word, "new"}}),
@@ -48,9 +50,10 @@ sg::Update<Folds> writes(const std::string& text) {
             sg::add(&Folds::messages, sg::Message{.role = "ai", .content = word, .id = text})};
 }
 
+template <class Folds>
 sg::CompiledGraph<Folds> typedGraph(const std::shared_ptr<sg::BaseCheckpointSaver>& saver) {
     sg::StateGraph<Folds> graph;
-    graph.addNode("w", [](const Folds&) { return writes("node"); });
+    graph.addNode("w", [](const Folds&) { return writes<Folds>("node"); });
     graph.addEdge(sg::START, "w");
     return graph.compile({.checkpointer = saver});
 }
@@ -133,7 +136,8 @@ TEST_CASE("without memory for all of a superstep's writes none is in the state")
         MESSAGE("left out: the sanitizer has its own operator new");
         return;
     }
-    failEach(typedGraph, writes);
+    failEach(typedGraph<Folds<std::vector>>, writes<Folds<std::vector>>);
+    failEach(typedGraph<Folds<sg::SharedList>>, writes<Folds<sg::SharedList>>);
 }
 
 TEST_CASE("without memory for all of a superstep's writes none is in a state of JSON") {

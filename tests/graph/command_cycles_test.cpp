@@ -72,7 +72,7 @@ TEST_CASE("one node of a circle that may end is enough; one whose own edge leads
         .addEdge("b", "a")
         .addEdge("a", "b")
         .addEdge(sg::START, "a");
-    CHECK(faultsOf(none).find("lead in a circle") != std::string::npos);
+    CHECK(faultsOf(none).find("form a cycle") != std::string::npos);
     Graph updates;
     updates.addNode("a", appends("a"), {.ends = {"a"}}).addEdge(sg::START, "a");
     CHECK(faultsOf(updates).find("leads to itself") != std::string::npos);

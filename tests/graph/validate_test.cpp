@@ -248,9 +248,9 @@ TEST_CASE("a circle without exit is a fault that names its nodes") {
     const std::string advice =
         "; add an edge or a conditional edge that leaves it; if a Command leaves it, declare that with .ends";
     const Faults expected = {
-        "nodes 'a', 'b' lead in a circle and can never reach an end" + advice,
+        "nodes 'a', 'b' form a cycle and can never reach an end" + advice,
         "node 'self' leads to itself and can never reach an end" + advice,
-        "node 'in' can never reach an end: all that follows it leads in a circle" + advice,
+        "node 'in' can never reach an end: everything after it is a cycle" + advice,
     };
     CHECK(faultsOf(spec) == expected);
 

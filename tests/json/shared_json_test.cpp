@@ -255,6 +255,33 @@ TEST_CASE("what is nested too deep is refused, shared or not") {
     CHECK_THROWS_AS(app.invoke({sg::write("one", 1)}, {.thread_id = "t"}), sg::InvalidUpdateError);
 }
 
+TEST_CASE("lists in lists are nested more deeply than the stack has room for, and refused where they are read whole") {
+    const auto nested = [](int levels) {
+        SharedJson value(word);
+        for (int i = 0; i < levels; ++i) value = SharedJson::list({value, SharedJson(i)});
+        return value;
+    };
+    const SharedJson deep = nested(1'000'000);
+    CHECK(deep.size() == 2);
+    CHECK(deep.at(0).at(1) == SharedJson(999'998));
+    CHECK_THROWS_AS(sg::Value{deep}, sg::WrongTypeError);
+    CHECK_THROWS_AS(deep.get(), sg::WrongTypeError);
+    CHECK_THROWS_AS(deep.toValue(), sg::WrongTypeError);
+    CHECK_THROWS_AS((void)(deep == nested(1'000'000)), sg::WrongTypeError);
+    CHECK(deep == SharedJson(deep));
+
+    // Each list ends with its last owner, whether the inner or the outer one is held longer.
+    SharedJson outer = nested(300'000);
+    SharedJson inner = outer;
+    for (int i = 0; i < 150'000; ++i) inner = inner.at(0);
+    outer = SharedJson();
+    CHECK(inner.at(1) == SharedJson(149'999));
+    sg::StateGraph<JsonState> graph(schema());
+    graph.addNode("n", [&](const JsonState&) { return Update{sg::write("list", inner)}; }).addEdge(sg::START, "n");
+    const auto app = graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
+    CHECK_THROWS_AS(app.invoke({sg::write("one", 1)}, {.thread_id = "t"}), sg::InvalidUpdateError);
+}
+
 TEST_CASE("the writes of tasks beside each other are judged by how deep they are with their shared parts") {
     // Kept parts of up to 64 levels are not looked at again.
     json::value deep = word;

@@ -194,7 +194,7 @@ TEST_CASE("a stop, a drain and the limits of a node reach the graph that it call
                                            [](sg::Runtime& rt) { rt.waitFor(std::chrono::milliseconds(10'000)); });
                 const App app = caller(inner, {"a"}, awaited,
                                        {.retry = {.max_attempts = 2, .initial_interval = {}, .jitter = false},
-                                        .timeout = std::chrono::milliseconds(100)})
+                                        .timeout = std::chrono::milliseconds(1000)})
                                     .compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
                 const auto done = driver.run(app, Update{}, {.thread_id = "1"});
                 REQUIRE(done.what() == "");

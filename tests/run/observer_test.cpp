@@ -236,7 +236,7 @@ TEST_CASE("a run that is refused at its beginning is told as failed") {
     CHECK_THROWS_AS(app.invoke(sg::RESUME, {.thread_id = "t", .observer = &notes}), sg::EmptyInputError);
     const Strings told = notes.take();
     REQUIRE(told.size() == 2);
-    CHECK(told[1].starts_with("run failed after 0: there is nothing to go on with"));
+    CHECK(told[1].starts_with("run failed after 0: there is nothing to resume"));
 }
 
 TEST_CASE("an observer that throws does no harm, and is counted") {

@@ -1,9 +1,11 @@
+#include <atomic>
 #include <cstdlib>
 #include <map>
 #include <memory>
 #include <random>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -169,7 +171,10 @@ struct World {
     std::string stored() {
         std::string text = golden::rowsOf(*saver);
         if (was_pruned) text = withoutBases(text);
-        for (const char* thread : {"t", "u"}) text += sg::toJson(app.getState({.thread_id = thread}).values) + '\n';
+        for (const char* thread : {"t", "u"}) {
+            const auto state = app.getState({.thread_id = thread});
+            text += sg::toJson(state) + '\n' + sg::toJson(state.values) + '\n';
+        }
         return text;
     }
 };
@@ -238,6 +243,53 @@ TEST_CASE("a thread that stays in memory is not read, and its runs count as hits
         CHECK(after.threads == before.threads + 1);
         CHECK(after.bytes > before.bytes);
     }
+}
+
+TEST_CASE("getState of a thread that stays in memory does not read it, and the next run still begins from memory") {
+    const auto saver = std::make_shared<RecordingSaver>();
+    const App app = compiled(saver, std::make_shared<CountedIds>(), roomy);
+    app.invoke(say("one"), {.thread_id = "t"});
+    const std::size_t reads = saver->reads();
+    const auto state = app.getState({.thread_id = "t"});
+    CHECK(saver->reads() == reads);
+    CHECK(sg::toJson(state) ==
+          sg::toJson(compiled(saver, std::make_shared<CountedIds>(), {}).getState({.thread_id = "t"})));
+    CHECK(state.values.untracked == 3);
+    app.invoke(say("two"), {.thread_id = "t"});
+    CHECK(app.warmThreadStats().hits == 1);
+    CHECK(state.values.messages.size() == 2);
+
+    // Another program writes: what is in memory is old.
+    compiled(saver, std::make_shared<CountedIds>(), {}).invoke(say("other"), {.thread_id = "t"});
+    const auto other = compiled(saver, std::make_shared<CountedIds>(), {}).getState({.thread_id = "t"});
+    CHECK(other.values.messages.size() > state.values.messages.size() + 2);
+    CHECK(sg::toJson(app.getState({.thread_id = "t"})) == sg::toJson(other));
+}
+
+TEST_CASE("a thread is read by several threads while it runs from memory") {
+    const App app = compiled(std::make_shared<sg::MemorySaver>(), std::make_shared<CountedIds>(), roomy);
+    const auto runOnce = [&] {
+        if (app.invoke(say("one"), {.thread_id = "t"}).status != sg::Status::done) {
+            app.invoke(sg::resume("more"), {.thread_id = "t"});
+        }
+    };
+    runOnce();
+    std::atomic<bool> ended = false;
+    std::vector<std::thread> readers;
+    for (int i = 0; i < 2; ++i) {
+        readers.emplace_back([&] {
+            std::size_t seen = 0;
+            while (!ended) {
+                const std::size_t size = app.getState({.thread_id = "t"}).values.list.size();
+                CHECK(size >= seen);
+                seen = size;
+            }
+        });
+    }
+    for (int i = 0; i < 200; ++i) runOnce();
+    ended = true;
+    for (auto& reader : readers) reader.join();
+    CHECK(app.warmThreadStats().hits > 0);
 }
 
 TEST_CASE("threads that no run has used go, by size and by age") {

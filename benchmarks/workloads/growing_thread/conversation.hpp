@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include <stategraph/shared_list.hpp>
 #include <stategraph/stategraph.hpp>
 
 #include "benchmarks/support/figures.hpp"
@@ -9,14 +10,17 @@
 namespace bench {
 
 /// A thread that gets one message of 200 bytes a superstep or a run.
-struct Conversation {
-    std::vector<std::string> messages = {};
+template <class Messages>
+struct ConversationOf {
+    Messages messages = {};
     int n = 0;
     static constexpr auto channels() {
-        return stategraph::channels(stategraph::channel("messages", &Conversation::messages, stategraph::append),
-                                    stategraph::channel("n", &Conversation::n));
+        return stategraph::channels(stategraph::channel("messages", &ConversationOf::messages, stategraph::append),
+                                    stategraph::channel("n", &ConversationOf::n));
     }
 };
+using Conversation = ConversationOf<std::vector<std::string>>;
+using SharedConversation = ConversationOf<stategraph::SharedList<std::string>>;
 
 constexpr std::size_t message_bytes = 200;
 

@@ -65,8 +65,10 @@ void oneRun(benchmark::State& state, Store store, std::size_t size) {
     }
 }
 
-/// `size` runs of one superstep on one thread, each with a new message: each loads the thread and goes on with it.
-void oneMessageARun(benchmark::State& state, Store store, std::size_t size) {
+/// `size` runs of one superstep on one thread, each with a new message: each loads the thread and goes on with it, or
+/// begins with what stays in memory.
+template <class Conversation>
+void oneMessageARun(benchmark::State& state, Store store, std::size_t size, sg::WarmThreads warm = {}) {
     const auto& texts = messages(size);
     std::vector<Clock::time_point> calls;
     sg::StateGraph<Conversation> graph;
@@ -78,7 +80,7 @@ void oneMessageARun(benchmark::State& state, Store store, std::size_t size) {
     for (auto _ : state) {
         calls.clear();
         const FreshSaver fresh(store);
-        const auto app = graph.compile({.checkpointer = fresh.saver});
+        const auto app = graph.compile({.checkpointer = fresh.saver, .warm_threads = warm});
         const auto begin = Clock::now();
         for (std::size_t i = 0; i < size; ++i) {
             calls.push_back(Clock::now());
@@ -141,9 +143,12 @@ void registerCases() {
             // A run reads the thread, so that the sum grows with the square.
             if (size > 10'000) continue;
             auto* added = add(std::string("growing_thread/one_a_run_") + toString(store), size,
-                              [=](benchmark::State& state) { oneMessageARun(state, store, size); });
+                              [=](benchmark::State& state) { oneMessageARun<Conversation>(state, store, size); });
             once(added);
             if (size == 10'000) added->Repetitions(1);  // half a minute
+            const sg::WarmThreads warm{.bytes_max = std::size_t{64} << 20U};
+            once(add(std::string("growing_thread/one_a_run_warm_") + toString(store), size,
+                     [=](benchmark::State& state) { oneMessageARun<SharedConversation>(state, store, size, warm); }));
         }
     }
 }

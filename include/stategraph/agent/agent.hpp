@@ -18,7 +18,7 @@
 // conversation is a thread of it.
 namespace stategraph::agent {
 
-/// Whether to end the turn instead of calling the model again: none to go on, or why it ends. Asked after each round
+/// Whether to end the turn instead of calling the model again: none to continue, or why it ends. Asked after each round
 /// of tools, on the thread of the run; several runs may ask at once.
 using StopCondition = std::function<std::optional<std::string>(const State& state)>;
 /// Ends after so many calls of the model, with "max-steps".
@@ -32,7 +32,7 @@ StopCondition tokensAre(std::int64_t tokens);
 struct StepPlan {
     std::shared_ptr<const model::Model> model;
     std::string instructions;
-    /// Names of the tools that the model is told of.
+    /// Names of the tools that the model receives.
     std::vector<std::string> tools;
     model::ToolChoice tool_choice = model::ToolChoice::automatic;
     model::Settings settings;
@@ -44,7 +44,7 @@ using PrepareStep = std::function<void(const State& state, StepPlan& plan)>;
 /// The answer is to be of a type.
 struct Output {
     model::OutputFormat format;
-    /// The answer's text as it is stored. Throws what is wrong with it, which the model is told.
+    /// The answer's text as it is stored. Throws what is wrong with it, which the model receives.
     std::function<Value(std::string_view text)> read;
 };
 namespace detail {
@@ -73,13 +73,13 @@ struct Options {
     AtLimit at_limit = AtLimit::stop;
     PrepareStep prepare_step = {};
     std::optional<Output> output = {};
-    /// Which calls somebody must approve, beside what each tool says. Called with the tool's name and the arguments;
-    /// what throws says yes.
+    /// Which calls somebody must approve, in addition to what each tool says. Called with the tool's name and the
+    /// arguments; what throws says yes.
     std::function<bool(std::string_view tool, const Value& arguments)> approval = {};
     model::Settings settings = {};
     /// How many calls of blocking tools may be under way at once in a turn, and how many of coroutines.
     int tool_concurrency = 10;
-    /// For a call of the model, and for a call of a tool: then it is given up. Limits cost a thread for each call that
+    /// For a call of the model, and for a call of a tool: then it is abandoned. Limits cost a thread for each call that
     /// is under way.
     std::optional<std::chrono::milliseconds> model_timeout = {};
     std::optional<std::chrono::milliseconds> tool_timeout = {};
@@ -105,7 +105,7 @@ struct WaitingThread {
     std::vector<OpenCall> calls;
 };
 struct WaitingQuery {
-    /// Only threads behind this one in the order of listings.
+    /// Only threads after this one in the order of listings.
     std::optional<std::string> after_thread_id = {};
     /// At most so many threads; at least 1.
     std::size_t limit = 100;

@@ -22,7 +22,7 @@
 // Tools: functions that a model may ask for.
 namespace stategraph::agent {
 
-/// What a tool has beside its arguments. Valid during its call.
+/// What a tool has besides its arguments. Valid during its call.
 class ToolContext {
 public:
     ToolContext(Runtime& runtime, const model::ToolCall& call) noexcept : runtime_(runtime), call_(call) {}
@@ -32,7 +32,7 @@ public:
     /// Of the node that calls the tool. A tool may ask (`sg::interrupt`), sleep and call graphs, as any node.
     Runtime& runtime() const noexcept { return runtime_; }
     const model::ToolCall& call() const noexcept { return call_; }
-    /// Tells those who read the stream's mode `custom` how far the call is: {"call_id", "tool", "progress"}.
+    /// Reports to readers of the stream's mode `custom` how far the call is: {"call_id", "tool", "progress"}.
     void write(const Value& progress) const;
 
 private:
@@ -67,11 +67,11 @@ private:
 };
 
 /// What the arguments of a call become before anybody is asked and the tool is called: checked, and with what is
-/// missing filled in. It throws what is wrong with them, which the model is told. Called from several threads at once.
+/// missing filled in. It throws what is wrong with them, which the model receives. Called from several threads at once.
 using ArgumentCheck = std::function<Value(Value arguments)>;
 
 struct ToolOptions {
-    /// What the model is told about it.
+    /// What the model receives about it.
     std::string description = {};
     ApprovalRule approval = {};
     /// What is done about a call of which only the beginning is known, because the process died: it is made again, or
@@ -102,8 +102,8 @@ struct Tool {
     OnDoubt on_doubt = OnDoubt::repeat;
     /// None: the arguments are taken as they are.
     ArgumentCheck check = {};
-    /// One of these, or neither: then the provider executes the tool (ToolDescription::provider), or whoever resumes
-    /// the run does what is asked, and answers with the result.
+    /// One of these, or neither: then the provider executes the tool (ToolDescription::provider), or the caller that
+    /// resumes the run does what is asked, and answers with the result.
     std::function<Value(const Value& arguments, ToolContext& context)> call = {};
     std::function<Task<Value>(const Value& arguments, ToolContext& context)> async_call = {};
     /// Whether its result is stored as soon as it is there, and the function not called again. Off for what does so
@@ -179,7 +179,7 @@ Tool describedTool(std::string name, ToolOptions&& options, std::string paramete
 /// A tool from a function of its arguments, `R f(const Args&)` or `R f(const Args&, ToolContext&)`, or a coroutine
 /// that gives a Task<R>. Its JSON Schema is made from Args' table. What it returns is anything storable, a text for
 /// the model, or nothing. It is called from several threads at once if calls are; a coroutine's function is copied for
-/// each call. What it throws is told to the model.
+/// each call. The model receives what it throws.
 ///
 ///     agent::tool<City>("weather", {.description = "The weather of a city"}, [](const City& city) { return
 /// forecast(city.name); })
@@ -210,7 +210,7 @@ Tool tool(std::string name, ToolOptions options, F f) {
     return made;
 }
 
-/// A tool that this program does not execute: a call pauses the run, and whoever resumes it gives the result
+/// A tool that this program does not execute: a call pauses the run, and the caller that resumes it gives the result
 /// (Agent::give).
 template <class Args>
 Tool clientTool(std::string name, ToolOptions options = {}) {

@@ -114,7 +114,7 @@ private:
     detail::Mutex* posting_;
 };
 
-/// An executor of Asio's as a place where coroutines go on. It must stay where it is as long as they.
+/// An executor of Asio's as a place where coroutines resume. It must stay where it is as long as they.
 class AsioPlace {
 public:
     explicit AsioPlace(boost::asio::any_io_executor executor)
@@ -289,8 +289,8 @@ private:
         is_on_asio_ = own != nullptr;
         return is_on_asio_ ? *own : boost::asio::any_io_executor(boost::asio::system_executor());
     }
-    // What it gives is to be resumed here: a node that was given up, which nobody else touches any more, rather than on
-    // another thread.
+    // What it gives is to be resumed here: a node that was abandoned, which nothing else touches any more, rather than
+    // on another thread.
     std::coroutine_handle<> end(std::exception_ptr error, T value) {
         error_ = std::move(error);
         if (!error_) value_.emplace(std::move(value));
@@ -298,7 +298,7 @@ private:
         wakeup_.wake();
         return nullptr;
     }
-    // With the execution context goes the run, and this; not if it was given up by the run, which is over.
+    // With the execution context goes the run, and this; not if it was abandoned by the run, which is over.
     void lose() noexcept {
         if (!is_on_asio_ || AsioPlace::executorOf(home_) != nullptr) return;
         error_ = std::make_exception_ptr(boost::system::system_error(boost::asio::error::operation_aborted));

@@ -269,7 +269,7 @@ Task<void> startNode(const void* stored, const void* input, Runtime& runtime, Ta
 }
 
 /// While what it gives is kept, a coroutine that is not the library's uses what belongs to a node: a node that is
-/// awaited, and can be given up, is then given up where it would be destroyed midway. Null for other nodes, which are
+/// awaited, and can be abandoned, is then abandoned where it would be destroyed midway. Null for other nodes, which are
 /// not to be destroyed then.
 std::shared_ptr<void> keepNode(Runtime& runtime);
 

@@ -50,6 +50,19 @@ struct PlainValue {
     }
 };
 
+/// A list whose elements are changed by it alone (SharedList).
+template <class T>
+concept ChangesItems = requires(T& list, typename T::value_type item) { list.set(std::size_t{}, std::move(item)); };
+
+template <class T>
+void replaceItem(T& list, std::size_t at, typename T::value_type item) {
+    if constexpr (ChangesItems<T>) {
+        list.set(at, std::move(item));
+    } else {
+        *std::next(list.begin(), static_cast<std::ptrdiff_t>(at)) = std::move(item);
+    }
+}
+
 template <class T>
 struct PlainList {
     using List = T;
@@ -63,6 +76,8 @@ struct PlainList {
         for (Op* op : ops) {
             if (op->is_item) {
                 items.push_back(std::move(op->as<typename T::value_type>()));
+            } else if constexpr (ChangesItems<T>) {
+                items.append(std::move(op->as<T>()));
             } else {
                 T& more = op->as<T>();
                 items.insert(items.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
@@ -183,7 +198,7 @@ struct AppendFold {
                 if (at == items.size()) {
                     items.push_back(std::move(item));
                 } else {
-                    *std::next(items.begin(), static_cast<std::ptrdiff_t>(at)) = std::move(item);
+                    replaceItem(items, static_cast<std::size_t>(at), std::move(item));
                 }
             } else {
                 failLoad("an edit outside the list");

@@ -24,7 +24,7 @@ struct GraphSpec;
 /// How a graph gets its saver.
 enum class CheckpointerKind : std::uint8_t { none, own, inherit, per_thread };
 
-/// Which of a subgraph's logs a visit goes on with.
+/// Which of a subgraph's logs a visit continues with.
 struct LogKey {
     std::shared_ptr<void> callable;
     void (*call)(const void* callable, const void* state, std::string& key) = nullptr;

@@ -36,7 +36,7 @@ struct RunInput {
 struct RunOutcome {
     Status status = Status::done;
     std::vector<Interrupt> interrupts;
-    /// When the first of the tasks that sleep is to go on, in milliseconds since 1970.
+    /// When the first of the tasks that sleep is to resume, in milliseconds since 1970.
     std::optional<std::int64_t> wake_unix_ms = {};
     /// The newest checkpoint; none without a saver.
     Config config;

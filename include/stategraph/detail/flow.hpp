@@ -67,7 +67,7 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// Reports what becomes of one call to those who asked for StreamMode::calls. Costs a branch where nobody did.
+/// Reports what becomes of one call to readers of StreamMode::calls. Costs a branch without readers.
 class CallReport {
 public:
     CallReport(Runtime& runtime, std::string_view name, std::string_view key);

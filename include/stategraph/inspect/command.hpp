@@ -30,7 +30,7 @@ struct CommandOptions {
 /// How a command ended, as a process says it.
 enum class Exit : int {
     done = 0,
-    /// What was asked for is not there; `diff`: there are differences; `check`: something is damaged.
+    /// The requested thing does not exist; `diff`: there are differences; `check`: something is damaged.
     no = 1,
     /// The arguments are none that it understands; the error says which.
     usage = 2,
@@ -40,7 +40,7 @@ enum class Exit : int {
 
 /// Runs a command, such as {"log", "thread-1", "--graph"}, without the program's name. What it found goes to `out`,
 /// errors go to `error`; it throws nothing but what these streams throw. `{"help"}` lists the commands, which
-/// docs/command_line.md explains. Commands that only read may be called beside a program that writes.
+/// docs/command_line.md explains. Commands that only read may be called while a program writes.
 Exit runCommand(std::span<const std::string> arguments, std::ostream& out, std::ostream& error,
                 const CommandOptions& options = {});
 

@@ -23,7 +23,7 @@ struct ServerOptions {
     /// case: "*token*", "password". With a dot the path from the channel on: "card.number". What such a name stands
     /// for is shown as "•••(37 B)".
     std::vector<std::string> redact = {};
-    /// Who has the address with its key may see everything. Empty: a random one.
+    /// A person with the address and its key may see everything. Empty: a random one.
     std::string key = {};
     /// How the page calls the store.
     std::string store = {};

@@ -17,7 +17,7 @@ struct HttpOptions {
     /// For everything, further attempts and the waits between them included.
     std::chrono::milliseconds total_limit = std::chrono::minutes(15);
     /// How often a request is sent again after an error that may pass (ModelError::isRetryable). Nothing is sent again
-    /// once a delta was told.
+    /// once a delta was reported.
     int max_retries = 2;
     /// The longest wait before a request is sent again. A provider that asks for more (retry-after) is not waited for.
     std::chrono::milliseconds max_retry_wait = std::chrono::seconds(60);

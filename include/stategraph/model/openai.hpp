@@ -23,7 +23,7 @@ struct OpenAiOptions {
 };
 
 /// A model behind `POST base_url/chat/completions`, streamed. Each answer has a connection of its own, which is closed
-/// when the answer is there, when the request is stopped and when its task is destroyed. Deltas are told where the
+/// when the answer is there, when the request is stopped and when its task is destroyed. Deltas are reported where the
 /// awaiting coroutine lives.
 ///
 /// Request::output becomes `response_format` (json_schema); it is strict if the schema is one that OpenAI takes as

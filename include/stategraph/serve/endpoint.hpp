@@ -21,20 +21,20 @@ namespace stategraph::serve {
 /// What a client does to a thread.
 enum class Operation : std::uint8_t {
     start,   // {"input": {channel: value}}; an agent also takes {"text": "…"}
-    resume,  // {"answers": [{"id" or "key", "value"}…]}, {"resume": value} where one question is open, or {} to go on
+    resume,  // {"answers": [{"id" or "key", "value"}…]}, {"resume": value} for one open question, or {} to continue
     // an agent's: {"call_id", "approved", "reason", "arguments"}, or {"call_id", "output", "is_error"} of a client's
     // tool
     decide,
 };
 
 struct EndpointOptions {
-    /// How its events are told, unless the client asks for another one that is here. The first is the default; none:
-    /// ownEvents().
+    /// How its events are reported, unless the client asks for another one that is here. The first is the default;
+    /// none: ownEvents().
     std::vector<Protocol> protocols = {};
-    /// Whether a client that hangs up stops the run that it started. Otherwise the run goes on, and the client can
+    /// Whether a client that hangs up stops the run that it started. Otherwise the run continues, and the client can
     /// come back.
     bool disconnect_cancels = false;
-    /// Whether the response ends when the run waits for an answer. Otherwise it stays open, for the run that goes on.
+    /// Whether the response ends when the run waits for an answer. Otherwise it stays open, for the run that continues.
     bool close_on_suspend = true;
     /// What runs begin with: limits, metadata, context. Thread, hub and control are the server's.
     RunConfig config = {};
@@ -72,7 +72,7 @@ private:
 
 namespace detail {
 
-/// The answers in a client's request. None: it is to go on as it is. Errors: WrongTypeError, InvalidArgumentError.
+/// The answers in a client's request. None: it is to continue as it is. Errors: WrongTypeError, InvalidArgumentError.
 std::optional<Command<>> answersIn(const Value& body);
 /// The member `input`. Errors: InvalidArgumentError.
 Value inputIn(const Value& body);

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-// Requests of your own, answered beside a server's graphs and pages.
+// Requests of your own, answered in addition to a server's graphs and pages.
 namespace stategraph::serve {
 
 /// What a hook is shown of a request. Valid during the call.

@@ -10,7 +10,7 @@
 #include <stategraph/ndjson.hpp>
 #include <stategraph/stream_hub.hpp>
 
-// How the events of a run are told to clients. What a protocol does not tell never leaves the process.
+// How the events of a run are reported to clients. What a protocol does not report never leaves the process.
 namespace stategraph::serve {
 
 /// How a response ends.
@@ -42,7 +42,7 @@ struct Protocol {
     std::map<std::string, std::string> headers = {};
     /// Of server-sent events, the data of the last; empty: none.
     std::string last_data = {};
-    /// Server-sent events, whatever the client says that it takes.
+    /// Server-sent events, even if the client accepts others.
     bool only_sse = false;
     /// JSON Schema of each line that the encoder makes, for clients (serve/wire_types.hpp); empty: anything.
     std::string line_schema = {};
@@ -54,9 +54,9 @@ Protocol ownEvents(StreamModes modes = {StreamMode::updates, StreamMode::message
                    NdjsonOptions options = {});
 
 struct StepEventsOptions {
-    /// The tools whose calls are told, and under which name; no others are.
+    /// The tools whose calls are reported, and under which name; no others are.
     std::map<std::string, std::string> tools = {};
-    /// Whether calls that wait for somebody are told.
+    /// Whether calls that wait for somebody are reported.
     bool approvals = true;
 };
 /// "steps": a few kinds of lines, each with the name of its step, for pages that show several steps as they are

@@ -67,7 +67,7 @@ struct ServerOptions {
 /// An HTTP server.
 ///
 ///   POST /NAME/THREAD/start, /resume, /decide    runs, and answers with the run's events
-///   GET  /NAME/THREAD/events?from=POSITION       the events behind a position, and those of the run that is under
+///   GET  /NAME/THREAD/events?from=POSITION       the events after a position, and those of the run that is under
 /// way; also by Last-Event-ID
 ///   POST /NAME/THREAD/cancel                     stops the run that is under way here, or ends a thread that waits
 ///   GET  /NAME/THREAD/state, /history?limit=N    as JSON

@@ -46,7 +46,7 @@ public:
     virtual const Values& state() const noexcept = 0;
     /// The input of the workflow that the entry is in.
     virtual const Value& init() const noexcept = 0;
-    /// What the callers of the run gave beside its input (RunOptions::context).
+    /// What the callers of the run gave in addition to its input (RunOptions::context).
     virtual const Values& requestContext() const noexcept = 0;
     /// The output of a step of this workflow that has succeeded; else null.
     virtual const Value* output(std::string_view step) const noexcept = 0;
@@ -54,7 +54,7 @@ public:
     virtual std::int64_t iteration() const noexcept = 0;
 };
 
-/// What a step has beside its input. Valid during its call, on the thread of the call.
+/// What a step has besides its input. Valid during its call, on the thread of the call.
 class StepContext : public Scope {
 public:
     /// The step, below the workflows that it is in: "outer.inner.step".

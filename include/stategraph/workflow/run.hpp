@@ -116,7 +116,7 @@ struct RunView {
     std::map<std::string, StepView> steps = {};
     /// The input of the run.
     Value input = {};
-    /// What its callers gave beside it.
+    /// What its callers gave in addition to it.
     Values context = {};
     /// The steps of the outermost workflow that were executed, in order.
     std::vector<std::string> path = {};
@@ -174,7 +174,7 @@ struct RunOptions {
     /// Ends the run from outside.
     std::shared_ptr<RunControl> control = {};
     /// Hands the events of the run's graph to subscribers of its thread (Flow::makeHub, Flow::threadOf): pieces of
-    /// messages that agents in steps tell, questions, and how the run ends. Not owned: it must outlive the run.
+    /// messages that agents in steps report, questions, and how the run ends. Not owned: it must outlive the run.
     StreamHub* hub = nullptr;
 };
 
@@ -187,7 +187,7 @@ struct RunQuery {
     std::optional<std::chrono::system_clock::time_point> changed_before = {};
     /// The run's metadata has all of these.
     Values metadata = {};
-    /// Only runs behind this one in the order of listings; with `limit` a way through all of them in pages.
+    /// Only runs after this one in the order of listings; with `limit` a way through all of them in pages.
     std::string after_run_id = {};
     /// At most this many; at least 1.
     std::optional<std::size_t> limit = {};
@@ -264,7 +264,7 @@ public:
 
     /// The thread that a run is, in the saver and for subscribers.
     ThreadId threadOf(std::string_view run_id) const;
-    /// For RunOptions::hub. In another process than the run's it tells what the log has (SubscribeOptions::poll).
+    /// For RunOptions::hub. In another process than the run's it reports what the log has (SubscribeOptions::poll).
     std::unique_ptr<StreamHub> makeHub() const;
 
     struct Impl;

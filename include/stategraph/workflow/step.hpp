@@ -31,7 +31,7 @@ struct TypedStep {
     const std::string& id() const noexcept { return step.id; }
 };
 
-/// What a typed step has beside its input; as StepContext, with types.
+/// What a typed step has besides its input; as StepContext, with types.
 class Context {
 public:
     explicit Context(StepContext& context) noexcept : context_(context) {}
@@ -62,7 +62,7 @@ public:
         if (found == context_.state().end()) return {};
         return found->second.template as<T>();
     }
-    /// What the callers of the run gave beside its input (RunOptions::context).
+    /// What the callers of the run gave in addition to its input (RunOptions::context).
     template <class T>
     std::optional<T> requestContext(std::string_view key) const {
         const auto found = context_.requestContext().find(std::string(key));
@@ -265,7 +265,7 @@ struct StepOptions {
 /// A step of a closure: `f(const In&)`, or with a `Context&`, a `Suspending<Ask, Answer>&` or, as a node's function has
 /// it, a `Runtime&` after it. In, Ask and Answer must be storable, and Out storable or void (a step that returns
 /// nothing: the next one takes a Value). It may be called from several threads at once. It may be a coroutine, which
-/// returns a sg::Task<Out>: steps beside it in a block or a list run while it waits, and in an awaited run no thread
+/// returns a sg::Task<Out>: steps next to it in a block or a list run while it waits, and in an awaited run no thread
 /// waits for it. Its input and its context live until it ends; what the closure captures does too.
 template <class F>
 auto step(std::string id, F function, StepOptions options = {}) {

@@ -125,7 +125,7 @@ TEST_CASE_TEMPLATE_DEFINE("an index of threads knows which are open, whatever is
     CHECK(saver->countThreads(2)->open() == 2);
     CHECK(saver->countThreads(10)->open() == 3);
 
-    // Who knows another head says nothing of this one.
+    // A writer that knows another head reports nothing about this one.
     CHECK_THROWS_AS(putOutlook(*saver, {"b"}, nthId(7), says_finished), ConcurrentUpdateError);
     CHECK_THROWS_AS(putIndexed(*saver, {"b"}, 3, says_finished), ConcurrentUpdateError);
     CHECK(openNames(*saver, 10) == listed);

@@ -117,7 +117,7 @@ TEST_CASE_TEMPLATE_DEFINE("two writers with equal clocks do not overwrite each o
     putOne(*saver, log, nthId(2), commitOf(2, nthId(2)));
     CHECK_THROWS_AS(putOne(*saver, log, nthId(2), commitOf(1, nthId(2))), ConcurrentUpdateError);
     CHECK_THROWS_AS(putOne(*saver, log, nthId(2), commitOf(3, nthId(2))), ConcurrentUpdateError);
-    // Having read again: an id that is not behind the head's is no id for a commit.
+    // Having read again: an id that is not greater than the head's is no id for a commit.
     CHECK_THROWS_AS(putOne(*saver, log, nthId(3, 2), commitOf(1, nthId(3, 2))), InvalidArgumentError);
     CHECK_THROWS_AS(putOne(*saver, log, nthId(3, 2), commitOf(2, nthId(2))), InvalidArgumentError);
     putOne(*saver, log, nthId(3, 2), commitOf(3, nthId(3, 2)));

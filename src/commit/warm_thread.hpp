@@ -1,8 +1,13 @@
 #pragma once
+#include <optional>
 #include <string>
+#include <string_view>
+
+#include <stategraph/saver.hpp>
 
 #include "checkpoint/fold.hpp"
 #include "src/commit/log_writer.hpp"
+#include "src/graph/core.hpp"
 #include "src/graph/warm_cache.hpp"
 #include "src/superstep/apply.hpp"
 
@@ -25,5 +30,10 @@ struct WarmThread final : KeptThread {
     std::string ran_node;  // as it is stored
     LogWriter::Account account;
 };
+
+/// The thread's newest checkpoint without its channels, if it is the one that the kept state is of. None: the thread is
+/// another by now, or has to be read. Cost: reads one row, or two. Errors: those of the saver.
+std::optional<checkpoint::Folded> findWarmHead(BaseCheckpointSaver& saver, const detail::Core& core,
+                                               std::string_view thread_id, const WarmThread& warm);
 
 }  // namespace stategraph::engine

@@ -35,8 +35,10 @@ using asio::use_awaitable;
 using asio::ip::tcp;
 using namespace std::chrono_literals;
 
+// [begin state]
 struct State {
     std::vector<sg::Message> messages = {};
+    // [end state]
     static constexpr auto channels() { return sg::channels(sg::channel<&State::messages>(sg::addMessages)); }
 };
 
@@ -66,6 +68,7 @@ private:
     int tokens_ = 0;
 };
 
+// [begin graph]
 sg::CompiledGraph<State> makeGraph(Model& model) {
     sg::StateGraph<State> graph;
     graph.addNode("answer", [&model](const State& state, sg::Runtime& runtime) -> asio::awaitable<sg::Update<State>> {
@@ -79,6 +82,7 @@ sg::CompiledGraph<State> makeGraph(Model& model) {
     graph.addEdge(sg::START, "answer").addEdge("answer", sg::END);
     return graph.compile({.checkpointer = std::make_shared<sg::MemorySaver>()});
 }
+// [end graph]
 
 // -------------------------------------------------------------------------------------------------------------- server
 struct Server {
@@ -86,6 +90,7 @@ struct Server {
     std::map<std::string, std::string> log = {};  // how each thread's runs ended
 };
 
+// [begin send]
 // A chunk for each event, and the last one.
 asio::awaitable<void> sendEvents(sg::AsioStream<State, State>& events, tcp::socket& socket) {
     for (;;) {
@@ -98,7 +103,9 @@ asio::awaitable<void> sendEvents(sg::AsioStream<State, State>& events, tcp::sock
     }
     co_await asio::async_write(socket, http::make_chunk_last(), use_awaitable);
 }
+// [end send]
 
+// [begin serve]
 // POST /chat/THREAD with what the user says.
 asio::awaitable<void> serve(Server& server, tcp::socket socket) {
     using namespace asio::experimental::awaitable_operators;
@@ -130,7 +137,9 @@ asio::awaitable<void> serve(Server& server, tcp::socket socket) {
     }
     server.log[thread] += std::string(" ") + toString(events.outcome().status);
 }
+// [end serve]
 
+// [begin accept]
 asio::awaitable<void> accept(Server& server, tcp::acceptor& acceptor) {
     for (;;) {
         auto [error, socket] = co_await acceptor.async_accept(asio::as_tuple(use_awaitable));
@@ -138,6 +147,7 @@ asio::awaitable<void> accept(Server& server, tcp::acceptor& acceptor) {
         asio::co_spawn(acceptor.get_executor(), serve(server, std::move(socket)), asio::detached);
     }
 }
+// [end accept]
 
 // ------------------------------------------------------------------------------------------------------------- clients
 // Prints an event; whether it was a token.
@@ -188,6 +198,7 @@ asio::awaitable<void> clients(tcp::acceptor& acceptor) {
     acceptor.close();
 }
 
+// [begin main]
 int main() {
     asio::io_context io(1);
     Model model;
@@ -202,3 +213,4 @@ int main() {
     std::cout << "ada's thread has " << server.app.getState({.thread_id = "ada"}).values.messages.size()
               << " messages\n";
 }
+// [end main]

@@ -1,0 +1,1 @@
+# What tests/consumer is configured with against packages: nothing that a user would not have.

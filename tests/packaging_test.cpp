@@ -1,0 +1,72 @@
+// packaging/ names options, folders and the version of the project: each must be there.
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+#include <string>
+
+#include <doctest/doctest.h>
+#include <boost/json.hpp>
+
+#include <stategraph/version.hpp>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path inProject(const std::string& path) { return fs::path(STATEGRAPH_TESTS_DIR).parent_path() / path; }
+
+std::string readSource(const std::string& path) {
+    std::ifstream file(inProject(path));
+    REQUIRE(file);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::set<std::string> namesIn(const std::string& text, const std::string& pattern) {
+    const std::regex wanted(pattern);
+    std::set<std::string> names;
+    for (std::sregex_iterator at(text.begin(), text.end(), wanted); at != std::sregex_iterator(); ++at)
+        names.insert((*at)[1].str());
+    return names;
+}
+
+}  // namespace
+
+TEST_CASE("packages name options that the build has") {
+    std::set<std::string> known;
+    for (const auto& name : namesIn(readSource("CMakeLists.txt"), R"((?:option|set)\((STATEGRAPH_\w+))"))
+        known.insert(name);
+    for (std::string name : namesIn(readSource("cmake/Products.cmake"), R"(stategraph_product\(\s*(\w+))")) {
+        for (char& c : name) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+        known.insert("STATEGRAPH_WITH_" + name);
+    }
+    REQUIRE(known.count("STATEGRAPH_WITH_ROCKSDB") == 1);
+    for (const char* file : {"packaging/debian/rules", "packaging/vcpkg/portfile.cmake"}) {
+        const auto options = namesIn(readSource(file), R"((STATEGRAPH_(?:WITH|BUILD)_\w+))");
+        CHECK(options.size() >= 4);
+        for (const auto& option : options) {
+            CAPTURE(file);
+            CAPTURE(option);
+            CHECK(known.count(option) == 1);
+        }
+    }
+    const std::string recipe = readSource("packaging/conan/conanfile.py");
+    for (std::string name : namesIn(recipe, R"re("((?:BUILD|WITH)_\w+)")re")) {
+        CAPTURE(name);
+        CHECK(known.count("STATEGRAPH_" + name) == 1);
+    }
+    for (const auto& folder : namesIn(recipe, R"re("(\w+)/\*")re")) {
+        CAPTURE(folder);
+        CHECK(fs::is_directory(inProject(folder)));
+    }
+}
+
+TEST_CASE("packages have the version of the library") {
+    const std::string version = std::to_string(STATEGRAPH_VERSION_MAJOR) + "." +
+                                std::to_string(STATEGRAPH_VERSION_MINOR) + "." +
+                                std::to_string(STATEGRAPH_VERSION_PATCH);
+    const auto port = boost::json::parse(readSource("packaging/vcpkg/vcpkg.json"));
+    CHECK(port.at("version").as_string() == version);
+}
