@@ -6,14 +6,14 @@
 
 namespace stategraph::inspect {
 
-/// What a prune of a thread drops and leaves, in checkpoints.
+/// How many checkpoints a prune of a thread drops and keeps, in all its logs.
 struct PruneTrial {
     std::uint64_t dropped = 0;
     std::uint64_t kept = 0;
 };
 
-/// The same prune of a copy in memory: nothing is stored. `request.thread_id` is not read. Errors: those of
-/// exportThread, importThread and prune. Cost: that of reading the thread, all of which is in memory.
+/// Prunes a copy of the thread in memory, and stores nothing. Ignores `request.thread_id`. Errors: those of
+/// exportThread, importThread and prune. Cost: reads the whole thread, and holds it in memory twice.
 PruneTrial tryPrune(BaseCheckpointSaver& saver, const std::string& thread_id, PruneRequest request);
 
 }  // namespace stategraph::inspect

@@ -38,7 +38,13 @@ struct ApiCall {
     }
 };
 
-/// More than this is not exported, or copied in memory, for a page.
+/// A struct as the body of an answer.
+template <class View>
+serve::HandlerAnswer json(const View& view) {
+    return {.body = toJson(view) + "\n"};
+}
+
+/// Larger threads are neither exported nor copied into memory for a page.
 constexpr std::size_t page_thread_bytes_max = std::size_t{256} << 20U;
 
 struct ApiRow {

@@ -25,11 +25,6 @@ std::string versionText() {
 /// More than this is read by pages, not as one value.
 constexpr std::size_t whole_bytes_max = 4'000'000;
 
-template <class View>
-serve::HandlerAnswer json(const View& view) {
-    return {.body = toJson(view) + "\n"};
-}
-
 [[noreturn]] void failMissing(const Config& config) {
     throw NotFound{"thread '" + config.thread_id.toString() + "' has no such checkpoint" +
                    (config.checkpoint_ns.empty() ? "" : " in namespace '" + config.checkpoint_ns + "'")};

@@ -1,14 +1,16 @@
 #include <chrono>
+#include <cstdint>
 #include <optional>
+#include <string>
 
 #include <stategraph/error.hpp>
-#include <stategraph/read_checkpoint.hpp>
 #include <stategraph/stats.hpp>
+#include <stategraph/timeline.hpp>
 
 #include "inspect/http/api_call.hpp"
 #include "inspect/prune_trial.hpp"
 
-// The operations on a whole thread: it is copied, pruned, deleted.
+// The operations on a whole thread: copy, prune, delete.
 namespace stategraph::inspect {
 namespace {
 
@@ -47,11 +49,21 @@ struct DeletedView {
     static constexpr auto fields() { return stategraph::fields(field("deleted", &DeletedView::deleted)); }
 };
 
-std::uint64_t checkpointsOf(const ApiCall& call, std::uint64_t* bytes = nullptr) {
-    const SaverStats stats = call.api.saver().stats({.thread_id = call.thread, .threads = false});
-    if (stats.total.commits == 0) throw NotFound{"there is no thread '" + call.thread + "'"};
-    if (bytes != nullptr) *bytes = stats.total.bytes();
-    return stats.total.commits;
+// The newest checkpoint of the root's log, which may be damaged. Errors: NotFound.
+CheckpointId newestOf(const ApiCall& call) {
+    const Config root{.thread_id = ThreadId(call.thread)};
+    const auto entries = readTimeline(call.api.saver(), root, {.before = {}, .limit = 1});
+    if (entries.empty()) throw NotFound{"there is no thread '" + call.thread + "'"};
+    return entries.front().id;
+}
+
+StorageBytes sizesOf(const ApiCall& call) {
+    return call.api.saver().stats({.thread_id = call.thread, .threads = false}).total;
+}
+
+void refuseWhileItRuns(const ApiCall& call) {
+    if (!call.api.runs().last(call.thread).has_ended)
+        throw Refused{409, "thread '" + call.thread + "' has a run that this page began; stop it first"};
 }
 
 PruneRequest requestOf(const ApiCall& call, const PruneBody& body) {
@@ -73,38 +85,38 @@ PruneRequest requestOf(const ApiCall& call, const PruneBody& body) {
 serve::HandlerAnswer copyWhole(ApiCall& call) {
     const auto body = call.body<CopyBody>();
     const ThreadId to(body.to);
-    if (to.empty()) throw InvalidArgumentError("a copy needs a name: to");
-    checkpointsOf(call);
+    if (to.empty()) throw InvalidArgumentError("a copy needs a name for the new thread: to");
+    newestOf(call);
     call.api.saver().copyThread(call.thread, to.view());
-    return {.body = toJson(CopiedView{to.toString()}) + "\n"};
+    return json(CopiedView{to.toString()});
 }
 
 serve::HandlerAnswer pruneWhole(ApiCall& call) {
     const auto body = call.body<PruneBody>();
     const PruneRequest request = requestOf(call, body);
-    std::uint64_t bytes = 0;
-    const std::uint64_t checkpoints = checkpointsOf(call, &bytes);
-    if (!body.dry_run) {
-        const std::uint64_t dropped = call.api.saver().prune(request);
-        return {.body = toJson(PrunedView{dropped, checkpoints - std::min(dropped, checkpoints)}) + "\n"};
+    newestOf(call);
+    if (body.dry_run) {
+        if (sizesOf(call).bytes() > page_thread_bytes_max)
+            throw Refused{413, "this thread is too large to try a prune here; 'stategraph prune --dry-run' does it"};
+        const PruneTrial trial = tryPrune(call.api.saver(), call.thread, request);
+        return json(PrunedView{trial.dropped, trial.kept});
     }
-    if (bytes > page_thread_bytes_max)
-        throw Refused{413, "this thread is too large to try a prune here; 'stategraph prune --dry-run' does it"};
-    const PruneTrial trial = tryPrune(call.api.saver(), call.thread, request);
-    return {.body = toJson(PrunedView{trial.dropped, trial.kept}) + "\n"};
+    refuseWhileItRuns(call);
+    const std::uint64_t dropped = call.api.saver().prune(request);
+    return json(PrunedView{dropped, sizesOf(call).commits});
 }
 
-// Who deletes names the newest checkpoint that was seen: nobody deletes what was stored since.
+// The request names the newest checkpoint that its sender saw, so that checkpoints stored after that are not deleted
+// unseen. A checkpoint that another writer stores between this check and the deletion is deleted.
 serve::HandlerAnswer deleteWhole(ApiCall& call) {
-    const CheckpointId newest(call.body<DeleteBody>().newest);
-    if (!call.api.runs().last(call.thread).has_ended)
-        throw Refused{409, "the thread has a run that this page began; stop it first"};
-    const auto tuple = call.api.saver().getTuple({.log = {call.thread, ""}, .checkpoint_id = {}});
-    if (!tuple) throw NotFound{"there is no thread '" + call.thread + "'"};
-    if (tuple->id != newest)
-        throw Refused{409, "the thread has a newer checkpoint than that which was confirmed; look at it first"};
+    const CheckpointId seen(call.body<DeleteBody>().newest);
+    refuseWhileItRuns(call);
+    if (newestOf(call) != seen)
+        throw Refused{409,
+                      "thread '" + call.thread +
+                          "' has a newer checkpoint than the one that was confirmed; look at it, then confirm again"};
     call.api.saver().deleteThread(call.thread);
-    return {.body = toJson(DeletedView{}) + "\n"};
+    return json(DeletedView{});
 }
 
 }  // namespace stategraph::inspect

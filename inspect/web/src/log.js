@@ -44,13 +44,21 @@ export class Log {
 
   async load() {
     await this.#read(false, async () => {
-      const answer = await this.#page(first_page);
-      this.checkpoints = answer.checkpoints;
-      this.more = answer.more;
-      this.lanes = new Lanes();
-      this.#first = 0;
-      this.#places = new Map(this.checkpoints.map((each, i) => [each.checkpoint_id, i]));
+      try {
+        this.#begin(await this.#page(first_page));
+      } catch (error) {
+        if (error.status === 404) this.#begin({ checkpoints: [], more: false }); // it is not stored, or was deleted
+        throw error;
+      }
     });
+  }
+
+  #begin({ checkpoints, more }) {
+    this.checkpoints = checkpoints;
+    this.more = more;
+    this.lanes = new Lanes();
+    this.#first = 0;
+    this.#places = new Map(checkpoints.map((each, i) => [each.checkpoint_id, i]));
   }
 
   async loadOlder() {
@@ -75,7 +83,8 @@ export class Log {
     const before = this.head;
     this.head = head;
     const isNew = before?.mark !== head.mark && head.checkpoint_id != null;
-    if (this.error) await this.load();
+    const isDeleted = head.checkpoint_id == null && this.checkpoints.length > 0;
+    if (this.error || isDeleted) await this.load();
     else if (isNew) await this.#readNewer();
     else this.#tell(false);
     return isNew;

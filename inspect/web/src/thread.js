@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import { useEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks';
-import { follow, isOffline, path } from './api.js';
+import { about, follow, isOffline, path } from './api.js';
 import { Actions } from './actions.js';
 import { Changes, Difference } from './diff.js';
 import { Graph, toggleAll } from './graph.js';
@@ -13,6 +13,7 @@ import { clock, duration } from './text.js';
 import { Timeline } from './timeline.js';
 import { AsJson, Problem, Text, useAnswer, useDraft, useWaiting, Wait } from './ui.js';
 import { Values } from './values.js';
+import { WholeThread } from './whole.js';
 
 // One thread: its timeline, the graph, and a checkpoint in several views.
 const views = [['state', 'State'], ['diff', 'Diff'], ['why', 'Why'], ['blame', 'Blame'], ['sizes', 'Sizes']];
@@ -66,13 +67,17 @@ export function Thread() {
   const view = views.some(([name]) => name === query.view) ? query.view : 'state';
   const show = (name, more = {}) => go({ ...route.value, query: { ...route.value.query, view: name, ...more } });
   const graph = useRef(null);
-  useThreadKeys(log, show, () => toggleAll(graph.current));
+  const [isWhole, setWhole] = useState(false);
+  const openWhole = () => about.value?.write && !ns && setWhole(true);
+  useThreadKeys(log, show, () => toggleAll(graph.current), openWhole);
   const ran = useMemo(() => new Set(log.find(checkpoint?.parent)?.next ?? []), [checkpoint, log.isReady]);
   const row = log.find(shown.id);
   return html`<main class="thread" id="main">
     <section class="left" aria-label="timeline">
       <h1><${Text}>${thread}<//></h1>
       ${ns && html`<p class="dim">namespace <${Text}>${ns}<//>, <a href=${href({ page: 'thread', thread })}>the root</a></p>`}
+      ${about.value?.write && !ns && log.checkpoints.length > 0 && html`<p><button aria-haspopup="dialog" onClick=${openWhole}>Copy, prune, delete…</button></p>`}
+      ${isWhole && html`<${WholeThread} thread=${thread} log=${log} onClose=${() => setWhole(false)} />`}
       <p class="live" role="status">${isOffline.value ? '' : id ? html`<a href=${href({ ...place, id: '' })}>follow the newest</a>` : 'following'}</p>
       <${Problem} error=${log.error} />
       ${log.checkpoints.length > 0 && html`<${Timeline} log=${log} place=${place} />`}
@@ -123,7 +128,7 @@ function CompareWith({ place, thread, log }) {
 }
 
 // Keys come faster than views are drawn: what is selected is what the address says now.
-function useThreadKeys(log, show, openAll) {
+function useThreadKeys(log, show, openAll, openWhole) {
   const at = () => log.indexOf(route.value.id || log.checkpoints[0]?.checkpoint_id);
   const to = (index) => log.checkpoints[index] && go({ ...route.value, id: log.checkpoints[index].checkpoint_id });
   const down = () => (at() + 1 < log.checkpoints.length ? to(at() + 1) : log.loadOlder().then(() => to(at() + 1)));
@@ -145,6 +150,7 @@ function useThreadKeys(log, show, openAll) {
     b: () => show('blame'),
     z: () => show('sizes'),
     o: openAll,
+    m: openWhole,
     n: () => go({ ...route.value, id: '' }),
   });
 }
