@@ -134,8 +134,6 @@ serve::HandlerAnswer beginRun(ApiCall& call) {
     return {.status = 202, .body = toJson(BegunView{"under way"}) + "\n"};
 }
 
-serve::HandlerAnswer stopRun(ApiCall& call) {
-    return json(StoppedView{call.api.runs().stop(call.thread)});
-}
+serve::HandlerAnswer stopRun(ApiCall& call) { return json(StoppedView{call.api.runs().stop(call.thread)}); }
 
 }  // namespace stategraph::inspect

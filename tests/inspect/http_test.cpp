@@ -45,11 +45,25 @@ TEST_CASE("every operation of the page answers with JSON, for threads whose name
     const auto timeline = store.ok({{"threads", done, "timeline"}});
     CHECK(timeline.at("checkpoints").as_array().size() == store.saver->list({.thread_id = done}).size());
     CHECK(timeline.at("more") == false);
+    const std::string second = textAt(timeline, "/checkpoints/1/checkpoint_id");
+    const Place from_second{{"threads", done, "timeline"}, {{"from", second}, {"limit", "2"}}};
+    const Place before_second{{"threads", done, "timeline"}, {{"before", second}, {"limit", "1"}}};
+    CHECK(store.ok(from_second).at_pointer("/checkpoints/0") == timeline.at_pointer("/checkpoints/1"));
+    CHECK(store.ok(from_second).at_pointer("/checkpoints/1") == store.ok(before_second).at_pointer("/checkpoints/0"));
+    CHECK_THROWS_AS(store.get({{"threads", done, "timeline"}, {{"from", second}, {"before", second}}}),
+                    sg::InvalidArgumentError);
     const auto shown = store.checkpoint(done);
     CHECK(textAt(shown, "/thread_id") == done);
     CHECK(shown.at_pointer("/values/items").as_array().size() == 3);
     CHECK(store.ok({{"threads", done, "stats"}}).at("checkpoints") == timeline.at("checkpoints").as_array().size());
     CHECK(store.ok({{"stats"}}).at("threads") == 3);
+    CHECK(store.ok({{"stats"}}).at("largest").as_array().empty());
+    const auto largest = store.ok({{"stats"}, {{"largest", "2"}}});
+    REQUIRE(largest.at("largest").as_array().size() == 2);
+    CHECK(textAt(largest, "/largest/0/thread_id") == done);
+    CHECK(largest.at_pointer("/largest/0/checkpoints") == timeline.at("checkpoints").as_array().size());
+    CHECK(largest.at_pointer("/largest/0/bytes").to_number<int>() >
+          largest.at_pointer("/largest/1/bytes").to_number<int>());
     CHECK(store.ok({{"threads", done, "checkpoints", "newest", "graph"}}).at("nodes").as_array().size() == 7);
     const auto lines = store.get({{"threads", done, "export"}});
     CHECK(lines.status == 200);

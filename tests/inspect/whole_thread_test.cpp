@@ -67,7 +67,7 @@ TEST_CASE("a copy of a thread that does not exist, without a name, or over anoth
     const std::string before = golden::rowsOf(*store.saver);
     CHECK(store.post({{"threads", "nobody", "copy"}}, R"({"to":"x"})").status == 404);
     CHECK_THROWS_AS(store.post({{"threads", "asks", "copy"}}, R"({"to":""})"), sg::InvalidArgumentError);
-    CHECK_THROWS_AS(store.post({{"threads", "asks", "copy"}}, "{}"), sg::InvalidArgumentError);
+    CHECK_THROWS_AS(store.post({{"threads", "asks", "copy"}}, "{}"), sg::WrongTypeError);
     CHECK_THROWS_AS(store.post({{"threads", "asks", "copy"}}, R"({"to":"fails"})"), sg::InvalidArgumentError);
     CHECK_THROWS_AS(store.post({{"threads", "asks", "copy"}}, R"({"to":"asks"})"), sg::InvalidArgumentError);
     CHECK(golden::rowsOf(*store.saver) == before);
@@ -130,7 +130,7 @@ TEST_CASE("a thread is deleted by the caller that saw its newest checkpoint") {
     const auto refused = store.post({{"threads", "asks", "delete"}}, R"({"newest":")" + old + R"("})");
     CHECK(refused.status == 409);
     CHECK(refused.body.find("'asks' has a newer checkpoint") != std::string::npos);
-    CHECK_THROWS_AS(store.post({{"threads", "asks", "delete"}}, "{}"), sg::InvalidArgumentError);
+    CHECK_THROWS_AS(store.post({{"threads", "asks", "delete"}}, "{}"), sg::WrongTypeError);
     CHECK_THROWS_AS(store.post({{"threads", "asks", "delete"}}, R"({"newest":"x"})"), sg::InvalidArgumentError);
     CHECK(golden::rowsOf(*store.saver) == before);
 

@@ -12,7 +12,7 @@ export function Actions({ place, checkpoint, log, isDrawn, onStored }) {
   // What stores can be undone: a fork of what was the newest checkpoint before.
   const does = (work, isUndone = false) => async (event) => {
     event?.preventDefault?.();
-    const before = log.checkpoints[0]?.checkpoint_id;
+    const before = log.newestId;
     setState({ isBusy: true });
     try {
       setState({ said: await work(event), undo: isUndone && before });
@@ -35,7 +35,7 @@ export function Actions({ place, checkpoint, log, isDrawn, onStored }) {
     go({ page: 'thread', thread: place.thread });
     return said;
   });
-  const isNewest = !place.id || log.checkpoints[0]?.checkpoint_id === checkpoint.checkpoint_id;
+  const isNewest = !place.id || log.newestId === checkpoint.checkpoint_id;
   const at = isNewest ? {} : { checkpoint_id: checkpoint.checkpoint_id };
   const isRoot = !place.ns;
   // One after the other: what is stored first is what the next begins from.

@@ -54,7 +54,7 @@ export function Thread() {
   const { thread, ns, id, query } = route.value;
   const place = { page: 'thread', thread, ns, id, query };
   const { log, mark, readAgain } = useLog(thread, ns);
-  const isNewest = !id || id === log.checkpoints[0]?.checkpoint_id;
+  const isNewest = !id || id === log.newestId;
   const address = path.checkpoint(place);
   const { data, error } = useAnswer(address, isNewest ? mark : 0);
   // While another checkpoint is read, the one before stays.
@@ -78,7 +78,7 @@ export function Thread() {
       ${ns && html`<p class="dim">namespace <${Text}>${ns}<//>, <a href=${href({ page: 'thread', thread })}>the root</a></p>`}
       ${about.value?.write && !ns && log.checkpoints.length > 0 && html`<p><button aria-haspopup="dialog" onClick=${openWhole}>Copy, prune, delete…</button></p>`}
       ${isWhole && html`<${WholeThread} thread=${thread} log=${log} onClose=${() => setWhole(false)} />`}
-      <p class="live" role="status">${isOffline.value ? '' : id ? html`<a href=${href({ ...place, id: '' })}>follow the newest</a>` : 'following'}</p>
+      <p class="live" role="status">${isOffline.value ? '' : id ? html`<a href=${href({ ...place, id: '' })}>follow the newest</a>` : 'following'}${log.isCut ? '; newer checkpoints are not in this list' : ''}</p>
       <${Problem} error=${log.error} />
       ${log.checkpoints.length > 0 && html`<${Timeline} log=${log} place=${place} />`}
       ${!log.isReady && html`<${Wait} />`}
@@ -129,7 +129,7 @@ function CompareWith({ place, thread, log }) {
 
 // Keys come faster than views are drawn: what is selected is what the address says now.
 function useThreadKeys(log, show, openAll, openWhole) {
-  const at = () => log.indexOf(route.value.id || log.checkpoints[0]?.checkpoint_id);
+  const at = () => log.indexOf(route.value.id || log.newestId);
   const to = (index) => log.checkpoints[index] && go({ ...route.value, id: log.checkpoints[index].checkpoint_id });
   const down = () => (at() + 1 < log.checkpoints.length ? to(at() + 1) : log.loadOlder().then(() => to(at() + 1)));
   const isFork = (i) => log.checkpoints[i].source === 'fork' || (log.checkpoints[i + 1] && log.checkpoints[i].parent !== log.checkpoints[i + 1].checkpoint_id);

@@ -39,7 +39,7 @@ export function WholeThread({ thread, log, onClose }) {
     return { said: `dropped ${counted(dropped)}; ${counted(kept)} remain` };
   });
   // Checkpoints that come after this question was asked are not deleted unseen.
-  const ask = () => setState(state.newest ? {} : { newest: log.head?.checkpoint_id ?? log.checkpoints[0]?.checkpoint_id });
+  const ask = () => setState(state.newest ? {} : { newest: log.newestId });
   const remove = does(async () => {
     await post(path.thread(thread, 'delete'), { newest: state.newest });
     onClose();

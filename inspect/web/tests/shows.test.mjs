@@ -155,6 +155,13 @@ describe('a program that shows its threads', () => {
     await eventually(async () => assert.match(await rowsOf(page).first().innerText(), /µs|ms/));
     await page.getByRole('link', { name: 'Store' }).click();
     await page.getByText(/8 threads/).waitFor();
+    const { largest } = await server.api('stats?largest=20');
+    assert.equal(largest.length, 8);
+    const shown = page.locator('table.largest tr[data-thread]');
+    await eventually(async () => assert.deepEqual(await shown.evaluateAll((rows) => rows.map((row) => row.dataset.thread)), largest.map((each) => each.thread_id)));
+    await shown.first().getByRole('link').click();
+    await page.waitForURL(/\?view=sizes$/);
+    await page.getByRole('heading', { level: 1, name: largest[0].thread_id }).waitFor();
     await close(page);
   });
 
