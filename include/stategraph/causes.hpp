@@ -33,8 +33,8 @@ struct CauseTask {
     std::string name;
     /// Empty: it ran in an earlier superstep, or nothing but its name is known.
     std::string path;
-    /// Of a source of a join: the step of the checkpoint at which it had arrived. None: that checkpoint was pruned, or is
-    /// more than 1,000 checkpoints back.
+    /// Of a source of a join: the step of the checkpoint at which it had arrived. None: that checkpoint was pruned, or
+    /// is more than 1,000 checkpoints back.
     std::optional<std::int64_t> arrived = {};
 };
 
