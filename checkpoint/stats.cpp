@@ -1,12 +1,15 @@
 #include <stategraph/stats.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <ostream>
 #include <string_view>
+#include <utility>
 
 #include <stategraph/encoding.hpp>
 #include <stategraph/error.hpp>
+#include <stategraph/largest_threads.hpp>
 
 #include "checkpoint/record.hpp"
 #include "src/value/times.hpp"
@@ -94,9 +97,17 @@ private:
     std::map<std::string, std::uint64_t, std::less<>> channels_;
 };
 
+bool isLarger(const ThreadStats& a, const ThreadStats& b) {
+    return a.bytes() != b.bytes() ? a.bytes() > b.bytes() : a.thread_id < b.thread_id;
+}
+
 class Reader {
 public:
-    Reader(BaseCheckpointSaver& saver, const StatsQuery& query) : saver_(saver), query_(query) {}
+    static constexpr std::size_t every_thread = std::numeric_limits<std::size_t>::max();
+
+    /// Of the threads, lists the largest alone: at most `most`.
+    Reader(BaseCheckpointSaver& saver, const StatsQuery& query, std::size_t most = every_thread)
+        : saver_(saver), query_(query), most_(most) {}
 
     SaverStats read() {
         if (query_.thread_id) {
@@ -104,6 +115,7 @@ public:
         } else {
             readAll();
         }
+        if (most_ != every_thread) std::ranges::sort_heap(stats_.per_thread, isLarger);
         stats_.total = total_.result();
         stats_.stored_bytes = saver_.storedBytes();
         return std::move(stats_);
@@ -161,6 +173,12 @@ private:
         thread.namespaces = logs;
         thread.newest_at = newest.time();
         stats_.per_thread.push_back(std::move(thread));
+        if (most_ == every_thread) return;
+        // The smallest of those that are kept is the heap's first.
+        std::ranges::push_heap(stats_.per_thread, isLarger);
+        if (stats_.per_thread.size() <= most_) return;
+        std::ranges::pop_heap(stats_.per_thread, isLarger);
+        stats_.per_thread.pop_back();
     }
 
     // The newest commit; none if the log is gone.
@@ -182,6 +200,7 @@ private:
 
     BaseCheckpointSaver& saver_;
     const StatsQuery& query_;
+    const std::size_t most_;
     SaverStats stats_;
     Counter total_;
 };
@@ -219,6 +238,11 @@ void encodeBytes(const StorageBytes& bytes, Encoder& out) {
 
 SaverStats BaseCheckpointSaver::stats(const StatsQuery& query) { return Reader(*this, query).read(); }
 SaverStats BaseCheckpointSaver::stats() { return stats(StatsQuery()); }
+
+SaverStats statsOfLargest(BaseCheckpointSaver& saver, std::size_t most) {
+    const StatsQuery query{.thread_id = {}, .threads = most > 0};
+    return Reader(saver, query, most).read();
+}
 
 std::string toJson(const SaverStats& stats) {
     std::string cbor;

@@ -1,12 +1,10 @@
 #include <optional>
-#include <sstream>
 #include <utility>
 
 #include <stategraph/error.hpp>
-#include <stategraph/export.hpp>
-#include <stategraph/memory_saver.hpp>
 
 #include "inspect/commands.hpp"
+#include "inspect/prune_trial.hpp"
 #include "inspect/views.hpp"
 
 // prune, and what it would drop.
@@ -35,17 +33,6 @@ PruneRequest requestOf(const Call& call) {
     return request;
 }
 
-// The same prune of a copy in memory.
-PruneView tryOn(BaseCheckpointSaver& saver, const std::string& thread_id, PruneRequest request) {
-    std::stringstream lines;
-    const ThreadRows rows = exportThread(saver, thread_id, lines);
-    MemorySaver copy;
-    importThread(copy, lines);
-    request.thread_id = thread_id;
-    const std::size_t dropped = copy.prune(request);
-    return {thread_id, dropped, rows.commits - dropped};
-}
-
 }  // namespace
 
 Exit pruneThreads(Call& call) {
@@ -68,7 +55,8 @@ Exit pruneThreads(Call& call) {
     std::vector<PruneView> views;
     std::size_t dropped = 0;
     const auto add = [&](const std::string& thread_id) {
-        PruneView view = tryOn(call.saver, thread_id, request);
+        const PruneTrial trial = tryPrune(call.saver, thread_id, request);
+        PruneView view{thread_id, trial.dropped, trial.kept};
         dropped += view.dropped;
         if (!call.asJson() && view.dropped > 0)
             out << plain(thread_id) << "  " << view.dropped << " of " << view.dropped + view.kept << '\n';

@@ -7,6 +7,8 @@
 #include <stategraph/error.hpp>
 #include <stategraph/record.hpp>
 
+#include "inspect/indexed_heads.hpp"
+
 namespace stategraph::inspect {
 namespace {
 
@@ -144,18 +146,12 @@ ThreadList listAll(BaseCheckpointSaver& saver, const ThreadFilter& filter) {
 // The views of some threads of the index, in their order; of those that are gone by now, none.
 std::vector<std::pair<ThreadPlace, ThreadView>> readViews(BaseCheckpointSaver& saver, const Taker& taker,
                                                           const std::vector<IndexedThread>& threads) {
-    ListQuery query{.checkpoint_ns = "", .heads = true, .with_writes = true};
-    for (const IndexedThread& thread : threads) query.thread_ids.push_back(thread.place.thread_id);
-    if (query.thread_ids.empty()) return {};
     std::vector<std::pair<ThreadPlace, ThreadView>> views;
-    auto at = threads.begin();
-    for (const ListedCheckpoint& head : saver.list(query)) {
-        while (at != threads.end() && at->place.thread_id != head.thread_id) ++at;
-        if (at == threads.end()) break;
-        const auto unfinished = unfinishedThread(saver, head, at->outlook);
+    forEachIndexedHead(saver, threads, [&](const IndexedThread& indexed, const ListedCheckpoint& head) {
+        const auto unfinished = unfinishedThread(saver, head, indexed.outlook);
         auto view = taker.take(head, unfinished ? viewOf(*unfinished) : viewOf(head));
-        if (view) views.emplace_back(at->place, std::move(*view));
-    }
+        if (view) views.emplace_back(indexed.place, std::move(*view));
+    });
     return views;
 }
 

@@ -1,5 +1,7 @@
 #include "inspect/views.hpp"
 
+#include <algorithm>
+
 #include "inspect/terminal.hpp"
 
 namespace stategraph::inspect {
@@ -12,11 +14,17 @@ std::string nameOf(const CauseTask& task) {
     return task.name + " #" + (digit == std::string::npos ? "0" : task.path.substr(digit));
 }
 
+// Of a join's sources, those that arrived before the last one have their step.
 std::string listOf(const std::vector<CauseTask>& tasks) {
     std::string text;
+    const auto last = std::ranges::max_element(tasks, {}, &CauseTask::arrived);
     for (std::size_t i = 0; i < tasks.size(); ++i) {
         if (i > 0) text += i + 1 == tasks.size() ? " and " : ", ";
         text += nameOf(tasks[i]);
+        if (tasks[i].arrived < last->arrived) {
+            text += tasks[i].arrived ? " (arrived at step " + std::to_string(*tasks[i].arrived) + ")"
+                                     : std::string(" (arrived earlier)");
+        }
     }
     return text.empty() ? "an earlier superstep" : text;
 }
@@ -91,7 +99,10 @@ TaskCausesView viewOf(const TaskCauses& task) {
     for (const Cause& cause : task.causes) {
         CauseView& one = view.causes.emplace_back();
         one.kind = toString(cause.kind);
-        for (const CauseTask& from : cause.from) one.from.push_back(nameOf(from));
+        for (const CauseTask& from : cause.from) {
+            one.from.push_back(nameOf(from));
+            if (from.arrived) one.arrived.emplace(nameOf(from), *from.arrived);
+        }
         if (cause.index) one.index = *cause.index;
         one.text = sentenceOf(cause);
     }

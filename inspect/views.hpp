@@ -90,12 +90,15 @@ struct ChangeView {
 struct CauseView {
     std::string kind;
     std::vector<std::string> from;
+    /// Of a join: by the names in `from`, the step at which each source had arrived, where the log says it.
+    std::map<std::string, std::int64_t> arrived;
     std::optional<std::uint64_t> index;
     /// A sentence: "the edge from plan".
     std::string text;
     static constexpr auto fields() {
         return stategraph::fields(field("kind", &CauseView::kind), field("from", &CauseView::from),
-                                  field("index", &CauseView::index), field("text", &CauseView::text));
+                                  field("arrived", &CauseView::arrived), field("index", &CauseView::index),
+                                  field("text", &CauseView::text));
     }
 };
 struct TaskCausesView {

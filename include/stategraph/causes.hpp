@@ -33,6 +33,9 @@ struct CauseTask {
     std::string name;
     /// Empty: it ran in an earlier superstep, or nothing but its name is known.
     std::string path;
+    /// Of a source of a join: the step of the checkpoint at which it had arrived. None: that checkpoint was pruned, or
+    /// is more than 1,000 checkpoints back.
+    std::optional<std::int64_t> arrived = {};
 };
 
 struct Cause {
@@ -55,7 +58,8 @@ struct TaskCauses {
 /// Why the tasks of a checkpoint are due; without `config.checkpoint_id` of the newest. Empty if there is no such
 /// checkpoint, or nothing is due. Edges and routers are told apart by the graph's stored description; without one an
 /// edge from the one task that ran is `unknown`.
-/// Errors: as `readCheckpoint`. Cost: that of reading the checkpoint and the one before it.
+/// Errors: as `readCheckpoint`. Cost: that of reading the checkpoint and the one before it; for a join, also of the
+/// checkpoints back to the first arrival.
 std::vector<TaskCauses> readCauses(BaseCheckpointSaver& saver, const Config& config);
 
 }  // namespace stategraph

@@ -14,6 +14,8 @@ struct ThreadRows {
     std::size_t commits = 0;
     /// Pending writes.
     std::size_t writes = 0;
+    /// Descriptions of graphs.
+    std::size_t graphs = 0;
 };
 
 struct ExportOptions {
@@ -24,13 +26,14 @@ struct ExportOptions {
 };
 
 /// Writes a thread, every namespace, as lines of JSON (docs/commands.md): a header, each row with its key in the clear
-/// and its bytes as base64, and an end that counts them, without which the lines cannot be imported. What an
-/// EncryptedSaver returns is decrypted: the lines are then as secret as the thread.
+/// and its bytes as base64, the stored descriptions of its graphs (`putGraph`) as far as they can be read, and an end
+/// that counts them, without which the lines cannot be imported. What an EncryptedSaver returns is decrypted: the lines
+/// are then as secret as the thread. Records that are exported encrypted do not say their graph, and have none.
 ///
 /// A run may be under way: the lines are as if its process had died meanwhile. Errors: InvalidArgumentError for a
 /// thread without checkpoints, before anything is written; CorruptCheckpointError for a record that cannot be read, or
 /// that is missing because a prune took it meanwhile: export again; SaverError, also if the stream cannot be written.
-/// Cost: that of reading the thread once, a few dozen rows in memory at a time.
+/// Cost: that of reading the thread once; a few dozen rows and the ids of one log are in memory at a time.
 ThreadRows exportThread(BaseCheckpointSaver& saver, const ThreadId& thread_id, std::ostream& out,
                         const ExportOptions& options = {});
 
@@ -46,8 +49,9 @@ struct ImportOptions {
     std::size_t bytes_max = std::size_t{1} << 30U;
 };
 
-/// Makes a thread of what exportThread wrote; it reads byte for byte as the one that was exported. Reads to the end of
-/// one thread and no further, so a stream may have several.
+/// Makes a thread of what exportThread wrote, this version's or one before; it reads byte for byte as the one that was
+/// exported. Reads to the end of one thread and no further, so a stream may have several. Descriptions of graphs are
+/// stored where the saver has none under their fingerprints, before the thread; they stay if that fails.
 ///
 /// Every line and record is checked before anything is stored. The root's log is stored last, in one atomic write: the
 /// thread exists from then on. If storing fails, what was stored before is deleted; only if another process made a

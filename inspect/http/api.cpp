@@ -39,6 +39,9 @@ constexpr ApiRow rows[] = {
     {"POST", "threads/:thread/answer", storeAnswer, Needs::write},
     {"POST", "threads/:thread/checkpoints/:checkpoint/fork", storeFork, Needs::write},
     {"POST", "threads/:thread/checkpoints/:checkpoint/edit", storeEdit, Needs::graph},
+    {"POST", "threads/:thread/copy", copyWhole, Needs::write},
+    {"POST", "threads/:thread/prune", pruneWhole, Needs::write},
+    {"POST", "threads/:thread/delete", deleteWhole, Needs::write},
     {"POST", "threads/:thread/run", beginRun, Needs::graph},
     {"POST", "threads/:thread/stop", stopRun, Needs::graph},
 };

@@ -38,6 +38,15 @@ struct ApiCall {
     }
 };
 
+/// A struct as the body of an answer.
+template <class View>
+serve::HandlerAnswer json(const View& view) {
+    return {.body = toJson(view) + "\n"};
+}
+
+/// Larger threads are neither exported nor copied into memory for a page.
+constexpr std::size_t page_thread_bytes_max = std::size_t{256} << 20U;
+
 struct ApiRow {
     enum class Needs : std::uint8_t { nothing, write, graph };
     std::string_view method;
@@ -73,6 +82,9 @@ serve::HandlerAnswer exportLines(ApiCall& call);
 serve::HandlerAnswer storeAnswer(ApiCall& call);
 serve::HandlerAnswer storeFork(ApiCall& call);
 serve::HandlerAnswer storeEdit(ApiCall& call);
+serve::HandlerAnswer copyWhole(ApiCall& call);
+serve::HandlerAnswer pruneWhole(ApiCall& call);
+serve::HandlerAnswer deleteWhole(ApiCall& call);
 serve::HandlerAnswer beginRun(ApiCall& call);
 serve::HandlerAnswer stopRun(ApiCall& call);
 

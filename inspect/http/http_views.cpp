@@ -131,9 +131,12 @@ StatsView viewOf(const SaverStats& stats) {
                              {"task_writes", total.task_write_bytes},
                              {"pending_writes", total.pending_write_bytes}},
                    .channels = {},
+                   .largest = {},
                    .stored_bytes = stats.stored_bytes,
                    .damaged = {}};
     for (const ChannelBytes& channel : total.channels) view.channels[channel.channel] = channel.bytes;
+    for (const ThreadStats& thread : stats.per_thread)
+        view.largest.push_back({thread.thread_id, thread.commits, thread.bytes(), isoTime(thread.newest_at)});
     for (const DamagedThread& thread : stats.damaged) view.damaged.push_back({thread.thread_id, thread.why});
     return view;
 }

@@ -183,16 +183,30 @@ struct GraphView {
 };
 GraphView graphViewOf(BaseCheckpointSaver& saver, GraphDescription graph, const Redaction& redaction);
 
+struct LargeThreadView {
+    std::string thread_id;
+    std::uint64_t checkpoints = 0;
+    std::uint64_t bytes = 0;
+    std::string newest_at;
+    static constexpr auto fields() {
+        return stategraph::fields(
+            field("thread_id", &LargeThreadView::thread_id), field("checkpoints", &LargeThreadView::checkpoints),
+            field("bytes", &LargeThreadView::bytes), field("newest_at", &LargeThreadView::newest_at));
+    }
+};
 struct StatsView {
     std::uint64_t threads = 0;
     std::uint64_t checkpoints = 0;
     std::map<std::string, std::uint64_t> bytes;
     std::map<std::string, std::uint64_t> channels;
+    /// Those of SaverStats::per_thread.
+    std::vector<LargeThreadView> largest;
     std::optional<std::uint64_t> stored_bytes;
     std::vector<DamagedView> damaged;
     static constexpr auto fields() {
         return stategraph::fields(field("threads", &StatsView::threads), field("checkpoints", &StatsView::checkpoints),
                                   field("bytes", &StatsView::bytes), field("channels", &StatsView::channels),
+                                  field("largest", &StatsView::largest),
                                   field("stored_bytes", &StatsView::stored_bytes),
                                   field("damaged", &StatsView::damaged));
     }

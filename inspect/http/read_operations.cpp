@@ -1,16 +1,19 @@
 #include <algorithm>
+#include <cstdint>
 #include <sstream>
 #include <utility>
 
 #include <stategraph/error.hpp>
 #include <stategraph/export.hpp>
 #include <stategraph/graph_description.hpp>
+#include <stategraph/largest_threads.hpp>
 #include <stategraph/read_checkpoint.hpp>
 #include <stategraph/stats.hpp>
 #include <stategraph/version.hpp>
 
 #include "inspect/http/api_call.hpp"
 #include "inspect/http/http_views.hpp"
+#include "inspect/open_questions.hpp"
 #include "inspect/thread_list.hpp"
 
 // The operations that only read.
@@ -24,12 +27,6 @@ std::string versionText() {
 
 /// More than this is read by pages, not as one value.
 constexpr std::size_t whole_bytes_max = 4'000'000;
-constexpr std::size_t export_bytes_max = std::size_t{256} << 20U;
-
-template <class View>
-serve::HandlerAnswer json(const View& view) {
-    return {.body = toJson(view) + "\n"};
-}
 
 [[noreturn]] void failMissing(const Config& config) {
     throw NotFound{"thread '" + config.thread_id.toString() + "' has no such checkpoint" +
@@ -188,21 +185,12 @@ serve::HandlerAnswer threads(ApiCall& call) {
 }
 
 serve::HandlerAnswer questions(ApiCall& call) {
-    const std::size_t limit = call.number("limit", 50, 1, 1000);
-    const CheckpointId before = call.text("after").empty() ? CheckpointId() : CheckpointId(call.text("after"));
-    std::vector<UnfinishedThread> asking;
-    for (UnfinishedThread& thread : call.api.saver().unfinishedThreads()) {
-        if (thread.interrupts.empty() || (before && thread.checkpoint_id >= before)) continue;
-        asking.push_back(std::move(thread));
-    }
-    std::ranges::sort(asking, std::ranges::greater{}, &UnfinishedThread::checkpoint_id);
+    std::optional<ThreadPlace> before;
+    if (const auto after = call.text("after"); !after.empty()) before = placeOf(after);
+    const QuestionPage page = openQuestionsOf(call.api.saver(), before, call.number("limit", 50, 1, 1000));
     QuestionsView view;
-    for (const UnfinishedThread& thread : asking) {
-        // All of a thread's stay on one page.
-        if (view.questions.size() >= limit) {
-            view.next = view.questions.back().checkpoint_id;
-            break;
-        }
+    if (page.next) view.next = textOf(*page.next);
+    for (const UnfinishedThread& thread : page.threads) {
         for (const Interrupt& asked : thread.interrupts) {
             view.questions.push_back({thread.thread_id, thread.checkpoint_id.toString(), thread.next,
                                       asked.id.toString(), asked.key, call.api.redaction().apply(asked.value, ""),
@@ -221,6 +209,12 @@ serve::HandlerAnswer logs(ApiCall& call) {
 serve::HandlerAnswer timeline(ApiCall& call) {
     TimelineQuery query{.before = {}, .limit = call.number("limit", 500, 1, 2000)};
     if (const auto before = call.text("before"); !before.empty()) query.before = CheckpointId(before);
+    if (const auto from = call.text("from"); !from.empty()) {
+        if (query.before) throw InvalidArgumentError("give either before or from, not both");
+        const CheckpointId first(from);
+        // Older than the least id that is greater.
+        query.before = CheckpointId(first.high() + (first.low() == UINT64_MAX ? 1 : 0), first.low() + 1);
+    }
     const auto entries = readTimeline(call.api.saver(), call.config(), query);
     if (entries.empty() && query.before.empty()) failMissing(call.config());
     TimelineView view;
@@ -356,14 +350,14 @@ serve::HandlerAnswer threadStats(ApiCall& call) {
 }
 
 serve::HandlerAnswer storeStats(ApiCall& call) {
-    return json(viewOf(call.api.saver().stats({.thread_id = {}, .threads = false})));
+    return json(viewOf(statsOfLargest(call.api.saver(), call.number("largest", 0, 0, 1000))));
 }
 
 serve::HandlerAnswer exportLines(ApiCall& call) {
     if (!call.api.redaction().isEmpty())
         throw Refused{403, "an export would show what is redacted here; use the command line"};
     const SaverStats stats = call.api.saver().stats({.thread_id = call.thread, .threads = false});
-    if (stats.total.bytes() > export_bytes_max)
+    if (stats.total.bytes() > page_thread_bytes_max)
         throw Refused{413, "this thread is too large for a page; 'stategraph export' writes it to a file"};
     std::ostringstream lines;
     exportThread(call.api.saver(), ThreadId(call.thread), lines);

@@ -104,20 +104,20 @@ serve::HandlerAnswer storeAnswer(ApiCall& call) {
     const auto answers = answersOf({call.body<GivenAnswer>()});
     const auto left =
         answer(call.api.saver(), {.thread_id = ThreadId(call.thread)}, answers, {.durability = Durability::sync});
-    return {.body = toJson(AnsweredView{left.size()}) + "\n"};
+    return json(AnsweredView{left.size()});
 }
 
 serve::HandlerAnswer storeFork(ApiCall& call) {
     const auto body = call.body<ForkBody>();
     const Config made =
         fork(call.api.saver(), call.config(), {.metadata = byInspector(body.note), .durability = Durability::sync});
-    return {.body = toJson(StoredView{made.checkpoint_id.toString()}) + "\n"};
+    return json(StoredView{made.checkpoint_id.toString()});
 }
 
 serve::HandlerAnswer storeEdit(ApiCall& call) {
     const auto body = call.body<EditBody>();
     const Config made = graphOf(call, body.graph)->edit(call.config(), body.values, body.as_node);
-    return {.body = toJson(StoredView{made.checkpoint_id.toString()}) + "\n"};
+    return json(StoredView{made.checkpoint_id.toString()});
 }
 
 serve::HandlerAnswer beginRun(ApiCall& call) {
@@ -134,8 +134,6 @@ serve::HandlerAnswer beginRun(ApiCall& call) {
     return {.status = 202, .body = toJson(BegunView{"under way"}) + "\n"};
 }
 
-serve::HandlerAnswer stopRun(ApiCall& call) {
-    return {.body = toJson(StoppedView{call.api.runs().stop(call.thread)}) + "\n"};
-}
+serve::HandlerAnswer stopRun(ApiCall& call) { return json(StoppedView{call.api.runs().stop(call.thread)}); }
 
 }  // namespace stategraph::inspect

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <set>
 #include <vector>
 
 #include <stategraph/error.hpp>
@@ -9,6 +10,7 @@
 #include <stategraph/version.hpp>
 
 #include "checkpoint/sealed_record.hpp"
+#include "src/commands/exported_graphs.hpp"
 #include "src/commands/links.hpp"
 #include "src/commands/thread_line.hpp"
 
@@ -41,6 +43,7 @@ public:
             if (!head.checkpoint_ns.empty()) namespaces.push_back(head.checkpoint_ns);
         }
         for (const std::string& ns : namespaces) writeLog(ns);
+        writeGraphs();
         if (done_.commits == 0) {
             throw InvalidArgumentError(
                 "there is nothing to export: the thread has no checkpoint; check its name, or list the saver's "
@@ -50,6 +53,7 @@ public:
                   .boolean("end", true)
                   .number("commits", done_.commits)
                   .number("writes", done_.writes)
+                  .number("graphs", done_.graphs)
                   .text("xxh3", hash_.text()));
         out_.flush();
         checkStream();
@@ -59,13 +63,15 @@ public:
 private:
     void writeLog(const std::string& ns) {
         std::vector<checkpoint::CommitLinks> links;
+        commands::LogGraphs graphs;
         ListQuery query{.thread_id = done_.thread_id, .checkpoint_ns = ns, .limit = rows_at_once, .with_writes = true};
         for (bool more = true; more;) {
             const std::vector<ListedCheckpoint> page = saver_.list(query);
-            for (const ListedCheckpoint& row : page) links.push_back(writeRow(row));
+            for (const ListedCheckpoint& row : page) links.push_back(writeRow(row, graphs));
             more = page.size() == rows_at_once;
             if (!page.empty()) query.before = page.back().id;
         }
+        graphs.addTo(graphs_);
         std::ranges::reverse(links);
         if (const auto gap = commands::findUnreadable(links)) {
             throw CorruptCheckpointError(
@@ -76,10 +82,11 @@ private:
         }
     }
 
-    checkpoint::CommitLinks writeRow(const ListedCheckpoint& row) {
+    checkpoint::CommitLinks writeRow(const ListedCheckpoint& row, commands::LogGraphs& graphs) {
         const RowKey key{row.thread_id, row.checkpoint_ns, row.id};
         checkSealed(key, row.bytes);
         const RecordLinks links = readLinks(key, row.bytes);
+        graphs.add(key, row.bytes, links.parent);
         if (done_.commits == 0) writeHeader();
         write(LineWriter().text("ns", row.checkpoint_ns).text("commit", row.id.toString()).bytes("bytes", row.bytes));
         ++done_.commits;
@@ -93,6 +100,13 @@ private:
             ++done_.writes;
         }
         return {.id = row.id, .parent = links.parent, .base = links.base};
+    }
+
+    void writeGraphs() {
+        commands::forEachDescription(saver_, graphs_, [this](const GraphFingerprint& graph, std::string_view bytes) {
+            write(LineWriter().text("graph", Value(graph).as<std::string>()).bytes("bytes", bytes));
+            ++done_.graphs;
+        });
     }
 
     void writeHeader() {
@@ -126,6 +140,7 @@ private:
     std::ostream& out_;
     const ExportOptions& options_;
     commands::LineHash hash_;
+    std::set<GraphFingerprint> graphs_;
     ThreadRows done_;
 };
 

@@ -13,6 +13,7 @@
 #include "checkpoint/record.hpp"
 #include "checkpoint/repeated_values.hpp"
 #include "checkpoint/sealed_record.hpp"
+#include "src/commands/exported_graphs.hpp"
 #include "src/commands/links.hpp"
 #include "src/commands/store.hpp"
 #include "src/commands/thread_line.hpp"
@@ -72,7 +73,10 @@ public:
 
     const std::string& threadId() const noexcept { return thread_id_; }
     ReadLogs& logs() noexcept { return logs_; }
-    ThreadRows counts() const { return {.thread_id = thread_id_, .commits = commits_, .writes = writes_}; }
+    const std::map<GraphFingerprint, std::string>& graphs() const noexcept { return graphs_; }
+    ThreadRows counts() const {
+        return {.thread_id = thread_id_, .commits = commits_, .writes = writes_, .graphs = graphs_.size()};
+    }
 
 private:
     // What is wrong with the line that is read is said with its number.
@@ -85,7 +89,7 @@ private:
         } catch (const CorruptCheckpointError& error) {
             refuseLine(lines_.number(), error.message());
         } catch (const WrongTypeError& error) {
-            refuseLine(lines_.number(), "its record cannot be read: " + error.message());
+            refuseLine(lines_.number(), "what it holds cannot be read: " + error.message());
         }
     }
 
@@ -100,9 +104,9 @@ private:
             Line line = nextLine("the header of an exported thread");
             if (line.text("format") != commands::format_name)
                 throw LineFault{"it is not the header of a thread that exportThread wrote"};
-            const std::uint64_t version = line.number("version");
-            if (version != commands::format_version) {
-                throw LineFault{"it is of version " + std::to_string(version) + ", and this library reads version " +
+            version_ = line.number("version");
+            if (version_ < 1 || version_ > commands::format_version) {
+                throw LineFault{"it is of version " + std::to_string(version_) + ", and this library reads 1 to " +
                                 std::to_string(commands::format_version) + "; import it with a later one"};
             }
             const std::string named = line.text("thread");
@@ -129,6 +133,10 @@ private:
                 readEnd(line);
                 return true;
             }
+            if (line.has("graph") && version_ > 1) {
+                readGraph(line);
+                return false;
+            }
             const std::string ns = line.text("ns");
             if (line.has("commit")) {
                 readCommit(ns, line);
@@ -143,6 +151,7 @@ private:
         if (!line.boolean("end")) throw LineFault{"its member 'end' must be true"};
         const std::uint64_t commits = line.number("commits");
         const std::uint64_t writes = line.number("writes");
+        const std::uint64_t graphs = version_ > 1 ? line.number("graphs") : 0;
         if (line.has("xxh3") && line.text("xxh3") != lines_.checksumBefore())
             throw LineFault{"the lines before it are not those that were exported: their checksum is another"};
         line.finish();
@@ -150,6 +159,10 @@ private:
             throw LineFault{"it counts " + std::to_string(commits) + " commits and " + std::to_string(writes) +
                             " pending writes, and there are " + std::to_string(commits_) + " and " +
                             std::to_string(writes_)};
+        }
+        if (graphs != graphs_.size()) {
+            throw LineFault{"it counts " + std::to_string(graphs) + " descriptions of graphs, and there are " +
+                            std::to_string(graphs_.size())};
         }
         if (commits_ == 0) throw LineFault{"the thread has no commits"};
     }
@@ -190,6 +203,16 @@ private:
         }
         logs_[ns].writes.push_back({id, std::move(path), std::move(bytes), lines_.number()});
         ++writes_;
+    }
+
+    void readGraph(Line& line) {
+        const auto fingerprint = Value(line.text("graph")).as<GraphFingerprint>();
+        std::string bytes = line.bytes("bytes");
+        line.finish();
+        count(sizeof(GraphFingerprint) + bytes.size());
+        commands::descriptionOf(fingerprint, bytes);
+        if (!graphs_.emplace(fingerprint, std::move(bytes)).second)
+            throw LineFault{"the description of its graph is there twice"};
     }
 
     bool isSealed(std::string_view bytes) const {
@@ -258,6 +281,8 @@ private:
     const ImportOptions& options_;
     std::string thread_id_;
     bool is_renamed_ = false;
+    std::uint64_t version_ = 0;
+    std::map<GraphFingerprint, std::string> graphs_;
     ReadLogs logs_;
     std::size_t commits_ = 0;
     std::size_t writes_ = 0;
@@ -333,6 +358,8 @@ ThreadRows importThread(BaseCheckpointSaver& saver, std::istream& in, const Impo
                 "cannot import the thread: it has checkpoints; delete it first, or give ImportOptions::thread_id "
                 "another name");
         }
+        for (const auto& [fingerprint, bytes] : importer.graphs())
+            if (!saver.getGraph(fingerprint)) saver.putGraph(fingerprint, bytes);
         putAll(saver, thread_id, importer.logs());
     } catch (Error& error) {
         error.addContext({.thread_id = thread_id});

@@ -11,7 +11,8 @@
 namespace stategraph::commands {
 
 inline constexpr std::string_view format_name = "stategraph thread";
-inline constexpr std::uint64_t format_version = 1;
+/// 1 had no descriptions of graphs.
+inline constexpr std::uint64_t format_version = 2;
 
 /// Standard base64 with padding.
 std::string toBase64(std::string_view bytes);

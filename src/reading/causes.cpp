@@ -10,6 +10,7 @@
 #include "checkpoint/fold.hpp"
 #include "checkpoint/paths.hpp"
 #include "src/commit/ids.hpp"
+#include "src/reading/join_arrivals.hpp"
 #include "src/reading/log_page.hpp"
 
 namespace stategraph {
@@ -52,8 +53,9 @@ std::string_view sourcesOf(std::string_view key) {
 
 class Finder {
 public:
-    Finder(const Place& at, const std::optional<Place>& before, const std::optional<GraphDescription>& graph)
-        : at_(at), before_(before), graph_(graph) {}
+    Finder(BaseCheckpointSaver& saver, const LogName& log, const Place& at, const std::optional<Place>& before,
+           const std::optional<GraphDescription>& graph)
+        : saver_(saver), log_(log), at_(at), before_(before), graph_(graph) {}
 
     std::vector<Cause> find(const DueTask& task) const {
         std::vector<Cause> causes;
@@ -107,7 +109,9 @@ private:
         for (const auto& join : at_.folded.joins) {
             if (targetOf(join.key) != name || !isFull(join)) continue;
             Cause cause{CauseKind::join, {}};
-            for (const auto source : join.arrived) cause.from.push_back({shown(source), pathOf(source)});
+            const auto steps = reading::joinArrivals(saver_, log_, commit().id, join);
+            for (std::size_t i = 0; i < join.arrived.size(); ++i)
+                cause.from.push_back({shown(join.arrived[i]), pathOf(join.arrived[i]), steps[i]});
             causes.push_back(std::move(cause));
         }
     }
@@ -190,6 +194,8 @@ private:
         return index;
     }
 
+    BaseCheckpointSaver& saver_;
+    const LogName& log_;
     const Place& at_;
     const std::optional<Place>& before_;
     const std::optional<GraphDescription>& graph_;
@@ -204,7 +210,7 @@ std::vector<TaskCauses> readAt(BaseCheckpointSaver& saver, const LogName& log, C
     std::vector<TaskCauses> forked;
     if (commit.source == Source::fork && before && forks < forks_max)
         forked = readAt(saver, log, commit.parent, forks + 1);
-    const Finder finder(*at, before, graph);
+    const Finder finder(saver, log, *at, before, graph);
     std::vector<TaskCauses> tasks;
     for (const DueTask& task : at->due) {
         TaskCauses found{

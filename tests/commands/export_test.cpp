@@ -48,11 +48,13 @@ TEST_CASE("the lines are as the document says") {
     const Strings lines = linesOf(sample());
     REQUIRE(lines.size() > 5);
     CHECK(lines.front() ==
-          R"({"format":"stategraph thread","version":1,"thread":"t","library":"0.1.0","sealed":false})");
+          R"({"format":"stategraph thread","version":2,"thread":"t","library":"0.1.0","sealed":false})");
     CHECK(contains(lines[1], R"({"ns":"","commit":"018bcfe5-6800-7)"));
     CHECK(contains(lines[2], R"({"ns":"","write":"018bcfe5-6800-7)"));
     CHECK(contains(lines[2], R"("path":"pu)"));
+    CHECK(contains(lines[lines.size() - 2], R"({"graph":")"));
     CHECK(contains(lines.back(), R"({"end":true,"commits":)"));
+    CHECK(contains(lines.back(), R"("graphs":3,"xxh3":)"));
     CHECK(contains(sample(), R"({"ns":"sub:)"));
     // Any program's JSON will do: other spaces, another order, escapes, and lines that end as a mail program's.
     Strings changed = linesOf(withoutSum(sample()));
@@ -127,7 +129,8 @@ TEST_CASE("encrypted records are exported decrypted, or where asked as they are 
     CHECK(differences(rowsOf(*there, "t"), rowsOf(*inner, "t")).empty());
     sg::EncryptedSaver opened(there, encryption::key("k"));
     CHECK(differences(rowsOf(opened, "t"), rowsOf(*saver, "t")) == "");
-    CHECK(exported(opened, "t") == exported(*saver, "t"));
+    // The lines with encrypted records have no descriptions of graphs.
+    CHECK(rowLinesOf(exported(opened, "t")) == rowLinesOf(exported(*saver, "t")));
 }
 #endif
 
@@ -147,7 +150,7 @@ TEST_CASE("a saver that fails while a thread is exported leaves lines that are n
         }
         saver.disarm();
         if (failed) CHECK(refusal(out.str()) != "");
-        if (!failed) CHECK(out.str() == sample());
+        if (!failed) CHECK(out.str() == sampleWithoutGraphs());
     }
     CHECK(n > 3);
     sg::MemorySaver saver;

@@ -4,6 +4,7 @@
 #include <stategraph/export.hpp>
 #include <stategraph/fork.hpp>
 #include <stategraph/saver_rules.hpp>
+#include <stategraph/testing/fault_saver.hpp>
 
 #include "checkpoint/record.hpp"
 #include "tests/commands/threads.hpp"
@@ -59,6 +60,12 @@ inline std::string textOf(const Strings& lines) {
     for (const std::string& line : lines) text += line + "\n";
     return text;
 }
+// Those of commits and pending writes.
+inline Strings rowLinesOf(const std::string& text) {
+    Strings lines = linesOf(text);
+    std::erase_if(lines, [](const std::string& line) { return !line.starts_with("{\"ns"); });
+    return lines;
+}
 // Without the checksum, so that what is checked is the rest.
 inline std::string withoutSum(std::string text) {
     const std::size_t at = text.find(",\"xxh3\"");
@@ -84,6 +91,13 @@ inline const std::string& sample() {
         return exported(*saver, "t");
     }();
     return text;
+}
+
+// As a saver exports it that keeps no descriptions of graphs.
+inline std::string sampleWithoutGraphs() {
+    sg::testing::FaultSaver saver(std::make_shared<sg::MemorySaver>());
+    imported(saver, sample());
+    return exported(saver, "t");
 }
 
 }  // namespace exports

@@ -50,7 +50,7 @@ TEST_CASE("what is not whole is refused with its line, and nothing is stored") {
         twice.insert(twice.begin() + static_cast<std::ptrdiff_t>(i), lines[i]);
         if (i + 1 < lines.size()) CHECK(refusal(textOf(twice)) != "");
         const std::size_t base64 = lines[i].find("\"bytes\":\"");
-        if (base64 == std::string::npos) continue;
+        if (base64 == std::string::npos || contains(lines[i], "\"graph\"")) continue;  // which has no checksum
         for (std::size_t at = base64 + 9; at < lines[i].size() - 2; at += 7) {
             Strings changed = lines;
             changed[i][at] = changed[i][at] == 'A' ? 'B' : 'A';
@@ -76,9 +76,10 @@ TEST_CASE("lines that lie are refused") {
         refuses(0, text, part);
     };
     header("stategraph thread", "other", "not the header");
-    header("\"version\":1", "\"version\":2", "version 2");
-    header("\"version\":1", "\"version\":1.5", "whole number");
-    header("\"version\":1", "\"version\":99999999999999999999", "whole number");
+    header("\"version\":2", "\"version\":3", "version 3");
+    header("\"version\":2", "\"version\":0", "version 0");
+    header("\"version\":2", "\"version\":1.5", "whole number");
+    header("\"version\":2", "\"version\":99999999999999999999", "whole number");
     header("\"thread\":\"t\"", "\"thread\":\"\"", "thread id");
     header("\"thread\":\"t\"", "\"thread\":\"" + std::string(120, 'x') + "\"", "thread id");
     header("\"thread\":\"t\"", "\"thread\":\"t\",\"thread64\":\"dA==\"", "both");
@@ -94,12 +95,12 @@ TEST_CASE("lines that lie are refused") {
     refuses(1, R"({"ns":"","commit":"","bytes":""})", "id of a checkpoint");
     refuses(1, R"({"ns":"","commit":"018bcfe5-6800-7000-8000-000000000000","bytes":""})", "");
     refuses(1, R"({"ns":"","commit":"018bcfe5-6800-7000-8000-000000000000","bytes":"A==="})", "not base64");
-    refuses(lines.size() - 1, R"({"end":true,"commits":1,"writes":0})", "counts 1 commits");
-    refuses(lines.size() - 1, R"({"end":false,"commits":1,"writes":0})", "must be true");
+    refuses(lines.size() - 1, R"({"end":true,"commits":1,"writes":0,"graphs":2})", "counts 1 commits");
+    refuses(lines.size() - 1, R"({"end":false,"commits":1,"writes":0,"graphs":2})", "must be true");
     std::string sum = sample();
     sum.replace(sum.find("pull:ask"), 8, "pull:asK");
     CHECK(contains(refusal(sum), "checksum"));
-    CHECK(contains(refusal(textOf({lines[0], R"({"end":true,"commits":0,"writes":0})"})), "no commits"));
+    CHECK(contains(refusal(textOf({lines[0], R"({"end":true,"commits":0,"writes":0,"graphs":0})"})), "no commits"));
     std::string many = "{";
     for (int i = 0; i < 100; ++i) many += (i > 0 ? ",\"" : "\"") + std::to_string(i) + "\":1";
     refuses(1, many + "}", "more members");
@@ -146,7 +147,7 @@ TEST_CASE("a saver that fails while a thread is imported has none of it, or the 
                 if (failed && is_there) CHECK(contains(why, "could not be deleted"));
                 if (failed && is_there) saver.deleteThread("t");
                 if (failed) imported(saver, sample());
-                CHECK(exported(saver, "t") == sample());
+                CHECK(exported(saver, "t") == sampleWithoutGraphs());
             }
             CHECK(n > 4);
         }

@@ -44,6 +44,9 @@ std::vector<std::string> goodTargets(const std::string& id) {
             at + "/graph",
             at + "/fork",
             "/api/threads/asks/answer",
+            "/api/threads/asks/copy",
+            "/api/threads/asks/prune",
+            "/api/threads/asks/delete",
             "/api/threads/asks/run"};
 }
 
@@ -80,8 +83,9 @@ TEST_CASE("random requests are answered or refused, and a read-only store stays 
     sg::inspect::Server server(saver, {.redact = {"no*x"}, .key = key});
     server.add("order", app);
     const auto targets = goodTargets(saver->list({.thread_id = "asks"}).front().id.toString());
-    const std::vector<std::string> bodies = {"",  "{}",   R"({"id":"00","value":1})", R"({"note":"x"})",
-                                             "[", "\xff", R"({"until":"next"})"};
+    const std::vector<std::string> bodies = {
+        "",  "{}",   R"({"id":"00","value":1})", R"({"note":"x"})", R"({"to":"x","keep_last":1,"newest":""})",
+        "[", "\xff", R"({"until":"next"})"};
     int answered = 0;
     int refused = 0;
     for (std::size_t i = 0; i < fault::rounds(400); ++i) {

@@ -1,100 +1,21 @@
 #include <doctest/doctest.h>
 
-#include <boost/json.hpp>
-
 #include <stategraph/answer.hpp>
 #include <stategraph/inspect/server.hpp>
 #include <stategraph/json.hpp>
-#include <stategraph/memory_saver.hpp>
 #include <stategraph/value_page.hpp>
 
-#include "inspect/http/api.hpp"
 #include "inspect/http/redaction.hpp"
+#include "tests/inspect/inspected_api.hpp"
 #include "tests/serve/client.hpp"
-#include "tests/support/inspected.hpp"
 
 // The HTTP interface of the inspector: what it answers, and whom it refuses.
 namespace sg = stategraph;
-using namespace inspected;
+using namespace inspected_api;
 using sg::inspect::Api;
 using sg::inspect::Redaction;
 
 namespace {
-
-namespace json = boost::json;
-
-constexpr const char* key = "0123456789abcdef";
-
-class Asked final : public sg::serve::RequestView {
-public:
-    Asked(std::string method, std::map<std::string, std::string> headers)
-        : method_(std::move(method)), headers_(std::move(headers)) {}
-    std::string_view method() const override { return method_; }
-    std::string_view target() const override { return "/"; }
-    std::string_view header(std::string_view name) const override {
-        const auto found = headers_.find(std::string(name));
-        return found == headers_.end() ? std::string_view() : std::string_view(found->second);
-    }
-
-private:
-    std::string method_;
-    std::map<std::string, std::string> headers_;
-};
-
-struct Answered {
-    int status;
-    std::string body;
-    json::value value() const { return json::parse(body); }
-};
-
-struct Place {
-    std::vector<std::string> segments;
-    std::map<std::string, std::string> query = {};
-};
-
-/// A store with a thread that asks, one that is done, and one whose program failed.
-class Store {
-public:
-    explicit Store(sg::inspect::ServerOptions options = {}) : api(saver, withKey(std::move(options))) {
-        app.invoke(Update{sg::set(&Order::topic, std::string("tea"))}, {.thread_id = "asks"});
-        app.invoke(Update{sg::set(&Order::topic, std::string("milk"))}, {.thread_id = "done/with slash"});
-        app.invoke(sg::resume(std::string("yes")), {.thread_id = "done/with slash"});
-        Graph failing;
-        failing.addNode("bad", [](const Order&) -> Update { throw std::runtime_error("no stock"); })
-            .addEdge(sg::START, "bad");
-        CHECK_THROWS_AS(failing.compile({.checkpointer = saver})
-                            .invoke(Update{sg::set(&Order::topic, std::string("x"))}, {.thread_id = "fails"}),
-                        sg::NodeError);
-    }
-
-    static sg::inspect::ServerOptions withKey(sg::inspect::ServerOptions options) {
-        options.key = key;
-        return options;
-    }
-    Answered ask(const Asked& asked, const Place& place, std::string_view body = {}) {
-        const auto answer = api.answer({asked, place.segments, place.query, body});
-        return {answer.status, answer.body};
-    }
-    Answered get(const Place& place) { return ask({"GET", {{"X-Stategraph-Key", key}}}, place); }
-    json::value ok(const Place& place) {
-        const Answered answer = get(place);
-        INFO(answer.body);
-        REQUIRE(answer.status == 200);
-        return answer.value();
-    }
-    Answered post(const Place& place, std::string_view body) {
-        return ask({"POST", {{"X-Stategraph-Key", key}, {"Origin", "http://h"}, {"Host", "h"}}}, place, body);
-    }
-    json::value checkpoint(const std::string& thread) { return ok({{"threads", thread, "checkpoints", "newest"}}); }
-
-    std::shared_ptr<sg::MemorySaver> saver = std::make_shared<sg::MemorySaver>();
-    App app = graph().compile({.checkpointer = saver});
-    Api api;
-};
-
-std::string textAt(const json::value& value, std::string_view pointer) {
-    return std::string(value.at_pointer(pointer).as_string());
-}
 
 /// Calls until a run of the page has ended.
 void waitForRun(Store& store, const std::string& thread) {
@@ -124,11 +45,25 @@ TEST_CASE("every operation of the page answers with JSON, for threads whose name
     const auto timeline = store.ok({{"threads", done, "timeline"}});
     CHECK(timeline.at("checkpoints").as_array().size() == store.saver->list({.thread_id = done}).size());
     CHECK(timeline.at("more") == false);
+    const std::string second = textAt(timeline, "/checkpoints/1/checkpoint_id");
+    const Place from_second{{"threads", done, "timeline"}, {{"from", second}, {"limit", "2"}}};
+    const Place before_second{{"threads", done, "timeline"}, {{"before", second}, {"limit", "1"}}};
+    CHECK(store.ok(from_second).at_pointer("/checkpoints/0") == timeline.at_pointer("/checkpoints/1"));
+    CHECK(store.ok(from_second).at_pointer("/checkpoints/1") == store.ok(before_second).at_pointer("/checkpoints/0"));
+    CHECK_THROWS_AS(store.get({{"threads", done, "timeline"}, {{"from", second}, {"before", second}}}),
+                    sg::InvalidArgumentError);
     const auto shown = store.checkpoint(done);
     CHECK(textAt(shown, "/thread_id") == done);
     CHECK(shown.at_pointer("/values/items").as_array().size() == 3);
     CHECK(store.ok({{"threads", done, "stats"}}).at("checkpoints") == timeline.at("checkpoints").as_array().size());
     CHECK(store.ok({{"stats"}}).at("threads") == 3);
+    CHECK(store.ok({{"stats"}}).at("largest").as_array().empty());
+    const auto largest = store.ok({{"stats"}, {{"largest", "2"}}});
+    REQUIRE(largest.at("largest").as_array().size() == 2);
+    CHECK(textAt(largest, "/largest/0/thread_id") == done);
+    CHECK(largest.at_pointer("/largest/0/checkpoints") == timeline.at("checkpoints").as_array().size());
+    CHECK(largest.at_pointer("/largest/0/bytes").to_number<int>() >
+          largest.at_pointer("/largest/1/bytes").to_number<int>());
     CHECK(store.ok({{"threads", done, "checkpoints", "newest", "graph"}}).at("nodes").as_array().size() == 7);
     const auto lines = store.get({{"threads", done, "export"}});
     CHECK(lines.status == 200);

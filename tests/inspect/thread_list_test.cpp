@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/support/counting_saver.hpp"
 #include "tests/support/graphs.hpp"
 #include "tests/support/savers.hpp"
 
@@ -60,40 +61,12 @@ std::vector<ThreadView> allPages(sg::BaseCheckpointSaver& saver, ThreadFilter fi
     return all;
 }
 
-/// Counts the checkpoints that are read.
-class Counting final : public sg::BaseCheckpointSaver {
-public:
-    explicit Counting(sg::BaseCheckpointSaver& inner) : inner_(inner) {}
-    std::size_t read = 0;
-
-    void put(const sg::PutRequest& request) override { inner_.put(request); }
-    std::optional<sg::CheckpointTuple> getTuple(const sg::TupleQuery& query) override { return inner_.getTuple(query); }
-    std::vector<sg::ListedCheckpoint> list(const sg::ListQuery& query) override {
-        auto listed = inner_.list(query);
-        read += listed.size();
-        return listed;
-    }
-    void deleteThread(std::string_view thread_id) override { inner_.deleteThread(thread_id); }
-    void copyThread(std::string_view from, std::string_view to) override { inner_.copyThread(from, to); }
-    std::size_t prune(const sg::PruneRequest& request) override { return inner_.prune(request); }
-    std::optional<std::vector<sg::IndexedThread>> openThreads(const sg::OpenThreadsQuery& query) override {
-        return inner_.openThreads(query);
-    }
-    std::optional<std::vector<sg::IndexedThread>> newestThreads(const sg::NewestThreadsQuery& query) override {
-        return inner_.newestThreads(query);
-    }
-    std::optional<sg::ThreadCounts> countThreads(std::size_t most) override { return inner_.countThreads(most); }
-
-private:
-    sg::BaseCheckpointSaver& inner_;
-};
-
 }  // namespace
 
 TEST_CASE("a list by status reads the threads that it shows, and those that nobody has said anything of once") {
     const auto saver = std::make_shared<sg::MemorySaver>();
     fillWithMany(saver);
-    Counting counting(*saver);
+    CountingSaver counting(*saver);
     CHECK(allPages(counting, {.status = "failed", .limit = 50}).size() == 2);
     CHECK(counting.read == 2);
     counting.read = 0;

@@ -9,6 +9,7 @@
 
 #include <stategraph/fork.hpp>
 #include <stategraph/inspect/server.hpp>
+#include <stategraph/memory_saver.hpp>
 #include <stategraph/rocksdb_saver.hpp>
 #include <stategraph/stategraph.hpp>
 
@@ -18,7 +19,8 @@
 //   show FOLDER                  those of the pictures in docs/
 //   long FOLDER THREAD N         a thread of N checkpoints
 //   large FOLDER THREAD BYTES    a thread whose state has so many bytes
-//   many FOLDER N                N finished threads
+//   many FOLDER N                N threads: each thousandth asks, the others are finished
+//   serve-many N KEY             the inspector over as many in memory
 //   serve FOLDER KEY [--read-only] [PORT]   the inspector inside a program, with the graph of these threads
 namespace sg = stategraph;
 
@@ -208,14 +210,28 @@ void makeLarge(const std::string& folder, const std::string& thread, std::size_t
     app.invoke(std::move(update), {.thread_id = thread});
 }
 
-void makeMany(const std::string& folder, int count) {
-    const auto saver = std::make_shared<sg::RocksDBSaver>(folder);
+void makeMany(const std::shared_ptr<sg::BaseCheckpointSaver>& saver, int count) {
     sg::StateGraph<Order> graph;
-    graph.addNode("count", [](const Order&) { return sg::add<&Order::total>(1); }).addEdge(sg::START, "count");
+    graph
+        .addNode("count",
+                 [](const Order& order, sg::Runtime& runtime) -> Update {
+                     if (order.rounds % 1000 == 0) sg::interrupt<std::string>(runtime, "go", "Go on?");
+                     return {sg::add<&Order::total>(1)};
+                 })
+        .addEdge(sg::START, "count");
     const auto app = graph.compile({.checkpointer = saver});
     for (int i = 0; i < count; ++i)
-        app.invoke(Update{sg::add<&Order::total>(1)},
+        app.invoke(Update{sg::set<&Order::rounds>(i)},
                    {.thread_id = "thread-" + std::to_string(i), .durability = sg::Durability::exit});
+}
+
+int serveMany(int count, const std::string& key) {
+    const auto saver = std::make_shared<sg::MemorySaver>();
+    makeMany(saver, count);
+    sg::inspect::Server server(saver, {.key = key, .store = "memory", .handle_signals = true});
+    std::cout << server.url() << std::endl;
+    server.wait();
+    return 0;
 }
 
 int serve(const std::vector<std::string>& words) {
@@ -249,14 +265,15 @@ int main(int argc, char** argv) {
     const std::vector<std::string> words(argv + 1, argv + argc);
     if (words.size() < 2) {
         std::cerr << "make FOLDER | show FOLDER | long FOLDER THREAD N | large FOLDER THREAD BYTES | many FOLDER N | "
-                     "serve FOLDER KEY [--read-only] [PORT]\n";
+                     "serve-many N KEY | serve FOLDER KEY [--read-only] [PORT]\n";
         return 2;
     }
     if (words[0] == "make") make(words[1]);
     if (words[0] == "show") makeShown(words[1]);
     if (words[0] == "long") makeLong(words[1], words.at(2), std::stoi(words.at(3)));
     if (words[0] == "large") makeLarge(words[1], words.at(2), std::stoull(words.at(3)));
-    if (words[0] == "many") makeMany(words[1], std::stoi(words.at(2)));
+    if (words[0] == "many") makeMany(std::make_shared<sg::RocksDBSaver>(words[1]), std::stoi(words.at(2)));
+    if (words[0] == "serve-many") return serveMany(std::stoi(words[1]), words.at(2));
     if (words[0] == "serve") return serve(words);
     return 0;
 }

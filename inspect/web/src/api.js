@@ -103,6 +103,7 @@ const query = (parameters) => {
 };
 export const path = {
   threads: (filter) => `threads${query(filter)}`,
+  stats: (largest) => `stats${query({ largest })}`,
   questions: (after) => `questions${query({ after })}`,
   thread: (thread, operation, parameters = {}) =>
     `threads/${encodeURIComponent(thread)}/${operation}${query(parameters)}`,

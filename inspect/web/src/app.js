@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import { render } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import '@preact/signals';
 import { about, get, isOffline, isRefused, takeKey } from './api.js';
 import { Compare } from './compare.js';
@@ -11,8 +11,10 @@ import { Store } from './sizes.js';
 import { visible } from './text.js';
 import { Thread } from './thread.js';
 import { Threads } from './threads.js';
+import { useWaiting, waiting } from './ui.js';
 
 // The page: a header, and one view.
+const root = document.getElementById('app');
 const pages = { threads: Threads, thread: Thread, questions: Questions, compare: Compare, store: Store };
 
 function Help({ onClose }) {
@@ -39,6 +41,13 @@ function App() {
   useEffect(() => {
     document.title = page === 'thread' ? `${visible(route.value.thread)} – stategraph` : `${page} – stategraph`;
   });
+  useWaiting(!about.value && !isRefused.value);
+  // Which address is drawn whole, for tests and pictures. The parts inside have counted themselves before this effect.
+  const { hash } = route.value;
+  const count = waiting.value;
+  useLayoutEffect(() => {
+    root.dataset.drawn = waiting.peek() === 0 ? hash || '#/' : '';
+  }, [hash, count]);
   const link = (name, title) => html`<a href=${href({ page: name })} aria-current=${page === name ? 'page' : undefined}>${title}</a>`;
   return html`<a class="skip" href="#main" onClick=${(event) => {
       event.preventDefault();
@@ -68,4 +77,4 @@ followAddress();
 askAbout();
 // Where no view asks anything by itself.
 setInterval(() => isOffline.value && get('about').catch(() => {}), 1000);
-render(html`<${App} />`, document.getElementById('app'));
+render(html`<${App} />`, root);

@@ -1,11 +1,11 @@
 import { useEffect } from 'preact/hooks';
 
-// Keys of a view, by name; not while somebody types.
+// Keys of a view, by name; not while somebody types, nor behind a dialog.
 export function useKeys(keys) {
   useEffect(() => {
     const press = (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
-      if (event.target.matches?.('input, textarea, select')) return;
+      if (event.target.matches?.('input, textarea, select') || document.querySelector('dialog[open]')) return;
       const act = keys[event.key];
       if (!act) return;
       if (act(event) !== false && !event.key.startsWith('Arrow')) event.preventDefault();
@@ -22,6 +22,7 @@ export const help = [
   ['n', 'the newest checkpoint, and what comes'],
   ['s, d, w, b, z', 'state, diff, why, blame, sizes'],
   ['o', 'the graphs inside the graph: open, close'],
+  ['m', 'copy, prune or delete the thread'],
   ['t, q', 'threads, open questions'],
   ['/', 'search'],
   ['?', 'these keys'],

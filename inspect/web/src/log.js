@@ -6,7 +6,8 @@ import { Lanes } from './lanes.js';
 const first_page = 100;
 const page = 500;
 const newer_pages = 20;
-const reached_pages = 40;
+const reached_page = 2000;
+const reached_pages = 10;
 
 export class Log {
   checkpoints = [];
@@ -15,6 +16,7 @@ export class Log {
   head = null;
   error = null;
   isReady = false;
+  isCut = false; // it begins with an old checkpoint, and newer ones are not in it
   #watchers = new Set();
   #reading = 0; // how many reads are under way or wait
   #last = Promise.resolve();
@@ -42,21 +44,35 @@ export class Log {
     return this.checkpoints[this.indexOf(id)];
   }
 
+  /** Of the log's newest checkpoint; undefined while it is not known. */
+  get newestId() {
+    return this.isCut ? this.head?.checkpoint_id : this.checkpoints[0]?.checkpoint_id;
+  }
+
   async load() {
     await this.#read(false, async () => {
-      const answer = await this.#page(first_page);
-      this.checkpoints = answer.checkpoints;
-      this.more = answer.more;
-      this.lanes = new Lanes();
-      this.#first = 0;
-      this.#places = new Map(this.checkpoints.map((each, i) => [each.checkpoint_id, i]));
+      try {
+        this.#begin(await this.#page(first_page));
+      } catch (error) {
+        if (error.status === 404) this.#begin({ checkpoints: [], more: false }); // it is not stored, or was deleted
+        throw error;
+      }
     });
   }
 
-  async loadOlder() {
+  #begin({ checkpoints, more }, isCut = false) {
+    this.checkpoints = checkpoints;
+    this.more = more;
+    this.isCut = isCut;
+    this.lanes = new Lanes();
+    this.#first = 0;
+    this.#places = new Map(checkpoints.map((each, i) => [each.checkpoint_id, i]));
+  }
+
+  async loadOlder(limit = page) {
     if (!this.more) return;
     await this.#read(true, async () => {
-      const answer = await this.#page(page, this.checkpoints.at(-1)?.checkpoint_id);
+      const answer = await this.#page(limit, this.checkpoints.at(-1)?.checkpoint_id);
       for (const each of answer.checkpoints) {
         this.#places.set(each.checkpoint_id, this.#first + this.checkpoints.length);
         this.checkpoints.push(each);
@@ -65,9 +81,19 @@ export class Log {
     });
   }
 
-  /** Reads older pages until a checkpoint is among them, so that a link to it is shown where it is; so many at most. */
+  /**
+   * Reads older pages until a checkpoint is among them, so that a link to it is shown where it is; so many at most. Beyond them the
+   * log begins with that checkpoint. Ids of one log grow.
+   */
   async reach(id) {
-    for (let i = 0; i < reached_pages && this.more && !this.error && this.indexOf(id) < 0; i += 1) await this.loadOlder();
+    if (this.isCut && id > this.checkpoints[0]?.checkpoint_id) await this.load();
+    const isFarther = () => this.more && !this.error && this.indexOf(id) < 0 && this.checkpoints.at(-1)?.checkpoint_id > id;
+    for (let i = 0; i < reached_pages && isFarther(); i += 1) await this.loadOlder(reached_page);
+    if (!isFarther()) return;
+    await this.#read(false, async () => {
+      const answer = await this.#page(page, undefined, id);
+      if (answer.checkpoints[0]?.checkpoint_id === id) this.#begin(answer, true);
+    });
   }
 
   /** The server says how the log's end looks now; true if that is new. */
@@ -75,8 +101,9 @@ export class Log {
     const before = this.head;
     this.head = head;
     const isNew = before?.mark !== head.mark && head.checkpoint_id != null;
-    if (this.error) await this.load();
-    else if (isNew) await this.#readNewer();
+    const isDeleted = head.checkpoint_id == null && this.checkpoints.length > 0;
+    if (this.error || isDeleted) await this.load();
+    else if (isNew && !this.isCut) await this.#readNewer();
     else this.#tell(false);
     return isNew;
   }
@@ -109,8 +136,8 @@ export class Log {
     this.checkpoints = fresh.concat([newest], this.checkpoints.slice(1));
   }
 
-  #page(limit, before) {
-    return get(path.thread(this.thread, 'timeline', { ns: this.ns, limit, before }));
+  #page(limit, before, from) {
+    return get(path.thread(this.thread, 'timeline', { ns: this.ns, limit, before, from }));
   }
 
   #tell(isOlder) {

@@ -1,12 +1,18 @@
 import { signal } from '@preact/signals';
 
-// Where the page is, as the part of the address behind '#': a link shows the same view again, as ids never change.
+// Where the page is, as the part of the address behind '#': a link shows the same view again, as ids never change. A
+// place that was parsed has that part as `hash`.
 //   #/                              threads          #/questions   open questions of all threads       #/store   sizes
 //   #/t/THREAD/NS/ID?view=diff      a checkpoint of a thread; without ID the newest, which is followed
 //   #/compare/THREAD/OTHER          two threads beside each other
 export const route = signal({ page: 'threads', query: {} });
 
 function parse(hash) {
+  const place = placeOf(hash);
+  return { ...place, hash };
+}
+
+function placeOf(hash) {
   const [path, text = ''] = hash.replace(/^#/, '').split('?');
   const query = Object.fromEntries(new URLSearchParams(text));
   const parts = path.split('/').slice(1).map((part) => {

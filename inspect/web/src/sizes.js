@@ -1,14 +1,26 @@
 import { html } from 'htm/preact';
 import { path } from './api.js';
+import { href } from './route.js';
 import { duration, namesOf, size, visible } from './text.js';
-import { AsJson, Problem, useAnswer, Wait } from './ui.js';
+import { AsJson, Problem, Text, useAnswer, Wait } from './ui.js';
 
-// Bytes by channel and by kind, and how they and the durations grew over the steps.
+const largest_shown = 20;
+
+// Bytes by channel, by kind and by thread, and how they and the durations grew over the steps.
 function Bars({ title, numbers, text = size, most_rows = Infinity }) {
   const rows = Object.entries(numbers).sort((a, b) => b[1] - a[1]).slice(0, most_rows);
   const most = Math.max(1, ...rows.map((row) => row[1]));
   return html`<table class="bars"><caption>${title}</caption><tbody>${rows.map(([name, bytes]) => html`<tr><th scope="row">${visible(name.replaceAll('_', ' '))}</th><td class="number">${text(bytes)}</td>
     <td><svg width="200" height="10" aria-hidden="true"><rect width=${(200 * bytes) / most} height="10" /></svg></td></tr>`)}</tbody></table>`;
+}
+
+// The threads with the most bytes.
+function Largest({ threads }) {
+  if (!threads?.length) return null;
+  const most = Math.max(1, threads[0].bytes);
+  return html`<table class="bars largest"><caption>largest threads</caption><thead><tr><th scope="col">thread</th><th scope="col" class="number">checkpoints</th><th scope="col" class="number">bytes</th><td></td></tr></thead>
+    <tbody>${threads.map((thread) => html`<tr key=${thread.thread_id} data-thread=${thread.thread_id}><th scope="row"><a class="name" href=${href({ page: 'thread', thread: thread.thread_id, query: { view: 'sizes' } })}><${Text}>${thread.thread_id}<//></a></th>
+      <td class="number">${thread.checkpoints}</td><td class="number">${size(thread.bytes)}</td><td><svg width="200" height="10" aria-hidden="true"><rect width=${(200 * thread.bytes) / most} height="10" /></svg></td></tr>`)}</tbody></table>`;
 }
 
 function Curve({ title, rows, of, text }) {
@@ -32,16 +44,18 @@ function timeByNode(log, rows) {
   return times;
 }
 
-export function Sizes({ thread, log }) {
-  const address = thread === undefined ? 'stats' : path.thread(thread, 'stats');
+/** Of a thread with its log and what is read of that, or of the store. */
+export function Sizes({ thread, log, checkpoints = [] }) {
+  const address = thread === undefined ? path.stats(largest_shown) : path.thread(thread, 'stats');
   const { data, error } = useAnswer(address);
   if (error) return html`<${Problem} error=${error} />`;
   if (!data) return html`<${Wait} />`;
-  const rows = log ? log.checkpoints.slice(0, 2000) : [];
+  const rows = checkpoints.slice(0, 2000);
   return html`<section aria-label="sizes">
     <p>${thread === undefined && `${data.threads} threads, `}${data.checkpoints} checkpoints${data.stored_bytes != null ? `, ${size(data.stored_bytes)} in the store` : ''}</p>
     <${Bars} title="bytes by channel" numbers=${data.channels} />
     <${Bars} title="bytes by kind" numbers=${data.bytes} />
+    <${Largest} threads=${data.largest} />
     ${log && html`<${Bars} title=${`time of supersteps by what ran, of ${rows.length} checkpoints`} numbers=${timeByNode(log, rows)} text=${duration} most_rows=${20} />
       <${Curve} title="bytes of each checkpoint" rows=${rows} of=${(row) => row.bytes} text=${size} />
       <${Curve} title="duration of each superstep" rows=${rows} of=${(row) => row.took_us} text=${duration} />`}

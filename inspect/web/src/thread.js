@@ -1,6 +1,6 @@
 import { html } from 'htm/preact';
 import { useEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks';
-import { follow, isOffline, path } from './api.js';
+import { about, follow, isOffline, path } from './api.js';
 import { Actions } from './actions.js';
 import { Changes, Difference } from './diff.js';
 import { Graph, toggleAll } from './graph.js';
@@ -11,8 +11,9 @@ import { Sizes } from './sizes.js';
 import { Blame, Tasks, Why } from './tasks.js';
 import { clock, duration } from './text.js';
 import { Timeline } from './timeline.js';
-import { AsJson, Problem, Text, useAnswer, useDraft, Wait } from './ui.js';
+import { AsJson, Problem, Text, useAnswer, useDraft, useWaiting, Wait } from './ui.js';
 import { Values } from './values.js';
+import { WholeThread } from './whole.js';
 
 // One thread: its timeline, the graph, and a checkpoint in several views.
 const views = [['state', 'State'], ['diff', 'Diff'], ['why', 'Why'], ['blame', 'Blame'], ['sizes', 'Sizes']];
@@ -31,54 +32,75 @@ function useLog(thread, ns) {
       control.abort();
     };
   }, [log]);
-  return { log, mark };
+  useWaiting(!log.isReady);
+  return { log, mark, readAgain: () => setMark((count) => count + 1) };
+}
+
+// Whether what is drawn is what the address names and, after a command of this page, not older than what that stored:
+// before, nothing may be done with it. Ids of one log grow.
+function useDrawn(log, id, checkpoint, isRead, readAgain) {
+  const stored = useRef({});
+  const least = !id && stored.current.log === log ? stored.current.id : '';
+  const isRecent = (row) => !least || row?.checkpoint_id >= least;
+  const isDrawn = isRead && checkpoint != null && isRecent(checkpoint) && isRecent(log.checkpoints[0]);
+  const onStored = (made) => {
+    stored.current = { log, id: made };
+    readAgain();
+  };
+  return { isDrawn, onStored };
 }
 
 export function Thread() {
   const { thread, ns, id, query } = route.value;
   const place = { page: 'thread', thread, ns, id, query };
-  const { log, mark } = useLog(thread, ns);
-  const isNewest = !id || id === log.checkpoints[0]?.checkpoint_id;
+  const { log, mark, readAgain } = useLog(thread, ns);
+  const isNewest = !id || id === log.newestId;
   const address = path.checkpoint(place);
   const { data, error } = useAnswer(address, isNewest ? mark : 0);
   // While another checkpoint is read, the one before stays.
   const last = useRef({});
   if (data) last.current = { log, data };
   const checkpoint = data ?? (!error && last.current.log === log ? last.current.data : undefined);
+  const { isDrawn, onStored } = useDrawn(log, id, checkpoint, data !== undefined, readAgain);
+  useWaiting(checkpoint != null && !isDrawn);
   const shown = { ...place, id: checkpoint?.checkpoint_id ?? id };
   const view = views.some(([name]) => name === query.view) ? query.view : 'state';
   const show = (name, more = {}) => go({ ...route.value, query: { ...route.value.query, view: name, ...more } });
   const graph = useRef(null);
-  useThreadKeys(log, show, () => toggleAll(graph.current));
+  const [isWhole, setWhole] = useState(false);
+  const openWhole = () => about.value?.write && !ns && setWhole(true);
+  useThreadKeys(log, show, () => toggleAll(graph.current), openWhole);
   const ran = useMemo(() => new Set(log.find(checkpoint?.parent)?.next ?? []), [checkpoint, log.isReady]);
   const row = log.find(shown.id);
   return html`<main class="thread" id="main">
     <section class="left" aria-label="timeline">
       <h1><${Text}>${thread}<//></h1>
       ${ns && html`<p class="dim">namespace <${Text}>${ns}<//>, <a href=${href({ page: 'thread', thread })}>the root</a></p>`}
-      <p class="live" role="status">${isOffline.value ? '' : id ? html`<a href=${href({ ...place, id: '' })}>follow the newest</a>` : 'following'}</p>
+      ${about.value?.write && !ns && log.checkpoints.length > 0 && html`<p><button aria-haspopup="dialog" onClick=${openWhole}>Copy, prune, delete…</button></p>`}
+      ${isWhole && html`<${WholeThread} thread=${thread} log=${log} onClose=${() => setWhole(false)} />`}
+      <p class="live" role="status">${isOffline.value ? '' : id ? html`<a href=${href({ ...place, id: '' })}>follow the newest</a>` : 'following'}${log.isCut ? '; newer checkpoints are not in this list' : ''}</p>
       <${Problem} error=${log.error} />
       ${log.checkpoints.length > 0 && html`<${Timeline} log=${log} place=${place} />`}
       ${!log.isReady && html`<${Wait} />`}
       <${AsJson} path=${path.thread(thread, 'timeline', { ns, limit: 200 })} />
     </section>
-    <section class="right" aria-label="checkpoint" aria-busy=${!data && !error}>
+    <section class="right" aria-label="checkpoint" aria-busy=${!isDrawn && !error} data-checkpoint=${checkpoint?.checkpoint_id}>
       <${Problem} error=${log.error ? null : error} />
       ${row?.damaged && html`<p class="problem" role="alert"><${Text}>${row.damaged}<//></p>`}
       ${checkpoint && html`
         <header class="checkpoint"><h2>Step ${checkpoint.step} <span class="dim">${checkpoint.source}</span></h2>
           <p class="facts dim"><code>${checkpoint.checkpoint_id}</code><span>${clock(checkpoint.created_at)}</span>${checkpoint.took_us != null && html`<span>took ${duration(checkpoint.took_us)}</span>`}
           ${Object.entries(checkpoint.metadata).map(([key, value]) => html`<span class="tag"><${Text}>${`${key} = ${typeof value === 'string' ? value : JSON.stringify(value)}`}<//></span>`)}</p></header>
-        <${Actions} key=${`${thread} ${ns}`} place=${place} checkpoint=${checkpoint} log=${log} />
+        <${Actions} key=${`${thread} ${ns}`} place=${place} checkpoint=${checkpoint} log=${log} isDrawn=${isDrawn} onStored=${onStored} />
         <div class="now"><${Graph} place=${shown} tasks=${checkpoint.tasks} ran=${ran} onGraph=${(found) => (graph.current = found)} />
-        <div class="due"><section aria-label="tasks"><${Tasks} place=${place} checkpoint=${checkpoint} isNewest=${isNewest && !ns} /></section>
+        <div class="due"><section aria-label="tasks"><${Tasks} place=${place} checkpoint=${checkpoint} isNewest=${isNewest && isDrawn && !ns} /></section>
         <div class="tabs" role="tablist" aria-label="views" onKeyDown=${(event) => turnTab(event, view, show)}>${views.map(([name, title]) => html`<button role="tab" id=${`tab-${name}`} aria-selected=${view === name} aria-controls="view" tabindex=${view === name ? 0 : -1} onClick=${() => show(name)}>${title}</button>`)}</div>
         <div role="tabpanel" id="view" aria-labelledby=${`tab-${view}`} tabindex="0">
           ${view === 'state' && html`<${Values} key=${checkpoint.checkpoint_id} place=${shown} page=${checkpoint.values} onBlame=${(channel) => show('blame', { channel })} /><${AsJson} path=${address} />`}
           ${view === 'diff' && html`<${CompareWith} place=${place} thread=${thread} log=${log} />${query.with ? html`<${Difference} place=${shown} other=${query.with} />` : html`<${Changes} place=${shown} />`}`}
           ${view === 'why' && html`<${Why} place=${id ? shown : place} />`}
           ${view === 'blame' && html`<${Blame} place=${shown} channel=${query.channel ?? ''} channels=${checkpoint.values.items.map((item) => item.key)} onChannel=${(channel) => show('blame', { channel })} />`}
-          ${view === 'sizes' && html`<${Sizes} thread=${thread} log=${log} />`}
+          ${view === 'sizes' && html`<${Sizes} thread=${thread} log=${log} checkpoints=${log.checkpoints} />`}
         </div></div></div>`}
       ${!checkpoint && !error && log.checkpoints.length > 0 && html`<${Wait} />`}
     </section>
@@ -106,8 +128,8 @@ function CompareWith({ place, thread, log }) {
 }
 
 // Keys come faster than views are drawn: what is selected is what the address says now.
-function useThreadKeys(log, show, openAll) {
-  const at = () => log.indexOf(route.value.id || log.checkpoints[0]?.checkpoint_id);
+function useThreadKeys(log, show, openAll, openWhole) {
+  const at = () => log.indexOf(route.value.id || log.newestId);
   const to = (index) => log.checkpoints[index] && go({ ...route.value, id: log.checkpoints[index].checkpoint_id });
   const down = () => (at() + 1 < log.checkpoints.length ? to(at() + 1) : log.loadOlder().then(() => to(at() + 1)));
   const isFork = (i) => log.checkpoints[i].source === 'fork' || (log.checkpoints[i + 1] && log.checkpoints[i].parent !== log.checkpoints[i + 1].checkpoint_id);
@@ -128,6 +150,7 @@ function useThreadKeys(log, show, openAll) {
     b: () => show('blame'),
     z: () => show('sizes'),
     o: openAll,
+    m: openWhole,
     n: () => go({ ...route.value, id: '' }),
   });
 }

@@ -26,6 +26,7 @@ export function Timeline({ log, place }) {
   useLayoutEffect(() => {
     rows.current.select(place);
     if (place.id) log.reach(place.id);
+    else if (log.isCut) log.load();
   }, [log, place.id, place.query]);
   return html`<div class="timeline" ref=${box} role="listbox" aria-label="checkpoints, the newest first" tabindex="0" onClick=${(event) => {
     const row = event.target.closest('.row');

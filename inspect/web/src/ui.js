@@ -1,9 +1,24 @@
 import { html } from 'htm/preact';
-import { useEffect, useState } from 'preact/hooks';
+import { signal } from '@preact/signals';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { about, follow, get, isOffline } from './api.js';
 import { visible } from './text.js';
 
 // Parts that all views use.
+
+/** How many parts of the page wait for what they draw. */
+export const waiting = signal(0);
+
+/** Counts a part in `waiting` while `isWaiting`, from the moment that it is in the document. */
+export function useWaiting(isWaiting) {
+  useLayoutEffect(() => {
+    if (!isWaiting) return undefined;
+    waiting.value += 1;
+    return () => {
+      waiting.value -= 1;
+    };
+  }, [isWaiting]);
+}
 
 /** What the server answers to a path; asked again when it changes. */
 export function useAnswer(path, again = 0) {
@@ -18,6 +33,7 @@ export function useAnswer(path, again = 0) {
     return () => control.abort();
   }, [path, again, isOffline.value]);
   const isThis = answer.path === path;
+  useWaiting(Boolean(path) && !isThis);
   return { data: isThis ? answer.data : undefined, error: isThis ? answer.error : undefined };
 }
 
@@ -30,6 +46,7 @@ export function useFollowed(path) {
     return () => control.abort();
   }, [path]);
   const isThis = answer.path === path;
+  useWaiting(!isThis);
   return { data: isThis ? answer.data : undefined, error: isThis ? answer.error : undefined };
 }
 
@@ -77,7 +94,6 @@ export function GraphChoice({ graph, onGraph }) {
 
 /** What is typed into an input that begins with `value`. It stays while the page is drawn anew, until `value` is another. */
 export function useDraft(value) {
-  const [draft, setDraft] = useState(value);
-  useEffect(() => setDraft(value), [value]);
-  return [draft, (event) => setDraft(event.target.value)];
+  const [draft, setDraft] = useState({ from: value, text: value });
+  return [draft.from === value ? draft.text : value, (event) => setDraft({ from: value, text: event.target.value })];
 }

@@ -18,8 +18,12 @@ describe('a store that is only read', () => {
   test('nothing that cannot work is offered', async () => {
     const page = await open(browser, server, '/t/asks//');
     await page.locator('.graph .node.asks').waitFor();
-    for (const name of ['Resume', 'One superstep', 'Edit…', 'Fork…', 'Answer and run', 'Store the answer']) assert.equal(await page.getByRole('button', { name }).count(), 0, name);
+    for (const name of ['Resume', 'One superstep', 'Edit…', 'Fork…', 'Answer and run', 'Store the answer', 'Copy, prune, delete…']) assert.equal(await page.getByRole('button', { name }).count(), 0, name);
     await page.getByText('read-only').waitFor();
+    await page.keyboard.press('m');
+    await page.keyboard.press('w');
+    await page.locator('.causes dd').first().waitFor();
+    assert.equal(await page.getByRole('dialog').count(), 0, 'its key opens nothing');
     await close(page);
   });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { close, eventually, hostile, launch, open, rowsOf, Server, task } from './support.mjs';
+import { close, drawn, eventually, hold, hostile, launch, open, rowsOf, Server, task, visit } from './support.mjs';
 
 // What the page shows, in a browser, over the threads that tests/pages/inspected_store.cpp makes.
 
@@ -94,6 +94,7 @@ describe('a program that shows its threads', () => {
     await eventually(async () => assert.equal(await page.locator('.row[data-source="input"]').count(), 1));
     await page.locator('.row[data-step="1"]').click();
     await page.getByRole('heading', { name: /Step 1/ }).waitFor();
+    await drawn(page);
     await eventually(async () => assert.match(page.url(), /#\/t\/forked\/\/[0-9a-f-]{36}$/));
     await page.locator('.tree .key', { hasText: 'customer' }).waitFor();
     await eventually(async () => assert.match(await page.locator('.tree').innerText(), /Edsger/));
@@ -136,7 +137,7 @@ describe('a program that shows its threads', () => {
     const page = await open(browser, server, '/t/failed//?view=why');
     await page.locator('.causes dd').first().waitFor();
     await eventually(async () => assert.deepEqual(await page.locator('.causes dd').allInnerTexts(), ['Send 0 of gather', 'Send 1 of gather']));
-    await page.goto(`${server.origin}/#/t/done//`);
+    await visit(page, server, '/t/done//');
     await page.getByRole('button', { name: 'who wrote total' }).click();
     await page.locator('section[aria-label="blame"] tbody tr').first().waitFor();
     await eventually(async () => assert.match(await page.locator('section[aria-label="blame"] tbody').innerText(), /price #0/));
@@ -154,6 +155,24 @@ describe('a program that shows its threads', () => {
     await eventually(async () => assert.match(await rowsOf(page).first().innerText(), /µs|ms/));
     await page.getByRole('link', { name: 'Store' }).click();
     await page.getByText(/8 threads/).waitFor();
+    const { largest } = await server.api('stats?largest=20');
+    assert.equal(largest.length, 8);
+    const shown = page.locator('table.largest tr[data-thread]');
+    await eventually(async () => assert.deepEqual(await shown.evaluateAll((rows) => rows.map((row) => row.dataset.thread)), largest.map((each) => each.thread_id)));
+    await shown.first().getByRole('link').click();
+    await page.waitForURL(/\?view=sizes$/);
+    await page.getByRole('heading', { level: 1, name: largest[0].thread_id }).waitFor();
+    await close(page);
+  });
+
+  test('sizes over the steps are drawn though the timeline comes after the bytes', async () => {
+    const page = await open(browser, server);
+    const release = await hold(page, '**/api/threads/done/timeline*');
+    await page.evaluate(() => (location.hash = '#/t/done//?view=sizes'));
+    await page.getByText('bytes by channel').waitFor();
+    assert.equal(await page.locator('.curve').count(), 0);
+    await release();
+    await page.locator('.curve').nth(1).waitFor();
     await close(page);
   });
 
@@ -170,7 +189,7 @@ describe('a program that shows its threads', () => {
     const page = await open(browser, server, '/compare/done/forked');
     await page.locator('.pairs').waitFor();
     await eventually(async () => assert.match(await page.locator('main').innerText(), /Their ways part at step \d/));
-    await page.goto(`${server.origin}/#/compare/asks/${encodeURIComponent('name/with slash?&#%')}`);
+    await visit(page, server, `/compare/asks/${encodeURIComponent('name/with slash?&#%')}`);
     await page.getByText('Both took the same way.').waitFor();
     await page.getByRole('button', { name: 'First different values' }).click();
     await page.getByText(/Values differ first at step 0: .*customer/).waitFor();
@@ -189,7 +208,7 @@ describe('a program that shows its threads', () => {
     assert.ok(text.includes('•••'));
     await eventually(async () => assert.equal(await page.locator('script').count(), 1));
     await eventually(async () => assert.equal(await page.getByRole('button', { name: 'Export' }).count(), 0));
-    await page.goto(`${server.origin}/#/t/${encodeURIComponent('name/with slash?&#%')}//`);
+    await visit(page, server, `/t/${encodeURIComponent('name/with slash?&#%')}//`);
     await page.getByRole('heading', { name: 'name/with slash?&#%' }).waitFor();
     await close(page);
   });
@@ -198,6 +217,7 @@ describe('a program that shows its threads', () => {
     const page = await open(browser, server, '/t/forked//?view=diff');
     await page.locator('.row[data-step="2"]').click();
     await page.locator('.changes', { hasText: 'bread costs 5' }).waitFor(); // and no longer those of the newest one
+    await drawn(page);
     const [address, shown] = [page.url(), await page.locator('#view').innerText()];
     await page.reload();
     await page.locator('.changes').waitFor();
@@ -252,9 +272,6 @@ describe('a program that shows its threads', () => {
     const { default: axe } = await import('axe-core');
     for (const hash of ['/', '/t/asks//', '/t/failed//?view=why', '/t/forked//?view=diff', '/t/nested//?open=ship', '/t/done//?view=blame&channel=total', '/t/done//?view=sizes', '/questions', '/store', '/compare/done/forked']) {
       const page = await open(browser, server, hash);
-      await page.waitForSelector('main');
-      await page.waitForLoadState('load');
-      await page.waitForTimeout(400);
       for (const scheme of ['light', 'dark']) {
         await page.emulateMedia({ colorScheme: scheme });
         // The page's policy allows no script of others: axe is evaluated from outside of it.

@@ -72,12 +72,36 @@ export async function open(browser, server, hash = '') {
     dialog.dismiss();
   });
   await page.goto(`${server.url}${hash}`);
+  await drawn(page);
   return page;
+}
+
+/** Until the page has drawn all that its address names. */
+export const drawn = (page) => page.waitForFunction(() => document.getElementById('app')?.dataset.drawn === (location.hash || '#/'));
+
+/** Goes to another view of a page that is open. */
+export async function visit(page, server, hash) {
+  await page.goto(`${server.origin}/#${hash}`);
+  await drawn(page);
 }
 
 export async function close(page) {
   assert.deepEqual(page.faults, []);
   await page.context().close();
+}
+
+/** Holds requests to such addresses back, until what it gives is called. */
+export async function hold(page, address) {
+  let release;
+  const isReleased = new Promise((resolve) => (release = resolve));
+  await page.route(address, async (route) => {
+    await isReleased;
+    await route.continue().catch(() => {}); // the page may have given it up
+  });
+  return async () => {
+    release();
+    await page.unrouteAll({ behavior: 'wait' });
+  };
 }
 
 /** An assertion about what the page shows, which it may still be drawing: it has ten seconds to become true. */

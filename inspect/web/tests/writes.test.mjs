@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { close, eventually, hostile, launch, open, rowsOf, Server } from './support.mjs';
+import { close, drawn, eventually, hold, hostile, launch, open, rowsOf, Server, visit } from './support.mjs';
 
 // What the page stores and runs, where its program lets it.
 
@@ -21,7 +21,7 @@ describe('a program that lets the page write', () => {
     await question.getByLabel('Answer').fill('yes');
     await question.getByRole('button', { name: 'Answer and run' }).click();
     await page.waitForFunction(() => !document.body.innerText.includes('Pay 3 for Grace?'));
-    await page.goto(`${server.origin}/#/t/asks//?view=diff`);
+    await visit(page, server, '/t/asks//?view=diff');
     await page.locator('.changes', { hasText: 'paid' }).waitFor();
     await close(page);
   });
@@ -54,6 +54,46 @@ describe('a program that lets the page write', () => {
     await page.getByText('edited; channels').waitFor();
     await page.getByRole('button', { name: 'Resume' }).click();
     await page.locator('.graph .node.asks[data-node="approve"]').waitFor();
+    await close(page);
+  });
+
+  // What a fork and an edit stored is asked for, and the answer is held back: a click of before would run what was shown.
+  test('after a fork and an edit nothing is offered until the page has drawn what they stored', async () => {
+    await server.api('threads/late/run', { input: { customer: 'Late', items: ['tea'] } });
+    await eventually(async () => assert.equal((await server.api('threads?text=late')).threads[0]?.status, 'interrupted'));
+    const page = await open(browser, server, '/t/late//');
+    await page.locator('.row[data-step="0"]').click();
+    await page.getByRole('heading', { name: /Step 0/ }).waitFor();
+    const isHeld = /\/api\/threads\/late\/(checkpoints\/newest($|\?)|timeline)/;
+    const action = (name) => page.locator('.actions').getByRole('button', { name, exact: true });
+    const storedBy = async (operation, click) => {
+      const release = await hold(page, isHeld);
+      const response = page.waitForResponse((each) => each.request().method() === 'POST' && each.url().endsWith(operation));
+      await click();
+      const made = (await (await response).json()).checkpoint_id;
+      await page.waitForURL(/#\/t\/late\/\/$/);
+      await page.locator('.actions [role="status"]').waitFor();
+      const drawnBefore = await page.locator('section[data-checkpoint]').getAttribute('data-checkpoint');
+      assert.notEqual(drawnBefore, made, 'the answer is held back');
+      for (const name of ['Resume', 'One superstep', 'Edit…', 'Fork…', 'Undo']) assert.ok(await action(name).isDisabled(), `${name} after ${operation}`);
+      assert.equal(await action('Replay from here').count(), 0);
+      await release();
+      await page.locator(`section[data-checkpoint="${made}"]`).waitFor();
+      return made;
+    };
+    await action('Fork…').click();
+    const forked = await storedBy('/fork', () => action('Fork here').click());
+    await action('Edit…').click();
+    await page.getByLabel('Channels, as JSON').fill('{"customer": "Later"}');
+    const edited = await storedBy('/edit', () => action('Edit').click());
+    const asked = page.waitForRequest((each) => each.method() === 'POST' && each.url().endsWith('/run'));
+    await action('Resume').click();
+    assert.equal((await asked).postDataJSON().checkpoint_id, undefined, 'it runs on from the newest');
+    await page.locator('.graph .node.asks[data-node="approve"]').waitFor();
+    const { checkpoints } = await server.api('threads/late/timeline');
+    const parentOf = (id) => checkpoints.find((each) => each.checkpoint_id === id).parent;
+    assert.equal(parentOf(edited), forked);
+    assert.ok(checkpoints.some((each) => each.parent === edited), 'the run goes on from the edit');
     await close(page);
   });
 

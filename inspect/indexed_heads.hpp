@@ -1,0 +1,23 @@
+#pragma once
+#include <vector>
+
+#include <stategraph/saver.hpp>
+
+namespace stategraph::inspect {
+
+/// Calls `take(thread, head)` with the newest checkpoint, pending writes included, of each of `threads`, in their
+/// order; threads that were deleted meanwhile are left out. One call of the saver's `list`.
+template <class Take>
+void forEachIndexedHead(BaseCheckpointSaver& saver, const std::vector<IndexedThread>& threads, Take take) {
+    ListQuery query{.checkpoint_ns = "", .heads = true, .with_writes = true};
+    for (const IndexedThread& thread : threads) query.thread_ids.push_back(thread.place.thread_id);
+    if (query.thread_ids.empty()) return;
+    auto at = threads.begin();
+    for (const ListedCheckpoint& head : saver.list(query)) {
+        while (at != threads.end() && at->place.thread_id != head.thread_id) ++at;
+        if (at == threads.end()) return;
+        take(*at, head);
+    }
+}
+
+}  // namespace stategraph::inspect

@@ -1,0 +1,111 @@
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <stategraph/causes.hpp>
+#include <stategraph/fork.hpp>
+#include <stategraph/stategraph.hpp>
+
+#include "tests/support/savers.hpp"
+
+// When the sources of a join arrived, out of the log.
+namespace sg = stategraph;
+
+namespace {
+
+struct State {
+    std::vector<std::string> ran = {};
+    static constexpr auto channels() { return sg::channels(sg::channel("ran", &State::ran, sg::append)); }
+};
+using Update = sg::Update<State>;
+
+auto ran(std::string name) {
+    return [name](const State&) -> Update { return {sg::add(&State::ran, name)}; };
+}
+
+/// START → quick, slow; slow → slower; quick and slower join at `both`, which begins a second round.
+sg::CompiledGraph<State> rounds(std::shared_ptr<sg::BaseCheckpointSaver> saver) {
+    sg::StateGraph<State> graph;
+    graph.addNode("quick", ran("quick"))
+        .addNode("slow", ran("slow"))
+        .addNode("slower", ran("slower"))
+        .addNode("both",
+                 [](const State& state) -> sg::Command<State> {
+                     sg::Targets to;
+                     if (state.ran.size() < 5) {
+                         to.add("quick");
+                         to.add("slow");
+                     }
+                     return {.update = Update{sg::add(&State::ran, std::string("both"))}, .go_to = to};
+                 },
+                 {.ends = std::vector<std::string>{"quick", "slow"}})
+        .addEdge(sg::START, "quick")
+        .addEdge(sg::START, "slow")
+        .addEdge("slow", "slower")
+        .addEdge(std::vector<std::string>{"quick", "slower"}, "both");
+    return graph.compile({.checkpointer = std::move(saver)});
+}
+
+using Steps = std::map<std::string, std::optional<std::int64_t>>;
+
+/// Of the join that made `both` due at a checkpoint; empty where it is not due.
+Steps arrivalsAt(sg::BaseCheckpointSaver& saver, const sg::Config& config) {
+    Steps steps;
+    for (const sg::TaskCauses& task : sg::readCauses(saver, config)) {
+        if (task.name != "both") continue;
+        for (const sg::Cause& cause : task.causes) {
+            if (cause.kind != sg::CauseKind::join) continue;
+            for (const sg::CauseTask& from : cause.from) steps[from.name] = from.arrived;
+        }
+    }
+    return steps;
+}
+
+sg::Config at(const sg::CompiledGraph<State>& app, const std::string& thread, std::int64_t step) {
+    for (const auto& each : app.getStateHistory({.thread_id = thread}, {.values = false})) {
+        if (each.step == step) return each.config;
+    }
+    FAIL("there is no such step");
+    return {};
+}
+
+TEST_CASE("each source of a join has the step at which it arrived, in every round of a loop") {
+    savers::onEach([](savers::Store& store) {
+        const auto saver = store.open();
+        const auto app = rounds(saver);
+        app.invoke(Update{}, {.thread_id = "t"});
+        CHECK(arrivalsAt(*saver, at(app, "t", 2)) == Steps{{"quick", 1}, {"slower", 2}});
+        CHECK(arrivalsAt(*saver, at(app, "t", 5)) == Steps{{"quick", 4}, {"slower", 5}});
+        CHECK(arrivalsAt(*saver, at(app, "t", 1)).empty());
+    });
+}
+
+TEST_CASE("a source whose arrival was pruned has no step") {
+    savers::onEach([](savers::Store& store) {
+        const auto saver = store.open();
+        const auto app = rounds(saver);
+        app.invoke(Update{}, {.thread_id = "t"});
+        // Steps 5 and 6 are left.
+        REQUIRE(saver->prune({.thread_id = "t", .keep_last = 2}) > 0);
+        CHECK(arrivalsAt(*saver, at(app, "t", 5)) == Steps{{"quick", {}}, {"slower", {}}});
+    });
+}
+
+TEST_CASE("a fork has the steps of the branch that it was forked from") {
+    savers::onEach([](savers::Store& store) {
+        const auto saver = store.open();
+        const auto app = rounds(saver);
+        app.invoke(Update{}, {.thread_id = "t"});
+        const sg::Config forked = sg::fork(*saver, at(app, "t", 2));
+        CHECK(arrivalsAt(*saver, forked) == Steps{{"quick", 1}, {"slower", 2}});
+        // What ran on from the fork has arrivals of its own.
+        app.invoke(sg::RESUME, {.thread_id = "t"});
+        const auto newest = app.getState({.thread_id = "t"});
+        CHECK(newest.values.ran.size() == 8);
+    });
+}
+
+}  // namespace
