@@ -42,6 +42,10 @@ public:
         ::kill(process_, SIGKILL);
         (void)wait();
     }
+    /// SIGSTOP freezes it, SIGCONT wakes it.
+    void signal(int number) const {
+        if (process_ > 0) ::kill(process_, number);
+    }
     /// Its exit code.
     int wait() {
         int status = 0;
