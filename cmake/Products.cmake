@@ -71,7 +71,7 @@ stategraph_product(
   PUBLIC core PRIVATE SQLite::SQLite3
   OPTION "Build stategraph::sqlite, the saver on SQLite" NEEDS sqlite PACKAGE SQLite3 TESTS "/sqlite[^/]*_test\\.cpp$")
 stategraph_product(
-  postgres FOLDER storage/postgres HEADERS leased_saver postgres_saver
+  postgres FOLDER storage/postgres HEADERS leased_saver postgres_queue postgres_saver
   PUBLIC core PRIVATE PostgreSQL::PostgreSQL
   OPTION "Build stategraph::postgres, the saver on PostgreSQL" NEEDS postgres PACKAGE PostgreSQL TESTS "/postgres[^/]*_test\\.cpp$")
 stategraph_product(
